@@ -1,0 +1,1 @@
+"""wattslice: static power analysis of CUDA and C kernels."""

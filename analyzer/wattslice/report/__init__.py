@@ -1,0 +1,1 @@
+"""Printing of finished analyses; nothing is computed here."""

@@ -1,0 +1,1 @@
+"""Kernels, published tables and measurements, each fact with its source."""

@@ -1,0 +1,1 @@
+"""What turns slice features into watts: GPU facts, models and trained coefficients."""
