@@ -1,0 +1,267 @@
+"""GPU facts: one TOML file per GPU in ``gpus/``, one frozen `Gpu` per file.
+
+A new GPU is a new TOML file. Every number stands there as ``{ value = 80, source = "..." }``, and a number
+nobody could find as ``{ unknown = "why" }``; the loader accepts nothing else. Measured coefficients live
+apart from these facts, under ``trained/``.
+
+Only the standard library is imported here, so that listing GPUs stays as cheap as reading text files.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from dataclasses import dataclass
+from dataclasses import fields as dataclass_fields
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+_GPU_DIRECTORY = Path(__file__).parent / "gpus"
+
+
+class Architecture(StrEnum):
+    """NVIDIA GPU generation; steppings of one generation (GT200, GK110, ...) are told apart by `Gpu.chip`."""
+
+    TESLA = "tesla"
+    FERMI = "fermi"
+    KEPLER = "kepler"
+    MAXWELL = "maxwell"
+    PASCAL = "pascal"
+    VOLTA = "volta"
+    TURING = "turing"
+    AMPERE = "ampere"
+    ADA = "ada"
+    HOPPER = "hopper"
+    BLACKWELL = "blackwell"
+
+
+class UnknownGpuError(LookupError):
+    """No GPU of that id, name or alias; `close_matches` holds the nearest ids, best first."""
+
+    def __init__(self, gpu_id: str, close_matches: tuple[str, ...]) -> None:
+        hint = f"did you mean {', '.join(close_matches)}?" if close_matches else "`wattslice gpus` lists all"
+        super().__init__(f"unknown GPU {gpu_id!r}: {hint}")
+        self.gpu_id = gpu_id
+        self.close_matches = close_matches
+
+
+class GpuFileError(ValueError):
+    """A GPU file that is not valid TOML, or lacks, misspells or mistypes an entry."""
+
+    def __init__(self, path: Path, message: str) -> None:
+        super().__init__(f"{path}: {message}")
+        self.path = path
+
+
+@dataclass(frozen=True, slots=True)
+class NumberSource:
+    """Where the number in field `field` of a `Gpu` comes from, or, for an unknown one, why it is unknown."""
+
+    field: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One GPU board. ``None`` means unknown; `source_of` gives the source, or why it is unknown.
+
+    Rates are operations per clock cycle and streaming multiprocessor (SM): an FMA counts as one operation
+    here, ``fp16_vector`` counts FMA of scalar halves, ``tensor_fp16_dense_fma`` multiply-adds of fp16
+    matrices without sparsity. A rate of 0 means that the GPU has no such instruction.
+    """
+
+    id: str
+    name: str
+    aliases: tuple[str, ...]
+    chip: str
+    architecture: Architecture
+    compute_capability: tuple[int, int]
+    notes: str
+
+    sm_count: int
+    warp_size: int
+    fp32_fma_per_clock_per_sm: float
+    fp64_fma_per_clock_per_sm: float | None
+    int32_add_per_clock_per_sm: float | None
+    int32_mul_per_clock_per_sm: float | None
+    sfu_per_clock_per_sm: float | None
+    fp16_vector_fma_per_clock_per_sm: float | None
+    tensor_fp16_dense_fma_per_clock_per_sm: float | None
+
+    max_threads_per_sm: int
+    max_warps_per_sm: int
+    max_blocks_per_sm: int
+    max_threads_per_block: int
+    registers_per_sm: int
+    max_registers_per_thread: int
+    register_allocation_unit: int
+    """Registers: per warp, but per block on compute capability 1.x."""
+    warp_allocation_granularity: int
+    shared_memory_bytes_per_sm: int
+    shared_memory_optin_bytes_per_block: int
+    shared_memory_reserved_bytes_per_block: int
+    shared_memory_allocation_unit_bytes: int
+
+    base_clock_mhz: float | None
+    """Clock of the arithmetic units (the shader clock where the chip has one)."""
+    boost_clock_mhz: float
+    memory_clock_mhz: float | None
+    """Command clock as the board's specification sheet prints it, not the data rate."""
+    memory_bytes: int
+    memory_bus_bits: int
+    memory_bandwidth_bytes_per_s: float
+    l2_bytes: int | None
+    memory_type: str
+
+    power_limit_w: float | None
+    idle_power_w: float | None
+    process_nm: float | None
+    die_area_mm2: float | None
+
+    nvml_power_supported: bool | None
+    nvml_update_period_ms: float | None
+    nvml_instant_window_ms: float | None
+    nvml_average_window_ms: float | None
+    nvml_static_error_low: float | None
+    """Smallest observed (NVML - power meter) / power meter, dimensionless; the largest is ``..._high``."""
+    nvml_static_error_high: float | None
+
+    sources: tuple[NumberSource, ...]
+
+    def source_of(self, field: str) -> str:
+        """Source of the number in `field`, or why it is unknown; ``KeyError`` for a field without source."""
+        for entry in self.sources:
+            if entry.field == field:
+                return entry.source
+        raise KeyError(field)
+
+    @property
+    def peak_fp32_flops_per_s(self) -> float:
+        """Peak single-precision rate at boost clock; an FMA is two operations."""
+        return 2e6 * self.fp32_fma_per_clock_per_sm * self.sm_count * self.boost_clock_mhz
+
+    @property
+    def peak_fp64_flops_per_s(self) -> float | None:
+        """Peak double-precision rate at boost clock; 0 without such units, ``None`` where unknown."""
+        if self.fp64_fma_per_clock_per_sm is None:
+            return None
+        return 2e6 * self.fp64_fma_per_clock_per_sm * self.sm_count * self.boost_clock_mhz
+
+
+_TEXT = ("id", "name", "chip", "architecture", "notes", "memory_type")
+_IDENTITY = (*_TEXT, "aliases", "compute_capability")
+_NUMBERS = tuple(f for f in (f.name for f in dataclass_fields(Gpu)) if f not in (*_IDENTITY, "sources"))
+# The annotations are strings here, which is exactly what is needed to see what a field may hold.
+_ANNOTATION = {f.name: str(f.type) for f in dataclass_fields(Gpu)}
+
+
+def read_gpu(path: Path) -> Gpu:
+    """Read one GPU file. Raises `GpuFileError` naming the entry at fault, ``OSError`` when unreadable."""
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise GpuFileError(path, f"not valid TOML: {error}") from None
+    values: dict[str, Any] = {}
+    sources: list[NumberSource] = []
+    for key, entry in document.items():
+        if key in _IDENTITY:
+            values[key] = _identity(path, key, entry)
+        elif isinstance(entry, dict):
+            for field, number in cast("dict[str, Any]", entry).items():
+                if field not in _NUMBERS:
+                    raise GpuFileError(path, f"[{key}] {field}: no such number{_nearest(field)}")
+                if field in values:
+                    raise GpuFileError(path, f"[{key}] {field}: given twice")
+                values[field], source = _number(path, f"[{key}] {field}", field, number)
+                sources.append(NumberSource(field, source))
+        else:
+            raise GpuFileError(path, f"{key}: no such entry{_nearest(key)}")
+    missing = [field for field in (*_IDENTITY, *_NUMBERS) if field not in values]
+    if missing:
+        remedy = 'write { unknown = "why" } for a number that cannot be found'
+        raise GpuFileError(path, f"missing {', '.join(missing)}; {remedy}")
+    return Gpu(**values, sources=tuple(sources))
+
+
+def _nearest(key: str) -> str:
+    found = difflib.get_close_matches(key, (*_IDENTITY, *_NUMBERS), n=1)
+    return f" (did you mean {found[0]}?)" if found else ""
+
+
+def _identity(path: Path, key: str, entry: object) -> object:
+    if key == "aliases" and isinstance(entry, list):
+        aliases = cast("list[object]", entry)
+        if all(isinstance(alias, str) for alias in aliases):
+            return tuple(aliases)
+    if key == "compute_capability" and isinstance(entry, list):
+        pair = cast("list[object]", entry)
+        if len(pair) == 2 and all(type(part) is int for part in pair):
+            return (pair[0], pair[1])
+    if key in _TEXT and isinstance(entry, str):
+        if key != "architecture":
+            return entry
+        if entry in tuple(Architecture):
+            return Architecture(entry)
+    raise GpuFileError(path, f"{key}: cannot be {entry!r}")
+
+
+def _number(path: Path, place: str, field: str, entry: object) -> tuple[object, str]:
+    annotation = _ANNOTATION[field]
+    if isinstance(entry, dict):
+        table = cast("dict[str, object]", entry)
+        match table:
+            case {"unknown": str(why)} if why and len(table) == 1 and "None" in annotation:
+                return None, why
+            case {"value": bool(flag), "source": str(source)} if source and "bool" in annotation:
+                return flag, source
+            case {"value": int(number), "source": str(source)} if source and "bool" not in annotation:
+                return (float(number) if "float" in annotation else int(number)), source
+            case {"value": float(number), "source": str(source)} if source and "float" in annotation:
+                return number, source
+            case _:
+                pass
+    allowed = f'{{ value = <{annotation.removesuffix(" | None")}>, source = "..." }}'
+    if "None" in annotation:
+        allowed += ' or { unknown = "why" }'
+    raise GpuFileError(path, f"{place}: expected {allowed}, found {entry!r}")
+
+
+def gpu_ids() -> tuple[str, ...]:
+    """Ids of all GPUs that can be loaded, in alphabetical order, without reading their files."""
+    return tuple(sorted(path.stem for path in _GPU_DIRECTORY.glob("*.toml")))
+
+
+@cache
+def gpus() -> tuple[Gpu, ...]:
+    """All GPUs, oldest compute capability first."""
+    loaded = (load_gpu(gpu_id) for gpu_id in gpu_ids())
+    return tuple(sorted(loaded, key=lambda gpu: (gpu.compute_capability, gpu.id)))
+
+
+@cache
+def load_gpu(gpu_id: str) -> Gpu:
+    """The GPU of an id (``v100``), or of a name or alias as drivers print it (``Tesla V100-SXM2-16GB``).
+
+    Raises `UnknownGpuError` with close matches.
+    """
+    wanted = _normalise(gpu_id)
+    if wanted in gpu_ids():
+        return read_gpu(_GPU_DIRECTORY / f"{wanted}.toml")
+    names: dict[str, str] = {known: known for known in gpu_ids()}
+    for gpu in gpus():
+        spellings = {_normalise(spelling) for spelling in (gpu.name, *gpu.aliases)}
+        if wanted in spellings:
+            return gpu
+        names |= dict.fromkeys(spellings, gpu.id)
+    close = [
+        name for name in names if wanted in name
+    ]  # "2060" means rtx_2060_super, whatever the edit distance
+    close += difflib.get_close_matches(wanted, names, n=5, cutoff=0.5)
+    raise UnknownGpuError(gpu_id, tuple(dict.fromkeys(names[name] for name in close if wanted))[:5])
+
+
+def _normalise(name: str) -> str:
+    words = "".join(character if character.isalnum() else " " for character in name.lower()).split()
+    return "_".join(words[1:] if words[:1] == ["nvidia"] else words)
