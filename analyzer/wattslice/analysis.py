@@ -1,0 +1,118 @@
+"""The finished analysis: everything a report may print, already computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from wattslice.execution import Assumption, BranchArm, LoopTrips
+from wattslice.ir import Diagnostic, MemorySpace
+from wattslice.operations import OperationCounts
+
+
+class LaunchSource(Enum):
+    """Where a launch configuration came from; values are those of the JSON contract."""
+
+    HOST_CODE = "host code"
+    OPTION = "--launch"
+    ASSUMED = "assumed"
+
+
+class BranchClass(Enum):
+    """Branch-sparse or branch-dense (Wang & Chen 2013, section 4)."""
+
+    SPARSE = "sparse"
+    DENSE = "dense"
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionCount:
+    """Executed instructions of one kind per launched thread, e.g. `ffma`."""
+
+    name: str
+    number: float
+
+
+@dataclass(frozen=True, slots=True)
+class SliceAnalysis:
+    """One slice of a kernel with its features and its watts.
+
+    `length` |C_i| (Def. 5), `arithmetic_density` Ã = N_a / N_mem (2), None when N_mem is 0;
+    `compute_ops` N_a, `memory_ops_weighted` N_mem (1), both per thread; `power_w` None when unknown.
+    """
+
+    memory_space: MemorySpace
+    variables: tuple[str, ...]
+    lines: tuple[int, ...]
+    length: float
+    arithmetic_density: float | None
+    compute_ops: float
+    memory_ops_weighted: float
+    probability: float
+    power_w: float | None
+    share_of_power: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LineHeat:
+    """What one source line draws: watts, and its share of the kernel's power above idle.
+
+    `file` may be a header when a device function of another file was inlined.
+    """
+
+    file: str
+    line: int
+    power_w: float
+    share: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class KernelAnalysis:
+    """One launch of one kernel. Unknown watts, seconds and joules are None; a diagnostic says why."""
+
+    name: str
+    qualified_name: str
+    mangled_name: str
+    file: str
+    line: int
+    end_line: int
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    launch_source: LaunchSource
+    launch_line: int | None
+    shared_bytes_per_block: int
+    registers_per_thread: int
+    sm_saturation: float
+    occupancy: float
+    branch_class: BranchClass
+    method: str
+    model: str
+    power_w: float | None
+    power_low_w: float | None
+    power_high_w: float | None
+    power_limit_w: float | None
+    may_hit_power_limit: bool | None
+    time_s: float | None
+    energy_j: float | None
+    limited_by: str | None
+    counts_per_thread: OperationCounts
+    instructions_per_thread: tuple[InstructionCount, ...]
+    bytes_per_thread: float | None
+    slices: tuple[SliceAnalysis, ...]
+    hot_lines: tuple[LineHeat, ...]
+    loops: tuple[LoopTrips, ...]
+    arms: tuple[BranchArm, ...]
+    assumptions: tuple[Assumption, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """The result of one run over one or several files, in the order the files were given."""
+
+    gpu_id: str
+    gpu_name: str
+    gpu_source: str  # "--gpu", "settings", "this machine", "default"
+    files: tuple[str, ...]
+    kernels: tuple[KernelAnalysis, ...]
+    diagnostics: tuple[Diagnostic, ...]

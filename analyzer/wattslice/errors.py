@@ -1,0 +1,36 @@
+"""Every error that wattslice reports to a person: what is wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class WattsliceError(Exception):
+    """An error with a place and a remedy; the command line prints it, nobody sees a traceback.
+
+    `line` counts from 1 and is None when the error concerns the whole file (or no file at all).
+    `remedy` is one sentence that tells the user what to change.
+    """
+
+    def __init__(
+        self, message: str, *, path: Path | None = None, line: int | None = None, remedy: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.path = path
+        self.line = line
+        self.message = message
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        place = "" if self.path is None else str(self.path)
+        if place and self.line is not None:
+            place += f":{self.line}"
+        text = f"{place}: {self.message}" if place else self.message
+        return f"{text} ({self.remedy})" if self.remedy else text
+
+
+class FrontendError(WattsliceError):
+    """A source file that cannot be read or understood at all (not: one with a few errors in it)."""
+
+    def __init__(self, path: Path, line: int | None, message: str, remedy: str) -> None:
+        super().__init__(message, path=path, line=line, remedy=remedy)
