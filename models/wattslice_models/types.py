@@ -1,0 +1,83 @@
+"""What every power model takes and gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Predicted average board power in watts, with an interval; all three are ``None`` when it is unknown.
+
+    Raises ``ValueError`` for an interval that does not hold the prediction, for a prediction without
+    interval, and for an unknown one without a reason in `notes`.
+    """
+
+    power_w: float | None
+    power_low_w: float | None
+    power_high_w: float | None
+    interval_source: str
+    """Where the interval comes from, and what it may claim; empty only when the power is unknown."""
+    in_trained_domain: bool
+    """False when a feature lies outside what the model was fitted on: the interval then promises nothing."""
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.power_w is None:
+            if self.power_low_w is not None or self.power_high_w is not None or not self.notes:
+                raise ValueError("an unknown power has no interval, and a note that says why it is unknown")
+        elif self.power_low_w is None or self.power_high_w is None or not self.interval_source:
+            raise ValueError("a predicted power needs an interval and where that comes from")
+        elif not 0 <= self.power_low_w <= self.power_w <= self.power_high_w:
+            message = f"{self.power_w} W does not lie in [{self.power_low_w}, {self.power_high_w}] W"
+            raise ValueError(message)
+
+    @classmethod
+    def unknown(cls, reason: str) -> Prediction:
+        """A prediction that could not be made, and why."""
+        return cls(None, None, None, "", False, (reason,))
+
+
+@dataclass(frozen=True, slots=True)
+class ArithmeticDensity:
+    """Power-weighted arithmetic density Ã, operations per normalised access; ``None`` with a reason.
+
+    Ã is undefined for a slice that touches no memory: it is then neither infinite nor zero.
+    """
+
+    value: float | None
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.value is None) != bool(self.reason):
+            raise ValueError("exactly an undefined density has a reason")
+
+
+@dataclass(frozen=True, slots=True)
+class AccessCounts:
+    """Memory accesses by memory space, dimensionless: n_0 ... n_3 of Wang & Chen 2013, eq. (1)."""
+
+    global_memory: float = 0.0
+    shared_memory: float = 0.0
+    constant_memory: float = 0.0
+    texture_memory: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PowerFactors:
+    """Power of an access relative to a global one: r_0 = 1 ... r_3 of Wang & Chen 2013, section 2.3."""
+
+    global_memory: float
+    shared_memory: float
+    constant_memory: float
+    texture_memory: float
+    provenance: str
+    """Which GPU's measurements these come from, and what was assumed to carry them over."""
+    gpu_matched: bool
+    """True when measured on the very GPU asked for, False when carried over from another one."""
+
+    def __post_init__(self) -> None:
+        if self.global_memory != 1.0:
+            raise ValueError("the global access is the unit: its factor is 1")
+        if min(self.shared_memory, self.constant_memory, self.texture_memory) <= 0:
+            raise ValueError("power factors are positive")
