@@ -1,0 +1,98 @@
+"""What reading launch geometry takes in (overrides) and hands on (launches)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from wattslice.analysis import LaunchSource
+from wattslice.execution import Assumption
+from wattslice.ir import Kernel
+
+Dim3 = tuple[int, int, int]
+"""Extent along x, y, z; each at least 1."""
+
+DEFAULT_BLOCK: Dim3 = (256, 1, 1)
+"""Block assumed when nothing is known: the commonest block in public CUDA code."""
+
+BLOCKS_PER_SM = 8
+"""Blocks per SM of an assumed grid: 8 blocks of 256 threads fill the 2048 threads of most SMs once."""
+
+
+class NamedValue(NamedTuple):
+    """A value for a kernel parameter, host variable, global or loop (`trip_L42`)."""
+
+    name: str
+    value: int | float
+
+
+class MemberValue(NamedTuple):
+    """The value of one scalar inside a by-value struct parameter: `parameter` index, member `path`."""
+
+    parameter: int
+    path: tuple[str, ...]
+    value: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOverride:
+    """`--launch KERNEL=gx,gy,gz:bx,by,bz[:smem]`; `dynamic_shared_bytes` None when not given."""
+
+    kernel: str
+    grid: Dim3
+    block: Dim3
+    dynamic_shared_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """`--set [KERNEL.]NAME=VALUE`; `kernel` None: for every kernel and for the host code."""
+
+    kernel: str | None
+    name: str
+    value: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """What the user fixed on the command line, already parsed and free of contradictions."""
+
+    launches: tuple[LaunchOverride, ...] = ()
+    settings: tuple[Setting, ...] = ()
+
+
+NO_OVERRIDES = Overrides()
+
+
+@dataclass(frozen=True, slots=True)
+class KernelLaunch:
+    """One launch of one kernel: its geometry and everything known about its arguments.
+
+    `arguments[i]` is the value of `kernel.parameters[i]`, None when unknown, a pointer or a record;
+    `members` holds known scalars of by-value structs. `settings` are the `--set` values that concern
+    this kernel, also those that name no parameter (loop trips, locals); they have already been applied
+    to `arguments`. `line` is the line of the launch in the host code, None without one.
+    """
+
+    kernel: Kernel
+    grid: Dim3
+    block: Dim3
+    dynamic_shared_bytes: int
+    source: LaunchSource
+    line: int | None
+    arguments: tuple[int | float | None, ...]
+    settings: tuple[NamedValue, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    members: tuple[MemberValue, ...] = ()
+
+    @property
+    def threads_per_block(self) -> int:
+        """Threads of one block."""
+        x, y, z = self.block
+        return x * y * z
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the grid."""
+        x, y, z = self.grid
+        return x * y * z
