@@ -1,0 +1,88 @@
+"""Names that nobody declares (a header that is not there, a -D of the build): declared so that code survives.
+
+clang deletes a whole statement over one undeclared variable. A made-up declaration keeps the statement; its
+type and value mean nothing, and `Recovered.declared` says so. All of them sit in a file of their own, by which
+`ParsedUnit.is_made_up` tells them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from wattslice.frontend.clang.diagnostics import ParseDiagnostic
+from wattslice.frontend.clang.flags import STUBS
+
+AUTO_DECLARED_FILE = STUBS / "auto_declared.cuh"
+
+# Values are distinct (case labels must differ), positive (array sizes) and unlikely to be mistaken for real.
+_FIRST_VALUE = 1_009
+
+
+class Role(Enum):
+    """How an undeclared name is used."""
+
+    VALUE = "value"
+    FUNCTION = "function"
+    TYPE = "type"
+    TEMPLATE = "template"
+
+
+@dataclass(frozen=True, slots=True)
+class Undeclared:
+    """A name that nothing declares, and what it was taken for."""
+
+    name: str
+    role: Role
+
+
+_UNDECLARED = re.compile(r"^(?:use of undeclared|unknown type|no template named|no type named|no member named)"
+                         r"(?: identifier| name)? ?'(?P<name>\w+)'(?P<in>.* in )?")  # fmt: skip
+
+
+def undeclared_names(diagnostics: tuple[ParseDiagnostic, ...], source: bytes) -> tuple[Undeclared, ...]:
+    """The names clang does not know, each once, with a guess of their role from how the source uses them."""
+    found: dict[str, Undeclared] = {}
+    for d in diagnostics:
+        match = _UNDECLARED.match(d.message) if d.is_error else None
+        if match is None or match["in"] or match["name"] in found:
+            continue
+        name = match["name"]
+        if d.message.startswith("no template"):
+            role = Role.TEMPLATE
+        elif d.message.startswith("unknown type"):
+            role = Role.TYPE
+        else:
+            role = _role_in(source, name)
+        found[name] = Undeclared(name, role)
+    return tuple(found.values())
+
+
+def _role_in(source: bytes, name: str) -> Role:
+    word = re.escape(name.encode())
+    if re.search(rb"\b" + word + rb"\s*\(", source):
+        return Role.FUNCTION
+    if re.search(rb"\b" + word + rb"\s*<[\w\s,:]*>\s*\(", source):
+        return Role.FUNCTION
+    if re.search(rb"\b" + word + rb"\s*[*&]*\s+[*&]*\w+\s*[;=,\[(]|[(]\s*" + word + rb"\s*\*+\s*\)", source):
+        return Role.TYPE
+    return Role.VALUE
+
+
+def declarations(names: tuple[Undeclared, ...]) -> bytes:
+    """The text that declares them."""
+    lines: list[str] = ["#pragma once"]
+    for number, entry in enumerate(names):
+        match entry.role:
+            case Role.VALUE:
+                lines.append(f"enum : int {{ {entry.name} = {_FIRST_VALUE + number} }};")
+            case Role.FUNCTION:
+                lines.append(
+                    f"template <class... A> __attribute__((host)) __attribute__((device)) int {entry.name}(A...);"
+                )
+            case Role.TYPE:
+                lines.append(f"typedef int {entry.name};")
+            case Role.TEMPLATE:
+                lines.append(f"template <class...> struct {entry.name} {{}};")
+    return ("\n".join(lines) + "\n").encode()

@@ -1,0 +1,68 @@
+"""Looking at the bytes before libclang does: files that are not source text, and nesting no compiler survives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from wattslice.errors import FrontendError
+
+_MOST_BYTES = 32 * 1024 * 1024
+_MOST_NESTING = 2_000
+_OPEN, _CLOSE = frozenset(b"([{"), frozenset(b")]}")
+
+
+def read_source(path: Path) -> bytes:
+    """The bytes of a source file. Raises `FrontendError` for anything that cannot be CUDA source."""
+    try:
+        if path.is_dir():
+            raise FrontendError(path, None, "is a folder", "name a .cu file")
+        if not path.exists():
+            raise FrontendError(path, None, "no such file", "check the path")
+        if not path.is_file():
+            raise FrontendError(path, None, "is not a regular file", "name a .cu file")
+        if path.stat().st_size > _MOST_BYTES:
+            raise FrontendError(path, None, "is larger than 32 MiB", "analyze the kernels' own source files")
+        source = path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or "unreadable"
+        raise FrontendError(
+            path, None, f"cannot be read: {reason}", "check the file's permissions"
+        ) from error
+    _check_text(path, source)
+    _check_nesting(path, source)
+    return source
+
+
+def _check_text(path: Path, source: bytes) -> None:
+    if source.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise FrontendError(path, 1, "is UTF-16 text", "save it as UTF-8")
+    if b"\0" in source:
+        line = source.count(b"\n", 0, source.index(b"\0")) + 1
+        raise FrontendError(path, line, "holds NUL bytes: a binary file?", "name a CUDA source file")
+    if not source.strip():
+        raise FrontendError(path, None, "is empty", "name a file that defines a __global__ function")
+    try:
+        source.decode("utf-8")
+    except UnicodeDecodeError as error:
+        # A few Latin-1 letters in comments are common in old sources, and clang reads past them.
+        foreign = sum(byte >= 0x80 for byte in source)
+        if foreign > len(source) // 10:
+            line = source.count(b"\n", 0, error.start) + 1
+            raise FrontendError(path, line, "is not UTF-8 text", "save it as UTF-8") from error
+
+
+def _check_nesting(path: Path, source: bytes) -> None:
+    """Refuse absurd nesting. Comments and strings count too, which only matters at absurd depths."""
+    depth = 0
+    line = 1
+    for byte in source:
+        if byte in _OPEN:
+            depth += 1
+            if depth > _MOST_NESTING:
+                raise FrontendError(
+                    path, line, f"brackets nest more than {_MOST_NESTING} deep", "split the expression"
+                )
+        elif byte in _CLOSE:
+            depth = max(0, depth - 1)
+        elif byte == 10:
+            line += 1

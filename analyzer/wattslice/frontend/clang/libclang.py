@@ -1,0 +1,189 @@
+"""The C interface of libclang, bound with ctypes: only the functions used here, every one typed.
+
+`clang.cindex` of the 18.1.1 wheel lacks the operator kinds, builds a Python object graph per cursor that is
+about seven times slower to walk, and carries no types. This file needs of the wheel only the shared library.
+"""
+
+from __future__ import annotations
+
+import ctypes as ct
+import functools
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+from wattslice.errors import WattsliceError
+
+
+class CXString(ct.Structure):
+    """A string owned by libclang."""
+
+    _fields_ = (("data", ct.c_void_p), ("flags", ct.c_uint))
+
+
+class CXCursor(ct.Structure):
+    """One node of the syntax tree, by value."""
+
+    _fields_ = (
+        ("kind", ct.c_int),
+        ("xdata", ct.c_int),
+        ("data0", ct.c_void_p),
+        ("data1", ct.c_void_p),
+        ("data2", ct.c_void_p),
+    )
+
+
+class CXType(ct.Structure):
+    """One type, by value."""
+
+    _fields_ = (("kind", ct.c_int), ("data0", ct.c_void_p), ("data1", ct.c_void_p))
+
+
+class CXSourceLocation(ct.Structure):
+    """An opaque place."""
+
+    _fields_ = (("data0", ct.c_void_p), ("data1", ct.c_void_p), ("raw", ct.c_uint))
+
+
+class CXSourceRange(ct.Structure):
+    """An opaque half-open range."""
+
+    _fields_ = (("data0", ct.c_void_p), ("data1", ct.c_void_p), ("begin", ct.c_uint), ("end", ct.c_uint))
+
+
+class CXUnsavedFile(ct.Structure):
+    """A file given from memory."""
+
+    _fields_ = (("name", ct.c_char_p), ("contents", ct.c_char_p), ("length", ct.c_ulong))
+
+
+VISITOR = ct.CFUNCTYPE(ct.c_int, CXCursor, CXCursor, ct.py_object)
+FIELD_VISITOR = ct.CFUNCTYPE(ct.c_int, CXCursor, ct.py_object)
+
+_P, _I, _U, _LL = ct.c_void_p, ct.c_int, ct.c_uint, ct.c_longlong
+_LOC_OUT = [ct.POINTER(_P), ct.POINTER(_U), ct.POINTER(_U), ct.POINTER(_U)]
+
+_SIGNATURES: tuple[tuple[str, Any, list[Any]], ...] = (
+    ("getClangVersion", CXString, []),
+    ("getCString", ct.c_char_p, [CXString]),
+    ("disposeString", None, [CXString]),
+    ("toggleCrashRecovery", None, [_U]),
+    ("createIndex", _P, [_I, _I]),
+    ("disposeIndex", None, [_P]),
+    ("parseTranslationUnit2", _I,
+     [_P, ct.c_char_p, ct.POINTER(ct.c_char_p), _I, ct.POINTER(CXUnsavedFile), _U, _U, ct.POINTER(_P)]),
+    ("saveTranslationUnit", _I, [_P, ct.c_char_p, _U]),
+    ("disposeTranslationUnit", None, [_P]),
+    ("getTranslationUnitCursor", CXCursor, [_P]),
+    ("visitChildren", _U, [CXCursor, VISITOR, ct.py_object]),
+    ("getNumDiagnostics", _U, [_P]),
+    ("getDiagnostic", _P, [_P, _U]),
+    ("disposeDiagnostic", None, [_P]),
+    ("getDiagnosticSeverity", _I, [_P]),
+    ("getDiagnosticSpelling", CXString, [_P]),
+    ("getDiagnosticLocation", CXSourceLocation, [_P]),
+    ("getExpansionLocation", None, [CXSourceLocation, *_LOC_OUT]),
+    ("getSpellingLocation", None, [CXSourceLocation, *_LOC_OUT]),
+    ("getFileLocation", None, [CXSourceLocation, *_LOC_OUT]),
+    ("Location_isFromMainFile", _I, [CXSourceLocation]),
+    ("getCursorLocation", CXSourceLocation, [CXCursor]),
+    ("getCursorExtent", CXSourceRange, [CXCursor]),
+    ("getRangeStart", CXSourceLocation, [CXSourceRange]),
+    ("getRangeEnd", CXSourceLocation, [CXSourceRange]),
+    ("getFileName", CXString, [_P]),
+    ("getCursorSpelling", CXString, [CXCursor]),
+    ("getCursorDisplayName", CXString, [CXCursor]),
+    ("getCursorUSR", CXString, [CXCursor]),
+    ("getCursorReferenced", CXCursor, [CXCursor]),
+    ("getCursorDefinition", CXCursor, [CXCursor]),
+    ("isCursorDefinition", _U, [CXCursor]),
+    ("getCursorSemanticParent", CXCursor, [CXCursor]),
+    ("getCursorLexicalParent", CXCursor, [CXCursor]),
+    ("getCanonicalCursor", CXCursor, [CXCursor]),
+    ("hashCursor", _U, [CXCursor]),
+    ("equalCursors", _U, [CXCursor, CXCursor]),
+    ("Cursor_isNull", _I, [CXCursor]),
+    ("Cursor_getStorageClass", _I, [CXCursor]),
+    ("Cursor_getVarDeclInitializer", CXCursor, [CXCursor]),
+    ("Cursor_getNumArguments", _I, [CXCursor]),
+    ("Cursor_getArgument", CXCursor, [CXCursor, _U]),
+    ("Cursor_getNumTemplateArguments", _I, [CXCursor]),
+    ("Cursor_getTemplateArgumentKind", _I, [CXCursor, _U]),
+    ("Cursor_getTemplateArgumentType", CXType, [CXCursor, _U]),
+    ("Cursor_getTemplateArgumentValue", _LL, [CXCursor, _U]),
+    ("getSpecializedCursorTemplate", CXCursor, [CXCursor]),
+    ("getTemplateCursorKind", _I, [CXCursor]),
+    ("getNumOverloadedDecls", _U, [CXCursor]),
+    ("getOverloadedDecl", CXCursor, [CXCursor, _U]),
+    ("getCursorBinaryOperatorKind", _I, [CXCursor]),
+    ("getCursorUnaryOperatorKind", _I, [CXCursor]),
+    ("Cursor_Evaluate", _P, [CXCursor]),
+    ("EvalResult_getKind", _I, [_P]),
+    ("EvalResult_getAsLongLong", _LL, [_P]),
+    ("EvalResult_isUnsignedInt", _U, [_P]),
+    ("EvalResult_getAsUnsigned", ct.c_ulonglong, [_P]),
+    ("EvalResult_getAsDouble", ct.c_double, [_P]),
+    ("EvalResult_dispose", None, [_P]),
+    ("getCursorType", CXType, [CXCursor]),
+    ("getTypedefDeclUnderlyingType", CXType, [CXCursor]),
+    ("getEnumConstantDeclValue", _LL, [CXCursor]),
+    ("getTypeSpelling", CXString, [CXType]),
+    ("getCanonicalType", CXType, [CXType]),
+    ("getPointeeType", CXType, [CXType]),
+    ("getArrayElementType", CXType, [CXType]),
+    ("getArraySize", _LL, [CXType]),
+    ("getElementType", CXType, [CXType]),
+    ("getNumElements", _LL, [CXType]),
+    ("getResultType", CXType, [CXType]),
+    ("getNumArgTypes", _I, [CXType]),
+    ("getArgType", CXType, [CXType, _U]),
+    ("isConstQualifiedType", _U, [CXType]),
+    ("isVolatileQualifiedType", _U, [CXType]),
+    ("isRestrictQualifiedType", _U, [CXType]),
+    ("Type_getSizeOf", _LL, [CXType]),
+    ("Type_getAlignOf", _LL, [CXType]),
+    ("Type_getOffsetOf", _LL, [CXType, ct.c_char_p]),
+    ("Type_getNumTemplateArguments", _I, [CXType]),
+    ("Type_getTemplateArgumentAsType", CXType, [CXType, _U]),
+    ("Type_visitFields", _U, [CXType, FIELD_VISITOR, ct.py_object]),
+    ("getTypeDeclaration", CXCursor, [CXType]),
+    ("equalTypes", _U, [CXType, CXType]),
+)  # fmt: skip
+
+
+@functools.cache
+def library() -> Any:
+    """The libclang shared library of the `libclang` wheel, loaded once per process.
+
+    Raises `WattsliceError` when the wheel is not installed.
+    """
+    spec = importlib.util.find_spec("clang")
+    roots = [Path(p) for p in spec.submodule_search_locations or ()] if spec is not None else []
+    name = {"win32": "libclang.dll", "darwin": "libclang.dylib"}.get(sys.platform, "libclang.so")
+    for root in roots:
+        if (root / "native" / name).is_file():
+            lib = ct.CDLL(str(root / "native" / name))
+            break
+    else:
+        raise WattsliceError("libclang is not installed", remedy="run: pip install libclang==18.1.1")
+    for function, result, arguments in _SIGNATURES:
+        bound = getattr(lib, "clang_" + function)
+        bound.restype = result
+        bound.argtypes = arguments
+    return lib
+
+
+def text(value: CXString) -> str:
+    """The Python string of a CXString, which is disposed of."""
+    lib = library()
+    raw: bytes | None = lib.clang_getCString(value)
+    result = "" if raw is None else raw.decode("utf-8", "replace")
+    lib.clang_disposeString(value)
+    return result
+
+
+@functools.cache
+def version() -> str:
+    """What libclang says it is, for example "clang version 18.1.1"."""
+    return text(library().clang_getClangVersion())

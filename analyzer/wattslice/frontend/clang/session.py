@@ -1,0 +1,204 @@
+"""From a path to a parsed unit: prelude, includes, names that nobody declared, and files that are fragments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from wattslice.errors import FrontendError
+from wattslice.frontend.clang.autodeclare import (
+    AUTO_DECLARED_FILE,
+    Undeclared,
+    declarations,
+    undeclared_names,
+)
+from wattslice.frontend.clang.cursors import Node, UnitHandle
+from wattslice.frontend.clang.diagnostics import ParseDiagnostic, diagnostics_of, missing_includes
+from wattslice.frontend.clang.flags import (
+    FALLBACK_STUBS,
+    KEEP_GOING,
+    PRELUDE,
+    STUBS,
+    ParseOptions,
+    language_flags,
+    user_flags,
+)
+from wattslice.frontend.clang.guards import read_source
+from wattslice.frontend.clang.includes import find_header, including_units, repository_root
+from wattslice.frontend.clang.libclang import library
+from wattslice.frontend.clang.parse import raw_parse
+from wattslice.frontend.clang.pch import prelude_pch
+
+_MOST_INCLUDE_ROUNDS = 4
+_MOST_DECLARE_ROUNDS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What the parse had to make up or look for: the analyzer must not pass it off as the user's word.
+
+    `declared` names have a made-up declaration: their types and values mean nothing.
+    `missing_includes` were found nowhere; `found_includes` are the folders that the search came up with.
+    `including_file` is the file that was parsed instead because the asked-for file is a fragment of it.
+    """
+
+    declared: tuple[Undeclared, ...] = ()
+    missing_includes: tuple[str, ...] = ()
+    found_includes: tuple[Path, ...] = ()
+    including_file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedUnit:
+    """A file as clang understands it. `path` is the file asked for, `source` its bytes."""
+
+    path: Path
+    source: bytes
+    diagnostics: tuple[ParseDiagnostic, ...]
+    recovered: Recovered
+    handle: UnitHandle = field(repr=False)
+
+    @property
+    def root(self) -> Node:
+        """The TRANSLATION_UNIT node."""
+        return Node(self.handle, library().clang_getTranslationUnitCursor(self.handle.unit))
+
+    def is_in_file(self, node: Node) -> bool:
+        """Whether the node is (used) in the asked-for file, and not in a header, stub or including file."""
+        path = node.place.path
+        return path is not None and (
+            path == self.path or (path.name == self.path.name and _same(path, self.path))
+        )
+
+    def is_builtin(self, declaration: Node) -> bool:
+        """Whether a declaration is the prelude's or a stub's: a CUDA or library function known by its name."""
+        path = declaration.place.path
+        return path is None or (path.is_relative_to(STUBS) and path != AUTO_DECLARED_FILE)
+
+    def is_made_up(self, declaration: Node) -> bool:
+        """Whether the parse itself declared this name because nobody else did."""
+        return declaration.place.path == AUTO_DECLARED_FILE
+
+    def errors_between(self, first_line: int, last_line: int) -> tuple[ParseDiagnostic, ...]:
+        """Errors of the asked-for file in a range of lines, both ends included."""
+        return tuple(
+            d
+            for d in self.diagnostics
+            if d.is_error
+            and first_line <= d.line <= last_line
+            and d.path is not None
+            and _same(d.path, self.path)
+        )
+
+    def text(self, node: Node) -> str:
+        """The source text of a node of the asked-for file (the macro's use, for a node out of a macro)."""
+        return self.source[node.start.offset : node.end.offset].decode("utf-8", "replace")
+
+    def declarations(self) -> Iterator[Node]:
+        """Declarations at namespace scope of the asked-for file, namespaces and extern "C" blocks opened."""
+        from wattslice.frontend.clang.kinds import CursorKind
+
+        stack = list(reversed(self.root.children))
+        while stack:
+            node = stack.pop()
+            if node.kind in (CursorKind.NAMESPACE, CursorKind.LINKAGE_SPEC, CursorKind.UNEXPOSED_DECL):
+                stack.extend(reversed(node.children))
+            elif self.is_in_file(node):
+                yield node
+
+
+def _same(left: Path, right: Path) -> bool:
+    return left == right or left.resolve() == right.resolve()
+
+
+def parse_cuda(path: Path, options: ParseOptions | None = None) -> ParsedUnit:
+    """Parse a CUDA source file as nvcc's device side would see it.
+
+    A file with errors is still a unit: look at `errors_between` for the lines of a kernel. Raises
+    `FrontendError` when there is nothing to look at (unreadable, empty, binary, or clang gives up).
+    """
+    options = options or ParseOptions()
+    source = read_source(path)
+    root = options.search_root or repository_root(path)
+    unit = _parse_with_repairs(path, path, source, options, root)
+    if any(d.is_error and d.path is not None and _same(d.path, path) for d in unit.diagnostics) or (
+        unit.recovered.declared
+    ):
+        for candidate in including_units(path.resolve(), root.resolve())[:2]:
+            whole = _parse_with_repairs(candidate, path, source, options, root)
+            if _badness(whole) < _badness(unit) and any(True for _ in whole.declarations()):
+                unit = whole
+    return unit
+
+
+def _badness(unit: ParsedUnit) -> tuple[int, int]:
+    """Errors in the asked-for file, then names made up: the reading with less of both is the better one."""
+    errors = sum(d.is_error and d.path is not None and _same(d.path, unit.path) for d in unit.diagnostics)
+    return (errors, len(unit.recovered.declared))
+
+
+def _parse_with_repairs(
+    file: Path, asked: Path, source: bytes, options: ParseOptions, root: Path
+) -> ParsedUnit:
+    found: list[Path] = []
+    missing: list[str] = []
+    declared: tuple[Undeclared, ...] = ()
+    handle = _parse(file, options, (), declared)
+    complaints = diagnostics_of(handle)
+    for _ in range(_MOST_INCLUDE_ROUNDS):
+        names = [name for name in missing_includes(complaints) if name not in missing]
+        if not names:
+            break
+        for name in names:
+            folder = find_header(name, file.resolve(), root.resolve())
+            if folder is None or folder in found:
+                missing.append(name)
+                folder = FALLBACK_STUBS if (FALLBACK_STUBS / name).is_file() else None
+            if folder is not None and folder not in found:
+                found.append(folder)
+        handle = _parse(file, options, tuple(found), declared)
+        complaints = diagnostics_of(handle)
+    for _ in range(_MOST_DECLARE_ROUNDS):
+        new = undeclared_names(complaints, source if file == asked else file.read_bytes())
+        known = {entry.name for entry in declared}
+        new = tuple(entry for entry in new if entry.name not in known)
+        if not new:
+            break
+        declared = (*declared, *new)
+        handle = _parse(file, options, tuple(found), declared)
+        complaints = diagnostics_of(handle)
+    recovered = Recovered(
+        declared,
+        tuple(name for name in missing if not (FALLBACK_STUBS / name).is_file()),
+        tuple(folder for folder in found if folder != FALLBACK_STUBS),
+        None if file == asked else file,
+    )
+    return ParsedUnit(asked, source, complaints, recovered, handle)
+
+
+def _parse(
+    file: Path, options: ParseOptions, extra_dirs: tuple[Path, ...], declared: tuple[Undeclared, ...]
+) -> UnitHandle:
+    flags = (*language_flags(options.standard, options.gpu_arch), *user_flags(options, extra_dirs))
+    made_up = ((AUTO_DECLARED_FILE, declarations(declared)),) if declared else ()
+    include = tuple(f"-include{name}" for name, _ in made_up)
+    pch = prelude_pch(options.standard, options.gpu_arch) if options.use_pch else None
+    if pch is not None:
+        handle = raw_parse(file, (*flags, "-include-pch", str(pch), *include), KEEP_GOING, made_up)
+        if handle is not None and not _pch_refused(handle, pch):
+            return handle
+    handle = raw_parse(file, (*flags, f"-include{PRELUDE}", *include), KEEP_GOING, made_up)
+    if handle is None:
+        raise FrontendError(
+            file, None, "clang gave up on this file", "check that it compiles; simplify very deep nesting"
+        )
+    return handle
+
+
+def _pch_refused(handle: UnitHandle, pch: Path) -> bool:
+    """Whether clang complained about the PCH itself (truncated, or flags that contradict it)."""
+    return any(
+        d.is_error and ("PCH" in d.message or "precompiled" in d.message or pch.name in d.message)
+        for d in diagnostics_of(handle)
+    )
