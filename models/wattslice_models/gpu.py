@@ -99,6 +99,7 @@ class Gpu:
     register_allocation_unit: int
     """Registers: per warp, but per block on compute capability 1.x."""
     warp_allocation_granularity: int
+    """Sub-partitions of an SM that share its registers: warps that registers admit come in multiples of it."""
     shared_memory_bytes_per_sm: int
     shared_memory_optin_bytes_per_block: int
     shared_memory_reserved_bytes_per_block: int

@@ -142,6 +142,6 @@ def execution_probabilities(executions: tuple[tuple[int, ...], ...]) -> tuple[fl
 
 
 def program_energy_j(slices: tuple[SlicePower, ...], time_s: float) -> float | None:
-    """Energy of a program that runs for `time_s`: eq. (10) and (11), which equal the power of (12) times t."""
+    """Energy of a program that runs for `time_s`, eq. (10) and (11): the power of eq. (12) times t."""
     power_w = branch_sparse_power_w(slices)
     return None if power_w is None else power_w * time_s
