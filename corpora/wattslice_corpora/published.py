@@ -21,7 +21,7 @@ class PublishedTableError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class RegressionRow:
-    """Wang & Chen 2013, Table 1: ``P = beta_0 Sa + beta_1 Ã^beta_2`` of one GPU, beta_0 and beta_1 in watts."""
+    """Wang & Chen 2013, Table 1: ``P = beta_0 Sa + beta_1 Ã^beta_2`` of one GPU, the first two in watts."""
 
     gpu: str
     beta_0_w: float

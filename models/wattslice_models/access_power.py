@@ -2,16 +2,17 @@
 
 The paper takes them from earlier work and prints no values. Here they are computed from measured energies:
 
-* Tesla V100 and Quadro RTX 8000 from public microbenchmarks. A launch of ``shmembench`` runs 2^20 threads, each
-  with 7 global accesses and 12 + 20 R shared ones for an iteration count R. A straight line through energy
-  against R gives both energies. ``cachebench`` and its texture variant differ only in 4096 loads per thread.
+* Tesla V100 and Quadro RTX 8000 from public microbenchmarks. A launch of ``shmembench`` runs 2^20 threads,
+  each with 7 global accesses and 12 + 20 R shared ones for an iteration count R. A straight line through
+  energy against R gives both energies. ``cachebench`` and its texture variant differ only in 4096 loads per
+  thread.
 * Tesla K40 from the GPUJoule table of energies per bit and path.
 
-Caveats: energies are those of the whole board, idle power included, so that a slower access carries more of it
-(most of the texture factor of the RTX 8000); short kernels have launch gaps outside the measured time. A
-texture access is an L1 hit plus the measured difference. A *constant* access was measured nowhere and is taken
-as an L1 hit, an upper bound for a value broadcast to a warp. An L1 hit is a shared access times the K40's
-relation of the two.
+Caveats: energies are those of the whole board, idle power included, so that a slower access carries more of
+it (most of the texture factor of the RTX 8000); short kernels have launch gaps outside the measured time. A
+texture access is an L1 hit plus the measured difference. A *constant* access was measured nowhere and is
+taken as an L1 hit, an upper bound for a value broadcast to a warp. An L1 hit is a shared access times the
+K40's relation of the two.
 
 Arafa et al. 2020 cannot serve here: their table holds no memory instruction.
 """

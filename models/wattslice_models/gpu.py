@@ -10,6 +10,7 @@ Only the standard library is imported here, so that listing GPUs stays as cheap 
 from __future__ import annotations
 
 import difflib
+import math
 import tomllib
 from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
@@ -99,7 +100,7 @@ class Gpu:
     register_allocation_unit: int
     """Registers: per warp, but per block on compute capability 1.x."""
     warp_allocation_granularity: int
-    """Sub-partitions of an SM that share its registers: warps that registers admit come in multiples of it."""
+    """Sub-partitions of an SM that share its registers; warps admitted by registers are a multiple of it."""
     shared_memory_bytes_per_sm: int
     shared_memory_optin_bytes_per_block: int
     shared_memory_reserved_bytes_per_block: int
@@ -215,12 +216,14 @@ def _number(path: Path, place: str, field: str, entry: object) -> tuple[object, 
         match table:
             case {"unknown": str(why)} if why and len(table) == 1 and "None" in annotation:
                 return None, why
-            case {"value": bool(flag), "source": str(source)} if source and "bool" in annotation:
-                return flag, source
+            case {"value": bool(flag), "source": str(source)} if source:
+                if "bool" in annotation:
+                    return flag, source
             case {"value": int(number), "source": str(source)} if source and "bool" not in annotation:
                 return (float(number) if "float" in annotation else int(number)), source
             case {"value": float(number), "source": str(source)} if source and "float" in annotation:
-                return number, source
+                if math.isfinite(number):
+                    return number, source
             case _:
                 pass
     allowed = f'{{ value = <{annotation.removesuffix(" | None")}>, source = "..." }}'

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+
 from wattslice_corpora.published import (
     PublishedTableError,
     table_source,

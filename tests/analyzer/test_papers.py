@@ -1,0 +1,47 @@
+from pathlib import Path
+
+import pytest
+
+from wattslice.papers import main, measured_over_computed, papers_markdown
+from wattslice_corpora.published import (
+    wang2013_dense_programs,
+    wang2013_regressions,
+    wang2013_sparse_programs,
+)
+from wattslice_models.regression import published_regression
+
+COMMITTED = Path(__file__).parents[2] / "docs" / "papers.md"
+
+
+def test_the_committed_file_is_the_generated_text() -> None:
+    assert COMMITTED.read_text(encoding="utf-8") == papers_markdown(), "run `python -m wattslice.papers`"
+
+
+def test_models_use_table_1_as_printed() -> None:
+    for row in wang2013_regressions():
+        model = published_regression(row.gpu.lower())
+        assert (model.beta_0_w, model.beta_1_w, model.beta_2) == (row.beta_0_w, row.beta_1_w, row.beta_2)
+
+
+def test_the_stored_interval_is_the_one_the_tables_give() -> None:
+    model = published_regression("gtx280")
+    ratios = measured_over_computed(model, wang2013_sparse_programs(), wang2013_dense_programs())
+    low = model.measured_over_predicted_low
+    assert low <= min(ratios) < low + 0.001
+    assert max(ratios) < model.measured_over_predicted_high
+
+
+def test_the_known_mismatch_is_reported() -> None:
+    text = papers_markdown()
+    assert "32.8 W (+15.0 to +55.8 W)" in text
+    assert "BSPM 3.98% to 10.51%" in text
+    assert "FAILS" not in text
+
+
+def test_check_says_what_to_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "papers.md"
+    assert main(["--check", str(path)]) == 1
+    assert "run `python -m wattslice.papers" in capsys.readouterr().err
+    assert main([str(path)]) == 0
+    assert main(["--check", str(path)]) == 0
+    assert main([str(tmp_path / "no" / "papers.md")]) == 2

@@ -1,0 +1,183 @@
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from wattslice_models.gpu import (
+    Architecture,
+    Gpu,
+    GpuFileError,
+    UnknownGpuError,
+    gpu_ids,
+    gpus,
+    load_gpu,
+    read_gpu,
+)
+
+GPU_FILES = Path(sys.modules[Gpu.__module__].__file__ or "").parent / "gpus"
+V100 = (GPU_FILES / "v100.toml").read_text(encoding="utf-8")
+
+# Single-precision TFLOP/s as vendors announced them: an independent check of lanes x SMs x clock.
+ANNOUNCED_TFLOPS = {
+    "k20m": 3.52, "gtx_titan_x": 6.7, "p100": 10.6, "gtx_1080_ti": 11.3, "titan_xp": 12.1, "titan_v": 14.9,
+    "v100": 15.7, "titan_rtx": 16.3, "quadro_rtx_8000": 16.3, "rtx_2060_super": 7.2, "rtx_2070_super": 9.1,
+    "a100": 19.5, "rtx_3090": 35.6, "a10": 31.2, "rtx_a6000": 38.7, "h100": 66.9, "h200": 66.9,
+    "rtx_4080": 48.7, "rtx_4090": 82.6, "l4": 30.3, "l40s": 91.6, "rtx_5090": 104.8,
+}  # fmt: skip
+
+TRANSFERS_PER_CLOCK = {"GDDR5": 4, "GDDR5X": 8, "GDDR6": 8, "GDDR6X": 16, "GDDR7": 16, "HBM2": 2}
+
+
+@pytest.fixture(params=gpu_ids())
+def gpu(request: pytest.FixtureRequest) -> Gpu:
+    return load_gpu(request.param)
+
+
+def test_there_are_the_gpus_the_measurements_and_papers_need() -> None:
+    needed = {
+        "c870",
+        "gtx260",
+        "gtx280",
+        "gtx480",
+        "gtx_titan_x",
+        "gtx_1080_ti",
+        "v100",
+        "quadro_rtx_8000",
+        "h200",
+    }
+    assert needed <= set(gpu_ids())
+    assert len(gpus()) == len(gpu_ids()) >= 32
+
+
+def test_every_number_has_a_source(gpu: Gpu) -> None:
+    words = {"id", "name", "aliases", "chip", "architecture", "compute_capability", "notes", "memory_type"}
+    numbers = {field.name for field in fields(Gpu)} - words - {"sources"}
+    assert {entry.field for entry in gpu.sources} == numbers
+    assert all(len(entry.source) > 3 for entry in gpu.sources)
+
+
+def test_file_name_is_the_id(gpu: Gpu) -> None:
+    assert (GPU_FILES / f"{gpu.id}.toml").is_file()
+
+
+def test_limits_are_consistent(gpu: Gpu) -> None:
+    assert gpu.max_threads_per_sm == gpu.max_warps_per_sm * gpu.warp_size
+    assert gpu.registers_per_sm % gpu.register_allocation_unit == 0
+    reserved = gpu.shared_memory_reserved_bytes_per_block
+    if gpu.compute_capability >= (7, 0):
+        assert gpu.shared_memory_optin_bytes_per_block + reserved == gpu.shared_memory_bytes_per_sm
+    assert gpu.shared_memory_optin_bytes_per_block <= gpu.shared_memory_bytes_per_sm
+    assert gpu.base_clock_mhz is None or gpu.base_clock_mhz <= gpu.boost_clock_mhz
+
+
+def test_one_compute_capability_has_one_set_of_limits() -> None:
+    limits: dict[tuple[int, int], tuple[int, ...]] = {}
+    for gpu in gpus():
+        found = (
+            gpu.max_threads_per_sm,
+            gpu.max_blocks_per_sm,
+            gpu.registers_per_sm,
+            gpu.shared_memory_bytes_per_sm,
+            gpu.max_registers_per_thread,
+            gpu.register_allocation_unit,
+        )
+        assert limits.setdefault(gpu.compute_capability, found) == found, gpu.id
+
+
+@pytest.mark.parametrize(("gpu_id", "tflops"), ANNOUNCED_TFLOPS.items())
+def test_peak_single_precision_is_what_was_announced(gpu_id: str, tflops: float) -> None:
+    assert load_gpu(gpu_id).peak_fp32_flops_per_s == pytest.approx(tflops * 1e12, rel=0.01)
+
+
+def test_peak_double_precision() -> None:
+    assert load_gpu("v100").peak_fp64_flops_per_s == pytest.approx(7.8e12, rel=0.01)
+    assert load_gpu("h200").peak_fp64_flops_per_s == pytest.approx(33.5e12, rel=0.01)
+    assert load_gpu("gtx480").peak_fp64_flops_per_s == pytest.approx(168.1e9, rel=0.01)
+
+
+def test_bandwidth_is_bus_times_clock_where_the_clock_is_known() -> None:
+    known = [gpu for gpu in gpus() if gpu.memory_clock_mhz is not None]
+    assert len(known) >= 10
+    for gpu in known:
+        assert gpu.memory_clock_mhz is not None
+        transfers_per_s = gpu.memory_clock_mhz * 1e6 * TRANSFERS_PER_CLOCK[gpu.memory_type]
+        expected = transfers_per_s * gpu.memory_bus_bits / 8
+        assert gpu.memory_bandwidth_bytes_per_s == pytest.approx(expected, rel=0.005), gpu.id
+
+
+def test_unknown_stays_unknown_with_a_reason() -> None:
+    gpu = load_gpu("rtx_3090")
+    assert gpu.fp16_vector_fma_per_clock_per_sm is None
+    assert "conflict" in gpu.source_of("fp16_vector_fma_per_clock_per_sm")
+
+
+@pytest.mark.parametrize(
+    ("spelling", "gpu_id"),
+    [
+        ("V100", "v100"),
+        ("Tesla V100-SXM2-16GB", "v100"),
+        ("NVIDIA A100-SXM4-40GB", "a100"),
+        ("NVIDIA H200", "h200"),
+        ("GeForce GTX 1080 Ti", "gtx_1080_ti"),
+        ("NVIDIA TITAN X (Pascal)", "titan_x_pascal"),
+    ],
+)
+def test_names_as_drivers_print_them(spelling: str, gpu_id: str) -> None:
+    assert load_gpu(spelling).id == gpu_id
+
+
+def test_no_two_gpus_share_a_name() -> None:
+    for gpu in gpus():
+        for spelling in (gpu.name, *gpu.aliases):
+            assert load_gpu(spelling).id == gpu.id
+
+
+def test_an_unknown_gpu_names_its_neighbours() -> None:
+    with pytest.raises(UnknownGpuError, match=r"unknown GPU 'rtx 2060'.*rtx_2060_super") as caught:
+        load_gpu("rtx 2060")
+    assert caught.value.close_matches[0] == "rtx_2060_super"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('chip = "GV100"', "", "missing chip"),
+        ('architecture = "volta"', 'architecture = "vulta"', "architecture: cannot be 'vulta'"),
+        ("compute_capability = [7, 0]", "compute_capability = 7.0", "compute_capability: cannot be 7.0"),
+        (
+            "sm_count = { value = 80",
+            "sm_cuont = { value = 80",
+            r"\[multiprocessor\] sm_cuont: .*mean sm_count",
+        ),
+        ("sm_count = { value = 80", "sm_count = { value = 80.5", "sm_count: expected"),
+        ("sm_count = { value = 80", 'sm_count = { unknown = "lost" } #', "sm_count: expected"),
+        ("sm_count = { value = 80", "sm_count = { value = true", "sm_count: expected"),
+        ("sm_count = { value = 80, source =", "sm_count = 80 #", "sm_count: expected"),
+        ("boost_clock_mhz = { value = 1530", "boost_clock_mhz = { value = nan", "boost_clock_mhz: expected"),
+        ("[clocks]", "[clocks]\nsm_count = { value = 1, source = 'again' }", "given twice"),
+        ("[clocks]", "[clocks", "not valid TOML"),
+        ("[multiprocessor]", "surprise = 1\n[multiprocessor]", "surprise: no such entry"),
+    ],
+)
+def test_a_damaged_file_names_the_entry(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in V100
+    path = tmp_path / "mine.toml"
+    path.write_text(V100.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(GpuFileError, match=message) as caught:
+        read_gpu(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_new_gpu_is_a_new_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(V100.replace('id = "v100"', 'id = "mine"').replace("value = 80,", "value = 40,"))
+    mine = read_gpu(path)
+    assert (mine.id, mine.sm_count, mine.architecture) == ("mine", 40, Architecture.VOLTA)
+
+
+def test_loading_needs_no_heavy_import() -> None:
+    code = "import sys, wattslice_models.gpu as gpu; gpu.load_gpu('v100'); print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -1,0 +1,33 @@
+import pytest
+
+from wattslice_models.types import ArithmeticDensity, PowerFactors, Prediction
+
+
+def test_unknown_power_has_a_reason() -> None:
+    unknown = Prediction.unknown("no memory access")
+    assert unknown.power_w is None
+    assert unknown.notes == ("no memory access",)
+    with pytest.raises(ValueError, match="why it is unknown"):
+        Prediction(None, None, None, "", False)
+
+
+@pytest.mark.parametrize("interval", [(101.0, 110.0), (90.0, 99.0), (-1.0, 110.0), (None, 110.0)])
+def test_a_power_lies_in_its_interval(interval: tuple[float | None, float]) -> None:
+    low_w, high_w = interval
+    with pytest.raises(ValueError):
+        Prediction(100.0, low_w, high_w, "test", True)
+
+
+def test_only_an_undefined_density_has_a_reason() -> None:
+    with pytest.raises(ValueError):
+        ArithmeticDensity(None)
+    with pytest.raises(ValueError):
+        ArithmeticDensity(1.0, "but why")
+
+
+@pytest.mark.parametrize("factors", [(0.9, 0.1, 0.1, 0.1), (1.0, 0.0, 0.1, 0.1)])
+def test_power_factors_are_relative_to_global_and_positive(
+    factors: tuple[float, float, float, float],
+) -> None:
+    with pytest.raises(ValueError):
+        PowerFactors(*factors, provenance="test", gpu_matched=True)
