@@ -1,5 +1,7 @@
 """Launch geometry: grid, block, shared memory and arguments of every kernel, read from the host code."""
 
+from wattslice.geometry.overrides import OverrideError, check_overrides, parse_overrides
+from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import (
     NO_OVERRIDES,
     Dim3,
@@ -18,6 +20,10 @@ __all__ = [
     "LaunchOverride",
     "MemberValue",
     "NamedValue",
+    "OverrideError",
     "Overrides",
     "Setting",
+    "check_overrides",
+    "parse_overrides",
+    "resolve_launches",
 ]

@@ -1,0 +1,76 @@
+"""Which host functions call which, and which launches a statement may reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wattslice import ir
+
+
+def expressions(stmt: ir.Stmt) -> Iterator[ir.Expr]:
+    """Every expression at any depth below a statement."""
+    for inner in ir.walk_statements(stmt):
+        for expr in ir.statement_expressions(inner):
+            yield from ir.walk_expressions(expr)
+
+
+class CallGraph:
+    """Functions by the names calls use, and the launch sites within reach of statements."""
+
+    def __init__(self, program: ir.Program) -> None:
+        self._by_name: dict[str, ir.Function] = {}
+        for function in program.functions:
+            self._by_name.setdefault(function.name, function)
+        for function in program.functions:
+            self._by_name[function.mangled_name] = function
+        self.functions = program.functions
+        self._direct: dict[ir.Stmt, tuple[frozenset[ir.LaunchCall], frozenset[ir.Function]]] = {}
+        self._reachable = self._close()
+
+    def callee(self, node: ir.Call) -> ir.Function | None:
+        """The function of this program that a call runs."""
+        return self._by_name.get(node.callee) or self._by_name.get(node.name)
+
+    def launches_from(self, function: ir.Function) -> frozenset[ir.LaunchCall]:
+        """All launches in a function and in what it calls."""
+        return self._reachable[function]
+
+    def launches_in(self, stmt: ir.Stmt) -> frozenset[ir.LaunchCall]:
+        """All launches in a statement and in what it calls."""
+        launches, callees = self._scan(stmt)
+        return launches.union(*(self._reachable[callee] for callee in callees))
+
+    def roots(self) -> tuple[ir.Function, ...]:
+        """`main` first, then functions nobody calls, then all others, in source order."""
+        called = {callee for function in self.functions for callee in self._scan(function.body)[1]}
+        ranks = {
+            function: 0 if function.name == "main" else 2 if function in called else 1
+            for function in self.functions
+        }
+        return tuple(sorted(self.functions, key=lambda function: ranks[function]))
+
+    def _scan(self, stmt: ir.Stmt) -> tuple[frozenset[ir.LaunchCall], frozenset[ir.Function]]:
+        found = self._direct.get(stmt)
+        if found is None:
+            launches: set[ir.LaunchCall] = set()
+            callees: set[ir.Function] = set()
+            for expr in expressions(stmt):
+                if isinstance(expr, ir.LaunchCall):
+                    launches.add(expr)
+                elif isinstance(expr, ir.Call) and (callee := self.callee(expr)) is not None:
+                    callees.add(callee)
+            found = self._direct[stmt] = (frozenset(launches), frozenset(callees))
+        return found
+
+    def _close(self) -> dict[ir.Function, frozenset[ir.LaunchCall]]:
+        direct = {function: self._scan(function.body) for function in self.functions}
+        reachable = {function: launches for function, (launches, _) in direct.items()}
+        changed = True
+        while changed:
+            changed = False
+            for function, (_, callees) in direct.items():
+                wider = reachable[function].union(*(reachable[callee] for callee in callees))
+                if len(wider) > len(reachable[function]):
+                    reachable[function] = wider
+                    changed = True
+        return reachable

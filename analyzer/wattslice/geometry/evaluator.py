@@ -1,0 +1,198 @@
+"""Evaluation of host expressions, without ever running anything: unknown stays unknown, with its reason."""
+
+from __future__ import annotations
+
+from wattslice import ir
+from wattslice.geometry import host_api
+from wattslice.geometry.memory import Memory, construct
+from wattslice.geometry.values import (
+    Pointer,
+    Record,
+    Storage,
+    Unknown,
+    Value,
+    binary,
+    convert,
+    is_aggregate,
+    member_of,
+    offset_of,
+    same,
+    truth,
+)
+from wattslice_models.gpu import Gpu
+
+
+class BudgetExceededError(Exception):
+    """The host code takes more steps than reading a launch is worth."""
+
+
+class Evaluator:
+    """Expressions over a `Memory`; what a call or a launch does is left to the subclass."""
+
+    def __init__(self, memory: Memory, gpu: Gpu, budget: int) -> None:
+        self.memory = memory
+        self.gpu = gpu
+        self._budget = budget
+
+    def spend(self) -> None:
+        """One step; raises `BudgetExceededError` when there is none left."""
+        self._budget -= 1
+        if self._budget < 0:
+            raise BudgetExceededError
+
+    def call(self, node: ir.Call, arguments: tuple[Value, ...]) -> Value:
+        """Value of a call to a function of the program, or to one that is known."""
+        raise NotImplementedError
+
+    def launch(self, node: ir.LaunchCall) -> None:
+        """Note a kernel launch in the present state."""
+        raise NotImplementedError
+
+    def inlined(self, node: ir.InlinedCall, arguments: tuple[Value, ...]) -> Value:
+        """Value of a call that the frontend inlined (a constexpr or __host__ __device__ function)."""
+        raise NotImplementedError
+
+    def evaluate(self, node: ir.Expr) -> Value:
+        """Value of an expression; its side effects happen in memory."""
+        self.spend()
+        match node:
+            case ir.Constant(value=value):
+                return value
+            case ir.Text(value=text):
+                return text
+            case ir.Read(place=place):
+                storage = self.memory.storage(place.variable)
+                return self.memory.read(storage, offset_of(place.variable.type, place.path), node.type)
+            case ir.Cast(operand=operand, type=type_):
+                return convert(self.evaluate(operand), type_)
+            case ir.Binary(op=op, left=left, right=right, operand_type=operand_type):
+                return binary(op, self.evaluate(left), self.evaluate(right), operand_type)
+            case ir.Unary(op=op, operand=operand):
+                return _unary(op, self.evaluate(operand), node.type)
+            case ir.Logical():
+                return self._logical(node)
+            case ir.Select():
+                return self._select(node)
+            case ir.Assign():
+                return self._assign(node)
+            case ir.Increment():
+                return self._increment(node)
+            case ir.Construct(arguments=arguments):
+                return construct(node, tuple(self.evaluate(argument) for argument in arguments))
+            case ir.Extract(value=value, field=field):
+                return _member(self.evaluate(value), value.type, field)
+            case ir.AddressOf(variable=variable):
+                return Pointer(self.memory.storage(variable), 0)
+            case ir.PointerOffset():
+                return self._pointer_offset(node)
+            case ir.Load(place=place, type=type_):
+                return self._load(place, type_)
+            case ir.Call(arguments=arguments):
+                return self.call(node, tuple(self.evaluate(argument) for argument in arguments))
+            case ir.Intrinsic(name=name, arguments=arguments, semantics=semantics):
+                return self._intrinsic(name, arguments, semantics)
+            case ir.InlinedCall(arguments=arguments):
+                return self.inlined(node, tuple(self.evaluate(argument) for argument in arguments))
+            case ir.LaunchCall():
+                self.launch(node)
+                return Unknown("a launch has no value")
+            case _:
+                return Unknown("device code")
+
+    def _logical(self, node: ir.Logical) -> Value:
+        left = truth(self.evaluate(node.left))
+        decisive = node.op is ir.LogicalOp.OR
+        if left is decisive:
+            return int(decisive)
+        right = truth(self.evaluate(node.right))
+        if left is None:
+            return int(decisive) if right is decisive else Unknown("a condition")
+        return Unknown("a condition") if right is None else int(right)
+
+    def _select(self, node: ir.Select) -> Value:
+        condition = truth(self.evaluate(node.condition))
+        if condition is not None:
+            return self.evaluate(node.then if condition else node.otherwise)
+        then, otherwise = self.evaluate(node.then), self.evaluate(node.otherwise)
+        # `argc > 1 ? atoi(argv[1]) : 1024`: the side that is known is the default.
+        if isinstance(then, Unknown) or same(then, otherwise):
+            return otherwise
+        return then if isinstance(otherwise, Unknown) else Unknown("both arms of ?: are possible")
+
+    def _place(self, place: ir.Place) -> tuple[Storage, int] | None:
+        if isinstance(place, ir.RegisterPlace):
+            return self.memory.storage(place.variable), offset_of(place.variable.type, place.path)
+        pointer = self.evaluate(place.address)
+        return (pointer.storage, pointer.offset) if isinstance(pointer, Pointer) else None
+
+    def _assign(self, node: ir.Assign) -> Value:
+        value = self.evaluate(node.value)
+        where = self._place(node.target)
+        type_ = node.target.type
+        if where is None:
+            return value
+        if node.op is not None:
+            old = self.memory.read(*where, type_)
+            value = (
+                Unknown("pointer arithmetic")
+                if isinstance(old, Pointer)
+                else binary(node.op, old, value, node.operand_type)
+            )
+        self.memory.write(*where, value, type_)
+        return value if is_aggregate(type_) else self.memory.read(*where, type_)
+
+    def _increment(self, node: ir.Increment) -> Value:
+        where = self._place(node.target)
+        if where is None:
+            return Unknown("an object behind an unknown pointer")
+        type_ = node.target.type
+        old = self.memory.read(*where, type_)
+        new: Value = Unknown("incremented unknown value")
+        if isinstance(old, Pointer):
+            new = Pointer(old.storage, old.offset + node.delta * node.step_bytes)
+        elif isinstance(old, (int, float)):
+            new = convert(old + node.delta, type_)
+        self.memory.write(*where, new, type_)
+        return new if node.is_prefix else old
+
+    def _pointer_offset(self, node: ir.PointerOffset) -> Value:
+        pointer = self.evaluate(node.pointer)
+        index = 0 if node.index is None else self.evaluate(node.index)
+        if not isinstance(pointer, Pointer):
+            return pointer if isinstance(pointer, Unknown) else Unknown("an element of something unknown")
+        if not isinstance(index, int):
+            return index if isinstance(index, Unknown) else Unknown("an element at an unknown index")
+        step = index * node.scale_bytes
+        return Pointer(
+            pointer.storage, pointer.offset + node.offset_bytes + (-step if node.subtract else step)
+        )
+
+    def _load(self, place: ir.MemoryPlace, type_: ir.Type) -> Value:
+        pointer = self.evaluate(place.address)
+        if isinstance(pointer, Pointer):
+            return self.memory.read(pointer.storage, pointer.offset, type_)
+        return pointer if isinstance(pointer, Unknown) else Unknown("memory the host code fills at run time")
+
+    def _intrinsic(self, name: str, arguments: tuple[ir.Expr, ...], semantics: ir.Semantics) -> Value:
+        values = tuple(self.evaluate(argument) for argument in arguments)
+        found = host_api.mathematics(name, values)
+        return host_api.by_semantics(semantics, values) if found is None else found
+
+
+def _unary(op: ir.UnaryOp, value: Value, type_: ir.Type) -> Value:
+    if isinstance(value, Unknown):
+        return value
+    if op is ir.UnaryOp.NOT:
+        known = truth(value)
+        return Unknown("a condition") if known is None else int(not known)
+    if not isinstance(value, (int, float)):
+        return Unknown("arithmetic on something that is no number")
+    if op is ir.UnaryOp.NEGATE:
+        return convert(-value, type_)
+    return convert(~int(value), type_)
+
+
+def _member(value: Value, type_: ir.Type, field: str) -> Value:
+    if isinstance(value, Record):
+        return value.cells.get(member_of(type_, field)[0], Unknown(f"member '{field}'"))
+    return value if isinstance(value, Unknown) else Unknown(f"member '{field}'")

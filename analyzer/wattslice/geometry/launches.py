@@ -1,0 +1,234 @@
+"""From everything the interpreter saw to the launches a report shows: representatives and defaults.
+
+A launch inside a host loop is reached many times. Per launch site and chain of calls one instance stands
+for all: the one whose number of threads is nearest to the mean (the middle one when all are alike), so that
+`representative * times` is near the total work. Equal launches are shown once, at most
+`MAX_LAUNCHES_PER_KERNEL` per kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wattslice import ir
+from wattslice.analysis import LaunchSource
+from wattslice.execution import Assumption
+from wattslice.geometry.interpreter import LaunchInstance
+from wattslice.geometry.types import BLOCKS_PER_SM, DEFAULT_BLOCK, Dim3, KernelLaunch, MemberValue
+from wattslice.geometry.values import Record, Unknown, Value, convert
+from wattslice_models.gpu import Gpu
+
+MAX_LAUNCHES_PER_KERNEL = 8
+_MAX_GRID: Dim3 = (2**31 - 1, 65535, 65535)
+
+
+@dataclass(frozen=True, slots=True)
+class _Geometry:
+    grid: Dim3 | None
+    block: Dim3 | None
+    reason: str  # why one of them is None
+
+    @property
+    def threads(self) -> int | None:
+        if self.grid is None or self.block is None:
+            return None
+        product = 1
+        for extent in (*self.grid, *self.block):
+            product *= extent
+        return product
+
+
+def _extent(value: Value, limits: Dim3) -> tuple[Dim3 | None, str]:
+    cells: list[Value] = [value, 1, 1]
+    if isinstance(value, Record):
+        cells = [value.cells.get(offset, Unknown("a dim3 member without a value")) for offset in (0, 4, 8)]
+    extent: list[int] = []
+    for cell, limit in zip(cells, limits, strict=True):
+        number = convert(cell, ir.INT64)
+        if not isinstance(number, int):
+            return None, number.reason if isinstance(number, Unknown) else "no number"
+        if not 1 <= number <= limit:
+            return None, f"the host code gives {number}, which cannot be launched"
+        extent.append(number)
+    return (extent[0], extent[1], extent[2]), ""
+
+
+def _geometry(instance: LaunchInstance) -> _Geometry:
+    grid, grid_reason = _extent(instance.grid, _MAX_GRID)
+    block, block_reason = _extent(instance.block, (1024, 1024, 64))
+    return _Geometry(grid, block, grid_reason or block_reason)
+
+
+def _representative(group: Sequence[LaunchInstance]) -> LaunchInstance:
+    known = [
+        (instance, threads) for instance in group if (threads := _geometry(instance).threads) is not None
+    ]
+    if not known:
+        return group[0]
+    mean = sum(threads for _, threads in known) / len(known)
+    distances = [abs(threads - mean) for _, threads in known]
+    nearest = [instance for (instance, _), far in zip(known, distances, strict=True) if far == min(distances)]
+    return nearest[len(nearest) // 2]
+
+
+def launches_of(kernel: ir.Kernel, instances: Sequence[LaunchInstance], gpu: Gpu) -> tuple[KernelLaunch, ...]:
+    """The launches of one kernel; one with an assumed geometry when the host code launches it nowhere."""
+    own = [instance for instance in instances if _launches(instance.node, kernel)]
+    groups: dict[tuple[ir.LaunchCall, tuple[ir.Call, ...]], list[LaunchInstance]] = {}
+    for instance in own:
+        groups.setdefault((instance.node, instance.path), []).append(instance)
+    certain_sites = {instance.node for instance in own if instance.is_certain and _is_read(instance)}
+    read_sites = {instance.node for instance in own if _is_read(instance)}
+    launches: list[KernelLaunch] = []
+    for (site, _), group in groups.items():
+        # Code that the known values do not reach counts only where nothing better is known.
+        if site in certain_sites:
+            group = [instance for instance in group if instance.is_certain]
+        if site in read_sites:
+            group = [instance for instance in group if _is_read(instance)]
+        if group:
+            launches.append(_launch(kernel, group, gpu))
+    distinct = {
+        (k.grid, k.block, k.dynamic_shared_bytes, k.arguments, k.source): k for k in reversed(launches)
+    }
+    kept = sorted(distinct.values(), key=lambda launch: (launch.line or 0, launch.blocks))
+    return tuple(kept[:MAX_LAUNCHES_PER_KERNEL]) or (assumed_launch(kernel, gpu, "no launch in this file"),)
+
+
+def _is_read(instance: LaunchInstance) -> bool:
+    return _geometry(instance).threads is not None
+
+
+def _launches(node: ir.LaunchCall, kernel: ir.Kernel) -> bool:
+    if node.kernel:
+        return node.kernel == kernel.mangled_name or (
+            node.kernel == kernel.name and kernel.mangled_name != kernel.name
+        )
+    return node.kernel_name in (kernel.name, kernel.qualified_name)
+
+
+def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> KernelLaunch:
+    chosen = _representative(group)
+    geometry = _geometry(chosen)
+    line = chosen.node.span.line
+    assumptions: list[Assumption] = []
+    block, grid = geometry.block, geometry.grid
+    if block is None or grid is None:
+        assumed_block = block or default_block(kernel)
+        block, grid, what = assumed_block, grid or default_grid(gpu), _what(grid, block)
+        assumptions.append(_assumed(kernel, grid, block, line, f"{what} unknown: {geometry.reason}"))
+    shared = convert(chosen.shared_bytes, ir.INT64)
+    if not isinstance(shared, int) or shared < 0:
+        reason = shared.reason if isinstance(shared, Unknown) else "no number"
+        assumptions.append(
+            Assumption(
+                "PW011",
+                line,
+                f"dynamic shared memory of {kernel.name} unknown: {reason}; 0 bytes assumed",
+                f"--launch '{kernel.name}={_text(grid)}:{_text(block)}:BYTES'",
+            )
+        )
+        shared = 0
+    assumptions.extend(_loop_assumptions(kernel, group, chosen, grid))
+    return KernelLaunch(
+        kernel,
+        grid,
+        block,
+        shared,
+        LaunchSource.HOST_CODE if geometry.threads is not None else LaunchSource.ASSUMED,
+        line,
+        tuple(_scalar(chosen, index, parameter) for index, parameter in enumerate(kernel.parameters)),
+        assumptions=tuple(assumptions),
+        members=tuple(_members(kernel, chosen)),
+    )
+
+
+def _scalar(instance: LaunchInstance, index: int, parameter: ir.Variable) -> int | float | None:
+    if index >= len(instance.arguments) or parameter.type.kind is ir.TypeKind.POINTER:
+        return None
+    value = convert(instance.arguments[index], parameter.type)
+    return value if isinstance(value, (int, float)) else None
+
+
+def _members(kernel: ir.Kernel, instance: LaunchInstance) -> list[MemberValue]:
+    found: list[MemberValue] = []
+    for index, (parameter, value) in enumerate(zip(kernel.parameters, instance.arguments, strict=False)):
+        if isinstance(value, Record):
+            found.extend(_scalars(index, (), parameter.type, value, 0))
+    return found
+
+
+def _scalars(
+    index: int, path: tuple[str, ...], type_: ir.Type, value: Record, offset: int
+) -> list[MemberValue]:
+    found: list[MemberValue] = []
+    for member in type_.fields:
+        where = offset + member.offset_bytes
+        cell = value.cells.get(where)
+        if member.type.kind is ir.TypeKind.RECORD:
+            found.extend(_scalars(index, (*path, member.name), member.type, value, where))
+        elif isinstance(cell, (int, float)) and member.type.lanes == 1:
+            found.append(MemberValue(index, (*path, member.name), cell))
+    return found
+
+
+def _loop_assumptions(
+    kernel: ir.Kernel, group: Sequence[LaunchInstance], chosen: LaunchInstance, grid: Dim3
+) -> list[Assumption]:
+    grids = {_geometry(instance).grid for instance in group} - {None}
+    line = chosen.node.span.line
+    if len(grids) > 1:
+        message = (
+            f"{kernel.name} is launched with {len(grids)} different grids from this loop; "
+            f"shown is the one nearest to their mean, {_text(grid)}"
+        )
+    elif chosen.in_unknown_loop and any(isinstance(a, (int, float)) for a in chosen.arguments):
+        message = f"{kernel.name} is launched from a loop of unknown length; arguments of its first iteration"
+    else:
+        return []
+    return [Assumption("PW011", line, message, f"--launch '{kernel.name}=gx,gy,gz:bx,by,bz'")]
+
+
+# ----------------------------------------------------------------------------- stated defaults
+
+
+def default_block(kernel: ir.Kernel) -> Dim3:
+    """256 threads, or what `__launch_bounds__` allows if that is less."""
+    limit = kernel.max_threads_per_block
+    return DEFAULT_BLOCK if limit is None or limit >= DEFAULT_BLOCK[0] else (max(1, limit), 1, 1)
+
+
+def default_grid(gpu: Gpu) -> Dim3:
+    """`BLOCKS_PER_SM` blocks for every SM: a launch that fills the GPU."""
+    return (BLOCKS_PER_SM * gpu.sm_count, 1, 1)
+
+
+def assumed_launch(kernel: ir.Kernel, gpu: Gpu, reason: str) -> KernelLaunch:
+    """The launch of a kernel about which nothing is known."""
+    grid, block = default_grid(gpu), default_block(kernel)
+    return KernelLaunch(
+        kernel,
+        grid,
+        block,
+        0,
+        LaunchSource.ASSUMED,
+        None,
+        tuple(None for _ in kernel.parameters),
+        assumptions=(_assumed(kernel, grid, block, kernel.span.line, f"launch unknown: {reason}"),),
+    )
+
+
+def _assumed(kernel: ir.Kernel, grid: Dim3, block: Dim3, line: int, why: str) -> Assumption:
+    message = f"{why}; assumed {kernel.name}<<<({_text(grid)}), ({_text(block)})>>>"
+    return Assumption("PW011", line, message, f"--launch '{kernel.name}=gx,gy,gz:bx,by,bz'")
+
+
+def _what(grid: Dim3 | None, block: Dim3 | None) -> str:
+    if grid is None and block is None:
+        return "grid and block"
+    return "grid" if grid is None else "block"
+
+
+def _text(extent: Dim3) -> str:
+    return ",".join(str(part) for part in extent)

@@ -1,0 +1,191 @@
+"""The memory of the host interpreter, with an undo log for paths that are only tried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from wattslice.geometry.values import (
+    Record,
+    Storage,
+    Unknown,
+    Value,
+    convert,
+    is_aggregate,
+    is_dim3,
+    member_of,
+)
+from wattslice.ir import Construct, Type, TypeKind, Variable, VariableRole
+
+Cell = tuple[Storage, int]
+Delta = dict[Cell, Value]
+Frame = dict[Variable, Storage]
+
+_MISSING = Unknown("never assigned a value in the host code")
+_MAX_CELLS = 4096
+_SENTINELS = (0, -1)
+
+
+class Memory:
+    """Storages of all live variables; every write can be undone.
+
+    `pins` are values by variable name (from `--set`) that no assignment changes.
+    """
+
+    def __init__(self, pins: Mapping[str, int | float]) -> None:
+        self.frames: list[Frame] = [{}]
+        self._globals: Frame = {}
+        self._pins = pins
+        self._log: list[tuple[Storage, int, Value | None]] = []
+
+    def storage(self, variable: Variable) -> Storage:
+        """Where a variable lives; created on first sight."""
+        found = self.frames[-1].get(variable) or self._globals.get(variable)
+        if found is not None:
+            return found
+        frame = self._globals if variable.role is VariableRole.FILE_SCOPE else self.frames[-1]
+        return self.declare(variable, frame)
+
+    def declare(self, variable: Variable, frame: Frame | None = None) -> Storage:
+        """Fresh storage for a variable of the current call."""
+        storage = Storage(variable.name)
+        pin = self._pins.get(variable.name)
+        if pin is not None and not is_aggregate(variable.type) and variable.type.kind is not TypeKind.POINTER:
+            value = convert(pin, variable.type)
+            storage.pinned = value if isinstance(value, (int, float)) else None
+        (self.frames[-1] if frame is None else frame)[variable] = storage
+        return storage
+
+    def declare_global(self, variable: Variable) -> Storage:
+        """Fresh storage for a file-scope variable."""
+        return self.declare(variable, self._globals)
+
+    def alias(self, variable: Variable, storage: Storage) -> None:
+        """Let a reference parameter of the current call name the caller's storage."""
+        self.frames[-1][variable] = storage
+
+    def read(self, storage: Storage, offset: int, type_: Type) -> Value:
+        """The value of an object of `type_`."""
+        if is_aggregate(type_):
+            size = type_.size_bytes or _MAX_CELLS * 64
+            if offset == 0 and all(key < size for key in storage.cells):
+                return Record(dict(storage.cells))
+            return Record({k - offset: v for k, v in storage.cells.items() if offset <= k < offset + size})
+        if storage.pinned is not None and offset == 0:
+            return storage.pinned
+        found = storage.cells.get(offset)
+        return Unknown(f"'{storage.name}' is {_MISSING.reason}") if found is None else found
+
+    def write(self, storage: Storage, offset: int, value: Value, type_: Type) -> None:
+        """Store `value`, converted to `type_`; aggregates are copied member by member."""
+        if isinstance(value, Record):
+            for key, cell in value.cells.items():
+                self._set(storage, offset + key, cell)
+        elif is_aggregate(type_):
+            if is_dim3(type_) and isinstance(value, (int, float)):  # dim3 d = 256;
+                for axis in range(3):
+                    self._set(storage, offset + 4 * axis, int(value) if axis == 0 else 1)
+            else:
+                self.forget(storage, value.reason if isinstance(value, Unknown) else "not followed")
+        else:
+            self._set(storage, offset, convert(value, type_))
+
+    def forget(self, storage: Storage, reason: str) -> None:
+        """Everything in `storage` becomes unknown."""
+        for key in tuple(storage.cells):
+            self._set(storage, key, Unknown(reason))
+        if not storage.cells:
+            self._set(storage, 0, Unknown(reason))
+
+    def _set(self, storage: Storage, key: int, value: Value | None) -> None:
+        old = storage.cells.get(key)
+        if old is None and len(storage.cells) >= _MAX_CELLS:
+            return
+        self._log.append((storage, key, old))
+        if value is None:
+            storage.cells.pop(key, None)
+        else:
+            storage.cells[key] = value
+
+    # ----------------------------------------------------------------- trying paths
+
+    def mark(self) -> int:
+        """A point in time to come back to."""
+        return len(self._log)
+
+    def changes_since(self, mark: int) -> Delta:
+        """The present value of every cell written since `mark`."""
+        return {(storage, key): storage.cells.get(key, _MISSING) for storage, key, _ in self._log[mark:]}
+
+    def roll_back(self, mark: int) -> None:
+        """Undo every write since `mark`."""
+        while len(self._log) > mark:
+            storage, key, old = self._log.pop()
+            if old is None:
+                storage.cells.pop(key, None)
+            else:
+                storage.cells[key] = old
+
+    def apply(self, delta: Delta) -> None:
+        """Write a set of cells."""
+        for (storage, key), value in delta.items():
+            self._set(storage, key, None if value is _MISSING else value)
+
+    def current(self, cell: Cell) -> Value:
+        """Present value of a cell."""
+        return cell[0].cells.get(cell[1], _MISSING)
+
+    def merge(self, first: Delta, second: Delta) -> None:
+        """Join two paths, of which one is taken, nobody knows which.
+
+        A value set before stays, because the paths differ in what the command line says and the value
+        before is its default. Without one, whatever either path knows is taken, the first path first.
+        """
+        for cell in first.keys() | second.keys():
+            before = self.current(cell)
+            self._set(*cell, _joined(before, first.get(cell, before), second.get(cell, before)))
+
+
+def _joined(before: Value, first: Value, second: Value) -> Value:
+    if first is before or second is before:
+        other = second if first is before else first
+        if isinstance(before, Unknown):
+            return other
+        # 0 and -1 say "not given" rather than "this many".
+        return other if before in _SENTINELS and other not in (0, 1, -1) else before
+    return second if isinstance(first, Unknown) else first
+
+
+def construct(node: Construct, values: tuple[Value, ...]) -> Value:
+    """The record that `make_float4(...)`, `dim3(...)` or braces build."""
+    type_ = node.type
+    if not is_aggregate(type_):
+        return values[0] if len(values) == 1 else Unknown("a value built from parts")
+    if len(values) == 1 and isinstance(values[0], Record) and not node.field_names:
+        return values[0]
+    cells: dict[int, Value] = {}
+    if is_dim3(type_):
+        cells = {0: 1, 4: 1, 8: 1}
+    for index, value in enumerate(values):
+        offset, member = _position(type_, node.field_names, index)
+        if offset is None:
+            continue
+        if isinstance(value, Record):
+            cells.update({offset + key: cell for key, cell in value.cells.items()})
+        else:
+            cells[offset] = convert(value, member) if member is not None else value
+    return Record(cells)
+
+
+def _position(type_: Type, names: tuple[str, ...], index: int) -> tuple[int | None, Type | None]:
+    if is_dim3(type_):
+        return (4 * index, Type(TypeKind.INT, bits=32, signed=False)) if index < 3 else (None, None)
+    if type_.kind is TypeKind.ARRAY and type_.element is not None and type_.element.size_bytes:
+        return (index * type_.element.size_bytes, type_.element) if index < _MAX_CELLS else (None, None)
+    if type_.lanes > 1:
+        return index * type_.bits // 8, None
+    if index < len(names) and names[index]:
+        return member_of(type_, names[index])
+    if index < len(type_.fields):
+        member = type_.fields[index]
+        return member.offset_bytes, member.type
+    return None, None

@@ -1,0 +1,167 @@
+"""Parsing of `--launch` and `--set`: typed, without contradictions, with errors that say what to change."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+
+from wattslice import ir
+from wattslice.errors import WattsliceError
+from wattslice.geometry.types import Dim3, LaunchOverride, Overrides, Setting
+
+_LAUNCH_SYNTAX = "write --launch 'KERNEL=gx,gy,gz:bx,by,bz' with optional ':shared_memory_bytes'"
+_SET_SYNTAX = "write --set NAME=NUMBER or --set KERNEL.NAME=NUMBER"
+_NAME = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*\Z")
+_SUFFIXES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+class OverrideError(WattsliceError):
+    """A `--launch` or `--set` that cannot be read, contradicts another, or names nothing in the sources."""
+
+
+def parse_launch(text: str) -> LaunchOverride:
+    """Read `KERNEL=gx[,gy[,gz]]:bx[,by[,bz]][:smem]`. Raises `OverrideError`."""
+    name, equals, rest = text.partition("=")
+    parts = rest.split(":")
+    if not equals or len(parts) not in (2, 3) or not _NAME.match(name.strip()):
+        raise OverrideError(f"--launch {text!r} cannot be read", remedy=_LAUNCH_SYNTAX)
+    grid = _extent(text, "grid", parts[0], (2**31 - 1, 65535, 65535))
+    block = _extent(text, "block", parts[1], (1024, 1024, 64))
+    if block[0] * block[1] * block[2] > 1024:
+        raise OverrideError(
+            f"--launch {text!r}: a block of {block[0] * block[1] * block[2]} threads",
+            remedy="a block has at most 1024 threads",
+        )
+    shared = None
+    if len(parts) == 3:
+        shared = _integer(parts[2])
+        if shared is None or shared < 0:
+            raise OverrideError(
+                f"--launch {text!r}: {parts[2]!r} is no number of bytes", remedy=_LAUNCH_SYNTAX
+            )
+    return LaunchOverride(name.strip(), grid, block, shared)
+
+
+def _integer(text: str) -> int | None:
+    try:
+        return int(text.strip(), 0)
+    except ValueError:
+        return None
+
+
+def _extent(option: str, what: str, text: str, limits: Dim3) -> Dim3:
+    values = [_integer(part) for part in text.split(",")]
+    if not 1 <= len(values) <= 3:
+        raise OverrideError(f"--launch {option!r}: the {what} has 1 to 3 numbers", remedy=_LAUNCH_SYNTAX)
+    extent: list[int] = []
+    for value, part, limit in zip(values, text.split(","), limits, strict=False):
+        if value is None or not 1 <= value <= limit:
+            raise OverrideError(
+                f"--launch {option!r}: {part!r} in the {what} is no integer from 1 to {limit}",
+                remedy=_LAUNCH_SYNTAX,
+            )
+        extent.append(value)
+    x, y, z = (*extent, 1, 1)[:3]
+    return x, y, z
+
+
+def parse_setting(text: str) -> Setting:
+    """Read `[KERNEL.]NAME=VALUE`; a value is an integer (also 0x…, 4K, 1M) or a float. `OverrideError`."""
+    left, equals, right = text.partition("=")
+    kernel, dot, name = left.strip().rpartition(".")
+    if not equals or not _NAME.match(name) or (dot and not _NAME.match(kernel)):
+        raise OverrideError(f"--set {text!r} cannot be read", remedy=_SET_SYNTAX)
+    return Setting(kernel or None, name, _number(text, right.strip()))
+
+
+def _number(option: str, text: str) -> int | float:
+    factor = _SUFFIXES.get(text[-1:].upper(), 1) if text[:-1].isdigit() else 1
+    digits = text[:-1] if factor > 1 else text
+    integer = _integer(digits)
+    if integer is not None:
+        return integer * factor
+    try:
+        value = float(digits)
+    except ValueError:
+        raise OverrideError(f"--set {option!r}: {text!r} is no number", remedy=_SET_SYNTAX) from None
+    if value != value or value in (float("inf"), float("-inf")):
+        raise OverrideError(f"--set {option!r}: {text!r} is no finite number", remedy=_SET_SYNTAX)
+    return value
+
+
+def parse_overrides(launches: Iterable[str], settings: Iterable[str]) -> Overrides:
+    """All `--launch` and `--set` texts of a command line. Raises `OverrideError`, also on contradictions.
+
+    Saying the same thing twice is allowed; several `--launch` of one kernel are several launches.
+    """
+    parsed_launches = tuple(dict.fromkeys(parse_launch(text) for text in launches))
+    parsed: dict[tuple[str | None, str], Setting] = {}
+    for text in settings:
+        setting = parse_setting(text)
+        key = (setting.kernel, setting.name)
+        earlier = parsed.setdefault(key, setting)
+        if earlier.value != setting.value:
+            name = setting.name if setting.kernel is None else f"{setting.kernel}.{setting.name}"
+            raise OverrideError(
+                f"contradictory --set: {name}={earlier.value} and {name}={setting.value}",
+                remedy="keep one of them",
+            )
+    return Overrides(parsed_launches, tuple(parsed.values()))
+
+
+def names_kernel(name: str, kernel: ir.Kernel) -> bool:
+    """True when a name on the command line means this kernel."""
+    plain = kernel.qualified_name.split("<")[0].split("(")[0]
+    return name in (kernel.name, kernel.qualified_name, kernel.mangled_name, plain)
+
+
+def check_overrides(overrides: Overrides, programs: Sequence[ir.Program]) -> None:
+    """Raise `OverrideError` for kernels and names that occur in none of the programs.
+
+    Call it once, with all programs of a run: an option may concern one file only.
+    """
+    kernels = [kernel for program in programs for kernel in program.kernels]
+    named = [launch.kernel for launch in overrides.launches]
+    named += [setting.kernel for setting in overrides.settings if setting.kernel is not None]
+    for name in named:
+        if not any(names_kernel(name, kernel) for kernel in kernels):
+            raise OverrideError(
+                f"no kernel {name!r} in the analysed files", remedy=_nearest(name, {k.name for k in kernels})
+            )
+    for setting in overrides.settings:
+        if setting.name.startswith("trip_L") and setting.name[6:].isdigit():
+            continue
+        inside = [k for k in kernels if setting.kernel is None or names_kernel(setting.kernel, k)]
+        known = {variable.name for kernel in inside for variable in _kernel_variables(kernel)}
+        if setting.kernel is None:
+            known |= {variable.name for program in programs for variable in _host_variables(program)}
+        if setting.name not in known:
+            where = "the analysed files" if setting.kernel is None else f"kernel {setting.kernel!r}"
+            raise OverrideError(
+                f"no variable {setting.name!r} in {where}", remedy=_nearest(setting.name, known)
+            )
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    candidates = sorted(known)
+    close = difflib.get_close_matches(name, candidates, n=3)
+    if close:
+        return f"did you mean {', '.join(close)}?"
+    return f"known: {', '.join(candidates[:8])}" if candidates else "there is none"
+
+
+def _kernel_variables(kernel: ir.Kernel) -> Iterable[ir.Variable]:
+    yield from kernel.parameters
+    yield from _declared(kernel.body)
+
+
+def _host_variables(program: ir.Program) -> Iterable[ir.Variable]:
+    yield from program.globals
+    for function in program.functions:
+        yield from function.parameters
+        yield from _declared(function.body)
+
+
+def _declared(body: ir.Stmt) -> Iterable[ir.Variable]:
+    return (stmt.variable for stmt in ir.walk_statements(body) if isinstance(stmt, ir.Declare))
