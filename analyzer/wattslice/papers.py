@@ -170,7 +170,8 @@ def _interval(
         f"those of eq. (4). A prediction therefore carries the interval "
         f"[{model.measured_over_predicted_low:g} P, {model.measured_over_predicted_high:g} P]: "
         f"{model.interval_source}. Around eq. (4), ±3.98 % (claimed for slices) holds "
-        f"{_held(ratios, 0.0398)} of the {len(ratios)} measured values and ±6 % (claimed for programs) {_held(ratios, 0.06)}.",
+        f"{_held(ratios, 0.0398)} of the {len(ratios)} measured values and ±6 % (claimed for programs) "
+        f"{_held(ratios, 0.06)}.",
     )
 
 

@@ -2,8 +2,8 @@
 
 The paper takes them from earlier work and prints no values. Here they are computed from measured energies:
 
-* Tesla V100 and Quadro RTX 8000 from public microbenchmarks. A launch of ``shmembench`` runs 2^20 threads,
-  each with 7 global accesses and 12 + 20 R shared ones for an iteration count R. A straight line through
+* Tesla V100 PCIe and Quadro RTX 8000 from public microbenchmarks. ``shmembench`` launches 2^20 threads, each
+  with 7 global accesses and 12 + 20 R shared ones for an iteration count R. A straight line through
   energy against R gives both energies. ``cachebench`` and its texture variant differ only in 4096 loads per
   thread.
 * Tesla K40 from the GPUJoule table of energies per bit and path.
@@ -60,8 +60,8 @@ class _Run:
 def access_power_factors(gpu: Gpu) -> PowerFactors:
     """Factors r_0 ... r_3 for a GPU: its own measurement, else that of the nearest GPU measured.
 
-    Nearest means the same chip, else the same architecture, else the same kind of memory (HBM: V100; GDDR6
-    and newer: Quadro RTX 8000; older: Tesla K40): the energy of a global access is mostly that of DRAM.
+    Nearest means the same chip, else the same architecture, else the same kind of memory (HBM: V100 PCIe;
+    GDDR6 and newer: Quadro RTX 8000; older: Tesla K40): a global access is mostly an access to DRAM.
     """
     measured, why = _nearest(gpu)
     return PowerFactors(
@@ -78,7 +78,7 @@ def _nearest(gpu: Gpu) -> tuple[AccessEnergies, str]:
     energies = {entry.gpu_id: entry for entry in measured_access_energies()}
     if gpu.id in energies:
         return energies[gpu.id], f"measured on {gpu.name}"
-    for known in ("v100", "quadro_rtx_8000"):
+    for known in energies:
         if load_gpu(known).chip == gpu.chip:
             return energies[known], f"carried over from {known}, the same chip {gpu.chip}"
     if gpu.architecture is Architecture.TURING:
@@ -86,7 +86,7 @@ def _nearest(gpu: Gpu) -> tuple[AccessEnergies, str]:
     if gpu.architecture is Architecture.KEPLER:
         return energies["k40"], "carried over from k40, the same architecture"
     if gpu.memory_type.startswith("HBM"):
-        known = "v100"
+        known = "v100_pcie"
     elif gpu.memory_type in ("GDDR3", "GDDR5", "GDDR5X"):
         known = "k40"
     else:

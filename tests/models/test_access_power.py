@@ -21,7 +21,7 @@ def test_k40_factors_by_hand() -> None:
 
 def test_energies_reproduce_the_measured_launches() -> None:
     # The longest V100 launch of the sweep: 2^20 threads, 7 global and 12 + 20 * 64 shared accesses each.
-    v100 = next(entry for entry in measured_access_energies() if entry.gpu_id == "v100")
+    v100 = next(entry for entry in measured_access_energies() if entry.gpu_id == "v100_pcie")
     energy_j = 2**20 * (7 * v100.global_j + (12 + 20 * 64) * v100.shared_j)
     assert energy_j == pytest.approx(0.000578332 * 127.3498, rel=0.01)
 
@@ -29,10 +29,12 @@ def test_energies_reproduce_the_measured_launches() -> None:
 @pytest.mark.parametrize(
     ("gpu_id", "reason"),
     [
-        ("v100", "measured on Tesla V100"),
+        ("v100_pcie", "measured on Tesla V100 PCIe"),
+        ("k40", "measured on Tesla K40m"),
+        ("v100", "carried over from v100_pcie, the same chip GV100"),
         ("titan_v", "the same chip GV100"),
         ("rtx_2060_super", "the same architecture"),
-        ("h200", "carried over from v100, the nearest kind of memory to HBM3e"),
+        ("h200", "carried over from v100_pcie, the nearest kind of memory to HBM3e"),
         ("rtx_4090", "carried over from quadro_rtx_8000"),
         ("gtx280", "carried over from k40"),
     ],
