@@ -11,8 +11,8 @@ The paper takes them from earlier work and prints no values. Here they are compu
 Caveats: energies are those of the whole board, idle power included, so that a slower access carries more of
 it (probably most of the RTX 8000 texture factor); short kernels have launch gaps outside the measured time. A
 texture access is an L1 hit plus the measured difference. A *constant* access was measured nowhere and is
-taken as an L1 hit, presumably too much for a value broadcast to a warp. An L1 hit is a shared access times the
-K40's relation of the two.
+taken as an L1 hit, presumably too much for a value broadcast to a warp. An L1 hit is a shared access times
+the K40's relation of the two.
 
 Arafa et al. 2020 cannot serve here: their table holds no memory instruction.
 """
