@@ -1,0 +1,16 @@
+"""Dependence graph of a kernel and its slices by memory space; `docs/slicing.md` tells the rules."""
+
+from wattslice.slicing.dependence import DependenceGraph, dependence_graph
+from wattslice.slicing.slices import Slice, backward_slice, slice_kernel
+from wattslice.slicing.statements import Arm, LogicalStatement, StatementKind
+
+__all__ = [
+    "Arm",
+    "DependenceGraph",
+    "LogicalStatement",
+    "Slice",
+    "StatementKind",
+    "backward_slice",
+    "dependence_graph",
+    "slice_kernel",
+]

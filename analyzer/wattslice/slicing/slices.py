@@ -1,0 +1,166 @@
+"""Slices of a kernel by memory space: backward slices (Def. 2), and the partition that shares no statement.
+
+The rule for statements that several slices could claim is told, with an example, in `docs/slicing.md`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from wattslice.ir import Kernel, MemorySpace
+from wattslice.slicing.dependence import DependenceGraph, dependence_graph
+from wattslice.slicing.statements import SLICED_SPACES, LogicalStatement, StatementKind
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slice:
+    """One slice `C = (K, S, V)`: the logical statements S that go with the accesses to one memory space.
+
+    `variables`: names of V, in order of appearance. `lines`: source lines of S in the kernel's own file, in
+    order (statements inlined from another file belong to S, but have no line here). Memory space REGISTER:
+    the one slice of a kernel that accesses none of the four spaces.
+    """
+
+    memory_space: MemorySpace
+    variables: tuple[str, ...]
+    statements: tuple[LogicalStatement, ...]
+    lines: tuple[int, ...]
+
+
+def slice_kernel(kernel: Kernel) -> tuple[Slice, ...]:
+    """The slices of `kernel`: disjoint, together all its logical statements, dearest space first.
+
+    A function of the source alone: neither the launch nor the GPU changes which slice a statement is in.
+    """
+    graph = dependence_graph(kernel)
+    owners = partition(graph)
+    return tuple(
+        _slice(
+            kernel,
+            space,
+            tuple(s for s, owner in zip(graph.statements, owners, strict=True) if owner is space),
+        )
+        for space in (*SLICED_SPACES, MemorySpace.REGISTER)
+        if space in owners
+    )
+
+
+def backward_slice(graph: DependenceGraph, criterion: Iterable[int]) -> frozenset[int]:
+    """Every logical statement that the statements of `criterion` depend on, themselves included."""
+    found = set(criterion)
+    stack = list(found)
+    while stack:
+        index = stack.pop()
+        for source in (*graph.data[index], *graph.control[index]):
+            if source not in found:
+                found.add(source)
+                stack.append(source)
+    return frozenset(found)
+
+
+def space_criterion(graph: DependenceGraph, space: MemorySpace) -> tuple[int, ...]:
+    """The slicing criterion of a memory space: all accesses to it, as statement indices."""
+    return tuple(s.index for s in graph.statements if s.space is space)
+
+
+def partition(graph: DependenceGraph) -> tuple[MemorySpace, ...]:
+    """The memory space whose slice each logical statement belongs to, by statement index."""
+    present = tuple(space for space in SLICED_SPACES if any(s.space is space for s in graph.statements))
+    if not present:
+        return (MemorySpace.REGISTER,) * len(graph.statements)
+    distances = tuple(_distances(graph, space_criterion(graph, space)) for space in present)
+    home = _home(graph, present)
+    return tuple(
+        _owner(statement, present, tuple(distance[statement.index] for distance in distances), home)
+        for statement in graph.statements
+    )
+
+
+_Distance = tuple[int, int]  # control dependences on the way, data dependences on the way
+_FAR: _Distance = (1 << 30, 0)
+
+
+def _owner(
+    statement: LogicalStatement,
+    present: tuple[MemorySpace, ...],
+    distances: tuple[_Distance, ...],
+    home: MemorySpace,
+) -> MemorySpace:
+    if statement.space is not None:
+        return statement.space
+    if statement.kind is StatementKind.BARRIER and MemorySpace.SHARED in present:
+        return MemorySpace.SHARED  # what a barrier orders
+    nearest = min(distances)
+    return home if nearest == _FAR else present[distances.index(nearest)]
+
+
+def _home(graph: DependenceGraph, present: tuple[MemorySpace, ...]) -> MemorySpace:
+    """Where statements unrelated to any access go: the space with most accesses in the text."""
+    return max(present, key=lambda space: sum(s.space is space for s in graph.statements))
+
+
+def _distances(graph: DependenceGraph, criterion: tuple[int, ...]) -> tuple[_Distance, ...]:
+    """Length of the shortest directed path to or from an access, by statement index."""
+    backward = _shortest(graph.data, graph.control, criterion)
+    forward = _shortest(_reversed(graph.data), _reversed(graph.control), criterion)
+    return tuple(min(pair) for pair in zip(backward, forward, strict=True))
+
+
+def _shortest(
+    data: tuple[tuple[int, ...], ...], control: tuple[tuple[int, ...], ...], criterion: tuple[int, ...]
+) -> list[_Distance]:
+    """Shortest paths from `criterion`; any number of data dependences is shorter than one of control."""
+    best: list[_Distance] = [_FAR] * len(data)
+    layer: list[int] = list(criterion)
+    controls = 0
+    starts: dict[int, int] = dict.fromkeys(layer, 0)
+    while starts:
+        # breadth-first along data dependences, starting points in order of the length they come with
+        buckets: dict[int, deque[int]] = {}
+        for index, length in starts.items():
+            buckets.setdefault(length, deque()).append(index)
+        reached: list[int] = []
+        length = min(buckets)
+        while buckets:
+            for index in buckets.pop(length, deque()):
+                if best[index] <= (controls, length):
+                    continue
+                best[index] = (controls, length)
+                reached.append(index)
+                for neighbour in data[index]:
+                    if best[neighbour] == _FAR:
+                        buckets.setdefault(length + 1, deque()).append(neighbour)
+            length = length + 1 if length + 1 in buckets or not buckets else min(buckets)
+        starts = {}
+        for index in reached:
+            for neighbour in control[index]:
+                if best[neighbour] == _FAR:
+                    starts[neighbour] = min(starts.get(neighbour, 1 << 29), best[index][1])
+        controls += 1
+    return best
+
+
+def _reversed(edges: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+    turned: list[list[int]] = [[] for _ in edges]
+    for target, sources in enumerate(edges):
+        for source in sources:
+            turned[source].append(target)
+    return tuple(tuple(targets) for targets in turned)
+
+
+def _slice(kernel: Kernel, space: MemorySpace, statements: tuple[LogicalStatement, ...]) -> Slice:
+    lines = sorted(set(_lines(kernel, statements)))
+    accesses = (s.variable for s in statements if s.space is space)
+    names = dict.fromkeys("?" if variable is None else variable.name for variable in accesses)
+    return Slice(space, tuple(names), statements, tuple(lines))
+
+
+def _lines(kernel: Kernel, statements: tuple[LogicalStatement, ...]) -> Iterator[int]:
+    for statement in statements:
+        if statement.span.file == kernel.span.file:
+            yield statement.span.line
+        for operation in statement.operations:
+            if operation.span.file == kernel.span.file:
+                yield operation.span.line

@@ -1,0 +1,120 @@
+"""Logical statements: what a source statement is split into (Wang & Chen 2013, section 4.2), in order.
+
+`s[t] = a[i] * k` becomes three of them: the load of `a` (with the arithmetic of its address), the
+multiplication, and the store to `s` (with its address). They are the nodes of the dependence graph and
+the unit of slice length.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from wattslice.ir import MemorySpace, Span, Variable
+from wattslice.region_operations import Operation
+
+SLICED_SPACES: tuple[MemorySpace, ...] = (
+    MemorySpace.GLOBAL,
+    MemorySpace.TEXTURE,
+    MemorySpace.CONSTANT,
+    MemorySpace.SHARED,
+)
+"""The four memory spaces of the paper, dearest access first: the order in which ties are broken."""
+
+
+class StatementKind(Enum):
+    """What a logical statement does."""
+
+    COMPUTE = "compute"  # arithmetic, an assignment to a register, a call
+    ACCESS = "access"  # one access to one of the four memory spaces
+    PREDICATE = "predicate"  # the test of an if, a loop or a switch
+    JUMP = "jump"  # return, break, continue
+    BARRIER = "barrier"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryKey:
+    """A set of memory objects that may overlap: one space, one class of roots (None: any root)."""
+
+    space: MemorySpace
+    alias_class: Variable | None
+
+
+Key = Variable | MemoryKey
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A write to `key`; `kills` when nothing of the old value survives."""
+
+    key: Key
+    kills: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """A branch arm that must be taken: `region` of its body, out of `of_region`, the region of the branch.
+
+    `negated`: the arm must *not* be taken, since it leaves (`if (i >= n) return;`) and the statement follows.
+    """
+
+    region: int
+    of_region: int
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LogicalStatement:
+    """One logical statement. `index` is its place in the kernel's tuple of them.
+
+    `region`: where it executes; single `operations` may lie in regions below it (arms of `?:`). `space` and
+    `variable` are set for accesses; `variable` None: the root of the address is not evident; `access_bytes`:
+    size of the accessed object in bytes, 0 when unknown. `sources` are
+    logical statements of the same expression whose values it takes. `arms`: the chain of branch arms around
+    it, outermost first. `is_effective` False: it compiles to nothing by itself (a copy of a loaded value, an
+    argument that is bound), so it has no length.
+    """
+
+    index: int
+    kind: StatementKind
+    space: MemorySpace | None
+    variable: Variable | None
+    access_bytes: int
+    span: Span
+    region: int
+    operations: tuple[Operation, ...]
+    uses: tuple[Key, ...]
+    definitions: tuple[Definition, ...]
+    sources: tuple[int, ...]
+    controls: tuple[int, ...]
+    arms: tuple[Arm, ...]
+    is_effective: bool
+
+
+class Mark(Enum):
+    """Structure between logical statements, for data-flow analysis."""
+
+    BRANCH = "branch"
+    NEXT_ARM = "next arm"
+    BRANCH_END = "branch end"
+    LOOP = "loop"
+    LOOP_END = "loop end"
+    CALL = "call"
+    CALL_END = "call end"
+    JUMP = "jump"
+
+
+Event = int | Mark
+"""The index of a logical statement, or a mark."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlatKernel:
+    """The logical statements of a kernel, and the order in which control meets them.
+
+    `statements` is sorted by index. `events` names each statement once, in evaluation order, between the
+    marks of branches, loops and inlined calls.
+    """
+
+    statements: tuple[LogicalStatement, ...]
+    events: tuple[Event, ...]
