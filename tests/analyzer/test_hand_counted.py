@@ -1,0 +1,63 @@
+"""Kernels counted by hand, one for each difficulty; the rules are in docs/counting.md.
+
+Three things must agree: the closed form written in the case, the transcription run thread by thread
+(`machine.py`), and the analyzer.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .hand_counted.cases_control import CASES as CONTROL
+from .hand_counted.cases_language import CASES as LANGUAGE
+from .hand_counted.cases_memory import CASES as MEMORY
+from .hand_counted.machine import Case
+
+DIRECTORY = Path(__file__).parent / "hand_counted"
+CASES = CONTROL + MEMORY + LANGUAGE
+each_case = pytest.mark.parametrize(
+    "case", CASES, ids=lambda c: f"{Path(c.file).stem}-{c.grid[0]}x{c.block[0]}"
+)
+
+
+def analyze_json(path: Path) -> dict[str, Any]:
+    """The analyzer's JSON for one file: the only place that knows how it is called."""
+    done = subprocess.run(
+        [sys.executable, "-m", "wattslice", "analyze", str(path), "--gpu", "v100", "--format", "json"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@each_case
+def test_the_closed_form_is_what_the_threads_execute(case: Case):
+    assert case.executed() == case.counts
+
+
+@each_case
+def test_the_analyzer_counts_exactly_that(case: Case):
+    report = analyze_json(DIRECTORY / case.file)
+    predictions = [
+        kernel
+        for kernel in report["kernels"]
+        if kernel["name"] == case.kernel
+        and (kernel["grid"], kernel["block"]) == (list(case.grid), list(case.block))
+    ]
+    assert len(predictions) == 1, [(k["name"], k["grid"], k["block"]) for k in report["kernels"]]
+    (prediction,) = predictions
+    assert prediction["launch_source"] == "host code"
+    assert prediction["assumptions"] == []
+    expected = {name: float(amount) for name, amount in case.counts.by_json_name().items()}
+    assert prediction["counts_per_thread"] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def test_every_kernel_file_has_its_case():
+    assert {case.file for case in CASES} == {path.name for path in DIRECTORY.glob("*.cu")}
