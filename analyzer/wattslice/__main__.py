@@ -1,0 +1,5 @@
+"""`python -m wattslice`."""
+
+from wattslice.cli import run
+
+run()

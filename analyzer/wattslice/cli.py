@@ -1,0 +1,92 @@
+"""The command line's front door: what commands there are, and how every run ends.
+
+`wattslice --help` is answered from the table below without importing click, let alone numpy or libclang;
+a command's module is imported when that command runs.
+Exit status: 0 fine, 1 findings, 2 could not do the job.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+FINE, FINDINGS, FAILED = 0, 1, 2
+
+COMMANDS = (
+    ("analyze", "Predict watts per kernel, slice and line of CUDA and C sources."),
+    ("gate", "Exit with status 1 when a kernel's predicted power is over a budget."),
+    ("gpus", "List the GPUs to predict for."),
+    ("explain", "Explain a rule: what a finding means and what to do about it."),
+)
+"""Name and one line of help; the command `x` is the function `x` of `wattslice.commands.x`."""
+
+_OPTIONS = (
+    ("--debug", "Show the traceback of an internal error."),
+    ("--version", "Show the version and exit."),
+    ("-h, --help", "Show this message and exit."),
+)
+_ISSUES = "please report it with the command you ran; --debug shows the traceback"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit status. Nobody sees a traceback, except with --debug."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal that knows only ASCII still gets its figures
+            stream.reconfigure(errors="replace")  # pyright: ignore[reportUnknownMemberType,reportAttributeAccessIssue]
+    debug = arguments[:1] == ["--debug"]
+    if debug:
+        del arguments[0]
+    try:
+        status = _overview(arguments)
+        if status is None:
+            from wattslice.commands.dispatch import dispatch
+
+            status = dispatch(arguments, debug)
+        sys.stdout.flush()
+    except BrokenPipeError:  # `| head` is done reading
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return FAILED
+    except KeyboardInterrupt:
+        print("wattslice: interrupted", file=sys.stderr)
+        return FAILED
+    except Exception as error:
+        if debug:
+            raise
+        print(f"wattslice: internal error: {type(error).__name__}: {error}", file=sys.stderr)
+        print(f"wattslice: this is a defect of wattslice: {_ISSUES}", file=sys.stderr)
+        return FAILED
+    return status
+
+
+def _overview(arguments: list[str]) -> int | None:
+    """Answer what needs no command; None when there is one."""
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(help_text(), file=sys.stdout if arguments else sys.stderr)
+        return FINE if arguments else FAILED
+    if arguments[0] == "--version":
+        from wattslice import __version__
+
+        print(f"wattslice {__version__}")
+        return FINE
+    return None
+
+
+def help_text() -> str:
+    """The text of `wattslice --help`."""
+    width = 2 + max(len(name) for name, _ in (*COMMANDS, *_OPTIONS))
+    commands = "\n".join(f"  {name:{width}}{text}" for name, text in COMMANDS)
+    options = "\n".join(f"  {name:{width}}{text}" for name, text in _OPTIONS)
+    return (
+        "Usage: wattslice [--debug] COMMAND ...\n\n"
+        "Static power analyzer for CUDA and C kernels: watts per kernel, slice and line,\n"
+        "before anything is compiled.\n\n"
+        f"Commands:\n{commands}\n\nOptions:\n{options}\n\n"
+        "`wattslice COMMAND --help` shows the options of a command.\n"
+        "Exit status: 0 fine, 1 findings, 2 could not do the job."
+    )
+
+
+def run() -> None:
+    """Entry point of the installed `wattslice` script."""
+    sys.exit(main())

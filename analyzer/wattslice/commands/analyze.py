@@ -1,0 +1,66 @@
+"""`wattslice analyze PATH...`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TextIO
+
+import click
+
+from wattslice.analysis import Analysis
+from wattslice.cli import FAILED, FINE
+from wattslice.commands.common import CONTEXT, analysis_options, message, options_from, write_result
+from wattslice.config import make_config
+
+FORMATS = ("text", "json", "gcc")
+
+
+@click.command(context_settings=CONTEXT)
+@analysis_options
+@click.option(
+    "--format",
+    "report_format",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="How to report.",
+)
+@click.option("-o", "output", type=click.Path(path_type=Path), metavar="FILE", help="Write the report there.")
+def analyze(report_format: str, output: Path | None, **values: object) -> int:
+    """Predict watts, seconds and joules of every kernel in the given files.
+
+    A folder stands for all .cu files below it; a .c file must be named itself.
+    """
+    config = make_config(options_from(values))
+    for note in config.notes:
+        message(note)
+    from wattslice.pipeline import analyze_files  # numpy and libclang load here, after all checks
+
+    analysis = analyze_files(config)
+    write_result(lambda file: _render(analysis, report_format, file), output)
+    if not analysis.kernels:
+        message(no_kernels(analysis))
+        return FAILED
+    return FINE
+
+
+def no_kernels(analysis: Analysis) -> str:
+    """What to tell when there was nothing to predict."""
+    files = analysis.files[0] if len(analysis.files) == 1 else f"{len(analysis.files)} files"
+    cause = "see the diagnostics" if analysis.diagnostics else "no __global__ function is defined there"
+    return f"no kernel found in {files}: {cause}"
+
+
+def _render(analysis: Analysis, report_format: str, file: TextIO) -> None:
+    if report_format == "json":
+        from wattslice.report.json import render_json
+
+        file.write(render_json(analysis))
+    elif report_format == "gcc":
+        from wattslice.report.gcc import render_gcc
+
+        file.write(render_gcc(analysis))
+    else:
+        from wattslice.report.text import write_text
+
+        write_text(analysis, file)

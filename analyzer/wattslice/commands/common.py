@@ -1,0 +1,108 @@
+"""What several commands share: the options of an analysis, and writing results."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import TextIO, TypeVar
+
+import click
+
+from wattslice.config import Options
+from wattslice.errors import WattsliceError
+
+Command = TypeVar("Command", bound=Callable[..., int])
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+_FILE = click.Path(path_type=Path)
+_ANALYSIS_OPTIONS = (
+    click.argument("paths", nargs=-1, required=True, type=_FILE, metavar="PATH..."),
+    click.option("--gpu", metavar="ID", help="GPU to predict for; `wattslice gpus` lists them."),
+    click.option("--model", metavar="NAME", help="Power model: auto, regression or energy."),
+    click.option("--method", metavar="NAME", help="How slices make a program: auto, bspm or bdpm."),
+    click.option(
+        "--delta", type=float, metavar="P", help="Drop branches less likely than P from a slice (BDPM)."
+    ),
+    click.option(
+        "--set",
+        "overrides",
+        multiple=True,
+        metavar="[KERNEL.]NAME=VALUE",
+        help="Value of a parameter, variable or loop (trip_L42=16). Repeatable.",
+    ),
+    click.option(
+        "--launch",
+        "launches",
+        multiple=True,
+        metavar="KERNEL=GRID:BLOCK[:SMEM]",
+        help="Launch configuration, e.g. 'mul=64,64:16,16'. Repeatable.",
+    ),
+    click.option(
+        "-I", "include_directories", multiple=True, type=_FILE, metavar="DIR", help="Folder of headers."
+    ),
+    click.option("-D", "definitions", multiple=True, metavar="NAME[=V]", help="Macro definition."),
+    click.option("--std", "language_standard", metavar="STD", help="Language standard, e.g. c++17."),
+    click.option(
+        "-p",
+        "compile_commands_directory",
+        type=_FILE,
+        metavar="DIR",
+        help="Folder of a compile_commands.json.",
+    ),
+    click.option("--profile", type=_FILE, metavar="FILE", help="Measured branch probabilities (JSON)."),
+    click.option("--core-mhz", "core_clock_mhz", type=float, metavar="N", help="Clock of the SMs."),
+    click.option("--mem-mhz", "memory_clock_mhz", type=float, metavar="N", help="Clock of the memory."),
+    click.option("--jobs", type=int, metavar="N", help="Processes to analyse files with.  [default: 1]"),
+)
+
+
+def analysis_options(command: Command) -> Command:
+    """Add PATH... and every option that shapes the analysis itself."""
+    for decorate in reversed(_ANALYSIS_OPTIONS):
+        command = decorate(command)
+    return command
+
+
+def options_from(values: dict[str, object]) -> Options:
+    """The values click collected for `analysis_options`, typed."""
+    return Options(**values)  # pyright: ignore[reportArgumentType]  (click has checked the types)
+
+
+def message(text: str) -> None:
+    """Tell the user something on stderr; stdout is for results."""
+    click.echo(f"wattslice: {text}", err=True)
+
+
+def write_result(render: Callable[[TextIO], None], output: Path | None) -> None:
+    """Render to stdout, or to a file that appears complete or not at all. Raises `WattsliceError`."""
+    if output is None:
+        render(sys.stdout)
+        return
+    buffer = StringIO()
+    render(buffer)
+    try:
+        _replace(output.resolve(), buffer.getvalue())
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise WattsliceError(
+            f"cannot be written: {reason}", path=output, remedy="choose another -o"
+        ) from None
+
+
+def _replace(target: Path, text: str) -> None:
+    if target.exists() and not target.is_file():  # a pipe or a device cannot be replaced
+        target.write_text(text, encoding="utf-8")
+        return
+    # Beside the target: a rename is atomic only within one file system.
+    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with draft.open("x", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)

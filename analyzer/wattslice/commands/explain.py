@@ -1,0 +1,37 @@
+"""`wattslice explain [RULE]`"""
+
+from __future__ import annotations
+
+import click
+
+from wattslice.cli import FINE
+from wattslice.commands.common import CONTEXT
+from wattslice.rules import RULES, Rule, find_rule
+
+
+@click.command(context_settings=CONTEXT)
+@click.argument("rule", required=False)
+def explain(rule: str | None) -> int:
+    """Explain RULE (PW010, or its name), or list all rules."""
+    if rule is None:
+        width = max(len(entry.name) for entry in RULES)
+        for entry in RULES:
+            click.echo(f"{entry.id}  {entry.name:{width}}  {entry.what}")
+        click.echo("\n`wattslice explain RULE` tells why, with an example and a remedy.")
+    else:
+        click.echo(_text(find_rule(rule)))
+    return FINE
+
+
+def _text(rule: Rule) -> str:
+    sections = (
+        ("What", rule.what),
+        ("Why it matters", rule.why),
+        ("Example", rule.example),
+        ("Remedy", rule.remedy),
+    )
+    blocks = [click.style(f"{rule.id} {rule.name}", bold=True)]
+    for title, text in sections:
+        indented = f"  {text}" if title == "Example" else click.wrap_text(text, 88, "  ", "  ")
+        blocks.append(f"{click.style(title, bold=True)}\n{indented}")
+    return "\n\n".join(blocks)

@@ -1,0 +1,209 @@
+"""Everything one run needs, parsed once and checked, and immutable from then on."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TypeVar
+
+from wattslice.errors import WattsliceError
+from wattslice.geometry.overrides import parse_overrides
+from wattslice.geometry.types import NO_OVERRIDES, Overrides
+from wattslice.gpu_choice import choose_gpu
+from wattslice.profile_file import BranchProfile, read_branch_profile
+from wattslice.settings import Settings, find_settings
+from wattslice.sources import source_files
+
+DEFAULT_BRANCH_THRESHOLD = 0.05
+"""δ of Wang & Chen 2013, Algorithm 4: sub-slices executed with a probability up to δ are dropped.
+
+The paper prints no value; this one is ours.
+"""
+
+
+class ModelChoice(Enum):
+    """Which power model answers; AUTO takes the best one that exists for the GPU."""
+
+    AUTO = "auto"
+    REGRESSION = "regression"
+    ENERGY = "energy"
+
+
+class MethodChoice(Enum):
+    """How slices make a program (Wang & Chen 2013, section 4); AUTO goes by the branch class."""
+
+    AUTO = "auto"
+    BSPM = "bspm"
+    BDPM = "bdpm"
+
+
+class ConfigError(WattsliceError):
+    """An option or setting with an impossible value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The command line as typed; None or empty where an option was not given."""
+
+    paths: tuple[Path, ...]
+    gpu: str | None = None
+    model: str | None = None
+    method: str | None = None
+    delta: float | None = None
+    overrides: tuple[str, ...] = ()
+    launches: tuple[str, ...] = ()
+    include_directories: tuple[Path, ...] = ()
+    definitions: tuple[str, ...] = ()
+    language_standard: str | None = None
+    compile_commands_directory: Path | None = None
+    profile: Path | None = None
+    core_clock_mhz: float | None = None
+    memory_clock_mhz: float | None = None
+    jobs: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One run. Clocks None: the GPU's own; `language_standard` None: the frontend's default.
+
+    `files` as the user wrote them, at least one. `gpu_source` is "--gpu", "settings", "this machine" or
+    "default"; `branch_threshold` is δ in [0, 1); `jobs` at least 1. `notes` are for the user's eyes (stderr).
+    """
+
+    files: tuple[Path, ...]
+    gpu_id: str
+    gpu_source: str = "default"
+    model: ModelChoice = ModelChoice.AUTO
+    method: MethodChoice = MethodChoice.AUTO
+    branch_threshold: float = DEFAULT_BRANCH_THRESHOLD
+    overrides: Overrides = NO_OVERRIDES
+    include_directories: tuple[Path, ...] = ()
+    definitions: tuple[str, ...] = ()
+    language_standard: str | None = None
+    compile_commands_directory: Path | None = None
+    branch_profile: BranchProfile | None = None
+    core_clock_mhz: float | None = None
+    memory_clock_mhz: float | None = None
+    jobs: int = 1
+    notes: tuple[str, ...] = ()
+
+
+def make_config(options: Options, settings: Settings | None = None) -> Config:
+    """Check everything and put it together: option before setting before default.
+
+    Lists (`-I`, `-D`, `--set`, `--launch`) of options and settings are both used, those of the settings
+    first; of two values for one name the option's counts. `settings` None: look for the file.
+    Raises `WattsliceError` saying which option or key is wrong.
+    """
+    files = source_files(options.paths)
+    if settings is None:
+        settings = find_settings(options.paths)
+    gpu = choose_gpu(options.gpu, settings.gpu, settings.path)
+    profile = options.profile or settings.profile
+    include_directories = (*settings.include_directories, *options.include_directories)
+    folder = options.compile_commands_directory or settings.compile_commands_directory
+    _check_folders(include_directories, folder)
+    definitions = (*settings.definitions, *options.definitions)
+    _check_definitions(definitions)
+    standard = options.language_standard or settings.language_standard
+    return Config(
+        files=files,
+        gpu_id=gpu.gpu_id,
+        gpu_source=gpu.source,
+        model=_choice(ModelChoice, "--model", options.model or settings.model),
+        method=_choice(MethodChoice, "--method", options.method or settings.method),
+        branch_threshold=_threshold(_first(options.delta, settings.delta)),
+        overrides=_overrides(options, settings),
+        include_directories=include_directories,
+        definitions=definitions,
+        language_standard=_standard(standard),
+        compile_commands_directory=folder,
+        branch_profile=None if profile is None else read_branch_profile(profile),
+        core_clock_mhz=_clock("--core-mhz", _first(options.core_clock_mhz, settings.core_clock_mhz)),
+        memory_clock_mhz=_clock("--mem-mhz", _first(options.memory_clock_mhz, settings.memory_clock_mhz)),
+        jobs=_jobs(options.jobs if options.jobs is not None else settings.jobs),
+        notes=_notes(gpu.passed_over, gpu.gpu_id),
+    )
+
+
+Choice = TypeVar("Choice", bound=Enum)
+
+
+def _choice(kind: type[Choice], option: str, value: str | None) -> Choice:
+    known = [str(member.value) for member in kind]
+    if value is None:
+        value = known[0]
+    if value not in known:
+        close = difflib.get_close_matches(value, known, n=1)
+        remedy = f"did you mean {close[0]}?" if close else f"one of {', '.join(known)}"
+        raise ConfigError(f"{option}: unknown value {value!r}", remedy=remedy)
+    return kind(value)
+
+
+def _first(option: float | None, setting: float | None) -> float | None:
+    return setting if option is None else option
+
+
+def _threshold(value: float | None) -> float:
+    if value is None:
+        return DEFAULT_BRANCH_THRESHOLD
+    if not 0 <= value < 1:
+        raise ConfigError(f"--delta: {value:g} is not a probability threshold", remedy="0 <= delta < 1")
+    return value
+
+
+def _clock(option: str, value: float | None) -> float | None:
+    if value is not None and not (math.isfinite(value) and value > 0):
+        raise ConfigError(f"{option}: {value:g} is not a clock", remedy="a positive number of MHz")
+    return value
+
+
+def _jobs(value: int | None) -> int:
+    if value is not None and value < 1:
+        raise ConfigError(f"--jobs: {value} is not a number of processes", remedy="1 or more")
+    return 1 if value is None else value
+
+
+def _standard(value: str | None) -> str | None:
+    if value is not None and not re.fullmatch(r"(c|gnu|c\+\+|gnu\+\+)\d[\da-z]", value):
+        raise ConfigError(f"--std: {value!r} is not a language standard", remedy="such as c++17 or c11")
+    return value
+
+
+def _check_definitions(definitions: tuple[str, ...]) -> None:
+    for definition in definitions:
+        if not re.fullmatch(r"[A-Za-z_]\w*(\([^()]*\))?(=.*)?", definition, flags=re.DOTALL):
+            raise ConfigError(f"-D: {definition!r} is not NAME or NAME=VALUE", remedy="such as -D BLOCK=256")
+
+
+def _check_folders(include_directories: tuple[Path, ...], compile_commands: Path | None) -> None:
+    for folder in include_directories:
+        if not folder.is_dir():
+            raise ConfigError("-I: no such folder", path=folder, remedy="check the spelling")
+    if compile_commands is not None and not (compile_commands / "compile_commands.json").is_file():
+        remedy = "-p wants the folder that holds it, e.g. the build folder"
+        raise ConfigError("no compile_commands.json in this folder", path=compile_commands, remedy=remedy)
+
+
+def _overrides(options: Options, settings: Settings) -> Overrides:
+    """An option replaces the setting of the same name; two options that disagree are the parser's matter."""
+    launches = {_name(text) for text in options.launches}
+    names = {_name(text) for text in options.overrides}
+    return parse_overrides(
+        (*(text for text in settings.launches if _name(text) not in launches), *options.launches),
+        (*(text for text in settings.overrides if _name(text) not in names), *options.overrides),
+    )
+
+
+def _name(override: str) -> str:
+    return override.partition("=")[0].strip()
+
+
+def _notes(passed_over: str, gpu_id: str) -> tuple[str, ...]:
+    if not passed_over:
+        return ()
+    return (f"the GPU of this machine, {passed_over!r}, is not in the catalogue; predicting for {gpu_id}",)

@@ -1,0 +1,73 @@
+"""The catalogue of GPUs as a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TextIO
+
+from rich.table import Table
+from rich.text import Text
+
+from wattslice.report.bars import COOL
+from wattslice.report.text import make_console, print_stripped
+from wattslice_models.gpu import gpus
+from wattslice_models.regression import published_regressions
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueEntry:
+    """One GPU as the catalogue shows it; None is unknown. `models` names the power models it has."""
+
+    id: str
+    name: str
+    architecture: str
+    compute_capability: str
+    sm_count: int
+    boost_clock_mhz: float
+    memory_bandwidth_bytes_per_s: float
+    power_limit_w: float | None
+    idle_power_w: float | None
+    models: tuple[str, ...]
+
+
+def catalogue_entries() -> tuple[CatalogueEntry, ...]:
+    """All GPUs, oldest compute capability first."""
+    with_regression = {model.gpu_id for model in published_regressions()}
+    return tuple(
+        CatalogueEntry(
+            id=gpu.id,
+            name=gpu.name,
+            architecture=gpu.architecture.value,
+            compute_capability=".".join(str(part) for part in gpu.compute_capability),
+            sm_count=gpu.sm_count,
+            boost_clock_mhz=gpu.boost_clock_mhz,
+            memory_bandwidth_bytes_per_s=gpu.memory_bandwidth_bytes_per_s,
+            power_limit_w=gpu.power_limit_w,
+            idle_power_w=gpu.idle_power_w,
+            models=("regression",) if gpu.id in with_regression else (),
+        )
+        for gpu in gpus()
+    )
+
+
+def write_catalogue(entries: tuple[CatalogueEntry, ...], file: TextIO) -> None:
+    """Print the table."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("id", style="bold cyan", no_wrap=True)
+    table.add_column("name", no_wrap=True, overflow="ellipsis")
+    table.add_column("generation", no_wrap=True)
+    for heading in ("SMs", "boost MHz", "GB/s", "limit W"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("models", no_wrap=True)
+    for entry in entries:
+        table.add_row(
+            entry.id,
+            entry.name,
+            f"{entry.architecture} {entry.compute_capability}",
+            str(entry.sm_count),
+            f"{entry.boost_clock_mhz:.0f}",
+            f"{entry.memory_bandwidth_bytes_per_s / 1e9:.0f}",
+            "–" if entry.power_limit_w is None else f"{entry.power_limit_w:g}",
+            Text(", ".join(entry.models) or "–", style=COOL if entry.models else "dim"),
+        )
+    print_stripped(make_console(file), table)

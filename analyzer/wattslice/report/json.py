@@ -1,0 +1,134 @@
+"""The JSON report: schema version 1, the contract that scripts rely on.
+
+Unknown is null, never 0. Keys have a fixed order, numbers their full precision. Fields beyond the contract
+may be added; none is removed or changes its meaning without a new schema version.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+
+from wattslice import __version__
+from wattslice.analysis import Analysis, KernelAnalysis, SliceAnalysis
+from wattslice.operations import JSON_NAMES
+
+SCHEMA_VERSION = 1
+
+Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
+
+
+def render_json(analysis: Analysis) -> str:
+    """One object as in the contract, indented, with a newline at its end."""
+    document: dict[str, Json] = {
+        "schema_version": SCHEMA_VERSION,
+        "tool": "wattslice",
+        "tool_version": __version__,
+        "gpu": analysis.gpu_id,
+        "gpu_name": analysis.gpu_name,
+        "gpu_source": analysis.gpu_source,
+        "files": list(analysis.files),
+        "kernels": [_kernel(kernel) for kernel in analysis.kernels],
+        "diagnostics": [
+            {
+                "rule": entry.rule,
+                "severity": entry.severity.value,
+                "file": entry.file,
+                "line": entry.line,
+                "message": entry.message,
+            }
+            for entry in analysis.diagnostics
+        ],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
+    return {
+        "name": kernel.name,
+        "qualified_name": kernel.qualified_name,
+        "mangled_name": kernel.mangled_name,
+        "file": kernel.file,
+        "line": kernel.line,
+        "end_line": kernel.end_line,
+        "grid": list(kernel.grid),
+        "block": list(kernel.block),
+        "launch_source": kernel.launch_source.value,
+        "launch_line": kernel.launch_line,
+        "shared_bytes_per_block": kernel.shared_bytes_per_block,
+        "registers_per_thread": kernel.registers_per_thread,
+        "sm_saturation": _number(kernel.sm_saturation),
+        "occupancy": _number(kernel.occupancy),
+        "branch_class": kernel.branch_class.value,
+        "method": kernel.method,
+        "model": kernel.model,
+        "power_w": _number(kernel.power_w),
+        "power_low_w": _number(kernel.power_low_w),
+        "power_high_w": _number(kernel.power_high_w),
+        "power_limit_w": _number(kernel.power_limit_w),
+        "may_hit_power_limit": kernel.may_hit_power_limit,
+        "time_s": _number(kernel.time_s),
+        "energy_j": _number(kernel.energy_j),
+        "limited_by": kernel.limited_by,
+        "bytes_per_thread": _number(kernel.bytes_per_thread),
+        "counts_per_thread": {
+            name: _number(value)
+            for name, value in zip(JSON_NAMES, kernel.counts_per_thread.values(), strict=True)
+        },
+        "instructions_per_thread": {
+            entry.name: _number(entry.number) for entry in kernel.instructions_per_thread
+        },
+        "slices": [_slice(part) for part in kernel.slices],
+        "hot_lines": [
+            {
+                "file": heat.file,
+                "line": heat.line,
+                "power_w": _number(heat.power_w),
+                "share": _number(heat.share),
+                "text": heat.text,
+            }
+            for heat in kernel.hot_lines
+        ],
+        "loops": [
+            {"line": loop.line, "trip_count": _number(loop.trip_count), "assumed": _number(loop.assumed)}
+            for loop in kernel.loops
+        ],
+        "arms": [
+            {
+                "line": arm.line,
+                "arm": arm.arm,
+                "probability": _number(arm.probability),
+                "source": arm.source.value,
+            }
+            for arm in kernel.arms
+        ],
+        "assumptions": [
+            {
+                "rule": assumption.rule,
+                "line": assumption.line,
+                "message": assumption.message,
+                "fix": assumption.fix,
+            }
+            for assumption in kernel.assumptions
+        ],
+    }
+
+
+def _slice(part: SliceAnalysis) -> dict[str, Json]:
+    return {
+        "memory_space": part.memory_space.value,
+        "variables": list(part.variables),
+        "lines": list(part.lines),
+        "length": _number(part.length),
+        "arithmetic_density": _number(part.arithmetic_density),
+        "compute_ops": _number(part.compute_ops),
+        "memory_ops_weighted": _number(part.memory_ops_weighted),
+        "probability": _number(part.probability),
+        "power_w": _number(part.power_w),
+        "share_of_power": _number(part.share_of_power),
+    }
+
+
+def _number(value: float | None) -> float | None:
+    """JSON has neither NaN nor infinity: both mean that the figure is unknown."""
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,204 @@
+"""The report for people: one section per kernel, at most 100 columns, in a terminal or a pipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TextIO
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from wattslice.analysis import Analysis, KernelAnalysis
+from wattslice.findings import Finding, findings_of, why_unknown
+from wattslice.ir import Diagnostic, Severity
+from wattslice.report.bars import HOT, WARM, load_style, power_bar
+from wattslice.report.kernel_tables import assumption_table, hot_line_table, launch_text, slice_table
+from wattslice.report.printable import printable
+from wattslice.report.units import UNKNOWN, energy, percent, power, three_digits, time
+
+MAX_COLUMNS = 100
+SUMMARY_FROM = 4
+"""From this many kernels on a summary stands first."""
+
+_GPU_SOURCES = {
+    "--gpu": "chosen with --gpu",
+    "settings": "from the settings",
+    "this machine": "found in this machine",
+    "default": "the default, choose with --gpu",
+}
+_SEVERITY_STYLES = {Severity.NOTE: "dim", Severity.WARNING: WARM, Severity.ERROR: f"bold {HOT}"}
+
+
+def make_console(file: TextIO) -> Console:
+    """A console of at most 100 columns; colours only on a terminal, and never with NO_COLOR."""
+    console = Console(file=file, highlight=False, emoji=False, markup=False)
+    console.width = min(console.width, MAX_COLUMNS) if console.is_terminal else MAX_COLUMNS
+    return console
+
+
+def print_stripped(console: Console, *parts: RenderableType) -> None:
+    """Print the parts; in a file or pipe without the spaces that fill table rows up to the right."""
+    if console.is_terminal:
+        for part in parts:
+            console.print(part)
+        return
+    with console.capture() as capture:
+        for part in parts:
+            console.print(part)
+    console.file.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+
+
+def write_text(analysis: Analysis, file: TextIO) -> None:
+    """Write the whole report to a file, pipe or terminal."""
+    console = make_console(file)
+    print_stripped(console, *_parts(analysis, console.width))
+
+
+def _parts(analysis: Analysis, width: int) -> Iterator[RenderableType]:
+    yield _header(analysis)
+    if len(analysis.kernels) >= SUMMARY_FROM:
+        yield from ("", _summary(analysis, width))
+    for kernel in analysis.kernels:
+        yield ""
+        yield from _kernel_parts(kernel, analysis, width)
+    findings = tuple(finding for finding in findings_of(analysis) if not _told_in_section(finding, analysis))
+    if findings:
+        yield from ("", section_title("Diagnostics", "", width, "bold"), finding_table(findings))
+    if findings or any(kernel.assumptions for kernel in analysis.kernels):
+        yield from ("", Text("wattslice explain RULE tells more about a finding.", style="dim"))
+
+
+def _told_in_section(finding: Finding, analysis: Analysis) -> bool:
+    """Assumptions and the power limit stand in the kernel's own section."""
+    return bool(finding.kernel) and any(kernel.name == finding.kernel for kernel in analysis.kernels)
+
+
+def _header(analysis: Analysis) -> Text:
+    source = _GPU_SOURCES.get(analysis.gpu_source, analysis.gpu_source)
+    files, kernels = len(analysis.files), len(analysis.kernels)
+    header = Text("wattslice", style="bold")
+    header.append(f"  {analysis.gpu_name}", style="bold cyan")
+    header.append(f"  {analysis.gpu_id}, {source}", style="dim")
+    header.append(
+        f"  ·  {files} file{'s' * (files != 1)}, {kernels} launch{'es' * (kernels != 1)}", style="dim"
+    )
+    return header
+
+
+def section_title(left: str, right: str, width: int, style: str) -> Text:
+    """`── left ─────────── right ──`, exactly as wide as the report; `left` gives way when both are long."""
+    room = max(8, width - len(right) - 9)
+    left = left if len(left) <= room else left[: room - 1] + "…"
+    title = Text("── ", style="dim")
+    title.append(left, style=style)
+    end = f" {right} ──" if right else "──"
+    title.append(" " + "─" * max(1, width - 4 - len(left) - len(end)), style="dim")
+    title.append(end, style="dim")
+    return title
+
+
+def _summary(analysis: Analysis, width: int) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("kernel", no_wrap=True, overflow="ellipsis", max_width=width // 3, style="bold")
+    table.add_column("where", no_wrap=True, overflow="ellipsis", max_width=width // 4)
+    table.add_column("power", justify="right", no_wrap=True)
+    table.add_column("of limit", no_wrap=True)
+    table.add_column("time", justify="right", no_wrap=True)
+    table.add_column("energy", justify="right", no_wrap=True)
+    for kernel in analysis.kernels:
+        bar = Text("")
+        watts = Text(power(kernel.power_w), style="" if kernel.power_w is not None else WARM)
+        if kernel.power_w is not None and kernel.power_limit_w:
+            low, high = kernel.power_low_w, kernel.power_high_w
+            bar = power_bar(kernel.power_w, low, high, kernel.power_limit_w, 14)
+            watts.stylize(load_style(kernel.power_w / kernel.power_limit_w))
+        place = f"{printable(kernel.file)}:{kernel.line}"
+        name = printable(kernel.qualified_name)
+        table.add_row(
+            name, _tail(place, width // 4), watts, bar, time(kernel.time_s), energy(kernel.energy_j)
+        )
+    return table
+
+
+def _tail(place: str, width: int) -> str:
+    return place if len(place) <= width else "…" + place[-(width - 1) :]
+
+
+def _kernel_parts(kernel: KernelAnalysis, analysis: Analysis, width: int) -> Iterator[RenderableType]:
+    place = _tail(f"{printable(kernel.file)}:{kernel.line}", width // 2)
+    yield section_title(printable(kernel.qualified_name), place, width, "bold cyan")
+    yield _power_line(kernel, width)
+    yield _facts(kernel, why_unknown(kernel, analysis))
+    if kernel.slices:
+        yield from ("", slice_table(kernel.slices))
+    if kernel.hot_lines:
+        yield from ("", hot_line_table(kernel, width))
+    if kernel.assumptions:
+        yield from ("", assumption_table(kernel.assumptions))
+
+
+def _power_line(kernel: KernelAnalysis, width: int) -> Text:
+    if kernel.power_w is None:
+        return Text(f"  power {UNKNOWN}", style=f"bold {WARM}")
+    line = Text("  ")
+    limit_w = kernel.power_limit_w
+    style = f"bold {load_style(kernel.power_w / limit_w)}" if limit_w else "bold"
+    line.append(power(kernel.power_w).rjust(7), style=style)
+    line.append("  ")
+    if limit_w:
+        bar_width = max(10, width - 59)
+        line.append_text(
+            power_bar(kernel.power_w, kernel.power_low_w, kernel.power_high_w, limit_w, bar_width)
+        )
+        line.append("  ")
+    words: list[str] = []
+    if kernel.power_low_w is not None and kernel.power_high_w is not None:
+        words.append(f"{three_digits(kernel.power_low_w)}–{three_digits(kernel.power_high_w)} W")
+    if limit_w:
+        words.append(f"{percent(kernel.power_w / limit_w)} of the {limit_w:g} W limit")
+    line.append(" · ".join(words), style="dim")
+    return line
+
+
+def _facts(kernel: KernelAnalysis, reason: Diagnostic | None) -> Table:
+    facts = Table.grid(padding=(0, 2, 0, 0))
+    facts.add_column(style="dim", no_wrap=True, min_width=7)
+    facts.add_column()
+    if kernel.power_w is None:
+        why = f"{printable(reason.message)} ({reason.rule})" if reason else "no diagnostic names the cause"
+        facts.add_row("  why", Text(why, style=WARM))
+    if kernel.may_hit_power_limit:
+        warning = "may hit the power limit: the GPU would lower its clocks and run longer (PW021)"
+        facts.add_row("  limit", Text(warning, style=f"bold {HOT}"))
+    facts.add_row("  launch", launch_text(kernel))
+    runs = f"{time(kernel.time_s)} · {energy(kernel.energy_j)}"
+    if kernel.limited_by is not None:
+        runs += f" · limited by {kernel.limited_by}"
+    if kernel.time_s is None and kernel.energy_j is None:
+        runs = f"time and energy {UNKNOWN}"
+    facts.add_row("  runs", runs)
+    fills = f"SM saturation {kernel.sm_saturation:.2f} · occupancy {percent(kernel.occupancy)}"
+    fills += f" · {kernel.registers_per_thread} registers/thread"
+    if kernel.shared_bytes_per_block:
+        fills += f" · {kernel.shared_bytes_per_block} B shared/block"
+    facts.add_row("  fills", fills)
+    facts.add_row("  model", f"{kernel.model} · {kernel.method.upper()} · branch-{kernel.branch_class.value}")
+    return facts
+
+
+def finding_table(findings: tuple[Finding, ...]) -> Table:
+    """Findings one below the other: severity, place, message, rule."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, overflow="ellipsis", max_width=34)
+    table.add_column(ratio=1)
+    table.add_column(style="dim", no_wrap=True)
+    for finding in findings:
+        place = printable(finding.file) + (f":{finding.line}" if finding.line else "")
+        message = Text(printable(finding.message))
+        if finding.fix:
+            message.append(f"\n→ {printable(finding.fix)}", style="cyan")
+        severity = Text(finding.severity.value, style=_SEVERITY_STYLES[finding.severity])
+        table.add_row(severity, _tail(place, 34), message, finding.rule)
+    return table

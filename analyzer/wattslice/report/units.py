@@ -1,0 +1,64 @@
+"""Figures as people read them: three digits, a prefix that fits, "unknown" for what is not known."""
+
+from __future__ import annotations
+
+UNKNOWN = "unknown"
+
+_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+
+
+def power(power_w: float | None) -> str:
+    """Watts: 183 W, 9.25 W."""
+    return UNKNOWN if power_w is None else f"{three_digits(power_w)} W"
+
+
+def time(time_s: float | None) -> str:
+    """Seconds with a prefix: 1.20 ms."""
+    return UNKNOWN if time_s is None else _prefixed(time_s, "s")
+
+
+def energy(energy_j: float | None) -> str:
+    """Joules with a prefix: 220 mJ."""
+    return UNKNOWN if energy_j is None else _prefixed(energy_j, "J")
+
+
+def percent(share: float | None) -> str:
+    """A share as percent; what is there but rounds to nothing is "<1 %"."""
+    if share is None:
+        return "–"
+    return "<1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
+
+
+def three_digits(value: float) -> str:
+    """Three significant digits without exponent up to 10^6, e.g. 0.012, 7.25, 20.5, 183, 1024."""
+    magnitude = abs(value)
+    if magnitude == 0:
+        return "0"
+    if magnitude >= 1e6 or magnitude < 1e-3:
+        return f"{value:.2e}"
+    # Compare with what rounding makes of it, else 9.999 would be printed as 10.00.
+    decimals = next(digits for digits in (0, 1, 2, 3, 4, 5) if round(magnitude, digits) >= 10 ** (2 - digits))
+    return f"{value:.{decimals}f}"
+
+
+def _prefixed(value: float, unit: str) -> str:
+    if value == 0:
+        return f"0 {unit}"
+    for factor, prefix in _PREFIXES:
+        if abs(value) >= 0.9995 * factor:
+            return f"{three_digits(value / factor)} {prefix}{unit}"
+    return f"{value:.2e} {unit}"
+
+
+def line_ranges(lines: tuple[int, ...]) -> str:
+    """Lines compacted: (14, 15, 16, 22) as 14–16, 22."""
+    parts: list[str] = []
+    start = previous = None
+    for line in (*sorted(set(lines)), None):
+        if previous is not None and line == previous + 1:
+            previous = line
+            continue
+        if start is not None and previous is not None:
+            parts.append(str(start) if start == previous else f"{start}–{previous}")
+        start = previous = line
+    return ", ".join(parts)

@@ -1,0 +1,62 @@
+"""PW010-PW019: what the source text does not tell and had to be assumed, or could not be told at all."""
+
+from __future__ import annotations
+
+from wattslice.rules.rule import Rule
+
+ASSUMED_RULES = (
+    Rule(
+        id="PW010",
+        name="size-assumed",
+        what="A problem size or the trip count that depends on it is not known and was assumed.",
+        why=(
+            "Time and energy grow with the size; power changes through the mix of the loop's body and "
+            "whatever surrounds it."
+        ),
+        example="for (int i = 0; i < n; ++i) sum += a[i];   // n comes from argv",
+        remedy="Give the value: --set KERNEL.n=4096 (or --set n=4096 for all kernels).",
+    ),
+    Rule(
+        id="PW011",
+        name="geometry-assumed",
+        what="The launch configuration (grid, block) could not be read from the host code.",
+        why="SM saturation and occupancy follow from it, and the published models start from saturation.",
+        example="dim3 grid(atoi(argv[1]));  work<<<grid, 256>>>(x);",
+        remedy=(
+            "Give it: --launch 'work=1024:256', or the host variables it is made of: --set n=1048576. "
+            "A kernel launched from another file is read when both files are one translation unit."
+        ),
+    ),
+    Rule(
+        id="PW012",
+        name="branch-probability-assumed",
+        what="Data decide this branch; the probability of its arms is a stated default.",
+        why="Both arms are weighted by it. In a branch-dense kernel the prediction rests on these weights.",
+        example="if (text[i] == pattern[0]) matches += compare(text + i, pattern);",
+        remedy="Give measured probabilities with --profile FILE (JSON: file, line, arm, probability).",
+    ),
+    Rule(
+        id="PW013",
+        name="trip-count-unknown",
+        what="Nothing in the source bounds this loop: its trip count is data, and a default was used.",
+        why="Everything inside the loop is scaled by that default.",
+        example="while (node != NULL) node = next[node];",
+        remedy="Give the mean number of iterations with --set KERNEL.trip_L<line>=VALUE.",
+    ),
+    Rule(
+        id="PW014",
+        name="launch-cannot-run",
+        what="The launch asks for more than the GPU has: threads per block, shared memory or registers.",
+        why="CUDA refuses such a launch, so there is no power to predict: it is reported as unknown.",
+        example="work<<<64, 2048>>>(x);   // at most 1024 threads per block",
+        remedy="Correct the launch, choose another GPU with --gpu, or override with --launch.",
+    ),
+    Rule(
+        id="PW015",
+        name="evaluation-budget-exceeded",
+        what="Following the kernel's integer part for sampled warps was stopped at its budget.",
+        why="The analysis must not hang on long loops. The counts come from what had been seen until then.",
+        example="for (long i = 0; i < 1000000000L; ++i) state = step(state);",
+        remedy="Give smaller representative values with --set: watts hardly depend on how long a loop runs.",
+    ),
+)

@@ -1,0 +1,63 @@
+"""PW001-PW009: source text that could not be read as written; PW099: our own failures."""
+
+from __future__ import annotations
+
+from wattslice.rules.rule import Rule
+
+SOURCE_RULES = (
+    Rule(
+        id="PW001",
+        name="parse-problem",
+        what="The parser rejected a piece of the source.",
+        why=(
+            "The rest of the file is still analysed, but a statement that was dropped is missing from the "
+            "counts, so a kernel around that line may be predicted too low."
+        ),
+        example="__global__ void scale(float *x, flaot k) { ... }   // unknown type name 'flaot'",
+        remedy=(
+            "Correct the line. If the real compiler accepts it, a macro or language standard is missing: "
+            "pass -D NAME[=VALUE], --std c++17, or -p DIR with a compile_commands.json."
+        ),
+    ),
+    Rule(
+        id="PW002",
+        name="include-not-found",
+        what="A header that the file includes was not found.",
+        why=(
+            "Types, constants and device functions from that header are unknown. CUDA's own headers and the "
+            "standard library need no installation; wattslice brings declarations for them."
+        ),
+        example='#include "helper_math.h"   // lies in a folder that was not named',
+        remedy="Name the folder with -I DIR, or pass -p DIR with a compile_commands.json.",
+    ),
+    Rule(
+        id="PW005",
+        name="call-without-body",
+        what="A kernel calls a device function whose body is nowhere in the translation unit.",
+        why="What the function executes is unknown, so its work is missing from the counts.",
+        example="extern __device__ float shade(float3 p);   // defined in another .cu file",
+        remedy=(
+            "Give the folder of the header that defines it with -I DIR. Separately compiled device code "
+            "cannot be followed: include the definition to have it counted."
+        ),
+    ),
+    Rule(
+        id="PW006",
+        name="unsupported-construct",
+        what="A construct that the analysis does not model, e.g. recursion beyond the bound.",
+        why=(
+            "The construct is counted as what is known about it (at least its class); anything beyond is "
+            "missing from the counts."
+        ),
+        example="__device__ int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }",
+        remedy="Rewrite the construct, or take the kernel's figures as a lower bound.",
+    ),
+    Rule(
+        id="PW099",
+        name="internal-error",
+        what="wattslice itself failed on this kernel or file. The others are not affected.",
+        why="This is a defect of wattslice, not of your code. No figures are printed rather than wrong ones.",
+        example="internal error while slicing kernel 'lud_diagonal'",
+        remedy="Run again with --debug and report the traceback, if possible with the kernel.",
+    ),
+)

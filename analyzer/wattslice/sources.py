@@ -1,0 +1,57 @@
+"""From the paths on the command line to the source files to analyse."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from wattslice.errors import WattsliceError
+
+SUFFIXES_IN_FOLDERS = (".cu",)
+"""What counts as a source in a folder. Any other file (a ``.c`` kernel, a header) must be named itself."""
+
+
+class SourceError(WattsliceError):
+    """A path that does not exist, cannot be read, or holds nothing to analyse."""
+
+
+def source_files(paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Files in the order given; a folder stands for all .cu files below it, sorted. Each file once.
+
+    Paths stay as they were written, so that reports show what the user typed. Hidden folders are skipped.
+    Raises `SourceError`.
+    """
+    found: dict[Path, Path] = {}
+    for path in paths:
+        if path.is_dir():
+            inside = _below(path)
+            if not inside:
+                remedy = "name the files themselves; in a folder only .cu counts"
+                raise SourceError("no .cu file in this folder or below it", path=path, remedy=remedy)
+        else:
+            inside = (path,)
+        for file in inside:
+            _check_readable(file)
+            found.setdefault(file.resolve(), file)
+    return tuple(found.values())
+
+
+def _below(folder: Path) -> tuple[Path, ...]:
+    files: list[Path] = []
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        files += (Path(parent, name) for name in names if name.endswith(SUFFIXES_IN_FOLDERS))
+    return tuple(sorted(file for file in files if file.is_file()))
+
+
+def _check_readable(file: Path) -> None:
+    if not file.exists():
+        raise SourceError("no such file", path=file, remedy="check the spelling, or the folder you are in")
+    if not file.is_file():
+        raise SourceError("neither a file nor a folder", path=file, remedy="pass a source file")
+    try:
+        with file.open("rb"):
+            pass
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise SourceError(f"cannot be read: {reason}", path=file, remedy="check its permissions") from None

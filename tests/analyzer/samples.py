@@ -1,0 +1,147 @@
+"""Hand-built analyses for the tests of reports and gate: no frontend, no model needed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from wattslice.analysis import (
+    Analysis,
+    BranchClass,
+    InstructionCount,
+    KernelAnalysis,
+    LaunchSource,
+    LineHeat,
+    SliceAnalysis,
+)
+from wattslice.execution import Assumption, BranchArm, LoopTrips, ProbabilitySource
+from wattslice.ir import Diagnostic, MemorySpace, Severity
+from wattslice.operations import OperationCounts
+
+MATMUL = KernelAnalysis(
+    name="matMul",
+    qualified_name="matMul<16>",
+    mangled_name="_Z6matMulILi16EEvPfS0_S0_i",
+    file="src/matmul.cu",
+    line=12,
+    end_line=40,
+    grid=(64, 64, 1),
+    block=(16, 16, 1),
+    launch_source=LaunchSource.HOST_CODE,
+    launch_line=88,
+    shared_bytes_per_block=2048,
+    registers_per_thread=40,
+    sm_saturation=1.0,
+    occupancy=0.75,
+    branch_class=BranchClass.SPARSE,
+    method="bspm",
+    model="energy",
+    power_w=183.25,
+    power_low_w=160.5,
+    power_high_w=205.0,
+    power_limit_w=300.0,
+    may_hit_power_limit=False,
+    time_s=1.2e-3,
+    energy_j=0.2199,
+    limited_by="fp32",
+    counts_per_thread=OperationCounts(
+        fp32=2048.0, integer=96.5, control=20.0, global_load=2, global_store=1, shared_load=2048, barrier=32
+    ),
+    instructions_per_thread=(InstructionCount("ffma", 1024.0), InstructionCount("lds", 2048.0)),
+    bytes_per_thread=516.0,
+    slices=(
+        SliceAnalysis(
+            MemorySpace.GLOBAL, ("A", "B", "C"), (14, 15, 16, 22, 38), 7.0, 20.5, 512.0, 25.0, 1.0, 64.1, 0.35
+        ),
+        SliceAnalysis(
+            MemorySpace.SHARED,
+            ("tileA", "tileB"),
+            (19, 20, 28, 29, 30, 31),
+            130.0,
+            1.5,
+            1536.0,
+            1024.0,
+            1.0,
+            119.1,
+            0.65,
+        ),
+        SliceAnalysis(MemorySpace.REGISTER, (), (33,), 3.0, None, 4.0, 0.0, 1.0, None, None),
+    ),
+    hot_lines=(
+        LineHeat("src/matmul.cu", 29, 96.2, 0.61, "            sum += tileA[ty][k] * tileB[k][tx];"),
+        LineHeat("src/matmul.cu", 20, 24.0, 0.152, "        tileA[ty][tx] = A[row * n + t * TILE + tx];"),
+        LineHeat("src/tile.cuh", 7, 9.0, 0.057, "        return make_float4(a.x, a.y, a.z, 0.0f);"),
+        LineHeat("src/matmul.cu", 38, 0.5, 0.003, "    C[row * n + col] = sum;"),
+    ),
+    loops=(LoopTrips(18, 3, 64.0, 64.0), LoopTrips(28, 5, None, 16.0)),
+    arms=(BranchArm(36, "then", 9, 0.97, ProbabilitySource.STATIC),),
+    assumptions=(
+        Assumption(
+            "PW010", 18, "trip count of the loop over 'n' unknown: n assumed 1024", "--set matMul.n=..."
+        ),
+        Assumption("PW012", 36, "branch on data: probability of 'then' assumed 0.5", "--profile FILE"),
+    ),
+)
+"""A kernel with everything known but one slice without memory access."""
+
+UNKNOWN = replace(
+    MATMUL,
+    name="histogram",
+    qualified_name="histogram",
+    line=50,
+    end_line=70,
+    launch_source=LaunchSource.ASSUMED,
+    launch_line=None,
+    grid=(640, 1, 1),
+    block=(2048, 1, 1),
+    power_w=None,
+    power_low_w=None,
+    power_high_w=None,
+    may_hit_power_limit=None,
+    time_s=None,
+    energy_j=None,
+    limited_by=None,
+    bytes_per_thread=None,
+    slices=(),
+    hot_lines=(),
+    assumptions=(),
+)
+"""A kernel whose power nobody can tell."""
+
+HOT = replace(
+    MATMUL,
+    name="burn",
+    qualified_name="gpu::burn<float, 4>",
+    file="src/burn.cu",
+    line=8,
+    end_line=30,
+    power_w=287.0,
+    power_low_w=255.0,
+    power_high_w=310.0,
+    may_hit_power_limit=True,
+    assumptions=(),
+)
+"""A kernel at the power limit."""
+
+DIAGNOSTICS = (
+    Diagnostic("PW001", Severity.WARNING, "src/matmul.cu", 3, "unknown type name 'flaot'"),
+    Diagnostic(
+        "PW014",
+        Severity.ERROR,
+        "src/matmul.cu",
+        50,
+        "histogram: 2048 threads per block, at most 1024 can run",
+    ),
+)
+
+ANALYSIS = Analysis(
+    gpu_id="v100",
+    gpu_name="Tesla V100 SXM2 16GB",
+    gpu_source="default",
+    files=("src/matmul.cu", "src/burn.cu"),
+    kernels=(MATMUL, UNKNOWN, HOT),
+    diagnostics=DIAGNOSTICS,
+)
+FOUR = replace(
+    ANALYSIS, kernels=(MATMUL, UNKNOWN, HOT, replace(MATMUL, name="scale", qualified_name="scale", line=80))
+)
+EMPTY = replace(ANALYSIS, kernels=(), diagnostics=())
