@@ -1,0 +1,2 @@
+#pragma once
+#include "wattslice_cooperative_groups.cuh"

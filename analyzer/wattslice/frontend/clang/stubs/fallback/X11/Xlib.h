@@ -1,0 +1,1 @@
+#pragma once  // host-side names of this library are declared on the fly

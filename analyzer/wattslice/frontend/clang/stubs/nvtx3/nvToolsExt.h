@@ -1,0 +1,3 @@
+#pragma once
+#define nvtxRangePush(x) 0
+#define nvtxRangePop() 0
