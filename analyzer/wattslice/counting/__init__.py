@@ -1,0 +1,1 @@
+"""How often everything runs: the integer part of a kernel, evaluated for sampled blocks of threads."""

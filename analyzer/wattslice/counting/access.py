@@ -1,0 +1,72 @@
+"""What one memory request of a warp costs: 32-byte sectors and shared-memory bank passes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wattslice.counting.sampling import WARP_SIZE
+
+SECTOR_BYTES = 32
+BANKS = 32
+BANK_BYTES = 4
+SAMPLED_WARPS = 8
+
+
+def _rows(
+    offsets: NDArray[np.int64], active: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Up to SAMPLED_WARPS warps with an active lane, as (warps, 32) offsets and activity."""
+    lanes = active.reshape(-1, WARP_SIZE)
+    busy = np.flatnonzero(lanes.any(axis=1))
+    if busy.size > SAMPLED_WARPS:
+        busy = busy[np.linspace(0, busy.size - 1, SAMPLED_WARPS).astype(np.int64)]
+    return offsets.reshape(-1, WARP_SIZE)[busy], lanes[busy]
+
+
+def _distinct(ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Marks, in rows sorted along axis 1, the first of each run of equal non-negative ids."""
+    first = np.ones_like(ids, dtype=np.bool_)
+    first[:, 1:] = ids[:, 1:] != ids[:, :-1]
+    return first & (ids >= 0)
+
+
+def sectors_per_request(offsets: NDArray[np.int64], active: NDArray[np.bool_], size_bytes: int) -> float:
+    """Mean number of distinct 32-byte sectors a warp touches.
+
+    `offsets`: byte offsets of shape (lanes,), relative to a base aligned to at least 32 bytes.
+    """
+    rows, lanes = _rows(offsets, active)
+    if rows.size == 0:
+        return 0.0
+    first = rows // SECTOR_BYTES
+    # A sorted row counts its distinct non-negative ids; shift so that negative offsets stay countable.
+    base = int(first.min())
+    sectors = np.where(lanes, first - base, -1)
+    extra = (rows + max(size_bytes, 1) - 1) // SECTOR_BYTES - base
+    if bool((extra > first - base).any()):
+        count = 2 + size_bytes // SECTOR_BYTES
+        pieces = [np.where(lanes, np.minimum(sectors + k, extra), -1) for k in range(count)]
+        sectors = np.concatenate(pieces, axis=1)
+    return float(_distinct(np.sort(sectors, axis=1)).sum(axis=1).mean())
+
+
+def bank_passes(offsets: NDArray[np.int64], active: NDArray[np.bool_], size_bytes: int) -> float:
+    """Passes of a shared-memory request relative to a conflict-free one (1 = no conflict).
+
+    Lanes that read the same 4-byte word share it. 8- and 16-byte accesses are served in 2 and 4 groups.
+    """
+    rows, lanes = _rows(offsets, active)
+    if rows.size == 0:
+        return 1.0
+    group = WARP_SIZE // max(1, min(4, size_bytes // BANK_BYTES))
+    rows, lanes = rows.reshape(-1, group), lanes.reshape(-1, group)
+    words = np.where(lanes, rows // BANK_BYTES - int(rows.min()) // BANK_BYTES, -1)
+    words = np.sort(words, axis=1)
+    distinct = _distinct(words)
+    # Wide accesses hit consecutive banks; the bank of the first word decides the conflict.
+    banks = (words % BANKS) // max(1, WARP_SIZE // group)
+    passes = np.zeros((rows.shape[0], BANKS))
+    np.add.at(passes, (np.nonzero(distinct)[0], banks[distinct]), 1.0)
+    busy = lanes.any(axis=1)
+    return float(passes.max(axis=1)[busy].mean()) if bool(busy.any()) else 1.0

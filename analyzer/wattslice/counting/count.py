@@ -1,0 +1,107 @@
+"""Counting one launch: from a kernel and its geometry to an execution profile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from wattslice import ir
+from wattslice.counting.sampling import sample_threads
+from wattslice.counting.state import BudgetExceededError, State
+from wattslice.counting.statements import Executor, arm_name
+from wattslice.execution import BranchArm, ExecutionProfile, LoopTrips
+from wattslice.geometry.types import KernelLaunch
+
+if TYPE_CHECKING:
+    from wattslice.profile_file import BranchProfile
+
+MAX_STEPS = 400_000
+"""Expression and statement evaluations one kernel may take; about two seconds."""
+
+DEFAULT_PARAMETER = 1024
+"""Value assumed for an integer parameter nobody knows and no guard hints at."""
+
+
+def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> ExecutionProfile:
+    """Evaluates the integer part of the kernel for sampled blocks (method.md, "What beats the papers", 2).
+
+    Raises BudgetExceededError when the kernel takes more than MAX_STEPS evaluations.
+    """
+    threads = sample_threads(launch.grid, launch.block)
+    state = State(launch, threads, MAX_STEPS)
+    _bind_parameters(state)
+    Executor(state, profile).execute(launch.kernel.body, state.masks.all)
+    return ExecutionProfile(
+        thread_counts=tuple(state.thread_counts),
+        warp_counts=tuple(state.warp_counts),
+        sites=state.site_statistics(),
+        loops=tuple(_loops(state)),
+        arms=tuple(_arms(state)),
+        assumptions=tuple(state.assumptions.values()),
+    )
+
+
+def _bind_parameters(state: State) -> None:
+    launch = state.launch
+    kernel = launch.kernel
+    guarded = _guarded_parameters(kernel)
+    for parameter, argument in zip(kernel.parameters, launch.arguments, strict=True):
+        value: int | float | None = argument
+        if value is None and parameter.type.is_integral and parameter.type.lanes == 1:
+            value = DEFAULT_PARAMETER
+            if parameter in guarded:
+                # `if (i < n) …`: the grid was made to cover n.
+                value = launch.grid[0] * launch.block[0]
+            state.assumed_parameters[parameter] = value
+        if value is not None:
+            state.environment[parameter] = value
+    for member in launch.members:
+        state.environment[(kernel.parameters[member.parameter], member.path)] = member.value
+
+
+def _guarded_parameters(kernel: ir.Kernel) -> frozenset[ir.Variable]:
+    """Parameters that some `if` outside loops compares with a value, as bounds checks do."""
+    return frozenset(_guards(kernel.body))
+
+
+def _guards(stmt: ir.Stmt) -> Iterator[ir.Variable]:
+    if isinstance(stmt, ir.Loop):
+        return
+    if isinstance(stmt, ir.If):
+        for node in ir.walk_expressions(stmt.condition):
+            if isinstance(node, ir.Binary) and node.op in ir.COMPARISONS:
+                for side in (node.left, node.right):
+                    while isinstance(side, ir.Cast):
+                        side = side.operand
+                    if isinstance(side, ir.Read) and side.place.variable.role is ir.VariableRole.PARAMETER:
+                        yield side.place.variable
+    for inner in ir.nested_statements(stmt):
+        yield from _guards(inner)
+
+
+def _loops(state: State) -> Iterator[LoopTrips]:
+    for region, tally in sorted(state.loop_tallies.items()):
+        mean = tally.iterations / tally.entries if tally.entries else 0.0
+        yield LoopTrips(tally.line, region, mean if tally.known else None, mean)
+
+
+def _arms(state: State) -> Iterator[BranchArm]:
+    counts = state.thread_counts
+    for stmt in ir.walk_statements(state.launch.kernel.body):
+        source = state.arm_sources.get(stmt.region)
+        if source is None or counts[stmt.region] == 0.0:
+            continue
+        visits = counts[stmt.region]
+        if isinstance(stmt, ir.If):
+            then = min(1.0, counts[stmt.then.region] / visits)
+            yield BranchArm(stmt.span.line, "then", stmt.then.region, then, source)
+            if stmt.otherwise is not None:
+                other = min(1.0, counts[stmt.otherwise.region] / visits)
+                yield BranchArm(stmt.otherwise.span.line, "else", stmt.otherwise.region, other, source)
+        elif isinstance(stmt, ir.Switch):
+            for case in stmt.cases:
+                probability = min(1.0, counts[case.body.region] / visits)
+                yield BranchArm(case.body.span.line, arm_name(case), case.body.region, probability, source)
+
+
+__all__ = ["BudgetExceededError", "count"]

@@ -1,0 +1,344 @@
+"""Evaluation of expressions for all sampled lanes at once."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+
+from wattslice import ir
+from wattslice.counting.functions import apply
+from wattslice.counting.loop_shape import key_of
+from wattslice.counting.masks import Mask
+from wattslice.counting.sampling import WARP_SIZE
+from wattslice.counting.state import State
+from wattslice.counting.values import (
+    UNIFORM,
+    VARYING,
+    Chance,
+    Lanes,
+    Pointer,
+    Record,
+    Value,
+    binary,
+    convert,
+    is_warp_uniform,
+    join,
+    scalar,
+    select,
+    truth,
+)
+from wattslice.execution import ProbabilitySource
+
+_AXES = "xyz"
+
+
+class ExpressionEvaluator:
+    """Evaluates expressions under a mask, with their side effects on registers and tallies."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self._evaluate: dict[type, Callable[[Any, Mask], Value]] = {
+            ir.Constant: self._constant,
+            ir.Builtin: self._builtin,
+            ir.Read: self._read,
+            ir.Load: self._load,
+            ir.AddressOf: self._address_of,
+            ir.PointerOffset: self._pointer_offset,
+            ir.Unary: self._unary,
+            ir.Binary: self._binary,
+            ir.Logical: self._logical,
+            ir.Select: self._select,
+            ir.Cast: self._cast,
+            ir.Assign: self._assign,
+            ir.Increment: self._increment,
+            ir.Intrinsic: self._intrinsic,
+            ir.Atomic: self._atomic,
+            ir.TextureFetch: self._texture,
+            ir.Construct: self._construct,
+            ir.Extract: self._extract,
+            ir.InlinedCall: self._inlined_call,
+        }
+
+    @abstractmethod
+    def run_body(self, call: ir.InlinedCall, mask: Mask) -> Value:
+        """Runs the body of an inlined call; its parameters are bound already."""
+
+    def evaluate(self, expr: ir.Expr, mask: Mask) -> Value:
+        """The value of `expr` in the lanes of `mask`."""
+        self.state.spend()
+        return self._evaluate[type(expr)](expr, mask)
+
+    # ------------------------------------------------------------------ leaves
+
+    def _constant(self, expr: ir.Constant, mask: Mask) -> Value:
+        return expr.value
+
+    def _builtin(self, expr: ir.Builtin, mask: Mask) -> Value:
+        match expr.kind:
+            case ir.BuiltinKind.THREAD_IDX:
+                return self.state.threads.thread_idx[expr.axis]
+            case ir.BuiltinKind.BLOCK_IDX:
+                return self.state.threads.block_idx[expr.axis]
+            case ir.BuiltinKind.BLOCK_DIM:
+                return self.state.launch.block[expr.axis]
+            case ir.BuiltinKind.GRID_DIM:
+                return self.state.launch.grid[expr.axis]
+            case ir.BuiltinKind.WARP_SIZE:
+                return WARP_SIZE
+
+    def _read(self, expr: ir.Read, mask: Mask) -> Value:
+        place = expr.place
+        state = self.state
+        if place.variable in state.assumed_parameters:
+            self._note_assumed(place.variable, expr.span.line)
+        value = state.environment.get(key_of(place))
+        if value is not None:
+            return value
+        if place.type.kind is ir.TypeKind.RECORD or place.type.lanes > 1:
+            depth = len(place.path)
+            members = tuple(
+                (key[1][depth:], member)
+                for key, member in state.environment.items()
+                if isinstance(key, tuple) and key[0] is place.variable and key[1][:depth] == place.path
+            )
+            return Record(members) if members else VARYING
+        if place.type.kind in (ir.TypeKind.POINTER, ir.TypeKind.ARRAY):
+            return Pointer(place.variable, 0)
+        setting = state.settings.get(place.variable.name)
+        return VARYING if setting is None else setting
+
+    def _note_assumed(self, variable: ir.Variable, line: int) -> None:
+        state = self.state
+        value = state.assumed_parameters.pop(variable)
+        kernel = state.launch.kernel.name
+        state.assume(
+            "PW010",
+            line,
+            f"value of parameter '{variable.name}' unknown: {variable.name} assumed {value}",
+            f"--set {kernel}.{variable.name}=VALUE",
+        )
+
+    def _address_of(self, expr: ir.AddressOf, mask: Mask) -> Value:
+        return Pointer(expr.variable, 0)
+
+    # ------------------------------------------------------------------ memory
+
+    def address(self, place: ir.MemoryPlace, mask: Mask) -> Value:
+        """Evaluates the address of a place and visits its site."""
+        address = self.evaluate(place.address, mask)
+        self.state.access(place.site, place.type, place.space, address, mask)
+        return address
+
+    def _load(self, expr: ir.Load, mask: Mask) -> Value:
+        address = self.address(expr.place, mask)
+        if expr.type.is_float:
+            return VARYING
+        root = expr.place.root
+        if root is not None and root.name in self.state.settings and root.type.is_integral:
+            return self.state.settings[root.name]
+        if expr.type.kind is ir.TypeKind.POINTER:
+            return Pointer(None, UNIFORM if is_warp_uniform(address) else VARYING)
+        return UNIFORM if is_warp_uniform(address) else VARYING
+
+    def _pointer_offset(self, expr: ir.PointerOffset, mask: Mask) -> Value:
+        pointer = self.evaluate(expr.pointer, mask)
+        root, offset = (pointer.root, pointer.offset) if isinstance(pointer, Pointer) else (None, VARYING)
+        if expr.index is not None:
+            index = scalar(self.evaluate(expr.index, mask))
+            if expr.scale_bytes != 1:
+                index = scalar(binary(ir.BinaryOp.MUL, index, expr.scale_bytes, ir.INT64))
+            op = ir.BinaryOp.SUB if expr.subtract else ir.BinaryOp.ADD
+            offset = scalar(binary(op, offset, index, ir.INT64))
+        if expr.offset_bytes:
+            offset = scalar(binary(ir.BinaryOp.ADD, offset, expr.offset_bytes, ir.INT64))
+        return Pointer(root, offset)
+
+    def _atomic(self, expr: ir.Atomic, mask: Mask) -> Value:
+        self.address(expr.place, mask)
+        for argument in expr.arguments:
+            self.evaluate(argument, mask)
+        return VARYING
+
+    def _texture(self, expr: ir.TextureFetch, mask: Mask) -> Value:
+        for coordinate in expr.coordinates:
+            self.evaluate(coordinate, mask)
+        return VARYING
+
+    # ------------------------------------------------------------------ operators
+
+    def _unary(self, expr: ir.Unary, mask: Mask) -> Value:
+        operand = self.evaluate(expr.operand, mask)
+        match expr.op:
+            case ir.UnaryOp.NOT:
+                condition = truth(operand)
+                if isinstance(condition, Chance):
+                    return Chance(1.0 - condition.probability)
+                return int(not condition) if isinstance(condition, bool) else ~condition
+            case ir.UnaryOp.NEGATE:
+                return binary(ir.BinaryOp.SUB, 0, operand, expr.type)
+            case ir.UnaryOp.INVERT:
+                return binary(ir.BinaryOp.XOR, operand, -1, expr.type)
+
+    def _binary(self, expr: ir.Binary, mask: Mask) -> Value:
+        left = self.evaluate(expr.left, mask)
+        right = self.evaluate(expr.right, mask)
+        if isinstance(left, Pointer) and isinstance(right, Pointer):
+            if left.root is not right.root or left.root is None:
+                return Chance(0.5) if expr.op in ir.COMPARISONS else VARYING
+            return binary(expr.op, left.offset, right.offset, ir.INT64)
+        return binary(expr.op, left, right, expr.operand_type)
+
+    def _logical(self, expr: ir.Logical, mask: Mask) -> Value:
+        is_and = expr.op is ir.LogicalOp.AND
+        left = truth(self.evaluate(expr.left, mask))
+        if isinstance(left, bool):
+            if left is not is_and:
+                return int(left)
+            inner = mask
+        elif isinstance(left, Chance):
+            chance = left.probability if is_and else 1.0 - left.probability
+            inner = (
+                mask.scaled(chance)
+                if isinstance(chance, float | int)
+                else self.state.masks.where(mask, chance)
+            )
+        else:
+            inner = self.state.masks.where(mask, left if is_and else ~left)
+        if inner.is_empty:
+            return int(not is_and)
+        self.state.count(expr.right_region, inner)
+        right = truth(self.evaluate(expr.right, inner))
+        return _combine(left, right, is_and)
+
+    def _select(self, expr: ir.Select, mask: Mask) -> Value:
+        state = self.state
+        condition = truth(self.evaluate(expr.condition, mask))
+        if isinstance(condition, bool):
+            region, arm = (
+                (expr.then_region, expr.then) if condition else (expr.otherwise_region, expr.otherwise)
+            )
+            state.count(region, mask)
+            return self.evaluate(arm, mask)
+        if isinstance(condition, Chance):
+            state.arm_sources[expr.then_region] = ProbabilitySource.DEFAULT
+            chance = condition.probability
+            weights = np.broadcast_to(np.asarray(chance, np.float64), mask.weights.shape)
+            then_mask, else_mask = state.masks.where(mask, weights), state.masks.where(mask, 1.0 - weights)
+        else:
+            then_mask, else_mask = state.masks.where(mask, condition), state.masks.where(mask, ~condition)
+        then = otherwise = None
+        if not then_mask.is_empty:
+            state.count(expr.then_region, then_mask)
+            then = self.evaluate(expr.then, then_mask)
+        if not else_mask.is_empty:
+            state.count(expr.otherwise_region, else_mask)
+            otherwise = self.evaluate(expr.otherwise, else_mask)
+        if then is None or otherwise is None:
+            return (
+                VARYING
+                if then is None and otherwise is None
+                else cast(Value, then if otherwise is None else otherwise)
+            )
+        return join(then, otherwise) if isinstance(condition, Chance) else select(condition, then, otherwise)
+
+    def _cast(self, expr: ir.Cast, mask: Mask) -> Value:
+        value = self.evaluate(expr.operand, mask)
+        return convert(value, expr.type)
+
+    # ------------------------------------------------------------------ assignment
+
+    def _assign(self, expr: ir.Assign, mask: Mask) -> Value:
+        value = self.evaluate(expr.value, mask)
+        target = expr.target
+        if isinstance(target, ir.MemoryPlace):
+            self.address(target, mask)
+            return value if expr.op is None else VARYING
+        key = key_of(target)
+        if expr.op is not None:
+            old = self.state.environment.get(key, VARYING)
+            if isinstance(old, Pointer):
+                size = target.type.element.size_bytes if target.type.element else 1
+                step = scalar(binary(ir.BinaryOp.MUL, value, size, ir.INT64))
+                value = Pointer(old.root, scalar(binary(expr.op, old.offset, step, ir.INT64)))
+            else:
+                value = convert(binary(expr.op, old, value, expr.operand_type), target.type)
+        if target.variable in self.state.assumed_parameters:
+            del self.state.assumed_parameters[target.variable]  # overwritten before it was read
+        self.store_register(target, value, mask)
+        return value
+
+    def store_register(self, place: ir.RegisterPlace, value: Value, mask: Mask) -> None:
+        """Assigns a register, a member of one, or a whole record member by member."""
+        if isinstance(value, Record):
+            for path, member in value.members:
+                self.state.assign((place.variable, (*place.path, *path)), member, mask)
+        else:
+            self.state.assign(key_of(place), value, mask)
+
+    def _increment(self, expr: ir.Increment, mask: Mask) -> Value:
+        target = expr.target
+        if isinstance(target, ir.MemoryPlace):
+            self.address(target, mask)
+            return VARYING
+        old = self.state.environment.get(key_of(target), VARYING)
+        if target.variable in self.state.assumed_parameters:
+            self._note_assumed(target.variable, expr.span.line)
+        if isinstance(old, Pointer):
+            step = expr.delta * (expr.step_bytes or 1)
+            new: Value = Pointer(old.root, scalar(binary(ir.BinaryOp.ADD, old.offset, step, ir.INT64)))
+        else:
+            new = binary(ir.BinaryOp.ADD, old, expr.delta, target.type)
+        self.state.assign(key_of(target), new, mask)
+        return new if expr.is_prefix else old
+
+    # ------------------------------------------------------------------ records and calls
+
+    def _construct(self, expr: ir.Construct, mask: Mask) -> Value:
+        values = [self.evaluate(argument, mask) for argument in expr.arguments]
+        if not expr.field_names:
+            return values[0] if len(values) == 1 else VARYING
+        members: list[tuple[tuple[str, ...], Value]] = []
+        for name, value in zip(expr.field_names, values, strict=False):
+            if isinstance(value, Record):
+                members += [((name, *path), member) for path, member in value.members]
+            else:
+                members.append(((name,), value))
+        return Record(tuple(members))
+
+    def _extract(self, expr: ir.Extract, mask: Mask) -> Value:
+        value = self.evaluate(expr.value, mask)
+        if isinstance(value, Record):
+            inner = tuple((path[1:], member) for path, member in value.members if path[:1] == (expr.field,))
+            if len(inner) == 1 and not inner[0][0]:
+                return inner[0][1]
+            return Record(inner) if inner else VARYING
+        return UNIFORM if is_warp_uniform(value) else VARYING
+
+    def _inlined_call(self, expr: ir.InlinedCall, mask: Mask) -> Value:
+        values = [self.evaluate(argument, mask) for argument in expr.arguments]
+        for parameter, value in zip(expr.parameters, values, strict=True):
+            place = ir.RegisterPlace(parameter, (), parameter.type)
+            self.store_register(place, value, mask)
+        return self.run_body(expr, mask)
+
+    def _intrinsic(self, expr: ir.Intrinsic, mask: Mask) -> Value:
+        values = [self.evaluate(argument, mask) for argument in expr.arguments]
+        return convert(apply(expr.semantics, values), expr.type)
+
+
+def _combine(
+    left: bool | np.ndarray[Any, np.dtype[np.bool_]] | Chance,
+    right: bool | np.ndarray[Any, np.dtype[np.bool_]] | Chance,
+    is_and: bool,
+) -> Value:
+    """`left && right` or `left || right` of truth values."""
+    if isinstance(left, Chance) or isinstance(right, Chance):
+        a = left.probability if isinstance(left, Chance) else np.asarray(left, np.float64)
+        b = right.probability if isinstance(right, Chance) else np.asarray(right, np.float64)
+        chance = a * b if is_and else a + b - a * b
+        return Chance(float(chance) if np.ndim(chance) == 0 else cast(Lanes, chance))
+    result = np.logical_and(left, right) if is_and else np.logical_or(left, right)
+    return int(result) if np.ndim(result) == 0 else result

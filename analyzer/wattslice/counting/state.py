@@ -1,0 +1,184 @@
+"""Everything one evaluation carries along: the environment, the tallies, what had to be assumed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from wattslice import ir
+from wattslice.counting.access import bank_passes, sectors_per_request
+from wattslice.counting.loop_shape import Key, LoopShape, shape_of
+from wattslice.counting.masks import Mask, Masks
+from wattslice.counting.sampling import SampledThreads
+from wattslice.counting.values import Pointer, Unknown, Value, is_known, select
+from wattslice.execution import Assumption, ProbabilitySource, SiteStatistics
+from wattslice.geometry.types import KernelLaunch
+
+DETAILED_VISITS = 6
+"""Visits of one access site whose addresses are looked at; later ones are taken to be alike."""
+
+
+class BudgetExceededError(Exception):
+    """The evaluation of one kernel took more steps than allowed."""
+
+
+@dataclass(slots=True)
+class _SiteTally:
+    """Running sums of one access site, weighted by warp requests."""
+
+    size_bytes: int = 0
+    known: float = 0.0
+    unknown: float = 0.0
+    sectors: float = 0.0
+    passes: float = 0.0
+    low: int | None = None
+    high: int | None = None
+    visits: int = 0
+
+
+@dataclass(slots=True)
+class LoopTally:
+    """Entries and iterations of one loop, as thread means."""
+
+    line: int
+    entries: float = 0.0
+    iterations: float = 0.0
+    known: bool = True
+
+
+@dataclass(slots=True)
+class LoopFrame:
+    """A loop or switch being run: lanes that left it or skip to its next iteration.
+
+    `expected_trips` is None while the number of iterations is known from the counters.
+    """
+
+    broken: Mask
+    continued: Mask
+    expected_trips: float | None = None
+    left_by_chance: bool = False
+    is_switch: bool = False
+
+
+@dataclass(slots=True)
+class CallFrame:
+    """The kernel or an inlined call being run: lanes that returned, and with which values."""
+
+    returned: Mask
+    values: list[tuple[Mask, Value]] = field(default_factory=list[tuple[Mask, Value]])
+    loop_depth: int = 0
+
+
+class State:
+    """The mutable heart of one evaluation of one launch."""
+
+    def __init__(self, launch: KernelLaunch, threads: SampledThreads, max_steps: int) -> None:
+        kernel = launch.kernel
+        self.launch = launch
+        self.threads = threads
+        self.masks = Masks(threads)
+        self.environment: dict[Key, Value] = {}
+        self.live = self.masks.all
+        self.uncertain = 0  # depth of arms taken only perhaps
+        self.loops: list[LoopFrame] = []
+        self.calls: list[CallFrame] = [CallFrame(self.masks.none)]
+        self.thread_counts = [0.0] * kernel.region_count
+        self.warp_counts = [0.0] * kernel.region_count
+        self.loop_tallies: dict[int, LoopTally] = {}
+        self.arm_sources: dict[int, ProbabilitySource] = {}
+        self.assumptions: dict[tuple[str, int, str], Assumption] = {}
+        self.assumed_parameters: dict[ir.Variable, int] = {}
+        self.settings = {setting.name: setting.value for setting in launch.settings}
+        self.steps_left = max_steps
+        self._sites = [_SiteTally() for _ in range(kernel.site_count)]
+        self._shapes: dict[ir.Loop, LoopShape] = {}
+
+    # ------------------------------------------------------------------ tallies
+
+    def count(self, region: int, mask: Mask) -> None:
+        """One run of `region` under `mask`."""
+        self.thread_counts[region] += mask.thread_mean
+        self.warp_counts[region] += mask.warp_mean
+
+    def spend(self, steps: int = 1) -> None:
+        """Uses up the step budget; raises BudgetExceededError when it is gone."""
+        self.steps_left -= steps
+        if self.steps_left < 0:
+            raise BudgetExceededError
+
+    def assume(self, rule: str, line: int, message: str, fix: str) -> None:
+        """Notes an assumption once."""
+        self.assumptions.setdefault((rule, line, message), Assumption(rule, line, message, fix))
+
+    def shape(self, loop: ir.Loop) -> LoopShape:
+        """The static facts of `loop`, computed once."""
+        shape = self._shapes.get(loop)
+        if shape is None:
+            shape = self._shapes[loop] = shape_of(loop)
+        return shape
+
+    # ------------------------------------------------------------------ registers
+
+    def assign(self, key: Key, value: Value, mask: Mask) -> None:
+        """Sets a register in the lanes of `mask`; lanes that left the kernel do not matter any more."""
+        if mask.lanes_active < self.live.lanes_active:
+            old = self.environment.get(key)
+            if old is not None:
+                value = select(mask.active, value, old)
+        self.environment[key] = value
+
+    # ------------------------------------------------------------------ memory sites
+
+    def access(
+        self, place_site: int, type_: ir.Type, space: ir.MemorySpace, address: Value, mask: Mask
+    ) -> None:
+        """One visit of an access site."""
+        site = self._sites[place_site]
+        site.size_bytes = type_.size_bytes
+        offset = address.offset if isinstance(address, Pointer) else address
+        base_unknown = False
+        if isinstance(offset, Unknown):
+            base_unknown = True
+            if not offset.uniform:
+                site.unknown += mask.warp_mean
+                return
+            offset = offset.delta
+        if not is_known(offset) or isinstance(offset, float):
+            site.unknown += mask.warp_mean
+            return
+        site.visits += 1
+        if site.visits > DETAILED_VISITS:
+            return
+        size = max(1, type_.size_bytes)
+        weight = max(mask.warp_mean, 1e-12)
+        site.known += weight
+        if isinstance(offset, int):
+            site.sectors += weight * (1 + (size - 1) // 32)
+            site.passes += weight
+            low = high = offset
+        else:
+            offsets = np.asarray(offset, np.int64)
+            active = mask.active
+            if space is ir.MemorySpace.SHARED:
+                site.passes += weight * bank_passes(offsets, active, size)
+                site.sectors += weight
+            else:
+                site.sectors += weight * sectors_per_request(offsets, active, size)
+                site.passes += weight
+            touched = offsets[active]
+            low, high = int(touched.min()), int(touched.max())
+        if not base_unknown:
+            site.low = low if site.low is None else min(site.low, low)
+            site.high = high + size if site.high is None else max(site.high, high + size)
+
+    def site_statistics(self) -> tuple[SiteStatistics, ...]:
+        """The averages of every site, in site order."""
+        return tuple(map(_statistics, self._sites))
+
+
+def _statistics(site: _SiteTally) -> SiteStatistics:
+    if site.known == 0.0 or site.unknown > site.known:
+        return SiteStatistics(None, None, None, site.size_bytes)
+    span = None if site.low is None or site.high is None else float(site.high - site.low)
+    return SiteStatistics(site.sectors / site.known, site.passes / site.known, span, site.size_bytes)

@@ -1,0 +1,265 @@
+"""Execution of statements other than loops: branches, switches, calls, returns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wattslice import ir
+from wattslice.counting.expressions import ExpressionEvaluator
+from wattslice.counting.loops import ALLOWANCE, run_loop
+from wattslice.counting.masks import Mask
+from wattslice.counting.state import CallFrame, LoopFrame, State
+from wattslice.counting.values import VARYING, Chance, Value, join, scalar, select, truth
+from wattslice.execution import ProbabilitySource
+
+if TYPE_CHECKING:
+    from wattslice.counting.loop_shape import Key
+    from wattslice.profile_file import BranchProfile
+
+
+class Executor(ExpressionEvaluator):
+    """Runs statements; every method returns the mask of the lanes that fall through."""
+
+    def __init__(self, state: State, profile: BranchProfile | None) -> None:
+        super().__init__(state)
+        self.profile = profile
+        self.allowance: float = ALLOWANCE
+
+    def execute(self, stmt: ir.Stmt, mask: Mask) -> Mask:
+        """Runs `stmt` under `mask`."""
+        if mask.is_empty:
+            return mask
+        state = self.state
+        if not isinstance(stmt, ir.Loop):
+            state.count(stmt.region, mask)
+        match stmt:
+            case ir.ExprStmt(expr=expr):
+                self.evaluate(expr, mask)
+            case ir.Declare(variable=variable, value=value):
+                if value is not None:
+                    place = ir.RegisterPlace(variable, (), variable.type)
+                    self.store_register(place, self.evaluate(value, mask), mask)
+            case ir.Block(statements=statements):
+                for inner in statements:
+                    mask = self.execute(inner, mask)
+                    if mask.is_empty:
+                        break
+            case ir.If():
+                return self._if(stmt, mask)
+            case ir.Loop():
+                return run_loop(self, stmt, mask)
+            case ir.Switch():
+                return self._switch(stmt, mask)
+            case ir.Return(value=value):
+                self._return(None if value is None else self.evaluate(value, mask), mask)
+                return state.masks.none
+            case ir.Break():
+                frame = state.loops[-1]
+                frame.broken = state.masks.sum(frame.broken, mask)
+                return state.masks.none
+            case ir.Continue():
+                frame = next(f for f in reversed(state.loops) if not f.is_switch)
+                frame.continued = state.masks.sum(frame.continued, mask)
+                return state.masks.none
+        return mask
+
+    # ------------------------------------------------------------------ branches
+
+    def _if(self, stmt: ir.If, mask: Mask) -> Mask:
+        masks = self.state.masks
+        condition = truth(self.evaluate(stmt.condition, mask))
+        if isinstance(condition, bool):
+            self._note_arms(stmt, ProbabilitySource.STATIC)
+            arm = stmt.then if condition else stmt.otherwise
+            return mask if arm is None else self.execute(arm, mask)
+        if isinstance(condition, Chance):
+            return self._perhaps(stmt, self._probability(stmt, condition), mask)
+        self._note_arms(stmt, ProbabilitySource.STATIC)
+        then_mask = masks.where(mask, condition)
+        if then_mask.lanes_active == mask.lanes_active:
+            return self.execute(stmt.then, mask)
+        else_mask = masks.where(mask, ~condition)
+        then_out = self.execute(stmt.then, then_mask)
+        else_out = else_mask if stmt.otherwise is None else self.execute(stmt.otherwise, else_mask)
+        if then_out is then_mask and else_out is else_mask:
+            return mask
+        return masks.sum(then_out, else_out)
+
+    def _note_arms(self, stmt: ir.If, source: ProbabilitySource) -> None:
+        sources = self.state.arm_sources
+        if sources.get(stmt.region) in (None, ProbabilitySource.STATIC):
+            sources[stmt.region] = source
+
+    def _perhaps(self, stmt: ir.If, chance: float | NDArray[np.float64], mask: Mask) -> Mask:
+        """Runs both arms, each with its probability; afterwards only what both agree on is known."""
+        state = self.state
+        weights = np.broadcast_to(np.asarray(chance, np.float64), mask.weights.shape)
+        then_mask, else_mask = state.masks.where(mask, weights), state.masks.where(mask, 1.0 - weights)
+        before = dict(state.environment)
+        state.uncertain += 1
+        then_out = self.execute(stmt.then, then_mask)
+        after_then = state.environment
+        state.environment = before
+        else_out = else_mask if stmt.otherwise is None else self.execute(stmt.otherwise, else_mask)
+        state.uncertain -= 1
+        if then_out.is_empty:
+            pass  # only the other arm goes on, with its values
+        elif else_out.is_empty:
+            state.environment = after_then
+        else:
+            state.environment = _joined(after_then, state.environment)
+        if then_out is then_mask and else_out is else_mask:
+            return mask
+        return state.masks.sum(then_out, else_out)
+
+    def _probability(self, stmt: ir.If, condition: Chance) -> float | NDArray[np.float64]:
+        """Probability of the then-arm: from the profile, else the stated default."""
+        state = self.state
+        line = stmt.span.line
+        if self.profile is not None:
+            known = self.profile.lookup(stmt.span.file, line, "then")
+            if known is not None:
+                state.arm_sources[stmt.region] = ProbabilitySource.PROFILE
+                return known
+        state.arm_sources[stmt.region] = ProbabilitySource.DEFAULT
+        leaves_then = _leaves(stmt.then)
+        leaves_else = stmt.otherwise is not None and _leaves(stmt.otherwise)
+        if leaves_then != leaves_else and state.calls[-1].loop_depth > 0:
+            frame = next((f for f in reversed(state.loops) if not f.is_switch), None)
+            expected = None if frame is None else frame.expected_trips
+            if frame is not None:
+                frame.left_by_chance = True
+            leave = 0.0 if expected is None else 1.0 / expected
+            state.assume(
+                "PW012",
+                line,
+                "leaving the loop here depends on data: "
+                + (
+                    "assumed never (upper bound)"
+                    if expected is None
+                    else f"assumed after {expected:g} iterations"
+                ),
+                "--profile FILE",
+            )
+            return leave if leaves_then else 1.0 - leave
+        state.assume(
+            "PW012",
+            line,
+            "branch depends on data: each arm assumed as likely as the other",
+            "--profile FILE",
+        )
+        return condition.probability
+
+    # ------------------------------------------------------------------ switch
+
+    def _switch(self, stmt: ir.Switch, mask: Mask) -> Mask:
+        state = self.state
+        masks = state.masks
+        selector = scalar(self.evaluate(stmt.selector, mask))
+        entries = self._case_entries(stmt, selector, mask)
+        frame = LoopFrame(masks.none, masks.none, is_switch=True)
+        state.loops.append(frame)
+        falling = masks.none
+        taken = masks.none
+        for case, entry in zip(stmt.cases, entries, strict=True):
+            taken = masks.sum(taken, entry)
+            falling = self.execute(case.body, masks.sum(falling, entry))
+        state.loops.pop()
+        rest = masks.of(np.maximum(mask.weights - taken.weights, 0.0))
+        return masks.sum(masks.sum(falling, frame.broken), rest)
+
+    def _case_entries(self, stmt: ir.Switch, selector: Value, mask: Mask) -> list[Mask]:
+        """Lanes that jump to each case."""
+        masks, state = self.state.masks, self.state
+        labels = [label for case in stmt.cases for label in case.labels if label is not None]
+        if isinstance(selector, int | float | np.ndarray):
+            state.arm_sources[stmt.region] = ProbabilitySource.STATIC
+            other = np.logical_not(np.isin(selector, labels))
+            return [
+                masks.where(
+                    mask,
+                    np.broadcast_to(
+                        np.isin(selector, [label for label in case.labels if label is not None])
+                        | (other if None in case.labels else np.zeros((), np.bool_)),
+                        mask.weights.shape,
+                    ),
+                )
+                for case in stmt.cases
+            ]
+        count = len(stmt.cases) + (0 if any(None in case.labels for case in stmt.cases) else 1)
+        shares = [1.0 / count] * len(stmt.cases)
+        source = ProbabilitySource.DEFAULT
+        if self.profile is not None:
+            known = [
+                self.profile.lookup(stmt.span.file, stmt.span.line, arm_name(case)) for case in stmt.cases
+            ]
+            if any(share is not None for share in known):
+                source = ProbabilitySource.PROFILE
+                shares = [0.0 if share is None else share for share in known]
+        if source is ProbabilitySource.DEFAULT:
+            state.assume(
+                "PW012",
+                stmt.span.line,
+                f"switch depends on data: its {count} ways assumed equally likely",
+                "--profile FILE",
+            )
+        state.arm_sources[stmt.region] = source
+        return [mask.scaled(share) for share in shares]
+
+    # ------------------------------------------------------------------ calls
+
+    def _return(self, value: Value | None, mask: Mask) -> None:
+        state = self.state
+        frame = state.calls[-1]
+        frame.returned = state.masks.sum(frame.returned, mask)
+        if value is not None:
+            frame.values.append((mask, value))
+        if len(state.calls) == 1 and not state.uncertain:
+            state.live = state.masks.where(state.live, ~mask.active)
+
+    def run_body(self, call: ir.InlinedCall, mask: Mask) -> Value:
+        """Runs an inlined body and merges the values its returns gave."""
+        state = self.state
+        frame = CallFrame(state.masks.none)
+        state.calls.append(frame)
+        uncertain = state.uncertain
+        self.execute(call.body, mask)
+        state.uncertain = uncertain
+        state.calls.pop()
+        if not frame.values:
+            return VARYING
+        last_mask, result = frame.values[-1]
+        for lanes, value in reversed(frame.values[:-1]):
+            if lanes.lanes_active + last_mask.lanes_active > mask.lanes_active:
+                # Both returns may happen in the same lane: only probability tells them apart.
+                result = join(value, result)
+            else:
+                result = select(lanes.active, value, result)
+        return result
+
+
+def arm_name(case: ir.Case) -> str:
+    """How reports and profiles call a case: `case 3`, `default`."""
+    return "default" if case.labels[:1] == (None,) else f"case {case.labels[0]}"
+
+
+def _leaves(stmt: ir.Stmt) -> bool:
+    """True when running `stmt` to its end leaves the enclosing loop or function."""
+    if isinstance(stmt, ir.Block):
+        return bool(stmt.statements) and _leaves(stmt.statements[-1])
+    return isinstance(stmt, ir.Break | ir.Return)
+
+
+def _joined(a: dict[Key, Value], b: dict[Key, Value]) -> dict[Key, Value]:
+    """What is known after either environment."""
+    merged = dict(b)
+    for key, value in a.items():
+        other = b.get(key)
+        if other is None:
+            merged[key] = value
+        elif other is not value:
+            merged[key] = join(value, other)
+    return merged

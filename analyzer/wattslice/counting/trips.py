@@ -1,0 +1,110 @@
+"""Closed forms: how often a loop runs, and a counter's value at any iteration."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wattslice.counting.values import Lanes, Scalar, Unknown, binary, scalar
+from wattslice.ir import INT64, BinaryOp
+
+MAX_GEOMETRIC_TRIPS = 128
+"""Halving or doubling a 64-bit counter ends after at most 64 steps; twice that is certainly stuck."""
+
+_HOLDS = {
+    BinaryOp.LT: np.less,
+    BinaryOp.LE: np.less_equal,
+    BinaryOp.GT: np.greater,
+    BinaryOp.GE: np.greater_equal,
+    BinaryOp.EQ: np.equal,
+    BinaryOp.NE: np.not_equal,
+}
+
+
+def value_at(start: Scalar, op: BinaryOp, amount: Scalar, iteration: int | Lanes) -> Scalar:
+    """The counter at the start of `iteration` (0-based) when each iteration applies `op amount`."""
+    if op in (BinaryOp.ADD, BinaryOp.SUB):
+        return scalar(binary(op, start, scalar(binary(BinaryOp.MUL, amount, iteration, INT64)), INT64))
+    if op in (BinaryOp.SHL, BinaryOp.SHR):
+        return scalar(binary(op, start, scalar(binary(BinaryOp.MUL, amount, iteration, INT64)), INT64))
+    if isinstance(iteration, int) and isinstance(amount, int) and 0 <= iteration <= MAX_GEOMETRIC_TRIPS:
+        return scalar(binary(op, start, amount**iteration, INT64))
+    return Unknown(uniform=False)
+
+
+def trip_count(
+    start: Scalar, op: BinaryOp, amount: Scalar, comparison: BinaryOp, limit: Scalar
+) -> int | Lanes | None:
+    """Iterations of `for (v = start; v comparison limit; v = v op amount)`, per lane where lanes differ.
+
+    None when an operand is unknown or the loop does not end.
+    """
+    if isinstance(start, Unknown) or isinstance(amount, Unknown) or isinstance(limit, Unknown):
+        return None
+    if op is BinaryOp.SUB:
+        op, amount = BinaryOp.ADD, -amount
+    if op is BinaryOp.ADD:
+        return _arithmetic(start, amount, comparison, limit)
+    return _stepwise(start, op, amount, comparison, limit)
+
+
+def _arithmetic(
+    start: int | float | Lanes, amount: int | float | Lanes, comparison: BinaryOp, limit: int | float | Lanes
+) -> int | Lanes | None:
+    if isinstance(start, float) or isinstance(limit, float) or isinstance(amount, float):
+        return _stepwise(start, BinaryOp.ADD, amount, comparison, limit)
+    distance = limit - start
+    if comparison in (BinaryOp.GT, BinaryOp.GE):
+        distance, amount = -distance, -amount
+    match comparison:
+        case BinaryOp.LT | BinaryOp.GT:
+            needed = distance
+        case BinaryOp.LE | BinaryOp.GE:
+            needed = distance + 1
+        case BinaryOp.NE:
+            if not isinstance(amount, int) or amount == 0 or bool(np.any(distance % amount)):
+                return None
+            trips = distance // amount
+            return None if bool(np.any(np.asarray(trips) < 0)) else trips
+        case _:  # ==: runs once where it holds, because the counter then moves away
+            if bool(np.any(np.asarray(amount) == 0)):
+                return None
+            return int(distance == 0) if isinstance(distance, int) else (distance == 0).astype(np.int64)
+    if isinstance(needed, int) and isinstance(amount, int):
+        if needed <= 0:
+            return 0
+        return -(-needed // amount) if amount > 0 else None
+    needed, amount = np.asarray(needed), np.asarray(amount)
+    if bool(np.any((needed > 0) & (amount <= 0))):
+        return None
+    return np.where(needed > 0, -(-needed // np.maximum(amount, 1)), 0)
+
+
+def _stepwise(
+    start: int | float | Lanes,
+    op: BinaryOp,
+    amount: int | float | Lanes,
+    comparison: BinaryOp,
+    limit: int | float | Lanes,
+) -> int | Lanes | None:
+    """Runs the counter alone; None when it is still running after MAX_GEOMETRIC_TRIPS steps."""
+    holds = _HOLDS[comparison]
+    value: Scalar = start
+    trips: int | Lanes = 0
+    running = holds(value, limit)
+    for _ in range(MAX_GEOMETRIC_TRIPS):
+        if not np.any(running):
+            return int(trips) if isinstance(trips, int) else trips
+        trips = _add(trips, running)
+        value = scalar(binary(op, value, amount, INT64))
+        if isinstance(value, Unknown):
+            return None
+        running = running & holds(value, limit)
+    return None
+
+
+def _add(trips: int | Lanes, running: object) -> int | Lanes:
+    """One more iteration where `running` holds."""
+    if isinstance(running, np.ndarray):
+        more: Lanes = np.asarray(running, np.int64)
+        return trips + more
+    return trips + int(bool(running))
