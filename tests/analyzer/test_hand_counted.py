@@ -7,23 +7,27 @@ Three things must agree: the closed form written in the case, the transcription 
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from .hand_counted.cases_control import CASES as CONTROL
+from .hand_counted.cases_branches import CASES as BRANCHES
+from .hand_counted.cases_cooperation import CASES as COOPERATION
 from .hand_counted.cases_language import CASES as LANGUAGE
+from .hand_counted.cases_loops import CASES as LOOPS
 from .hand_counted.cases_memory import CASES as MEMORY
 from .hand_counted.machine import Case
 
 DIRECTORY = Path(__file__).parent / "hand_counted"
-CASES = CONTROL + MEMORY + LANGUAGE
+CASES = LOOPS + BRANCHES + MEMORY + COOPERATION + LANGUAGE
 each_case = pytest.mark.parametrize(
     "case", CASES, ids=lambda c: f"{Path(c.file).stem}-{c.grid[0]}x{c.block[0]}"
 )
 
 
+@cache
 def analyze_json(path: Path) -> dict[str, Any]:
     """The analyzer's JSON for one file: the only place that knows how it is called."""
     done = subprocess.run(
