@@ -52,6 +52,8 @@ def _arithmetic(
 ) -> int | Lanes | None:
     if isinstance(start, float) or isinstance(limit, float) or isinstance(amount, float):
         return _stepwise(start, BinaryOp.ADD, amount, comparison, limit)
+    if isinstance(start, int) and isinstance(limit, int) and not _HOLDS[comparison](start, limit):
+        return 0
     distance = limit - start
     if comparison in (BinaryOp.GT, BinaryOp.GE):
         distance, amount = -distance, -amount

@@ -1,0 +1,41 @@
+"""Sampled threads stand for the whole launch."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wattslice.counting.sampling import representatives, sample_threads
+
+
+@given(extent=st.integers(1, 5000), number=st.integers(1, 20))
+def test_representatives_are_exact_for_linear_functions(extent, number):
+    chosen = representatives(extent, number)
+    assert sum(w for _, w in chosen) == pytest.approx(extent)
+    assert sum(w * (3 * k + 1) for k, w in chosen) == pytest.approx(sum(3 * k + 1 for k in range(extent)))
+    assert len({k for k, _ in chosen}) == len(chosen)
+
+
+@given(
+    grid=st.tuples(st.integers(1, 3000), st.integers(1, 40), st.integers(1, 3)),
+    block=st.tuples(st.integers(1, 64), st.integers(1, 8), st.integers(1, 2)),
+)
+def test_population_is_a_distribution_over_existing_threads(grid, block):
+    threads = sample_threads(grid, block)
+    assert threads.population.sum() == pytest.approx(1.0)
+    assert threads.warp_population.sum() == pytest.approx(1.0)
+    assert (threads.population[~threads.exists] == 0).all()
+    assert threads.population.size % 32 == 0
+
+
+def test_mean_global_index_is_exact():
+    grid, block = (1000, 1, 1), (128, 1, 1)
+    threads = sample_threads(grid, block)
+    index = np.asarray(threads.block_idx[0]) * block[0] + np.asarray(threads.thread_idx[0])
+    assert float(index @ threads.population) == pytest.approx((128_000 - 1) / 2)
+
+
+def test_small_launches_are_complete():
+    threads = sample_threads((4, 2, 1), (32, 2, 1))
+    assert threads.population.size == 4 * 2 * 64
+    assert np.unique(threads.population).size == 1
