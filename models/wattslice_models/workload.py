@@ -1,0 +1,88 @@
+"""What a time and energy model has to know about one launch of one kernel."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """Executed instructions by pipe, mean per launched thread (what the lowering makes of the source).
+
+    An FMA is one instruction; a vector load is one instruction. `special` counts the special-function unit
+    only: the rest of a `sinf` stands under `fp32` and `integer`. `tensor` counts multiply-adds of the tensor
+    cores (per thread's share), not instructions. `other`: branches, moves, predicates, barriers.
+    """
+
+    fp32: float = 0.0
+    fp64: float = 0.0
+    fp16: float = 0.0
+    integer: float = 0.0
+    special: float = 0.0
+    tensor: float = 0.0
+    load_store: float = 0.0
+    other: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """One kernel launch, independent of the GPU in meaning (`active_warps_per_sm` comes from occupancy).
+
+    Everything "per thread" is the mean over all launched threads. ``None`` is unknown: the models then use
+    the fallback stated at the field, and say so in the notes of their prediction.
+    Raises ``ValueError`` for a launch without threads, for negative and for non-finite numbers.
+    """
+
+    blocks: int
+    threads_per_block: int
+    active_warps_per_sm: float
+    """Warps one SM can hold at a time by the occupancy rules (a small grid may not fill them)."""
+    instructions: Instructions
+    warp_instructions: float | None = None
+    """Issue slots per launched warp, divergence included. Unknown: the per-thread instructions (no divergence)."""
+    l1_bytes: float | None = None
+    """Bytes per thread that global loads and stores move in 32-byte sectors. Unknown: 4 per load or store."""
+    l2_bytes: float | None = None
+    """Bytes per thread that go past L1 to the L2 cache. Unknown: all of `l1_bytes` (nothing hits L1)."""
+    dram_bytes: float | None = None
+    """Bytes per thread that reach DRAM. Unknown: from `footprint_bytes` and the L2 size, else all of L2's."""
+    shared_passes: float | None = 0.0
+    """128-byte passes through shared memory per launched warp, bank conflicts included.
+    Unknown: no conflicts, `shared_accesses` passes."""
+    shared_accesses: float = 0.0
+    """Shared-memory load and store instructions per thread (part of `instructions.load_store`)."""
+    atomics: float = 0.0
+    """Atomic operations per thread."""
+    barriers: float = 0.0
+    """Block barriers per thread."""
+    loads_in_flight: float | None = None
+    """Independent global loads a warp may have outstanding (memory-level parallelism). Unknown: 1."""
+    footprint_bytes: float | None = None
+    """Distinct bytes of global memory that the whole launch touches."""
+
+    def __post_init__(self) -> None:
+        if self.blocks < 1 or self.threads_per_block < 1:
+            raise ValueError(f"{self.blocks} blocks of {self.threads_per_block} threads: nothing runs")
+        if not self.active_warps_per_sm > 0:
+            raise ValueError(f"{self.active_warps_per_sm} active warps per SM: the launch cannot run")
+        for part in (self, self.instructions):
+            for field in fields(part):
+                value = getattr(part, field.name)
+                if isinstance(value, (int, float)) and not 0 <= value < math.inf:
+                    raise ValueError(f"{field.name} = {value}: must be finite and not negative")
+
+    @property
+    def warps_per_block(self) -> int:
+        """Warps of 32 threads, the last one possibly partly filled."""
+        return -(-self.threads_per_block // 32)
+
+    @property
+    def threads(self) -> int:
+        """Launched threads."""
+        return self.blocks * self.threads_per_block
+
+    @property
+    def warps(self) -> int:
+        """Launched warps."""
+        return self.blocks * self.warps_per_block
