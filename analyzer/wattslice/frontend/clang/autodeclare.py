@@ -7,9 +7,11 @@ type and value mean nothing, and `Recovered.declared` says so. All of them sit i
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 
 from wattslice.frontend.clang.diagnostics import ParseDiagnostic
 from wattslice.frontend.clang.flags import STUBS
@@ -41,8 +43,8 @@ _UNDECLARED = re.compile(r"^(?:use of undeclared|unknown type|no template named|
                          r"(?: identifier| name)? ?'(?P<name>\w+)'(?P<in>.* in )?")  # fmt: skip
 
 
-def undeclared_names(diagnostics: tuple[ParseDiagnostic, ...], source: bytes) -> tuple[Undeclared, ...]:
-    """The names clang does not know, each once, with a guess of their role from how the source uses them."""
+def undeclared_names(diagnostics: tuple[ParseDiagnostic, ...]) -> tuple[Undeclared, ...]:
+    """The names clang does not know, each once, with a guess of their role from where it stumbled over them."""
     found: dict[str, Undeclared] = {}
     for d in diagnostics:
         match = _UNDECLARED.match(d.message) if d.is_error else None
@@ -54,19 +56,39 @@ def undeclared_names(diagnostics: tuple[ParseDiagnostic, ...], source: bytes) ->
         elif d.message.startswith("unknown type"):
             role = Role.TYPE
         else:
-            role = _role_in(source, name)
+            role = _role_at(d, name)
         found[name] = Undeclared(name, role)
     return tuple(found.values())
 
 
-def _role_in(source: bytes, name: str) -> Role:
-    word = re.escape(name.encode())
-    if re.search(rb"\b" + word + rb"\s*\(", source):
-        return Role.FUNCTION
-    if re.search(rb"\b" + word + rb"\s*<[\w\s,:]*>\s*\(", source):
-        return Role.FUNCTION
-    if re.search(rb"\b" + word + rb"\s*[*&]*\s+[*&]*\w+\s*[;=,\[(]|[(]\s*" + word + rb"\s*\*+\s*\)", source):
-        return Role.TYPE
+@functools.lru_cache(maxsize=64)
+def _text_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _role_at(diagnostic: ParseDiagnostic, name: str) -> Role:
+    """A call, a type or a value: from the text at the place of the complaint, else from the whole file."""
+    if diagnostic.path is None:
+        return Role.VALUE
+    source = _text_of(diagnostic.path)
+    lines = source.split(b"\n")
+    word = name.encode()
+    here = b""
+    if diagnostic.line <= len(lines):
+        here = b"\n".join(lines[diagnostic.line - 1 : diagnostic.line + 2])[diagnostic.column - 1 :]
+    # Out of a macro the complaint sits at the macro's use; then any use in the file has to tell.
+    texts = (here,) if here.startswith(word) else tuple(m for m in re.findall(rb"\b" + word + rb"\b[^\n]*", source))
+    for text in texts:
+        rest = text[len(word) :].lstrip()
+        if rest.startswith(b"(") or re.match(rb"<[\w\s,:*]*>\s*\(", rest):
+            return Role.FUNCTION
+        if rest.startswith(b"::") or re.match(rb"(?:[*&]+\s*)?\w+\s*[;=,)\[]", rest) or re.match(rb"\*+\s*\)", rest):
+            return Role.TYPE
+        if re.match(rb"<[\w\s,:*]*>", rest):
+            return Role.TEMPLATE
     return Role.VALUE
 
 

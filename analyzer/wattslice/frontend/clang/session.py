@@ -160,7 +160,7 @@ def _parse_with_repairs(
         handle = _parse(file, options, tuple(found), declared)
         complaints = diagnostics_of(handle)
     for _ in range(_MOST_DECLARE_ROUNDS):
-        new = undeclared_names(complaints, source if file == asked else file.read_bytes())
+        new = undeclared_names(complaints)
         known = {entry.name for entry in declared}
         new = tuple(entry for entry in new if entry.name not in known)
         if not new:

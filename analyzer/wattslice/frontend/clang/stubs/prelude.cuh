@@ -25,6 +25,7 @@
 #define __align__(n) __attribute__((aligned(n)))
 #define __builtin_align__(n) __attribute__((aligned(n)))
 #define __thread__ __thread
+#define alignas(...) __attribute__((aligned(__VA_ARGS__)))  // nvcc takes it between specifiers as well
 #define __location__(x) __##x##__
 #define __device_builtin__
 #define __cudart_builtin__
@@ -54,3 +55,5 @@
 #include "wattslice_cuda_device.cuh"
 #include "wattslice_cuda_texture.cuh"
 #include "wattslice_cuda_runtime.cuh"
+#include "wattslice_std_c.h"
+#include "wattslice_std_cpp.h"
