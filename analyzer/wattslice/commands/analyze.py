@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from wattslice.analysis import Analysis
 from wattslice.cli import FAILED, FINE
 from wattslice.commands.common import CONTEXT, analysis_options, message, options_from, write_result
-from wattslice.config import make_config
+
+if TYPE_CHECKING:
+    from wattslice.analysis import Analysis
 
 FORMATS = ("text", "json", "gcc")
 
@@ -31,6 +32,8 @@ def analyze(report_format: str, output: Path | None, **values: object) -> int:
 
     A folder stands for all .cu files below it; a .c file must be named itself.
     """
+    from wattslice.config import make_config  # modules load when they are needed, not for --help
+
     config = make_config(options_from(values))
     for note in config.notes:
         message(note)

@@ -7,12 +7,14 @@ import sys
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
-from typing import TextIO, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
-from wattslice.config import Options
 from wattslice.errors import WattsliceError
+
+if TYPE_CHECKING:
+    from wattslice.config import Options
 
 Command = TypeVar("Command", bound=Callable[..., int])
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -68,6 +70,8 @@ def analysis_options(command: Command) -> Command:
 
 def options_from(values: dict[str, object]) -> Options:
     """The values click collected for `analysis_options`, typed."""
+    from wattslice.config import Options  # not for --help
+
     return Options(**values)  # pyright: ignore[reportArgumentType]  (click has checked the types)
 
 

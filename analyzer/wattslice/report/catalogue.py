@@ -54,9 +54,9 @@ def write_catalogue(entries: tuple[CatalogueEntry, ...], file: TextIO) -> None:
     """Print the table."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("id", style="bold cyan", no_wrap=True)
-    table.add_column("name", no_wrap=True, overflow="ellipsis")
+    table.add_column("name", no_wrap=True, overflow="ellipsis", max_width=24)
     table.add_column("generation", no_wrap=True)
-    for heading in ("SMs", "boost MHz", "GB/s", "limit W"):
+    for heading in ("SMs", "MHz", "GB/s", "watts"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("models", no_wrap=True)
     for entry in entries:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.findings import Finding, findings_of, why_unknown
+from wattslice.report.printable import printable
 from wattslice.report.units import energy, power, time
 
 
@@ -17,7 +18,7 @@ def render_gcc(analysis: Analysis) -> str:
 def finding_line(finding: Finding) -> str:
     """One finding. Column 1: findings concern lines; line 1 stands for the whole file."""
     hint = f" ({finding.fix})" if finding.fix else ""
-    message = " ".join(f"{finding.message}{hint}".split())
+    message = printable(" ".join(f"{finding.message}{hint}".split()))
     return f"{finding.file}:{max(1, finding.line)}:1: {finding.severity.value}: {message} [{finding.rule}]"
 
 

@@ -1,0 +1,264 @@
+import json
+import subprocess
+import sys
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import wattslice
+from wattslice.cli import COMMANDS, main
+
+from .samples import ANALYSIS, EMPTY, MATMUL
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def source(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wattslice.toml").write_text("", encoding="utf-8")  # no settings from further up
+    path = tmp_path / "k.cu"
+    path.write_text("__global__ void k() {}\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def pipeline(monkeypatch):
+    """`pipeline(result)` replaces the analysis by a result (or an error); returns the configs given."""
+
+    def install(result):
+        configs = []
+
+        def analyze_files(config):
+            configs.append(config)
+            if isinstance(result, BaseException):
+                raise result
+            return result
+
+        module = ModuleType("wattslice.pipeline")
+        module.analyze_files = analyze_files  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, "wattslice.pipeline", module)
+        return configs
+
+    return install
+
+
+def test_help_lists_exactly_the_commands_that_work(capsys):
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    for name, _ in COMMANDS:
+        assert f"\n  {name} " in text
+        assert main([name, "--help"]) == 0
+        assert "Usage: wattslice " + name in capsys.readouterr().out
+
+
+def test_help_imports_nothing_heavy():
+    heavy = ["click", "numpy", "rich", "clang", "joblib", "pycparser"]
+    code = (
+        "import sys; from wattslice.cli import main; main(['--help']);"
+        f"sys.exit(any(m in sys.modules for m in {heavy}))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+
+
+def test_checking_arguments_needs_no_parser(source):
+    heavy = ["numpy", "clang", "joblib", "rich"]
+    code = (
+        "import sys; from wattslice.cli import main; main(['analyze', '--gpu', 'v10', 'k.cu']);"
+        f"sys.exit(any(m in sys.modules for m in {heavy}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, cwd=source.parent)
+    assert done.returncode == 0, done.stderr
+
+
+def test_no_command_is_a_failure_with_the_help_on_stderr(capsys):
+    assert main([]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "Commands:" in captured.err
+
+
+def test_version_is_the_distributions(capsys):
+    assert main(["--version"]) == 0
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert (
+        capsys.readouterr().out
+        == f"wattslice {project['version']}\n"
+        == f"wattslice {wattslice.__version__}\n"
+    )
+
+
+def test_every_option_reaches_the_config(source, pipeline):
+    configs = pipeline(ANALYSIS)
+    (source.parent / "compile_commands.json").write_text("[]", encoding="utf-8")
+    (source.parent / "profile.json").write_text('{"schema_version": 1, "branches": []}', encoding="utf-8")
+    options = (
+        "analyze k.cu --gpu t4 --model energy --method bdpm --delta 0.2 --set k.n=3 --launch k=4:32 -I . "
+        "-D A=1 --std c++17 -p . --profile profile.json --core-mhz 1000 --mem-mhz 800 --jobs 2 -o out.txt"
+    )
+    assert main(options.split()) == 0
+    (config,) = configs
+    assert (config.gpu_id, config.gpu_source) == ("t4", "--gpu")
+    assert (config.model.value, config.method.value, config.branch_threshold) == ("energy", "bdpm", 0.2)
+    assert config.overrides.settings[0].value == 3
+    assert config.overrides.launches[0].grid == (4, 1, 1)
+    assert config.include_directories == (Path(),)
+    assert config.definitions == ("A=1",)
+    assert config.language_standard == "c++17"
+    assert config.compile_commands_directory == Path()
+    assert config.branch_profile is not None
+    assert (config.core_clock_mhz, config.memory_clock_mhz, config.jobs) == (1000.0, 800.0, 2)
+
+
+@pytest.mark.parametrize("report_format", ["text", "json", "gcc"])
+def test_results_on_stdout_messages_on_stderr(source, pipeline, capsys, report_format):
+    pipeline(ANALYSIS)
+    assert main(["analyze", "k.cu", "--format", report_format]) == 0
+    captured = capsys.readouterr()
+    assert "matMul" in captured.out
+    assert captured.err == ""
+
+
+def test_output_file_is_complete_and_leaves_no_draft(source, pipeline, capsys):
+    pipeline(ANALYSIS)
+    target = source.parent / "out.json"
+    target.write_text("old", encoding="utf-8")
+    assert main(["analyze", "k.cu", "--format", "json", "-o", "out.json"]) == 0
+    assert json.loads(target.read_text(encoding="utf-8"))["gpu"] == "v100"
+    assert capsys.readouterr().out == ""
+    assert {path.name for path in source.parent.iterdir()} == {"k.cu", "out.json", "wattslice.toml"}
+
+
+def test_output_that_cannot_be_written(source, pipeline, capsys):
+    pipeline(ANALYSIS)
+    assert main(["analyze", "k.cu", "-o", "none/out.txt"]) == 2
+    assert "none/out.txt: cannot be written: No such file or directory" in capsys.readouterr().err
+
+
+def test_no_kernel_is_a_clear_message(source, pipeline, capsys):
+    pipeline(replace(EMPTY, files=("k.cu",)))
+    assert main(["analyze", "k.cu"]) == 2
+    assert "no kernel found in k.cu: no __global__ function" in capsys.readouterr().err
+
+
+BAD = [
+    ("frobnicate", "no command 'frobnicate'"),
+    ("analyse k.cu", "did you mean analyze"),
+    ("--verbose", "no option '--verbose'"),
+    ("analyze", "Missing argument 'PATH...'"),
+    ("analyze none.cu", "none.cu: no such file"),
+    ("analyze .git", "no .cu file in this folder"),
+    ("analyze k.cu --gpu v10", "unknown GPU 'v10' (did you mean v100"),
+    ("analyze k.cu --model wind", "--model: unknown value 'wind'"),
+    ("analyze k.cu --format yaml", "'yaml' is not one of"),
+    ("analyze k.cu --jobs many", "'many' is not a valid integer"),
+    ("analyze k.cu --set n=1 --set n=2", "contradictory"),
+    ("analyze k.cu --set n", "--set 'n' cannot be read"),
+    ("analyze k.cu --profile k.cu", "k.cu:1: not valid JSON"),
+    ("analyze k.cu -I none", "none: -I: no such folder"),
+    ("gate k.cu", "gate needs a budget"),
+    ("gate k.cu --max-power -5", "--max-power: -5 is not a budget"),
+    ("gate k.cu --max-power 5 --unknown maybe", "--unknown: unknown value 'maybe'"),
+    ("explain PW10", "no rule 'PW10' (did you mean PW010"),
+    ("gpus extra", "unexpected extra argument"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), BAD, ids=[line for line, _ in BAD])
+def test_bad_input_is_one_line_and_status_2(source, pipeline, capsys, line, message):
+    pipeline(ANALYSIS)
+    (source.parent / ".git").mkdir()
+    assert main(line.split()) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_bad_settings_are_told_with_file_and_key(source, capsys):
+    (source.parent / "wattslice.toml").write_text("gpuu = 'v100'", encoding="utf-8")
+    assert main(["analyze", "k.cu"]) == 2
+    assert "wattslice.toml: gpuu: no such setting (did you mean gpu?)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("error", [RuntimeError("boom"), RecursionError("deep"), MemoryError()])
+def test_an_internal_error_is_no_traceback(source, pipeline, capsys, error):
+    pipeline(error)
+    assert main(["analyze", "k.cu"]) == 2
+    err = capsys.readouterr().err
+    assert f"internal error: {type(error).__name__}" in err
+    assert "please report" in err
+    assert "Traceback" not in err
+    with pytest.raises(type(error)):
+        main(["--debug", "analyze", "k.cu"])
+
+
+def test_interrupted(source, pipeline, capsys):
+    pipeline(KeyboardInterrupt())
+    assert main(["analyze", "k.cu"]) == 2
+    assert "interrupted" in capsys.readouterr().err
+
+
+def test_a_closed_pipe_is_no_traceback(source):
+    command = f"{sys.executable} -m wattslice explain | true"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, check=False, cwd=source.parent)
+    assert done.stderr == b""
+
+
+def test_gate_status(source, pipeline, capsys):
+    pipeline(replace(ANALYSIS, kernels=(MATMUL,), diagnostics=()))
+    assert main(["gate", "k.cu", "--max-power", "200"]) == 0
+    assert "gate passed: 1 checked, 0 over 200 W on v100" in capsys.readouterr().out
+    assert main(["gate", "k.cu", "--max-power", "150"]) == 1
+    out = capsys.readouterr().out
+    assert "PW020" in out
+    assert "gate failed: 1 checked, 1 over 150 W on v100" in out
+
+
+def test_gate_and_unknown_power(source, pipeline, capsys):
+    pipeline(ANALYSIS)
+    assert main(["gate", "k.cu", "--max-power", "999"]) == 1
+    captured = capsys.readouterr()
+    assert "1 unknown" in captured.out
+    assert "src/matmul.cu:3:1: warning: unknown type name 'flaot' [PW001]" in captured.err
+    assert main(["gate", "k.cu", "--max-power", "999", "--unknown", "warn"]) == 0
+
+
+def test_gate_budget_from_the_settings(source, pipeline):
+    pipeline(replace(ANALYSIS, kernels=(MATMUL,), diagnostics=()))
+    (source.parent / "wattslice.toml").write_text("[gate]\nmax-power = 150\n", encoding="utf-8")
+    assert main(["gate", "k.cu"]) == 1
+    assert main(["gate", "k.cu", "--max-power", "200"]) == 0
+
+
+def test_gpus(capsys):
+    assert main(["gpus"]) == 0
+    text = capsys.readouterr().out
+    assert "v100 " in text
+    assert all(len(line) <= 100 for line in text.splitlines())
+    assert "…" not in text.splitlines()[0]
+    assert main(["gpus", "--format", "json"]) == 0
+    entries = {entry["id"]: entry for entry in json.loads(capsys.readouterr().out)["gpus"]}
+    assert entries["v100"]["power_limit_w"] == 300
+    assert "regression" in entries["gtx280"]["models"]
+    assert "regression" not in entries["v100"]["models"]
+
+
+def test_explain(capsys):
+    assert main(["explain", "pw010"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("PW010 size-assumed\n")
+    assert all(title in text for title in ("What", "Why it matters", "Example", "Remedy"))
+    assert main(["explain"]) == 0
+    assert "PW031" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("root", ["analyzer", "models", "corpora"])
+def test_each_source_root_holds_exactly_one_package(root):
+    folders = [path.name for path in (ROOT / root).iterdir() if path.is_dir() and path.name != "__pycache__"]
+    expected = {"analyzer": "wattslice", "models": "wattslice_models", "corpora": "wattslice_corpora"}[root]
+    assert folders == [expected]
+    assert not [path for path in (ROOT / root).iterdir() if path.is_file()]

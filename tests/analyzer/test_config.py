@@ -1,0 +1,108 @@
+from dataclasses import FrozenInstanceError
+
+import pytest
+
+from wattslice.config import Config, MethodChoice, ModelChoice, Options, make_config
+from wattslice.errors import WattsliceError
+from wattslice.gpu_choice import choose_gpu, gpus_of_this_machine
+from wattslice.settings import NO_SETTINGS, Settings
+from wattslice.sources import SourceError, source_files
+
+
+@pytest.fixture
+def kernel(tmp_path):
+    path = tmp_path / "k.cu"
+    path.write_text("__global__ void k() {}\n", encoding="utf-8")
+    return path
+
+
+def config(kernel, settings=NO_SETTINGS, **options) -> Config:
+    return make_config(Options(paths=(kernel,), **options), settings)
+
+
+def test_defaults_and_frozen(kernel):
+    plain = config(kernel)
+    assert plain.files == (kernel,)
+    assert (plain.model, plain.method, plain.jobs) == (ModelChoice.AUTO, MethodChoice.AUTO, 1)
+    with pytest.raises(FrozenInstanceError):
+        plain.jobs = 2  # type: ignore[misc]
+
+
+def test_an_option_comes_before_a_setting(kernel):
+    settings = Settings(
+        gpu="t4", model="energy", delta=0.3, overrides=("n=1", "m=2"), jobs=4, definitions=("A",)
+    )
+    merged = config(kernel, settings, gpu="h100", delta=0.0, overrides=("n=3",), definitions=("B=2",))
+    assert (merged.gpu_id, merged.gpu_source) == ("h100", "--gpu")
+    assert (merged.model, merged.branch_threshold, merged.jobs) == (ModelChoice.ENERGY, 0.0, 4)
+    assert {(entry.name, entry.value) for entry in merged.overrides.settings} == {("m", 2), ("n", 3)}
+    assert merged.definitions == ("A", "B=2")
+    assert config(kernel, settings).gpu_source == "settings"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"gpu": "v10"}, "unknown GPU 'v10'.*v100"),
+        ({"model": "enery"}, "--model: unknown value 'enery'.*did you mean energy"),
+        ({"method": "x"}, "--method.*auto, bspm, bdpm"),
+        ({"delta": 1.0}, "--delta"),
+        ({"delta": float("nan")}, "--delta"),
+        ({"jobs": 0}, "--jobs"),
+        ({"core_clock_mhz": -1.0}, "--core-mhz"),
+        ({"memory_clock_mhz": float("inf")}, "--mem-mhz"),
+        ({"language_standard": "17"}, "--std"),
+        ({"definitions": ("1X",)}, "-D"),
+        ({"overrides": ("n=1", "n=2")}, "contradictory"),
+        ({"launches": ("k",)}, "--launch"),
+    ],
+)
+def test_impossible_values_name_the_option(kernel, options, message):
+    with pytest.raises(WattsliceError, match=message):
+        config(kernel, **options)
+
+
+def test_folders_must_exist(kernel, tmp_path):
+    with pytest.raises(WattsliceError, match="-I: no such folder"):
+        config(kernel, include_directories=(tmp_path / "none",))
+    with pytest.raises(WattsliceError, match=r"no compile_commands\.json"):
+        config(kernel, compile_commands_directory=tmp_path)
+
+
+def test_a_folder_stands_for_its_cu_files_sorted_each_once(tmp_path):
+    for name in ("b.cu", "a/z.cu", "a/y.cu", "host.c", ".hidden/x.cu", "n.cuh"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("", encoding="utf-8")
+    found = source_files((tmp_path / "b.cu", tmp_path, tmp_path / "host.c"))
+    assert [path.name for path in found] == ["b.cu", "y.cu", "z.cu", "host.c"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("none.cu", "no such file"), (".", "no .cu file in this folder")]
+)
+def test_nothing_to_analyse(tmp_path, name, message):
+    with pytest.raises(SourceError, match=message):
+        source_files((tmp_path / name,))
+
+
+def driver(tmp_path, *models):
+    for index, model in enumerate(models):
+        folder = tmp_path / f"0000:{index:02x}:00.0"
+        folder.mkdir()
+        (folder / "information").write_text(f"Model: \t\t {model}\nIRQ:   \t\t 42\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_gpu_of_this_machine(tmp_path):
+    folder = driver(tmp_path, "NVIDIA Unheard-of 9000", "Tesla V100-SXM2-16GB")
+    assert gpus_of_this_machine(folder) == ("NVIDIA Unheard-of 9000", "Tesla V100-SXM2-16GB")
+    choice = choose_gpu(None, None, driver_folder=folder)
+    assert (choice.gpu_id, choice.source) == ("v100", "this machine")
+    assert choose_gpu("t4", None, driver_folder=folder).source == "--gpu"
+    assert choose_gpu(None, "t4", driver_folder=folder).source == "settings"
+
+
+def test_a_gpu_nobody_knows_is_passed_over_aloud(tmp_path):
+    choice = choose_gpu(None, None, driver_folder=driver(tmp_path, "Unheard-of 9000"))
+    assert (choice.gpu_id, choice.source, choice.passed_over) == ("v100", "default", "Unheard-of 9000")
+    assert choose_gpu(None, None, driver_folder=tmp_path / "none").passed_over == ""

@@ -1,0 +1,58 @@
+from dataclasses import replace
+
+from wattslice.findings import findings_of, why_unknown
+from wattslice.gate import UnknownPolicy, judge
+from wattslice.ir import Diagnostic, Severity
+
+from .samples import ANALYSIS, EMPTY, HOT, MATMUL, UNKNOWN
+
+KNOWN = replace(ANALYSIS, kernels=(MATMUL, HOT), diagnostics=())
+
+
+def test_over_budget_fails_with_pw020():
+    verdict = judge(KNOWN, 200.0, UnknownPolicy.FAIL)
+    assert not verdict.passed
+    assert [(finding.rule, finding.kernel) for finding in verdict.findings] == [("PW020", "burn")]
+    assert "287.0 W (255.0-310.0 W) is over the budget of 200 W by 87.0 W" in verdict.findings[0].message
+
+
+def test_exactly_at_the_budget_passes():
+    assert judge(KNOWN, 287.0, UnknownPolicy.FAIL).passed
+    assert not judge(KNOWN, 286.999, UnknownPolicy.FAIL).passed
+
+
+def test_unknown_power_is_not_below_the_budget():
+    analysis = replace(ANALYSIS, kernels=(MATMUL, UNKNOWN))
+    failed = judge(analysis, 1000.0, UnknownPolicy.FAIL)
+    assert not failed.passed
+    assert failed.findings[0].rule == "PW022"
+    assert "at most 1024 can run (PW014)" in failed.findings[0].message
+    warned = judge(analysis, 1000.0, UnknownPolicy.WARN)
+    assert warned.passed
+    assert warned.findings[0].severity is Severity.WARNING
+
+
+def test_a_file_that_could_not_be_read_is_not_below_the_budget():
+    broken = Diagnostic("PW001", Severity.ERROR, "src/burn.cu", 1, "not a source file")
+    analysis = replace(ANALYSIS, kernels=(MATMUL,), diagnostics=(broken,))
+    assert not judge(analysis, 1000.0, UnknownPolicy.FAIL).passed
+    assert judge(analysis, 1000.0, UnknownPolicy.WARN).passed
+
+
+def test_reason_of_an_unknown_power():
+    assert why_unknown(MATMUL, ANALYSIS) is None
+    assert why_unknown(UNKNOWN, EMPTY) is None
+    inside = Diagnostic("PW005", Severity.WARNING, UNKNOWN.file, UNKNOWN.line + 1, "no body of f")
+    no_model = Diagnostic("PW031", Severity.WARNING, "", 0, "no model for histogram")
+    both = replace(EMPTY, diagnostics=(inside, no_model))
+    assert why_unknown(UNKNOWN, both) is no_model
+    elsewhere = replace(inside, file="other.cu")
+    assert why_unknown(UNKNOWN, replace(EMPTY, diagnostics=(elsewhere,))) is None
+
+
+def test_findings_are_sorted_and_hold_the_power_limit_once():
+    told = Diagnostic("PW021", Severity.WARNING, HOT.file, HOT.line, "burn may hit the limit")
+    findings = findings_of(ANALYSIS)
+    assert [finding.line for finding in findings if finding.file == "src/matmul.cu"] == [3, 18, 36, 50]
+    assert [finding.rule for finding in findings if finding.file == "src/burn.cu"] == ["PW021"]
+    assert len([f for f in findings_of(replace(ANALYSIS, diagnostics=(told,))) if f.rule == "PW021"]) == 1

@@ -1,0 +1,33 @@
+import re
+from dataclasses import replace
+
+from wattslice.report.gcc import render_gcc
+
+from .samples import ANALYSIS, EMPTY, MATMUL
+
+LINE = re.compile(r"[^:\n]+:[1-9]\d*:[1-9]\d*: (note|warning|error): .+")
+
+
+def test_golden(golden):
+    golden("report.gcc", render_gcc(ANALYSIS))
+
+
+def test_every_line_parses_as_a_compiler_message():
+    lines = render_gcc(ANALYSIS).splitlines()
+    assert all(LINE.fullmatch(line) for line in lines)
+    assert "src/matmul.cu:12:1: note: matMul<16>: 183 W (160-205 W), 1.20 ms, 220 mJ on v100" in lines
+    assert "src/matmul.cu:50:1: note: histogram: power unknown [PW014] on v100" in lines
+    assert "src/matmul.cu:3:1: warning: unknown type name 'flaot' [PW001]" in lines
+
+
+def test_a_message_stays_on_its_line():
+    nasty = replace(ANALYSIS.diagnostics[0], message="two\nlines\x1b[31m", line=0)
+    text = render_gcc(replace(EMPTY, diagnostics=(nasty,)))
+    assert text.count("\n") == 1
+    assert "\x1b" not in text
+    assert text.startswith("src/matmul.cu:1:1: ")
+
+
+def test_several_launches_share_their_findings():
+    twice = replace(EMPTY, kernels=(MATMUL, MATMUL))
+    assert render_gcc(twice).count("[PW010]") == 1

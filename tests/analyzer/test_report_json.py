@@ -1,0 +1,63 @@
+import json
+from dataclasses import replace
+
+from wattslice.report.json import render_json
+
+from .samples import ANALYSIS, EMPTY, MATMUL
+
+# fmt: off
+CONTRACT_KERNEL_KEYS = [
+    "name", "qualified_name", "mangled_name", "file", "line", "end_line", "grid", "block",
+    "launch_source", "sm_saturation", "occupancy", "branch_class", "method", "model", "power_w",
+    "power_low_w", "power_high_w", "power_limit_w", "may_hit_power_limit", "time_s", "energy_j",
+    "counts_per_thread", "instructions_per_thread", "slices", "assumptions",
+]
+# fmt: on
+# fmt: off
+CONTRACT_COUNTS = [
+    "fp32", "fp64", "int", "special", "fp16", "tensor", "control", "global_load", "global_store",
+    "shared_load", "shared_store", "constant_load", "texture_load", "atomic", "barrier",
+]
+# fmt: on
+# fmt: off
+CONTRACT_SLICE_KEYS = [
+    "memory_space", "variables", "lines", "length", "arithmetic_density", "compute_ops",
+    "memory_ops_weighted", "probability", "power_w", "share_of_power",
+]
+# fmt: on
+
+
+def test_golden(golden):
+    golden("report.json", render_json(ANALYSIS))
+
+
+def test_every_key_of_the_contract_is_there():
+    document = json.loads(render_json(ANALYSIS))
+    assert document["schema_version"] == 1
+    assert {"tool", "tool_version", "gpu", "kernels", "diagnostics"} <= document.keys()
+    kernel = document["kernels"][0]
+    assert set(CONTRACT_KERNEL_KEYS) <= kernel.keys()
+    assert list(kernel["counts_per_thread"]) == CONTRACT_COUNTS
+    assert list(kernel["slices"][0]) == CONTRACT_SLICE_KEYS
+    assert list(kernel["assumptions"][0]) == ["rule", "line", "message", "fix"]
+    assert list(document["diagnostics"][0]) == ["rule", "severity", "file", "line", "message"]
+
+
+def test_unknown_is_null_never_zero():
+    histogram = json.loads(render_json(ANALYSIS))["kernels"][1]
+    for key in ("power_w", "power_low_w", "power_high_w", "time_s", "energy_j", "may_hit_power_limit"):
+        assert histogram[key] is None
+    assert json.loads(render_json(ANALYSIS))["kernels"][0]["slices"][2]["arithmetic_density"] is None
+
+
+def test_numbers_keep_their_full_precision_and_infinity_is_unknown():
+    odd = replace(MATMUL, power_w=0.1 + 0.2, energy_j=float("inf"))
+    kernel = json.loads(render_json(replace(EMPTY, kernels=(odd,))))["kernels"][0]
+    assert kernel["power_w"] == 0.1 + 0.2
+    assert kernel["energy_j"] is None
+
+
+def test_ends_with_one_newline_even_without_kernels():
+    text = render_json(EMPTY)
+    assert text.endswith("}\n")
+    assert json.loads(text)["kernels"] == []

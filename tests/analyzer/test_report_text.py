@@ -1,0 +1,142 @@
+import io
+from dataclasses import replace
+
+import pytest
+from rich.cells import cell_len
+
+from wattslice.analysis import LineHeat
+from wattslice.report.printable import printable
+from wattslice.report.text import make_console, write_text
+from wattslice.report.units import energy, line_ranges, percent, power, three_digits, time
+
+from .samples import ANALYSIS, EMPTY, FOUR, HOT, MATMUL
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def rendered(analysis):
+    file = io.StringIO()
+    write_text(analysis, file)
+    return file.getvalue()
+
+
+def test_golden(golden):
+    golden("report.txt", rendered(FOUR))
+
+
+def long_analysis():
+    long = "namespace_of_great_length::" * 8 + "kernel"
+    kernel = replace(
+        MATMUL,
+        qualified_name=long,
+        file="/a/very/deep" * 12 + "/file.cu",
+        slices=tuple(
+            replace(part, variables=tuple(f"variable_{i}" for i in range(40)), lines=tuple(range(1, 999, 2)))
+            for part in MATMUL.slices
+        ),
+        hot_lines=(LineHeat("b" * 60 + ".cuh", 123456, 1234.5, 0.9, "x = " + "f(x) + " * 50),),
+        assumptions=tuple(
+            replace(entry, message="word " * 60, fix="--set " + "n" * 150) for entry in MATMUL.assumptions
+        ),
+    )
+    return replace(FOUR, kernels=(kernel,) * 5, gpu_name="GPU " * 20)
+
+
+@pytest.mark.parametrize(
+    "analysis", [FOUR, ANALYSIS, EMPTY, long_analysis()], ids=["four", "three", "empty", "long"]
+)
+def test_never_wider_than_100_columns_and_no_trailing_spaces(analysis):
+    for line in rendered(analysis).splitlines():
+        assert cell_len(line) <= 100, line
+        assert line == line.rstrip()
+
+
+def test_what_matters_stands_in_the_text():
+    text = rendered(ANALYSIS)
+    for part in (
+        "Tesla V100 SXM2 16GB",
+        "the default, choose with --gpu",
+        "183 W",
+        "160–205 W · 61 % of the 300 W limit",
+        "1.20 ms · 220 mJ · limited by fp32",
+        "<<<(64, 64), (16, 16)>>>  host code, line 88",
+        "sum += tileA[ty][k] * tileB[k][tx];",
+        "→ --set matMul.n=...",
+        "unknown type name 'flaot'",
+    ):
+        assert part in text
+
+
+def test_unknown_power_is_called_unknown_with_its_reason():
+    text = rendered(ANALYSIS)
+    section = text[text.index("── histogram") : text.index("── gpu::burn")]
+    assert "power unknown" in section
+    assert "histogram: 2048 threads per block, at most 1024 can run (PW014)" in section
+    assert "0 W" not in section
+
+
+def test_power_limit_is_told_in_the_section():
+    assert "may hit the power limit" in rendered(replace(ANALYSIS, kernels=(HOT,)))
+
+
+def test_summary_only_for_several_kernels():
+    assert "of limit" in rendered(FOUR)
+    assert "of limit" not in rendered(ANALYSIS)
+
+
+def test_colour_only_on_a_terminal_and_not_with_no_color(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    assert "\x1b[" not in rendered(FOUR)
+    terminal = Terminal()
+    write_text(FOUR, terminal)
+    assert "38;2;" in terminal.getvalue()
+    monkeypatch.setenv("NO_COLOR", "1")
+    terminal = Terminal()
+    write_text(FOUR, terminal)
+    assert "38;" not in terminal.getvalue()
+    assert make_console(terminal).no_color
+
+
+def test_source_text_cannot_steer_the_terminal():
+    heat = LineHeat("a.cu", 1, 1.0, 1.0, "x = 1; // \x1b[2J\x07\u202e")
+    text = rendered(replace(EMPTY, kernels=(replace(MATMUL, hot_lines=(heat,)),)))
+    assert not any(ord(sign) < 32 and sign != "\n" for sign in text)
+    assert "\u202e" not in text
+    assert printable("\ta\x00") == "    a\N{REPLACEMENT CHARACTER}"
+
+
+def test_square_brackets_in_names_are_not_markup():
+    assert "k[red]x" in rendered(replace(EMPTY, kernels=(replace(MATMUL, qualified_name="k[red]x"),)))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (9.999, "10.0"),
+        (99.96, "100"),
+        (183.25, "183"),
+        (7.25, "7.25"),
+        (0.0123, "0.0123"),
+        (2e7, "2.00e+07"),
+    ],
+)
+def test_three_digits(value, text):
+    assert three_digits(value) == text
+
+
+def test_units():
+    assert time(1.2e-3) == "1.20 ms"
+    assert time(9.9999e-4) == "1.00 ms"
+    assert energy(0.2199) == "220 mJ"
+    assert energy(5.3e4) == "53.0 kJ"
+    assert power(None) == time(None) == energy(None) == "unknown"
+    assert (percent(0.001), percent(0.0), percent(None)) == ("<1 %", "0 %", "–")
+    assert line_ranges((16, 14, 15, 22, 22)) == "14–16, 22"
+    assert line_ranges(()) == ""
