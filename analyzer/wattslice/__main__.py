@@ -1,5 +1,7 @@
 """`python -m wattslice`."""
 
-from wattslice.cli import run
+import sys
 
-run()
+from wattslice.cli import main
+
+sys.exit(main())

@@ -10,6 +10,10 @@ from __future__ import annotations
 import os
 import sys
 
+TYPE_CHECKING = False  # typing itself would cost more than all the rest of --help
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 FINE, FINDINGS, FAILED = 0, 1, 2
 
 COMMANDS = (
@@ -28,21 +32,21 @@ _OPTIONS = (
 _ISSUES = "please report it with the command you ran; --debug shows the traceback"
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status. Nobody sees a traceback, except with --debug."""
-    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that knows only ASCII still gets its figures
             stream.reconfigure(errors="replace")  # pyright: ignore[reportUnknownMemberType,reportAttributeAccessIssue]
-    debug = arguments[:1] == ["--debug"]
+    debug = words[:1] == ["--debug"]
     if debug:
-        del arguments[0]
+        del words[0]
     try:
-        status = _overview(arguments)
+        status = _overview(words)
         if status is None:
             from wattslice.commands.dispatch import dispatch
 
-            status = dispatch(arguments, debug)
+            status = dispatch(words, debug)
         sys.stdout.flush()
     except BrokenPipeError:  # `| head` is done reading
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -85,8 +89,3 @@ def help_text() -> str:
         "`wattslice COMMAND --help` shows the options of a command.\n"
         "Exit status: 0 fine, 1 findings, 2 could not do the job."
     )
-
-
-def run() -> None:
-    """Entry point of the installed `wattslice` script."""
-    sys.exit(main())

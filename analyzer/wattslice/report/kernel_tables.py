@@ -18,6 +18,7 @@ MAX_HOT_LINES = 8
 """Lines quoted; the JSON report has them all."""
 
 _NOTHING = "–"
+_BAR = 10
 
 
 def launch_text(kernel: KernelAnalysis) -> Text:
@@ -38,15 +39,26 @@ def _extent(extent: tuple[int, int, int]) -> str:
     return f"({x}, {y}, {z})" if z != 1 else f"({x}, {y})" if y != 1 else str(x)
 
 
+def _table() -> Table:
+    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", expand=True)
+
+
+def _add_power_columns(table: Table) -> None:
+    """Watts, share and its bar: at the right edge and of one width, so that they line up across tables."""
+    table.add_column("watts", justify="right", no_wrap=True, min_width=9)
+    table.add_column("share", justify="right", no_wrap=True, min_width=5)
+    table.add_column("", no_wrap=True, min_width=_BAR)
+
+
 def slice_table(slices: tuple[SliceAnalysis, ...]) -> Table:
     """One row per slice, in the order of the analysis."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = _table()
     table.add_column("  slice", no_wrap=True)
-    table.add_column("variables", overflow="ellipsis", no_wrap=True, max_width=22)
+    table.add_column("variables", overflow="ellipsis", no_wrap=True, ratio=1)
     table.add_column("lines", max_width=20)
-    for name in ("length", "density", "watts", "share"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
+    table.add_column("length", justify="right", no_wrap=True, min_width=6)
+    table.add_column("density", justify="right", no_wrap=True, min_width=7)
+    _add_power_columns(table)
     for part in slices:
         table.add_row(
             f"  {part.memory_space.value}",
@@ -56,22 +68,20 @@ def slice_table(slices: tuple[SliceAnalysis, ...]) -> Table:
             _NOTHING if part.arithmetic_density is None else three_digits(part.arithmetic_density),
             Text(power(part.power_w), style="" if part.power_w is not None else WARM),
             percent(part.share_of_power),
-            share_bar(part.share_of_power, 10),
+            share_bar(part.share_of_power, _BAR),
         )
     return table
 
 
-def hot_line_table(kernel: KernelAnalysis, width: int) -> Table:
+def hot_line_table(kernel: KernelAnalysis) -> Table:
     """The hottest lines as the source has them, each with its watts above idle."""
     shown = kernel.hot_lines[:MAX_HOT_LINES]
     foreign = any(heat.file != kernel.file for heat in shown)
     quoted = dedent("\n".join(printable(heat.text) for heat in shown)).split("\n")
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("  line", justify="right", no_wrap=True, style="dim")
-    table.add_column("hottest source", no_wrap=True, overflow="ellipsis", min_width=width - 46)
-    table.add_column("watts", justify="right", no_wrap=True)
-    table.add_column("share", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
+    table = _table()
+    table.add_column("  line", justify="right", no_wrap=True, style="dim", max_width=24)
+    table.add_column("hottest source", no_wrap=True, overflow="ellipsis", ratio=1)
+    _add_power_columns(table)
     for heat, text in zip(shown, quoted, strict=True):
         place = (
             f"{PurePath(heat.file).name}:{heat.line}"
@@ -84,16 +94,16 @@ def hot_line_table(kernel: KernelAnalysis, width: int) -> Table:
             Text(text),
             Text(power(heat.power_w), style=style),
             percent(heat.share),
-            share_bar(heat.share, 10),
+            share_bar(heat.share, _BAR),
         )
     return table
 
 
 def assumption_table(assumptions: tuple[Assumption, ...]) -> Table:
     """What had to be assumed, each with the option that settles it."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = _table()
     table.add_column("  line", justify="right", no_wrap=True, style="dim")
-    table.add_column("assumed")
+    table.add_column("assumed", ratio=1)
     table.add_column("", style="dim", no_wrap=True)
     for assumption in assumptions:
         message = Text(printable(assumption.message))

@@ -77,7 +77,8 @@ def _told_in_section(finding: Finding, analysis: Analysis) -> bool:
 def _header(analysis: Analysis) -> Text:
     source = _GPU_SOURCES.get(analysis.gpu_source, analysis.gpu_source)
     files, kernels = len(analysis.files), len(analysis.kernels)
-    header = Text("wattslice", style="bold")
+    header = Text()
+    header.append("wattslice", style="bold")
     header.append(f"  {analysis.gpu_name}", style="bold cyan")
     header.append(f"  {analysis.gpu_id}, {source}", style="dim")
     header.append(
@@ -90,7 +91,8 @@ def section_title(left: str, right: str, width: int, style: str) -> Text:
     """`── left ─────────── right ──`, exactly as wide as the report; `left` gives way when both are long."""
     room = max(8, width - len(right) - 9)
     left = left if len(left) <= room else left[: room - 1] + "…"
-    title = Text("── ", style="dim")
+    title = Text()  # a style given here would dim everything appended
+    title.append("── ", style="dim")
     title.append(left, style=style)
     end = f" {right} ──" if right else "──"
     title.append(" " + "─" * max(1, width - 4 - len(left) - len(end)), style="dim")
@@ -133,7 +135,7 @@ def _kernel_parts(kernel: KernelAnalysis, analysis: Analysis, width: int) -> Ite
     if kernel.slices:
         yield from ("", slice_table(kernel.slices))
     if kernel.hot_lines:
-        yield from ("", hot_line_table(kernel, width))
+        yield from ("", hot_line_table(kernel))
     if kernel.assumptions:
         yield from ("", assumption_table(kernel.assumptions))
 
@@ -189,7 +191,7 @@ def _facts(kernel: KernelAnalysis, reason: Diagnostic | None) -> Table:
 
 def finding_table(findings: tuple[Finding, ...]) -> Table:
     """Findings one below the other: severity, place, message, rule."""
-    table = Table.grid(padding=(0, 2, 0, 0))
+    table = Table.grid(padding=(0, 2, 0, 0), expand=True)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, overflow="ellipsis", max_width=34)
     table.add_column(ratio=1)
