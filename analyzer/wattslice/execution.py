@@ -51,15 +51,19 @@ class SiteStatistics:
 
     `sectors_per_request`: 32-byte sectors one warp's request touches (global, constant, local).
     `bank_passes`: passes a shared-memory request takes (1 = conflict-free).
-    `span_bytes`: distance from the lowest to the highest byte seen in all samples (footprint bound).
-    `bytes_per_thread_access`: size of the accessed object.
+    `block_distinct_share`: of the sectors a block's warps request in one visit, the share that is distinct.
+    `block_span_bytes`, `span_bytes`: from the lowest to the highest byte that one block, and that all
+    samples touch: upper bounds of the footprint.
+    `access_bytes`: size of the accessed object.
     None: the address depends on data or on something unknown.
     """
 
     sectors_per_request: float | None
     bank_passes: float | None
+    block_distinct_share: float | None
+    block_span_bytes: float | None
     span_bytes: float | None
-    bytes_per_thread_access: int
+    access_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,14 @@ def sectors_per_request(offsets: NDArray[np.int64], active: NDArray[np.bool_], s
     return float(_distinct(np.sort(sectors, axis=1)).sum(axis=1).mean())
 
 
+def distinct_share(offsets: NDArray[np.int64], active: NDArray[np.bool_]) -> float:
+    """Of the sectors that the warps of one block request together, the share that is distinct, in (0, 1]."""
+    sectors = np.where(active, offsets // SECTOR_BYTES - int(offsets.min()) // SECTOR_BYTES, -1)
+    requested = int(_distinct(np.sort(sectors.reshape(-1, WARP_SIZE), axis=1)).sum())
+    distinct = int(_distinct(np.sort(sectors)[None, :]).sum())
+    return distinct / requested if requested else 1.0
+
+
 def bank_passes(offsets: NDArray[np.int64], active: NDArray[np.bool_], size_bytes: int) -> float:
     """Passes of a shared-memory request relative to a conflict-free one (1 = no conflict).
 

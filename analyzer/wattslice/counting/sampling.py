@@ -24,7 +24,7 @@ class SampledThreads:
 
     `thread_idx`, `block_idx`: three int64 arrays of shape (lanes,), or ints where all lanes agree.
     `population`: weight of each lane, 0 for padding, sums to 1. `warp_population`: the same per warp.
-    `exists`: False for padding lanes.
+    `exists`: False for padding lanes. `inner_block`: the lanes of one block away from the grid's edges.
     """
 
     thread_idx: tuple[int | NDArray[np.int64], ...]
@@ -32,6 +32,7 @@ class SampledThreads:
     population: NDArray[np.float64]
     warp_population: NDArray[np.float64]
     exists: NDArray[np.bool_]
+    inner_block: slice
 
 
 def representatives(extent: int, number: int) -> tuple[tuple[int, float], ...]:
@@ -87,4 +88,5 @@ def sample_threads(grid: tuple[int, int, int], block: tuple[int, int, int]) -> S
         population=population,
         warp_population=np.repeat(block_weight / warps, warps),
         exists=np.tile(inside, count),
+        inner_block=slice(count // 2 * padded, (count // 2 + 1) * padded),
     )

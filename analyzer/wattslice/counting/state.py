@@ -4,37 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from wattslice import ir
-from wattslice.counting.access import bank_passes, sectors_per_request
 from wattslice.counting.loop_shape import Key, LoopShape, shape_of
 from wattslice.counting.masks import Mask, Masks
 from wattslice.counting.sampling import SampledThreads
-from wattslice.counting.values import Pointer, Unknown, Value, is_known, select
+from wattslice.counting.sites import SiteTally
+from wattslice.counting.values import Value, select
 from wattslice.execution import Assumption, ProbabilitySource, SiteStatistics
 from wattslice.geometry.types import KernelLaunch
-
-DETAILED_VISITS = 6
-"""Visits of one access site whose addresses are looked at; later ones are taken to be alike."""
 
 
 class BudgetExceededError(Exception):
     """The evaluation of one kernel took more steps than allowed."""
-
-
-@dataclass(slots=True)
-class _SiteTally:
-    """Running sums of one access site, weighted by warp requests."""
-
-    size_bytes: int = 0
-    known: float = 0.0
-    unknown: float = 0.0
-    sectors: float = 0.0
-    passes: float = 0.0
-    low: int | None = None
-    high: int | None = None
-    visits: int = 0
 
 
 @dataclass(slots=True)
@@ -91,7 +72,7 @@ class State:
         self.assumed_parameters: dict[ir.Variable, int] = {}
         self.settings = {setting.name: setting.value for setting in launch.settings}
         self.steps_left = max_steps
-        self._sites = [_SiteTally() for _ in range(kernel.site_count)]
+        self._sites = [SiteTally() for _ in range(kernel.site_count)]
         self._shapes: dict[ir.Loop, LoopShape] = {}
 
     # ------------------------------------------------------------------ tallies
@@ -130,55 +111,10 @@ class State:
 
     # ------------------------------------------------------------------ memory sites
 
-    def access(
-        self, place_site: int, type_: ir.Type, space: ir.MemorySpace, address: Value, mask: Mask
-    ) -> None:
+    def access(self, site: int, type_: ir.Type, space: ir.MemorySpace, address: Value, mask: Mask) -> None:
         """One visit of an access site."""
-        site = self._sites[place_site]
-        site.size_bytes = type_.size_bytes
-        offset = address.offset if isinstance(address, Pointer) else address
-        base_unknown = False
-        if isinstance(offset, Unknown):
-            base_unknown = True
-            if not offset.uniform:
-                site.unknown += mask.warp_mean
-                return
-            offset = offset.delta
-        if not is_known(offset) or isinstance(offset, float):
-            site.unknown += mask.warp_mean
-            return
-        site.visits += 1
-        if site.visits > DETAILED_VISITS:
-            return
-        size = max(1, type_.size_bytes)
-        weight = max(mask.warp_mean, 1e-12)
-        site.known += weight
-        if isinstance(offset, int):
-            site.sectors += weight * (1 + (size - 1) // 32)
-            site.passes += weight
-            low = high = offset
-        else:
-            offsets = np.asarray(offset, np.int64)
-            active = mask.active
-            if space is ir.MemorySpace.SHARED:
-                site.passes += weight * bank_passes(offsets, active, size)
-                site.sectors += weight
-            else:
-                site.sectors += weight * sectors_per_request(offsets, active, size)
-                site.passes += weight
-            touched = offsets[active]
-            low, high = int(touched.min()), int(touched.max())
-        if not base_unknown:
-            site.low = low if site.low is None else min(site.low, low)
-            site.high = high + size if site.high is None else max(site.high, high + size)
+        self._sites[site].visit(type_.size_bytes, space, address, mask, self.threads.inner_block)
 
     def site_statistics(self) -> tuple[SiteStatistics, ...]:
         """The averages of every site, in site order."""
-        return tuple(map(_statistics, self._sites))
-
-
-def _statistics(site: _SiteTally) -> SiteStatistics:
-    if site.known == 0.0 or site.unknown > site.known:
-        return SiteStatistics(None, None, None, site.size_bytes)
-    span = None if site.low is None or site.high is None else float(site.high - site.low)
-    return SiteStatistics(site.sectors / site.known, site.passes / site.known, span, site.size_bytes)
+        return tuple(site.statistics() for site in self._sites)
