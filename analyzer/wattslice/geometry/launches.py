@@ -73,7 +73,7 @@ def _representative(group: Sequence[LaunchInstance]) -> LaunchInstance:
 
 
 def launches_of(kernel: ir.Kernel, instances: Sequence[LaunchInstance], gpu: Gpu) -> tuple[KernelLaunch, ...]:
-    """The launches of one kernel; one with an assumed geometry when the host code launches it nowhere."""
+    """The launches of one kernel that the host code makes; empty when it makes none."""
     own = [instance for instance in instances if _launches(instance.node, kernel)]
     groups: dict[tuple[ir.LaunchCall, tuple[ir.Call, ...]], list[LaunchInstance]] = {}
     for instance in own:
@@ -93,7 +93,7 @@ def launches_of(kernel: ir.Kernel, instances: Sequence[LaunchInstance], gpu: Gpu
         (k.grid, k.block, k.dynamic_shared_bytes, k.arguments, k.source): k for k in reversed(launches)
     }
     kept = sorted(distinct.values(), key=lambda launch: (launch.line or 0, launch.blocks))
-    return tuple(kept[:MAX_LAUNCHES_PER_KERNEL]) or (assumed_launch(kernel, gpu, "no launch in this file"),)
+    return tuple(kept[:MAX_LAUNCHES_PER_KERNEL])
 
 
 def _is_read(instance: LaunchInstance) -> bool:
@@ -204,9 +204,10 @@ def default_grid(gpu: Gpu) -> Dim3:
     return (BLOCKS_PER_SM * gpu.sm_count, 1, 1)
 
 
-def assumed_launch(kernel: ir.Kernel, gpu: Gpu, reason: str) -> KernelLaunch:
-    """The launch of a kernel about which nothing is known."""
-    grid, block = default_grid(gpu), default_block(kernel)
+def assumed_launch(kernel: ir.Kernel, gpu: Gpu, *, is_c: bool) -> KernelLaunch:
+    """The launch of a kernel about which nothing is known; a C function runs in one thread."""
+    grid, block = ((1, 1, 1), (1, 1, 1)) if is_c else (default_grid(gpu), default_block(kernel))
+    reason = "nothing in this file calls it from main" if is_c else "no launch in this file"
     return KernelLaunch(
         kernel,
         grid,

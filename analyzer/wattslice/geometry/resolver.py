@@ -23,14 +23,15 @@ def resolve_launches(program: ir.Program, overrides: Overrides, gpu: Gpu) -> tup
     assumption (PW010). `gpu` answers what host code asks of the device, and sizes assumed grids.
     """
     pins = {setting.name: setting.value for setting in overrides.settings if setting.kernel is None}
+    is_c = program.file.endswith((".c", ".h"))
     instances = collect_launches(program, gpu, pins)
     launches: list[KernelLaunch] = []
     for kernel in program.kernels:
         settings = _settings(kernel, overrides)
-        found = launches_of(kernel, instances, gpu)
+        found = launches_of(kernel, instances, gpu) or (assumed_launch(kernel, gpu, is_c=is_c),)
         chosen = [o for o in overrides.launches if names_kernel(o.kernel, kernel)]
         if chosen:
-            found = tuple(_overridden(kernel, override, found, gpu) for override in chosen)
+            found = tuple(_overridden(override, found[0]) for override in chosen)
         launches.extend(_with_settings(launch, settings) for launch in found)
     return tuple(launches)
 
@@ -44,11 +45,8 @@ def _settings(kernel: ir.Kernel, overrides: Overrides) -> tuple[NamedValue, ...]
     return tuple(NamedValue(name, value) for name, value in values.items())
 
 
-def _overridden(
-    kernel: ir.Kernel, override: LaunchOverride, found: tuple[KernelLaunch, ...], gpu: Gpu
-) -> KernelLaunch:
-    """The launch from `--launch`, with the arguments of the first launch in the host code if there is one."""
-    base = found[0] if found else assumed_launch(kernel, gpu, "")
+def _overridden(override: LaunchOverride, base: KernelLaunch) -> KernelLaunch:
+    """The launch from `--launch`, with the arguments that the host code gives."""
     shared = override.dynamic_shared_bytes
     return replace(
         base,

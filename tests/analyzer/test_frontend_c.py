@@ -1,0 +1,216 @@
+"""C kernels through pycparser: structure, types, addresses, launches from main, and errors with a line."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from wattslice import ir
+from wattslice.analysis import LaunchSource
+from wattslice.errors import FrontendError
+from wattslice.frontend.c import read_c
+from wattslice.geometry import NO_OVERRIDES, resolve_launches
+from wattslice_models.gpu import load_gpu
+
+
+def read(tmp_path, text):
+    path = tmp_path / "a.c"
+    path.write_text(text)
+    return read_c(path)
+
+
+def nodes(program, kind):
+    body = program.kernels[0].body
+    found = []
+    for stmt in ir.walk_statements(body):
+        found.extend([stmt] if isinstance(stmt, kind) else [])
+        for expr in ir.statement_expressions(stmt):
+            found.extend(e for e in ir.walk_expressions(expr) if isinstance(e, kind))
+    return found
+
+
+STENCIL = """\
+#include <stdio.h>
+#define N 64
+#define AT(i, j) a[(i)][(j)]  /* a comment
+   over two lines */
+typedef float real;
+static inline real third(real x) { return x / 3; }
+void jacobi(int steps, real a[N][N], real b[N][N])
+{
+  for (int t = 0; t < steps; t++)
+    for (int i = 1; i < N - 1; i++)
+#pragma unroll 4
+      for (int j = 1; j < N - 1; j++)
+        b[i][j] = third(AT(i, j - 1) + AT(i, j) + AT(i, j + 1));
+}
+real a[N][N], b[N][N];
+int main(int argc, char **argv)
+{
+  int steps = 10;
+  if (argc > 1) steps = atoi(argv[1]);
+  jacobi(steps, a, b);
+  return 0;
+}
+"""
+
+
+def test_stencil(tmp_path):
+    program = read(tmp_path, STENCIL)
+    assert program.diagnostics == ()
+    (kernel,) = program.kernels
+    assert (kernel.name, kernel.span.line, kernel.body_is_complete, kernel.site_count) == (
+        "jacobi",
+        7,
+        True,
+        4,
+    )
+    loops = nodes(program, ir.Loop)
+    assert [(loop.span.line, loop.unroll) for loop in loops] == [(9, None), (10, None), (12, 4)]
+    assert [call.name for call in nodes(program, ir.InlinedCall)] == ["third"]
+    store = next(n for n in nodes(program, ir.Assign) if isinstance(n.target, ir.MemoryPlace))
+    outer, inner = store.target.address.pointer, store.target.address
+    assert (outer.scale_bytes, inner.scale_bytes) == (256, 4)
+    assert store.target.root is kernel.parameters[2]
+    assert store.target.space is ir.MemorySpace.GLOBAL
+    adds = [n for n in nodes(program, ir.Binary) if n.op is ir.BinaryOp.ADD and n.type is ir.FLOAT32]
+    assert len(adds) == 2
+
+
+def test_regions_are_dense(tmp_path):
+    program = read(tmp_path, STENCIL)
+    regions = [stmt.region for stmt in ir.walk_statements(program.kernels[0].body)]
+    for loop in nodes(program, ir.Loop):
+        regions += [loop.test_region, loop.step_region]
+    assert sorted(regions) == list(range(program.kernels[0].region_count))
+
+
+def test_arguments_come_from_main(tmp_path):
+    (launch,) = resolve_launches(read(tmp_path, STENCIL), NO_OVERRIDES, load_gpu("v100"))
+    assert (launch.grid, launch.block, launch.source) == ((1, 1, 1), (1, 1, 1), LaunchSource.HOST_CODE)
+    assert (launch.arguments[0], launch.line) == (10, 20)
+
+
+def test_without_main_one_thread_is_assumed(tmp_path):
+    program = read(tmp_path, "void f(int n, double *x) { for (int i = 0; i < n; i++) x[i] *= 2; }\n")
+    (launch,) = resolve_launches(program, NO_OVERRIDES, load_gpu("v100"))
+    assert (launch.grid, launch.block, launch.source) == ((1, 1, 1), (1, 1, 1), LaunchSource.ASSUMED)
+    assert [a.rule for a in launch.assumptions] == ["PW011", "PW010"]
+
+
+def test_variable_length_arrays_scale_by_a_product(tmp_path):
+    text = "void f(int n, int m, double a[n][m]) { a[1][2] = 0; }\n"
+    program = read(tmp_path, text)
+    store = nodes(program, ir.Assign)[0]
+    row = store.target.address.pointer
+    assert row.scale_bytes == 8
+    assert isinstance(row.index, ir.Binary)
+    assert row.index.op is ir.BinaryOp.MUL
+
+
+def test_structs_unions_and_enums(tmp_path):
+    text = """
+    enum { FIRST = 3, SECOND };
+    struct point { char tag; double x; union { int i; float f; } u; };
+    int f(struct point *p, int k) {
+      struct point q; q.x = p->x;
+      switch (k) { case SECOND: return p->u.i; default: break; }
+      return sizeof(struct point);
+    }
+    """
+    program = read(tmp_path, text)
+    assert program.diagnostics == ()
+    loads = nodes(program, ir.Load)
+    assert sorted(load.place.address.offset_bytes for load in loads) == [0, 8]
+    assert nodes(program, ir.Switch)[0].cases[0].labels == (4,)
+    assert 24 in [c.value for c in nodes(program, ir.Constant)]
+    assigned = nodes(program, ir.Assign)[0].target
+    assert (assigned.variable.name, assigned.path) == ("q", ("x",))
+
+
+def test_mixed_arithmetic_is_converted(tmp_path):
+    program = read(tmp_path, "double f(float x, int i, unsigned u) { return x * i + 1.0 + (i < u); }\n")
+    types = {n.op: n.operand_type for n in nodes(program, ir.Binary)}
+    assert types[ir.BinaryOp.MUL] == ir.FLOAT32
+    assert types[ir.BinaryOp.ADD] == ir.FLOAT64
+    assert types[ir.BinaryOp.LT] == ir.UINT32
+
+
+def test_preprocessor(tmp_path):
+    (tmp_path / "sizes.h").write_text("#ifndef S\n#define S\n#define ROWS 8\n#endif\n")
+    text = """\
+#include "sizes.h"
+#include "sizes.h"
+#if defined(ROWS) && ROWS * 2 > 15 && !defined(NOTHING)
+#define CAT(a, b) a##b
+#define MAX(a, b) ((a) > (b) ? \\
+                   (a) : (b))
+#elif 1
+#error not here
+#else
+#error nor here
+#endif
+#ifdef NOTHING
+this is skipped
+#endif
+int CAT(f, 1)(int x) { return MAX(x,
+   ROWS); }
+"""
+    program = read(tmp_path, text)
+    assert program.kernels[0].name == "f1"
+    assert program.kernels[0].span.line == 15
+    assert nodes(program, ir.Select)[0].otherwise.value == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("int f(void) {\n  return 1 +;\n}\n", 2, "not understood as C"),
+        ("int f(void) { return 1;\n", None, "not understood as C"),
+        ("#if 1\nint f(void);\n", None, "#if without #endif"),
+        ("int a;\n#endif\n", 2, "#endif without #if"),
+        ("#error no\n", 1, "#error no"),
+        ("#define F(x) F2(x)F2(x)\n#define F2(x) F3(x)F3(x)\n#if F(\n#endif\n", 3, "cannot be evaluated"),
+        ("void f(void) { int x = " + "(" * 10000 + "1" + ")" * 10000 + "; }", None, "nest too deeply"),
+    ],
+)
+def test_errors_have_a_place_and_a_remedy(tmp_path, text, line, message):
+    with pytest.raises(FrontendError, match=message) as caught:
+        read(tmp_path, text)
+    assert caught.value.path == tmp_path / "a.c"
+    assert line is None or caught.value.line == line
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize("data", [b"\x00\x01", b"int \xff;"])
+def test_what_is_no_text(tmp_path, data):
+    path = tmp_path / "a.c"
+    path.write_bytes(data)
+    with pytest.raises(FrontendError):
+        read_c(path)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("goto end; end: ;", "goto"),
+        ("undeclared = 1;", "'undeclared' is not declared"),
+        ("unknown_function(1);", r"unknown_function\(\) is not defined"),
+        ("f();", "recursive call"),
+    ],
+)
+def test_what_is_not_understood_is_a_diagnostic_and_the_rest_is_kept(tmp_path, body, message):
+    program = read(tmp_path, "int f(void) {\n int a = 1;\n " + body + "\n return a;\n}\n")
+    assert [d.line for d in program.diagnostics] == [3]
+    assert re.search(message, program.diagnostics[0].message)
+    assert nodes(program, ir.Return)
+
+
+def test_missing_include_is_named(tmp_path):
+    program = read(tmp_path, '#include "gone.h"\nint f(void) { return 1; }\n')
+    assert [(d.line, "gone.h" in d.message) for d in program.diagnostics] == [(1, True)]
+
+
+def test_empty_file_has_no_kernels(tmp_path):
+    assert read(tmp_path, "").kernels == ()
