@@ -38,10 +38,13 @@ ASSUMED_RULES = (
     Rule(
         id="PW013",
         name="trip-count-unknown",
-        what="Nothing in the source bounds this loop: its trip count is data, and a default was used.",
+        what="Data decide how often this loop runs, or how early it ends; a stated default was used.",
         why="Everything inside the loop is scaled by that default.",
         example="while (node != NULL) node = next[node];",
-        remedy="Give the mean number of iterations with --set KERNEL.trip_L<line>=VALUE.",
+        remedy=(
+            "Give the mean number of iterations with --set KERNEL.trip_L<line>=VALUE, or the probability of "
+            "another iteration with --profile FILE (arm \"loop\")."
+        ),
     ),
     Rule(
         id="PW014",
