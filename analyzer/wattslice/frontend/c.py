@@ -82,7 +82,8 @@ def _parse(path: Path, expanded: str, missing: list[tuple[str, int, str]]) -> No
         if missing:
             remedy = f"'{missing[0][2]}' was not found: name its folder with -I"
         if found is None:
-            line: int | None = getattr(getattr(parser, "clex", None), "lineno", None)
+            lexer = getattr(parser, "clex", None)  # pycparser < 3 has `lineno`, later `_lineno`
+            line: int | None = getattr(lexer, "lineno", getattr(lexer, "_lineno", None))
             message = str(error).rpartition(": ")[2]
             raise FrontendError(path, line, f"not understood as C ({message})", remedy) from None
         message = f"not understood as C ({found['message'].strip()})"
