@@ -1,22 +1,37 @@
 """The energy model: watts of a kernel from energies per operation and byte.
 
-    P = P_idle + P_active · (active SM share) + Σ_c ε_c · work_c / time,   ε_c ≥ 0
+    P = P_idle + P_leakage · v + P_active · (active SM share) · v² f/f_ref + Σ_c ε_c · v_c² · work_c / time
 
-It is the energy roofline of Choi et al. 2013 (E = W ε_flop + Q ε_mem + π0 T) with more than two components.
+with ε_c ≥ 0, and v = V(f)/V(f_ref) the core voltage relative to that at the reference clock; v_c = v inside
+the chip's core domain, 1 for DRAM, which does not follow the core clock. It is the energy roofline of Choi et
+al. 2013 (E = W ε_flop + Q ε_mem + π0 T) with more than two components, and dynamic power ∝ V² f as in every
+DVFS model. V(f) is a floor up to a knee and linear from there on.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-from wattslice_models.execution_time import Resource, Utilisation
+from wattslice_models.execution_time import (
+    Clocks,
+    Resource,
+    TimeParameters,
+    Utilisation,
+    core_clock_mhz,
+    predict_time,
+    traffic,
+)
+from wattslice_models.gpu import Gpu
+from wattslice_models.workload import Workload
 
 
 class Component(StrEnum):
     """What draws power; the values are the names in stored models and in reports."""
 
     IDLE = "idle"
+    LEAKAGE = "leakage"
     ACTIVE = "active SMs"
     FP32 = "fp32"
     FP64 = "fp64"
@@ -70,3 +85,183 @@ class NoEnergyModel:
 
     gpu_id: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentWork:
+    """Work of one launch in one component: thread instructions, warp issue slots (`ISSUE`) or bytes."""
+
+    component: Component
+    number: float
+
+
+def component_work(workload: Workload, gpu: Gpu) -> tuple[ComponentWork, ...]:
+    """What one launch does in each component that has an energy per unit of work, in a fixed order."""
+    threads, warps = workload.threads, workload.warps
+    done, moved = workload.instructions, traffic(workload, gpu)
+    per_warp = workload.issue_slots_per_warp
+    work = {
+        Component.FP32: threads * done.fp32,
+        Component.FP64: threads * done.fp64,
+        Component.FP16: threads * done.fp16,
+        Component.INTEGER: threads * done.integer,
+        Component.SPECIAL: threads * done.special,
+        Component.TENSOR: threads * done.tensor,
+        Component.ISSUE: warps * per_warp,
+        Component.SHARED: 128.0 * moved.shared_passes,
+        Component.L1: moved.l1_bytes,
+        Component.L2: moved.l2_bytes,
+        Component.DRAM: moved.dram_bytes,
+    }
+    return tuple(ComponentWork(component, number) for component, number in work.items())
+
+
+@dataclass(frozen=True, slots=True)
+class VoltageCurve:
+    """Core voltage relative to the one at `reference_mhz`: `floor` up to `knee_mhz`, linear from there on."""
+
+    floor: float
+    knee_mhz: float
+    reference_mhz: float
+
+    def __post_init__(self) -> None:
+        if not (0 < self.floor <= 1 and 0 < self.knee_mhz < self.reference_mhz):
+            raise ValueError(f"not a rising voltage curve: {self}")
+
+    def relative_voltage(self, core_mhz: float) -> float:
+        """V(f) / V(f_ref), dimensionless."""
+        rise = (core_mhz - self.knee_mhz) / (self.reference_mhz - self.knee_mhz)
+        return self.floor + (1.0 - self.floor) * max(0.0, rise)
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentEnergy:
+    """Joules per unit of work (see `ComponentWork`) at the reference voltage; `fitted` False: presumed."""
+
+    component: Component
+    energy_j: float
+    fitted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyModel:
+    """Watts of any `Workload` on the GPU `gpu_id`.
+
+    `idle_w`, `leakage_w`, `active_w`: P_idle, P_leakage and P_active of the module's equation, for the whole
+    board. `ratio_low`, `ratio_high`: quantiles of measured / predicted watts over training kernels whose
+    benchmark was left out of the fit, as `interval_source` says. `measured_on`: id of the GPU measured.
+    """
+
+    gpu_id: str
+    measured_on: str
+    idle_w: float
+    leakage_w: float
+    active_w: float
+    energies: tuple[ComponentEnergy, ...]
+    voltage: VoltageCurve
+    time: TimeParameters
+    core_mhz_min: float
+    core_mhz_max: float
+    ratio_low: float
+    ratio_high: float
+    interval_source: str
+    data_sha256: str
+    notes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        energies = [entry.energy_j for entry in self.energies]
+        if not all(
+            0 <= value < math.inf for value in (self.idle_w, self.leakage_w, self.active_w, *energies)
+        ):
+            raise ValueError("powers and energies must be finite and not negative")
+        if not 0 < self.ratio_low <= 1 <= self.ratio_high:
+            raise ValueError(
+                f"the interval {self.ratio_low} to {self.ratio_high} does not hold the prediction"
+            )
+
+    def predict(
+        self, workload: Workload, gpu: Gpu, clocks: Clocks | None = None, time_s: float | None = None
+    ) -> EnergyPrediction:
+        """Watts, seconds and joules of one launch; `time_s` replaces the predicted time (a measured one).
+
+        Raises ``ValueError`` for another GPU than the model's and for a time that is not positive.
+        """
+        if gpu.id != self.gpu_id:
+            raise ValueError(f"a model of {self.gpu_id} cannot speak for {gpu.id}")
+        if time_s is not None and not 0 < time_s < math.inf:
+            raise ValueError(f"a kernel that takes {time_s} s")
+        clocks = clocks or Clocks()
+        timing = predict_time(workload, gpu, clocks, self.time)
+        seconds = timing.time_s if time_s is None else time_s
+        components = self.component_powers(workload, gpu, clocks, seconds)
+        power_w = math.fsum(component.power_w for component in components)
+        notes, in_domain = self._doubts(components, power_w, core_clock_mhz(gpu, clocks))
+        limit = gpu.power_limit_w
+        low_w, high_w = power_w * self.ratio_low, power_w * self.ratio_high
+        reaches = None if limit is None else high_w >= limit
+        if limit is not None and power_w > limit:
+            notes = (
+                *notes,
+                f"{power_w:.0f} W would exceed the limit of {limit:g} W: the board lowers its clocks",
+            )
+        power_w, low_w, high_w = (
+            value if limit is None else min(value, limit) for value in (power_w, low_w, high_w)
+        )
+        return EnergyPrediction(
+            power_w=power_w,
+            power_low_w=low_w,
+            power_high_w=high_w,
+            time_s=seconds,
+            energy_j=power_w * seconds,
+            limited_by=timing.limited_by,
+            utilisations=timing.utilisations,
+            components=components,
+            may_hit_power_limit=reaches,
+            interval_source=self.interval_source,
+            transferred_from="" if self.measured_on == self.gpu_id else self.measured_on,
+            in_trained_domain=in_domain,
+            notes=(*timing.notes, *notes),
+        )
+
+    def component_powers(
+        self, workload: Workload, gpu: Gpu, clocks: Clocks, time_s: float
+    ) -> tuple[ComponentPower, ...]:
+        """Watts of every component over `time_s`, before the board's limit."""
+        core_mhz = core_clock_mhz(gpu, clocks)
+        voltage = self.voltage.relative_voltage(core_mhz)
+        active = min(1.0, workload.blocks / gpu.sm_count) * voltage**2 * core_mhz / self.voltage.reference_mhz
+        energy = {entry.component: entry.energy_j for entry in self.energies}
+        return (
+            ComponentPower(Component.IDLE, self.idle_w),
+            ComponentPower(Component.LEAKAGE, self.leakage_w * voltage),
+            ComponentPower(Component.ACTIVE, self.active_w * active),
+            *(
+                ComponentPower(
+                    work.component,
+                    energy[work.component]
+                    * (1.0 if work.component is Component.DRAM else voltage**2)
+                    * work.number
+                    / time_s,
+                )
+                for work in component_work(workload, gpu)
+            ),
+        )
+
+    def _doubts(
+        self, components: tuple[ComponentPower, ...], power_w: float, core_mhz: float
+    ) -> tuple[tuple[str, ...], bool]:
+        """What takes this prediction out of the domain the model was trained in."""
+        notes = list(self.notes)
+        outside = False
+        presumed = {entry.component for entry in self.energies if not entry.fitted}
+        for part in components:
+            if part.component in presumed and part.power_w > 0.05 * power_w:
+                outside = True
+                notes.append(f"energy of {part.component} not measured on this GPU: presumed from fp32")
+        if not self.core_mhz_min <= core_mhz <= self.core_mhz_max:
+            outside = True
+            notes.append(
+                f"{core_mhz:g} MHz lies outside the measured clocks, "
+                f"{self.core_mhz_min:g} to {self.core_mhz_max:g} MHz"
+            )
+        return tuple(notes), not outside

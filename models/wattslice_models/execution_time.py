@@ -2,9 +2,9 @@
 
     t = t_launch + max over resources r of  work_r / throughput_r
 
-Throughputs per SM and clock come from the GPU catalogue; the busiest SM, which gets ceil(blocks / SMs) blocks,
-sets the time of everything that happens inside an SM. Latency is a resource too, by Little's law: a warp whose
-instructions wait for one another cannot go faster, and only so many warps fit on an SM at a time.
+Throughputs per SM and clock come from the GPU catalogue; the busiest SM, which gets ceil(blocks / SMs)
+blocks, sets the time of everything that happens inside an SM. Latency is a resource too, by Little's law: a
+warp whose instructions wait for one another cannot go faster, and only so many warps fit on an SM at a time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Resource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """Clocks of the arithmetic units and of the memory, MHz; ``None``: the catalogue's boost and memory clock.
+    """Clocks of the arithmetic units and of the memory, MHz; ``None``: the catalogue's boost, memory clock.
 
     `memory_mhz` may be the command clock of a specification sheet or the number nvidia-smi prints.
     """
@@ -66,3 +66,196 @@ class TimePrediction:
     utilisations: tuple[Utilisation, ...]
     notes: tuple[str, ...]
     """What had to be assumed because the workload or the catalogue does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeParameters:
+    """What the catalogue does not say about a GPU: achievable bandwidths and latencies.
+
+    The defaults are round numbers from public microbenchmarking of Volta and Turing (Jia et al. 2018, 2019;
+    recalled, not re-read); a trained model replaces those that its measurements determine. Latencies are in
+    core cycles, that of DRAM in seconds because memory does not follow the core clock.
+    """
+
+    launch_overhead_s: float = 3e-6
+    dram_efficiency: float = 0.85
+    """Achievable share of the DRAM bandwidth on the board's specification sheet."""
+    l2_bytes_per_clock_per_sm: float = 28.0
+    l1_bytes_per_clock_per_sm: float = 64.0
+    issue_efficiency: float = 0.9
+    """Achievable share of the peak rate of issue and pipes."""
+    l1_latency_cycles: float = 30.0
+    l2_latency_cycles: float = 200.0
+    """On top of the L1 latency."""
+    dram_latency_s: float = 200e-9
+    """On top of the L2 latency."""
+    shared_latency_cycles: float = 22.0
+    barrier_cycles: float = 20.0
+    instructions_in_flight: float = 2.0
+    """Independent instructions of one warp between two dependent ones (instruction-level parallelism)."""
+
+
+DEFAULT_TIME_PARAMETERS = TimeParameters()
+
+# Warp instructions per clock and SM, and clocks until a dependent one can issue: CUDA C++ Programming Guide,
+# "Hardware Implementation" and "Multiprocessor Level" (recalled, not re-read). Kepler's 4 schedulers issue up
+# to 2 instructions each, of which its 192 lanes sustain 6.
+_ISSUE_PER_CLOCK = {
+    Architecture.TESLA: 0.25,
+    Architecture.FERMI: 1.0,
+    Architecture.KEPLER: 6.0,
+}
+_ALU_LATENCY_CYCLES = {
+    Architecture.TESLA: 24.0,
+    Architecture.FERMI: 22.0,
+    Architecture.KEPLER: 11.0,
+    Architecture.MAXWELL: 6.0,
+    Architecture.PASCAL: 6.0,
+}
+# What nvidia-smi prints as memory clock, relative to the command clock of a specification sheet: half the
+# data rate of GDDR5 to GDDR7, the clock itself for HBM.
+_NVIDIA_SMI_CLOCK_FACTOR = {"GDDR5": 2.0, "GDDR5X": 4.0, "GDDR6": 4.0, "GDDR6X": 8.0, "GDDR7": 8.0}
+
+
+def core_clock_mhz(gpu: Gpu, clocks: Clocks) -> float:
+    """The core clock asked for, else the catalogue's boost clock."""
+    return gpu.boost_clock_mhz if clocks.core_mhz is None else clocks.core_mhz
+
+
+def memory_clock_scale(gpu: Gpu, clocks: Clocks) -> float:
+    """Memory clock relative to the catalogue's (1 when not asked for or when the catalogue has none).
+
+    A clock more than a quarter above the command clock is taken as counted the way nvidia-smi does.
+    """
+    if clocks.memory_mhz is None or gpu.memory_clock_mhz is None:
+        return 1.0
+    scale = clocks.memory_mhz / gpu.memory_clock_mhz
+    return scale / _NVIDIA_SMI_CLOCK_FACTOR.get(gpu.memory_type, 1.0) if scale > 1.25 else scale
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Bytes that one launch moves at each level, and 128-byte passes through shared memory."""
+
+    l1_bytes: float
+    l2_bytes: float
+    dram_bytes: float
+    shared_passes: float
+    notes: tuple[str, ...]
+
+
+def traffic(workload: Workload, gpu: Gpu) -> Traffic:
+    """Bytes of the whole launch, with the stated fallback wherever the workload does not know."""
+    notes: list[str] = []
+    threads = workload.threads
+    l1 = workload.l1_bytes
+    if l1 is None:
+        l1 = 4.0 * max(0.0, workload.instructions.load_store - workload.shared_accesses)
+        notes.append("bytes of global accesses unknown: 4 per access, coalesced, assumed")
+    l2 = workload.l2_bytes
+    if l2 is None:
+        l2 = l1
+        if l1:
+            notes.append("hits in L1 unknown: all global accesses taken to reach L2")
+    passes = workload.shared_passes
+    if passes is None:
+        passes = workload.shared_accesses
+        notes.append("bank conflicts unknown: none assumed")
+    if workload.dram_bytes is not None:
+        dram = threads * workload.dram_bytes
+    else:
+        dram = _dram_bytes(threads * l2, workload.footprint_bytes, gpu)
+        if l2:
+            notes.append("hits in L2 unknown: DRAM traffic estimated from the footprint")
+    return Traffic(threads * l1, threads * l2, dram, workload.warps * passes, tuple(notes))
+
+
+def _dram_bytes(l2_bytes: float, footprint_bytes: float | None, gpu: Gpu) -> float:
+    """DRAM traffic of L2 traffic: none when the footprint fits L2 (a warm cache), else between the bounds.
+
+    The footprint is the least, the L2 traffic the most that can move; reuse distances would decide. Their
+    geometric mean is exact where both agree (streaming) and errs by the same factor either way elsewhere.
+    """
+    if footprint_bytes is None or l2_bytes <= footprint_bytes:
+        return l2_bytes
+    if gpu.l2_bytes is not None and footprint_bytes <= gpu.l2_bytes:
+        return 0.0
+    return (l2_bytes * footprint_bytes) ** 0.5
+
+
+def predict_time(
+    workload: Workload,
+    gpu: Gpu,
+    clocks: Clocks | None = None,
+    parameters: TimeParameters = DEFAULT_TIME_PARAMETERS,
+) -> TimePrediction:
+    """Seconds of one launch of `workload` on `gpu`, and what limits them."""
+    clocks = clocks or Clocks()
+    hertz = 1e6 * core_clock_mhz(gpu, clocks)
+    moved = traffic(workload, gpu)
+    notes = list(moved.notes)
+    # Inside an SM: clocks of the busiest one.
+    blocks = -(-workload.blocks // gpu.sm_count)
+    threads, warps = blocks * workload.threads_per_block, blocks * workload.warps_per_block
+    own = threads / workload.threads
+    instructions = workload.instructions
+    # A half-empty last warp occupies its pipe for a whole warp.
+    lanes = warps * gpu.warp_size
+    seconds: dict[Resource, float] = {}
+    for resource, number, rate in (
+        (Resource.FP32, instructions.fp32, gpu.fp32_fma_per_clock_per_sm),
+        (Resource.FP64, instructions.fp64, gpu.fp64_fma_per_clock_per_sm),
+        (Resource.FP16, instructions.fp16, gpu.fp16_vector_fma_per_clock_per_sm),
+        (Resource.INTEGER, instructions.integer, gpu.int32_add_per_clock_per_sm),
+        (Resource.SPECIAL, instructions.special, gpu.sfu_per_clock_per_sm),
+        (Resource.TENSOR, instructions.tensor, gpu.tensor_fp16_dense_fma_per_clock_per_sm),
+    ):
+        if number and not rate:
+            notes.append(f"rate of the {resource} unknown on the {gpu.name}: that of fp32 assumed")
+        rate = (rate or gpu.fp32_fma_per_clock_per_sm) * parameters.issue_efficiency
+        seconds[resource] = lanes * number / rate / hertz
+    per_warp = workload.issue_slots_per_warp
+    issue = _ISSUE_PER_CLOCK.get(gpu.architecture, 2.0 if gpu.chip == "GP100" else 4.0)
+    seconds[Resource.ISSUE] = warps * per_warp / (issue * parameters.issue_efficiency) / hertz
+    load_store = own * (moved.shared_passes + moved.l1_bytes / parameters.l1_bytes_per_clock_per_sm)
+    seconds[Resource.LOAD_STORE] = max(load_store, warps * instructions.load_store) / hertz
+    seconds[Resource.LATENCY] = _latency_s(workload, gpu, parameters, moved, per_warp, hertz)
+    # Outside the SMs.
+    seconds[Resource.L2] = moved.l2_bytes / (parameters.l2_bytes_per_clock_per_sm * gpu.sm_count * hertz)
+    bandwidth = gpu.memory_bandwidth_bytes_per_s * memory_clock_scale(gpu, clocks)
+    seconds[Resource.DRAM] = moved.dram_bytes / (bandwidth * parameters.dram_efficiency)
+    seconds[Resource.LAUNCH] = parameters.launch_overhead_s
+    busiest = max((r for r in seconds if r is not Resource.LAUNCH), key=lambda r: seconds[r])
+    time_s = parameters.launch_overhead_s + seconds[busiest]
+    ranked = sorted(seconds, key=lambda resource: -seconds[resource])
+    return TimePrediction(
+        time_s,
+        ranked[0],
+        tuple(Utilisation(resource, seconds[resource] / time_s) for resource in ranked if seconds[resource]),
+        tuple(notes),
+    )
+
+
+def _latency_s(
+    workload: Workload,
+    gpu: Gpu,
+    parameters: TimeParameters,
+    moved: Traffic,
+    instructions_per_warp: float,
+    hertz: float,
+) -> float:
+    """Time that waiting takes: rounds of resident warps, each as long as one warp's chain of dependences."""
+    resident_blocks = max(1.0, workload.active_warps_per_sm / workload.warps_per_block)
+    rounds = max(1.0, workload.blocks / (gpu.sm_count * resident_blocks))
+    loads = workload.global_loads
+    if loads is None:
+        loads = max(0.0, workload.instructions.load_store - workload.shared_accesses)
+    past_l1 = moved.l2_bytes / moved.l1_bytes if moved.l1_bytes else 0.0
+    past_l2 = moved.dram_bytes / moved.l1_bytes if moved.l1_bytes else 0.0
+    load_s = (parameters.l1_latency_cycles + min(1.0, past_l1) * parameters.l2_latency_cycles) / hertz
+    load_s += min(1.0, past_l2) * parameters.dram_latency_s
+    alu_cycles = _ALU_LATENCY_CYCLES.get(gpu.architecture, 4.0)
+    cycles = instructions_per_warp * alu_cycles / parameters.instructions_in_flight
+    cycles += workload.shared_accesses * parameters.shared_latency_cycles / parameters.instructions_in_flight
+    cycles += workload.barriers * parameters.barrier_cycles
+    return rounds * (cycles / hertz + loads * load_s / (workload.loads_in_flight or 1.0))

@@ -40,7 +40,7 @@ class Workload:
     """Warps one SM can hold at a time by the occupancy rules (a small grid may not fill them)."""
     instructions: Instructions
     warp_instructions: float | None = None
-    """Issue slots per launched warp, divergence included. Unknown: the per-thread instructions (no divergence)."""
+    """Issue slots per launched warp, divergence included. Unknown: as per thread (no divergence)."""
     l1_bytes: float | None = None
     """Bytes per thread that global loads and stores move in 32-byte sectors. Unknown: 4 per load or store."""
     l2_bytes: float | None = None
@@ -56,6 +56,9 @@ class Workload:
     """Atomic operations per thread."""
     barriers: float = 0.0
     """Block barriers per thread."""
+    global_loads: float | None = None
+    """Global load instructions per thread: a warp waits for loads, not for stores. Unknown: all of
+    `instructions.load_store` that do not go to shared memory."""
     loads_in_flight: float | None = None
     """Independent global loads a warp may have outstanding (memory-level parallelism). Unknown: 1."""
     footprint_bytes: float | None = None
@@ -86,3 +89,13 @@ class Workload:
     def warps(self) -> int:
         """Launched warps."""
         return self.blocks * self.warps_per_block
+
+    @property
+    def issue_slots_per_warp(self) -> float:
+        """`warp_instructions`, or its fallback: the instructions of a thread, as if no warp diverged."""
+        if self.warp_instructions is not None:
+            return self.warp_instructions
+        part = self.instructions
+        scalar = part.fp32 + part.fp64 + part.fp16 + part.integer + part.special
+        # One tensor instruction of a warp makes 16 x 16 x 16 multiply-adds, 128 a thread.
+        return scalar + part.load_store + part.other + part.tensor / 128
