@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 import tomllib
@@ -132,6 +133,23 @@ def test_output_file_is_complete_and_leaves_no_draft(source, pipeline, capsys):
     assert {path.name for path in source.parent.iterdir()} == {"k.cu", "out.json", "wattslice.toml"}
 
 
+def test_a_file_name_that_is_no_utf_8_spoils_no_report(source, pipeline, capsys):
+    odd = os.fsdecode(b"\xff.cu")
+    Path(odd).write_text("", encoding="utf-8")
+    for report_format in ("text", "json", "gcc"):
+        pipeline(replace(ANALYSIS, kernels=(replace(MATMUL, file=odd),), files=(odd,)))
+        assert main(["analyze", odd, "--format", report_format, "-o", "out"]) == 0
+        assert ".cu" in Path("out").read_text(encoding="utf-8")
+        assert main(["analyze", odd, "--format", report_format]) == 0
+
+
+def test_force_color_does_not_colour_a_file(source, pipeline, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    pipeline(ANALYSIS)
+    assert main(["analyze", "k.cu", "-o", "out"]) == 0
+    assert "\x1b" not in Path("out").read_text(encoding="utf-8")
+
+
 def test_output_that_cannot_be_written(source, pipeline, capsys):
     pipeline(ANALYSIS)
     assert main(["analyze", "k.cu", "-o", "none/out.txt"]) == 2
@@ -253,7 +271,9 @@ def test_explain(capsys):
     assert text.startswith("PW010 size-assumed\n")
     assert all(title in text for title in ("What", "Why it matters", "Example", "Remedy"))
     assert main(["explain"]) == 0
-    assert "PW031" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "PW031" in text
+    assert all(len(line) <= 100 for line in text.splitlines())
 
 
 @pytest.mark.parametrize("root", ["analyzer", "models", "corpora"])

@@ -1,4 +1,5 @@
 import io
+import re
 from dataclasses import replace
 
 import pytest
@@ -52,6 +53,17 @@ def test_never_wider_than_100_columns_and_no_trailing_spaces(analysis):
     for line in rendered(analysis).splitlines():
         assert cell_len(line) <= 100, line
         assert line == line.rstrip()
+
+
+@pytest.mark.parametrize("columns", [20, 40, 60, 80])
+def test_a_narrow_terminal_gets_all_of_it(monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("NO_COLOR", "1")
+    terminal = Terminal()
+    write_text(FOUR, terminal)
+    assert "183" in terminal.getvalue()
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", terminal.getvalue())
+    assert all(cell_len(line) <= columns for line in plain.splitlines())
 
 
 def test_what_matters_stands_in_the_text():

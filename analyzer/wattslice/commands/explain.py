@@ -16,7 +16,8 @@ def explain(rule: str | None) -> int:
     if rule is None:
         width = max(len(entry.name) for entry in RULES)
         for entry in RULES:
-            click.echo(f"{entry.id}  {entry.name:{width}}  {entry.what}")
+            start = f"{entry.id}  {entry.name:{width}}  "
+            click.echo(click.wrap_text(entry.what, 100, start, " " * len(start)))
         click.echo("\n`wattslice explain RULE` tells why, with an example and a remedy.")
     else:
         click.echo(_text(find_rule(rule)))

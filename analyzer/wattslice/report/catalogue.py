@@ -56,7 +56,7 @@ def write_catalogue(entries: tuple[CatalogueEntry, ...], file: TextIO) -> None:
     table.add_column("id", style="bold cyan", no_wrap=True)
     table.add_column("name", no_wrap=True, overflow="ellipsis", max_width=24)
     table.add_column("generation", no_wrap=True)
-    for heading in ("SMs", "MHz", "GB/s", "watts"):
+    for heading in ("SMs", "MHz", "GB/s", "limit W"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("models", no_wrap=True)
     for entry in entries:

@@ -32,7 +32,7 @@ _SEVERITY_STYLES = {Severity.NOTE: "dim", Severity.WARNING: WARM, Severity.ERROR
 
 def make_console(file: TextIO) -> Console:
     """A console of at most 100 columns; colours only on a terminal, and never with NO_COLOR."""
-    console = Console(file=file, highlight=False, emoji=False, markup=False)
+    console = Console(file=file, force_terminal=file.isatty(), highlight=False, emoji=False, markup=False)
     console.width = min(console.width, MAX_COLUMNS) if console.is_terminal else MAX_COLUMNS
     return console
 

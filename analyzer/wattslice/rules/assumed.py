@@ -43,7 +43,7 @@ ASSUMED_RULES = (
         example="while (node != NULL) node = next[node];",
         remedy=(
             "Give the mean number of iterations with --set KERNEL.trip_L<line>=VALUE, or the probability of "
-            "another iteration with --profile FILE (arm \"loop\")."
+            'another iteration with --profile FILE (arm "loop").'
         ),
     ),
     Rule(
