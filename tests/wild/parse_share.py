@@ -3,8 +3,8 @@
 Usage: python tests/wild/parse_share.py CHECKOUT... [--why] [--slow N]
 
 A kernel counts once per definition in the text of a .cu file (comments and strings removed; templates once,
-through an instance if there is one). It is clean when the tree has no hole: no error line inside it, no missing
-condition, nothing untyped. Kernels that the preprocessor switches off are not counted.
+through an instance if there is one). It is clean when the tree has no hole: no error line inside it, no
+missing condition, nothing untyped. Kernels that the preprocessor switches off are not counted.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import re
 import statistics
 import time
 from collections import Counter
@@ -37,10 +38,23 @@ def files_of(checkout: Path, seen: set[str]) -> list[Path]:
     return found
 
 
+_NOISE = re.compile(rb"//[^\n]*|/\*.*?\*/|\"(?:\\\\.|[^\"\\\\\n])*\"", re.DOTALL)
+_GLOBAL = re.compile(rb"__global__\s[^;{}]*?(\w+)\s*\([^;{}]*\)\s*\{", re.DOTALL)
+
+
+def kernels_in_text(source: bytes) -> Counter[str]:
+    """Kernel definitions as plain text shows them: what the tree must account for."""
+    return Counter(
+        m[1].decode() for m in _GLOBAL.finditer(_NOISE.sub(b" ", source)) if m[1] != b"__launch_bounds__"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("checkouts", nargs="+", type=Path)
-    parser.add_argument("--why", action="store_true", help="list what is wrong with each kernel that is not clean")
+    parser.add_argument(
+        "--why", action="store_true", help="list what is wrong with each kernel that is not clean"
+    )
     parser.add_argument("--no-pch", action="store_true")
     arguments = parser.parse_args()
     seen: set[str] = set()
@@ -48,7 +62,7 @@ def main() -> None:
     times: list[float] = []
     reasons: Counter[str] = Counter()
     for checkout in arguments.checkouts:
-        count = clean_count = made_up = launch_count = resolved = 0
+        count = clean_count = made_up = launch_count = resolved = unseen = 0
         files = files_of(checkout, seen)
         for path in files:
             start = time.perf_counter()
@@ -73,12 +87,17 @@ def main() -> None:
                 clean_count += good
                 if not good and arguments.why:
                     print(f"  {path}: {name}: {why}")
+            lost = kernels_in_text(unit.source) - Counter(name for _, name in best)
+            unseen += lost.total()
+            if lost and arguments.why:
+                first = next((d for d in unit.diagnostics if d.is_error), None)
+                print(f"  {path}: unseen {sorted(lost)}: {first}")
             for site in launches(unit):
                 launch_count += 1
                 resolved += site.kernel is not None
         print(
             f"{checkout.name:20} files {len(files):4}  kernels {count:4}  clean {clean_count:4} "
-            f"({100 * clean_count / max(count, 1):5.1f} %)  names made up {made_up:4}  "
+            f"({100 * clean_count / max(count, 1):5.1f} %)  unseen {unseen:3}  names made up {made_up:4}  "
             f"launches {launch_count:4} resolved {resolved:4}"
         )
         total += count

@@ -1,8 +1,8 @@
 """Names that nobody declares (a header that is not there, a -D of the build): declared so that code survives.
 
 clang deletes a whole statement over one undeclared variable. A made-up declaration keeps the statement; its
-type and value mean nothing, and `Recovered.declared` says so. All of them sit in a file of their own, by which
-`ParsedUnit.is_made_up` tells them.
+type and value mean nothing, and `Recovered.declared` says so. All of them sit in a file of their own, by
+which `ParsedUnit.is_made_up` tells them.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Undeclared:
     role: Role
 
 
-_UNDECLARED = re.compile(r"^(?:use of undeclared|unknown type|no template named|no type named|no member named)"
+_UNDECLARED = re.compile(r"^(?:use of undeclared|unknown type|no template named|no type named)"
                          r"(?: identifier| name)? ?'(?P<name>\w+)'(?P<in>.* in )?")  # fmt: skip
 
 
 def undeclared_names(diagnostics: tuple[ParseDiagnostic, ...]) -> tuple[Undeclared, ...]:
-    """The names clang does not know, each once, with a guess of their role from where it stumbled over them."""
+    """The names clang does not know, each once, with their role guessed from where it stumbled."""
     found: dict[str, Undeclared] = {}
     for d in diagnostics:
         match = _UNDECLARED.match(d.message) if d.is_error else None
@@ -80,12 +80,20 @@ def _role_at(diagnostic: ParseDiagnostic, name: str) -> Role:
     if diagnostic.line <= len(lines):
         here = b"\n".join(lines[diagnostic.line - 1 : diagnostic.line + 2])[diagnostic.column - 1 :]
     # Out of a macro the complaint sits at the macro's use; then any use in the file has to tell.
-    texts = (here,) if here.startswith(word) else tuple(m for m in re.findall(rb"\b" + word + rb"\b[^\n]*", source))
+    texts = (
+        (here,)
+        if here.startswith(word)
+        else tuple(m for m in re.findall(rb"\b" + word + rb"\b[^\n]*", source))
+    )
     for text in texts:
         rest = text[len(word) :].lstrip()
         if rest.startswith(b"(") or re.match(rb"<[\w\s,:*]*>\s*\(", rest):
             return Role.FUNCTION
-        if rest.startswith(b"::") or re.match(rb"(?:[*&]+\s*)?\w+\s*[;=,)\[]", rest) or re.match(rb"\*+\s*\)", rest):
+        if (
+            rest.startswith(b"::")
+            or re.match(rb"(?:[*&]+\s*)?\w+\s*[;=,)\[]", rest)
+            or re.match(rb"\*+\s*\)", rest)
+        ):
             return Role.TYPE
         if re.match(rb"<[\w\s,:*]*>", rest):
             return Role.TEMPLATE
@@ -100,9 +108,7 @@ def declarations(names: tuple[Undeclared, ...]) -> bytes:
             case Role.VALUE:
                 lines.append(f"enum : int {{ {entry.name} = {_FIRST_VALUE + number} }};")
             case Role.FUNCTION:
-                lines.append(
-                    f"template <class... A> __attribute__((host)) __attribute__((device)) int {entry.name}(A...);"
-                )
+                lines.append(f"template <class... A> __attribute__((host, device)) int {entry.name}(A...);")
             case Role.TYPE:
                 lines.append(f"typedef int {entry.name};")
             case Role.TEMPLATE:

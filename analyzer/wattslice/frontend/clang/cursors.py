@@ -105,7 +105,7 @@ class Node:
 
     def walk(self) -> Iterator[Node]:
         """This node and everything below it, parents first; no recursion, so depth is no danger."""
-        stack = [self]
+        stack: list[Node] = [self]
         while stack:
             node = stack.pop()
             yield node
@@ -118,7 +118,7 @@ class Node:
 
     @property
     def referenced(self) -> Node | None:
-        """The declaration this expression, reference or call names; for a call of a template, its instance."""
+        """The declaration this expression, reference or call names; of a template, its instance."""
         return self._wrap(library().clang_getCursorReferenced(self.raw))
 
     @property

@@ -23,7 +23,7 @@ _SPACES = {
 
 
 def attributes(declaration: Node) -> frozenset[str]:
-    """Of "global", "device", "host", "shared", "constant", "managed", "grid_constant", ...: those it carries."""
+    """Of "global", "device", "host", "shared", "constant", "managed", "grid_constant": those it carries."""
     found: set[str] = set()
     for child in declaration.children:
         name = _SPACES.get(K(child.kind)) if child.kind in _SPACES else None
@@ -43,7 +43,7 @@ def annotation_arguments(declaration: Node, name: str) -> tuple[Node, ...] | Non
 
 
 def launch_bounds(kernel: Node, unit: ParsedUnit) -> tuple[int | None, ...]:
-    """Values of `__launch_bounds__(maxThreads, minBlocks, ...)`; empty without it, None where not constant."""
+    """Values of `__launch_bounds__(maxThreads, minBlocks, ...)`; empty without, None where not constant."""
     return tuple(evaluate_int(a, unit) for a in annotation_arguments(kernel, "launch_bounds") or ())
 
 
@@ -97,7 +97,7 @@ class LaunchSite:
 
 
 def as_launch(node: Node) -> LaunchSite | None:
-    """The launch this node is, if it is one: a CALL_EXPR with the call of cudaConfigureCall among its children."""
+    """The launch this node is, if it is one: a CALL_EXPR with a call of cudaConfigureCall as child."""
     if node.kind not in (K.CALL_EXPR, K.UNEXPOSED_EXPR):
         return None
     children = node.children
@@ -148,8 +148,9 @@ def launches(unit: ParsedUnit) -> Iterator[LaunchSite]:
 # -- pragmas ------------------------------------------------------------------------------------------------
 
 _UNROLL = re.compile(
-    rb"#[ \t]*pragma[ \t]+(?:GCC[ \t]+|clang[ \t]+loop[ \t]+)?(?P<no>no)?unroll(?:\([ \t]*(?P<word>enable|disable|full)[ \t]*\))?"
-    rb"[ \t]*(?P<count>\(?[^\n\\]*\)?)|_Pragma[ \t]*\([ \t]*\"(?P<no2>no)?unroll[ \t]*(?P<count2>[^\"]*)\"[ \t]*\)"
+    rb"#[ \t]*pragma[ \t]+(?:GCC[ \t]+|clang[ \t]+loop[ \t]+)?(?P<no>no)?unroll"
+    rb"(?:\([ \t]*(?P<word>enable|disable|full)[ \t]*\))?[ \t]*(?P<count>\(?[^\n\\]*\)?)"
+    rb"|_Pragma[ \t]*\([ \t]*\"(?P<no2>no)?unroll[ \t]*(?P<count2>[^\"]*)\"[ \t]*\)"
 )
 _COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
@@ -170,7 +171,7 @@ class Unroll:
 
 
 def unroll_pragma(loop: Node, unit: ParsedUnit) -> Unroll | None:
-    """The unroll pragma in the source text right before a loop, found without the tree (it names no number)."""
+    """The unroll pragma in the source text right before a loop, (the tree names no number)."""
     before = unit.source[max(0, loop.start.offset - 400) : loop.start.offset]
     last: re.Match[bytes] | None = None
     for last in _UNROLL.finditer(before):  # noqa: B007  (the last one counts)
@@ -199,7 +200,7 @@ def mentions_made_up(node: Node, unit: ParsedUnit) -> bool:
 
 
 def evaluate_int(node: Node, unit: ParsedUnit) -> int | None:
-    """The integer an expression folds to at compile time; None when it does not, or rests on made-up names."""
+    """The integer an expression folds to at compile time; None when it does not or rests on made-up names."""
     if mentions_made_up(node, unit):
         return None
     value = node.evaluate()

@@ -14,7 +14,7 @@ INCOMPLETE, FOR_SERIALIZATION, KEEP_GOING = 0x02, 0x10, 0x200
 
 # Nesting beyond this is refused by clang itself with an error, long before its stack ends.
 BRACKET_DEPTH = 256
-TEMPLATE_DEPTH = 256
+TEMPLATE_DEPTH = 900
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class ParseOptions:
 
     `include_dirs` are searched first. `defines` are `NAME` or `NAME=VALUE`. `compile_commands` is the folder
     that holds compile_commands.json. `search_root` bounds the search for headers that no include folder has;
-    None means the git checkout around the file, else the file's own folder. `use_pch` False parses the prelude
-    anew each time (for measurements and for machines without a cache folder).
+    None means the git checkout around the file, else the file's own folder. `use_pch` False parses the
+    prelude anew each time (for measurements and for machines without a cache folder).
     """
 
     include_dirs: tuple[Path, ...] = ()
@@ -43,8 +43,9 @@ def language_flags(standard: str, gpu_arch: str) -> tuple[str, ...]:
         "-x", "cuda", "--cuda-device-only", f"--cuda-gpu-arch={gpu_arch}", "-nocudainc", "-nocudalib",
         "--cuda-path=/nonexistent", "--target=x86_64-unknown-linux-gnu", f"-std={standard}",
         "-nostdinc", "-nostdinc++", "-ferror-limit=0", "-Wno-everything",
-        f"-fbracket-depth={BRACKET_DEPTH}", f"-ftemplate-depth={TEMPLATE_DEPTH}", "-ftemplate-backtrace-limit=1",
-        "-fconstexpr-steps=100000", "-fconstexpr-depth=128",
+        f"-fbracket-depth={BRACKET_DEPTH}", f"-ftemplate-depth={TEMPLATE_DEPTH}",
+        "-ftemplate-backtrace-limit=1",
+        "-fconstexpr-steps=1000000",
         "-Xclang", "-fcuda-allow-variadic-functions", f"-isystem{STUBS}",
     )  # fmt: skip
 

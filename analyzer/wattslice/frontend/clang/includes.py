@@ -58,12 +58,12 @@ def _by_name(root: Path) -> dict[str, list[Path]]:
 
 def _distance(candidate: Path, source: Path) -> tuple[int, int, str]:
     """Nearer first: most shared folders, then least depth."""
-    shared = len(os.path.commonpath((candidate, source.parent)).split(os.sep))
+    shared = len(Path(os.path.commonpath((candidate, source.parent))).parts)
     return (-shared, len(candidate.parts), str(candidate))
 
 
 def find_header(name: str, source: Path, root: Path) -> Path | None:
-    """The folder to search so that `#include "name"` succeeds, nearest to the source; None if there is none."""
+    """The folder to search so that `#include "name"` succeeds, nearest to the source, or None."""
     wanted = tuple(
         part for part in PurePosixPath(name.replace("\\", "/")).parts if part not in ("..", ".", "/")
     )

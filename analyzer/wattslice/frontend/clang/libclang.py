@@ -153,7 +153,7 @@ _SIGNATURES: tuple[tuple[str, Any, list[Any]], ...] = (
 
 
 @functools.cache
-def library() -> Any:
+def library() -> Any:  # noqa: ANN401
     """The libclang shared library of the `libclang` wheel, loaded once per process.
 
     Raises `WattsliceError` when the wheel is not installed.

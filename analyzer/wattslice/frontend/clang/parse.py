@@ -13,7 +13,7 @@ from wattslice.frontend.clang.libclang import CXUnsavedFile, library
 def raw_parse(
     path: Path, flags: tuple[str, ...], options: int, unsaved: tuple[tuple[Path, bytes], ...] = ()
 ) -> UnitHandle | None:
-    """Parse once. None when libclang gives no unit at all (it crashed and recovered, or cannot read a PCH)."""
+    """Parse once. None when libclang gives no unit at all (it crashed, or cannot read a PCH)."""
     lib = library()
     arguments = (ct.c_char_p * len(flags))(*(os.fsencode(flag) for flag in flags))
     files = (CXUnsavedFile * len(unsaved))(

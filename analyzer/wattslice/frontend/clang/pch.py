@@ -29,7 +29,7 @@ def cache_folder() -> Path:
 @functools.cache
 def _stubs_digest() -> str:
     digest = hashlib.sha256(version().encode())
-    for path in sorted(STUBS.glob("wattslice_*")) + [PRELUDE]:
+    for path in [*sorted(STUBS.glob("wattslice_*")), PRELUDE]:
         digest.update(f"{path}\0{path.stat().st_mtime_ns}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""From a path to a parsed unit: prelude, includes, names that nobody declared, and files that are fragments."""
+"""From a path to a parsed unit: prelude, includes, names that nobody declared, files that are fragments."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from wattslice.frontend.clang.autodeclare import (
     declarations,
     undeclared_names,
 )
+from wattslice.frontend.clang.compile_commands import with_compile_commands
 from wattslice.frontend.clang.cursors import Node, UnitHandle
 from wattslice.frontend.clang.diagnostics import ParseDiagnostic, diagnostics_of, missing_includes
 from wattslice.frontend.clang.flags import (
@@ -24,11 +25,13 @@ from wattslice.frontend.clang.flags import (
     language_flags,
     user_flags,
 )
-from wattslice.frontend.clang.guards import read_source
+from wattslice.frontend.clang.guards import may_exhaust_stack, read_source
 from wattslice.frontend.clang.includes import find_header, including_units, repository_root
+from wattslice.frontend.clang.kinds import CursorKind
 from wattslice.frontend.clang.libclang import library
 from wattslice.frontend.clang.parse import raw_parse
 from wattslice.frontend.clang.pch import prelude_pch
+from wattslice.frontend.clang.probe import refuse_if_fatal
 
 _MOST_INCLUDE_ROUNDS = 4
 _MOST_DECLARE_ROUNDS = 2
@@ -72,7 +75,7 @@ class ParsedUnit:
         )
 
     def is_builtin(self, declaration: Node) -> bool:
-        """Whether a declaration is the prelude's or a stub's: a CUDA or library function known by its name."""
+        """Whether the prelude or a stub declares it: an intrinsic or library function known by name."""
         path = declaration.place.path
         return path is None or (path.is_relative_to(STUBS) and path != AUTO_DECLARED_FILE)
 
@@ -97,8 +100,6 @@ class ParsedUnit:
 
     def declarations(self) -> Iterator[Node]:
         """Declarations at namespace scope of the asked-for file, namespaces and extern "C" blocks opened."""
-        from wattslice.frontend.clang.kinds import CursorKind
-
         stack = list(reversed(self.root.children))
         while stack:
             node = stack.pop()
@@ -118,8 +119,10 @@ def parse_cuda(path: Path, options: ParseOptions | None = None) -> ParsedUnit:
     A file with errors is still a unit: look at `errors_between` for the lines of a kernel. Raises
     `FrontendError` when there is nothing to look at (unreadable, empty, binary, or clang gives up).
     """
-    options = options or ParseOptions()
     source = read_source(path)
+    options = with_compile_commands(path, options or ParseOptions())
+    if may_exhaust_stack(source):
+        refuse_if_fatal(path, (*language_flags(options.standard, options.gpu_arch), *user_flags(options, ())))
     root = options.search_root or repository_root(path)
     unit = _parse_with_repairs(path, path, source, options, root)
     if any(d.is_error and d.path is not None and _same(d.path, path) for d in unit.diagnostics) or (
@@ -147,7 +150,7 @@ def _parse_with_repairs(
     handle = _parse(file, options, (), declared)
     complaints = diagnostics_of(handle)
     for _ in range(_MOST_INCLUDE_ROUNDS):
-        names = [name for name in missing_includes(complaints) if name not in missing]
+        names = tuple(name for name in missing_includes(complaints) if name not in set(missing))
         if not names:
             break
         for name in names:

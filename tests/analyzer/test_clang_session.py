@@ -1,0 +1,168 @@
+# ruff: noqa: E501  (CUDA sources on one line)
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from wattslice.errors import FrontendError
+from wattslice.frontend.clang import ParsedUnit, ParseOptions, parse_cuda
+from wattslice.frontend.clang.facts import clean, kernels
+from wattslice.frontend.clang.flags import language_flags
+from wattslice.frontend.clang.pch import prelude_pch
+
+KERNEL = "__global__ void k(float* a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] *= 2.0f; }\n"
+
+
+@pytest.fixture
+def parse(tmp_path: Path):
+    def run(text: str, name: str = "k.cu", **options: object) -> ParsedUnit:
+        path = tmp_path / name
+        path.write_text(text)
+        return parse_cuda(path, ParseOptions(**{"search_root": tmp_path, **options}))
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "empty"),
+        (b" \n\t\n", "empty"),
+        (b"\x7fELF\0\0\1", "NUL"),
+        ("__global__ void k() {}".encode("utf-16"), "UTF-16"),
+        (b"// " + bytes(range(0x80, 0xC0)) * 9, "not UTF-8"),
+        (b"int x = " + b"(" * 10_000 + b"1" + b")" * 10_000 + b";", "nest"),
+        (b"int f(int n) { return " + b"- " * 20_000 + b"n; }", "too deeply"),
+        (b"template<class T> struct V{};" + b"V<" * 20_000 + b"int" + b">" * 20_000 + b" v;", "too deeply"),
+    ],
+)
+def test_bad_input_is_a_typed_error_with_a_remedy(tmp_path: Path, content: bytes, message: str):
+    path = tmp_path / "bad.cu"
+    path.write_bytes(content)
+    with pytest.raises(FrontendError, match=message) as caught:
+        parse_cuda(path)
+    assert caught.value.path == path
+    assert caught.value.remedy
+
+
+def test_missing_file_and_folder_are_typed_errors(tmp_path: Path):
+    with pytest.raises(FrontendError, match="no such file"):
+        parse_cuda(tmp_path / "absent.cu")
+    with pytest.raises(FrontendError, match="folder"):
+        parse_cuda(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads everything")
+def test_unreadable_file_is_a_typed_error(tmp_path: Path):
+    path = tmp_path / "k.cu"
+    path.write_text(KERNEL)
+    path.chmod(stat.S_IWUSR)
+    with pytest.raises(FrontendError, match="cannot be read"):
+        parse_cuda(path)
+
+
+def test_endless_template_recursion_ends_in_diagnostics(parse):
+    unit = parse(
+        "template <int N> __device__ int f() { return f<N + 1>(); }\n__global__ void k(int* a) { *a = f<0>(); }\n"
+    )
+    assert any("recursive template" in d.message for d in unit.diagnostics)
+
+
+def test_latin_1_comment_is_read(tmp_path: Path):
+    path = tmp_path / "k.cu"
+    path.write_bytes(b"// r\xe9sum\xe9\n" + KERNEL.encode())
+    assert [clean(k, unit) for unit in [parse_cuda(path)] for k in kernels(unit)] == [True]
+
+
+def test_header_is_searched_in_the_repository(parse, tmp_path: Path):
+    (tmp_path / "deep" / "inc").mkdir(parents=True)
+    (tmp_path / "deep" / "inc" / "scale.h").write_text(
+        "__device__ float scale(float x) { return 3.0f * x; }\n"
+    )
+    unit = parse('#include "scale.h"\n__global__ void k(float* a) { a[0] = scale(a[0]); }\n')
+    assert unit.recovered.found_includes == (tmp_path / "deep" / "inc",)
+    assert [clean(k, unit) for k in kernels(unit)] == [True]
+
+
+def test_missing_header_is_named_and_does_not_hide_a_hole(parse):
+    unit = parse('#include "nowhere/at_all.h"\n__global__ void k(int* a) { a[0] = a[1]; int *p = 1.5; }\n')
+    assert unit.recovered.missing_includes == ("nowhere/at_all.h",)
+    assert [clean(k, unit) for k in kernels(unit)] == [False]
+
+
+def test_unknown_names_are_declared_and_confessed(parse):
+    unit = parse("__global__ void k(real_t* a) { for (int i = 0; i < WIDTH; i++) a[i] = twist(a[i]); }\n")
+    assert {(d.name, d.role.value) for d in unit.recovered.declared} == {
+        ("real_t", "type"),
+        ("WIDTH", "value"),
+        ("twist", "function"),
+    }
+    assert [clean(k, unit) for k in kernels(unit)] == [True]
+
+
+def test_fragment_is_read_through_the_file_that_includes_it(parse, tmp_path: Path):
+    (tmp_path / "main.cu").write_text(
+        'struct Cell { float v; };\n#define W 8\n#include "frag.cu"\nint main() { step<<<1, W>>>(0); }\n'
+    )
+    unit = parse("__global__ void step(Cell* c) { c[threadIdx.x % W].v += 1.0f; }\n", name="frag.cu")
+    assert unit.recovered.including_file == tmp_path / "main.cu"
+    assert unit.recovered.declared == ()
+    assert [(k.spelling, clean(k, unit)) for k in kernels(unit)] == [("step", True)]
+
+
+def test_defines_work_with_the_precompiled_prelude(parse, monkeypatch, tmp_path: Path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    prelude_pch.cache_clear()
+    unit = parse(
+        "__global__ void k(int* a) { __shared__ int s[TILE]; s[0] = a[0]; a[1] = s[0]; }\n",
+        defines=("TILE=64",),
+    )
+    assert list((tmp_path / "cache" / "wattslice").glob("prelude-*.pch"))
+    assert unit.diagnostics == ()
+
+
+def test_broken_or_impossible_cache_falls_back_silently(parse, monkeypatch, tmp_path: Path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    prelude_pch.cache_clear()
+    pch = prelude_pch("c++17", "sm_80")
+    assert pch is not None
+    pch.write_bytes(pch.read_bytes()[:1000])
+    assert [clean(k, unit) for unit in [parse(KERNEL)] for k in kernels(unit)] == [True]
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    prelude_pch.cache_clear()
+    assert prelude_pch("c++17", "sm_80") is None
+    assert [clean(k, unit) for unit in [parse(KERNEL)] for k in kernels(unit)] == [True]
+    prelude_pch.cache_clear()
+
+
+@pytest.mark.parametrize("standard", ["c++14", "c++17", "c++20"])
+def test_prelude_is_free_of_errors_in_every_standard(parse, standard: str):
+    everything = "cuda_fp16 cuda_bf16 cuda_fp8 mma cooperative_groups curand_kernel cublas_v2 cufft math_constants unistd"
+    text = "".join(f"#include <{name}.h>\n" for name in everything.split())
+    text += "#include <cuda/pipeline>\n#include <cuda/barrier>\n#include <thrust/sort.h>\n"
+    unit = parse(text + KERNEL, standard=standard)
+    assert [d.message for d in unit.diagnostics] == []
+    assert f"-std={standard}" in language_flags(standard, "sm_80")
+
+
+def test_compile_commands_give_macros_folders_and_gpu(parse, tmp_path: Path):
+    (tmp_path / "compile_commands.json").write_text(
+        f'[{{"directory": "{tmp_path}", "file": "k.cu", "command": "nvcc -DTILE=4 -I inc -std=c++14 '
+        '--expt-relaxed-constexpr -gencode arch=compute_120,code=sm_120 -Xcompiler -fPIC -rdc=true -c k.cu"}]'
+    )
+    (tmp_path / "inc").mkdir()
+    (tmp_path / "inc" / "t.h").write_text("typedef float T;\n")
+    unit = parse(
+        '#include "t.h"\n__global__ void k(T* a) { __shared__ T s[TILE]; a[0] = s[0]; }\n',
+        compile_commands=tmp_path,
+    )
+    assert unit.diagnostics == ()
+    assert unit.recovered.declared == ()
+
+
+def test_malformed_compile_commands_are_a_typed_error(parse, tmp_path: Path):
+    (tmp_path / "compile_commands.json").write_text("[{,]")
+    with pytest.raises(FrontendError, match="not JSON"):
+        parse(KERNEL, compile_commands=tmp_path)
