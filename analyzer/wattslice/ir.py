@@ -237,6 +237,8 @@ class Semantics(Enum):
     UNIFORM = "uniform"  # result unknown, the same in the whole block (votes, blockDim-like)
     ADD = "add"
     MUL = "mul"
+    DIV = "div"
+    MOD = "mod"
     FMA = "fma"  # a*b+c
     MIN = "min"
     MAX = "max"

@@ -1,0 +1,24 @@
+"""CUDA source files: parse with libclang, lower into the intermediate representation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wattslice.ir import Program
+
+if TYPE_CHECKING:
+    from wattslice.frontend.clang.flags import ParseOptions
+
+
+def read_cuda(path: Path, options: ParseOptions | None = None) -> Program:
+    """Read a CUDA file: kernels inlined and instantiated, and the host functions around their launches.
+
+    Raises `FrontendError` when nothing of the file can be understood; anything less is a diagnostic of the
+    program (PW001 parse problem, PW002 include not found, PW005 call without body, PW006 unsupported
+    construct, PW099 internal error), and the rest of the file is still there.
+    """
+    from wattslice.frontend.clang.session import parse_cuda
+    from wattslice.frontend.lowering.program import lower_program
+
+    return lower_program(parse_cuda(path, options))

@@ -1,0 +1,364 @@
+"""Calls: followed into when there is a body, else looked up in the table of library functions."""
+
+from __future__ import annotations
+
+from wattslice.frontend.clang.cursors import Node
+from wattslice.frontend.clang.kinds import CursorKind as C
+from wattslice.frontend.lowering import folding
+from wattslice.frontend.lowering.context import (
+    Body,
+    Cell,
+    FunctionInfo,
+    Location,
+    LoweringError,
+    expression,
+    location,
+)
+from wattslice.frontend.lowering.cooperative import group_call
+from wattslice.frontend.lowering.expressions import (
+    OPERATOR_NAMES,
+    aggregate,
+    arithmetic,
+    assign_value,
+    convert,
+)
+from wattslice.frontend.lowering.inlining import inline, inlined_location, may_inline
+from wattslice.frontend.lowering.library import library_call, opaque
+from wattslice.frontend.lowering.memory import dereference, read
+from wattslice.ir import (
+    BinaryOp,
+    Call,
+    Constant,
+    Construct,
+    Expr,
+    Span,
+    TypeKind,
+    UnaryOp,
+)
+
+_MEMBERS = (C.CXX_METHOD, C.CONVERSION_FUNCTION, C.CONSTRUCTOR, C.DESTRUCTOR)
+
+
+def expressions_in(node: Node) -> list[Node]:
+    """The children that are expressions (type and namespace references left out)."""
+    return [child for child in node.children if child.kind >= 100]
+
+
+def arguments_of(node: Node) -> list[Node]:
+    """The arguments of a call in order; of an operator the object comes first."""
+    return list(node.arguments)
+
+
+@expression(C.CALL_EXPR)
+def call(body: Body, node: Node) -> Expr:
+    """The value of a call."""
+    callee = node.referenced
+    if callee is None:
+        return unresolved_call(body, node, expressions_in(node))
+    kind = callee.kind
+    if kind == C.CONSTRUCTOR or (kind == C.FUNCTION_TEMPLATE and _is_constructor(body, node, callee)):
+        return construct(body, node, callee)
+    if body.is_host:
+        return _host_call(body, node, callee)
+    if kind not in (C.FUNCTION_DECL, C.CXX_METHOD, C.CONVERSION_FUNCTION, C.DESTRUCTOR, C.FUNCTION_TEMPLATE):
+        return unresolved_call(body, node, expressions_in(node))
+    info = body.unit.function(callee)
+    name = info.name
+    span = body.span(node)
+    arguments = arguments_of(node)
+    if kind == C.CONVERSION_FUNCTION and info.body is None:
+        return convert(body, _object_value(body, node), body.type(node), span)
+    if info.is_builtin:
+        found = group_call(body, node, name, arguments, span)
+        if found is not None:
+            return found
+        if name.startswith("operator") and not name[8:9].isalnum():
+            found = _builtin_operator(body, name, arguments, node, span)
+            if found is not None:
+                return found
+        found = library_call(body, node, name, arguments, span)
+        if found is not None:
+            return found
+    if name == "operator=" and info.body is None and len(arguments) == 2:
+        return _assign_record(body, arguments, span)
+    if may_inline(body, info):
+        where = inlined_location(body, node, info, _object_of(body, node, callee, arguments), arguments, span)
+        if isinstance(where, tuple):
+            return where[0] if where[1] is None else _read_result(body, where[0], where[1], span)
+        return where
+    if info.body is None and not info.is_builtin:
+        found = library_call(body, node, name, arguments, span)
+        if found is not None:
+            return found
+    return opaque(body, node, name, arguments, span, recursive=info.body is not None)
+
+
+def _read_result(body: Body, value: Expr, where: Location, span: Span) -> Expr:
+    return read(body, where, span) if isinstance(where, Cell) else value
+
+
+@location(C.CALL_EXPR)
+def _(body: Body, node: Node) -> Location | None:
+    """A call that returns a reference names an object."""
+    if body.is_host:
+        return None
+    callee = node.referenced
+    if callee is None or callee.kind not in (C.FUNCTION_DECL, C.CXX_METHOD):
+        return None
+    info = body.unit.function(callee)
+    arguments = arguments_of(node)
+    span = body.span(node)
+    if info.name == "operator=" and info.body is None and len(arguments) == 2:
+        from wattslice.ir import ExprStmt
+
+        body.before.append(ExprStmt(_assign_record(body, arguments, span), body.region(), span))
+        return body.location(arguments[0])
+    if not info.returns_reference or not may_inline(body, info):
+        return None
+    found = inlined_location(body, node, info, _object_of(body, node, callee, arguments), arguments, span)
+    if not isinstance(found, tuple) or found[1] is None:
+        return None
+    value, where = found
+    if isinstance(where, Cell):
+        return where
+    from wattslice.ir import ExprStmt
+
+    body.before.append(ExprStmt(value, body.region(), span))
+    return where
+
+
+def _is_constructor(body: Body, node: Node, callee: Node) -> bool:
+    return node.spelling == callee.spelling and body.type(node).name.split("<")[0].endswith(callee.spelling)
+
+
+# --------------------------------------------------------------------------- objects of member calls
+
+
+def _object_node(node: Node) -> Node | None:
+    children = node.children
+    if children and children[0].kind == C.MEMBER_REF_EXPR:
+        inner = expressions_in(children[0])
+        return inner[0] if inner else None
+    return None
+
+
+def _object_of(body: Body, node: Node, callee: Node, arguments: list[Node]) -> Location | None:
+    """The object that a member function is called on; removes it from an operator's arguments."""
+    if callee.kind not in (C.CXX_METHOD, C.CONVERSION_FUNCTION):
+        return None
+    children = node.children
+    if not (children and children[0].kind == C.MEMBER_REF_EXPR):
+        if callee.spelling.startswith("operator") and arguments:
+            return _object_location(body, arguments.pop(0))
+        return None
+    inner = _object_node(node)
+    if inner is None:
+        return body.frame.this
+    return _object_location(body, inner)
+
+
+def _object_location(body: Body, node: Node) -> Location:
+    type_ = body.type(node)
+    if type_.kind is TypeKind.POINTER:
+        return dereference(body, body.expr(node), type_.element or type_)
+    where = body.location(node)
+    if where is not None:
+        return where
+    from wattslice.frontend.lowering.inlining import materialise
+
+    return materialise(body, body.expr(node), body.span(node))
+
+
+def _object_value(body: Body, node: Node) -> Expr:
+    inner = _object_node(node)
+    if inner is None:
+        children = expressions_in(node)
+        if not children:
+            raise LoweringError("conversion of an unknown object", node)
+        return body.expr(children[0])
+    return body.expr(inner)
+
+
+# --------------------------------------------------------------------------- constructors
+
+
+def construct(body: Body, node: Node, constructor: Node) -> Expr:
+    """`T(a, b)`: vectors and dim3 from their parts, user types by following the constructor."""
+    type_ = body.type(node)
+    span = body.span(node)
+    arguments = expressions_in(node)
+    if type_.kind is TypeKind.ARRAY:  # an array of objects: only its default constructor
+        return Construct((), (), type_, span)
+    if type_.name == "dim3":
+        if len(arguments) == 1 and body.type(arguments[0]).kind in (TypeKind.RECORD, TypeKind.INT):
+            value = body.expr(arguments[0])
+            if value.type.kind is TypeKind.RECORD or value.type.lanes > 1:
+                return value
+            return aggregate(body, _filled(body, (value,), span), type_, span)
+        return aggregate(body, _filled(body, tuple(body.expr(a) for a in arguments), span), type_, span)
+    if type_.kind is TypeKind.FLOAT and type_.bits == 16:
+        values = tuple(body.expr(a) for a in arguments)
+        if type_.lanes > 1 and len(values) != 1:
+            return aggregate(body, values, type_, span)
+        return convert(body, values[0], type_, span) if values else Construct((), (), type_, span)
+    if type_.lanes > 1 or type_.kind is not TypeKind.RECORD:
+        if len(arguments) == 1:
+            return convert(body, body.expr(arguments[0]), type_, span)
+        return aggregate(body, tuple(body.expr(a) for a in arguments), type_, span)
+    info = body.unit.function(constructor)
+    if info.body is None or body.is_host:
+        if len(arguments) == 1 and body.type(arguments[0]).kind is TypeKind.RECORD:
+            return body.expr(arguments[0])  # copy
+        if not arguments or body.is_host or info.is_builtin:
+            return Construct(tuple(body.expr(a) for a in arguments), (), type_, span)
+        return opaque(body, node, info.name, arguments, span)
+    return inline_constructor(body, node, info, arguments, span)
+
+
+def inline_constructor(
+    body: Body, node: Node, info: FunctionInfo, arguments: list[Node], span: Span
+) -> Expr:
+    """A user constructor: fill a temporary, yield its value."""
+    from wattslice.frontend.lowering.inlining import temporary_object
+
+    if not may_inline(body, info):
+        return opaque(body, node, info.name, arguments, span, recursive=True)
+    this = temporary_object(body, body.type(node), span)
+    return inline(body, node, info, this, arguments, span, is_constructor=True)[0]
+
+
+def _filled(body: Body, parts: tuple[Expr, ...], span: Span) -> tuple[Expr, ...]:
+    from wattslice.ir import UINT32
+
+    return (*parts, *(Constant(1, UINT32, span) for _ in range(3 - len(parts))))
+
+
+def _assign_record(body: Body, arguments: list[Node], span: Span) -> Expr:
+    where = body.location(arguments[0])
+    if where is None:
+        raise LoweringError("assignment to something that is no object known here", arguments[0])
+    return assign_value(body, where, None, body.expr(arguments[1]), span)
+
+
+# --------------------------------------------------------------------------- operators of the stubs' types
+
+
+def _builtin_operator(
+    body: Body, name: str, arguments: list[Node], node: Node, span: Span
+) -> Expr | None:
+    """Operators on half and bfloat16, which the stubs declare as functions."""
+    type_ = body.type(node)
+    op = OPERATOR_NAMES.get(name)
+    if name == "operator=" and len(arguments) == 2:
+        where = body.location(arguments[0])
+        if where is None:
+            return None
+        return assign_value(body, where, None, convert(body, body.expr(arguments[1]), where.type, span), span)
+    if op is None:
+        return None
+    if len(arguments) == 1:
+        operand = body.expr(arguments[0])
+        if op is BinaryOp.SUB:
+            return folding.unary(UnaryOp.NEGATE, operand, type_, span)
+        return operand
+    if len(arguments) != 2:
+        return None
+    if name.endswith("=") and op not in (
+        BinaryOp.EQ,
+        BinaryOp.NE,
+        BinaryOp.LE,
+        BinaryOp.GE,
+    ):
+        where = body.location(arguments[0])
+        if where is None:
+            return None
+        return assign_value(body, where, op, body.expr(arguments[1]), span)
+    left, right = body.expr(arguments[0]), body.expr(arguments[1])
+    if left.type.kind is TypeKind.RECORD:
+        return None
+    return arithmetic(body, op, left, right, type_, span)
+
+
+# --------------------------------------------------------------------------- calls without a known callee
+
+
+def unresolved_call(body: Body, node: Node, children: list[Node]) -> Expr:
+    """A call in a template nobody instantiates, through a pointer, or around an error."""
+    span = body.span(node)
+    type_ = body.type(node)
+    if not children:
+        if any(child.kind in (C.TYPE_REF, C.TEMPLATE_REF) for child in node.children):
+            return Construct((), (), type_, span)
+        raise LoweringError("call that could not be read", node)
+    if body.is_host:
+        return Call("", node.spelling, tuple(body.expr(c) for c in children[1:]), type_, span)
+    if any(child.kind == C.TYPE_REF for child in node.children) and len(children) == 1:
+        return convert(body, body.expr(children[0]), type_, span)  # T(x)
+    names = [_callee_name(child) for child in children]
+    for at, name in enumerate(names):
+        op = OPERATOR_NAMES.get(name)
+        if op is not None and len(children) == 3:
+            rest = [child for i, child in enumerate(children) if i != at]
+            return arithmetic(body, op, body.expr(rest[0]), body.expr(rest[1]), type_, span)
+    name, arguments = names[0], children[1:]
+    for overload in _overloads(children[0]):
+        if overload.kind in (C.FUNCTION_TEMPLATE, C.FUNCTION_DECL):
+            info = body.unit.function(overload)
+            if info.is_builtin:
+                found = library_call(body, node, info.name, arguments, span)
+                if found is not None:
+                    return found
+            elif info.body is not None and len(info.parameters) >= len(arguments) and may_inline(body, info):
+                return inline(body, node, info, None, arguments, span)[0]
+    if name:
+        found = library_call(body, node, name, arguments, span)
+        if found is not None:
+            return found
+    return opaque(body, node, name or node.spelling or "a function pointer", arguments, span)
+
+
+def _callee_name(node: Node) -> str:
+    while node.kind in (C.UNEXPOSED_EXPR, C.PAREN_EXPR, C.DECL_REF_EXPR) and node.children:
+        if node.spelling:
+            return node.spelling
+        node = node.children[0]
+    return node.spelling
+
+
+def _overloads(node: Node) -> tuple[Node, ...]:
+    for inner in node.walk():
+        if inner.kind == C.OVERLOADED_DECL_REF:
+            return inner.overloads
+    return ()
+
+
+# --------------------------------------------------------------------------- host
+
+
+def _host_call(body: Body, node: Node, callee: Node) -> Expr:
+    from wattslice.frontend.lowering.launches import launch_of
+
+    launch = launch_of(body, node, callee)
+    if launch is not None:
+        return launch
+    span = body.span(node)
+    name = callee.spelling
+    arguments = arguments_of(node)
+    values: list[Expr] = []
+    for argument in arguments:
+        try:
+            values.append(body.expr(argument))
+        except LoweringError:
+            values.append(Construct((), (), body.type(argument), span))
+    type_ = body.type(node)
+    if name == "operator=" and len(arguments) == 2:
+        where = body.location(arguments[0])
+        if where is not None:
+            return assign_value(body, where, None, values[1], span)
+    if callee.kind == C.CONVERSION_FUNCTION:
+        return convert(body, _object_value(body, node), type_, span)
+    from wattslice.frontend.lowering.program import mangled_name
+
+    return Call(mangled_name(callee) or name, name, tuple(values), type_, span)
+
+

@@ -1,0 +1,308 @@
+"""What lowering knows while it works: the unit (types, functions, diagnostics) and the body being built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from wattslice.frontend.clang.cursors import Node
+from wattslice.frontend.clang.kinds import CursorKind as C
+from wattslice.frontend.clang.session import ParsedUnit
+from wattslice.frontend.lowering.spans import SpanFinder
+from wattslice.frontend.lowering.types import TypeTable, is_wide_record
+from wattslice.ir import (
+    Constant,
+    Diagnostic,
+    Expr,
+    MemorySpace,
+    RegisterPlace,
+    Severity,
+    Span,
+    Stmt,
+    Type,
+    TypeKind,
+    Variable,
+    VariableRole,
+)
+
+INLINING_BUDGET_NODES = 20_000
+MOST_RECURSION = 64
+NOWHERE = Span("", 0, 0, 0)
+
+
+class LoweringError(Exception):
+    """A construct that lowering cannot express; the statement around it becomes a hole with a diagnostic."""
+
+    def __init__(self, message: str, node: Node) -> None:
+        super().__init__(message)
+        self.node = node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cell:
+    """An object in memory before anybody accesses it: a `MemoryPlace` without its site."""
+
+    address: Expr
+    space: MemorySpace
+    type: Type
+    root: Variable | None
+
+
+Location = RegisterPlace | Cell
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PointsTo:
+    """A pointer variable known to point at a register place: `float* p = &x`, `f(&x)`."""
+
+    place: RegisterPlace
+
+
+# What a declared name means: a variable, another name for a place, a pointer to a register, or a known value.
+Binding = Variable | RegisterPlace | Cell | PointsTo | Constant
+
+
+@dataclass(frozen=True, slots=True)
+class Pointee:
+    """Where a pointer value points: the space and the variable its address is derived from."""
+
+    space: MemorySpace
+    root: Variable | None
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterInfo:
+    """A parameter of a function: `key` identifies its declaration."""
+
+    key: int
+    name: str
+    type: Type
+    is_reference: bool
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionInfo:
+    """A function as calls see it. `body` None: declared only, or one of the stubs'."""
+
+    key: int
+    name: str
+    declaration: Node
+    parameters: tuple[ParameterInfo, ...]
+    body: Node | None
+    is_builtin: bool
+    is_made_up: bool
+    returns_reference: bool
+
+
+@dataclass(slots=True)
+class Frame:
+    """One inlined function while its body is lowered."""
+
+    info: FunctionInfo | None
+    this: Location | None
+    result_locations: list[Location] = field(default_factory=list[Location])
+    result_pointees: list[Pointee] = field(default_factory=list[Pointee])
+
+
+
+
+class Unit:
+    """One parsed translation unit and everything cached about it."""
+
+    def __init__(self, parsed: ParsedUnit) -> None:
+        self.parsed = parsed
+        self.types = TypeTable(parsed.handle)
+        self.spans = SpanFinder(parsed.handle)
+        self.diagnostics: list[Diagnostic] = []
+        # Keyed by declaration and whether host code sees it (the two differ for plain file-scope objects).
+        self.globals: dict[tuple[int, bool], Variable] = {}
+        self.global_values: dict[int, Constant | None] = {}
+        self._functions: dict[int, FunctionInfo] = {}
+        self.raise_errors = False  # tests set it
+        # Whether known arguments may end a function's recursion.
+        self.recursive: dict[int, bool] = {}
+        self._seen: set[tuple[str, int, str]] = set()
+
+    def report(self, rule: str, severity: Severity, span: Span, message: str) -> None:
+        """Add a diagnostic, each once."""
+        key = (rule, span.line, message)
+        if key not in self._seen:
+            self._seen.add(key)
+            self.diagnostics.append(
+                Diagnostic(rule, severity, span.file or str(self.parsed.path), span.line, message)
+            )
+
+    def function(self, declaration: Node) -> FunctionInfo:
+        """What is known of a function, looked up once per declaration."""
+        key = declaration.raw.data0
+        known = self._functions.get(key)
+        if known is None:
+            known = self._functions[key] = self._describe(key, declaration)
+        return known
+
+    def _describe(self, key: int, declaration: Node) -> FunctionInfo:
+        builtin = self.parsed.is_builtin(declaration)
+        definition = declaration if builtin else (declaration.definition or declaration)
+        parameters: list[ParameterInfo] = []
+        body: Node | None = None
+        for child in definition.children:
+            if child.kind == C.PARM_DECL:
+                reference = self.types.is_reference(child.raw)
+                parameters.append(
+                    ParameterInfo(
+                        child.raw.data0, child.spelling, self.types.of(child.raw), reference, child
+                    )
+                )
+            elif child.kind == C.COMPOUND_STMT:
+                body = child
+        result = definition.type.result.canonical.kind if not builtin else 0
+        return FunctionInfo(
+            key,
+            declaration.spelling,
+            definition,
+            tuple(parameters),
+            None if builtin else body,
+            builtin,
+            self.parsed.is_made_up(declaration),
+            result in (103, 104),
+        )
+
+
+ExpressionHandler = Callable[["Body", Node], Expr]
+LocationHandler = Callable[["Body", Node], "Location | None"]
+StatementHandler = Callable[["Body", Node], list[Stmt]]
+EXPRESSIONS: dict[int, ExpressionHandler] = {}
+LOCATIONS: dict[int, LocationHandler] = {}
+STATEMENTS: dict[int, StatementHandler] = {}
+
+
+def expression(*kinds: int) -> Callable[[ExpressionHandler], ExpressionHandler]:
+    """Register the lowering of expression kinds."""
+
+    def register(handler: ExpressionHandler) -> ExpressionHandler:
+        EXPRESSIONS.update(dict.fromkeys(map(int, kinds), handler))
+        return handler
+
+    return register
+
+
+def location(*kinds: int) -> Callable[[LocationHandler], LocationHandler]:
+    """Register how expression kinds name an object (None: this one names no object)."""
+
+    def register(handler: LocationHandler) -> LocationHandler:
+        LOCATIONS.update(dict.fromkeys(map(int, kinds), handler))
+        return handler
+
+    return register
+
+
+def statement(*kinds: int) -> Callable[[StatementHandler], StatementHandler]:
+    """Register the lowering of statement kinds."""
+
+    def register(handler: StatementHandler) -> StatementHandler:
+        STATEMENTS.update(dict.fromkeys(map(int, kinds), handler))
+        return handler
+
+    return register
+
+
+class Body:
+    """One kernel or host function while it is lowered: numbering, names in scope, inlined frames."""
+
+    def __init__(self, unit: Unit, *, is_host: bool) -> None:
+        self.unit = unit
+        self.is_host = is_host
+        self.regions = 0
+        self.sites = 0
+        self.nodes = 0
+        self.is_complete = True
+        self.names: dict[int, Binding] = {}
+        self.pointees: dict[tuple[Variable, tuple[str, ...]], Pointee] = {}
+        # Facts about expressions just built; the expression is kept beside them so that its id stays its own.
+        self.expression_pointees: dict[int, tuple[Expr, Pointee]] = {}
+        self.register_addresses: dict[int, tuple[Expr, RegisterPlace]] = {}
+        self.frames: list[Frame] = [Frame(None, None)]
+        self.shared: list[Variable] = []
+        self.before: list[Stmt] = []
+        # Template values and constants by their spelling, for pragmas that name them.
+        self.named_constants: dict[str, int] = {}
+        self.known: dict[Variable, int | float] = {}
+        self.line_span: Span | None = None
+
+    # -- numbering -----------------------------------------------------------------------------------------
+
+    def region(self) -> int:
+        """The next region number."""
+        self.regions += 1
+        return self.regions - 1
+
+    def site(self) -> int:
+        """The next site number."""
+        self.sites += 1
+        return self.sites - 1
+
+    # -- spans ---------------------------------------------------------------------------------------------
+
+    def span(self, node: Node) -> Span:
+        """The span of an expression: that of its statement when the statement stands on one line."""
+        line = self.line_span
+        return self.unit.spans.span(node) if line is None else line
+
+    @contextmanager
+    def statement_span(self, node: Node) -> Iterator[Span]:
+        """Set the span that the expressions of a one-line statement share."""
+        previous = self.line_span
+        span = self.unit.spans.span(node)
+        self.line_span = span if span.line == span.end_line and span.line else None
+        try:
+            yield span
+        finally:
+            self.line_span = previous
+
+    # -- trees ---------------------------------------------------------------------------------------------
+
+    def expr(self, node: Node) -> Expr:
+        """The value of an expression."""
+        self.nodes += 1
+        handler = EXPRESSIONS.get(node.kind)
+        if handler is None:
+            raise LoweringError(f"expression of kind {node.kind} is not supported", node)
+        return handler(self, node)
+
+    def location(self, node: Node) -> Location | None:
+        """The object that an expression names; None when it names none (it is a mere value)."""
+        handler = LOCATIONS.get(node.kind)
+        return None if handler is None else handler(self, node)
+
+    def type(self, node: Node) -> Type:
+        """The type of a node."""
+        return self.unit.types.of(node.raw)
+
+    # -- names ---------------------------------------------------------------------------------------------
+
+    def home(self, type_: Type) -> MemorySpace:
+        """Where an automatic variable of a type lives."""
+        if self.is_host:
+            return MemorySpace.HOST
+        if type_.kind is TypeKind.ARRAY or is_wide_record(type_):
+            return MemorySpace.LOCAL
+        return MemorySpace.REGISTER
+
+    def temporary(self, name: str, type_: Type, span: Span) -> Variable:
+        """A fresh register variable that the source does not have."""
+        space = MemorySpace.HOST if self.is_host else MemorySpace.REGISTER
+        return Variable(name, type_, space, VariableRole.TEMPORARY, span)
+
+    @property
+    def frame(self) -> Frame:
+        """The innermost function."""
+        return self.frames[-1]
+
+    # -- diagnostics ---------------------------------------------------------------------------------------
+
+    def hole(self, rule: str, span: Span, message: str) -> None:
+        """Something in the body that could not be read."""
+        self.is_complete = False
+        self.unit.report(rule, Severity.WARNING, span, message)

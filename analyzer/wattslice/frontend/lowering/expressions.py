@@ -1,0 +1,507 @@
+"""Expressions without calls: literals, names, operators, casts, initialiser lists."""
+
+from __future__ import annotations
+
+from wattslice.frontend.clang.cursors import Node
+from wattslice.frontend.clang.kinds import BinaryOperator as B
+from wattslice.frontend.clang.kinds import CursorKind as C
+from wattslice.frontend.clang.kinds import UnaryOperator as U
+from wattslice.frontend.lowering import folding
+from wattslice.frontend.lowering.context import Body, LoweringError, PointsTo, expression
+from wattslice.frontend.lowering.known import known_value
+from wattslice.frontend.lowering.memory import (
+    address_of,
+    location_of_variable,
+    note_pointer,
+    place_for_access,
+    read,
+)
+from wattslice.frontend.lowering.names import binding_of, wrapped
+from wattslice.frontend.lowering.types import (
+    DIM3_AXES,
+    common_type,
+    lane_of,
+    pointer_to,
+    promoted,
+)
+from wattslice.ir import (
+    BOOL,
+    INT32,
+    UINT32,
+    Assign,
+    Binary,
+    BinaryOp,
+    Builtin,
+    BuiltinKind,
+    Cast,
+    Constant,
+    Construct,
+    Expr,
+    Extract,
+    Increment,
+    Intrinsic,
+    Logical,
+    LogicalOp,
+    PointerOffset,
+    Read,
+    RegisterPlace,
+    Select,
+    Semantics,
+    Span,
+    Text,
+    Type,
+    TypeKind,
+    UnaryOp,
+    Variable,
+)
+
+_ARITHMETIC: dict[int, BinaryOp] = {
+    B.MUL: BinaryOp.MUL,
+    B.DIV: BinaryOp.DIV,
+    B.REM: BinaryOp.MOD,
+    B.ADD: BinaryOp.ADD,
+    B.SUB: BinaryOp.SUB,
+    B.SHL: BinaryOp.SHL,
+    B.SHR: BinaryOp.SHR,
+    B.LT: BinaryOp.LT,
+    B.GT: BinaryOp.GT,
+    B.LE: BinaryOp.LE,
+    B.GE: BinaryOp.GE,
+    B.EQ: BinaryOp.EQ,
+    B.NE: BinaryOp.NE,
+    B.AND: BinaryOp.AND,
+    B.XOR: BinaryOp.XOR,
+    B.OR: BinaryOp.OR,
+}
+_COMPOUND: dict[int, BinaryOp] = {
+    B.MUL_ASSIGN: BinaryOp.MUL,
+    B.DIV_ASSIGN: BinaryOp.DIV,
+    B.REM_ASSIGN: BinaryOp.MOD,
+    B.ADD_ASSIGN: BinaryOp.ADD,
+    B.SUB_ASSIGN: BinaryOp.SUB,
+    B.SHL_ASSIGN: BinaryOp.SHL,
+    B.SHR_ASSIGN: BinaryOp.SHR,
+    B.AND_ASSIGN: BinaryOp.AND,
+    B.XOR_ASSIGN: BinaryOp.XOR,
+    B.OR_ASSIGN: BinaryOp.OR,
+}
+_UNARY: dict[int, UnaryOp] = {U.MINUS: UnaryOp.NEGATE, U.NOT: UnaryOp.INVERT, U.LNOT: UnaryOp.NOT}
+_BUILTINS = {
+    "threadIdx": BuiltinKind.THREAD_IDX,
+    "blockIdx": BuiltinKind.BLOCK_IDX,
+    "blockDim": BuiltinKind.BLOCK_DIM,
+    "gridDim": BuiltinKind.GRID_DIM,
+}
+OPERATOR_NAMES: dict[str, BinaryOp] = {f"operator{op.value}": op for op in BinaryOp}
+OPERATOR_NAMES |= {f"operator{op.value}=": op for op in _COMPOUND.values()}
+
+
+def builtin_vector(body: Body, node: Node) -> BuiltinKind | None:
+    """`threadIdx` and its like, when `node` names one of the prelude's."""
+    if node.kind != C.DECL_REF_EXPR or body.is_host:
+        return None
+    kind = _BUILTINS.get(node.spelling)
+    if kind is None:
+        return None
+    declaration = node.referenced
+    return kind if declaration is not None and body.unit.parsed.is_builtin(declaration) else None
+
+
+# --------------------------------------------------------------------------- leaves
+
+
+@expression(C.INTEGER_LITERAL, C.FLOATING_LITERAL, C.CHARACTER_LITERAL, C.CXX_BOOL_LITERAL_EXPR)
+def _(body: Body, node: Node) -> Expr:
+    value = node.evaluate()
+    type_ = body.type(node)
+    if value is None:
+        raise LoweringError("literal that could not be read", node)
+    return Constant(wrapped(value, type_), type_, body.span(node))
+
+
+@expression(C.CXX_NULL_PTR_LITERAL_EXPR, C.GNU_NULL_EXPR)
+def _(body: Body, node: Node) -> Expr:
+    return Constant(0, body.type(node), body.span(node))
+
+
+@expression(C.STRING_LITERAL)
+def _(body: Body, node: Node) -> Expr:
+    text = node.spelling
+    if len(text) >= 2 and text[0] == text[-1] == '"':
+        text = text[1:-1]
+    return Text(text, body.type(node), body.span(node))
+
+
+@expression(C.CXX_UNARY_EXPR, C.SIZE_OF_PACK_EXPR, C.CONCEPT_SPECIALIZATION_EXPR, C.REQUIRES_EXPR)
+def _(body: Body, node: Node) -> Expr:
+    """sizeof, alignof, type traits."""
+    value = node.evaluate()
+    if value is None:
+        return unknown(body, node, "sizeof")
+    return Constant(value, body.type(node), body.span(node))
+
+
+def unknown(body: Body, node: Node, name: str) -> Expr:
+    """A value that costs nothing and is not known."""
+    return Intrinsic(name, (), (), Semantics.OPAQUE, False, body.type(node), body.span(node))
+
+
+@expression(C.DECL_REF_EXPR)
+def _(body: Body, node: Node) -> Expr:
+    span = body.span(node)
+    kind = builtin_vector(body, node)
+    if kind is not None:
+        parts = tuple(Builtin(kind, axis, UINT32, span) for axis in range(3))
+        return Construct(parts, DIM3_AXES, body.type(node), span)
+    if node.spelling == "warpSize" and not body.is_host:
+        return Builtin(BuiltinKind.WARP_SIZE, 0, INT32, span)
+    type_ = body.type(node)
+    if type_.kind is TypeKind.UNKNOWN and type_.name == "function":
+        return Text(node.spelling, type_, span)
+    binding = binding_of(body, node)
+    if isinstance(binding, Constant):
+        return Constant(binding.value, binding.type, span)
+    if isinstance(binding, PointsTo):
+        return address_of(body, binding.place, span)
+    if isinstance(binding, Variable):
+        binding = location_of_variable(body, binding, span)
+    return read(body, binding, span)
+
+
+@expression(C.MEMBER_REF_EXPR)
+def _(body: Body, node: Node) -> Expr:
+    children = [child for child in node.children if child.kind >= 100]
+    if children:
+        base = children[0]
+        while base.kind in (C.UNEXPOSED_EXPR, C.PAREN_EXPR) and len(base.children) == 1:
+            base = base.children[0]
+        kind = builtin_vector(body, base)
+        if kind is not None:
+            return Builtin(kind, DIM3_AXES.index(node.spelling), UINT32, body.span(node))
+    field = node.referenced
+    if field is not None and field.kind == C.VAR_DECL:
+        binding = binding_of(body, node)
+        if isinstance(binding, Constant):
+            return Constant(binding.value, binding.type, body.span(node))
+    elif field is not None and field.kind == C.ENUM_CONSTANT_DECL:
+        return Constant(field.enum_value, INT32, body.span(node))
+    where = body.location(node)
+    if where is not None:
+        return read(body, where, body.span(node))
+    if not children:
+        raise LoweringError(f"member '{node.spelling}' of an unknown object", node)
+    return extract(body.expr(children[0]), node.spelling, body.type(node), body.span(node))
+
+
+def extract(value: Expr, name: str, type_: Type, span: Span) -> Expr:
+    """A member of a value."""
+    if isinstance(value, Construct) and name in value.field_names:
+        at = value.field_names.index(name)
+        if at < len(value.arguments) and all(
+            isinstance(part, Constant | Builtin | Read) for part in value.arguments
+        ):
+            return value.arguments[at]
+    if isinstance(value, Read):
+        return Read(RegisterPlace(value.place.variable, (*value.place.path, name), type_), type_, span)
+    return Extract(value, name, type_, span)
+
+
+@expression(C.ARRAY_SUBSCRIPT_EXPR)
+def _(body: Body, node: Node) -> Expr:
+    where = body.location(node)
+    if where is None:
+        raise LoweringError("subscript that could not be read", node)
+    return read(body, where, body.span(node))
+
+
+@expression(C.CXX_THIS_EXPR)
+def _(body: Body, node: Node) -> Expr:
+    this = body.frame.this
+    if this is None:
+        raise LoweringError("'this' outside a member function that could be followed", node)
+    return address_of(body, this, body.span(node))
+
+
+# --------------------------------------------------------------------------- wrappers and conversions
+
+
+@expression(C.PAREN_EXPR)
+def _(body: Body, node: Node) -> Expr:
+    if len(node.children) != 1:
+        raise LoweringError("empty parentheses", node)
+    return body.expr(node.children[0])
+
+
+@expression(C.UNEXPOSED_EXPR)
+def _(body: Body, node: Node) -> Expr:
+    """Implicit conversions, temporaries, substituted template parameters, constant expressions."""
+    children = [child for child in node.children if child.kind >= 100]
+    if not children:
+        value = node.evaluate()
+        type_ = body.type(node)
+        if value is not None and type_.kind in (TypeKind.INT, TypeKind.BOOL, TypeKind.FLOAT):
+            return Constant(wrapped(value, type_), type_, body.span(node))
+        if type_.kind is TypeKind.RECORD:
+            return Construct((), (), type_, body.span(node))
+        if type_.kind is TypeKind.POINTER:
+            return Constant(0, type_, body.span(node))
+        raise LoweringError("expression that could not be read", node)
+    if len(children) > 1:
+        return _recovered(body, node, children)
+    return convert(body, body.expr(children[0]), body.type(node), body.span(node))
+
+
+def _recovered(body: Body, node: Node, children: list[Node]) -> Expr:
+    """A subtree that clang kept of a faulty or dependent expression: its parts are evaluated, its value unknown."""
+    from wattslice.frontend.lowering.calls import unresolved_call
+
+    return unresolved_call(body, node, children)
+
+
+def convert(body: Body, value: Expr, type_: Type, span: Span) -> Expr:
+    """An implicit conversion of `value` to `type_`."""
+    old = value.type
+    if old is type_ or old == type_:
+        return value
+    if type_.kind in (TypeKind.UNKNOWN, TypeKind.VOID, TypeKind.ARRAY):
+        return value
+    if type_.kind is TypeKind.POINTER and old.kind in (TypeKind.POINTER, TypeKind.ARRAY):
+        if old.element == type_.element or isinstance(value, Constant):
+            return value
+        return _pointer_cast(body, value, type_, span)
+    if old.kind is TypeKind.RECORD or type_.kind is TypeKind.RECORD:
+        return value  # base-class views; constructors and conversion functions are calls of their own
+    if isinstance(value, Text) or (old.kind is TypeKind.UNKNOWN and type_.kind is TypeKind.POINTER):
+        return value
+    return folding.cast(value, type_, span)
+
+
+def _pointer_cast(body: Body, value: Expr, type_: Type, span: Span) -> Expr:
+    result = Cast(value, type_, span)
+    known = body.register_addresses.get(id(value))
+    if known is not None:
+        body.register_addresses[id(result)] = (result, known[1])
+    return result
+
+
+@expression(
+    C.CSTYLE_CAST_EXPR,
+    C.CXX_STATIC_CAST_EXPR,
+    C.CXX_REINTERPRET_CAST_EXPR,
+    C.CXX_CONST_CAST_EXPR,
+    C.CXX_DYNAMIC_CAST_EXPR,
+    C.CXX_FUNCTIONAL_CAST_EXPR,
+    C.BUILTIN_BIT_CAST_EXPR,
+    C.CXX_ADDRSPACE_CAST_EXPR,
+)
+def _(body: Body, node: Node) -> Expr:
+    span = body.span(node)
+    type_ = body.type(node)
+    children = [child for child in node.children if child.kind >= 100]
+    if not children:
+        return Constant(0, type_, span) if type_.kind is not TypeKind.RECORD else Construct((), (), type_, span)
+    inner = children[-1]
+    if node.kind in (C.CSTYLE_CAST_EXPR, C.CXX_REINTERPRET_CAST_EXPR, C.CXX_STATIC_CAST_EXPR):
+        where = body.location(node)
+        if where is not None:
+            return read(body, where, span)
+    value = body.expr(inner)
+    if type_.kind is TypeKind.VOID or type_.kind is TypeKind.UNKNOWN:
+        return value
+    return convert(body, value, type_, span)
+
+
+# --------------------------------------------------------------------------- operators
+
+
+@expression(C.BINARY_OPERATOR)
+def _(body: Body, node: Node) -> Expr:
+    children = node.children
+    if len(children) != 2:
+        raise LoweringError("operator with a side that could not be read", node)
+    kind = int(node.binary_operator)
+    if kind == B.ASSIGN:
+        return assign(body, children[0], None, children[1], node)
+    span = body.span(node)
+    if kind in (B.LAND, B.LOR):
+        return _logical(body, node, kind, span)
+    left = body.expr(children[0])
+    right = body.expr(children[1])
+    if kind == B.COMMA:
+        return Binary(BinaryOp.COMMA, left, right, right.type, right.type, span)
+    op = _ARITHMETIC.get(kind)
+    if op is None:
+        raise LoweringError("pointer to member or three-way comparison", node)
+    return arithmetic(body, op, left, right, body.type(node), span)
+
+
+def arithmetic(body: Body, op: BinaryOp, left: Expr, right: Expr, type_: Type, span: Span) -> Expr:
+    """A binary operator on two values, pointer arithmetic included."""
+    if left.type.kind in (TypeKind.POINTER, TypeKind.ARRAY) and op in (BinaryOp.ADD, BinaryOp.SUB):
+        if right.type.kind not in (TypeKind.POINTER, TypeKind.ARRAY):
+            return offset(body, left, right, op is BinaryOp.SUB, span)
+    elif right.type.kind in (TypeKind.POINTER, TypeKind.ARRAY) and op is BinaryOp.ADD:
+        return offset(body, right, left, False, span)
+    if op in (BinaryOp.SHL, BinaryOp.SHR):
+        operand_type = promoted(left.type)
+    else:
+        operand_type = common_type(left.type, right.type)
+    if op in (BinaryOp.LT, BinaryOp.LE, BinaryOp.GT, BinaryOp.GE, BinaryOp.EQ, BinaryOp.NE):
+        type_ = BOOL
+    elif type_.kind in (TypeKind.UNKNOWN,) or type_.name == "dependent":
+        type_ = operand_type
+    return folding.binary(op, left, right, operand_type, type_, span)
+
+
+def offset(body: Body, pointer: Expr, index: Expr, subtract: bool, span: Span) -> Expr:
+    """`pointer + index`, written as such."""
+    element = pointer.type.element
+    scale = element.size_bytes if element is not None else 1
+    result_type = pointer.type if pointer.type.kind is TypeKind.POINTER else pointer_to(element or INT32)
+    return PointerOffset(pointer, index, max(1, scale), 0, True, subtract, result_type, span)
+
+
+def _logical(body: Body, node: Node, kind: int, span: Span) -> Expr:
+    left = body.expr(node.children[0])
+    if isinstance(left, Constant):
+        if bool(left.value) == (kind == B.LOR):
+            return Constant(int(kind == B.LOR), BOOL, span)
+        return folding.cast(body.expr(node.children[1]), BOOL, span)
+    region = body.region()
+    right = body.expr(node.children[1])
+    op = LogicalOp.AND if kind == B.LAND else LogicalOp.OR
+    return Logical(op, left, right, region, BOOL, span)
+
+
+@expression(C.COMPOUND_ASSIGNMENT_OPERATOR)
+def _(body: Body, node: Node) -> Expr:
+    children = node.children
+    if len(children) != 2:
+        raise LoweringError("assignment with a side that could not be read", node)
+    return assign(body, children[0], _COMPOUND[node.binary_operator], children[1], node)
+
+
+def assign(body: Body, target: Node, op: BinaryOp | None, value: Node, node: Node) -> Expr:
+    """`target = value`, `target op= value`."""
+    where = body.location(target)
+    if where is None:
+        raise LoweringError("assignment to something that is no object known here", node)
+    result = body.expr(value)
+    return assign_value(body, where, op, result, body.span(node))
+
+
+def assign_value(body: Body, where: object, op: BinaryOp | None, value: Expr, span: Span) -> Expr:
+    """Store a value that has been built already."""
+    from wattslice.frontend.lowering.context import Cell
+
+    assert isinstance(where, RegisterPlace | Cell)
+    if op is None:
+        operand_type = where.type
+        if isinstance(where, RegisterPlace):
+            note_pointer(body, where.variable, where.path, value)
+    elif op in (BinaryOp.SHL, BinaryOp.SHR):
+        operand_type = promoted(where.type)
+    else:
+        operand_type = common_type(where.type, value.type)
+    return Assign(place_for_access(body, where), op, value, operand_type, where.type, span)
+
+
+@expression(C.UNARY_OPERATOR)
+def _(body: Body, node: Node) -> Expr:
+    kind = int(node.unary_operator)
+    span = body.span(node)
+    if len(node.children) != 1:
+        raise LoweringError("operator with an operand that could not be read", node)
+    child = node.children[0]
+    if kind in (U.POST_INC, U.POST_DEC, U.PRE_INC, U.PRE_DEC):
+        where = body.location(child)
+        if where is None:
+            raise LoweringError("increment of something that is no object known here", node)
+        step = 1
+        if where.type.kind is TypeKind.POINTER and where.type.element is not None:
+            step = max(1, where.type.element.size_bytes)
+        return Increment(
+            place_for_access(body, where),
+            1 if kind in (U.POST_INC, U.PRE_INC) else -1,
+            kind in (U.PRE_INC, U.PRE_DEC),
+            step,
+            where.type,
+            span,
+        )
+    if kind == U.ADDR_OF:
+        inner = body.location(child)
+        if inner is None:
+            return body.expr(child)  # the address of a function
+        return address_of(body, inner, span)
+    if kind == U.DEREF:
+        where = body.location(node)
+        if where is None:
+            raise LoweringError("dereference that could not be read", node)
+        return read(body, where, span)
+    operand = body.expr(child)
+    op = _UNARY.get(kind)
+    if op is None:  # unary plus, __extension__, __real
+        return operand
+    type_ = BOOL if op is UnaryOp.NOT else body.type(node)
+    if type_.kind is TypeKind.UNKNOWN:
+        type_ = operand.type
+    return folding.unary(op, operand, type_, span)
+
+
+@expression(C.CONDITIONAL_OPERATOR)
+def _(body: Body, node: Node) -> Expr:
+    children = node.children
+    if len(children) != 3:
+        raise LoweringError("conditional with a part that could not be read", node)
+    condition = body.expr(children[0])
+    if isinstance(condition, Constant):
+        return body.expr(children[1] if condition.value else children[2])
+    known = known_value(body, condition) if body.known else None
+    then_region = body.region()
+    otherwise_region = body.region()
+    if known is None:
+        then, otherwise = body.expr(children[1]), body.expr(children[2])
+    else:  # recursion: the arm that is not taken would never end
+        taken = body.expr(children[1] if known else children[2])
+        never = Constant(0, taken.type, taken.span)
+        then, otherwise = (taken, never) if known else (never, taken)
+    type_ = body.type(node)
+    if type_.kind is TypeKind.UNKNOWN or type_.name == "dependent":
+        type_ = common_type(then.type, otherwise.type)
+    return Select(condition, then, otherwise, then_region, otherwise_region, type_, body.span(node))
+
+
+# --------------------------------------------------------------------------- aggregates
+
+
+@expression(C.INIT_LIST_EXPR)
+def _(body: Body, node: Node) -> Expr:
+    type_ = body.type(node)
+    children = [child for child in node.children if child.kind >= 100 and child.kind != C.MEMBER_REF]
+    if type_.kind in (TypeKind.INT, TypeKind.FLOAT, TypeKind.BOOL, TypeKind.POINTER) and type_.lanes == 1:
+        if not children:
+            return Constant(0, type_, body.span(node))
+        return body.expr(children[0])
+    return aggregate(body, tuple(body.expr(child) for child in children), type_, body.span(node))
+
+
+def aggregate(body: Body, parts: tuple[Expr, ...], type_: Type, span: Span) -> Expr:
+    """A record, vector or array value from its parts."""
+    names: tuple[str, ...] = ()
+    if type_.kind is TypeKind.RECORD:
+        names = DIM3_AXES if type_.name == "dim3" else tuple(field.name for field in type_.fields)
+    elif type_.lanes > 1:
+        names = tuple("xyzw"[: type_.lanes])
+        parts = tuple(folding.cast(part, lane_of(type_), span) for part in parts)
+    return Construct(parts, names[: len(parts)], type_, span)
+
+
+@expression(C.COMPOUND_LITERAL_EXPR)
+def _(body: Body, node: Node) -> Expr:
+    return body.expr([child for child in node.children if child.kind >= 100][-1])
+
+
+@expression(C.LAMBDA_EXPR)
+def _(body: Body, node: Node) -> Expr:
+    """The closure: its captures are the variables themselves, which stay in scope while calls are inlined."""
+    return Construct((), (), body.type(node), body.span(node))

@@ -1,0 +1,169 @@
+"""Host functions: those that launch kernels, their callers, and the small helpers that compute the geometry."""
+
+from __future__ import annotations
+
+import re
+
+from wattslice.frontend.clang.cursors import Node
+from wattslice.frontend.clang.kinds import CursorKind as C
+from wattslice.frontend.lowering.context import Body, Frame, Location, LoweringError, Unit
+from wattslice.frontend.lowering.statements import as_block
+from wattslice.ir import (
+    Call,
+    Expr,
+    Function,
+    MemorySpace,
+    Severity,
+    TypeKind,
+    Variable,
+    VariableRole,
+    statement_expressions,
+    walk_expressions,
+    walk_statements,
+)
+
+_LAUNCH = re.compile(rb"<<<|cudaLaunch\w*Kernel|cudaLaunchKernel")
+_CALLED = re.compile(rb"\b([A-Za-z_]\w*)\s*(?:<[^;(){}]*>\s*)?\(")
+_LAUNCH_MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:[^\n\\]|\\.|\\\r?\n)*?<<<", re.M)
+_MOST_FUNCTIONS = 80
+_MOST_HELPER_LINES = 60
+
+
+def host_functions(unit: Unit, functions: list[Node]) -> tuple[Function, ...]:
+    """The functions that the geometry is read from, each lowered once."""
+    macros = {name.decode() for name in _LAUNCH_MACRO.findall(unit.parsed.source)}
+    hosts: dict[int, Node] = {}
+    called: dict[int, set[str]] = {}
+    launching: list[int] = []
+    for function in functions:
+        children = {child.kind for child in function.children}
+        if C.COMPOUND_STMT not in children or C.CUDAGLOBAL_ATTR in children:
+            continue
+        if C.CUDADEVICE_ATTR in children and C.CUDAHOST_ATTR not in children:
+            continue
+        data = _bytes_of(unit, function)
+        key: int = function.raw.data0
+        hosts[key] = function
+        called[key] = {name.decode() for name in _CALLED.findall(data)}
+        if _LAUNCH.search(data) or called[key] & macros:
+            launching.append(key)
+    wanted = dict.fromkeys(launching)
+    frontier = launching
+    while frontier and len(wanted) < _MOST_FUNCTIONS:
+        names = {hosts[key].spelling for key in frontier}
+        frontier = [key for key in hosts if key not in wanted and called[key] & names]
+        wanted.update(dict.fromkeys(frontier))
+    result: dict[int, Function] = {}
+    for key in wanted:
+        function = lower_host_function(unit, hosts[key])
+        if function is not None:
+            result[key] = function
+    _follow_helpers(unit, hosts, result)
+    return tuple(result.values())
+
+
+def _bytes_of(unit: Unit, function: Node) -> bytes:
+    found = unit.spans.source(function)
+    if found is None:
+        return b""
+    file, begin, end = found
+    return file.data[begin:end]
+
+
+def _follow_helpers(unit: Unit, hosts: dict[int, Node], result: dict[int, Function]) -> None:
+    """Functions called for their value (or that write through an argument), as long as they are short."""
+    by_name: dict[str, list[int]] = {}
+    for key, node in hosts.items():
+        by_name.setdefault(node.spelling, []).append(key)
+    queue = list(result.values())
+    while queue and len(result) < _MOST_FUNCTIONS:
+        for name in sorted(_callees(queue.pop())):
+            for key in by_name.get(name, ()):
+                if key in result or not _is_helper(unit, hosts[key]):
+                    continue
+                function = lower_host_function(unit, hosts[key])
+                if function is not None:
+                    result[key] = function
+                    queue.append(function)
+
+
+def _callees(function: Function) -> set[str]:
+    return {
+        expr.name
+        for stmt in walk_statements(function.body)
+        for top in statement_expressions(stmt)
+        for expr in walk_expressions(top)
+        if isinstance(expr, Call)
+    }
+
+
+def _is_helper(unit: Unit, function: Node) -> bool:
+    span = unit.spans.span(function)
+    if span.end_line - span.line > _MOST_HELPER_LINES:
+        return False
+    result = unit.types.translate(function.type.result.raw)
+    if result.kind is not TypeKind.VOID:
+        return True
+    return any(
+        unit.types.is_reference(child.raw) or unit.types.of(child.raw).kind is TypeKind.POINTER
+        for child in function.children
+        if child.kind == C.PARM_DECL
+    )
+
+
+def lower_host_function(unit: Unit, function: Node) -> Function | None:
+    """One host function, not inlined; None (with a note) when it fails."""
+    from wattslice.frontend.lowering.program import mangled_name
+
+    span = unit.spans.span(function)
+    body = Body(unit, is_host=True)
+    body.frames = [Frame(None, None)]
+    quiet = len(unit.diagnostics)
+    try:
+        parameters: list[Variable] = []
+        defaults: list[Expr | None] = []
+        for child in function.children:
+            if child.kind == C.PARM_DECL:
+                variable = Variable(
+                    child.spelling,
+                    body.type(child),
+                    MemorySpace.HOST,
+                    VariableRole.PARAMETER,
+                    unit.spans.span(child),
+                )
+                body.names[child.raw.data0] = variable
+                parameters.append(variable)
+                defaults.append(_default(body, child))
+        compound = next(child for child in function.children if child.kind == C.COMPOUND_STMT)
+        if function.semantic_parent is not None and function.kind == C.CXX_METHOD:
+            body.frames = [Frame(None, _object(body, function))]
+        tree = as_block(body, compound)
+    except Exception as error:  # one host function must not cost the kernels
+        del unit.diagnostics[quiet:]
+        message = f"internal error in host function '{function.spelling}': {type(error).__name__}: {error}"
+        unit.report("PW099", Severity.NOTE, span, message)
+        if unit.raise_errors:
+            raise
+        return None
+    # What host code holds besides geometry is nobody's concern: no diagnostics about it.
+    del unit.diagnostics[quiet:]
+    name = mangled_name(function) or function.spelling
+    return Function(function.spelling, name, tuple(parameters), tuple(defaults), tree, span)
+
+
+def _default(body: Body, parameter: Node) -> Expr | None:
+    for child in reversed(parameter.children):
+        if 100 <= child.kind < 400:
+            try:
+                return body.expr(child)
+            except LoweringError:
+                return None
+    return None
+
+
+def _object(body: Body, method: Node) -> Location:
+    from wattslice.frontend.lowering.inlining import temporary_object
+
+    parent = method.semantic_parent
+    assert parent is not None
+    return temporary_object(body, body.unit.types.of(parent.raw), body.unit.spans.span(method))

@@ -1,0 +1,286 @@
+"""Following calls into device functions: fresh variables, bound parameters, bounded recursion."""
+
+from __future__ import annotations
+
+from wattslice.frontend.clang.cursors import Node
+from wattslice.frontend.clang.kinds import BinaryOperator as B
+from wattslice.frontend.clang.kinds import CursorKind as C
+from wattslice.frontend.clang.kinds import UnaryOperator as U
+from wattslice.frontend.lowering.context import (
+    INLINING_BUDGET_NODES,
+    MOST_RECURSION,
+    Binding,
+    Body,
+    Cell,
+    Frame,
+    FunctionInfo,
+    Location,
+    PointsTo,
+)
+from wattslice.frontend.lowering.known import known_value
+from wattslice.frontend.lowering.memory import note_pointer, pointee_of
+from wattslice.frontend.lowering.types import is_wide_record, pointer_to
+from wattslice.ir import (
+    AddressOf,
+    Assign,
+    Block,
+    Declare,
+    Expr,
+    ExprStmt,
+    InlinedCall,
+    MemorySpace,
+    Read,
+    RegisterPlace,
+    Return,
+    Span,
+    Stmt,
+    Type,
+    TypeKind,
+    Variable,
+    VariableRole,
+)
+
+_UNDECIDED_RECURSION = 8
+
+
+def may_inline(body: Body, info: FunctionInfo) -> bool:
+    """Whether a function has a body and following it stays within the bounds."""
+    if info.body is None:
+        return False
+    if len(body.frames) > 1 and body.nodes > INLINING_BUDGET_NODES:
+        return False
+    depth = sum(frame.info is not None and frame.info.key == info.key for frame in body.frames)
+    if depth == 0:
+        return True
+    return depth < (MOST_RECURSION if body.known else _UNDECIDED_RECURSION)
+
+
+def temporary_object(body: Body, type_: Type, span: Span) -> Location:
+    """A fresh unnamed object."""
+    name = type_.name or "temporary"
+    if is_wide_record(type_):
+        variable = Variable(name, type_, MemorySpace.LOCAL, VariableRole.TEMPORARY, span)
+        return Cell(AddressOf(variable, pointer_to(type_), span), MemorySpace.LOCAL, type_, variable)
+    return RegisterPlace(body.temporary(name, type_, span), (), type_)
+
+
+def materialise(body: Body, value: Expr, span: Span) -> Location:
+    """Put a value into a fresh object, before the statement at hand."""
+    if isinstance(value, Read):
+        return value.place
+    where = temporary_object(body, value.type, span)
+    variable = where.variable if isinstance(where, RegisterPlace) else where.root
+    assert variable is not None
+    note_pointer(body, variable, (), value)
+    body.before.append(Declare(variable, value, body.region(), span))
+    return where
+
+
+def inlined_location(
+    body: Body,
+    node: Node,
+    info: FunctionInfo,
+    this: Location | None,
+    arguments: list[Node],
+    span: Span,
+) -> tuple[Expr, Location | None]:
+    """The call followed into; for a function that returns a reference also the object it names."""
+    return inline(body, node, info, this, arguments, span)
+
+
+def inline(
+    body: Body,
+    node: Node,
+    info: FunctionInfo,
+    this: Location | None,
+    arguments: list[Node],
+    span: Span,
+    *,
+    is_constructor: bool = False,
+) -> tuple[Expr, Location | None]:
+    """A fresh copy of the function's body with its parameters bound to the arguments."""
+    from wattslice.frontend.lowering.statements import lower
+
+    assert info.body is not None
+    parameters: list[Variable] = []
+    values: list[Expr] = []
+    bindings: dict[int, Binding] = {}
+    known: dict[Variable, int | float] = {}
+    for i, parameter in enumerate(info.parameters):
+        argument = arguments[i] if i < len(arguments) else None
+        if argument is None or (argument.kind == C.UNEXPOSED_EXPR and not argument.children):
+            argument = _default_of(parameter.node) or argument
+        if argument is None:
+            continue
+        if parameter.is_reference:
+            where = body.location(argument)
+            if isinstance(where, RegisterPlace):
+                bindings[parameter.key] = where
+                continue
+            if where is not None:
+                type_ = pointer_to(where.type)
+                pointer = _parameter(parameter.name, type_, span)
+                note_pointer(body, pointer, (), where.address)
+                handle = Read(RegisterPlace(pointer, (), type_), type_, span)
+                bindings[parameter.key] = Cell(handle, where.space, where.type, where.root)
+                parameters.append(pointer)
+                values.append(where.address)
+                continue
+        value = body.expr(argument)
+        address = body.register_addresses.get(id(value))
+        if address is not None and parameter.type.kind is TypeKind.POINTER:
+            bindings[parameter.key] = PointsTo(address[1])
+            continue
+        type_ = parameter.type
+        if type_.kind is TypeKind.ARRAY:
+            type_ = pointer_to(type_.element or type_)
+        if type_.kind is TypeKind.UNKNOWN or type_.name == "dependent":
+            type_ = value.type
+        variable = Variable(
+            parameter.name,
+            type_,
+            MemorySpace.LOCAL if is_wide_record(type_) else MemorySpace.REGISTER,
+            VariableRole.PARAMETER,
+            span,
+        )
+        note_pointer(body, variable, (), value)
+        bindings[parameter.key] = variable
+        parameters.append(variable)
+        values.append(value)
+        if type_.is_integral:
+            number = known_value(body, value)
+            if number is not None:
+                known[variable] = number
+    this = _bind_this(body, this, parameters, values, span)
+    if known and not _may_prune(body, info):
+        known = {}
+    outer_names, outer_known, outer_line = body.names, body.known, body.line_span
+    outer_before = body.before
+    body.names = {**outer_names, **bindings}
+    body.known = known
+    body.line_span = None
+    body.before = []
+    frame = Frame(info, this)
+    body.frames.append(frame)
+    region = body.region()
+    statements: list[Stmt] = []
+    try:
+        if is_constructor:
+            statements.extend(_member_initialisers(body, info, span))
+        for child in info.body.children:
+            statements.extend(lower(body, child))
+    finally:
+        body.frames.pop()
+        body.names, body.known, body.line_span = outer_names, outer_known, outer_line
+        body.before = outer_before
+    result: Location | None = None
+    type_ = body.type(node)
+    if is_constructor and this is not None:
+        statements.append(Return(_whole(body, this, span), body.region(), span))
+    elif info.returns_reference and frame.result_locations:
+        result = frame.result_locations[-1]
+        if isinstance(result, Cell):
+            type_ = pointer_to(result.type)
+    body_block = Block(tuple(statements), region, body.unit.spans.span(info.body))
+    call = InlinedCall(info.name, tuple(parameters), tuple(values), body_block, type_, span)
+    if isinstance(result, Cell):
+        pointee = pointee_of(body, result.address)
+        if pointee is not None:
+            body.expression_pointees[id(call)] = (call, pointee)
+        result = Cell(call, result.space, result.type, result.root)
+    elif frame.result_pointees:
+        body.expression_pointees[id(call)] = (call, frame.result_pointees[0])
+    return call, result
+
+
+def _parameter(name: str, type_: Type, span: Span) -> Variable:
+    return Variable(name, type_, MemorySpace.REGISTER, VariableRole.PARAMETER, span)
+
+
+def _whole(body: Body, where: Location, span: Span) -> Expr:
+    if isinstance(where, RegisterPlace):
+        return Read(where, where.type, span)
+    from wattslice.frontend.lowering.memory import read
+
+    return read(body, where, span)
+
+
+def _default_of(parameter: Node) -> Node | None:
+    for child in reversed(parameter.children):
+        if 100 <= child.kind < 400:
+            return child
+    return None
+
+
+def _bind_this(
+    body: Body, this: Location | None, parameters: list[Variable], values: list[Expr], span: Span
+) -> Location | None:
+    """An object in memory: its address is computed once, when the call is made."""
+    if not isinstance(this, Cell) or isinstance(this.address, AddressOf | Read):
+        return this
+    pointer = _parameter("this", pointer_to(this.type), span)
+    note_pointer(body, pointer, (), this.address)
+    parameters.append(pointer)
+    values.append(this.address)
+    handle = Read(RegisterPlace(pointer, (), pointer.type), pointer.type, span)
+    return Cell(handle, this.space, this.type, this.root)
+
+
+def _member_initialisers(body: Body, info: FunctionInfo, span: Span) -> list[Stmt]:
+    """`: a(x), b(y)` of a constructor."""
+    from wattslice.frontend.lowering.memory import member, place_for_access
+
+    result: list[Stmt] = []
+    field: Node | None = None
+    this = body.frame.this
+    assert this is not None
+    for child in info.declaration.children:
+        if child.kind == C.MEMBER_REF:
+            field = child
+        elif 100 <= child.kind < 200 and field is not None:
+            declaration = field.referenced
+            offset = 0 if declaration is None else body.unit.types.field_offset_bytes(declaration.raw)
+            type_ = body.type(child) if declaration is None else body.unit.types.of(declaration.raw)
+            value = body.expr(child)
+            target = member(body, this, field.spelling, offset, type_, span)
+            if isinstance(target, RegisterPlace):
+                note_pointer(body, target.variable, target.path, value)
+            stored = Assign(place_for_access(body, target), None, value, type_, type_, span)
+            result.append(ExprStmt(stored, body.region(), span))
+            field = None
+    return result
+
+
+def _may_prune(body: Body, info: FunctionInfo) -> bool:
+    """Whether known arguments may decide branches: a recursive function that never writes its parameters."""
+    known = body.unit.recursive.get(info.key)
+    if known is None:
+        known = body.unit.recursive[info.key] = _is_recursive_and_pure(info)
+    return known
+
+
+def _is_recursive_and_pure(info: FunctionInfo) -> bool:
+    assert info.body is not None
+    keys = {parameter.key for parameter in info.parameters}
+    recursive = False
+    for node in info.body.walk():
+        target: Node | None = None
+        if node.kind == C.CALL_EXPR:
+            recursive = recursive or node.spelling == info.name
+        elif node.kind == C.COMPOUND_ASSIGNMENT_OPERATOR or (
+            node.kind == C.BINARY_OPERATOR and node.binary_operator == B.ASSIGN
+        ):
+            target = node.children[0] if node.children else None
+        elif node.kind == C.UNARY_OPERATOR and node.unary_operator in (
+            U.PRE_INC,
+            U.PRE_DEC,
+            U.POST_INC,
+            U.POST_DEC,
+            U.ADDR_OF,
+        ):
+            target = node.children[0] if node.children else None
+        if target is not None and target.kind == C.DECL_REF_EXPR:
+            declaration = target.referenced
+            if declaration is not None and declaration.raw.data0 in keys:
+                return False
+    return recursive

@@ -1,0 +1,37 @@
+"""Values of recursive functions' arguments, known while they are inlined: they decide where recursion ends."""
+
+from __future__ import annotations
+
+from wattslice.frontend.lowering.context import Body
+from wattslice.frontend.lowering.folding import fold
+from wattslice.frontend.lowering.names import wrapped
+from wattslice.ir import Binary, Cast, Constant, Expr, Logical, LogicalOp, Read, Unary, UnaryOp
+
+
+def known_value(body: Body, expr: Expr) -> int | float | None:
+    """The value of an expression over constants and known parameters; None when it is not known."""
+    match expr:
+        case Constant(value=value):
+            return value
+        case Read(place=place):
+            return None if place.path else body.known.get(place.variable)
+        case Cast(operand=operand, type=type_):
+            value = known_value(body, operand)
+            return None if value is None or type_.lanes > 1 else wrapped(value, type_)
+        case Unary(op=op, operand=operand):
+            value = known_value(body, operand)
+            if value is None:
+                return None
+            return -value if op is UnaryOp.NEGATE else int(not value) if op is UnaryOp.NOT else ~int(value)
+        case Binary(op=op, left=left, right=right, operand_type=type_):
+            a, b = known_value(body, left), known_value(body, right)
+            if a is None or b is None:
+                return None
+            return fold(op, wrapped(a, type_), wrapped(b, type_), type_)
+        case Logical(op=op, left=left, right=right):
+            a, b = known_value(body, left), known_value(body, right)
+            if a is None or b is None:
+                return None
+            return int(bool(a) and bool(b)) if op is LogicalOp.AND else int(bool(a) or bool(b))
+        case _:
+            return None

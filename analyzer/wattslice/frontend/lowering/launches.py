@@ -1,0 +1,62 @@
+"""Kernel launches in host code: `k<<<...>>>(...)` and the cudaLaunchKernel family."""
+
+from __future__ import annotations
+
+from wattslice.frontend.clang.cursors import Node
+from wattslice.frontend.clang.kinds import CursorKind as C
+from wattslice.frontend.lowering.context import Body, LoweringError
+from wattslice.ir import Construct, Expr, LaunchCall
+
+_CONFIGURE = "cudaConfigureCall"
+_LAUNCHERS = ("cudaLaunchKernel", "cudaLaunchCooperativeKernel")
+
+
+def launch_of(body: Body, node: Node, callee: Node) -> LaunchCall | None:
+    """The launch that a call is; None when it is an ordinary call."""
+    children = node.children
+    if len(children) > 1 and children[1].kind == C.CALL_EXPR and children[1].spelling == _CONFIGURE:
+        configuration = [child for child in children[1].children if child.kind >= 100][1:]
+        return _launch(body, node, callee, configuration, list(children[2:]))
+    if callee.spelling in _LAUNCHERS:
+        arguments = list(node.arguments)
+        kernel = _function_named(arguments[0]) if arguments else None
+        if kernel is not None and len(arguments) >= 3:
+            return _launch(body, node, kernel, [*arguments[1:3], *arguments[4:5]], [])
+    return None
+
+
+def _launch(
+    body: Body, node: Node, kernel: Node, configuration: list[Node], arguments: list[Node]
+) -> LaunchCall:
+    from wattslice.frontend.lowering.program import mangled_name
+
+    grid, block = (_value(body, child) for child in configuration[:2])
+    shared = configuration[2] if len(configuration) > 2 else None
+    written = shared is not None and not (shared.kind == C.UNEXPOSED_EXPR and not shared.children)
+    return LaunchCall(
+        mangled_name(kernel) or kernel.spelling,
+        kernel.spelling,
+        grid,
+        block,
+        _value(body, shared) if shared is not None and written else None,
+        tuple(_value(body, argument) for argument in arguments),
+        body.type(node),
+        body.span(node),
+    )
+
+
+def _value(body: Body, node: Node) -> Expr:
+    """An argument; one that cannot be read is an empty value, the launch itself is kept."""
+    try:
+        return body.expr(node)
+    except LoweringError:
+        return Construct((), (), body.type(node), body.span(node))
+
+
+def _function_named(node: Node) -> Node | None:
+    for inner in node.walk():
+        if inner.kind == C.DECL_REF_EXPR:
+            found = inner.referenced
+            if found is not None and found.kind in (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE):
+                return found
+    return None

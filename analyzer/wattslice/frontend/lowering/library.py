@@ -1,0 +1,259 @@
+"""Library calls: the table's arithmetic, and those that are memory accesses, atomics, textures, matrices."""
+
+from __future__ import annotations
+
+from wattslice.frontend.clang.cursors import Node
+from wattslice.frontend.lowering.context import Body, Cell, Location, LoweringError
+from wattslice.frontend.lowering.expressions import aggregate, convert
+from wattslice.frontend.lowering.intrinsics import (
+    ATOMIC,
+    ATOMIC_OPS,
+    CACHED_LOAD,
+    CACHED_STORE,
+    SURFACE,
+    TEXTURE,
+    operations_of,
+    rule_for,
+)
+from wattslice.frontend.lowering.memory import dereference, place_for_access, pointee_of, read
+from wattslice.ir import (
+    AddressOf,
+    Assign,
+    Atomic,
+    Binary,
+    BinaryOp,
+    Cast,
+    Constant,
+    Construct,
+    Expr,
+    Intrinsic,
+    MemoryPlace,
+    MemorySpace,
+    OperationClass,
+    OperationCount,
+    Read,
+    RegisterPlace,
+    Semantics,
+    Span,
+    TextureFetch,
+    Type,
+    TypeKind,
+    Variable,
+    VOID,
+)
+
+_STORES = {
+    MemorySpace.SHARED: (OperationClass.SHARED_LOAD, OperationClass.SHARED_STORE),
+    MemorySpace.CONSTANT: (OperationClass.CONSTANT_LOAD, OperationClass.GLOBAL_STORE),
+}
+_WORD_BYTES = 4
+
+
+def library_call(body: Body, node: Node, name: str, arguments: list[Node], span: Span) -> Expr | None:
+    """A call of a function the analyzer knows by name; None when it does not."""
+    plain = name.removeprefix("__builtin_")
+    atomic = ATOMIC.match(name)
+    if atomic is not None and arguments:
+        return _atomic(body, node, atomic[1], arguments, span)
+    if CACHED_LOAD.match(name) and arguments:
+        pointer = body.expr(arguments[0])
+        element = pointer.type.element or body.type(node)
+        return read(body, _global(dereference(body, pointer, _unqualified(element))), span)
+    if CACHED_STORE.match(name) and len(arguments) == 2:
+        pointer = body.expr(arguments[0])
+        where = _global(dereference(body, pointer, pointer.type.element or body.type(arguments[1])))
+        value = body.expr(arguments[1])
+        return Assign(place_for_access(body, where), None, value, where.type, where.type, span)
+    if (TEXTURE.match(name) or SURFACE.match(name)) and arguments:
+        return _texture(body, node, name, arguments, span)
+    if name in ("load_matrix_sync", "store_matrix_sync") and len(arguments) >= 2:
+        return _matrix_access(body, name, arguments, span)
+    if plain in ("memcpy", "memmove", "memset", "__pipeline_memcpy_async") and len(arguments) >= 3:
+        return _copy(body, node, plain, arguments, span)
+    if name == "swap" and len(arguments) == 2:
+        return _swap(body, arguments, span)
+    if name.startswith("make_"):
+        type_ = body.type(node)
+        if type_.lanes > 1 or type_.kind is TypeKind.RECORD:
+            return aggregate(body, tuple(body.expr(a) for a in arguments), type_, span)
+    rule = rule_for(name)
+    if rule is None:
+        return None
+    values = tuple(body.expr(argument) for argument in arguments)
+    type_ = body.type(node)
+    if type_.kind is TypeKind.UNKNOWN and values:
+        type_ = values[0].type
+    if rule.semantics is Semantics.IDENTITY and len(values) == 1 and not rule.fixed:
+        return _free_conversion(body, values[0], type_, span)
+    kept = tuple(value for i, value in enumerate(values) if i not in rule.outputs)
+    operations = operations_of(rule, type_, tuple(value.type for value in kept))
+    result: Expr = Intrinsic(name, kept, operations, rule.semantics, False, type_, span)
+    for i in rule.outputs:
+        if i < len(values):
+            result = _store_output(body, values[i], result, name, span)
+    return result
+
+
+def _unqualified(type_: Type) -> Type:
+    return type_
+
+
+def _global(where: Location) -> Location:
+    if isinstance(where, Cell) and where.space is not MemorySpace.GLOBAL:
+        return Cell(where.address, MemorySpace.GLOBAL, where.type, where.root)
+    return where
+
+
+def _free_conversion(body: Body, value: Expr, type_: Type, span: Span) -> Expr:
+    if type_.kind is TypeKind.VOID or type_ == value.type:
+        return value
+    if type_.lanes > 1 or value.type.lanes > 1:
+        return Construct((value,), (), type_, span)
+    return convert(body, value, type_, span)
+
+
+def _store_output(body: Body, pointer: Expr, done: Expr, name: str, span: Span) -> Expr:
+    """`done`, then a store of an unknown value through `pointer` (what `sincosf` gives back)."""
+    element = pointer.type.element or VOID
+    where = dereference(body, pointer, element)
+    value = Intrinsic(f"{name} result", (), (), Semantics.OPAQUE, False, element, span)
+    stored = Assign(place_for_access(body, where), None, value, element, element, span)
+    if done.type.kind is TypeKind.VOID or isinstance(done, Binary):
+        return Binary(BinaryOp.COMMA, done, stored, element, element, span)
+    # The value of the call itself is wanted: store first, then yield it.
+    return Binary(BinaryOp.COMMA, stored, done, done.type, done.type, span)
+
+
+# --------------------------------------------------------------------------- memory
+
+
+def _atomic(body: Body, node: Node, operation: str, arguments: list[Node], span: Span) -> Expr:
+    pointer = body.expr(arguments[0])
+    operands = tuple(body.expr(argument) for argument in arguments[1:])
+    element = pointer.type.element or body.type(node)
+    where = dereference(body, pointer, element)
+    if isinstance(where, RegisterPlace):
+        where = Cell(pointer, MemorySpace.LOCAL, element, where.variable)
+    place = place_for_access(body, where)
+    assert isinstance(place, MemoryPlace)
+    return Atomic(ATOMIC_OPS[operation], place, operands, element, span)
+
+
+def _texture(body: Body, node: Node, name: str, arguments: list[Node], span: Span) -> Expr:
+    is_store = name.endswith("write")
+    type_ = body.type(node)
+    output: Expr | None = None
+    value: Expr | None = None
+    rest = list(arguments)
+    if is_store:
+        value = body.expr(rest.pop(0))
+        type_ = value.type
+    elif len(rest) > 1 and body.type(rest[0]).kind is TypeKind.POINTER:
+        output = body.expr(rest.pop(0))
+        type_ = output.type.element or type_
+    texture = _texture_variable(body, rest.pop(0))
+    coordinates = tuple(body.expr(argument) for argument in rest)
+    if value is not None:
+        coordinates = (value, *coordinates)
+    fetch = TextureFetch(texture, coordinates, is_store, body.site(), type_, span)
+    if output is None:
+        return fetch
+    where = dereference(body, output, type_)
+    return Assign(place_for_access(body, where), None, fetch, type_, type_, span)
+
+
+def _texture_variable(body: Body, node: Node) -> Variable | None:
+    try:
+        where = body.location(node)
+        if where is None:
+            value = body.expr(node)
+            while isinstance(value, Cast):
+                value = value.operand
+            return value.place.variable if isinstance(value, Read) else None
+    except LoweringError:
+        return None
+    return where.variable if isinstance(where, RegisterPlace) else where.root
+
+
+def _matrix_access(body: Body, name: str, arguments: list[Node], span: Span) -> Expr:
+    """One access of the pointer's space for the whole tile (docs/counting.md)."""
+    loads = name == "load_matrix_sync"
+    fragment, pointer_node = (arguments[0], arguments[1]) if loads else (arguments[1], arguments[0])
+    pointer = body.expr(pointer_node)
+    rest = [body.expr(argument) for argument in arguments[2:]]
+    element = pointer.type.element or VOID
+    where = dereference(body, pointer, element)
+    if isinstance(where, RegisterPlace):
+        where = Cell(pointer, MemorySpace.LOCAL, element, where.variable)
+    del fragment  # its elements are registers
+    step = Intrinsic(name, tuple(rest), (), Semantics.OPAQUE, False, element, span)
+    place = place_for_access(body, where)
+    if loads:
+        value = read(body, where, span)
+        return Intrinsic(name, (value, *rest), (), Semantics.NONE, False, VOID, span)
+    return Assign(place, None, step, element, element, span)
+
+
+def _copy(body: Body, node: Node, name: str, arguments: list[Node], span: Span) -> Expr:
+    """`memcpy(to, from, n)` with a constant n: one access for every four bytes on each side."""
+    values = tuple(body.expr(argument) for argument in arguments)
+    size = values[2]
+    type_ = body.type(node)
+    if not isinstance(size, Constant):
+        body.hole("PW005", span, f"cost of '{name}' unknown: its size is no constant")
+        return Intrinsic(name, values, (), Semantics.OPAQUE, True, type_, span)
+    words = max(1.0, int(size.value) / _WORD_BYTES)
+    operations: list[OperationCount] = []
+    for at, position in ((0, 1), (1, 0)) if name != "memset" else ((0, 1),):
+        pointee = pointee_of(body, values[at])
+        space = MemorySpace.GLOBAL if pointee is None else pointee.space
+        if space is MemorySpace.LOCAL:
+            continue
+        classes = _STORES.get(space, (OperationClass.GLOBAL_LOAD, OperationClass.GLOBAL_STORE))
+        operations.append(OperationCount(classes[position], words))
+    return Intrinsic(name, values, tuple(operations), Semantics.OPAQUE, False, type_, span)
+
+
+def _swap(body: Body, arguments: list[Node], span: Span) -> Expr:
+    left, right = body.location(arguments[0]), body.location(arguments[1])
+    if left is None or right is None:
+        raise LoweringError("swap of something that is no object known here", arguments[0])
+    kept = body.temporary("swapped", left.type, span)
+    place = RegisterPlace(kept, (), left.type)
+    type_ = left.type
+    parts = (
+        Assign(place, None, read(body, left, span), type_, type_, span),
+        Assign(place_for_access(body, left), None, read(body, right, span), type_, type_, span),
+        Assign(place_for_access(body, right), None, Read(place, type_, span), type_, type_, span),
+    )
+    first = Binary(BinaryOp.COMMA, parts[0], parts[1], type_, type_, span)
+    return Binary(BinaryOp.COMMA, first, parts[2], type_, type_, span)
+
+
+# --------------------------------------------------------------------------- unknown functions
+
+
+def opaque(
+    body: Body, node: Node, name: str, arguments: list[Node], span: Span, *, recursive: bool = False
+) -> Expr:
+    """A call that cannot be followed: its cost is unknown, its outputs become unknown."""
+    values: list[Expr] = []
+    for argument in arguments:
+        try:
+            values.append(body.expr(argument))
+        except LoweringError:
+            values.append(Construct((), (), body.type(argument), span))
+    reason = (
+        "recursion or size of what is inlined is too deep to follow"
+        if recursive
+        else "body not found, its cost is not counted"
+    )
+    body.hole("PW005", span, f"call of '{name}': {reason}")
+    type_ = body.type(node)
+    result: Expr = Intrinsic(name, tuple(values), (), Semantics.OPAQUE, True, type_, span)
+    for value in values:
+        if id(value) in body.register_addresses and isinstance(value, AddressOf):
+            result = _store_output(body, value, result, name, span)
+    return result
+
+

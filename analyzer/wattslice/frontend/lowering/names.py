@@ -1,0 +1,155 @@
+"""What a name refers to: bindings of the body, file-scope variables, constants known at compile time."""
+
+from __future__ import annotations
+
+from wattslice.frontend.clang.cursors import Node
+from wattslice.frontend.clang.kinds import CursorKind as C
+from wattslice.frontend.lowering.context import Binding, Body, LoweringError
+from wattslice.frontend.lowering.types import promoted
+from wattslice.ir import (
+    INT32,
+    Constant,
+    Expr,
+    MemorySpace,
+    Severity,
+    Span,
+    Type,
+    TypeKind,
+    Variable,
+    VariableRole,
+)
+
+_SPACES = {
+    C.CUDASHARED_ATTR: MemorySpace.SHARED,
+    C.CUDACONSTANT_ATTR: MemorySpace.CONSTANT,
+    C.CUDADEVICE_ATTR: MemorySpace.GLOBAL,
+}
+
+
+def memory_attribute(declaration: Node) -> MemorySpace | None:
+    """The space that `__shared__`, `__constant__`, `__device__` or `__managed__` puts a variable in."""
+    found: MemorySpace | None = None
+    for child in declaration.children:
+        space = _SPACES.get(child.kind)  # type: ignore[call-overload]
+        if space is not None and found is not MemorySpace.CONSTANT and found is not MemorySpace.SHARED:
+            found = space
+        elif child.kind == C.ANNOTATE_ATTR and child.spelling == "managed":
+            found = found or MemorySpace.GLOBAL
+    return found
+
+
+def wrapped(value: int | float, type_: Type) -> int | float:
+    """`value` as an object of `type_` would hold it."""
+    if type_.is_float:
+        return float(value)
+    number = int(value)
+    if type_.kind is TypeKind.BOOL:
+        return int(number != 0)
+    if type_.kind is not TypeKind.INT or not type_.bits:
+        return number
+    number &= (1 << type_.bits) - 1
+    if type_.signed and number >> (type_.bits - 1):
+        number -= 1 << type_.bits
+    return number
+
+
+def binding_of(body: Body, node: Node) -> Binding:
+    """What the name in a DECL_REF_EXPR (or of a static member) means here."""
+    declaration = node.referenced
+    if declaration is None:
+        raise LoweringError(f"'{node.spelling}' is not declared", node)
+    key = declaration.raw.data0
+    known = body.names.get(key)
+    if known is not None:
+        return known
+    kind = declaration.kind
+    span = body.span(node)
+    if kind == C.ENUM_CONSTANT_DECL:
+        value = Constant(declaration.enum_value, _enum_type(body, declaration), span)
+        body.names[key] = value
+        return value
+    if kind in (C.VAR_DECL, C.PARM_DECL, C.UNEXPOSED_DECL):
+        constant = constant_of_global(body, declaration, key, span)
+        if constant is not None:
+            body.names[key] = constant
+            return constant
+        variable = file_scope_variable(body, declaration, key)
+        body.names[key] = variable
+        if variable.space is MemorySpace.SHARED and variable not in body.shared:
+            body.shared.append(variable)
+        return variable
+    if kind == C.TEMPLATE_NON_TYPE_PARAMETER:
+        variable = Variable(
+            node.spelling, body.type(node), MemorySpace.REGISTER, VariableRole.PARAMETER, span
+        )
+        body.names[key] = variable
+        return variable
+    raise LoweringError(f"'{node.spelling}' is no value", node)
+
+
+def _enum_type(body: Body, declaration: Node) -> Type:
+    type_ = body.type(declaration)
+    return promoted(type_) if type_.is_integral else INT32
+
+
+def constant_of_global(body: Body, declaration: Node, key: int, span: Span) -> Constant | None:
+    """The value of a const or constexpr scalar at file scope (or a static const local)."""
+    unit = body.unit
+    if key in unit.global_values:
+        return unit.global_values[key]
+    unit.global_values[key] = None
+    type_ = unit.types.of(declaration.raw)
+    if type_.kind in (TypeKind.INT, TypeKind.BOOL, TypeKind.FLOAT) and type_.lanes == 1:
+        clang = declaration.type
+        if clang.is_const or clang.canonical.is_const:
+            definition = declaration.definition or declaration
+            value = definition.evaluate()
+            if value is not None and not unit.parsed.is_made_up(declaration):
+                unit.global_values[key] = Constant(wrapped(value, type_), type_, span)
+    return unit.global_values[key]
+
+
+def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
+    """The variable of a declaration outside the body, made once per unit (its initialiser comes later)."""
+    unit = body.unit
+    for seen_by_host in (False, body.is_host):
+        known = unit.globals.get((key, seen_by_host))
+        if known is not None and (body.is_host or not seen_by_host):
+            return known
+    type_ = unit.types.of(declaration.raw)
+    attribute = memory_attribute(declaration)
+    space = attribute or MemorySpace.HOST
+    if type_.kind is TypeKind.RECORD and type_.name.startswith(("texture<", "surface<", "texture ")):
+        space = MemorySpace.TEXTURE
+    clang = declaration.type
+    if unit.parsed.is_made_up(declaration):
+        space = MemorySpace.HOST if body.is_host else MemorySpace.REGISTER
+        message = f"'{declaration.spelling}' is declared nowhere: its value is unknown"
+        unit.report("PW001", Severity.WARNING, unit.spans.span(declaration), message)
+    elif space is MemorySpace.HOST and not body.is_host:
+        # A const array or constexpr object used on the device: the compiler puts it into constant memory.
+        space = MemorySpace.CONSTANT
+    variable = Variable(
+        declaration.spelling,
+        type_,
+        space,
+        VariableRole.FILE_SCOPE,
+        unit.spans.span(declaration),
+        dynamic=space is MemorySpace.SHARED and type_.kind is TypeKind.ARRAY and type_.length is None,
+        is_constant=clang.is_const,
+        initializer=_initializer(body, declaration) if body.is_host else None,
+    )
+    unit.globals[(key, body.is_host and attribute is None)] = variable
+    return variable
+
+
+def _initializer(body: Body, declaration: Node) -> Expr | None:
+    """The initial value of a file-scope variable, where it can be read."""
+    definition = declaration.definition or declaration
+    node = definition.initializer
+    if node is None or node.kind < 100:
+        return None
+    try:
+        return Body(body.unit, is_host=True).expr(node)
+    except LoweringError:
+        return None

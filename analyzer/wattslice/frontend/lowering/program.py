@@ -1,0 +1,239 @@
+"""A whole translation unit: its kernels, the host functions around their launches, what could not be read."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+from wattslice.frontend.clang.cursors import Node
+from wattslice.frontend.clang.cursors import Type as ClangType
+from wattslice.frontend.clang.facts import launch_bounds
+from wattslice.frontend.clang.flags import STUBS
+from wattslice.frontend.clang.kinds import CursorKind as C
+from wattslice.frontend.clang.libclang import CXCursor, CXString, library, text
+from wattslice.frontend.clang.session import ParsedUnit
+from wattslice.frontend.lowering import calls, expressions, inline_assembly, memory  # noqa: F401  (they register)
+from wattslice.frontend.lowering.context import Body, Frame, Unit
+from wattslice.frontend.lowering.host import host_functions
+from wattslice.frontend.lowering.statements import as_block
+from wattslice.frontend.lowering.types import is_wide_record
+from wattslice.ir import (
+    Block,
+    Kernel,
+    MemorySpace,
+    Program,
+    Severity,
+    Span,
+    Variable,
+    VariableRole,
+)
+
+_FUNCTIONS = (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD)
+_SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL)
+_RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.CLASS_TEMPLATE)
+_RECURSION_LIMIT = 20_000
+_STUBS = str(STUBS)
+
+
+def mangled_name(function: Node) -> str:
+    """The mangled name of a function; empty for templates."""
+    lib = library()
+    mangling = lib.clang_Cursor_getMangling
+    mangling.restype = CXString
+    mangling.argtypes = [CXCursor]
+    if function.kind == C.FUNCTION_TEMPLATE:
+        return ""
+    return text(mangling(function.raw))
+
+
+def qualified_name(function: Node) -> str:
+    """The name with namespaces and template arguments."""
+    names = [function.spelling]
+    arguments = function.template_arguments
+    if arguments:
+        shown = (a.spelling if isinstance(a, ClangType) else "?" if a is None else str(a) for a in arguments)
+        names[0] += f"<{', '.join(shown)}>"
+    parent = function.semantic_parent
+    while parent is not None and parent.kind != C.TRANSLATION_UNIT:
+        if parent.spelling and parent.kind != C.LINKAGE_SPEC:
+            names.insert(0, parent.spelling)
+        parent = parent.semantic_parent
+    return "::".join(names)
+
+
+def lower_program(parsed: ParsedUnit) -> Program:
+    """Lower everything of a parsed file that the analysis needs; never fails on one bad kernel."""
+    unit = Unit(parsed)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
+    try:
+        functions = project_functions(unit)
+        kernels = [k for function in kernel_definitions(functions) for k in (lower_kernel(unit, function),) if k]
+        hosts = host_functions(unit, functions)
+    finally:
+        sys.setrecursionlimit(limit)
+    _report_includes(unit)
+    lines = parsed.source.decode("utf-8", "replace").splitlines()
+    return Program(
+        str(parsed.path),
+        tuple(kernels),
+        hosts,
+        tuple(dict.fromkeys(unit.globals.values())),
+        tuple(sorted(unit.diagnostics, key=lambda d: (d.file, d.line, d.rule))),
+        tuple(lines),
+    )
+
+
+def project_functions(unit: Unit) -> list[Node]:
+    """Functions at namespace and class scope of the main file and of the project's own headers."""
+    found: list[Node] = []
+    seen: set[int] = set()
+    stack = list(reversed(unit.parsed.root.children))
+    while stack:
+        node = stack.pop()
+        kind = node.kind
+        if kind in _FUNCTIONS:
+            key: int = node.raw.data0
+            if key not in seen and not _is_stub(unit, node):
+                seen.add(key)
+                found.append(node)
+        elif (kind in _SCOPES or kind in _RECORDS) and not _is_stub(unit, node):
+            stack.extend(reversed(node.children))
+    return found
+
+
+def _is_stub(unit: Unit, node: Node) -> bool:
+    return unit.spans.span(node).file.startswith(_STUBS)
+
+
+def kernel_definitions(functions: list[Node]) -> list[Node]:
+    """`__global__` definitions: functions, template instances, and templates without an instance."""
+    plain: list[Node] = []
+    instances: dict[int, list[Node]] = {}
+    patterns: list[Node] = []
+    for function in functions:
+        kinds = [child.kind for child in function.children]
+        if C.CUDAGLOBAL_ATTR not in kinds or C.COMPOUND_STMT not in kinds:
+            continue
+        if function.kind == C.FUNCTION_TEMPLATE:
+            patterns.append(function)
+            continue
+        template = function.template
+        if template is None:
+            plain.append(function)
+        else:
+            instances.setdefault(template.canonical.raw.data0, []).append(function)
+    result = list(plain)
+    for pattern in patterns:
+        key: int = pattern.canonical.raw.data0
+        result.extend(instances.pop(key, [pattern]))
+    for rest in instances.values():
+        result.extend(rest)
+    return result
+
+
+def lower_kernel(unit: Unit, function: Node) -> Kernel | None:
+    """One kernel; an internal failure becomes a diagnostic and an empty, incomplete body."""
+    span = unit.spans.span(function)
+    body = Body(unit, is_host=False)
+    parameters: tuple[Variable, ...] = ()
+    try:
+        parameters = _parameters(body, function)
+        tree = _lower_body(body, function)
+    except Exception as error:  # one kernel must not cost the others
+        body = Body(unit, is_host=False)
+        body.hole(
+            "PW099", span, f"internal error in kernel '{function.spelling}': {type(error).__name__}: {error}"
+        )
+        tree = Block((), body.region(), span)
+        if unit.raise_errors:
+            raise
+    _report_errors(unit, body, span)
+    bounds = _launch_bounds(unit, function)
+    is_pattern = function.kind == C.FUNCTION_TEMPLATE
+    if is_pattern:
+        unit.report(
+            "PW006",
+            Severity.NOTE,
+            span,
+            f"template kernel '{function.spelling}' is not instantiated in this file: "
+            "its type parameters are read as float",
+        )
+    return Kernel(
+        function.spelling,
+        qualified_name(function),
+        mangled_name(function) or function.spelling,
+        parameters,
+        tree,
+        span,
+        body.regions,
+        body.sites,
+        tuple(body.shared),
+        bounds[0],
+        bounds[1],
+        body.is_complete,
+        is_pattern,
+    )
+
+
+def _parameters(body: Body, function: Node) -> tuple[Variable, ...]:
+    found: list[Variable] = []
+    for child in function.children:
+        if child.kind == C.PARM_DECL:
+            type_ = body.type(child)
+            space = MemorySpace.REGISTER
+            if is_wide_record(type_):
+                space = MemorySpace.LOCAL
+            variable = Variable(
+                child.spelling, type_, space, VariableRole.PARAMETER, body.unit.spans.span(child)
+            )
+            body.names[child.raw.data0] = variable
+            found.append(variable)
+    return tuple(found)
+
+
+def _lower_body(body: Body, function: Node) -> Block:
+    compound = next(child for child in function.children if child.kind == C.COMPOUND_STMT)
+    _remember_template_values(body, function)
+    body.frames = [Frame(None, None)]
+    return as_block(body, compound)
+
+
+def _remember_template_values(body: Body, function: Node) -> None:
+    template = function.template
+    if template is None:
+        return
+    names = [
+        child.spelling
+        for child in template.children
+        if child.kind in (C.TEMPLATE_TYPE_PARAMETER, C.TEMPLATE_NON_TYPE_PARAMETER)
+    ]
+    for name, value in zip(names, function.template_arguments, strict=False):
+        if isinstance(value, int):
+            body.named_constants[name] = value
+
+
+def _report_errors(unit: Unit, body: Body, span: Span) -> None:
+    """Errors that clang reported inside the kernel: code may be missing there."""
+    for error in unit.parsed.diagnostics:
+        if error.is_error and span.line <= error.line <= span.end_line and str(error.path) == span.file:
+            where = Span(span.file, error.line, error.column, error.line)
+            body.hole("PW001", where, f"not understood: {error.message}")
+
+
+def _launch_bounds(unit: Unit, function: Node) -> tuple[int | None, int | None]:
+    values = launch_bounds(function, unit.parsed)
+    first = values[0] if values else None
+    second = values[1] if len(values) > 1 else None
+    return first, second or None
+
+
+def _report_includes(unit: Unit) -> None:
+    source = unit.parsed.source
+    for name in unit.parsed.recovered.missing_includes:
+        match = re.search(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]" + re.escape(name.encode()), source, re.M)
+        line = 1 if match is None else source.count(b"\n", 0, match.start()) + 1
+        where = Span(str(unit.parsed.path), line, 1, line)
+        unit.report("PW002", Severity.WARNING, where, f"include file '{name}' not found (use -I)")
+
+
