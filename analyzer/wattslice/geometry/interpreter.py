@@ -314,10 +314,14 @@ class Interpreter(Evaluator):
             limit = MAX_UNCOUNTED_ITERATIONS if not self._graph.launches_in(stmt.body) else limit
         elif (trips := self._trips(stmt, counter)) is not None and trips > limit:
             return self._sample(stmt, counter, trips)
+        mark, known = self.memory.mark(), len(self.instances)
         for iteration in range(limit + 1):
             if not (stmt.kind is ir.LoopKind.DO and iteration == 0) and stmt.condition is not None:
                 holds = truth(self.evaluate(stmt.condition))
                 if holds is None:
+                    if stmt.kind is ir.LoopKind.DO and iteration == 1:  # that was the first visit
+                        self.memory.roll_back(mark)
+                        del self.instances[known:]
                     return self._visit_once(stmt)
                 if not holds:
                     if iteration == 0:

@@ -1,0 +1,247 @@
+"""Reading launches out of host code; `LAUNCH(grid, block, arguments...)` stands for <<<grid, block>>>."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from pycparser import c_parser
+
+from wattslice import ir
+from wattslice.analysis import LaunchSource
+from wattslice.frontend.c_source.host import HostBody
+from wattslice.frontend.c_source.lowering import Unit
+from wattslice.frontend.c_source.preprocessor import Preprocessor
+from wattslice.geometry import NO_OVERRIDES, parse_overrides, resolve_launches
+from wattslice.geometry.types import BLOCKS_PER_SM
+from wattslice_models.gpu import load_gpu
+
+SPAN = ir.Span("a.cu", 1, 1, 1)
+GPU = load_gpu("v100")
+PRELUDE = "struct dim3 { unsigned x, y, z; }; typedef struct dim3 dim3;\n"
+
+
+class LaunchingBody(HostBody):
+    def _with_launch(self, stmt):
+        call = stmt.expr if isinstance(stmt, ir.ExprStmt) else None
+        if not isinstance(call, ir.Call) or call.name != "LAUNCH":
+            return stmt
+        grid, block, *rest = call.arguments
+        launch = ir.LaunchCall("k", "k", grid, block, None, tuple(rest), ir.VOID, call.span)
+        return ir.ExprStmt(launch, stmt.region, stmt.span)
+
+
+def program(text):
+    tree = c_parser.CParser().parse(Preprocessor((), ()).run(Path("a.cu"), PRELUDE + text), "a.cu")
+    unit = Unit()
+    functions = []
+    for node in tree.ext:
+        kind = type(node).__name__
+        if kind == "FuncDef":
+            unit.functions[node.decl.name] = node
+        elif kind == "Typedef":
+            unit.types.typedefs[node.name] = unit.types.of(node)
+        elif kind == "Decl":
+            ctype = unit.types.of(node)
+            if node.name:
+                value = None if node.init is None else HostBody(unit, frozenset()).value(node.init).expr
+                space, role = ir.MemorySpace.HOST, ir.VariableRole.FILE_SCOPE
+                variable = ir.Variable(node.name, ctype.as_ir(), space, role, SPAN, initializer=value)
+                unit.globals[node.name] = (variable, ctype.dimensions)
+    for name, node in unit.functions.items():
+        body = LaunchingBody(unit, frozenset())
+        parameters = body.parameters(node)
+        block = body.block(node.body)
+        functions.append(ir.Function(name, name, parameters, tuple(None for _ in parameters), block, SPAN))
+    variables = tuple(variable for variable, _ in unit.globals.values())
+    return ir.Program("a.cu", (kernel(),), tuple(functions), variables, (), ())
+
+
+def kernel(limit=None):
+    names = ("n", "m")
+    parameters = tuple(
+        ir.Variable(name, ir.INT32, ir.MemorySpace.REGISTER, ir.VariableRole.PARAMETER, SPAN)
+        for name in names
+    )
+    body = ir.Block((), 0, SPAN)
+    return ir.Kernel("k", "k", "k", parameters, body, SPAN, 1, 0, (), limit, None, True)
+
+
+def launches(text, overrides=NO_OVERRIDES):
+    return resolve_launches(program(text), overrides, GPU)
+
+
+def geometry(text, overrides=NO_OVERRIDES):
+    return [(launch.grid, launch.block, launch.arguments[0]) for launch in launches(text, overrides)]
+
+
+def main(body, before=""):
+    return before + "int main(int argc, char **argv) {" + body + "return 0; }"
+
+
+DIV_UP = "int iDivUp(int a, int b) { return a % b != 0 ? a / b + 1 : a / b; }\n"
+NEXT_POW2 = """
+unsigned nextPow2(unsigned x) {
+  --x; x |= x >> 1; x |= x >> 2; x |= x >> 4; x |= x >> 8; x |= x >> 16;
+  return ++x;
+}
+int power(int x) { int p = 1; while (p < x) p *= 2; return p; }
+"""
+BY_POINTER = """
+void sizes(int n, int most, int *blocks, int *threads) {
+  *threads = (n < most * 2) ? (n + 1) / 2 : most;
+  *blocks = (n + (*threads * 2 - 1)) / (*threads * 2);
+}
+"""
+ONE_DIMENSIONAL = [
+    ("constants", "LAUNCH(4, 128, 7);", "", (4, 128, 7)),
+    ("arithmetic", "int n = 1000; LAUNCH((n + 255) / 256, 256, n);", "", (4, 256, 1000)),
+    ("last assignment", "int n = 1; n = 5; n += 2; n <<= 1; LAUNCH(n, 32, n);", "", (14, 32, 14)),
+    ("ceil of float", "int n = 1000; LAUNCH(ceil((float)n / 256), 256, n);", "", (4, 256, 1000)),
+    ("command line", "int n = 64; if (argc > 1) n = atoi(argv[1]); LAUNCH(n, 32, n);", "", (64, 32, 64)),
+    ("either arm", "int n; if (argc > 1) n = atoi(argv[1]); else n = 96; LAUNCH(n, 32, n);", "",
+     (96, 32, 96)),
+    ("conditional", "int n = argc > 1 ? atoi(argv[1]) : 9; LAUNCH(n, 32, n);", "", (9, 32, 9)),
+    ("usage", 'if (argc != 2) { printf("no"); exit(1); } LAUNCH(3, 32, 0);', "", (3, 32, 0)),
+    ("early return", "if (argc != 2) return 1; LAUNCH(3, 32, 0);", "", (3, 32, 0)),
+    ("sentinel", "int n = 0; if (argc > 1) n = 77; LAUNCH(n, 32, n);", "", (77, 32, 77)),
+    ("helper", "LAUNCH(iDivUp(1000, 256), 256, 0);", DIV_UP, (4, 256, 0)),
+    ("bit tricks", "LAUNCH(nextPow2(1000), 256, power(33));", NEXT_POW2, (1024, 256, 64)),
+    ("out-parameters", "int b, t; sizes(4096, 256, &b, &t); LAUNCH(b, t, 0);", BY_POINTER, (8, 256, 0)),
+    ("global", "setup(); LAUNCH(size, 32, size);", "int size = 2; void setup() { size *= 3; }\n", (6, 32, 6)),
+    ("parameter", "run(12);", "void run(int n) { LAUNCH(n, 32, n); }\n", (12, 32, 12)),
+    ("struct", "struct s c; c.n = 11; LAUNCH(c.n, 32, c.n);", "struct s { char t; int n; };\n", (11, 32, 11)),
+    ("through a pointer", "struct s c; set(&c); LAUNCH(c.n, 32, 0);",
+     "struct s { char t; int n; }; void set(struct s *p) { p->n = 21; }\n", (21, 32, 0)),
+    ("array", "int s[3] = {5, 6, 7}; s[1] = 8; LAUNCH(s[1], s[2], s[0]);", "", (8, 7, 5)),
+    ("heap", "struct s *p = malloc(8); p->n = 13; LAUNCH(p->n, 32, 0);",
+     "struct s { int m, n; };\n", (13, 32, 0)),
+    ("no options", "int n = 5; while (getopt(argc, argv, 0) != -1) n = 6; LAUNCH(n, 1, n);", "", (5, 1, 5)),
+    ("parse loop",
+     "int n = 5, i; for (i = 1; i < argc; i++) if (argv[i][0] == 45) n = atoi(argv[i]); LAUNCH(n, 1, n);",
+     "", (5, 1, 5)),
+    ("known switch",
+     "int v = 2, n; switch (v) { case 1: n = 1; break; case 2: n = 22; default: n++; } LAUNCH(n, 1, n);",
+     "", (23, 1, 23)),
+    ("after a loop", "int i, n = 0; for (i = 0; i < 100000; i++) n += 3; LAUNCH(n, 1, i);", "",
+     (300000, 1, 100000)),
+    ("short loop", "int i, n = 1; for (i = 0; i < 5; i++) n *= 2; LAUNCH(n, 1, i);", "", (32, 1, 5)),
+    ("integer wraps", "unsigned char c = 300; LAUNCH(c, 1, c);", "", (44, 1, 44)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("body", "before", "expected"), [pytest.param(*c[1:], id=c[0]) for c in ONE_DIMENSIONAL]
+)
+def test_one_launch(body, before, expected):
+    grid, block, argument = expected
+    (launch,) = launches(main(body, before))
+    assert (launch.grid, launch.block, launch.arguments[0]) == ((grid, 1, 1), (block, 1, 1), argument)
+    assert launch.source is LaunchSource.HOST_CODE
+
+
+def test_dim3_members():
+    text = main("dim3 g, b; g.x = 3; g.y = 4; g.z = 1; b.x = 16; b.y = 8; b.z = 2; LAUNCH(g, b, 0);")
+    assert geometry(text) == [((3, 4, 1), (16, 8, 2), 0)]
+
+
+def test_device_properties_come_from_the_catalogue():
+    before = "struct cudaDeviceProp { int multiProcessorCount; int maxThreadsPerBlock; };\n"
+    body = """struct cudaDeviceProp p; cudaGetDeviceProperties(&p, 0);
+    LAUNCH(2 * p.multiProcessorCount, p.maxThreadsPerBlock, 0);"""
+    assert geometry(main(body, before)) == [((160, 1, 1), (1024, 1, 1), 0)]
+
+
+def test_call_sites_with_different_values_are_launches_equal_ones_are_not_repeated():
+    text = main("run(1); run(2); run(2);", "void run(int n) { LAUNCH(n, 32, n); }\n")
+    assert geometry(text) == [((1, 1, 1), (32, 1, 1), 1), ((2, 1, 1), (32, 1, 1), 2)]
+
+
+def test_a_loop_shows_the_mean_launch_and_says_so():
+    (launch,) = launches(main("int i; for (i = 1; i <= 9; i++) LAUNCH(i, 32, i);"))
+    assert (launch.grid, launch.arguments[0]) == ((5, 1, 1), 5)
+    assert [(a.rule, "9 different grids" in a.message) for a in launch.assumptions[:1]] == [("PW011", True)]
+    # 1 2 4 ... 128: the mean is 31.9
+    (launch,) = launches(main("int s; for (s = 1; s < 256; s *= 2) LAUNCH(s, 32, s);"))
+    assert launch.grid == (32, 1, 1)
+
+
+def test_a_long_loop_is_sampled():
+    (launch,) = launches(main("int i; for (i = 0; i < 100000; i++) LAUNCH(100000 - i, 32, i);"))
+    assert launch.grid == (50000, 1, 1)
+
+
+def test_a_loop_of_unknown_length_shows_its_first_iteration():
+    (launch,) = launches(main("int i = 0; do { LAUNCH(4, 32, i); i++; } while (converged());"))
+    assert (launch.grid, launch.arguments[0]) == ((4, 1, 1), 0)
+    assert "first iteration" in launch.assumptions[0].message
+
+
+def test_what_would_not_run_is_read_where_nothing_else_launches():
+    text = main(
+        "int v = 1; if (v == 2) run(2); else other();",
+        "void run(int n) { LAUNCH(n, 32, n); }\nvoid other(void) { }\n",
+    )
+    assert geometry(text) == [((2, 1, 1), (32, 1, 1), 2)]
+    text = main("int v = 1, n = 7; if (v == 2) { n = 9; } LAUNCH(n, 32, n);")
+    assert geometry(text) == [((7, 1, 1), (32, 1, 1), 7)]
+
+
+@pytest.mark.parametrize(
+    ("body", "before", "reason"),
+    [
+        ('int n; fscanf(0, "%d", &n); LAUNCH(n, 32, n);', "", r"set by fscanf\(\)"),
+        ("int n = atoi(argv[1]); LAUNCH(n, 32, n);", "", "command line"),
+        ("LAUNCH(0, 32, 1);", "", "the host code gives 0"),
+        ("int n; LAUNCH(n, 32, 1);", "", "never assigned"),
+    ],
+)
+def test_unknown_geometry_is_assumed_with_its_reason_and_the_option(body, before, reason):
+    (launch,) = launches(main(body, before))
+    assert launch.source is LaunchSource.ASSUMED
+    assert (launch.grid, launch.block) == ((BLOCKS_PER_SM * 80, 1, 1), (32, 1, 1))
+    assumption = launch.assumptions[0]
+    assert (assumption.rule, assumption.fix) == ("PW011", "--launch 'k=gx,gy,gz:bx,by,bz'")
+    assert re.search(reason, assumption.message)
+
+
+def test_a_function_nobody_calls_is_read_with_unknown_parameters():
+    (launch,) = launches("void run(int n) { LAUNCH(8, 64, n); }\n")
+    assert (launch.grid, launch.arguments, launch.source) == ((8, 1, 1), (None, None), LaunchSource.HOST_CODE)
+    assert [a.fix for a in launch.assumptions] == ["--set k.n=...", "--set k.m=..."]
+
+
+def test_without_a_launch_the_gpu_is_filled():
+    (launch,) = launches("int main(void) { return 0; }")
+    assert (launch.grid, launch.block, launch.line) == ((BLOCKS_PER_SM * 80, 1, 1), (256, 1, 1), None)
+
+
+def test_endless_host_code_ends():
+    body = """int i = 0, j;
+    for (;;) { i++; for (j = 0; j < 1000000; j++) i ^= j; if (i == -1) break; }
+    LAUNCH(2, 32, 1);"""
+    assert geometry(main(body))[0][:2] == ((2, 1, 1), (32, 1, 1))
+    recursive = "int f(int n) { return f(n + 1) + f(n + 2); }\n"
+    assert geometry(main("f(1); LAUNCH(2, 32, 1);", recursive)) == [((2, 1, 1), (32, 1, 1), 1)]
+
+
+def test_set_of_a_host_variable_feeds_geometry_and_arguments():
+    overrides = parse_overrides((), ("size=4096",))
+    text = main("int size = 64; if (argc > 1) size = atoi(argv[1]); LAUNCH(size / 32, 32, size);")
+    assert geometry(text, overrides) == [((128, 1, 1), (32, 1, 1), 4096)]
+
+
+def test_set_of_a_parameter_and_launch():
+    overrides = parse_overrides(("k=2,3:8,8:1024", "k=9:32"), ("k.n=5", "n=6", "k.trip_L4=3"))
+    first, second = launches(main("LAUNCH(1, 1, 1, 2);"), overrides)
+    assert (first.grid, first.block, first.dynamic_shared_bytes) == ((2, 3, 1), (8, 8, 1), 1024)
+    assert (second.grid, second.block, second.dynamic_shared_bytes) == ((9, 1, 1), (32, 1, 1), 0)
+    assert first.arguments == (5, 2)
+    assert first.source is LaunchSource.OPTION
+    assert dict(first.settings) == {"n": 5, "trip_L4": 3}
+
+
+def test_launch_bounds_limit_the_assumed_block():
+    found = resolve_launches(ir.Program("a.cu", (kernel(64),), (), (), (), ()), NO_OVERRIDES, GPU)
+    assert found[0].block == (64, 1, 1)

@@ -1,0 +1,88 @@
+"""--launch and --set: what is read, and what is said when it cannot be."""
+
+from __future__ import annotations
+
+import pytest
+
+from wattslice import ir
+from wattslice.geometry import OverrideError, check_overrides, parse_overrides
+from wattslice.geometry.overrides import parse_launch, parse_setting
+
+SPAN = ir.Span("a.cu", 1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "grid", "block", "shared"),
+    [
+        ("k=4:32", (4, 1, 1), (32, 1, 1), None),
+        ("k=4,5,6:32,8,2", (4, 5, 6), (32, 8, 2), None),
+        (" k = 0x10 : 64 : 48 ", (16, 1, 1), (64, 1, 1), 48),
+    ],
+)
+def test_launch(text, grid, block, shared):
+    found = parse_launch(text)
+    assert (found.kernel, found.grid, found.block, found.dynamic_shared_bytes) == ("k", grid, block, shared)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["k", "k=4", "=4:32", "k=4:32:1:2", "k=0:32", "k=4:-1", "k=a:32", "k=1,2,3,4:32", "k=4:32:-5", "k=4:32:x",
+     "k=1:2000", "k=1:32,32,2", "k=1,70000:32", "k=1:1,1,65"],
+)  # fmt: skip
+def test_bad_launch(text):
+    with pytest.raises(OverrideError) as caught:
+        parse_launch(text)
+    assert text in str(caught.value)
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "kernel", "name", "value"),
+    [("n=5", None, "n", 5), ("k.n=-5", "k", "n", -5), ("a::k.n=4K", "a::k", "n", 4096),
+     ("x=1.5e3", None, "x", 1500.0),
+     ("trip_L42=0x10", None, "trip_L42", 16)],
+)  # fmt: skip
+def test_setting(text, kernel, name, value):
+    found = parse_setting(text)
+    assert (found.kernel, found.name, found.value) == (kernel, name, value)
+    assert type(found.value) is type(value)
+
+
+@pytest.mark.parametrize("text", ["n", "=5", "n=", "n=five", "n=inf", "n=nan", ".n=5", "k.=5", "1n=5"])
+def test_bad_setting(text):
+    with pytest.raises(OverrideError) as caught:
+        parse_setting(text)
+    assert caught.value.remedy
+
+
+def test_contradictions():
+    with pytest.raises(OverrideError, match=r"contradictory --set: k\.n=1 and k\.n=2"):
+        parse_overrides((), ("k.n=1", "k.n=2"))
+    found = parse_overrides((), ("n=1", "n=1", "k.n=2"))
+    assert [(s.kernel, s.value) for s in found.settings] == [(None, 1), ("k", 2)]
+
+
+def program():
+    parameter = ir.Variable("width", ir.INT32, ir.MemorySpace.REGISTER, ir.VariableRole.PARAMETER, SPAN)
+    body = ir.Block((), 0, SPAN)
+    kernel = ir.Kernel("blur", "blur<3>", "_Z4blur", (parameter,), body, SPAN, 1, 0, (), None, None, True)
+    return ir.Program("a.cu", (kernel,), (), (), (), ())
+
+
+@pytest.mark.parametrize(
+    ("launches", "settings", "message"),
+    [
+        (("blurr=1:1",), (), "did you mean blur"),
+        ((), ("blurr.width=1",), "did you mean blur"),
+        ((), ("blur.widht=1",), "did you mean width"),
+        ((), ("nowhere=1",), "no variable 'nowhere'"),
+    ],
+)
+def test_names_that_occur_nowhere(launches, settings, message):
+    with pytest.raises(OverrideError, match=message):
+        check_overrides(parse_overrides(launches, settings), [program()])
+
+
+def test_names_that_occur():
+    overrides = parse_overrides(("blur=1:1",), ("blur.width=3", "width=2", "trip_L7=1"))
+    check_overrides(overrides, [program()])
