@@ -20,7 +20,7 @@ from pathlib import Path
 
 from wattslice.errors import FrontendError
 from wattslice.frontend.clang import ParseOptions, parse_cuda
-from wattslice.frontend.clang.facts import holes, kernels, launches
+from wattslice.frontend.clang.facts import holes, kernels, launches, mentions_made_up
 
 
 def files_of(checkout: Path, seen: set[str]) -> list[Path]:
@@ -58,11 +58,11 @@ def main() -> None:
     parser.add_argument("--no-pch", action="store_true")
     arguments = parser.parse_args()
     seen: set[str] = set()
-    total = clean_total = launch_total = resolved_total = 0
+    guessed_total = total = clean_total = launch_total = resolved_total = 0
     times: list[float] = []
     reasons: Counter[str] = Counter()
     for checkout in arguments.checkouts:
-        count = clean_count = made_up = launch_count = resolved = unseen = 0
+        guessed = count = clean_count = launch_count = resolved = unseen = 0
         files = files_of(checkout, seen)
         for path in files:
             start = time.perf_counter()
@@ -72,10 +72,12 @@ def main() -> None:
                 print(f"  {error}")
                 continue
             times.append(time.perf_counter() - start)
-            made_up += len(unit.recovered.declared)
+            guessed_in: set[int] = set()
             best: dict[tuple[int, str], tuple[bool, str]] = {}
             for kernel in kernels(unit):
                 problems = holes(kernel, unit)
+                if not problems and mentions_made_up(kernel, unit):
+                    guessed_in.add(kernel.start.offset)
                 key = (kernel.start.offset, kernel.spelling)
                 good = not problems
                 if key not in best or (good and not best[key][0]):
@@ -87,6 +89,7 @@ def main() -> None:
                 clean_count += good
                 if not good and arguments.why:
                     print(f"  {path}: {name}: {why}")
+            guessed += len(guessed_in)
             lost = kernels_in_text(unit.source) - Counter(name for _, name in best)
             unseen += lost.total()
             if lost and arguments.why:
@@ -97,14 +100,17 @@ def main() -> None:
                 resolved += site.kernel is not None
         print(
             f"{checkout.name:20} files {len(files):4}  kernels {count:4}  clean {clean_count:4} "
-            f"({100 * clean_count / max(count, 1):5.1f} %)  unseen {unseen:3}  names made up {made_up:4}  "
+            f"({100 * clean_count / max(count, 1):5.1f} %)  unseen {unseen:3}  "
+            f"on made-up names {guessed:3}  "
             f"launches {launch_count:4} resolved {resolved:4}"
         )
         total += count
+        guessed_total += guessed
         clean_total += clean_count
         launch_total += launch_count
         resolved_total += resolved
     print(f"{'all':20} kernels {total}, clean {clean_total} ({100 * clean_total / max(total, 1):.1f} %), "
+          f"of them resting on made-up names {guessed_total}, "
           f"launches {launch_total}, resolved {resolved_total}")  # fmt: skip
     print(f"parse: median {1e3 * statistics.median(times):.1f} ms, slowest {1e3 * max(times):.0f} ms")
     for reason, number in reasons.most_common(40):

@@ -63,7 +63,7 @@ def _words(fields: dict[str, Any]) -> list[str]:
 
 
 def _flag_and_value(words: list[str], position: int) -> tuple[str, str, int]:
-    """The flag at a place with its value, written `-Ix`, `-I x` or `--flag=x`; and how many words it takes."""
+    """The flag at a place with its value, written `-Ix`, `-I x` or `--flag=x`; and how many words."""
     word = words[position]
     for flag in _VALUE_FLAGS:
         if word == flag:

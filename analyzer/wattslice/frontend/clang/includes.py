@@ -14,6 +14,7 @@ _SOURCES = frozenset(
 _UNITS = frozenset((".cu", ".c", ".cc", ".cpp", ".cxx"))
 _SKIPPED = frozenset((".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv"))
 _MOST_FILES = 20_000
+_MOST_FOLDERS = 10_000
 _MOST_BYTES = 2_000_000
 _MOST_HOPS = 3
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
@@ -30,7 +31,7 @@ def repository_root(path: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class SourceTree:
-    """The source files under a root, at most 20 000 of them, in a stable order."""
+    """The source files under a root, at most 20 000 of them in 10 000 folders, in a stable order."""
 
     root: Path
     files: tuple[Path, ...]
@@ -40,10 +41,10 @@ class SourceTree:
 def source_tree(root: Path) -> SourceTree:
     """List the sources under a folder; symbolic links are not followed, unreadable folders are skipped."""
     found: list[Path] = []
-    for folder, subfolders, names in os.walk(root):
+    for number, (folder, subfolders, names) in enumerate(os.walk(root)):
         subfolders[:] = sorted(set(subfolders) - _SKIPPED)
         found.extend(Path(folder, name) for name in sorted(names) if Path(name).suffix in _SOURCES)
-        if len(found) >= _MOST_FILES:
+        if len(found) >= _MOST_FILES or number >= _MOST_FOLDERS:
             break
     return SourceTree(root, tuple(found[:_MOST_FILES]))
 

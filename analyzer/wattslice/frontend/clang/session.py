@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -109,6 +110,7 @@ class ParsedUnit:
                 yield node
 
 
+@functools.lru_cache(maxsize=4096)
 def _same(left: Path, right: Path) -> bool:
     return left == right or left.resolve() == right.resolve()
 
