@@ -149,6 +149,8 @@ def unknown(body: Body, node: Node, name: str) -> Expr:
 @expression(C.DECL_REF_EXPR)
 def _(body: Body, node: Node) -> Expr:
     span = body.span(node)
+    if node.children and not node.spelling:  # a template parameter that an instance replaced by its value
+        return body.expr(node.children[0])
     kind = builtin_vector(body, node)
     if kind is not None:
         parts = tuple(Builtin(kind, axis, UINT32, span) for axis in range(3))

@@ -26,8 +26,7 @@ _MNEMONIC = re.compile(r"^(?:@!?%?\w+\s+)?([a-z][a-z0-9_]*(?:[.:][a-z0-9_:]+)*)"
 _TWO = frozenset({"fma", "mad", "mad24"})
 _SPECIAL = frozenset({"sqrt", "rsqrt", "rcp", "sin", "cos", "ex2", "lg2", "tanh"})
 _FREE = frozenset(
-    """mov cvt cvta ret bra exit membar fence prefetch prefetchu isspacep call griddepcontrol pragma discard
-    createpolicy applypriority setmaxnreg getctarank mapa elect trap brkpt nanosleep pmevent wgmma_fence""".split()
+    ["mov", "cvt", "cvta", "ret", "bra", "exit", "membar", "fence", "prefetch", "prefetchu", "isspacep", "call", "griddepcontrol", "pragma", "discard", "createpolicy", "applypriority", "setmaxnreg", "getctarank", "mapa", "elect", "trap", "brkpt", "nanosleep", "pmevent", "wgmma_fence"]
 )
 _SPACES = {
     "global": (OperationClass.GLOBAL_LOAD, OperationClass.GLOBAL_STORE),
@@ -54,7 +53,7 @@ def operations_of_ptx(template: str) -> tuple[OperationCount, ...]:
 def _operation(mnemonic: str) -> tuple[OperationClass, float] | None:
     parts = mnemonic.replace("::", ".").split(".")
     name, rest = parts[0], parts[1:]
-    if name in _FREE or not rest and name not in ("bar", "barrier"):
+    if name in _FREE or (not rest and name not in ("bar", "barrier")):
         return None
     if name in ("mma", "wmma", "wgmma"):
         if name == "wmma" and rest[0] == "load":

@@ -269,15 +269,13 @@ def _is_recursive_and_pure(info: FunctionInfo) -> bool:
             recursive = recursive or node.spelling == info.name
         elif node.kind == C.COMPOUND_ASSIGNMENT_OPERATOR or (
             node.kind == C.BINARY_OPERATOR and node.binary_operator == B.ASSIGN
-        ):
-            target = node.children[0] if node.children else None
-        elif node.kind == C.UNARY_OPERATOR and node.unary_operator in (
+        ) or (node.kind == C.UNARY_OPERATOR and node.unary_operator in (
             U.PRE_INC,
             U.PRE_DEC,
             U.POST_INC,
             U.POST_DEC,
             U.ADDR_OF,
-        ):
+        )):
             target = node.children[0] if node.children else None
         if target is not None and target.kind == C.DECL_REF_EXPR:
             declaration = target.referenced

@@ -17,6 +17,7 @@ from wattslice.frontend.lowering.intrinsics import (
 )
 from wattslice.frontend.lowering.memory import dereference, place_for_access, pointee_of, read
 from wattslice.ir import (
+    VOID,
     AddressOf,
     Assign,
     Atomic,
@@ -39,7 +40,6 @@ from wattslice.ir import (
     Type,
     TypeKind,
     Variable,
-    VOID,
 )
 
 _STORES = {

@@ -5,7 +5,15 @@ from __future__ import annotations
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.clang.kinds import UnaryOperator
-from wattslice.frontend.lowering.context import Body, Cell, Location, LoweringError, Pointee, PointsTo, location
+from wattslice.frontend.lowering.context import (
+    Body,
+    Cell,
+    Location,
+    LoweringError,
+    Pointee,
+    PointsTo,
+    location,
+)
 from wattslice.frontend.lowering.names import binding_of
 from wattslice.frontend.lowering.types import pointer_to
 from wattslice.ir import (
