@@ -69,7 +69,7 @@ class LineHeat:
 
 @dataclass(frozen=True, slots=True)
 class KernelAnalysis:
-    """One launch of one kernel. Unknown watts, seconds and joules are None; a diagnostic says why."""
+    """One launch of one kernel. What is unknown is None (or empty), and a diagnostic says why."""
 
     name: str
     qualified_name: str
@@ -85,25 +85,25 @@ class KernelAnalysis:
     registers_per_thread: int
     sm_saturation: float
     occupancy: float
-    branch_class: BranchClass
-    method: str
-    model: str
-    power_w: float | None
-    power_low_w: float | None
-    power_high_w: float | None
     power_limit_w: float | None
-    may_hit_power_limit: bool | None
-    time_s: float | None
-    energy_j: float | None
-    limited_by: str | None
-    counts_per_thread: OperationCounts
-    instructions_per_thread: tuple[InstructionCount, ...]
-    bytes_per_thread: float | None
-    slices: tuple[SliceAnalysis, ...]
-    hot_lines: tuple[LineHeat, ...]
-    loops: tuple[LoopTrips, ...]
-    arms: tuple[BranchArm, ...]
-    assumptions: tuple[Assumption, ...]
+    branch_class: BranchClass | None = None
+    method: str = "none"
+    model: str = "none"
+    power_w: float | None = None
+    power_low_w: float | None = None
+    power_high_w: float | None = None
+    may_hit_power_limit: bool | None = None
+    time_s: float | None = None
+    energy_j: float | None = None
+    limited_by: str | None = None
+    counts_per_thread: OperationCounts | None = None
+    instructions_per_thread: tuple[InstructionCount, ...] = ()
+    bytes_per_thread: float | None = None
+    slices: tuple[SliceAnalysis, ...] = ()
+    hot_lines: tuple[LineHeat, ...] = ()
+    loops: tuple[LoopTrips, ...] = ()
+    arms: tuple[BranchArm, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from wattslice import ir
+from wattslice.counting.loops import ALLOWANCE
 from wattslice.counting.sampling import sample_threads
 from wattslice.counting.state import BudgetExceededError, State
 from wattslice.counting.statements import Executor, arm_name
@@ -15,22 +16,26 @@ from wattslice.geometry.types import KernelLaunch
 if TYPE_CHECKING:
     from wattslice.profile_file import BranchProfile
 
-MAX_STEPS = 400_000
-"""Expression and statement evaluations one kernel may take; about two seconds."""
+MAX_STEPS = 200_000
+"""Expression and statement evaluations one kernel may take; about half a second."""
 
 DEFAULT_PARAMETER = 1024
 """Value assumed for an integer parameter nobody knows and no guard hints at."""
 
 
 def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> ExecutionProfile:
-    """Evaluates the integer part of the kernel for sampled blocks (method.md, "What beats the papers", 2).
+    """Evaluates the integer part of the kernel for sampled blocks.
 
-    Raises BudgetExceededError when the kernel takes more than MAX_STEPS evaluations.
+    A kernel that takes more than MAX_STEPS evaluations is counted again with every loop sampled (then an
+    assumption says so); raises BudgetExceededError when that takes too many as well.
     """
-    threads = sample_threads(launch.grid, launch.block)
-    state = State(launch, threads, MAX_STEPS)
-    _bind_parameters(state)
-    Executor(state, profile).execute(launch.kernel.body, state.masks.all)
+    try:
+        state = _evaluate(launch, profile, ALLOWANCE)
+    except BudgetExceededError:
+        state = _evaluate(launch, profile, 0.0)
+        line = launch.kernel.span.line
+        message = "too many different iterations to evaluate: representative ones stand for all"
+        state.assume("PW015", line, message, f"--set {launch.kernel.name}.trip_L<line>=VALUE")
     return ExecutionProfile(
         thread_counts=tuple(state.thread_counts),
         warp_counts=tuple(state.warp_counts),
@@ -39,6 +44,15 @@ def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> Executi
         arms=tuple(_arms(state)),
         assumptions=tuple(state.assumptions.values()),
     )
+
+
+def _evaluate(launch: KernelLaunch, profile: BranchProfile | None, allowance: float) -> State:
+    state = State(launch, sample_threads(launch.grid, launch.block), MAX_STEPS)
+    _bind_parameters(state)
+    executor = Executor(state, profile)
+    executor.allowance = allowance
+    executor.execute(launch.kernel.body, state.masks.all)
+    return state
 
 
 def _bind_parameters(state: State) -> None:

@@ -16,10 +16,11 @@ from wattslice.counting.values import (
     Scalar,
     Unknown,
     Value,
+    binary,
     is_warp_uniform,
     scalar,
 )
-from wattslice.ir import Semantics
+from wattslice.ir import INT64, BinaryOp, Semantics
 
 _REAL: dict[Semantics, Callable[..., Any]] = {
     Semantics.CEIL: np.ceil,
@@ -73,6 +74,10 @@ def _arithmetic(semantics: Semantics, values: list[Number | Lanes]) -> Scalar:
             return a * b
         case Semantics.FMA:
             return a * b + (values[2] if len(values) > 2 else 0)
+        case Semantics.DIV:
+            return scalar(binary(BinaryOp.DIV, a, b, INT64))
+        case Semantics.MOD:
+            return scalar(binary(BinaryOp.MOD, a, b, INT64))
         case Semantics.ABS:
             return abs(a)
         case Semantics.MIN | Semantics.MAX if len(values) > 1:

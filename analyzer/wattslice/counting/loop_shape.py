@@ -52,7 +52,8 @@ class LoopShape:
     `bounds` holds the conjuncts that compare an induction variable with something invariant;
     `has_other_conjuncts`: the condition asks for more than that. `iterations_differ`: some condition,
     bound or selector inside the body depends on the iteration, so that iterations must be told apart.
-    `size`: number of expression nodes in the loop, a measure of the work of one iteration.
+    `may_leave`: a `break` or `return` inside may end the loop
+    early. `size`: number of expression nodes in the loop, a measure of the work of one iteration.
     `updated_in_test`: induction variables that the condition itself updates.
     """
 
@@ -61,6 +62,7 @@ class LoopShape:
     bounds: tuple[Bound, ...]
     has_other_conjuncts: bool
     iterations_differ: bool
+    may_leave: bool
     updated_in_test: frozenset[ir.Variable]
     size: int
 
@@ -171,6 +173,15 @@ def _continues(stmt: ir.Stmt) -> bool:
     if isinstance(stmt, ir.Continue):
         return True
     return not isinstance(stmt, ir.Loop) and any(map(_continues, ir.nested_statements(stmt)))
+
+
+def _leaves(stmt: ir.Stmt) -> bool:
+    """True when `stmt` contains a `break` of this loop or a `return`."""
+    if isinstance(stmt, ir.Break | ir.Return):
+        return True
+    if isinstance(stmt, ir.Loop | ir.Switch):
+        return any(isinstance(inner, ir.Return) for inner in ir.walk_statements(stmt))
+    return any(map(_leaves, ir.nested_statements(stmt)))
 
 
 def _is_invariant(expr: ir.Expr | int, assigned: Counter[Key]) -> bool:
@@ -373,6 +384,7 @@ def shape_of(loop: ir.Loop) -> LoopShape:
         bounds=tuple(bounds),
         has_other_conjuncts=others,
         iterations_differ=taint.differ,
+        may_leave=_leaves(loop.body),
         updated_in_test=frozenset(in_test),
         size=max(1, len(nodes)),
     )

@@ -153,7 +153,7 @@ def _amount(executor: Executor, induction: Induction, mask: Mask) -> Scalar:
 # ---------------------------------------------------------------------- counted loops
 
 
-def _strata(trips: int | Lanes, shape: LoopShape, allowance: float) -> list[tuple[int, int, int]]:
+def _strata(trips: int | Lanes, shape: LoopShape, allowance: float) -> list[tuple[int, float, float]]:
     """Iterations to run: (representative, first, end) of consecutive strata that cover 0..max trips - 1."""
     longest = int(np.max(trips))
     if not shape.iterations_differ:
@@ -164,18 +164,23 @@ def _strata(trips: int | Lanes, shape: LoopShape, allowance: float) -> list[tupl
         number = max(3, min(16, int(allowance // shape.size)))
     if number >= longest:
         return [(k, k, k + 1) for k in range(longest)]
+    if shape.iterations_differ and shape.may_leave:
+        # The exit may be near: as many iterations as the allowance has, then representatives of the rest.
+        head = min(longest, max(number, int(allowance // shape.size)))
+        return [(k, k, k + 1) for k in range(head)] + _spread(head, longest, number)
     if number == 2:
         half = (longest + 1) // 2
         return [(0, 0, half), (longest - 1, half, longest)]
-    strata: list[tuple[int, int, int]] = []
-    edge = 0
-    for k, weight in representatives(longest, number):
-        # Two half-weight neighbours share a stratum of odd width: the first takes the larger half.
-        width = int(np.ceil(weight)) if weight % 1 else int(weight)
-        if weight % 1 and strata and strata[-1][0] == k - 1 and edge >= k:
-            width = int(np.floor(weight))
-        strata.append((k, edge, edge + width))
-        edge += width
+    return _spread(0, longest, number)
+
+
+def _spread(start: int, end: int, number: int) -> list[tuple[int, float, float]]:
+    """About `number` strata that cover iterations start..end - 1; weights may be halves of an iteration."""
+    strata: list[tuple[int, float, float]] = []
+    edge = float(start)
+    for k, weight in representatives(end - start, number):
+        strata.append((start + k, edge, edge + weight))
+        edge += weight
     return strata
 
 
@@ -237,10 +242,10 @@ def _ratio(part: Mask, whole: Mask) -> NDArray[np.float64]:
     return np.divide(part.weights, whole.weights, out=np.zeros_like(whole.weights), where=whole.weights > 0)
 
 
-def _stratum_mask(executor: Executor, survivors: Mask, trips: int | Lanes, first: int, end: int) -> Mask:
+def _stratum_mask(executor: Executor, survivors: Mask, trips: int | Lanes, first: float, end: float) -> Mask:
     """Survivors, weighted with the number of iterations in [first, end) each of them runs."""
     if isinstance(trips, int):
-        return survivors.scaled(float(end - first))
+        return survivors.scaled(end - first)
     width = np.clip(trips, first, end) - first
     if bool((width == width[0]).all()):
         return survivors.scaled(float(width[0]))

@@ -1,0 +1,195 @@
+"""One launch of one kernel, from geometry to watts: the stages of the pipeline in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from wattslice.analysis import BranchClass, KernelAnalysis, LineHeat, SliceAnalysis
+from wattslice.branches import branch_density
+from wattslice.config import Config, MethodChoice
+from wattslice.counting.count import BudgetExceededError, count
+from wattslice.execution import Assumption, ExecutionProfile
+from wattslice.features import SliceFeatures, slice_features
+from wattslice.geometry.types import KernelLaunch
+from wattslice.heat import line_shares
+from wattslice.instructions import lower_instructions
+from wattslice.ir import Diagnostic, Kernel, Severity
+from wattslice.occupancy import Occupancy, occupancy, shared_bytes, sm_saturation
+from wattslice.power import ProgramWatts
+from wattslice.prediction import PowerAnswer, PowerQuestion, answer
+from wattslice.quoting import Quoter
+from wattslice.region_operations import total_counts
+from wattslice.registers import estimate_registers
+from wattslice.slicing.slices import slice_kernel
+from wattslice.traffic import traffic
+from wattslice.workloads import workload
+from wattslice_models.access_power import access_power_factors
+from wattslice_models.execution_time import Clocks
+from wattslice_models.gpu import Gpu
+from wattslice_models.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchResult:
+    """The analysis of one launch (None: an internal error) and what has to be said about it."""
+
+    kernel: KernelAnalysis | None
+    diagnostics: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Residency:
+    """How a launch sits on the GPU."""
+
+    registers: int
+    shared_bytes: int
+    occupancy: Occupancy
+    sm_saturation: float
+
+
+def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
+    """Counts, slices, features, watts and heat of one launch on `gpu`."""
+    kernel = launch.kernel
+    residency = _residency(launch, gpu)
+    facts = _facts(launch, residency, gpu)
+    try:
+        profile = count(launch, config.branch_profile)
+    except BudgetExceededError:
+        reason = "counting its executions took more steps than allowed"
+        return LaunchResult(
+            facts, (_diagnostic("PW015", Severity.WARNING, kernel, f"power unknown: {reason}"),)
+        )
+    counts = total_counts(kernel, profile)
+    instructions = lower_instructions(kernel, profile)
+    slices = slice_kernel(kernel)
+    features = slice_features(slices, profile, access_power_factors(gpu), residency.sm_saturation)
+    branch_class = branch_density(slices, profile).branch_class
+    dense = branch_class is BranchClass.DENSE
+    if config.method is not MethodChoice.AUTO:
+        dense = config.method is MethodChoice.BDPM
+    warp_instructions = sum(entry.number for entry in instructions.per_warp)
+    work: Workload | None = None
+    if not residency.occupancy.failure:
+        warps = residency.occupancy.active_warps_per_sm
+        moved = traffic(launch, profile)
+        work = workload(launch, counts, instructions.per_thread, warp_instructions, moved, warps)
+    found = answer(
+        PowerQuestion(
+            gpu=gpu,
+            choice=config.model,
+            clocks=Clocks(config.core_clock_mhz, config.memory_clock_mhz),
+            dense=dense,
+            threshold=config.branch_threshold,
+            features=features,
+            counts=counts,
+            workload=work,
+            cannot_run=residency.occupancy.failure,
+        )
+    )
+    watts = found.watts
+    analysis = replace(
+        facts,
+        branch_class=branch_class,
+        method="bdpm" if dense else "bspm",
+        model=found.model,
+        power_w=watts.power_w,
+        power_low_w=watts.power_low_w,
+        power_high_w=watts.power_high_w,
+        may_hit_power_limit=found.may_hit_power_limit,
+        time_s=found.time_s,
+        energy_j=None if watts.power_w is None or found.time_s is None else watts.power_w * found.time_s,
+        limited_by=found.limited_by,
+        counts_per_thread=counts,
+        instructions_per_thread=instructions.per_thread,
+        bytes_per_thread=_bytes(features),
+        slices=_slices(features, watts),
+        hot_lines=_heat(kernel, profile, watts, quoter),
+        loops=profile.loops,
+        arms=profile.arms,
+        assumptions=_assumptions(launch, profile),
+    )
+    return LaunchResult(analysis, _diagnostics(kernel, found))
+
+
+def _residency(launch: KernelLaunch, gpu: Gpu) -> _Residency:
+    registers = estimate_registers(launch.kernel)
+    shared = shared_bytes(launch.kernel, launch.dynamic_shared_bytes)
+    held = occupancy(gpu, launch.block, registers, shared)
+    return _Residency(registers, shared, held, sm_saturation(gpu, launch.grid, held.blocks_per_sm).peak)
+
+
+def _facts(launch: KernelLaunch, residency: _Residency, gpu: Gpu) -> KernelAnalysis:
+    """What is known before anything is counted; the rest unknown."""
+    kernel = launch.kernel
+    return KernelAnalysis(
+        name=kernel.name,
+        qualified_name=kernel.qualified_name,
+        mangled_name=kernel.mangled_name,
+        file=kernel.span.file,
+        line=kernel.span.line,
+        end_line=kernel.span.end_line,
+        grid=launch.grid,
+        block=launch.block,
+        launch_source=launch.source,
+        launch_line=launch.line,
+        shared_bytes_per_block=residency.shared_bytes,
+        registers_per_thread=residency.registers,
+        sm_saturation=residency.sm_saturation,
+        occupancy=residency.occupancy.occupancy,
+        power_limit_w=gpu.power_limit_w,
+        assumptions=launch.assumptions,
+    )
+
+
+def _assumptions(launch: KernelLaunch, profile: ExecutionProfile) -> tuple[Assumption, ...]:
+    found = (*launch.assumptions, *profile.assumptions)
+    return tuple(sorted(dict.fromkeys(found), key=lambda entry: (entry.line, entry.rule)))
+
+
+def _bytes(features: tuple[SliceFeatures, ...]) -> float | None:
+    known = [part.bytes_accessed for part in features if part.bytes_accessed is not None]
+    return sum(known) if len(known) == len(features) else None
+
+
+def _slices(features: tuple[SliceFeatures, ...], watts: ProgramWatts) -> tuple[SliceAnalysis, ...]:
+    return tuple(
+        SliceAnalysis(
+            memory_space=part.memory_space,
+            variables=part.variables,
+            lines=part.lines,
+            length=part.length,
+            arithmetic_density=part.arithmetic_density,
+            compute_ops=part.compute_ops,
+            memory_ops_weighted=part.memory_ops_weighted,
+            probability=part.probability,
+            power_w=own.power_w,
+            share_of_power=own.share_of_power,
+        )
+        for part, own in zip(features, watts.slices, strict=True)
+    )
+
+
+def _heat(
+    kernel: Kernel, profile: ExecutionProfile, watts: ProgramWatts, quoter: Quoter
+) -> tuple[LineHeat, ...]:
+    """Watts of each line: its share of what the operations draw, the static power left aside."""
+    if watts.power_w is None:
+        return ()
+    dynamic_w = watts.power_w - (watts.static_w or 0.0)
+    return tuple(
+        LineHeat(
+            entry.file, entry.line, entry.share * dynamic_w, entry.share, quoter.line(entry.file, entry.line)
+        )
+        for entry in line_shares(kernel, profile, watts.prices)
+    )
+
+
+def _diagnostics(kernel: Kernel, found: PowerAnswer) -> tuple[Diagnostic, ...]:
+    if found.watts.power_w is None:
+        text = f"power unknown: {found.watts.reason}"
+        return (_diagnostic(found.rule, Severity.WARNING, kernel, text),)
+    return tuple(_diagnostic("PW030", Severity.NOTE, kernel, note) for note in found.watts.notes)
+
+
+def _diagnostic(rule: str, severity: Severity, kernel: Kernel, text: str) -> Diagnostic:
+    return Diagnostic(rule, severity, kernel.span.file, kernel.span.line, f"{kernel.name}: {text}")

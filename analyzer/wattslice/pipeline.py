@@ -1,0 +1,101 @@
+"""The main job, from files to an analysis. Reads like the list in docs/how-a-run-works.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from wattslice.analysis import Analysis, KernelAnalysis
+from wattslice.config import Config
+from wattslice.errors import WattsliceError
+from wattslice.frontend.clang.flags import ParseOptions
+from wattslice.geometry.resolver import resolve_launches
+from wattslice.geometry.types import KernelLaunch
+from wattslice.ir import Diagnostic, Program, Severity
+from wattslice.kernel_analysis import LaunchResult, analyze_launch
+from wattslice.quoting import Quoter
+from wattslice_models.gpu import Gpu, load_gpu
+
+
+@dataclass(frozen=True, slots=True)
+class FileAnalysis:
+    """What one file gave: its kernels, launch by launch, and everything to be said about it."""
+
+    file: str
+    kernels: tuple[KernelAnalysis, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def analyze_files(config: Config) -> Analysis:
+    """Analyses every file of `config` in its order, on `config.jobs` processes.
+
+    A file that cannot be read at all raises `WattsliceError` when it is the only one; among several it
+    becomes a diagnostic and the others are analysed.
+    """
+    if len(config.files) == 1:
+        results = [analyze_file(config.files[0], config)]
+    elif config.jobs == 1:
+        results = [_analyze_or_report(path, config) for path in config.files]
+    else:
+        from joblib import Parallel, delayed  # costs 100 ms, needed for several processes only
+
+        parallel = Parallel(n_jobs=config.jobs)
+        results = list(parallel(delayed(_analyze_or_report)(path, config) for path in config.files))
+    gpu = load_gpu(config.gpu_id)
+    return Analysis(
+        gpu_id=gpu.id,
+        gpu_name=gpu.name,
+        gpu_source=config.gpu_source,
+        files=tuple(result.file for result in results),
+        kernels=tuple(kernel for result in results for kernel in result.kernels),
+        diagnostics=tuple(entry for result in results for entry in result.diagnostics),
+    )
+
+
+def analyze_file(path: Path, config: Config) -> FileAnalysis:
+    """One file from source text to watts. Raises `WattsliceError` when it cannot be read at all."""
+    gpu = load_gpu(config.gpu_id)
+    program = _read(path, config)
+    launches = resolve_launches(program, config.overrides, gpu)
+    quoter = Quoter(program.file, program.source_lines)
+    results = [_analyze(launch, config, gpu, quoter) for launch in launches]
+    return FileAnalysis(
+        program.file,
+        tuple(result.kernel for result in results if result.kernel is not None),
+        tuple(dict.fromkeys((*program.diagnostics, *(d for result in results for d in result.diagnostics)))),
+    )
+
+
+def _read(path: Path, config: Config) -> Program:
+    options = ParseOptions(
+        include_dirs=config.include_directories,
+        defines=config.definitions,
+        standard=config.language_standard or ParseOptions.standard,
+        compile_commands=config.compile_commands_directory,
+    )
+    if path.suffix == ".c":
+        from wattslice.frontend.c import read_c
+
+        return read_c(path, options)
+    from wattslice.frontend.cuda import read_cuda
+
+    return read_cuda(path, options)
+
+
+def _analyze(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
+    """One launch; a failure of ours costs this launch only and is told (PW099)."""
+    try:
+        return analyze_launch(launch, config, gpu, quoter)
+    except Exception as error:  # a defect in one stage must not lose the other kernels
+        span = launch.kernel.span
+        message = f"{launch.kernel.name}: internal error, power unknown: {type(error).__name__}: {error}"
+        return LaunchResult(None, (Diagnostic("PW099", Severity.ERROR, span.file, span.line, message),))
+
+
+def _analyze_or_report(path: Path, config: Config) -> FileAnalysis:
+    try:
+        return analyze_file(path, config)
+    except WattsliceError as error:
+        message = f"{error.message} ({error.remedy})" if error.remedy else error.message
+        where = Diagnostic("PW001", Severity.ERROR, str(path), error.line or 0, message)
+        return FileAnalysis(str(path), (), (where,))

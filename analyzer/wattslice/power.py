@@ -1,0 +1,223 @@
+"""Watts of one launch: which model answers, slice by slice, and how slices make a program (BSPM, BDPM)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wattslice.features import SliceFeatures
+from wattslice.operations import OperationCounts
+from wattslice_models.energy import Component, EnergyPrediction
+from wattslice_models.program_power import (
+    SlicePower,
+    branch_dense_power_w,
+    branch_sparse_power_w,
+    effective_density,
+    effective_length,
+)
+from wattslice_models.regression import RegressionModel
+from wattslice_models.types import ArithmeticDensity
+
+
+@dataclass(frozen=True, slots=True)
+class SliceWatts:
+    """Power of one slice while it runs, P_i of (9), and its share of the program's power."""
+
+    power_w: float | None
+    share_of_power: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramWatts:
+    """Board power of one launch. All watts None: unknown, `reason` says why. `slices` as the features came.
+
+    `prices`: relative energy of one source operation of each class under this model, for heat.
+    `static_w`: what the board draws whatever the operations are (idle and active SMs), None when the model
+    does not tell it apart.
+    """
+
+    power_w: float | None
+    power_low_w: float | None
+    power_high_w: float | None
+    static_w: float | None
+    slices: tuple[SliceWatts, ...]
+    prices: OperationCounts
+    notes: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def regression_watts(
+    model: RegressionModel, features: Sequence[SliceFeatures], *, dense: bool, threshold: float
+) -> ProgramWatts:
+    """The published regression per slice, combined by BSPM (12) or BDPM (Algorithm 4)."""
+    prices = _regression_prices(features)
+    parts: list[SlicePower] = []
+    lows: list[SlicePower] = []
+    highs: list[SlicePower] = []
+    notes: list[str] = []
+    for part in features:
+        density, length = _density_and_length(part, dense=dense, threshold=threshold)
+        prediction = model.predict(part.sm_saturation, density)
+        notes += (f"{part.memory_space.value} slice: {note}" for note in prediction.notes)
+        if prediction.power_w is None or prediction.power_low_w is None or prediction.power_high_w is None:
+            if length == 0.0:
+                parts.append(SlicePower(0.0, 0.0))
+                continue
+            return _unknown(features, prices, notes[-1])
+        parts.append(SlicePower(prediction.power_w, length))
+        lows.append(SlicePower(prediction.power_low_w, length))
+        highs.append(SlicePower(prediction.power_high_w, length))
+    combine = branch_dense_power_w if dense else branch_sparse_power_w
+    total = combine(tuple(parts))
+    if total is None:
+        return _unknown(features, prices, "no statement of the kernel is executed")
+    length = sum(part.length for part in parts)
+    return ProgramWatts(
+        total,
+        combine(tuple(lows)),
+        combine(tuple(highs)),
+        None,
+        tuple(
+            SliceWatts(part.power_w, part.power_w * part.length / length / total)
+            if part.length
+            else SliceWatts(None, 0.0)
+            for part in parts
+        ),
+        prices,
+        tuple(dict.fromkeys(notes)),
+    )
+
+
+def energy_watts(
+    prediction: EnergyPrediction,
+    features: Sequence[SliceFeatures],
+    counts: OperationCounts,
+    *,
+    dense: bool,
+    threshold: float,
+) -> ProgramWatts:
+    """The energy model's watts, told apart by slice so that (12) gives the total back.
+
+    The model knows the whole launch. A slice runs for |C_i| / L of the time (10); it draws the static power
+    and the energy of its own operations in that time.
+    """
+    component_w = {part.component: part.power_w for part in prediction.components}
+    static_w = sum(
+        component_w.get(part, 0.0) for part in (Component.IDLE, Component.LEAKAGE, Component.ACTIVE)
+    )
+    # A prediction clipped at the board's limit leaves less than its components add up to.
+    static_w = min(static_w, prediction.power_w)
+    prices = _energy_prices(component_w, counts)
+    lengths = [_density_and_length(part, dense=dense, threshold=threshold)[1] for part in features]
+    energies = [
+        sum(n * price for n, price in zip(part.counts.values(), prices.values(), strict=True))
+        for part in features
+    ]
+    total_length, total_energy = sum(lengths), sum(energies)
+    dynamic_w = prediction.power_w - static_w
+    slices: list[SliceWatts] = []
+    for length, energy in zip(lengths, energies, strict=True):
+        if total_length == 0.0 or length == 0.0:
+            slices.append(SliceWatts(None, 0.0))
+            continue
+        time_share = length / total_length
+        own_w = dynamic_w * (energy / total_energy if total_energy else time_share)
+        slices.append(
+            SliceWatts(
+                static_w + own_w / time_share,
+                (static_w * time_share + own_w) / prediction.power_w if prediction.power_w else None,
+            )
+        )
+    return ProgramWatts(
+        prediction.power_w,
+        prediction.power_low_w,
+        prediction.power_high_w,
+        static_w,
+        tuple(slices),
+        prices,
+        prediction.notes,
+    )
+
+
+def unknown_watts(features: Sequence[SliceFeatures], reason: str) -> ProgramWatts:
+    """No watts, and why."""
+    return _unknown(features, OperationCounts(), reason)
+
+
+def _unknown(features: Sequence[SliceFeatures], prices: OperationCounts, reason: str) -> ProgramWatts:
+    nothing = tuple(SliceWatts(None, None) for _ in features)
+    return ProgramWatts(None, None, None, None, nothing, prices, (), reason)
+
+
+def _density_and_length(
+    part: SliceFeatures, *, dense: bool, threshold: float
+) -> tuple[ArithmeticDensity, float]:
+    if dense:
+        return effective_density(part.sub_slices, threshold), effective_length(part.sub_slices, threshold)
+    if part.arithmetic_density is None:
+        return ArithmeticDensity(None, "the slice makes no memory access"), part.length
+    return ArithmeticDensity(part.arithmetic_density), part.length
+
+
+def _regression_prices(features: Sequence[SliceFeatures]) -> OperationCounts:
+    """Relative energies as the paper has them: every operator alike, an access by its power factor."""
+    factors = {part.memory_space.value: 1.0 for part in features}
+    for part in features:
+        accesses = part.accesses
+        number = (
+            accesses.global_memory
+            + accesses.shared_memory
+            + accesses.constant_memory
+            + accesses.texture_memory
+        )
+        if number:
+            factors[part.memory_space.value] = part.memory_ops_weighted / number
+    shared = factors.get("shared", 1.0)
+    return OperationCounts(
+        fp32=1.0,
+        fp64=1.0,
+        integer=1.0,
+        special=1.0,
+        fp16=1.0,
+        tensor=1.0,
+        control=0.0,
+        global_load=1.0,
+        global_store=1.0,
+        shared_load=shared,
+        shared_store=shared,
+        constant_load=factors.get("constant", 1.0),
+        texture_load=factors.get("texture", 1.0),
+        atomic=1.0,
+        barrier=0.0,
+    )
+
+
+def _energy_prices(component_w: dict[Component, float], counts: OperationCounts) -> OperationCounts:
+    """Watts of each component divided among the source operations that cause them."""
+
+    def price(components: tuple[Component, ...], number: float) -> float:
+        watts = sum(component_w.get(component, 0.0) for component in components)
+        return watts / number if number > 0 else 0.0
+
+    issue = price((Component.ISSUE,), sum(counts.values()))
+    far = (Component.L1, Component.L2, Component.DRAM)
+    far_number = counts.global_load + counts.global_store + counts.texture_load + counts.atomic
+    global_ = issue + price(far, far_number)
+    shared = issue + price((Component.SHARED,), counts.shared_load + counts.shared_store)
+    return OperationCounts(
+        fp32=issue + price((Component.FP32,), counts.fp32),
+        fp64=issue + price((Component.FP64,), counts.fp64),
+        integer=issue + price((Component.INTEGER,), counts.integer),
+        special=issue + price((Component.SPECIAL,), counts.special),
+        fp16=issue + price((Component.FP16,), counts.fp16),
+        tensor=issue + price((Component.TENSOR,), counts.tensor),
+        control=issue,
+        global_load=global_,
+        global_store=global_,
+        shared_load=shared,
+        shared_store=shared,
+        constant_load=issue,
+        texture_load=global_,
+        atomic=global_,
+        barrier=issue,
+    )

@@ -1,0 +1,105 @@
+"""Which model answers for a GPU, and its answer: watts, seconds, what limits the kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wattslice.config import ModelChoice
+from wattslice.features import SliceFeatures
+from wattslice.operations import OperationCounts
+from wattslice.power import ProgramWatts, energy_watts, regression_watts, unknown_watts
+from wattslice_models.energy import EnergyPrediction, NoEnergyModel
+from wattslice_models.execution_time import Clocks, predict_time
+from wattslice_models.gpu import Gpu
+from wattslice_models.regression import NoRegressionError, RegressionModel, published_regression
+from wattslice_models.store import energy_model
+from wattslice_models.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class PowerQuestion:
+    """What is asked. `workload` None: the launch cannot run, `cannot_run` says why."""
+
+    gpu: Gpu
+    choice: ModelChoice
+    clocks: Clocks
+    dense: bool
+    threshold: float
+    features: tuple[SliceFeatures, ...]
+    counts: OperationCounts
+    workload: Workload | None
+    cannot_run: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PowerAnswer:
+    """`watts` of the program and its slices, the `model` that gave them ("none" when none could).
+
+    `rule` is the rule id of the diagnostic that an unknown power gets.
+    """
+
+    model: str
+    watts: ProgramWatts
+    time_s: float | None = None
+    limited_by: str | None = None
+    may_hit_power_limit: bool | None = None
+    rule: str = "PW031"
+
+
+def answer(question: PowerQuestion) -> PowerAnswer:
+    """Asks the model of the user's choice; AUTO takes the published regression where there is one."""
+    work = question.workload
+    if work is None:
+        return PowerAnswer("none", unknown_watts(question.features, question.cannot_run), rule="PW014")
+    if question.choice is not ModelChoice.ENERGY:
+        regression = _regression(question.gpu)
+        if regression is not None:
+            return _by_regression(question, regression, work)
+        if question.choice is ModelChoice.REGRESSION:
+            reason = f"no regression is published for {question.gpu.name}; use --model auto"
+            return _no_model(question, work, reason)
+    model = energy_model(question.gpu)
+    if isinstance(model, NoEnergyModel):
+        return _no_model(question, work, model.reason)
+    return _by_energy(question, model.predict(work, question.gpu, question.clocks))
+
+
+def _regression(gpu: Gpu) -> RegressionModel | None:
+    try:
+        return published_regression(gpu.id)
+    except NoRegressionError:
+        return None
+
+
+def _by_regression(question: PowerQuestion, model: RegressionModel, work: Workload) -> PowerAnswer:
+    watts = regression_watts(model, question.features, dense=question.dense, threshold=question.threshold)
+    timing = predict_time(work, question.gpu, question.clocks)
+    limit = question.gpu.power_limit_w
+    return PowerAnswer(
+        "regression",
+        watts,
+        timing.time_s,
+        str(timing.limited_by),
+        None if limit is None or watts.power_high_w is None else watts.power_high_w >= limit,
+        "PW031" if watts.power_w is None else "",
+    )
+
+
+def _by_energy(question: PowerQuestion, prediction: EnergyPrediction) -> PowerAnswer:
+    watts = energy_watts(
+        prediction, question.features, question.counts, dense=question.dense, threshold=question.threshold
+    )
+    return PowerAnswer(
+        "energy",
+        watts,
+        prediction.time_s,
+        str(prediction.limited_by),
+        prediction.may_hit_power_limit,
+        "",
+    )
+
+
+def _no_model(question: PowerQuestion, work: Workload, reason: str) -> PowerAnswer:
+    timing = predict_time(work, question.gpu, question.clocks)
+    watts = unknown_watts(question.features, reason)
+    return PowerAnswer("none", watts, timing.time_s, str(timing.limited_by))

@@ -1,0 +1,23 @@
+"""Source lines for quoting in reports: those of the analysed file, others read when first asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class Quoter:
+    """Gives the text of a line; an unreadable file quotes as empty lines, it never fails."""
+
+    def __init__(self, file: str, lines: tuple[str, ...]) -> None:
+        self._lines: dict[str, tuple[str, ...]] = {file: lines}
+
+    def line(self, file: str, line: int) -> str:
+        """Line `line` (from 1) of `file`, without its end; empty when there is none."""
+        if file not in self._lines:
+            try:
+                text = Path(file).read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                text = ""
+            self._lines[file] = tuple(text.splitlines())
+        lines = self._lines[file]
+        return lines[line - 1].rstrip() if 0 < line <= len(lines) else ""

@@ -1,0 +1,66 @@
+"""From counts, instructions and traffic to the workload record that the time and energy models read."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from wattslice.analysis import InstructionCount
+from wattslice.geometry.types import KernelLaunch
+from wattslice.operations import OperationCounts
+from wattslice.traffic import Traffic
+from wattslice_models.workload import Instructions, Workload
+
+TENSOR_FMA_PER_THREAD = 16 * 16 * 16 / 32
+"""Multiply-adds of one warp-wide 16x16x16 `mma_sync`, per thread."""
+
+_PIPES: tuple[tuple[str, str], ...] = (
+    ("fp32", "ffma fadd fmul fsetp"),
+    ("fp64", "dfma dadd dmul dsetp"),
+    ("fp16", "hfma2"),
+    ("integer", "imad iadd lop shf isetp"),
+    # Conversions run at the rate of the special-function unit (CUDA C++ Programming Guide, throughput table).
+    ("special", "mufu conversion"),
+    ("load_store", "ldg stg lds sts ldl stl ldc tex atom shfl"),
+    ("tensor", "hmma"),
+)
+_PIPE: dict[str, str] = {name: pipe for pipe, names in _PIPES for name in names.split()}
+
+
+def workload(
+    launch: KernelLaunch,
+    counts: OperationCounts,
+    instructions: tuple[InstructionCount, ...],
+    warp_instructions: float,
+    traffic: Traffic,
+    active_warps_per_sm: int,
+) -> Workload:
+    """What one launch does; `warp_instructions`: instructions issued per warp, divergence included."""
+    pipes: defaultdict[str, float] = defaultdict(float)
+    for entry in instructions:
+        pipes[_PIPE.get(entry.name, "other")] += entry.number
+    return Workload(
+        blocks=launch.blocks,
+        threads_per_block=launch.threads_per_block,
+        active_warps_per_sm=active_warps_per_sm,
+        instructions=Instructions(
+            fp32=pipes["fp32"],
+            fp64=pipes["fp64"],
+            fp16=pipes["fp16"],
+            integer=pipes["integer"],
+            special=pipes["special"],
+            tensor=counts.tensor * TENSOR_FMA_PER_THREAD,  # not from HMMA: their size varies
+            load_store=pipes["load_store"],
+            other=pipes["other"],
+        ),
+        warp_instructions=warp_instructions,
+        l1_bytes=traffic.l1_bytes,
+        l2_bytes=traffic.l2_bytes,
+        dram_bytes=traffic.dram_bytes,
+        shared_passes=traffic.shared_passes,
+        shared_accesses=traffic.shared_accesses,
+        atomics=counts.atomic,
+        barriers=counts.barrier,
+        global_loads=counts.global_load + counts.texture_load,
+        loads_in_flight=None,
+        footprint_bytes=traffic.footprint_bytes,
+    )
