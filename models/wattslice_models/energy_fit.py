@@ -1,0 +1,302 @@
+"""Fits an `EnergyModel` to measured watts and seconds. Needs numpy and scipy; predicting needs neither.
+
+Watts are linear in idle power, leakage, active power and the energies, once the voltage curve is known. So:
+non-negative least squares of relative errors, reweighted by Huber's rule, for each curve of a small grid; the
+best curve wins. Rates are work over *measured* time, so that errors of the time model do not bend energies.
+Energies that the measurements cannot see (a component that no training kernel uses) are presumed from fp32.
+
+The interval comes from leaving one benchmark out: fitted without it, the model predicts its rows end to end,
+with its own time; the quantiles of measured / predicted are the ends of the interval.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize  # pyright: ignore[reportMissingTypeStubs]
+
+from wattslice_models.energy import Component, ComponentEnergy, EnergyModel, VoltageCurve, component_work
+from wattslice_models.execution_time import DEFAULT_TIME_PARAMETERS, Clocks, TimeParameters, predict_time
+from wattslice_models.gpu import Gpu
+from wattslice_models.store import Residual
+from wattslice_models.workload import Workload
+
+Array = NDArray[np.float64]
+_scipy: Any = optimize  # scipy has no types
+
+COVERAGE = 0.9
+HUBER_TUNING = 1.345
+"""Huber's constant: 95 % efficiency for normal errors, in units of their robust standard deviation."""
+HUBER_ROUNDS = 5
+
+VOLTAGE_FLOORS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
+KNEE_SHARES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+"""Voltage curves tried: floor relative to the reference voltage, knee relative to the reference clock."""
+
+PRESUMED = {
+    Component.FP16: 0.5,  # half the operand bits
+    Component.SPECIAL: 2.0,  # table look-up and interpolation instead of one multiply-add
+    Component.TENSOR: 0.1,  # per multiply-add: fp16 operands, one instruction fetch for thousands
+    Component.FP64: 2.5,  # Choi et al. 2013, Table IV (recalled): about twice fp32, plus operand traffic
+    Component.INTEGER: 1.0,
+    Component.ISSUE: 32.0,  # per warp, all lanes
+    Component.SHARED: 0.25,  # per byte
+    Component.L1: 0.25,
+    Component.L2: 2.0,
+    Component.DRAM: 8.0,
+}
+"""Energy of a component that no training kernel uses, in units of the fp32 energy. Assumptions."""
+
+FITTED_TIME_PARAMETERS = (
+    "launch_overhead_s",
+    "dram_efficiency",
+    "l2_bytes_per_clock_per_sm",
+    "l1_bytes_per_clock_per_sm",
+    "issue_efficiency",
+    "l2_latency_cycles",
+    "dram_latency_s",
+    "instructions_in_flight",
+)
+TIME_RANGE = 3.0
+"""How far a fitted time parameter may move from its default, as a factor either way."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchWork:
+    """One launch of a timed iteration, made `repeat` times."""
+
+    workload: Workload
+    repeat: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRow:
+    """One measured run: what it launches, its clocks, seconds of one iteration and average board watts."""
+
+    benchmark: str
+    kernel: str
+    arguments: str
+    launches: tuple[LaunchWork, ...]
+    clocks: Clocks
+    time_s: float
+    power_w: float
+
+
+class NotEnoughDataError(ValueError):
+    """Too few benchmarks to leave one out."""
+
+
+def fit_energy_model(
+    rows: tuple[TrainingRow, ...], gpu: Gpu, data_sha256: str, notes: tuple[str, ...] = ()
+) -> tuple[EnergyModel, tuple[Residual, ...]]:
+    """The model of `gpu`, and the residuals of its rows with their benchmark left out of the fit.
+
+    Raises `NotEnoughDataError` for fewer than two benchmarks. Deterministic.
+    """
+    benchmarks = tuple(dict.fromkeys(row.benchmark for row in rows))
+    if len(benchmarks) < 2:
+        raise NotEnoughDataError(f"{len(benchmarks)} benchmark(s): at least 2 are needed to leave one out")
+    residuals: list[Residual] = []
+    for left_out in benchmarks:
+        model = _fit(tuple(row for row in rows if row.benchmark != left_out), gpu)
+        for row in rows:
+            if row.benchmark == left_out:
+                power_w, time_s = predict_row(model, row, gpu)
+                residuals.append(
+                    Residual(
+                        row.benchmark,
+                        row.kernel,
+                        row.arguments,
+                        row.clocks.core_mhz or gpu.boost_clock_mhz,
+                        row.power_w / power_w - 1.0,
+                        row.time_s / time_s - 1.0,
+                    )
+                )
+    ratios = np.array([1.0 + residual.relative_power for residual in residuals])
+    tail = (1.0 - COVERAGE) / 2.0
+    low, high = (float(np.quantile(ratios, share)) for share in (tail, 1.0 - tail))
+    source = (
+        f"{COVERAGE:.0%} of {len(rows)} microbenchmark runs lay within it when their benchmark "
+        f"was left out of the fit ({len(benchmarks)} benchmarks)"
+    )
+    model = replace(
+        _fit(rows, gpu),
+        ratio_low=min(1.0, low),
+        ratio_high=max(1.0, high),
+        interval_source=source,
+        data_sha256=data_sha256,
+        notes=notes,
+    )
+    return model, tuple(residuals)
+
+
+def predict_row(model: EnergyModel, row: TrainingRow, gpu: Gpu) -> tuple[float, float]:
+    """Average watts and seconds of one iteration: joules of all launches over their seconds."""
+    joules = seconds = 0.0
+    for launch in row.launches:
+        prediction = model.predict(launch.workload, gpu, row.clocks)
+        joules += launch.repeat * prediction.energy_j
+        seconds += launch.repeat * prediction.time_s
+    return joules / seconds, seconds
+
+
+def _fit(rows: tuple[TrainingRow, ...], gpu: Gpu) -> EnergyModel:
+    time = fit_time(rows, gpu)
+    clocks = [row.clocks.core_mhz or gpu.boost_clock_mhz for row in rows]
+    reference_mhz = max(clocks)
+    design = _Design.of(rows, gpu, reference_mhz)
+    curves = [VoltageCurve(1.0, KNEE_SHARES[0] * reference_mhz, reference_mhz)]
+    curves += [
+        VoltageCurve(floor, share * reference_mhz, reference_mhz)
+        for floor in VOLTAGE_FLOORS
+        if floor < 1.0
+        for share in KNEE_SHARES
+    ]
+    fits = [(design.solve(curve), curve) for curve in curves]
+    (_, coefficients), curve = min(fits, key=lambda fit: fit[0][0])
+    idle_w, leakage_w, active_w, *energies = (float(value) for value in coefficients)
+    return EnergyModel(
+        gpu_id=gpu.id,
+        measured_on=gpu.id,
+        idle_w=idle_w,
+        leakage_w=leakage_w,
+        active_w=active_w,
+        energies=_with_presumed(design, energies),
+        voltage=curve,
+        time=time,
+        core_mhz_min=min(clocks),
+        core_mhz_max=reference_mhz,
+        ratio_low=1.0,
+        ratio_high=1.0,
+        interval_source="",
+        data_sha256="",
+        notes=(),
+    )
+
+
+def _with_presumed(design: _Design, energies: list[float]) -> tuple[ComponentEnergy, ...]:
+    by_component = dict(zip(design.components, energies, strict=True))
+    # Where every multiply-add was blamed on something else, all of an instruction's energy is its issue's.
+    fp32 = by_component[Component.FP32] or by_component[Component.ISSUE] / 32.0
+    return tuple(
+        ComponentEnergy(component, energy, True)
+        if seen
+        else ComponentEnergy(component, PRESUMED.get(component, 1.0) * fp32, False)
+        for (component, energy), seen in zip(by_component.items(), design.seen, strict=True)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Design:
+    """Columns of the linear model, before the voltage is applied; one row per measured run."""
+
+    components: tuple[Component, ...]
+    rates: Array
+    """Work per measured second, shape (rows, components)."""
+    active: Array
+    """Active SM share x f / f_ref, shape (rows,)."""
+    clocks_mhz: Array
+    power_w: Array
+    seen: tuple[bool, ...]
+    """Whether any run does enough in a component to tell its energy."""
+
+    @classmethod
+    def of(cls, rows: tuple[TrainingRow, ...], gpu: Gpu, reference_mhz: float) -> _Design:
+        work = [_row_work(row, gpu) for row in rows]
+        rates = np.array(
+            [[number / row.time_s for number in numbers] for row, numbers in zip(rows, work, strict=True)]
+        )
+        clocks = np.array([row.clocks.core_mhz or gpu.boost_clock_mhz for row in rows])
+        share = np.array([_active_share(row, gpu) for row in rows])
+        components = tuple(entry.component for entry in component_work(rows[0].launches[0].workload, gpu))
+        return cls(
+            components=components,
+            rates=rates,
+            active=share * clocks / reference_mhz,
+            clocks_mhz=clocks,
+            power_w=np.array([row.power_w for row in rows]),
+            seen=tuple(bool(column.max() > 0) for column in rates.T),
+        )
+
+    def solve(self, curve: VoltageCurve) -> tuple[float, Array]:
+        """Huber loss of relative errors, and [idle, leakage, active, energies...] in W and J."""
+        voltage = np.array([curve.relative_voltage(mhz) for mhz in self.clocks_mhz])
+        squares = voltage[:, None] ** 2 * np.ones((1, len(self.components)))
+        squares[:, self.components.index(Component.DRAM)] = 1.0
+        columns = np.column_stack(
+            [np.ones_like(voltage), voltage, self.active * voltage**2, self.rates * squares]
+        )
+        relative = columns / self.power_w[:, None]
+        # Energies are 1e-11, powers 1e1: columns of unit length keep the solver's tolerances meaningful.
+        lengths = np.linalg.norm(relative, axis=0)
+        lengths[lengths == 0.0] = 1.0
+        scaled = relative / lengths
+        weights = np.ones_like(voltage)
+        solution, errors, scale = np.zeros(columns.shape[1]), np.zeros_like(voltage), 1.0
+        for _ in range(HUBER_ROUNDS):
+            root = np.sqrt(weights)
+            solution = cast("Array", _scipy.nnls(scaled * root[:, None], root)[0])
+            errors = scaled @ solution - 1.0
+            scale = max(1e-6, 1.4826 * float(np.median(np.abs(errors))))
+            weights = np.minimum(1.0, HUBER_TUNING * scale / np.maximum(np.abs(errors), 1e-12))
+        bound = 0.1
+        small = np.abs(errors) <= bound
+        loss = np.where(small, errors**2 / 2.0, bound * (np.abs(errors) - bound / 2.0))
+        return float(loss.sum()), solution / lengths
+
+
+def _row_work(row: TrainingRow, gpu: Gpu) -> list[float]:
+    totals: list[float] = []
+    for launch in row.launches:
+        numbers = [launch.repeat * entry.number for entry in component_work(launch.workload, gpu)]
+        totals = [a + b for a, b in zip(totals, numbers, strict=True)] if totals else numbers
+    return totals
+
+
+def _active_share(row: TrainingRow, gpu: Gpu) -> float:
+    return max(min(1.0, launch.workload.blocks / gpu.sm_count) for launch in row.launches)
+
+
+def fit_time(rows: tuple[TrainingRow, ...], gpu: Gpu) -> TimeParameters:
+    """Time parameters that make the logarithms of predicted and measured times agree best (soft L1 loss)."""
+    names = FITTED_TIME_PARAMETERS
+    known = {field.name for field in fields(TimeParameters)}
+    assert set(names) <= known, f"not a time parameter: {set(names) - known}"
+    start = np.array([getattr(DEFAULT_TIME_PARAMETERS, name) for name in names])
+    upper = np.full(len(names), np.log(TIME_RANGE))
+    for index, name in enumerate(names):
+        if name in ("dram_efficiency", "issue_efficiency"):  # a share of a peak
+            upper[index] = np.log(1.0 / start[index])
+
+    def parameters(logs: Array) -> TimeParameters:
+        values = {name: float(value) for name, value in zip(names, start * np.exp(logs), strict=True)}
+        return replace(DEFAULT_TIME_PARAMETERS, **values)
+
+    def errors(logs: Array) -> Array:
+        trial = parameters(logs)
+        return np.array(
+            [
+                np.log(
+                    sum(
+                        launch.repeat * predict_time(launch.workload, gpu, row.clocks, trial).time_s
+                        for launch in row.launches
+                    )
+                    / row.time_s
+                )
+                for row in rows
+            ]
+        )
+
+    found = _scipy.least_squares(
+        errors,
+        np.zeros(len(names)),
+        bounds=(-np.log(TIME_RANGE) * np.ones(len(names)), upper),
+        loss="soft_l1",
+        f_scale=0.1,
+        diff_step=0.02,
+        max_nfev=40,
+    )
+    return parameters(cast("Array", found.x))
