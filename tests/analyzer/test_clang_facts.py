@@ -173,3 +173,21 @@ def test_user_functions_are_not_builtins(parse):
     (kernel,) = kernels(unit)
     assert clean(kernel, unit)
     assert [unit.is_builtin(n) for n in functions(unit)] == [False, False]
+
+
+def test_pragmas_text_and_holes_of_a_header_are_read_from_the_header(parse, tmp_path: Path):
+    (tmp_path / "dev.h").write_text(
+        "// a line that shifts everything\n__device__ void f(int* a) {\n#pragma unroll 6\n  for (int i = 0; i < 9; i++) a[i] = i;\n}\n"
+        "__device__ void g(int* a) { a[0] = a.x; }\n"
+    )
+    unit = parse('#include "dev.h"\n__global__ void k(int* a) { f(a); g(a); }\n')
+    (kernel,) = kernels(unit)
+    f, g = (n.referenced for n in kernel.walk() if n.kind == CursorKind.CALL_EXPR)
+    assert f is not None
+    assert g is not None
+    loop = next(n for n in f.walk() if n.kind == CursorKind.FOR_STMT)
+    pragma = unroll_pragma(loop, unit)
+    assert pragma is not None
+    assert pragma.count == 6
+    assert unit.text(loop).startswith("for (int i = 0;")
+    assert [holes(n, unit) == () for n in (f, g)] == [True, False]

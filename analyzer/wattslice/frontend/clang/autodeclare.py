@@ -7,14 +7,13 @@ which `ParsedUnit.is_made_up` tells them.
 
 from __future__ import annotations
 
-import functools
 import re
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
 
 from wattslice.frontend.clang.diagnostics import ParseDiagnostic
 from wattslice.frontend.clang.flags import STUBS
+from wattslice.frontend.clang.includes import text_of
 
 AUTO_DECLARED_FILE = STUBS / "auto_declared.cuh"
 
@@ -61,19 +60,11 @@ def undeclared_names(diagnostics: tuple[ParseDiagnostic, ...]) -> tuple[Undeclar
     return tuple(found.values())
 
 
-@functools.lru_cache(maxsize=64)
-def _text_of(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
-
-
 def _role_at(diagnostic: ParseDiagnostic, name: str) -> Role:
     """A call, a type or a value: from the text at the place of the complaint, else from the whole file."""
     if diagnostic.path is None:
         return Role.VALUE
-    source = _text_of(diagnostic.path)
+    source = text_of(diagnostic.path)
     lines = source.split(b"\n")
     word = name.encode()
     here = b""

@@ -172,7 +172,8 @@ class Unroll:
 
 def unroll_pragma(loop: Node, unit: ParsedUnit) -> Unroll | None:
     """The unroll pragma in the source text right before a loop, (the tree names no number)."""
-    before = unit.source[max(0, loop.start.offset - 400) : loop.start.offset]
+    start = loop.start
+    before = unit.source_of(start)[max(0, start.offset - 400) : start.offset]
     last: re.Match[bytes] | None = None
     for last in _UNROLL.finditer(before):  # noqa: B007  (the last one counts)
         pass
@@ -227,8 +228,8 @@ def holes(function: Node, unit: ParsedUnit) -> tuple[Hole, ...]:
     An undeclared variable silently deletes its whole statement, so error lines inside the function count, as
     do conditions without a child and recovered expressions of dependent type outside templates.
     """
-    first, last = function.start.line, function.end.line
-    found = [Hole(d.line, d.message) for d in unit.errors_between(first, last)]
+    start, last = function.start, function.end.line
+    found = [Hole(d.line, d.message) for d in unit.errors_between(start.line, last, start.path)]
     dependent_is_normal = function.kind == K.FUNCTION_TEMPLATE
     for node in function.walk():
         least = _CONDITIONED.get(K(node.kind)) if node.kind in _CONDITIONED else None

@@ -20,6 +20,20 @@ _MOST_HOPS = 3
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 
 
+@functools.lru_cache(maxsize=256)
+def text_of(path: Path) -> bytes:
+    """The bytes of a source file, empty if it cannot be read; cached."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def included_names(source: bytes) -> tuple[str, ...]:
+    """The names in the `#include` lines of a text, switched-off ones too."""
+    return tuple(dict.fromkeys(name.decode("utf-8", "replace") for name in _INCLUDE.findall(source)))
+
+
 def repository_root(path: Path) -> Path:
     """The nearest folder above the file that holds `.git`, else the file's own folder."""
     folder = path.resolve().parent

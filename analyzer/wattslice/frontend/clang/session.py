@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from wattslice.frontend.clang.autodeclare import (
     undeclared_names,
 )
 from wattslice.frontend.clang.compile_commands import with_compile_commands
-from wattslice.frontend.clang.cursors import Node, UnitHandle
+from wattslice.frontend.clang.cursors import Node, Place, UnitHandle
 from wattslice.frontend.clang.diagnostics import ParseDiagnostic, diagnostics_of, missing_includes
 from wattslice.frontend.clang.flags import (
     FALLBACK_STUBS,
@@ -27,7 +27,13 @@ from wattslice.frontend.clang.flags import (
     user_flags,
 )
 from wattslice.frontend.clang.guards import may_exhaust_stack, read_source
-from wattslice.frontend.clang.includes import find_header, including_units, repository_root
+from wattslice.frontend.clang.includes import (
+    find_header,
+    included_names,
+    including_units,
+    repository_root,
+    text_of,
+)
 from wattslice.frontend.clang.kinds import CursorKind
 from wattslice.frontend.clang.libclang import library
 from wattslice.frontend.clang.parse import raw_parse
@@ -84,20 +90,30 @@ class ParsedUnit:
         """Whether the parse itself declared this name because nobody else did."""
         return declaration.place.path == AUTO_DECLARED_FILE
 
-    def errors_between(self, first_line: int, last_line: int) -> tuple[ParseDiagnostic, ...]:
-        """Errors of the asked-for file in a range of lines, both ends included."""
+    def errors_between(
+        self, first_line: int, last_line: int, path: Path | None = None
+    ) -> tuple[ParseDiagnostic, ...]:
+        """Errors in a range of lines, both ends included, of the asked-for file or of another one."""
+        wanted = path or self.path
         return tuple(
             d
             for d in self.diagnostics
             if d.is_error
             and first_line <= d.line <= last_line
             and d.path is not None
-            and _same(d.path, self.path)
+            and _same(d.path, wanted)
         )
 
+    def source_of(self, place: Place) -> bytes:
+        """The bytes of the file a place is in; empty for what has no file."""
+        if place.path is None:
+            return b""
+        return self.source if _same(place.path, self.path) else text_of(place.path)
+
     def text(self, node: Node) -> str:
-        """The source text of a node of the asked-for file (the macro's use, for a node out of a macro)."""
-        return self.source[node.start.offset : node.end.offset].decode("utf-8", "replace")
+        """The source text of a node (of the macro's use, for a node out of a macro)."""
+        start = node.start
+        return self.source_of(start)[start.offset : node.end.offset].decode("utf-8", "replace")
 
     def declarations(self) -> Iterator[Node]:
         """Declarations at namespace scope of the asked-for file, namespaces and extern "C" blocks opened."""
@@ -143,40 +159,71 @@ def _badness(unit: ParsedUnit) -> tuple[int, int]:
     return (errors, len(unit.recovered.declared))
 
 
+@dataclass(frozen=True, slots=True)
+class _HeaderSearch:
+    """Folders found so far for headers that no include folder has; our fallback headers come last."""
+
+    source: Path
+    root: Path
+    folders: list[Path]
+    asked: list[str]
+
+    def look_for(self, names: Iterable[str]) -> bool:
+        """Search for names not asked for before; whether there is a new folder."""
+        before = len(self.folders)
+        for name in names:
+            if name in self.asked:
+                continue
+            self.asked.append(name)
+            folder = find_header(name, self.source, self.root)
+            if folder is None and (FALLBACK_STUBS / name).is_file():
+                folder = FALLBACK_STUBS
+            if folder is not None and folder not in self.folders:
+                self.folders.append(folder)
+        return len(self.folders) > before
+
+    def flags(self) -> tuple[Path, ...]:
+        """The folders in the order to search them in."""
+        return tuple(sorted(self.folders, key=lambda folder: folder == FALLBACK_STUBS))
+
+
+def _unknown(
+    complaints: tuple[ParseDiagnostic, ...], declared: tuple[Undeclared, ...]
+) -> tuple[Undeclared, ...]:
+    known = {entry.name for entry in declared}
+    return tuple(entry for entry in undeclared_names(complaints) if entry.name not in known)
+
+
+def _has_include(name: str, file: Path, options: ParseOptions) -> bool:
+    return any((folder / name).is_file() for folder in (file.parent, *options.include_dirs, STUBS))
+
+
 def _parse_with_repairs(
     file: Path, asked: Path, source: bytes, options: ParseOptions, root: Path
 ) -> ParsedUnit:
-    found: list[Path] = []
-    missing: list[str] = []
+    search = _HeaderSearch(file.resolve(), root.resolve(), [], [])
+    # What the file itself includes is looked for beforehand: that saves a parse of every second file.
+    own = source if file == asked else text_of(file)
+    search.look_for(name for name in included_names(own) if not _has_include(name, file, options))
     declared: tuple[Undeclared, ...] = ()
-    handle = _parse(file, options, (), declared)
+    handle = _parse(file, options, search.flags(), declared)
     complaints = diagnostics_of(handle)
     for _ in range(_MOST_INCLUDE_ROUNDS):
-        names = tuple(name for name in missing_includes(complaints) if name not in set(missing))
-        if not names:
+        if not search.look_for(missing_includes(complaints)):
             break
-        for name in names:
-            folder = find_header(name, file.resolve(), root.resolve())
-            if folder is None or folder in found:
-                missing.append(name)
-                folder = FALLBACK_STUBS if (FALLBACK_STUBS / name).is_file() else None
-            if folder is not None and folder not in found:
-                found.append(folder)
-        handle = _parse(file, options, tuple(found), declared)
+        handle = _parse(file, options, search.flags(), declared)
         complaints = diagnostics_of(handle)
     for _ in range(_MOST_DECLARE_ROUNDS):
-        new = undeclared_names(complaints)
-        known = {entry.name for entry in declared}
-        new = tuple(entry for entry in new if entry.name not in known)
+        new = _unknown(complaints, declared)
         if not new:
             break
         declared = (*declared, *new)
-        handle = _parse(file, options, tuple(found), declared)
+        handle = _parse(file, options, search.flags(), declared)
         complaints = diagnostics_of(handle)
     recovered = Recovered(
         declared,
-        tuple(name for name in missing if not (FALLBACK_STUBS / name).is_file()),
-        tuple(folder for folder in found if folder != FALLBACK_STUBS),
+        tuple(dict.fromkeys(missing_includes(complaints))),
+        tuple(folder for folder in search.folders if folder != FALLBACK_STUBS),
         None if file == asked else file,
     )
     return ParsedUnit(asked, source, complaints, recovered, handle)
