@@ -40,6 +40,7 @@ def test_sectors(offsets, size, sectors):
         (LANE * 8, 8, 1),
         (LANE * 16, 16, 1),
         (LANE * 16, 8, 2),
+        (LANE * 12, 12, 1),
     ],
 )
 def test_bank_passes(offsets, size, passes):

@@ -67,13 +67,15 @@ def bank_passes(offsets: NDArray[np.int64], active: NDArray[np.bool_], size_byte
     rows, lanes = _rows(offsets, active)
     if rows.size == 0:
         return 1.0
-    group = WARP_SIZE // max(1, min(4, size_bytes // BANK_BYTES))
+    # Records of other sizes are read word by word.
+    words_per_lane = {8: 2, 16: 4}.get(size_bytes, 1)
+    group = WARP_SIZE // words_per_lane
     rows, lanes = rows.reshape(-1, group), lanes.reshape(-1, group)
     words = np.where(lanes, rows // BANK_BYTES - int(rows.min()) // BANK_BYTES, -1)
     words = np.sort(words, axis=1)
     distinct = _distinct(words)
     # Wide accesses hit consecutive banks; the bank of the first word decides the conflict.
-    banks = (words % BANKS) // max(1, WARP_SIZE // group)
+    banks = (words % BANKS) // words_per_lane
     passes = np.zeros((rows.shape[0], BANKS))
     np.add.at(passes, (np.nonzero(distinct)[0], banks[distinct]), 1.0)
     busy = lanes.any(axis=1)

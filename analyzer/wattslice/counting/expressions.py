@@ -69,7 +69,13 @@ class ExpressionEvaluator:
     def evaluate(self, expr: ir.Expr, mask: Mask) -> Value:
         """The value of `expr` in the lanes of `mask`."""
         self.state.spend()
-        return self._evaluate[type(expr)](expr, mask)
+        return self._evaluate.get(type(expr), self._unmodelled)(expr, mask)
+
+    def _unmodelled(self, expr: ir.Expr, mask: Mask) -> Value:
+        """Strings, and calls and launches from within kernels: only what they evaluate is followed."""
+        for child in ir.children(expr):
+            self.evaluate(child, mask)
+        return VARYING
 
     # ------------------------------------------------------------------ leaves
 
