@@ -72,10 +72,14 @@ def partition(graph: DependenceGraph) -> tuple[MemorySpace, ...]:
         return (MemorySpace.REGISTER,) * len(graph.statements)
     distances = tuple(_distances(graph, space_criterion(graph, space)) for space in present)
     home = _home(graph, present)
-    return tuple(
+    owners = [
         _owner(statement, present, tuple(distance[statement.index] for distance in distances), home)
         for statement in graph.statements
-    )
+    ]
+    for statement in reversed(graph.statements):  # sources have higher indices than what they feed
+        if not statement.is_effective and statement.sources and statement.space is None:
+            owners[statement.index] = owners[statement.sources[0]]  # a copy goes with what it copies
+    return tuple(owners)
 
 
 _Distance = tuple[int, int]  # control dependences on the way, data dependences on the way

@@ -1,0 +1,56 @@
+"""Branch-sparse or -dense: our thirteen programs against the lists of Wang & Chen 2013, Tables 2 and 3."""
+
+from pathlib import Path
+
+import pytest
+
+from wattslice.analysis import BranchClass
+from wattslice.branches import branch_density
+from wattslice.counting.count import count
+from wattslice.frontend.cuda import read_cuda
+from wattslice.geometry import NO_OVERRIDES, resolve_launches
+from wattslice.slicing import slice_kernel
+from wattslice_models.gpu import load_gpu
+
+from .source_text import launched
+from .test_slicing import CORPUS
+
+DENSE_HERE = {"binomial_options", "string_match", "h264_intra"}
+"""The paper's dense programs without DCT and Black-Scholes, whose versions here have no dividing branch."""
+
+
+@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
+def test_the_thirteen_programs(path: Path):
+    densities = [
+        branch_density(slice_kernel(launch.kernel), count(launch))
+        for launch in resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"))
+    ]
+    found = max(densities, key=lambda density: density.divided_share).branch_class
+    assert found is (BranchClass.DENSE if path.stem in DENSE_HERE else BranchClass.SPARSE)
+
+
+def test_the_share_counts_executed_statements_and_the_threshold_can_be_moved():
+    kernel, profile = launched(
+        "__global__ void k(float* a) {\n"
+        "  a[0] = 1.0f;\n"
+        "  if (threadIdx.x < 16)\n"
+        "    a[1] = 2.0f;\n"
+        "}\nint main() { k<<<1, 32>>>(0); }"
+    )
+    slices = slice_kernel(kernel)
+    density = branch_density(slices, profile)
+    assert density.divided_share == pytest.approx(0.5 / 2.5)  # store, test, half a store
+    assert branch_density(slices, profile, 0.21).branch_class is BranchClass.SPARSE
+    assert branch_density(slices, profile, 0.19).branch_class is BranchClass.DENSE
+    with pytest.raises(ValueError, match="threshold"):
+        branch_density(slices, profile, 0.0)
+
+
+def test_guards_that_nearly_all_threads_pass_do_not_divide():
+    kernel, profile = launched(
+        "__global__ void k(float* a, int n) {\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "  if (i < n) a[i] = 2.0f;\n"
+        "}\nint main() { k<<<100, 256>>>(0, 25599); }"
+    )
+    assert branch_density(slice_kernel(kernel), profile).divided_share == 0.0

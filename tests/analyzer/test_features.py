@@ -1,0 +1,96 @@
+"""Features of slices, sub-slices for BDPM, and heat by line."""
+
+from pathlib import Path
+
+import pytest
+
+from wattslice.counting.count import count
+from wattslice.features import slice_features
+from wattslice.frontend.cuda import read_cuda
+from wattslice.geometry import NO_OVERRIDES, resolve_launches
+from wattslice.heat import line_shares
+from wattslice.operations import OperationCounts
+from wattslice.region_operations import total_counts
+from wattslice.slicing import slice_kernel
+from wattslice_models.gpu import load_gpu
+from wattslice_models.program_power import effective_density, effective_length
+
+from .source_text import FACTORS, launched
+from .test_slicing import CORPUS, SCALE
+
+LAUNCH = "int main() { scale<<<4, 256>>>(0, 0, 1024); }"
+BRANCHY = """__global__ void k(float* a, float x) {
+    int i = threadIdx.x;
+    if (i < 8)
+        a[i] = x * x * x;
+    else
+        a[i] = x;
+}
+int main() { k<<<1, 32>>>(0, 0); }
+"""
+
+
+def test_counts_length_and_density_of_the_worked_example():
+    kernel, profile = launched(SCALE + LAUNCH)
+    memory, shared = slice_features(slice_kernel(kernel), profile, FACTORS, 0.5)
+    assert memory.counts == OperationCounts(fp32=1, integer=2, global_load=1, global_store=1)
+    assert memory.memory_ops_weighted == 2.0
+    assert memory.arithmetic_density == 1.5
+    assert (memory.length, memory.static_length) == (5, 5)
+    assert memory.bytes_accessed == 8
+    assert memory.sm_saturation == 0.5
+    assert shared.memory_ops_weighted == FACTORS.shared_memory * (1 + 256)
+    # store, barrier, k = 0, 257 tests, 256 x (load, sum, k++)
+    assert (shared.length, shared.static_length) == (1 + 1 + 1 + 257 + 3 * 256, 7)
+
+
+def test_density_without_memory_is_none():
+    kernel, profile = launched("__global__ void k(int n) { int x = n * n; }\nint main() { k<<<1, 32>>>(3); }")
+    (only,) = slice_features(slice_kernel(kernel), profile, FACTORS, 1.0)
+    assert only.arithmetic_density is None
+    assert only.compute_ops == 1
+
+
+def test_sub_slices_follow_the_arms_and_their_probabilities():
+    kernel, profile = launched(BRANCHY)
+    (only,) = slice_features(slice_kernel(kernel), profile, FACTORS, 1.0)
+    assert {part.probability for part in only.sub_slices} == {1.0, 0.25, 0.75}
+    assert sum(part.length for part in only.sub_slices) == pytest.approx(only.length)
+    # dropping the arm with the two products leaves the comparison and the plain store
+    assert effective_density(only.sub_slices, 0.3).value == pytest.approx(1 / 0.75)
+    assert effective_length(only.sub_slices, 0.3) == pytest.approx(only.length - 0.25 * 2)
+
+
+def test_what_follows_an_early_return_has_the_probability_of_getting_there():
+    kernel, profile = launched(
+        "__global__ void k(float* a) { if (threadIdx.x >= 8) return; a[threadIdx.x] = 1.0f; }\n"
+        "int main() { k<<<1, 32>>>(0); }"
+    )
+    (only,) = slice_features(slice_kernel(kernel), profile, FACTORS, 1.0)
+    assert only.probability == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
+def test_slices_add_up_to_the_kernel(path: Path):
+    for launch in resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100")):
+        profile = count(launch)
+        features = slice_features(slice_kernel(launch.kernel), profile, FACTORS, 1.0)
+        total = total_counts(launch.kernel, profile)
+        summed = [sum(column) for column in zip(*(f.counts.values() for f in features), strict=True)]
+        assert summed == pytest.approx(list(total.values()))
+
+
+def test_heat_goes_to_the_lines_that_do_the_work():
+    kernel, profile = launched(SCALE + LAUNCH)
+    shares = line_shares(kernel, profile, OperationCounts(fp32=1.0, shared_load=3.0))
+    assert [(share.line, share.share) for share in shares] == [
+        (8, pytest.approx(256 * 4 / (256 * 4 + 1))),
+        (9, pytest.approx(1 / (256 * 4 + 1))),
+    ]
+
+
+def test_heat_refuses_negative_energies_and_knows_nothing_of_free_kernels():
+    kernel, profile = launched(SCALE + LAUNCH)
+    assert line_shares(kernel, profile, OperationCounts()) == ()
+    with pytest.raises(ValueError, match="negative"):
+        line_shares(kernel, profile, OperationCounts(fp32=-1.0))
