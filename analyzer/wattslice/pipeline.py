@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wattslice.analysis import Analysis, KernelAnalysis
@@ -70,9 +70,10 @@ def _read(path: Path, config: Config) -> Program:
     options = ParseOptions(
         include_dirs=config.include_directories,
         defines=config.definitions,
-        standard=config.language_standard or ParseOptions.standard,
         compile_commands=config.compile_commands_directory,
     )
+    if config.language_standard is not None:
+        options = replace(options, standard=config.language_standard)
     if path.suffix == ".c":
         from wattslice.frontend.c import read_c
 
