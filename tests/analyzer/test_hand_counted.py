@@ -5,13 +5,15 @@ Three things must agree: the closed form written in the case, the transcription 
 """
 
 import json
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from wattslice.config import Options, make_config
+from wattslice.pipeline import analyze_files
+from wattslice.report.json import render_json
 
 from .hand_counted.cases_branches import CASES as BRANCHES
 from .hand_counted.cases_cooperation import CASES as COOPERATION
@@ -29,16 +31,8 @@ each_case = pytest.mark.parametrize(
 
 @cache
 def analyze_json(path: Path) -> dict[str, Any]:
-    """The analyzer's JSON for one file: the only place that knows how it is called."""
-    done = subprocess.run(
-        [sys.executable, "-m", "wattslice", "analyze", str(path), "--gpu", "v100", "--format", "json"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    """The analyzer's JSON for one file."""
+    return json.loads(render_json(analyze_files(make_config(Options(paths=(path,), gpu="v100")))))
 
 
 @each_case
