@@ -107,7 +107,8 @@ def lines_of(stmt: ir.Stmt, depth: int = 0) -> Iterator[str]:
             test = "" if condition is None else show(condition)
             after = "" if step is None else show(step)
             pragma = "" if unroll is None else f" unroll {unroll}"
-            yield f"{head}{kind.value} test r{stmt.test_region}: {test}; step r{stmt.step_region}: {after}{pragma}"
+            header = f"test r{stmt.test_region}: {test}; step r{stmt.step_region}: {after}{pragma}"
+            yield f"{head}{kind.value} {header}"
         case ir.Switch(selector=selector):
             yield head + f"switch {show(selector)}"
         case ir.Return(value=value):

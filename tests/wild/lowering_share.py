@@ -1,4 +1,4 @@
-"""How much of real CUDA the frontend lowers: `python tests/wild/lowering_share.py DIR...`, one row per folder.
+"""How much of real CUDA the frontend lowers: `python tests/wild/lowering_share.py DIR...`, a row per folder.
 
 Prints kernels found, kernels whose body is complete, incomplete with a diagnostic, failed (internal error),
 files that gave no program at all, and the median time per file. `-v` lists the incomplete kernels' reasons,
@@ -53,7 +53,9 @@ def main() -> None:
             if options.verbose:
                 for kernel in program.kernels:
                     if not kernel.body_is_complete:
-                        why = [d for d in program.diagnostics if d.rule in ("PW001", "PW005", "PW006", "PW099")]
+                        why = [
+                            d for d in program.diagnostics if d.rule in ("PW001", "PW005", "PW006", "PW099")
+                        ]
                         print(f"  {path}:{kernel.span.line} {kernel.qualified_name}")
                         for d in why[:6]:
                             print(f"      {d.rule} {Path(d.file).name}:{d.line} {d.message}")

@@ -22,7 +22,7 @@ from wattslice.frontend.lowering.expressions import (
     assign_value,
     convert,
 )
-from wattslice.frontend.lowering.inlining import inline, inlined_location, may_inline
+from wattslice.frontend.lowering.inlining import function_named, inline, inlined_location, may_inline
 from wattslice.frontend.lowering.library import library_call, opaque
 from wattslice.frontend.lowering.memory import dereference, read
 from wattslice.ir import (
@@ -31,6 +31,8 @@ from wattslice.ir import (
     Constant,
     Construct,
     Expr,
+    Intrinsic,
+    Semantics,
     Span,
     TypeKind,
     UnaryOp,
@@ -53,6 +55,12 @@ def arguments_of(node: Node) -> list[Node]:
 def call(body: Body, node: Node) -> Expr:
     """The value of a call."""
     callee = node.referenced
+    if not body.is_host and (callee is None or callee.kind in (C.VAR_DECL, C.PARM_DECL)):
+        callee = function_named(body, expressions_in(node)[0]) if expressions_in(node) else None
+        if callee is not None and callee.kind == C.LAMBDA_EXPR:
+            info = body.unit.function(callee)
+            if may_inline(body, info):
+                return inline(body, node, info, None, expressions_in(node)[1:], body.span(node))[0]
     if callee is None:
         return unresolved_call(body, node, expressions_in(node))
     kind = callee.kind
@@ -66,6 +74,8 @@ def call(body: Body, node: Node) -> Expr:
     name = info.name
     span = body.span(node)
     arguments = arguments_of(node)
+    if len(node.children) > 1 and node.children[1].spelling == "cudaConfigureCall":
+        return _device_launch(body, node, name, span)
     if kind == C.CONVERSION_FUNCTION and info.body is None:
         return convert(body, _object_value(body, node), body.type(node), span)
     if info.is_builtin:
@@ -79,18 +89,21 @@ def call(body: Body, node: Node) -> Expr:
         found = library_call(body, node, name, arguments, span)
         if found is not None:
             return found
-    if name == "operator=" and info.body is None and len(arguments) == 2:
+    if is_plain_copy(info) and len(arguments) == 2:
         return _assign_record(body, arguments, span)
     if may_inline(body, info):
         where = inlined_location(body, node, info, _object_of(body, node, callee, arguments), arguments, span)
-        if isinstance(where, tuple):
-            return where[0] if where[1] is None else _read_result(body, where[0], where[1], span)
-        return where
+        return where[0] if where[1] is None else _read_result(body, where[0], where[1], span)
     if info.body is None and not info.is_builtin:
         found = library_call(body, node, name, arguments, span)
         if found is not None:
             return found
     return opaque(body, node, name, arguments, span, recursive=info.body is not None)
+
+
+def _device_launch(body: Body, node: Node, name: str, span: Span) -> Expr:
+    body.hole("PW006", span, f"launch of '{name}' from device code is not followed")
+    return Intrinsic(name, (), (), Semantics.NONE, True, body.type(node), span)
 
 
 def _read_result(body: Body, value: Expr, where: Location, span: Span) -> Expr:
@@ -108,7 +121,7 @@ def _(body: Body, node: Node) -> Location | None:
     info = body.unit.function(callee)
     arguments = arguments_of(node)
     span = body.span(node)
-    if info.name == "operator=" and info.body is None and len(arguments) == 2:
+    if is_plain_copy(info) and len(arguments) == 2:
         from wattslice.ir import ExprStmt
 
         body.before.append(ExprStmt(_assign_record(body, arguments, span), body.region(), span))
@@ -116,15 +129,22 @@ def _(body: Body, node: Node) -> Location | None:
     if not info.returns_reference or not may_inline(body, info):
         return None
     found = inlined_location(body, node, info, _object_of(body, node, callee, arguments), arguments, span)
-    if not isinstance(found, tuple) or found[1] is None:
-        return None
     value, where = found
+    if where is None:
+        return None
     if isinstance(where, Cell):
         return where
     from wattslice.ir import ExprStmt
 
     body.before.append(ExprStmt(value, body.region(), span))
     return where
+
+
+def is_plain_copy(info: FunctionInfo) -> bool:
+    """An assignment that the compiler wrote (its parameter has no name) or that has no body here."""
+    if info.name != "operator=":
+        return False
+    return info.body is None or (len(info.parameters) == 1 and not info.parameters[0].name)
 
 
 def _is_constructor(body: Body, node: Node, callee: Node) -> bool:
@@ -206,7 +226,8 @@ def construct(body: Body, node: Node, constructor: Node) -> Expr:
             return convert(body, body.expr(arguments[0]), type_, span)
         return aggregate(body, tuple(body.expr(a) for a in arguments), type_, span)
     info = body.unit.function(constructor)
-    if info.body is None or body.is_host:
+    copies = len(info.parameters) == 1 and not info.parameters[0].name and info.parameters[0].type == type_
+    if info.body is None or body.is_host or copies:
         if len(arguments) == 1 and body.type(arguments[0]).kind is TypeKind.RECORD:
             return body.expr(arguments[0])  # copy
         if not arguments or body.is_host or info.is_builtin:
@@ -215,9 +236,7 @@ def construct(body: Body, node: Node, constructor: Node) -> Expr:
     return inline_constructor(body, node, info, arguments, span)
 
 
-def inline_constructor(
-    body: Body, node: Node, info: FunctionInfo, arguments: list[Node], span: Span
-) -> Expr:
+def inline_constructor(body: Body, node: Node, info: FunctionInfo, arguments: list[Node], span: Span) -> Expr:
     """A user constructor: fill a temporary, yield its value."""
     from wattslice.frontend.lowering.inlining import temporary_object
 
@@ -243,9 +262,7 @@ def _assign_record(body: Body, arguments: list[Node], span: Span) -> Expr:
 # --------------------------------------------------------------------------- operators of the stubs' types
 
 
-def _builtin_operator(
-    body: Body, name: str, arguments: list[Node], node: Node, span: Span
-) -> Expr | None:
+def _builtin_operator(body: Body, name: str, arguments: list[Node], node: Node, span: Span) -> Expr | None:
     """Operators on half and bfloat16, which the stubs declare as functions."""
     type_ = body.type(node)
     op = OPERATOR_NAMES.get(name)
@@ -362,3 +379,14 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
     return Call(mangled_name(callee) or name, name, tuple(values), type_, span)
 
 
+# --------------------------------------------------------------------------- device heap
+
+
+@expression(C.CXX_NEW_EXPR, C.CXX_DELETE_EXPR)
+def _(body: Body, node: Node) -> Expr:
+    """The device heap: what an allocation costs is not known; host code needs only its absence."""
+    span = body.span(node)
+    what = "new" if node.kind == C.CXX_NEW_EXPR else "delete"
+    if not body.is_host:
+        body.hole("PW005", span, f"cost of '{what}' on the device heap is not counted")
+    return Intrinsic(what, (), (), Semantics.OPAQUE, True, body.type(node), span)

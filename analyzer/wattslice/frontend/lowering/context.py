@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
+from wattslice.frontend.clang.libclang import library
 from wattslice.frontend.clang.session import ParsedUnit
 from wattslice.frontend.lowering.spans import SpanFinder
 from wattslice.frontend.lowering.types import TypeTable, is_wide_record
 from wattslice.ir import (
+    BuiltinKind,
     Constant,
     Diagnostic,
     Expr,
@@ -106,8 +109,6 @@ class Frame:
     result_pointees: list[Pointee] = field(default_factory=list[Pointee])
 
 
-
-
 class Unit:
     """One parsed translation unit and everything cached about it."""
 
@@ -120,6 +121,8 @@ class Unit:
         self.globals: dict[tuple[int, bool], Variable] = {}
         self.global_values: dict[int, Constant | None] = {}
         self._functions: dict[int, FunctionInfo] = {}
+        self.builtins: dict[int, BuiltinKind | None] = {}
+        self.referenced: Any = library().clang_getCursorReferenced
         self.raise_errors = False  # tests set it
         # Whether known arguments may end a function's recursion.
         self.recursive: dict[int, bool] = {}
@@ -151,9 +154,7 @@ class Unit:
             if child.kind == C.PARM_DECL:
                 reference = self.types.is_reference(child.raw)
                 parameters.append(
-                    ParameterInfo(
-                        child.raw.data0, child.spelling, self.types.of(child.raw), reference, child
-                    )
+                    ParameterInfo(child.raw.data0, child.spelling, self.types.of(child.raw), reference, child)
                 )
             elif child.kind == C.COMPOUND_STMT:
                 body = child
@@ -229,6 +230,8 @@ class Body:
         # Template values and constants by their spelling, for pragmas that name them.
         self.named_constants: dict[str, int] = {}
         self.known: dict[Variable, int | float] = {}
+        # Functions and lambdas that variables and parameters stand for.
+        self.functions: dict[int, Node] = {}
         self.line_span: Span | None = None
 
     # -- numbering -----------------------------------------------------------------------------------------
@@ -251,7 +254,7 @@ class Body:
         return self.unit.spans.span(node) if line is None else line
 
     @contextmanager
-    def statement_span(self, node: Node) -> Iterator[Span]:
+    def statement_span(self, node: Node) -> Generator[Span]:
         """Set the span that the expressions of a one-line statement share."""
         previous = self.line_span
         span = self.unit.spans.span(node)

@@ -27,10 +27,33 @@ from wattslice.ir import (
 _NAMESPACE = "cooperative_groups::"
 _TILE = re.compile(r"thread_block_tile<(\d+)")
 _MAKERS = frozenset(
-    ["this_thread_block", "this_thread", "this_grid", "this_multi_grid", "this_cluster", "coalesced_threads", "tiled_partition", "binary_partition", "labeled_partition"]
+    [
+        "this_thread_block",
+        "this_thread",
+        "this_grid",
+        "this_multi_grid",
+        "this_cluster",
+        "coalesced_threads",
+        "tiled_partition",
+        "binary_partition",
+        "labeled_partition",
+    ]
 )
 _ONE_INT = frozenset(
-    ["shfl", "shfl_up", "shfl_down", "shfl_xor", "any", "all", "ballot", "match_any", "match_all", "reduce", "inclusive_scan", "exclusive_scan"]
+    [
+        "shfl",
+        "shfl_up",
+        "shfl_down",
+        "shfl_xor",
+        "any",
+        "all",
+        "ballot",
+        "match_any",
+        "match_all",
+        "reduce",
+        "inclusive_scan",
+        "exclusive_scan",
+    ]
 )
 _VECTORS = {
     "group_index": BuiltinKind.BLOCK_IDX,

@@ -16,7 +16,7 @@ from wattslice.frontend.lowering.memory import (
     place_for_access,
     read,
 )
-from wattslice.frontend.lowering.names import binding_of, wrapped
+from wattslice.frontend.lowering.names import binding_of, builtin_vector, declaration_key, wrapped
 from wattslice.frontend.lowering.types import (
     DIM3_AXES,
     common_type,
@@ -40,6 +40,7 @@ from wattslice.ir import (
     Extract,
     Increment,
     Intrinsic,
+    Load,
     Logical,
     LogicalOp,
     PointerOffset,
@@ -86,25 +87,9 @@ _COMPOUND: dict[int, BinaryOp] = {
     B.OR_ASSIGN: BinaryOp.OR,
 }
 _UNARY: dict[int, UnaryOp] = {U.MINUS: UnaryOp.NEGATE, U.NOT: UnaryOp.INVERT, U.LNOT: UnaryOp.NOT}
-_BUILTINS = {
-    "threadIdx": BuiltinKind.THREAD_IDX,
-    "blockIdx": BuiltinKind.BLOCK_IDX,
-    "blockDim": BuiltinKind.BLOCK_DIM,
-    "gridDim": BuiltinKind.GRID_DIM,
+OPERATOR_NAMES: dict[str, BinaryOp] = {f"operator{op.value}": op for op in BinaryOp} | {
+    f"operator{op.value}=": op for op in _COMPOUND.values()
 }
-OPERATOR_NAMES: dict[str, BinaryOp] = {f"operator{op.value}": op for op in BinaryOp}
-OPERATOR_NAMES |= {f"operator{op.value}=": op for op in _COMPOUND.values()}
-
-
-def builtin_vector(body: Body, node: Node) -> BuiltinKind | None:
-    """`threadIdx` and its like, when `node` names one of the prelude's."""
-    if node.kind != C.DECL_REF_EXPR or body.is_host:
-        return None
-    kind = _BUILTINS.get(node.spelling)
-    if kind is None:
-        return None
-    declaration = node.referenced
-    return kind if declaration is not None and body.unit.parsed.is_builtin(declaration) else None
 
 
 # --------------------------------------------------------------------------- leaves
@@ -149,18 +134,20 @@ def unknown(body: Body, node: Node, name: str) -> Expr:
 @expression(C.DECL_REF_EXPR)
 def _(body: Body, node: Node) -> Expr:
     span = body.span(node)
-    if node.children and not node.spelling:  # a template parameter that an instance replaced by its value
-        return body.expr(node.children[0])
-    kind = builtin_vector(body, node)
-    if kind is not None:
-        parts = tuple(Builtin(kind, axis, UINT32, span) for axis in range(3))
-        return Construct(parts, DIM3_AXES, body.type(node), span)
-    if node.spelling == "warpSize" and not body.is_host:
-        return Builtin(BuiltinKind.WARP_SIZE, 0, INT32, span)
-    type_ = body.type(node)
-    if type_.kind is TypeKind.UNKNOWN and type_.name == "function":
-        return Text(node.spelling, type_, span)
-    binding = binding_of(body, node)
+    binding = body.names.get(declaration_key(body, node))
+    if binding is None:
+        if node.children and not node.spelling:  # a template parameter that an instance replaced by its value
+            return body.expr(node.children[0])
+        kind = builtin_vector(body, node)
+        if kind is BuiltinKind.WARP_SIZE:
+            return Builtin(kind, 0, INT32, span)
+        if kind is not None:
+            parts = tuple(Builtin(kind, axis, UINT32, span) for axis in range(3))
+            return Construct(parts, DIM3_AXES, body.type(node), span)
+        type_ = body.type(node)
+        if type_.kind is TypeKind.UNKNOWN and type_.name == "function":
+            return Text(node.spelling, type_, span)
+        binding = binding_of(body, node)
     if isinstance(binding, Constant):
         return Constant(binding.value, binding.type, span)
     if isinstance(binding, PointsTo):
@@ -254,7 +241,7 @@ def _(body: Body, node: Node) -> Expr:
 
 
 def _recovered(body: Body, node: Node, children: list[Node]) -> Expr:
-    """A subtree that clang kept of a faulty or dependent expression: its parts are evaluated, its value unknown."""
+    """What clang kept of a faulty or dependent expression: its parts are evaluated, its value is unknown."""
     from wattslice.frontend.lowering.calls import unresolved_call
 
     return unresolved_call(body, node, children)
@@ -301,7 +288,9 @@ def _(body: Body, node: Node) -> Expr:
     type_ = body.type(node)
     children = [child for child in node.children if child.kind >= 100]
     if not children:
-        return Constant(0, type_, span) if type_.kind is not TypeKind.RECORD else Construct((), (), type_, span)
+        return (
+            Constant(0, type_, span) if type_.kind is not TypeKind.RECORD else Construct((), (), type_, span)
+        )
     inner = children[-1]
     if node.kind in (C.CSTYLE_CAST_EXPR, C.CXX_REINTERPRET_CAST_EXPR, C.CXX_STATIC_CAST_EXPR):
         where = body.location(node)
@@ -330,6 +319,8 @@ def _(body: Body, node: Node) -> Expr:
     left = body.expr(children[0])
     right = body.expr(children[1])
     if kind == B.COMMA:
+        if isinstance(left, Load):  # named, but its value is not asked for
+            left = left.place.address
         return Binary(BinaryOp.COMMA, left, right, right.type, right.type, span)
     op = _ARITHMETIC.get(kind)
     if op is None:

@@ -84,7 +84,7 @@ def _fold_int(op: BinaryOp, a: int, b: int) -> int | None:
         case BinaryOp.MUL:
             return a * b
         case BinaryOp.DIV:
-            return int(math.trunc(a / b)) if b and abs(a) < 2**52 else _exact_quotient(a, b)
+            return _exact_quotient(a, b)
         case BinaryOp.MOD:
             quotient = _exact_quotient(a, b)
             return None if quotient is None else a - quotient * b

@@ -1,4 +1,4 @@
-"""Host functions: those that launch kernels, their callers, and the small helpers that compute the geometry."""
+"""Host functions: those that launch kernels, their callers, and the helpers that compute the geometry."""
 
 from __future__ import annotations
 
@@ -102,12 +102,12 @@ def _is_helper(unit: Unit, function: Node) -> bool:
     if span.end_line - span.line > _MOST_HELPER_LINES:
         return False
     result = unit.types.translate(function.type.result.raw)
-    if result.kind is not TypeKind.VOID:
+    parameters = [child for child in function.children if child.kind == C.PARM_DECL]
+    if result.kind is not TypeKind.VOID or not parameters:  # without parameters it sets file-scope variables
         return True
     return any(
         unit.types.is_reference(child.raw) or unit.types.of(child.raw).kind is TypeKind.POINTER
-        for child in function.children
-        if child.kind == C.PARM_DECL
+        for child in parameters
     )
 
 
@@ -122,6 +122,7 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
     try:
         parameters: list[Variable] = []
         defaults: list[Expr | None] = []
+        references: set[Variable] = set()
         for child in function.children:
             if child.kind == C.PARM_DECL:
                 variable = Variable(
@@ -133,6 +134,8 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
                 )
                 body.names[child.raw.data0] = variable
                 parameters.append(variable)
+                if unit.types.is_reference(child.raw):
+                    references.add(variable)
                 defaults.append(_default(body, child))
         compound = next(child for child in function.children if child.kind == C.COMPOUND_STMT)
         if function.semantic_parent is not None and function.kind == C.CXX_METHOD:
@@ -148,7 +151,9 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
     # What host code holds besides geometry is nobody's concern: no diagnostics about it.
     del unit.diagnostics[quiet:]
     name = mangled_name(function) or function.spelling
-    return Function(function.spelling, name, tuple(parameters), tuple(defaults), tree, span)
+    return Function(
+        function.spelling, name, tuple(parameters), tuple(defaults), tree, span, frozenset(references)
+    )
 
 
 def _default(body: Body, parameter: Node) -> Expr | None:

@@ -26,7 +26,34 @@ _MNEMONIC = re.compile(r"^(?:@!?%?\w+\s+)?([a-z][a-z0-9_]*(?:[.:][a-z0-9_:]+)*)"
 _TWO = frozenset({"fma", "mad", "mad24"})
 _SPECIAL = frozenset({"sqrt", "rsqrt", "rcp", "sin", "cos", "ex2", "lg2", "tanh"})
 _FREE = frozenset(
-    ["mov", "cvt", "cvta", "ret", "bra", "exit", "membar", "fence", "prefetch", "prefetchu", "isspacep", "call", "griddepcontrol", "pragma", "discard", "createpolicy", "applypriority", "setmaxnreg", "getctarank", "mapa", "elect", "trap", "brkpt", "nanosleep", "pmevent", "wgmma_fence"]
+    [
+        "mov",
+        "cvt",
+        "cvta",
+        "ret",
+        "bra",
+        "exit",
+        "membar",
+        "fence",
+        "prefetch",
+        "prefetchu",
+        "isspacep",
+        "call",
+        "griddepcontrol",
+        "pragma",
+        "discard",
+        "createpolicy",
+        "applypriority",
+        "setmaxnreg",
+        "getctarank",
+        "mapa",
+        "elect",
+        "trap",
+        "brkpt",
+        "nanosleep",
+        "pmevent",
+        "wgmma_fence",
+    ]
 )
 _SPACES = {
     "global": (OperationClass.GLOBAL_LOAD, OperationClass.GLOBAL_STORE),

@@ -55,6 +55,43 @@ def may_inline(body: Body, info: FunctionInfo) -> bool:
     return depth < (MOST_RECURSION if body.known else _UNDECIDED_RECURSION)
 
 
+def function_named(body: Body, node: Node) -> Node | None:
+    """The function or lambda that an expression names: `f`, `&f`, a template argument, a bound parameter."""
+    current: Node | None = node
+    while current is not None:
+        if current.kind == C.LAMBDA_EXPR:
+            return current
+        if current.kind in (C.DECL_REF_EXPR, C.MEMBER_REF_EXPR):
+            target = current.referenced
+            if target is not None:
+                if target.kind in (C.FUNCTION_DECL, C.CXX_METHOD):
+                    return target
+                if target.kind in (C.PARM_DECL, C.VAR_DECL):
+                    return body.functions.get(target.raw.data0)
+        inner = [child for child in current.children if child.kind >= 100]
+        wraps = current.kind in _FUNCTION_WRAPPERS and len(inner) == 1
+        current = inner[0] if wraps else None
+    return None
+
+
+_FUNCTION_WRAPPERS = (
+    C.UNEXPOSED_EXPR,
+    C.PAREN_EXPR,
+    C.UNARY_OPERATOR,
+    C.DECL_REF_EXPR,
+    C.CALL_EXPR,
+    C.MEMBER_REF_EXPR,
+    C.CSTYLE_CAST_EXPR,
+)
+
+
+def is_callable_type(type_: Type) -> bool:
+    """Function pointers and closures."""
+    if type_.kind is TypeKind.POINTER and type_.element is not None:
+        return type_.element.name == "function"
+    return type_.name == "function" or "lambda at" in type_.name
+
+
 def temporary_object(body: Body, type_: Type, span: Span) -> Location:
     """A fresh unnamed object."""
     name = type_.name or "temporary"
@@ -126,6 +163,12 @@ def inline(
                 parameters.append(pointer)
                 values.append(where.address)
                 continue
+        if is_callable_type(parameter.type) or is_callable_type(body.type(argument)):
+            target = function_named(body, argument)
+            if target is not None:
+                body.functions[parameter.key] = target
+                if parameter.type.kind is not TypeKind.RECORD:
+                    continue
         value = body.expr(argument)
         address = body.register_addresses.get(id(value))
         if address is not None and parameter.type.kind is TypeKind.POINTER:
@@ -267,15 +310,21 @@ def _is_recursive_and_pure(info: FunctionInfo) -> bool:
         target: Node | None = None
         if node.kind == C.CALL_EXPR:
             recursive = recursive or node.spelling == info.name
-        elif node.kind == C.COMPOUND_ASSIGNMENT_OPERATOR or (
-            node.kind == C.BINARY_OPERATOR and node.binary_operator == B.ASSIGN
-        ) or (node.kind == C.UNARY_OPERATOR and node.unary_operator in (
-            U.PRE_INC,
-            U.PRE_DEC,
-            U.POST_INC,
-            U.POST_DEC,
-            U.ADDR_OF,
-        )):
+        elif (
+            node.kind == C.COMPOUND_ASSIGNMENT_OPERATOR
+            or (node.kind == C.BINARY_OPERATOR and node.binary_operator == B.ASSIGN)
+            or (
+                node.kind == C.UNARY_OPERATOR
+                and node.unary_operator
+                in (
+                    U.PRE_INC,
+                    U.PRE_DEC,
+                    U.POST_INC,
+                    U.POST_DEC,
+                    U.ADDR_OF,
+                )
+            )
+        ):
             target = node.children[0] if node.children else None
         if target is not None and target.kind == C.DECL_REF_EXPR:
             declaration = target.referenced

@@ -1,4 +1,4 @@
-"""Values of recursive functions' arguments, known while they are inlined: they decide where recursion ends."""
+"""Known values of recursive functions' arguments: they decide where the recursion ends."""
 
 from __future__ import annotations
 

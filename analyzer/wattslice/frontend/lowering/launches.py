@@ -5,6 +5,7 @@ from __future__ import annotations
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.lowering.context import Body, LoweringError
+from wattslice.frontend.lowering.inlining import function_named
 from wattslice.ir import Construct, Expr, LaunchCall
 
 _CONFIGURE = "cudaConfigureCall"
@@ -15,11 +16,13 @@ def launch_of(body: Body, node: Node, callee: Node) -> LaunchCall | None:
     """The launch that a call is; None when it is an ordinary call."""
     children = node.children
     if len(children) > 1 and children[1].kind == C.CALL_EXPR and children[1].spelling == _CONFIGURE:
+        if callee.kind not in (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE):  # through a variable
+            callee = function_named(body, children[0]) or callee
         configuration = [child for child in children[1].children if child.kind >= 100][1:]
         return _launch(body, node, callee, configuration, list(children[2:]))
     if callee.spelling in _LAUNCHERS:
         arguments = list(node.arguments)
-        kernel = _function_named(arguments[0]) if arguments else None
+        kernel = function_named(body, arguments[0]) if arguments else None
         if kernel is not None and len(arguments) >= 3:
             return _launch(body, node, kernel, [*arguments[1:3], *arguments[4:5]], [])
     return None
@@ -51,12 +54,3 @@ def _value(body: Body, node: Node) -> Expr:
         return body.expr(node)
     except LoweringError:
         return Construct((), (), body.type(node), body.span(node))
-
-
-def _function_named(node: Node) -> Node | None:
-    for inner in node.walk():
-        if inner.kind == C.DECL_REF_EXPR:
-            found = inner.referenced
-            if found is not None and found.kind in (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE):
-                return found
-    return None

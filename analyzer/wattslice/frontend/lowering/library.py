@@ -17,6 +17,7 @@ from wattslice.frontend.lowering.intrinsics import (
 )
 from wattslice.frontend.lowering.memory import dereference, place_for_access, pointee_of, read
 from wattslice.ir import (
+    FLOAT32,
     VOID,
     AddressOf,
     Assign,
@@ -35,6 +36,7 @@ from wattslice.ir import (
     Read,
     RegisterPlace,
     Semantics,
+    Severity,
     Span,
     TextureFetch,
     Type,
@@ -68,7 +70,9 @@ def library_call(body: Body, node: Node, name: str, arguments: list[Node], span:
         return _texture(body, node, name, arguments, span)
     if name in ("load_matrix_sync", "store_matrix_sync") and len(arguments) >= 2:
         return _matrix_access(body, name, arguments, span)
-    if plain in ("memcpy", "memmove", "memset", "__pipeline_memcpy_async") and len(arguments) >= 3:
+    if name in ("memcpy_async", "__pipeline_memcpy_async"):
+        return _copy_element(body, node, name, arguments, span)
+    if plain in ("memcpy", "memmove", "memset") and len(arguments) >= 3:
         return _copy(body, node, plain, arguments, span)
     if name == "swap" and len(arguments) == 2:
         return _swap(body, arguments, span)
@@ -194,6 +198,31 @@ def _matrix_access(body: Body, name: str, arguments: list[Node], span: Span) -> 
     return Assign(place, None, step, element, element, span)
 
 
+def _copy_element(body: Body, node: Node, name: str, arguments: list[Node], span: Span) -> Expr | None:
+    """An asynchronous copy of one element per thread: one load and one store of the pointers' element."""
+    pointers = [a for a in arguments if body.type(a).kind in (TypeKind.POINTER, TypeKind.ARRAY)]
+    if len(pointers) < 2:
+        return None
+    target, source = body.expr(pointers[0]), body.expr(pointers[1])
+    element = _element(source) or _element(target) or FLOAT32
+    to, origin = dereference(body, target, element), dereference(body, source, element)
+    if body.type(arguments[0]).kind is TypeKind.RECORD:
+        message = f"'{name}' of a group: read as one element for each thread"
+        body.unit.report("PW006", Severity.NOTE, span, message)
+    value = read(body, origin, span)
+    return Assign(place_for_access(body, to), None, value, element, element, span)
+
+
+def _element(pointer: Expr) -> Type | None:
+    """What a pointer points at before it was cast to void*."""
+    while isinstance(pointer, Cast) and (
+        pointer.type.element is None or pointer.type.element.kind is TypeKind.VOID
+    ):
+        pointer = pointer.operand
+    element = pointer.type.element
+    return None if element is None or element.kind is TypeKind.VOID else element
+
+
 def _copy(body: Body, node: Node, name: str, arguments: list[Node], span: Span) -> Expr:
     """`memcpy(to, from, n)` with a constant n: one access for every four bytes on each side."""
     values = tuple(body.expr(argument) for argument in arguments)
@@ -255,5 +284,3 @@ def opaque(
         if id(value) in body.register_addresses and isinstance(value, AddressOf):
             result = _store_output(body, value, result, name, span)
     return result
-
-

@@ -137,7 +137,9 @@ def unroll_of(body: Body, around: Node, loop: Node) -> int | None:
     known = _value_of_name(body, argument, file.data)
     if known is None:
         span = body.unit.spans.span(around)
-        body.unit.report("PW006", Severity.NOTE, span, f"unroll count '{argument}' is not a number known here")
+        body.unit.report(
+            "PW006", Severity.NOTE, span, f"unroll count '{argument}' is not a number known here"
+        )
         return 0
     return known
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wattslice.frontend.clang.cursors import Node
+from wattslice.frontend.clang.kinds import BinaryOperator as B
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.clang.kinds import UnaryOperator
 from wattslice.frontend.lowering.context import (
@@ -25,6 +26,7 @@ from wattslice.ir import (
     Constant,
     Construct,
     Expr,
+    ExprStmt,
     Extract,
     Increment,
     InlinedCall,
@@ -186,7 +188,9 @@ def read(body: Body, where: Location, span: Span) -> Expr:
         return address
     if isinstance(where, RegisterPlace):
         return Read(where, where.type, span)
-    return Load(MemoryPlace(where.address, where.space, where.type, where.root, body.site()), where.type, span)
+    return Load(
+        MemoryPlace(where.address, where.space, where.type, where.root, body.site()), where.type, span
+    )
 
 
 def location_of_variable(body: Body, variable: Variable, span: Span) -> Location:
@@ -261,6 +265,8 @@ def _(body: Body, node: Node) -> Location | None:
     element = body.type(node)
     pointer = body.expr(base)
     subscript = body.expr(index)
+    if element.kind is TypeKind.UNKNOWN:
+        element = pointer.type.element or element
     known = body.register_addresses.get(id(pointer))
     if known is not None and isinstance(subscript, Constant):
         lane = _lane_at(known[1], int(subscript.value), element)
@@ -304,8 +310,6 @@ def _(body: Body, node: Node) -> Location | None:
 
 @location(C.BINARY_OPERATOR, C.COMPOUND_ASSIGNMENT_OPERATOR)
 def _(body: Body, node: Node) -> Location | None:
-    from wattslice.frontend.clang.kinds import BinaryOperator as B
-
     operator = node.binary_operator
     if operator == B.COMMA:
         _run_before(body, body.expr(node.children[0]), body.span(node))
@@ -322,8 +326,6 @@ def _after_effect(body: Body, node: Node, target: Node) -> Location | None:
 
 
 def _run_before(body: Body, effect: Expr, span: Span) -> None:
-    from wattslice.ir import ExprStmt
-
     body.before.append(ExprStmt(effect, body.region(), span))
 
 
@@ -342,9 +344,7 @@ def _(body: Body, node: Node) -> Location | None:
     return None
 
 
-@location(
-    C.CSTYLE_CAST_EXPR, C.CXX_REINTERPRET_CAST_EXPR, C.CXX_STATIC_CAST_EXPR, C.CXX_FUNCTIONAL_CAST_EXPR
-)
+@location(C.CSTYLE_CAST_EXPR, C.CXX_REINTERPRET_CAST_EXPR, C.CXX_STATIC_CAST_EXPR, C.CXX_FUNCTIONAL_CAST_EXPR)
 def _(body: Body, node: Node) -> Location | None:
     """`reinterpret_cast<float4&>(x)`: the same object seen as another type."""
     if node.type.canonical.kind in (103, 104) or _casts_to_reference(body, node):
@@ -362,15 +362,3 @@ def _casts_to_reference(body: Body, node: Node) -> bool:
     """libclang gives a reference cast the type referred to; the text still has its ampersand."""
     text = body.unit.spans.text(node)
     return "&>" in text or "& >" in text or "&)" in text.split("(", 2)[1] + ")" if "(" in text else False
-
-
-@location(C.CONDITIONAL_OPERATOR)
-def _(body: Body, node: Node) -> Location | None:
-    if body.type(node).kind not in (TypeKind.RECORD,):
-        return None
-    return None
-
-
-@location(C.CXX_THIS_EXPR)
-def _(body: Body, node: Node) -> Location | None:
-    return None

@@ -8,6 +8,7 @@ from wattslice.frontend.lowering.context import Binding, Body, LoweringError
 from wattslice.frontend.lowering.types import promoted
 from wattslice.ir import (
     INT32,
+    BuiltinKind,
     Constant,
     Expr,
     MemorySpace,
@@ -23,6 +24,15 @@ _SPACES = {
     C.CUDASHARED_ATTR: MemorySpace.SHARED,
     C.CUDACONSTANT_ATTR: MemorySpace.CONSTANT,
     C.CUDADEVICE_ATTR: MemorySpace.GLOBAL,
+}
+
+
+_BUILTINS = {
+    "threadIdx": BuiltinKind.THREAD_IDX,
+    "blockIdx": BuiltinKind.BLOCK_IDX,
+    "blockDim": BuiltinKind.BLOCK_DIM,
+    "gridDim": BuiltinKind.GRID_DIM,
+    "warpSize": BuiltinKind.WARP_SIZE,
 }
 
 
@@ -53,22 +63,49 @@ def wrapped(value: int | float, type_: Type) -> int | float:
     return number
 
 
+def declaration_key(body: Body, node: Node) -> int:
+    """Identity of the declaration that a name refers to; 0 when it refers to none. One call into libclang."""
+    raw = body.unit.referenced(node.raw)
+    return 0 if 70 <= raw.kind <= 73 else raw.data0
+
+
+def builtin_vector(body: Body, node: Node) -> BuiltinKind | None:
+    """`threadIdx` and its like (`warpSize` too), when `node` names one of the prelude's."""
+    if node.kind != C.DECL_REF_EXPR or body.is_host:
+        return None
+    key = declaration_key(body, node)
+    known = body.unit.builtins
+    if key not in known:
+        kind = _BUILTINS.get(node.spelling)
+        declaration = None if kind is None else node.referenced
+        is_ours = declaration is not None and body.unit.parsed.is_builtin(declaration)
+        known[key] = kind if is_ours else None
+    return known[key]
+
+
 def binding_of(body: Body, node: Node) -> Binding:
     """What the name in a DECL_REF_EXPR (or of a static member) means here."""
+    found = body.names.get(declaration_key(body, node))
+    if found is not None:
+        return found
     declaration = node.referenced
     if declaration is None:
         raise LoweringError(f"'{node.spelling}' is not declared", node)
     key = declaration.raw.data0
-    known = body.names.get(key)
-    if known is not None:
-        return known
     kind = declaration.kind
     span = body.span(node)
     if kind == C.ENUM_CONSTANT_DECL:
         value = Constant(declaration.enum_value, _enum_type(body, declaration), span)
         body.names[key] = value
         return value
-    if kind in (C.VAR_DECL, C.PARM_DECL, C.UNEXPOSED_DECL):
+    if kind == C.PARM_DECL:
+        parameter = Variable(
+            declaration.spelling, body.type(declaration), body.home(body.type(declaration)),
+            VariableRole.PARAMETER, span
+        )  # fmt: skip
+        body.names[key] = parameter
+        return parameter
+    if kind in (C.VAR_DECL, C.UNEXPOSED_DECL):
         constant = constant_of_global(body, declaration, key, span)
         if constant is not None:
             body.names[key] = constant
@@ -126,6 +163,9 @@ def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
         space = MemorySpace.HOST if body.is_host else MemorySpace.REGISTER
         message = f"'{declaration.spelling}' is declared nowhere: its value is unknown"
         unit.report("PW001", Severity.WARNING, unit.spans.span(declaration), message)
+    elif space is MemorySpace.HOST and not body.is_host and _is_local(declaration):
+        # What a lambda captured where it was written on the host comes to the kernel as a parameter.
+        space = MemorySpace.REGISTER
     elif space is MemorySpace.HOST and not body.is_host:
         # A const array or constexpr object used on the device: the compiler puts it into constant memory.
         space = MemorySpace.CONSTANT
@@ -141,6 +181,11 @@ def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
     )
     unit.globals[(key, body.is_host and attribute is None)] = variable
     return variable
+
+
+def _is_local(declaration: Node) -> bool:
+    parent = declaration.semantic_parent
+    return parent is not None and parent.kind in (C.FUNCTION_DECL, C.CXX_METHOD, C.FUNCTION_TEMPLATE)
 
 
 def _initializer(body: Body, declaration: Node) -> Expr | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.cursors import Type as ClangType
@@ -12,7 +13,7 @@ from wattslice.frontend.clang.flags import STUBS
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.clang.libclang import CXCursor, CXString, library, text
 from wattslice.frontend.clang.session import ParsedUnit
-from wattslice.frontend.lowering import calls, expressions, inline_assembly, memory  # noqa: F401  (they register)
+from wattslice.frontend.lowering import calls, expressions, inline_assembly, memory
 from wattslice.frontend.lowering.context import Body, Frame, Unit
 from wattslice.frontend.lowering.host import host_functions
 from wattslice.frontend.lowering.statements import as_block
@@ -32,7 +33,11 @@ _FUNCTIONS = (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD)
 _SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL)
 _RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.CLASS_TEMPLATE)
 _RECURSION_LIMIT = 20_000
+# These modules register their handlers when they are imported.
+_REGISTERED = (calls, expressions, inline_assembly, memory)
 _STUBS = str(STUBS)
+_USR_VALUE = re.compile(r"#V([a-zA-Z])(-?\d+)")
+_USR_FUNCTION = re.compile(r"#@F@(\w+)#")
 
 
 def mangled_name(function: Node) -> str:
@@ -51,14 +56,28 @@ def qualified_name(function: Node) -> str:
     names = [function.spelling]
     arguments = function.template_arguments
     if arguments:
-        shown = (a.spelling if isinstance(a, ClangType) else "?" if a is None else str(a) for a in arguments)
-        names[0] += f"<{', '.join(shown)}>"
+        names[0] += f"<{', '.join(_shown_arguments(function, arguments))}>"
     parent = function.semantic_parent
     while parent is not None and parent.kind != C.TRANSLATION_UNIT:
         if parent.spelling and parent.kind != C.LINKAGE_SPEC:
             names.insert(0, parent.spelling)
         parent = parent.semantic_parent
     return "::".join(names)
+
+
+def _shown_arguments(function: Node, arguments: tuple[ClangType | int | None, ...]) -> Iterator[str]:
+    """Template arguments as text; the USR tells booleans and functions, which libclang's values do not."""
+    usr = function.usr
+    values = iter(_USR_VALUE.findall(usr))
+    functions = iter(_USR_FUNCTION.findall(usr))
+    for argument in arguments:
+        if isinstance(argument, ClangType):
+            yield argument.spelling
+        elif argument is None:
+            yield next(functions, "?")
+        else:
+            kind, _ = next(values, ("", ""))
+            yield str(argument) if kind != "b" else "true" if argument else "false"
 
 
 def lower_program(parsed: ParsedUnit) -> Program:
@@ -68,7 +87,9 @@ def lower_program(parsed: ParsedUnit) -> Program:
     sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
     try:
         functions = project_functions(unit)
-        kernels = [k for function in kernel_definitions(functions) for k in (lower_kernel(unit, function),) if k]
+        kernels = [
+            k for function in kernel_definitions(functions) for k in (lower_kernel(unit, function),) if k
+        ]
         hosts = host_functions(unit, functions)
     finally:
         sys.setrecursionlimit(limit)
@@ -78,7 +99,7 @@ def lower_program(parsed: ParsedUnit) -> Program:
         str(parsed.path),
         tuple(kernels),
         hosts,
-        tuple(dict.fromkeys(unit.globals.values())),
+        tuple(v for v in dict.fromkeys(unit.globals.values()) if v.space is not MemorySpace.REGISTER),
         tuple(sorted(unit.diagnostics, key=lambda d: (d.file, d.line, d.rule))),
         tuple(lines),
     )
@@ -235,5 +256,3 @@ def _report_includes(unit: Unit) -> None:
         line = 1 if match is None else source.count(b"\n", 0, match.start()) + 1
         where = Span(str(unit.parsed.path), line, 1, line)
         unit.report("PW002", Severity.WARNING, where, f"include file '{name}' not found (use -I)")
-
-

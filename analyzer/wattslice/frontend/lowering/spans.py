@@ -1,7 +1,7 @@
 """Source spans from raw location numbers: one call into libclang per node instead of seven.
 
-A libclang location outside macros is `base of its file + offset`, so once the base of a file is known, line and
-column come from a bisection over its line starts. Locations inside macros (bit 31) go the long way, once each.
+A libclang location outside macros is `base of its file + offset`, so once the base of a file is known, line
+and column come from a bisection over its line starts. Locations inside macros (bit 31) go the long way.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class SpanFinder:
         return (name, line, column)
 
     def span(self, node: Node) -> Span:
-        """Where `node` was written; macro uses stand where the macro is used. Line 0: nowhere (implied code)."""
+        """Where `node` was written; what a macro yields stands where the macro is used. Line 0: nowhere."""
         range_ = self._extent(node.raw)
         name, line, column = self._locate(range_, range_.begin, False)
         _, end_line, _ = self._locate(range_, range_.end, True)
@@ -117,3 +117,14 @@ class SpanFinder:
             return ""
         file, begin, end = found
         return file.data[begin:end].decode("utf-8", "replace")
+
+    def line_text(self, node: Node) -> str:
+        """The first source line of the node, from where it starts (for a macro: from its name)."""
+        range_ = self._extent(node.raw)
+        name, line, column = self._locate(range_, range_.begin, False)
+        for file in self._files.values():
+            if file.name == name and 0 < line <= len(file.line_starts):
+                begin = file.line_starts[line - 1] + column - 1
+                end = file.data.find(b"\n", begin)
+                return file.data[begin : end if end >= 0 else None].decode("utf-8", "replace")
+        return ""

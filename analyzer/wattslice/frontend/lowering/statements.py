@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.lowering.context import (
@@ -10,8 +13,10 @@ from wattslice.frontend.lowering.context import (
     Cell,
     LoweringError,
     PointsTo,
+    StatementHandler,
     statement,
 )
+from wattslice.frontend.lowering.inlining import function_named, is_callable_type
 from wattslice.frontend.lowering.known import known_value
 from wattslice.frontend.lowering.loops import for_parts, unroll_of
 from wattslice.frontend.lowering.memory import note_pointer, pointee_of
@@ -33,6 +38,7 @@ from wattslice.ir import (
     ExprStmt,
     If,
     Increment,
+    Load,
     Loop,
     LoopKind,
     MemorySpace,
@@ -50,7 +56,7 @@ from wattslice.ir import (
 
 
 def lower(body: Body, node: Node) -> list[Stmt]:
-    """The statements that one source statement becomes; what cannot be read becomes a hole and a diagnostic."""
+    """The statements that one source statement becomes; what cannot be read leaves a diagnostic."""
     body.nodes += 1
     handler = STATEMENTS.get(node.kind)
     if handler is not None and node.kind in _SELF_SPANNED:
@@ -59,12 +65,11 @@ def lower(body: Body, node: Node) -> list[Stmt]:
         return _guarded(body, node, handler or _expression_statement)
 
 
-def _guarded(body: Body, node: Node, handler: object) -> list[Stmt]:
-    assert callable(handler)
+def _guarded(body: Body, node: Node, handler: StatementHandler) -> list[Stmt]:
     outer = body.before
     body.before = []
     try:
-        result: list[Stmt] = handler(body, node)
+        result = handler(body, node)
         return [*body.before, *result] if body.before else result
     except LoweringError as error:
         span = body.unit.spans.span(error.node)
@@ -79,7 +84,11 @@ def _guarded(body: Body, node: Node, handler: object) -> list[Stmt]:
 def _expression_statement(body: Body, node: Node) -> list[Stmt]:
     if node.kind >= 200 and node.kind < 280:
         raise LoweringError(f"statement of kind {node.kind} is not supported", node)
+    if node.kind == C.PAREN_EXPR and body.unit.spans.line_text(node).startswith("assert"):
+        return []  # the prelude's assert: free by convention
     expr = body.expr(node)
+    if isinstance(expr, Load):  # named, but its value is not asked for
+        expr = expr.place.address
     if isinstance(expr, Constant | Construct) and not getattr(expr, "arguments", ()):
         return []
     return [ExprStmt(expr, body.region(), body.span(node))]
@@ -151,6 +160,10 @@ def declare(body: Body, node: Node) -> list[Stmt]:
             if known is None:
                 body.shared.append(variable)
         return []
+    if initializer is not None and is_callable_type(body.type(initializer)):
+        target = function_named(body, initializer)
+        if target is not None:
+            body.functions[key] = target
     value = None if initializer is None else body.expr(initializer)
     if isinstance(value, Construct) and not value.arguments and type_.kind is TypeKind.RECORD:
         value = value if type_.name == "dim3" else None
@@ -159,10 +172,12 @@ def declare(body: Body, node: Node) -> list[Stmt]:
     if type_.kind is TypeKind.UNKNOWN and value is not None:
         type_ = value.type
     is_constant = isinstance(value, Constant) and node.type.is_const
+    # A const float is no constant expression in C++; a constexpr one is.
+    folds = is_constant and (type_.is_integral or "constexpr" in body.unit.spans.line_text(node))
     variable = Variable(
         node.spelling, type_, body.home(type_), VariableRole.LOCAL, span, is_constant=is_constant
     )
-    if isinstance(value, Constant) and is_constant and type_.lanes == 1 and type_.kind is not TypeKind.POINTER:
+    if isinstance(value, Constant) and folds and type_.lanes == 1:
         body.names[key] = value
         if type_.is_integral:
             body.named_constants[node.spelling] = int(value.value)
@@ -284,10 +299,10 @@ def _(body: Body, node: Node) -> list[Stmt]:
 
 @statement(C.FOR_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
-    return [_for(body, node, None)]
+    return _for(body, node, None)
 
 
-def _for(body: Body, node: Node, unroll: int | None) -> Stmt:
+def _for(body: Body, node: Node, unroll: int | None) -> list[Stmt]:
     span = body.unit.spans.span(node)
     parts = for_parts(body, node)
     region = body.region()
@@ -302,14 +317,12 @@ def _for(body: Body, node: Node, unroll: int | None) -> Stmt:
     if parts.step is not None:
         with body.statement_span(parts.step):
             step = body.expr(parts.step)
-    return Loop(
-        LoopKind.FOR, init, condition, step, inner, unroll, region, test_region, step_region, span
-    )
+    return [Loop(LoopKind.FOR, init, condition, step, inner, unroll, region, test_region, step_region, span)]
 
 
 @statement(C.WHILE_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
-    return [*_while(body, node, None)]
+    return _while(body, node, None)
 
 
 def _while(body: Body, node: Node, unroll: int | None) -> list[Stmt]:
@@ -322,18 +335,16 @@ def _while(body: Body, node: Node, unroll: int | None) -> list[Stmt]:
         condition = body.expr(parts[0])
     inner = as_block(body, parts[1])
     step_region = body.region()
-    loop = Loop(
-        LoopKind.WHILE, (), condition, None, inner, unroll, region, test_region, step_region, span
-    )
+    loop = Loop(LoopKind.WHILE, (), condition, None, inner, unroll, region, test_region, step_region, span)
     return [*before, loop]
 
 
 @statement(C.DO_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
-    return [_do(body, node, None)]
+    return _do(body, node, None)
 
 
-def _do(body: Body, node: Node, unroll: int | None) -> Stmt:
+def _do(body: Body, node: Node, unroll: int | None) -> list[Stmt]:
     span = body.unit.spans.span(node)
     children = node.children
     if len(children) != 2:
@@ -344,13 +355,13 @@ def _do(body: Body, node: Node, unroll: int | None) -> Stmt:
     with body.statement_span(children[1]):
         condition = body.expr(children[1])
     step_region = body.region()
-    return Loop(LoopKind.DO, (), condition, None, inner, unroll, region, test_region, step_region, span)
+    return [Loop(LoopKind.DO, (), condition, None, inner, unroll, region, test_region, step_region, span)]
 
 
 @statement(C.CXX_FOR_RANGE_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
     """`for (x : array)`: a counted loop over the array; the counter is the compiler's and costs nothing."""
-    children = [c for c in node.children]
+    children = list(node.children)
     variables = [c for c in children if c.kind == C.VAR_DECL]
     rest = [c for c in children if c.kind != C.VAR_DECL]
     if len(variables) != 1 or len(rest) != 2:
@@ -386,9 +397,7 @@ def _(body: Body, node: Node) -> list[Stmt]:
     inner = Block((*declared, *inner.statements), inner.region, inner.span)
     step_region = body.region()
     step = Increment(place, 1, True, 1, INT64, span)
-    return [
-        Loop(LoopKind.FOR, init, condition, step, inner, None, region, test_region, step_region, span)
-    ]
+    return [Loop(LoopKind.FOR, init, condition, step, inner, None, region, test_region, step_region, span)]
 
 
 def _declare_element(body: Body, node: Node, cell: Cell, span: Span) -> list[Stmt]:
@@ -410,6 +419,13 @@ def _declare_element(body: Body, node: Node, cell: Cell, span: Span) -> list[Stm
     return [Declare(variable, read(body, cell, span), body.region(), span)]
 
 
+_LOOPS: dict[int, Callable[..., list[Stmt]]] = {
+    int(C.FOR_STMT): _for,
+    int(C.WHILE_STMT): _while,
+    int(C.DO_STMT): _do,
+}
+
+
 @statement(C.UNEXPOSED_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
     """A statement with attributes; around a loop it is `#pragma unroll`."""
@@ -418,12 +434,9 @@ def _(body: Body, node: Node) -> list[Stmt]:
         return []
     inner = children[-1]
     unroll = unroll_of(body, node, inner)
-    if inner.kind == C.FOR_STMT:
-        return _guarded(body, inner, lambda b, n: [_for(b, n, unroll)])
-    if inner.kind == C.WHILE_STMT:
-        return _guarded(body, inner, lambda b, n: _while(b, n, unroll))
-    if inner.kind == C.DO_STMT:
-        return _guarded(body, inner, lambda b, n: [_do(b, n, unroll)])
+    loop = _LOOPS.get(inner.kind)
+    if loop is not None:
+        return _guarded(body, inner, functools.partial(loop, unroll=unroll))
     return lower(body, inner)
 
 

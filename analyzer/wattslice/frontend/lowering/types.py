@@ -58,7 +58,9 @@ _SCALARS: dict[int, Type] = {
     K.FLOAT128: FLOAT64,
     K.NULLPTR: Type(TypeKind.POINTER, element=VOID),
 }
-_VECTOR = re.compile(r"^(char|uchar|short|ushort|int|uint|long|ulong|longlong|ulonglong|float|double)([1-4])$")
+_VECTOR = re.compile(
+    r"^(char|uchar|short|ushort|int|uint|long|ulong|longlong|ulonglong|float|double)([1-4])$"
+)
 _VECTOR_BASE: dict[str, Type] = {
     "char": _SCALARS[K.CHAR_S],
     "uchar": _SCALARS[K.UCHAR],
