@@ -738,7 +738,10 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
-    """A host function, lowered without inlining, for reading launch geometry."""
+    """A host function, lowered without inlining, for reading launch geometry.
+
+    `reference_parameters`: the parameters that name an object of the caller (`int& blocks`).
+    """
 
     name: str
     mangled_name: str
@@ -746,6 +749,7 @@ class Function:
     default_arguments: tuple[Expr | None, ...]
     body: Block
     span: Span
+    reference_parameters: frozenset[Variable] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -234,6 +234,24 @@ def device_attribute(gpu: Gpu, attribute: Value) -> Value:
     return Unknown("device attribute that the GPU catalogue lacks") if value is None else value
 
 
+def active_blocks(gpu: Gpu, block_threads: Value) -> Value:
+    """What `cudaOccupancyMaxActiveBlocksPerMultiprocessor` stores, registers and shared memory aside."""
+    if not isinstance(block_threads, int) or block_threads < 1:
+        return Unknown("occupancy of an unknown block")
+    return min(gpu.max_blocks_per_sm, gpu.max_threads_per_sm // block_threads)
+
+
+def potential_block_size(gpu: Gpu) -> tuple[int, int]:
+    """What `cudaOccupancyMaxPotentialBlockSize` stores: (smallest full grid, block), registers aside.
+
+    The largest block that fills an SM without rest, as the runtime's search (from large to small) finds it.
+    """
+    block = gpu.max_threads_per_block
+    while block > gpu.warp_size and gpu.max_threads_per_sm % block:
+        block -= gpu.warp_size
+    return gpu.sm_count * (gpu.max_threads_per_sm // block), block
+
+
 def device_property_cells(gpu: Gpu, type_: Type) -> dict[int, Value]:
     """A `cudaDeviceProp` of this GPU as scalars by byte offset."""
     return {member_of(type_, name)[0]: value for name, value in device_properties(gpu).items()}

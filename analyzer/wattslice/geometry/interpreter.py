@@ -15,8 +15,8 @@ from wattslice import ir
 from wattslice.geometry import host_api
 from wattslice.geometry.call_graph import CallGraph
 from wattslice.geometry.evaluator import BudgetExceededError, Evaluator
-from wattslice.geometry.memory import Delta, Memory
-from wattslice.geometry.values import Pointer, Unknown, Value, convert, same, truth
+from wattslice.geometry.memory import Delta, Frame, Memory, construct
+from wattslice.geometry.values import Pointer, Storage, Unknown, Value, convert, same, truth
 from wattslice_models.gpu import Gpu
 
 MAX_CALL_DEPTH = 12
@@ -124,6 +124,8 @@ class Interpreter(Evaluator):
 
     def _library(self, node: ir.Call, arguments: tuple[Value, ...]) -> Value:
         name = node.name.removeprefix("std::")
+        if name.startswith("make_") and node.type.lanes > 1:
+            return construct(ir.Construct(node.arguments, (), node.type, node.span), arguments)
         first = arguments[0] if arguments else None
         if name in host_api.ALLOCATIONS:
             return host_api.fresh_memory(name)
@@ -139,6 +141,16 @@ class Interpreter(Evaluator):
             if name in ("cudaGetDeviceCount", "cudaGetDevice"):
                 value = int(name == "cudaGetDeviceCount")
                 self.memory.write(first.storage, first.offset, value, ir.INT32)
+                return 0
+            if name.startswith("cudaOccupancyMaxActiveBlocks") and len(arguments) > 2:
+                value = host_api.active_blocks(self.gpu, arguments[2])
+                self.memory.write(first.storage, first.offset, value, ir.INT32)
+                return 0
+            if name.startswith("cudaOccupancyMaxPotentialBlockSize"):
+                sizes = host_api.potential_block_size(self.gpu)
+                for argument, value in zip(arguments, sizes, strict=False):
+                    if isinstance(argument, Pointer):
+                        self.memory.write(argument.storage, argument.offset, value, ir.INT32)
                 return 0
             if name in host_api.ALLOCATIONS_BY_POINTER:
                 self.memory.write(first.storage, first.offset, host_api.fresh_memory(name), node.type)
@@ -161,11 +173,11 @@ class Interpreter(Evaluator):
             if value is None:
                 default = defaults[index]
                 value = Unknown("a missing argument") if default is None else self.evaluate(default)
-            if isinstance(value, Pointer) and parameter.type.kind is not ir.TypeKind.POINTER:
-                if value.offset == 0:  # an lvalue passed by reference
-                    self.memory.alias(parameter, value.storage)
+            if parameter in function.reference_parameters and index < len(node.arguments):
+                storage = self._named_storage(node.arguments[index], frame_of_caller)
+                if storage is not None:
+                    self.memory.alias(parameter, storage)
                     continue
-                value = self.memory.read(value.storage, value.offset, parameter.type)
             self.memory.write(self.memory.declare(parameter), 0, value, parameter.type)
         depth, self._loop_depth = self._loop_depth, 0
         result = self._body(function)
@@ -173,6 +185,16 @@ class Interpreter(Evaluator):
         self.memory.frames.pop()
         assert self.memory.frames[-1] is frame_of_caller
         return convert(result, node.type)
+
+    def _named_storage(self, argument: ir.Expr, frame: Frame) -> Storage | None:
+        """The storage of a whole variable of the caller that is passed by reference."""
+        if not isinstance(argument, ir.Read) or argument.place.path:
+            return None
+        callee = self.memory.frames.pop()
+        assert self.memory.frames[-1] is frame
+        storage = self.memory.storage(argument.place.variable)
+        self.memory.frames.append(callee)
+        return storage
 
     def _body(self, function: ir.Function) -> Value:
         self._active.append(function)
@@ -223,8 +245,9 @@ class Interpreter(Evaluator):
         for position, stmt in enumerate(statements):
             flow = self.execute(stmt)
             if flow is not Flow.NEXT:
-                for rest in statements[position + 1 :]:
-                    self._speculate(rest)
+                if position + 1 < len(statements):
+                    rest = statements[position + 1 :]
+                    self._speculate(ir.Block(rest, 0, rest[0].span))
                 return flow
         return Flow.NEXT
 
@@ -273,6 +296,7 @@ class Interpreter(Evaluator):
         """Visit code that is not run, if it holds launches not seen elsewhere; undo its effects."""
         if not self.unseen(self._graph.launches_in(stmt)):
             return
+        self.spend()
         returned = list(self._returned)
         self._speculating += 1
         self._try(stmt)

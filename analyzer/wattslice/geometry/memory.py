@@ -73,7 +73,9 @@ class Memory:
         if storage.pinned is not None and offset == 0:
             return storage.pinned
         found = storage.cells.get(offset)
-        return Unknown(f"'{storage.name}' is {_MISSING.reason}") if found is None else found
+        return (
+            Unknown(f"'{storage.name}' is {_MISSING.reason}") if found is None or found is _MISSING else found
+        )
 
     def write(self, storage: Storage, offset: int, value: Value, type_: Type) -> None:
         """Store `value`, converted to `type_`; aggregates are copied member by member."""
@@ -137,22 +139,30 @@ class Memory:
     def merge(self, first: Delta, second: Delta) -> None:
         """Join two paths, of which one is taken, nobody knows which.
 
-        A value set before stays, because the paths differ in what the command line says and the value
-        before is its default. Without one, whatever either path knows is taken, the first path first.
+        The path that leaves fewer values unknown wins, as a whole; among equals the one that changes
+        nothing, because the paths then differ in what the command line says, and the values before are its
+        defaults; else the first. What the winner does not know comes from the other.
         """
-        for cell in first.keys() | second.keys():
+        cells = tuple(dict.fromkeys((*first, *second)))
+        views: list[tuple[Value, Value]] = []
+        for cell in cells:
             before = self.current(cell)
-            self._set(*cell, _joined(before, first.get(cell, before), second.get(cell, before)))
+            views.append((first.get(cell, before), second.get(cell, before)))
+        lost_first = sum(_is_lost(mine, other) for mine, other in views)
+        lost_second = sum(_is_lost(other, mine) for mine, other in views)
+        second_wins = lost_second < lost_first or (lost_second == lost_first and not second)
+        for cell, (one, two) in zip(cells, views, strict=True):
+            winner, other = (two, one) if second_wins else (one, two)
+            self._set(*cell, other if isinstance(winner, Unknown) else winner)
 
 
-def _joined(before: Value, first: Value, second: Value) -> Value:
-    if first is before or second is before:
-        other = second if first is before else first
-        if isinstance(before, Unknown):
-            return other
-        # 0 and -1 say "not given" rather than "this many".
-        return other if before in _SENTINELS and other not in (0, 1, -1) else before
-    return second if isinstance(first, Unknown) else first
+def _is_lost(value: Value, other: Value) -> bool:
+    """True when a path does not know what the other does; 0 and -1 say "not given" rather than a size."""
+    if isinstance(other, Unknown):
+        return False
+    if isinstance(value, Unknown):
+        return True
+    return value in _SENTINELS and isinstance(other, (int, float)) and other not in (0, 1, -1)
 
 
 def construct(node: Construct, values: tuple[Value, ...]) -> Value:
