@@ -110,9 +110,10 @@ class LaunchRecipe:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkRecipe:
-    """How one program was run. `incomplete`: what the launches leave out of an iteration, else empty.
+    """How one program was run.
 
-    `one_of`: an iteration makes only the launch of the kernel that the measurement names.
+    `one_of`: an iteration makes only the launch of the kernel that the measurement names. `incomplete`: what
+    the launches leave out of an iteration. `unusable`: why our features of it are not to be trusted.
     """
 
     name: str
@@ -122,6 +123,7 @@ class BenchmarkRecipe:
     launches: tuple[LaunchRecipe, ...]
     one_of: bool
     incomplete: str
+    unusable: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +243,7 @@ def _benchmark(entry: dict[str, Any]) -> BenchmarkRecipe:
         launches=tuple(_launch(launch) for launch in entry["launch"]),
         one_of=bool(entry.get("one_of", False)),
         incomplete=entry.get("incomplete", ""),
+        unusable=entry.get("unusable", ""),
     )
 
 

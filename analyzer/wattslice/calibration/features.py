@@ -1,0 +1,160 @@
+"""Our own features of public kernels: from a checkout of their sources to a table of workloads."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from wattslice.counting.count import count
+from wattslice.errors import WattsliceError
+from wattslice.frontend.clang.flags import ParseOptions
+from wattslice.frontend.cuda import read_cuda
+from wattslice.geometry.resolver import resolve_launches
+from wattslice.geometry.types import KernelLaunch, LaunchOverride, Overrides, Setting
+from wattslice.instructions import lower_instructions
+from wattslice.ir import Program
+from wattslice.occupancy import occupancy, shared_bytes
+from wattslice.region_operations import total_counts
+from wattslice.registers import estimate_registers
+from wattslice.traffic import traffic
+from wattslice.workloads import workload
+from wattslice_corpora.records import (
+    BenchmarkRecipe,
+    LaunchRecipe,
+    MeasuredRow,
+    Recipes,
+    RecordError,
+    WorkloadRow,
+    option,
+)
+from wattslice_models.gpu import Gpu
+from wattslice_models.workload import Workload
+
+
+def checkout_commit(sources: Path) -> str:
+    """The commit a git checkout stands at. Raises `WattsliceError` when `sources` is none."""
+    command = ["git", "-C", str(sources), "rev-parse", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        raise WattsliceError(
+            f"{sources}: no git checkout", remedy="clone the repository of the recipes"
+        ) from None
+
+
+def workload_rows(
+    sources: Path,
+    recipes: Recipes,
+    measured: tuple[MeasuredRow, ...],
+    gpu: Gpu,
+    report: Callable[[str], None] = print,
+) -> tuple[WorkloadRow, ...]:
+    """One row per launch of every distinct measured run; `report` is told what could not be analysed."""
+    runs = dict.fromkeys((row.benchmark, row.kernel, row.arguments) for row in measured)
+    programs: dict[str, Program] = {}
+    rows: list[WorkloadRow] = []
+    for benchmark, kernel, arguments in runs:
+        recipe = recipes.benchmark(benchmark)
+        if benchmark not in programs:
+            programs[benchmark] = _read(sources, recipes, recipe)
+        for index, launch in enumerate(_launches(recipe, kernel)):
+            name = launch.kernel or kernel
+            try:
+                found = launch_workload(programs[benchmark], name, launch, arguments, gpu)
+            except (WattsliceError, RecordError, ValueError) as error:
+                report(f"{benchmark} {name} {arguments}: left out: {error}")
+                continue
+            rows.append(_row(benchmark, kernel, arguments, index, name, recipe.file, launch.repeat, found))
+    return tuple(rows)
+
+
+def _read(sources: Path, recipes: Recipes, recipe: BenchmarkRecipe) -> Program:
+    file = sources / recipe.file
+    include = tuple(sources / folder for folder in recipes.include)
+    return read_cuda(file, ParseOptions(include_dirs=include, defines=recipe.defines))
+
+
+def _launches(recipe: BenchmarkRecipe, kernel: str) -> tuple[LaunchRecipe, ...]:
+    if not recipe.one_of:
+        return recipe.launches
+    return tuple(launch for launch in recipe.launches if launch.kernel == kernel)
+
+
+def launch_workload(
+    program: Program, kernel: str, recipe: LaunchRecipe, arguments: str, gpu: Gpu
+) -> Workload:
+    """The workload of one launch of `kernel`. Raises `RecordError` when there is no such kernel or option."""
+    threads = recipe.block[0] * recipe.block[1] * recipe.block[2]
+    filling = (gpu.sm_count * (gpu.max_threads_per_sm // threads), 1, 1)
+    settings = tuple(
+        Setting(kernel, parameter.name, _value(parameter.value, arguments)) for parameter in recipe.parameters
+    )
+    override = LaunchOverride(kernel, recipe.grid or filling, recipe.block, recipe.shared_bytes)
+    launches = resolve_launches(program, Overrides((override,), settings), gpu)
+    for launch in launches:
+        if launch.kernel.name == kernel:
+            return _workload(launch, gpu)
+    raise RecordError(f"{program.file} has no kernel {kernel}")
+
+
+def _value(value: float | str, arguments: str) -> int | float:
+    number = option(arguments, value) if isinstance(value, str) else value
+    return int(number) if float(number).is_integer() else number
+
+
+def _workload(launch: KernelLaunch, gpu: Gpu) -> Workload:
+    profile = count(launch)
+    mix = lower_instructions(launch.kernel, profile)
+    shared = shared_bytes(launch.kernel, launch.dynamic_shared_bytes)
+    resident = occupancy(gpu, launch.block, estimate_registers(launch.kernel), shared)
+    return workload(
+        launch,
+        total_counts(launch.kernel, profile),
+        mix.per_thread,
+        sum(entry.number for entry in mix.per_warp),
+        traffic(launch, profile),
+        resident.active_warps_per_sm,
+    )
+
+
+def _row(
+    benchmark: str, kernel: str, arguments: str, index: int, name: str, path: str, repeat: int, work: Workload
+) -> WorkloadRow:
+    done = work.instructions
+    return WorkloadRow(
+        benchmark=benchmark,
+        kernel=kernel,
+        arguments=arguments,
+        launch=index,
+        launched_kernel=name,
+        path=path,
+        repeat=repeat,
+        blocks=work.blocks,
+        threads_per_block=work.threads_per_block,
+        active_warps_per_sm=float(work.active_warps_per_sm),
+        fp32=float(done.fp32),
+        fp64=float(done.fp64),
+        fp16=float(done.fp16),
+        integer=float(done.integer),
+        special=float(done.special),
+        tensor=float(done.tensor),
+        load_store=float(done.load_store),
+        other=float(done.other),
+        warp_instructions=_float(work.warp_instructions),
+        l1_bytes=_float(work.l1_bytes),
+        l2_bytes=_float(work.l2_bytes),
+        dram_bytes=_float(work.dram_bytes),
+        shared_passes=_float(work.shared_passes),
+        shared_accesses=float(work.shared_accesses),
+        atomics=float(work.atomics),
+        barriers=float(work.barriers),
+        global_loads=_float(work.global_loads),
+        loads_in_flight=_float(work.loads_in_flight),
+        footprint_bytes=_float(work.footprint_bytes),
+    )
+
+
+def _float(value: float | None) -> float | None:
+    # Counts come as numpy scalars; the table wants plain numbers.
+    return None if value is None else float(value)
