@@ -10,10 +10,10 @@ import numpy as np
 
 from wattslice import ir
 from wattslice.counting.functions import apply
-from wattslice.counting.loop_shape import key_of
 from wattslice.counting.masks import Mask
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.counting.state import State
+from wattslice.counting.syntax import key_of
 from wattslice.counting.values import (
     UNIFORM,
     VARYING,

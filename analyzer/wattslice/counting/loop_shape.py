@@ -12,24 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wattslice import ir
-
-Key = ir.Variable | tuple[ir.Variable, tuple[str, ...]]
-"""A register in the environment: a variable, or a member of one."""
-
-
-def key_of(place: ir.RegisterPlace) -> Key:
-    """The environment key of a register place."""
-    return (place.variable, place.path) if place.path else place.variable
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Induction:
-    """`variable = variable op amount` once an iteration (`amount` in bytes for pointers: times `scale`)."""
-
-    variable: ir.Variable
-    op: ir.BinaryOp
-    amount: ir.Expr | int
-    scale: int
+from wattslice.counting.inductions import Induction, assignments, update_of
+from wattslice.counting.iteration_taint import iterations_differ
+from wattslice.counting.syntax import Key, comma_parts, expressions, read_variable, strip_casts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,16 +52,6 @@ class LoopShape:
     size: int
 
 
-_UPDATES = frozenset(
-    {
-        ir.BinaryOp.ADD,
-        ir.BinaryOp.SUB,
-        ir.BinaryOp.MUL,
-        ir.BinaryOp.DIV,
-        ir.BinaryOp.SHL,
-        ir.BinaryOp.SHR,
-    }
-)
 _FLIPPED = {
     ir.BinaryOp.LT: ir.BinaryOp.GT,
     ir.BinaryOp.LE: ir.BinaryOp.GE,
@@ -87,85 +62,13 @@ _FLIPPED = {
 }
 
 
-def expressions(stmt: ir.Stmt) -> Iterator[ir.Expr]:
-    """Every expression in and below `stmt`, inlined bodies included."""
-    for inner in ir.walk_statements(stmt):
-        for expr in ir.statement_expressions(inner):
-            yield from ir.walk_expressions(expr)
-
-
-def strip_casts(expr: ir.Expr) -> ir.Expr:
-    """`expr` without the casts around it."""
-    while isinstance(expr, ir.Cast):
-        expr = expr.operand
-    return expr
-
-
-def _assignments(nodes: list[ir.Expr], body: ir.Stmt) -> Counter[Key]:
-    """How many times each register is written, textually."""
-    written: Counter[Key] = Counter()
-    for node in nodes:
-        if isinstance(node, ir.Assign | ir.Increment) and isinstance(node.target, ir.RegisterPlace):
-            written[key_of(node.target)] += 1
-            if node.target.path:
-                written[node.target.variable] += 1
-        elif isinstance(node, ir.InlinedCall):
-            written.update(node.parameters)
-    for stmt in ir.walk_statements(body):
-        if isinstance(stmt, ir.Declare):
-            written[stmt.variable] += 1
-    return written
-
-
-def _read_variable(expr: ir.Expr) -> ir.Variable | None:
-    expr = strip_casts(expr)
-    if isinstance(expr, ir.Read) and not expr.place.path:
-        return expr.place.variable
-    return None
-
-
-def _update(expr: ir.Expr) -> Induction | None:
-    """The update `expr` makes, if it has the form of an induction step."""
-    if isinstance(expr, ir.Increment) and isinstance(expr.target, ir.RegisterPlace) and not expr.target.path:
-        return Induction(expr.target.variable, ir.BinaryOp.ADD, expr.delta, expr.step_bytes or 1)
-    if not (
-        isinstance(expr, ir.Assign) and isinstance(expr.target, ir.RegisterPlace) and not expr.target.path
-    ):
-        return None
-    variable = expr.target.variable
-    is_pointer = variable.type.kind is ir.TypeKind.POINTER
-    if expr.op is not None:
-        scale = variable.type.element.size_bytes if is_pointer and variable.type.element else 1
-        return Induction(variable, expr.op, expr.value, scale) if expr.op in _UPDATES else None
-    value = strip_casts(expr.value)
-    if isinstance(value, ir.PointerOffset) and _read_variable(value.pointer) is variable:
-        if value.index is None:
-            return Induction(variable, ir.BinaryOp.ADD, value.offset_bytes, 1)
-        op = ir.BinaryOp.SUB if value.subtract else ir.BinaryOp.ADD
-        return Induction(variable, op, value.index, value.scale_bytes) if value.offset_bytes == 0 else None
-    if isinstance(value, ir.Binary) and value.op in _UPDATES:
-        if _read_variable(value.left) is variable:
-            return Induction(variable, value.op, value.right, 1)
-        if value.op in (ir.BinaryOp.ADD, ir.BinaryOp.MUL) and _read_variable(value.right) is variable:
-            return Induction(variable, value.op, value.left, 1)
-    return None
-
-
-def _comma_parts(expr: ir.Expr) -> Iterator[ir.Expr]:
-    if isinstance(expr, ir.Binary) and expr.op is ir.BinaryOp.COMMA:
-        yield from _comma_parts(expr.left)
-        yield from _comma_parts(expr.right)
-    else:
-        yield expr
-
-
 def _straight_line(block: ir.Stmt) -> Iterator[ir.Expr]:
     """Top-level expressions of a body: those every iteration runs exactly once."""
     if isinstance(block, ir.Block):
         for stmt in block.statements:
             yield from _straight_line(stmt)
     elif isinstance(block, ir.ExprStmt):
-        yield from _comma_parts(block.expr)
+        yield from comma_parts(block.expr)
 
 
 def _continues(stmt: ir.Stmt) -> bool:
@@ -212,10 +115,10 @@ def _operand(expr: ir.Expr) -> tuple[ir.Variable, int] | None:
     if isinstance(expr, ir.Increment) and isinstance(expr.target, ir.RegisterPlace) and not expr.target.path:
         return expr.target.variable, (expr.delta if expr.is_prefix else 0)
     if isinstance(expr, ir.Binary) and expr.op in (ir.BinaryOp.ADD, ir.BinaryOp.SUB):
-        inner, amount = _read_variable(expr.left), strip_casts(expr.right)
+        inner, amount = read_variable(expr.left), strip_casts(expr.right)
         if inner is not None and isinstance(amount, ir.Constant) and isinstance(amount.value, int):
             return inner, (amount.value if expr.op is ir.BinaryOp.ADD else -amount.value)
-    variable = _read_variable(expr)
+    variable = read_variable(expr)
     return None if variable is None else (variable, 0)
 
 
@@ -235,110 +138,6 @@ def _bound(conjunct: ir.Expr, counters: frozenset[ir.Variable], assigned: Counte
     return None
 
 
-class _IterationTaint:
-    """Finds out whether any control decision in a body depends on the iteration."""
-
-    def __init__(self, carried: frozenset[Key], assigned: Counter[Key]) -> None:
-        self.tainted: set[Key] = set(carried)
-        self.assigned = assigned
-        self.defined: set[Key] = set()
-        self.differ = False
-
-    def reads_taint(self, expr: ir.Expr) -> bool:
-        """True when the value of `expr` depends on the iteration; notes control decisions on the way."""
-        found = False
-        stack: list[ir.Expr] = [expr]
-        while stack:
-            node = stack.pop()
-            if isinstance(node, ir.Read):
-                key = key_of(node.place)
-                if key in self.tainted:
-                    found = True
-                elif key in self.assigned and key not in self.defined and not node.type.is_float:
-                    self.tainted.add(key)
-                    found = True
-            elif isinstance(node, ir.Load | ir.TextureFetch | ir.Atomic):
-                continue
-            elif isinstance(node, ir.Select):
-                self.decide(node.condition)
-            elif isinstance(node, ir.Logical):
-                self.decide(node.left)
-            elif isinstance(node, ir.InlinedCall):
-                for parameter, argument in zip(node.parameters, node.arguments, strict=True):
-                    self.assign(parameter, self.reads_taint(argument), conditional=False)
-                self.visit(node.body, conditional=True)
-                found = found or any(self.reads_taint(argument) for argument in node.arguments)
-                continue
-            elif isinstance(node, ir.Assign | ir.Increment) and isinstance(node.target, ir.RegisterPlace):
-                self.write(node)
-            stack.extend(ir.children(node))
-        return found
-
-    def decide(self, condition: ir.Expr) -> None:
-        self.differ = self.differ or self.reads_taint(condition)
-
-    def assign(self, key: Key, taint: bool, conditional: bool) -> None:
-        if taint:
-            self.tainted.add(key)
-        elif not conditional:
-            self.tainted.discard(key)
-        if not conditional:
-            self.defined.add(key)
-
-    def write(self, node: ir.Assign | ir.Increment, conditional: bool = True) -> None:
-        assert isinstance(node.target, ir.RegisterPlace)
-        key = key_of(node.target)
-        if isinstance(node, ir.Assign):
-            taint = self.reads_taint(node.value) or (node.op is not None and key in self.tainted)
-            self.assign(key, taint, conditional or node.op is not None)
-
-    def visit(self, stmt: ir.Stmt, conditional: bool) -> None:
-        if self.differ:
-            return
-        match stmt:
-            case ir.Declare(variable=variable, value=value):
-                self.assign(variable, value is not None and self.reads_taint(value), conditional=False)
-            case ir.ExprStmt(expr=expr):
-                for part in _comma_parts(expr):
-                    if isinstance(part, ir.Assign) and isinstance(part.target, ir.RegisterPlace):
-                        self.write(part, conditional)
-                    else:
-                        self.reads_taint(part)
-            case ir.If(condition=condition, then=then, otherwise=otherwise):
-                self.decide(condition)
-                self.visit(then, conditional=True)
-                if otherwise is not None:
-                    self.visit(otherwise, conditional=True)
-            case ir.Loop():
-                self.loop(stmt, conditional)
-            case ir.Switch(selector=selector, cases=cases):
-                self.decide(selector)
-                for case in cases:
-                    self.visit(case.body, conditional=True)
-            case ir.Block(statements=statements):
-                for inner in statements:
-                    self.visit(inner, conditional)
-            case ir.Return(value=value):
-                if value is not None:
-                    self.reads_taint(value)
-            case ir.Break() | ir.Continue():
-                pass
-
-    def loop(self, loop: ir.Loop, conditional: bool) -> None:
-        for inner in loop.init:
-            self.visit(inner, conditional)
-        for _ in range(2):  # once more for what the inner loop carries
-            if loop.condition is not None:
-                self.decide(loop.condition)
-            self.visit(loop.body, conditional=True)
-            if loop.step is not None:
-                for part in _comma_parts(loop.step):
-                    update = _update(part)
-                    amount = update.amount if update else part
-                    if not isinstance(amount, int) and self.reads_taint(amount) and update:
-                        self.tainted.add(update.variable)
-
-
 def shape_of(loop: ir.Loop) -> LoopShape:
     """The static facts of `loop`."""
     nodes = list(expressions(loop.body))
@@ -347,21 +146,21 @@ def shape_of(loop: ir.Loop) -> LoopShape:
         if expr is not None:
             header += list(ir.walk_expressions(expr))
     nodes += header
-    assigned = _assignments(nodes, loop.body)
+    assigned = assignments(nodes, loop.body)
 
     updates: list[Induction] = []
     in_test: set[ir.Variable] = set()
-    once: list[ir.Expr] = list(_comma_parts(loop.step)) if loop.step is not None else []
+    once: list[ir.Expr] = list(comma_parts(loop.step)) if loop.step is not None else []
     if not _continues(loop.body):
         once += _straight_line(loop.body)
     for expr in once:
-        update = _update(expr)
+        update = update_of(expr)
         if update:
             updates.append(update)
     if loop.condition is not None:
         first = next(_conjuncts(loop.condition))  # always evaluated, hence unconditional
         for node in ir.walk_expressions(first):
-            update = _update(node) if isinstance(node, ir.Increment) else None
+            update = update_of(node) if isinstance(node, ir.Increment) else None
             if update:
                 updates.append(update)
                 in_test.add(update.variable)
@@ -376,14 +175,12 @@ def shape_of(loop: ir.Loop) -> LoopShape:
                 bounds.append(bound)
             else:
                 others = True
-    taint = _IterationTaint(frozenset(counters), assigned)
-    taint.visit(loop.body, conditional=False)
     return LoopShape(
         assigned=frozenset(assigned),
         inductions=inductions,
         bounds=tuple(bounds),
         has_other_conjuncts=others,
-        iterations_differ=taint.differ,
+        iterations_differ=iterations_differ(loop.body, counters, assigned),
         may_leave=_leaves(loop.body),
         updated_in_test=frozenset(in_test),
         size=max(1, len(nodes)),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from wattslice import ir
-from wattslice.counting.loop_shape import Key, LoopShape, shape_of
+from wattslice.counting.loop_shape import LoopShape, shape_of
 from wattslice.counting.masks import Mask, Masks
 from wattslice.counting.sampling import SampledThreads
 from wattslice.counting.sites import SiteTally
+from wattslice.counting.syntax import Key
 from wattslice.counting.values import Value, select
 from wattslice.execution import Assumption, ProbabilitySource, SiteStatistics
 from wattslice.geometry.types import KernelLaunch

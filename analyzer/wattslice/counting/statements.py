@@ -16,7 +16,7 @@ from wattslice.counting.values import VARYING, Chance, Value, join, scalar, sele
 from wattslice.execution import ProbabilitySource
 
 if TYPE_CHECKING:
-    from wattslice.counting.loop_shape import Key
+    from wattslice.counting.syntax import Key
     from wattslice.profile_file import BranchProfile
 
 

@@ -1,0 +1,144 @@
+"""Loops whose trip count is known beforehand: representative iterations stand for all.
+
+If iterations cannot differ, two of them stand for all. If they can, all are run as long as the allowance
+lasts, and beyond that representative ones, each standing for a stratum.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wattslice import ir
+from wattslice.counting.inductions import Induction
+from wattslice.counting.loop_shape import LoopShape
+from wattslice.counting.loop_steps import amount_of, forget, test_once
+from wattslice.counting.masks import Mask
+from wattslice.counting.sampling import representatives
+from wattslice.counting.state import LoopFrame, LoopTally
+from wattslice.counting.trips import value_at
+from wattslice.counting.values import (
+    VARYING,
+    Lanes,
+    Pointer,
+    Scalar,
+    Value,
+    scalar,
+)
+
+if TYPE_CHECKING:
+    from wattslice.counting.statements import Executor
+
+
+def _strata(trips: int | Lanes, shape: LoopShape, allowance: float) -> list[tuple[int, float, float]]:
+    """Iterations to run: (representative, first, end) of consecutive strata that cover 0..max trips - 1."""
+    longest = int(np.max(trips))
+    if not shape.iterations_differ:
+        number = 2 if isinstance(trips, int) else 3
+    elif longest * shape.size <= allowance:
+        number = longest
+    else:
+        number = max(3, min(16, int(allowance // shape.size)))
+    if number >= longest:
+        return [(k, k, k + 1) for k in range(longest)]
+    if shape.iterations_differ and shape.may_leave:
+        # The exit may be near: as many iterations as the allowance has, then representatives of the rest.
+        head = min(longest, max(number, int(allowance // shape.size)))
+        return [(k, k, k + 1) for k in range(head)] + _spread(head, longest, number)
+    if number == 2:
+        half = (longest + 1) // 2
+        return [(0, 0, half), (longest - 1, half, longest)]
+    return _spread(0, longest, number)
+
+
+def _spread(start: int, end: int, number: int) -> list[tuple[int, float, float]]:
+    """About `number` strata that cover iterations start..end - 1; weights may be halves of an iteration."""
+    strata: list[tuple[int, float, float]] = []
+    edge = float(start)
+    for k, weight in representatives(end - start, number):
+        strata.append((start + k, edge, edge + weight))
+        edge += weight
+    return strata
+
+
+def run_counted(
+    executor: Executor, loop: ir.Loop, shape: LoopShape, trips: int | Lanes, mask: Mask, frame: LoopFrame
+) -> Mask:
+    """Runs a loop of `trips` iterations (per lane where lanes differ); returns the lanes that go on behind it."""
+    state = executor.state
+    masks = state.masks
+    is_do = loop.kind is ir.LoopKind.DO
+    starts = {i.variable: state.environment.get(i.variable, VARYING) for i in shape.inductions}
+    amounts = {i.variable: amount_of(executor, i, mask) for i in shape.inductions}
+    outer_allowance = executor.allowance
+    strata = _strata(trips, shape, outer_allowance)
+    executor.allowance = outer_allowance / max(1, len(strata))
+    survivors = mask
+    left = masks.none
+    previous = -1
+    iterations = 0.0
+    for representative, first, end in strata:
+        running = _stratum_mask(executor, survivors, trips, first, end)
+        if running.is_empty:
+            break
+        if representative != previous + 1:
+            forget(executor, shape)
+            for induction in shape.inductions:
+                value = _induction_value(starts, amounts, induction, representative)
+                state.assign(induction.variable, value, running)
+        previous = representative
+        iterations += running.thread_mean
+        frame.broken = frame.continued = masks.none
+        if not is_do:
+            test_once(executor, loop, running)
+        through = masks.sum(executor.execute(loop.body, running), frame.continued)
+        if loop.step is not None and not through.is_empty:
+            state.count(loop.step_region, through)
+            executor.evaluate(loop.step, through)
+        if is_do:
+            test_once(executor, loop, through)
+        if through is not running:
+            stay = _ratio(through, running)
+            gone = _ratio(frame.broken, running)
+            left = masks.sum(left, masks.where(survivors, gone))
+            survivors = masks.where(survivors, stay ** (end - first))
+            if survivors.is_empty:
+                break
+    executor.allowance = outer_allowance
+    for induction in shape.inductions:
+        if not survivors.is_empty:
+            final = _induction_value(starts, amounts, induction, trips)
+            state.assign(induction.variable, final, survivors)
+    if not is_do and not survivors.is_empty:
+        test_once(executor, loop, survivors)
+    tally = state.loop_tallies.setdefault(loop.region, LoopTally(loop.span.line))
+    tally.iterations += iterations
+    return masks.sum(survivors, left)
+
+
+def _ratio(part: Mask, whole: Mask) -> NDArray[np.float64]:
+    return np.divide(part.weights, whole.weights, out=np.zeros_like(whole.weights), where=whole.weights > 0)
+
+
+def _stratum_mask(executor: Executor, survivors: Mask, trips: int | Lanes, first: float, end: float) -> Mask:
+    """Survivors, weighted with the number of iterations in [first, end) each of them runs."""
+    if isinstance(trips, int):
+        return survivors.scaled(end - first)
+    width = np.clip(trips, first, end) - first
+    if bool((width == width[0]).all()):
+        return survivors.scaled(float(width[0]))
+    return executor.state.masks.where(survivors, width.astype(np.float64))
+
+
+def _induction_value(
+    starts: dict[ir.Variable, Value],
+    amounts: dict[ir.Variable, Scalar],
+    induction: Induction,
+    iteration: int | Lanes,
+) -> Value:
+    start, amount = starts[induction.variable], amounts[induction.variable]
+    if isinstance(start, Pointer):
+        return Pointer(start.root, value_at(scalar(start.offset), induction.op, amount, iteration))
+    return value_at(scalar(start), induction.op, amount, iteration)

@@ -1,0 +1,84 @@
+"""How often a loop will run, before it is run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from wattslice import ir
+from wattslice.counting.inductions import Induction
+from wattslice.counting.loop_shape import Bound, LoopShape
+from wattslice.counting.loop_steps import amount_of
+from wattslice.counting.masks import Mask
+from wattslice.counting.trips import trip_count
+from wattslice.counting.values import (
+    VARYING,
+    Lanes,
+    Pointer,
+    Value,
+    binary,
+    scalar,
+)
+
+if TYPE_CHECKING:
+    from wattslice.counting.statements import Executor
+
+
+def known_trips(
+    executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask
+) -> tuple[int | Lanes | None, bool]:
+    """Iterations of the loop, and whether they are known rather than set or only bounded."""
+    state = executor.state
+    setting = state.settings.get(f"trip_L{loop.span.line}")
+    if setting is not None:
+        return int(setting), True
+    found: int | Lanes | None = None
+    for bound in shape.bounds:
+        induction = next(i for i in shape.inductions if i.variable is bound.variable)
+        trips = _trips_of(executor, loop, shape, induction, bound, mask)
+        if trips is not None:
+            found = trips if found is None else cast("int | Lanes", np.minimum(found, trips))
+    if found is None or not shape.bounds:
+        return None, True
+    if shape.has_other_conjuncts:
+        state.assume(
+            "PW013",
+            loop.span.line,
+            "the loop may end early, which depends on data: assumed to run to its bound",
+            f"--set {state.launch.kernel.name}.trip_L{loop.span.line}=VALUE",
+        )
+        return _plain(found), False
+    return _plain(found), True
+
+
+def _plain(trips: int | Lanes) -> int | Lanes:
+    """Collapses equal lanes to one number."""
+    array = np.asarray(trips)
+    first = int(array.flat[0])
+    return first if bool((array == first).all()) else array
+
+
+def _trips_of(
+    executor: Executor, loop: ir.Loop, shape: LoopShape, induction: Induction, bound: Bound, mask: Mask
+) -> int | Lanes | None:
+    start = executor.state.environment.get(induction.variable, VARYING)
+    if induction.variable in executor.state.assumed_parameters:
+        executor.evaluate(_read_of(induction.variable, loop.span), mask)
+    amount = amount_of(executor, induction, mask)
+    limit: Value = bound.limit if isinstance(bound.limit, int) else executor.evaluate(bound.limit, mask)
+    if isinstance(start, Pointer) or isinstance(limit, Pointer):
+        if not (isinstance(start, Pointer) and isinstance(limit, Pointer) and start.root is limit.root):
+            return None
+        start, limit = start.offset, limit.offset
+    first = scalar(binary(ir.BinaryOp.ADD, start, bound.shift, ir.INT64)) if bound.shift else scalar(start)
+    if loop.kind is ir.LoopKind.DO:
+        if induction.variable not in shape.updated_in_test:
+            first = scalar(binary(induction.op, first, amount, ir.INT64))
+        trips = trip_count(first, induction.op, amount, bound.comparison, scalar(limit))
+        return None if trips is None else trips + 1
+    return trip_count(first, induction.op, amount, bound.comparison, scalar(limit))
+
+
+def _read_of(variable: ir.Variable, span: ir.Span) -> ir.Read:
+    return ir.Read(ir.RegisterPlace(variable, (), variable.type), variable.type, span)

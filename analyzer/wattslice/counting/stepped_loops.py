@@ -1,0 +1,145 @@
+"""Loops without a closed form, run iteration by iteration while their condition is known.
+
+Once the condition turns out to depend on data, the rest is one iteration times a stated default.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wattslice import ir
+from wattslice.counting.loop_shape import LoopShape
+from wattslice.counting.loop_steps import amount_of, forget, test_once, unknown_like
+from wattslice.counting.masks import Mask
+from wattslice.counting.state import LoopFrame, LoopTally
+from wattslice.counting.syntax import Key
+from wattslice.counting.values import (
+    VARYING,
+    Chance,
+    Pointer,
+    Unknown,
+    Value,
+    is_warp_uniform,
+    scalar,
+    truth,
+)
+
+if TYPE_CHECKING:
+    from wattslice.counting.statements import Executor
+
+DEFAULT_TRIPS = 8.0
+"""Iterations assumed for a loop that ends by data. The loop-branch heuristic of Wu & Larus (1994) gives
+p = 0.88 to staying in the loop, a mean of 1 / (1 - 0.88) = 8.3 iterations, here rounded."""
+
+MAX_STEPPED_ITERATIONS = 4096
+
+
+def run_stepwise(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask, frame: LoopFrame) -> Mask:
+    """Runs iteration by iteration while the condition is known."""
+    state = executor.state
+    masks = state.masks
+    running = mask
+    out = masks.none
+    outer_allowance = executor.allowance
+    limit = int(min(MAX_STEPPED_ITERATIONS, max(64, outer_allowance // shape.size)))
+    executor.allowance = outer_allowance / 8
+    tally = state.loop_tallies.setdefault(loop.region, LoopTally(loop.span.line))
+    before_test = loop.kind is not ir.LoopKind.DO
+    for iteration in range(limit + 1):
+        if before_test or iteration:
+            condition = _condition(executor, loop, running)
+            if isinstance(condition, Chance):
+                out = masks.sum(out, _run_assumed(executor, loop, shape, running, frame))
+                break
+            if isinstance(condition, bool):
+                if not condition:
+                    out = masks.sum(out, running)
+                    break
+            else:
+                out = masks.sum(out, masks.where(running, ~condition))
+                running = masks.where(running, condition)
+                if running.is_empty:
+                    break
+        endless = loop.condition is None or isinstance(loop.condition, ir.Constant)
+        if iteration == limit or (endless and frame.left_by_chance):
+            out = masks.sum(out, _run_assumed(executor, loop, shape, running, frame))
+            break
+        frame.broken = frame.continued = masks.none
+        if endless and iteration == 0 and not shape.iterations_differ:
+            out = masks.sum(out, _run_assumed(executor, loop, shape, running, frame))
+            break
+        tally.iterations += running.thread_mean
+        through = masks.sum(executor.execute(loop.body, running), frame.continued)
+        out = masks.sum(out, frame.broken)
+        if loop.step is not None and not through.is_empty:
+            state.count(loop.step_region, through)
+            executor.evaluate(loop.step, through)
+        running = through
+        if running.is_empty:
+            break
+    executor.allowance = outer_allowance
+    return out
+
+
+def _condition(executor: Executor, loop: ir.Loop, mask: Mask) -> bool | NDArray[np.bool_] | Chance:
+    executor.state.count(loop.test_region, mask)
+    if loop.condition is None:
+        return True
+    return truth(executor.evaluate(loop.condition, mask))
+
+
+def _run_assumed(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask, frame: LoopFrame) -> Mask:
+    """One iteration with everything the loop assigns unknown, times the default number of iterations."""
+    state = executor.state
+    kernel = state.launch.kernel.name
+    line = loop.span.line
+    trips = DEFAULT_TRIPS
+    if executor.profile is not None:
+        known = executor.profile.lookup(loop.span.file, line, "loop")
+        if known is not None:
+            trips = 1.0 / max(1e-9, 1.0 - known)
+    state.assume(
+        "PW013",
+        line,
+        f"trip count of the loop depends on data: {trips:g} iterations assumed",
+        f"--set {kernel}.trip_L{line}=VALUE",
+    )
+    tally = state.loop_tallies.setdefault(loop.region, LoopTally(line))
+    tally.known = False
+    tally.iterations += mask.thread_mean * trips
+    starts: dict[ir.Variable, Value] = {
+        i.variable: state.environment.get(i.variable, VARYING) for i in shape.inductions
+    }
+    uniform_step = {i.variable for i in shape.inductions if is_warp_uniform(amount_of(executor, i, mask))}
+    forget(executor, shape)
+    for variable, start in starts.items():
+        state.environment[variable] = _moved(start) if variable in uniform_step else unknown_like(start)
+    frame.expected_trips = trips
+    frame.broken = frame.continued = state.masks.none
+    running = mask.scaled(trips)
+    state.uncertain += 1
+    through = state.masks.sum(executor.execute(loop.body, running), frame.continued)
+    if loop.step is not None and not through.is_empty:
+        state.count(loop.step_region, through)
+        executor.evaluate(loop.step, through)
+    state.uncertain -= 1
+    if not through.is_empty:
+        test_once(executor, loop, through)
+    after: set[Key] = {*shape.assigned, *starts}
+    for key in after:
+        if key in state.environment:
+            state.environment[key] = unknown_like(state.environment[key])
+    return mask
+
+
+def _moved(start: Value) -> Value:
+    """A counter after an unknown number of uniform steps: the differences between lanes stay known."""
+    if isinstance(start, Pointer):
+        return Pointer(start.root, scalar(_moved(start.offset)))
+    value = scalar(start)
+    if isinstance(value, Unknown):
+        return value
+    return Unknown(uniform=True, delta=value)

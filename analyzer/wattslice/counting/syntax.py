@@ -1,0 +1,46 @@
+"""Small questions about the syntax of the IR that several parts of the evaluation ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wattslice import ir
+
+Key = ir.Variable | tuple[ir.Variable, tuple[str, ...]]
+"""A register in the environment: a variable, or a member of one."""
+
+
+def key_of(place: ir.RegisterPlace) -> Key:
+    """The environment key of a register place."""
+    return (place.variable, place.path) if place.path else place.variable
+
+
+def expressions(stmt: ir.Stmt) -> Iterator[ir.Expr]:
+    """Every expression in and below `stmt`, inlined bodies included."""
+    for inner in ir.walk_statements(stmt):
+        for expr in ir.statement_expressions(inner):
+            yield from ir.walk_expressions(expr)
+
+
+def strip_casts(expr: ir.Expr) -> ir.Expr:
+    """`expr` without the casts around it."""
+    while isinstance(expr, ir.Cast):
+        expr = expr.operand
+    return expr
+
+
+def read_variable(expr: ir.Expr) -> ir.Variable | None:
+    """The register variable that `expr` reads, casts aside; None for anything else."""
+    expr = strip_casts(expr)
+    if isinstance(expr, ir.Read) and not expr.place.path:
+        return expr.place.variable
+    return None
+
+
+def comma_parts(expr: ir.Expr) -> Iterator[ir.Expr]:
+    """The operands of `a, b, c`; `expr` itself when it has no comma."""
+    if isinstance(expr, ir.Binary) and expr.op is ir.BinaryOp.COMMA:
+        yield from comma_parts(expr.left)
+        yield from comma_parts(expr.right)
+    else:
+        yield expr
