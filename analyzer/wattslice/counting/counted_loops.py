@@ -66,7 +66,7 @@ def _spread(start: int, end: int, number: int) -> list[tuple[int, float, float]]
 def run_counted(
     executor: Executor, loop: ir.Loop, shape: LoopShape, trips: int | Lanes, mask: Mask, frame: LoopFrame
 ) -> Mask:
-    """Runs a loop of `trips` iterations (per lane where lanes differ); returns the lanes that go on behind it."""
+    """Runs a loop of `trips` iterations (an array where lanes differ); returns the lanes that go on."""
     state = executor.state
     masks = state.masks
     is_do = loop.kind is ir.LoopKind.DO

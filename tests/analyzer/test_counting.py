@@ -1,0 +1,166 @@
+"""Counting beyond closed forms: data-dependent loops and branches, profiles, settings, access patterns."""
+
+from pathlib import Path
+
+import pytest
+
+from wattslice.counting.count import count
+from wattslice.execution import ExecutionProfile, ProbabilitySource
+from wattslice.frontend.clang.flags import ParseOptions
+from wattslice.frontend.cuda import read_cuda
+from wattslice.geometry.overrides import parse_overrides
+from wattslice.geometry.resolver import resolve_launches
+from wattslice.operations import OperationCounts
+from wattslice.profile_file import ArmProbability, BranchProfile
+from wattslice.region_operations import total_counts
+from wattslice_models.gpu import load_gpu
+
+
+def analyse(
+    tmp_path: Path, source: str, *settings: str, launch: str = "k=4:64", profile: BranchProfile | None = None
+) -> tuple[ExecutionProfile, OperationCounts]:
+    path = tmp_path / "k.cu"
+    path.write_text(source)
+    program = read_cuda(path, ParseOptions())
+    assert program.diagnostics == ()
+    (found,) = resolve_launches(program, parse_overrides((launch,), settings), load_gpu("v100"))
+    counted = count(found, profile)
+    return counted, total_counts(found.kernel, counted)
+
+
+def test_a_loop_that_ends_by_data_has_no_trip_count_and_says_so(tmp_path):
+    source = """__global__ void k(int *next, float *x) {
+int i = 0;
+while (next[i] >= 0) {
+ x[i] += 1.0f; i = next[i]; }
+}"""
+    counted, operations = analyse(tmp_path, source)
+    (loop,) = counted.loops
+    assert loop.trip_count is None
+    assert operations.fp32 == loop.assumed > 1
+    (assumption,) = counted.assumptions
+    assert (assumption.rule, assumption.line) == ("PW013", 3)
+    assert assumption.fix == "--set k.trip_L3=VALUE"
+
+
+def test_the_setting_that_an_assumption_names_settles_it(tmp_path):
+    source = """__global__ void k(int *next, float *x) {
+int i = 0;
+while (next[i] >= 0) {
+ x[i] += 1.0f; i = next[i]; }
+}"""
+    counted, operations = analyse(tmp_path, source, "k.trip_L3=21")
+    assert counted.assumptions == ()
+    assert operations.fp32 == 21
+    assert operations.global_load == 22 + 21 + 21
+
+
+def test_a_data_dependent_branch_counts_half_unless_profiled(tmp_path):
+    source = """__global__ void k(float *x) {
+if (x[threadIdx.x] > 0.0f) {
+ x[0] = x[1] * 2.0f; }
+ else { x[2] = 1.0f; }
+}"""
+    counted, operations = analyse(tmp_path, source)
+    assert operations.fp32 == 1 + 0.5
+    assert {arm.source for arm in counted.arms} == {ProbabilitySource.DEFAULT}
+    profile = BranchProfile((ArmProbability("k.cu", 2, "then", 0.125),))
+    counted, operations = analyse(tmp_path, source, profile=profile)
+    assert operations.fp32 == 1 + 0.125
+    assert operations.global_store == 1
+    assert counted.assumptions == ()
+    assert [(arm.arm, arm.probability) for arm in counted.arms] == [("then", 0.125), ("else", 0.875)]
+
+
+def test_a_bounds_check_in_front_of_data_keeps_its_exact_part(tmp_path):
+    source = """__global__ void k(float *x) {
+int i = blockIdx.x * 64 + threadIdx.x;
+if (i < 128 && x[i] > 0.0f) x[i] = 0.0f;
+}"""
+    _, operations = analyse(tmp_path, source)
+    assert operations.global_load == 0.5
+    assert operations.global_store == 0.25
+
+
+def test_what_only_one_arm_assigns_is_unknown_afterwards(tmp_path):
+    source = """__global__ void k(float *x, int *n) {
+      int limit = 8;
+      if (n[0] > 3) limit = 4;
+      for (int i = 0; i < limit; ++i) x[i] = 0.0f;
+    }"""
+    counted, _ = analyse(tmp_path, source)
+    assert [loop.trip_count for loop in counted.loops] == [None]
+
+
+def test_divergence_costs_whole_warps(tmp_path):
+    source = """__global__ void k(float *x) {
+if (threadIdx.x % 32 == 0) x[threadIdx.x] = 1.0f;
+}"""
+    counted, _ = analyse(tmp_path, source)
+    (arm,) = counted.arms
+    assert counted.thread_counts[arm.region] == pytest.approx(1 / 32)
+    assert counted.warp_counts[arm.region] == pytest.approx(1.0)
+
+
+def test_unknown_size_in_a_guard_is_the_extent_of_the_launch(tmp_path):
+    source = """__global__ void k(float *x, int n) {
+int i = blockIdx.x * blockDim.x + threadIdx.x;
+if (i < n) x[i] = 0.0f;
+}"""
+    counted, operations = analyse(tmp_path, source)
+    assert operations.global_store == 1.0
+    assert [a.rule for a in counted.assumptions] == ["PW010"]
+    assert "256" in counted.assumptions[0].message
+
+
+@pytest.mark.parametrize(
+    ("index", "sectors"),
+    [
+        ("i", 4),
+        ("i * 2", 8),
+        ("i * 32", 32),
+        ("0", 1),
+        ("base[blockIdx.x] + threadIdx.x", 4),
+        ("base[i]", None),
+    ],
+)
+def test_sectors_per_request(tmp_path, index, sectors):
+    source = f"""__global__ void k(float *x, int *base) {{
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      x[{index}] = 1.0f;
+    }}"""
+    counted, _ = analyse(tmp_path, source)
+    assert counted.sites[-1].sectors_per_request == sectors
+
+
+def test_shared_memory_bank_conflicts(tmp_path):
+    source = """__global__ void k(float *x) {
+      __shared__ float good[32][33];
+      __shared__ float bad[32][32];
+      x[0] = good[threadIdx.x][1] + bad[threadIdx.x][1];
+    }"""
+    counted, _ = analyse(tmp_path, source, launch="k=1:32")
+    assert sorted(site.bank_passes for site in counted.sites if site.span_bytes and site.span_bytes > 4) == [
+        1,
+        32,
+    ]
+
+
+def test_long_varying_loops_are_sampled_close_to_the_truth(tmp_path):
+    source = """__global__ void k(float *x) {
+      for (int i = 0; i < 3000; ++i)
+        for (int j = 0; j < i; ++j)
+          for (int l = 0; l < j; ++l) x[l] = 1.0f;
+    }"""
+    _, operations = analyse(tmp_path, source, launch="k=1:32")
+    assert operations.global_store == pytest.approx(3000 * 2999 * 2998 / 6, rel=0.02)
+
+
+def test_endless_loops_end(tmp_path):
+    source = """__global__ void k(float *x) {
+int i = 1;
+while (i != 0) { i = i * 3 + 1; if (i > 1000) i = 1; x[0] = 1.0f; }
+}"""
+    counted, operations = analyse(tmp_path, source)
+    assert operations.global_store > 0
+    assert [loop.trip_count for loop in counted.loops] == [None]
