@@ -141,10 +141,10 @@ def _(body: Body, node: Node) -> Location | None:
 
 
 def is_plain_copy(info: FunctionInfo) -> bool:
-    """An assignment that the compiler wrote (its parameter has no name) or that has no body here."""
+    """An assignment that the compiler wrote, or that has no body here."""
     if info.name != "operator=":
         return False
-    return info.body is None or (len(info.parameters) == 1 and not info.parameters[0].name)
+    return info.body is None or info.is_defaulted
 
 
 def _is_constructor(body: Body, node: Node, callee: Node) -> bool:
@@ -226,8 +226,7 @@ def construct(body: Body, node: Node, constructor: Node) -> Expr:
             return convert(body, body.expr(arguments[0]), type_, span)
         return aggregate(body, tuple(body.expr(a) for a in arguments), type_, span)
     info = body.unit.function(constructor)
-    copies = len(info.parameters) == 1 and not info.parameters[0].name and info.parameters[0].type == type_
-    if info.body is None or body.is_host or copies:
+    if info.body is None or info.is_defaulted or body.is_host:
         if len(arguments) == 1 and body.type(arguments[0]).kind is TypeKind.RECORD:
             return body.expr(arguments[0])  # copy
         if not arguments or body.is_host or info.is_builtin:

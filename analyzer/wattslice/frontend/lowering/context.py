@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes as ct
+import functools
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -9,7 +11,7 @@ from typing import Any
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
-from wattslice.frontend.clang.libclang import library
+from wattslice.frontend.clang.libclang import CXCursor, library
 from wattslice.frontend.clang.session import ParsedUnit
 from wattslice.frontend.lowering.spans import SpanFinder
 from wattslice.frontend.lowering.types import TypeTable, is_wide_record
@@ -97,6 +99,7 @@ class FunctionInfo:
     is_builtin: bool
     is_made_up: bool
     returns_reference: bool
+    is_defaulted: bool  # written by the compiler: copies member by member, or does nothing
 
 
 @dataclass(slots=True)
@@ -159,6 +162,8 @@ class Unit:
             elif child.kind == C.COMPOUND_STMT:
                 body = child
         result = definition.type.result.canonical.kind if not builtin else 0
+        members = (C.CXX_METHOD, C.CONSTRUCTOR)
+        defaulted = definition.kind in members and bool(_is_defaulted()(definition.raw))
         return FunctionInfo(
             key,
             declaration.spelling,
@@ -168,7 +173,16 @@ class Unit:
             builtin,
             self.parsed.is_made_up(declaration),
             result in (103, 104),
+            defaulted,
         )
+
+
+@functools.cache
+def _is_defaulted() -> Any:  # noqa: ANN401  (a foreign function)
+    function = library().clang_CXXMethod_isDefaulted
+    function.restype = ct.c_uint
+    function.argtypes = [CXCursor]
+    return function
 
 
 ExpressionHandler = Callable[["Body", Node], Expr]

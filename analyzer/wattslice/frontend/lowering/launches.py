@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
+from wattslice.frontend.clang.kinds import UnaryOperator
 from wattslice.frontend.lowering.context import Body, LoweringError
 from wattslice.frontend.lowering.inlining import function_named
 from wattslice.ir import Construct, Expr, LaunchCall
@@ -24,7 +25,7 @@ def launch_of(body: Body, node: Node, callee: Node) -> LaunchCall | None:
         arguments = list(node.arguments)
         kernel = function_named(body, arguments[0]) if arguments else None
         if kernel is not None and len(arguments) >= 3:
-            return _launch(body, node, kernel, [*arguments[1:3], *arguments[4:5]], [])
+            return _launch(body, node, kernel, [*arguments[1:3], *arguments[4:5]], _packed(arguments[3:4]))
     return None
 
 
@@ -54,3 +55,26 @@ def _value(body: Body, node: Node) -> Expr:
         return body.expr(node)
     except LoweringError:
         return Construct((), (), body.type(node), body.span(node))
+
+
+def _packed(arguments: list[Node]) -> list[Node]:
+    """The kernel's arguments out of `void* packed[] = {&x, &y}`; nothing when they are packed otherwise."""
+    for argument in arguments:
+        for inner in argument.walk():
+            if inner.kind != C.DECL_REF_EXPR:
+                continue
+            declaration = inner.referenced
+            packed = None if declaration is None else declaration.initializer
+            if packed is None or packed.kind != C.INIT_LIST_EXPR:
+                return []
+            targets = [_pointed_at(child) for child in packed.children]
+            return [target for target in targets if target is not None] if all(targets) else []
+    return []
+
+
+def _pointed_at(node: Node) -> Node | None:
+    """The `x` of `&x` behind any casts."""
+    for inner in node.walk():
+        if inner.kind == C.UNARY_OPERATOR and inner.unary_operator == UnaryOperator.ADDR_OF:
+            return inner.children[0]
+    return None

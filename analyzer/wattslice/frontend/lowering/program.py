@@ -17,7 +17,7 @@ from wattslice.frontend.lowering import calls, expressions, inline_assembly, mem
 from wattslice.frontend.lowering.context import Body, Frame, Unit
 from wattslice.frontend.lowering.host import host_functions
 from wattslice.frontend.lowering.statements import as_block
-from wattslice.frontend.lowering.types import is_wide_record
+from wattslice.frontend.lowering.types import UINT64, is_wide_record
 from wattslice.ir import (
     Block,
     Kernel,
@@ -36,6 +36,7 @@ _RECURSION_LIMIT = 20_000
 # These modules register their handlers when they are imported.
 _REGISTERED = (calls, expressions, inline_assembly, memory)
 _STUBS = str(STUBS)
+_TEXTURE_OBJECTS = ("cudaTextureObject_t", "cudaSurfaceObject_t")
 _USR_VALUE = re.compile(r"#V([a-zA-Z])(-?\d+)")
 _USR_FUNCTION = re.compile(r"#@F@(\w+)#")
 
@@ -205,6 +206,8 @@ def _parameters(body: Body, function: Node) -> tuple[Variable, ...]:
             space = MemorySpace.REGISTER
             if is_wide_record(type_):
                 space = MemorySpace.LOCAL
+            elif type_ == UINT64 and child.type.spelling in _TEXTURE_OBJECTS:
+                space = MemorySpace.TEXTURE
             variable = Variable(
                 child.spelling, type_, space, VariableRole.PARAMETER, body.unit.spans.span(child)
             )
