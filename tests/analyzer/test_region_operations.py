@@ -4,8 +4,8 @@ import sys
 from dataclasses import replace
 
 import pytest
-from wattslice.ir import INT32, Binary, BinaryOp, Block, Constant, Expr, ExprStmt, If, Span
 
+from wattslice.ir import INT32, Binary, BinaryOp, Block, Constant, Expr, ExprStmt, If, Span
 from wattslice.operations import OperationCounts
 from wattslice.region_operations import region_operations, total_counts
 from wattslice.slicing import slice_kernel

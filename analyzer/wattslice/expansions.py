@@ -1,0 +1,63 @@
+"""What one operator or library call becomes: the measured table `expansions.toml`, read once."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+from wattslice.instruction_kinds import InstructionKind
+from wattslice.ir import OperationClass, OperationCount, Type, TypeKind
+from wattslice.value_graph import Cost
+
+_TABLE = Path(__file__).with_name("expansions.toml")
+
+_OF_CLASS: dict[OperationClass, InstructionKind] = {
+    OperationClass.FP32: InstructionKind.FADD,
+    OperationClass.FP64: InstructionKind.DADD,
+    OperationClass.INT: InstructionKind.IADD,
+    OperationClass.SPECIAL: InstructionKind.MUFU,
+    OperationClass.FP16: InstructionKind.HFMA2,
+    OperationClass.TENSOR: InstructionKind.HMMA,
+    OperationClass.CONTROL: InstructionKind.BRANCH,
+    OperationClass.GLOBAL_LOAD: InstructionKind.LDG,
+    OperationClass.GLOBAL_STORE: InstructionKind.STG,
+    OperationClass.SHARED_LOAD: InstructionKind.LDS,
+    OperationClass.SHARED_STORE: InstructionKind.STS,
+    OperationClass.CONSTANT_LOAD: InstructionKind.LDC,
+    OperationClass.TEXTURE_LOAD: InstructionKind.TEX,
+    OperationClass.ATOMIC: InstructionKind.ATOM,
+    OperationClass.BARRIER: InstructionKind.BAR,
+}
+
+
+@cache
+def _table() -> dict[str, Cost]:
+    with _TABLE.open("rb") as file:
+        entries = tomllib.load(file)
+    return {
+        key: tuple((InstructionKind(kind), float(number)) for kind, number in entry.items())
+        for key, entry in entries.items()
+        if isinstance(entry, dict)
+    }
+
+
+def measured(key: str) -> Cost | None:
+    """The measured cost under `key` (`expf`, `div.fp32`), None when nobody measured it."""
+    return _table().get(key)
+
+
+def call_cost(name: str, working: Type, operations: tuple[OperationCount, ...]) -> Cost:
+    """One call of the library function `name` on values of type `working`.
+
+    What the table does not have costs one instruction of the nearest kind for each source operation.
+    """
+    plain = name.removeprefix("__builtin_").removeprefix("__nv_").removeprefix("std::")
+    if "shfl" in plain or plain.endswith(("_sync", "ballot", "all", "any")):
+        return ((InstructionKind.SHFL, 1.0),)
+    keys = (plain + "f", plain) if working.kind is TypeKind.FLOAT and working.bits == 32 else (plain,)
+    lanes = max(1, working.lanes)
+    for key in keys:
+        if (cost := measured(key)) is not None:
+            return tuple((kind, number * lanes) for kind, number in cost)
+    return tuple((_OF_CLASS[count.operation], float(count.number)) for count in operations)

@@ -1,0 +1,54 @@
+"""What the compiler makes of a kernel: executed instructions by kind. The rules stand in `docs/instructions.md`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wattslice.analysis import InstructionCount
+from wattslice.execution import ExecutionProfile
+from wattslice.instruction_kinds import InstructionKind
+from wattslice.instruction_lowering import lower
+from wattslice.ir import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionMix:
+    """Instructions of one launch by kind, in the order of `InstructionKind`, kinds that occur only.
+
+    `per_thread`: mean executed by a launched thread. `per_warp`: mean issued by a warp; larger than
+    `per_thread` when lanes diverge, since an instruction is issued once however few lanes execute it.
+    """
+
+    per_thread: tuple[InstructionCount, ...]
+    per_warp: tuple[InstructionCount, ...]
+
+    def number(self, kind: InstructionKind) -> float:
+        """Executed instructions of `kind` per thread; 0 when there are none."""
+        return next((count.number for count in self.per_thread if count.name == kind.value), 0.0)
+
+    @property
+    def total(self) -> float:
+        """Executed instructions of all kinds per thread."""
+        return sum(count.number for count in self.per_thread)
+
+
+def lower_instructions(kernel: Kernel, profile: ExecutionProfile) -> InstructionMix:
+    """The executed instructions of `kernel` for the launch that `profile` describes.
+
+    `ValueError` when the profile is not one of this kernel.
+    """
+    if len(profile.thread_counts) != kernel.region_count:
+        message = f"{len(profile.thread_counts)} thread counts for {kernel.region_count} regions"
+        raise ValueError(message)
+    found = lower(kernel, profile)
+    return InstructionMix(
+        _weighted(tuple((c.kind, c.number * profile.thread_counts[c.region]) for c in found)),
+        _weighted(tuple((c.kind, c.number * profile.warp_counts[c.region]) for c in found)),
+    )
+
+
+def _weighted(parts: tuple[tuple[InstructionKind, float], ...]) -> tuple[InstructionCount, ...]:
+    totals = dict.fromkeys(InstructionKind, 0.0)
+    for kind, number in parts:
+        totals[kind] += number
+    return tuple(InstructionCount(kind.value, number) for kind, number in totals.items() if number)

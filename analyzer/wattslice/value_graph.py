@@ -1,0 +1,264 @@
+"""Values of one kernel in static single assignment form, and what they cost in instructions once used.
+
+`instructions.py` builds the graph from the IR, with equal computations shared (value numbering). What no store,
+branch, barrier or atomic needs is never charged: dead code costs nothing. Charging happens at the end, when
+all uses are known, so that a product used only by sums can become part of fused multiply-adds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from wattslice.instruction_kinds import InstructionKind
+
+Cost = tuple[tuple[InstructionKind, float], ...]
+
+
+@dataclass(slots=True, eq=False)
+class LoopLevel:
+    """A loop being lowered: `entry_region` counts entries, `body_region` iterations.
+
+    `unroll`: iterations of the source per iteration of the machine loop. `is_unrolled`: fully, no loop is left.
+    """
+
+    parent: LoopLevel | None
+    entry_region: int
+    body_region: int
+    unroll: float
+    is_unrolled: bool
+    scope: int
+    arm_depth: int
+    depth: int
+
+
+class Shape(Enum):
+    """How a value takes part in fusion."""
+
+    PLAIN = "plain"
+    CONSTANT = "constant"
+    FLOAT_PRODUCT = "float product"
+    FLOAT_SUM = "float sum"
+    INT_PRODUCT = "int product"
+    INT_SUM = "int sum"  # linear form of other values
+    LOGIC = "logic"
+    ADDRESS = "address"  # linear form that an access uses
+
+
+@dataclass(slots=True, eq=False)
+class Value:
+    """One value. `level`: innermost loop it varies in. `region`, `scale`: where and with what factor it is charged.
+
+    `terms`, `offset`: an integer or pointer as a linear form of other values. `number`: of a constant, None when
+    it differs between the copies of an unrolled loop. `step`: of an induction variable, per iteration.
+    """
+
+    shape: Shape
+    level: LoopLevel | None
+    region: int
+    cost: Cost = ()
+    inputs: list[Value] = field(default_factory=list["Value"])
+    terms: tuple[tuple[Value, int], ...] = ()
+    offset: int = 0
+    number: float | None = None
+    bits: int = 32
+    is_uniform: bool = False
+    is_pointer: bool = False
+    copies: tuple[Value, ...] = ()
+    step: Value | None = None
+    scale: float = 1.0
+    fused: Cost = ()  # cost when one input is a product that nothing else needs
+    stack: tuple[LoopLevel, ...] = ()
+
+
+def charge_region(level: LoopLevel | None, stack: tuple[LoopLevel, ...], region: int) -> int:
+    """Where a computation at `region` inside the loops `stack` runs once it is hoisted as far as `level` allows."""
+    for loop in stack:
+        if level is None or loop.depth > level.depth:
+            return loop.entry_region
+    return region
+
+
+def deepest(values: Iterable[Value], stack: tuple[LoopLevel, ...]) -> LoopLevel | None:
+    """The innermost loop of `stack` in which one of `values` varies."""
+    found: LoopLevel | None = None
+    for value in values:
+        level = value.level
+        while level is not None and (level.depth > len(stack) or stack[level.depth - 1] is not level):
+            level = level.parent
+        if level is not None and (found is None or level.depth > found.depth):
+            found = level
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """`number` instructions of `kind` for each run of `region`."""
+
+    kind: InstructionKind
+    region: int
+    number: float
+
+
+def charges(roots: list[Value]) -> list[Charge]:
+    """What the values needed by `roots` cost, each once."""
+    return _Charger(roots).run()
+
+
+class _Charger:
+    def __init__(self, roots: list[Value]) -> None:
+        self.roots = roots
+        self.found: list[Charge] = []
+        self.sums: dict[object, Value] = {}
+        self.order: list[Value] = []
+        self.fusing_uses: dict[Value, int] = {}
+        self.other_uses: dict[Value, int] = {}
+        self.seen: set[Value] = set()
+
+    def run(self) -> list[Charge]:
+        stack = list(self.roots)
+        while stack:
+            value = stack.pop()
+            if value in self.seen or value.shape is Shape.CONSTANT:
+                continue
+            self.seen.add(value)
+            self.order.append(value)
+            if value.shape in (Shape.INT_SUM, Shape.ADDRESS):
+                self.expand(value)
+            fuses = _FUSES.get(value.shape)
+            for needed in value.inputs:
+                uses = self.fusing_uses if needed.shape is fuses else self.other_uses
+                uses[needed] = uses.get(needed, 0) + 1
+                stack.append(needed)
+        absorbed: set[Value] = set()
+        for value in self.order:
+            self.fuse(value, absorbed)
+        for value in self.order:
+            if value not in absorbed:
+                for kind, number in value.cost:
+                    self.found.append(Charge(kind, value.region, number * value.scale))
+        return self.found
+
+    def fuse(self, value: Value, absorbed: set[Value]) -> None:
+        """Let `value` take in a product (or logic operation) that only values like it use."""
+        fuses = _FUSES.get(value.shape)
+        if fuses is None or not value.fused:
+            return
+        for needed in value.inputs:
+            if needed.shape is not fuses or needed in self.other_uses:
+                continue
+            if fuses is Shape.LOGIC and (self.fusing_uses[needed] > 1 or value in absorbed):
+                continue
+            absorbed.add(needed)
+            value.cost = value.fused
+            if fuses is not Shape.INT_PRODUCT:  # one FMA takes one product; a sum counted all of its IMADs
+                return
+
+    def expand(self, value: Value) -> None:
+        """Give a linear form its inputs and its cost: what does not vary in the innermost loop is summed outside."""
+        terms = value.terms
+        inner = deepest((term for term, _ in terms), value.stack)
+        moving = tuple((t, c) for t, c in terms if deepest((t,), value.stack) is inner)
+        resting = tuple(pair for pair in terms if pair not in moving)
+        stride = _stride(moving) if value.shape is Shape.ADDRESS and inner is not None else None
+        if inner is not None and stride is not None:
+            self.strength_reduce(value, moving, resting, inner, stride)
+            return
+        if resting and (
+            len(resting) > 1 or abs(resting[0][1]) != 1 or resting[0][0].shape is Shape.INT_PRODUCT
+        ):
+            level = deepest((t for t, _ in resting), value.stack)
+            terms = (*moving, (self.part(resting, value, level), 1))
+        value.inputs = [term for term, _ in terms]
+        value.cost = _address_cost(value, terms) if value.shape is Shape.ADDRESS else _sum_cost(terms, value)
+        if any(term.shape is Shape.INT_PRODUCT for term, _ in terms):
+            value.fused = value.cost  # the IMAD counted here is the product itself
+
+    def strength_reduce(
+        self,
+        value: Value,
+        moving: tuple[tuple[Value, int], ...],
+        resting: tuple[tuple[Value, int], ...],
+        loop: LoopLevel,
+        stride: Value,
+    ) -> None:
+        """The address becomes a pointer that advances once per machine iteration; it starts before the loop."""
+        start = tuple(
+            (initial, c) for t, c in moving for initial in t.inputs[:1] if initial.shape is not Shape.CONSTANT
+        )
+        outside = (*resting, *start)
+        level = deepest((t for t, _ in outside), value.stack[: loop.depth - 1])
+        value.inputs = [self.part(outside, value, level)] if outside else []
+        if stride.shape is Shape.CONSTANT:
+            value.cost = ((InstructionKind.IADD, (2.0 if value.bits == 64 else 1.0) / loop.unroll),)
+        else:
+            value.inputs.append(stride)
+            value.cost = ((InstructionKind.IMAD, 1.0),)
+
+    def part(self, terms: tuple[tuple[Value, int], ...], whole: Value, level: LoopLevel | None) -> Value:
+        key = (whole.shape, frozenset(terms))
+        if key not in self.sums:
+            self.sums[key] = Value(
+                whole.shape,
+                level,
+                charge_region(level, whole.stack, whole.region),
+                terms=terms,
+                number=whole.number,
+                bits=whole.bits,
+                is_pointer=whole.shape is Shape.ADDRESS,
+                stack=whole.stack[: level.depth if level else 0],
+            )
+        return self.sums[key]
+
+
+def _stride(moving: tuple[tuple[Value, int], ...]) -> Value | None:
+    """By what a sum of induction variables advances, when it is the same each time; None when it is not."""
+    steps = [term.step for term, _ in moving if term.step is not None]
+    if not moving or len(steps) < len(moving):
+        return None
+    return next((step for step in steps if step.shape is not Shape.CONSTANT), steps[0])
+
+
+_FUSES: dict[Shape, Shape] = {
+    Shape.FLOAT_SUM: Shape.FLOAT_PRODUCT,
+    Shape.INT_SUM: Shape.INT_PRODUCT,
+    Shape.ADDRESS: Shape.INT_PRODUCT,
+    Shape.LOGIC: Shape.LOGIC,
+}
+
+
+def _sum_cost(terms: tuple[tuple[Value, int], ...], value: Value) -> Cost:
+    """Instructions that add up a linear form.
+
+    A term scaled by a power of two is an LEA, by another constant an IMAD, a product of two values an IMAD;
+    each of them adds one more term on the way. IADD3 adds two.
+    """
+    imads = shifts = plain = 0
+    for term, coefficient in terms:
+        if term.shape is Shape.INT_PRODUCT:
+            imads += 1
+        elif abs(coefficient) == 1:
+            plain += 1
+        elif abs(coefficient) & (abs(coefficient) - 1) == 0:
+            shifts += 1
+        else:
+            imads += 1
+    plain += value.offset != 0 and value.shape is not Shape.ADDRESS
+    free = imads + shifts if imads + shifts else 1  # addends that come along, or the first one
+    adds = math.ceil(max(0, plain - free) / 2)
+    width = 2.0 if value.bits == 64 and value.shape is not Shape.ADDRESS else 1.0
+    cost = ((InstructionKind.IMAD, width * imads), (InstructionKind.IADD, width * (adds + shifts)))
+    return tuple((kind, number) for kind, number in cost if number)
+
+
+def _address_cost(value: Value, terms: tuple[tuple[Value, int], ...]) -> Cost:
+    """One address: the index, and IMAD.WIDE for a 64-bit pointer plus a scaled index."""
+    if value.bits != 64:
+        return _sum_cost(terms, value)
+    scale = max(1, int(value.number or 1))
+    index = tuple((t, c // scale if c % scale == 0 else c) for t, c in terms if not t.is_pointer)
+    if not index:
+        return ((InstructionKind.MOV, 2.0),) if all(t.level is None for t, _ in terms) else ()
+    return ((InstructionKind.IMAD, 1.0), *_sum_cost(index, value))

@@ -1,0 +1,136 @@
+"""Compare `instructions_per_thread` with what SASS executes, kernel by kernel.
+
+    NVDISASM=... python tests/wild/sass_check.py FILE.cu... [-I DIR] [-D NAME=VALUE] [--arch sm_80] [--details]
+
+Each file is compiled by nvcc; each launch read from its host code is run in `sass_emulator.py` for a few
+threads spread over the grid, and compared with the lowering for the same launch. A kernel whose control flow
+depends on data is shown but left out of the summary (marked ~).
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections import Counter
+from pathlib import Path
+
+from sass import SassFunction, compile_cubin, disassemble
+from sass_emulator import BudgetError, Thread, run
+from wattslice.counting.count import count
+from wattslice.frontend.clang.flags import ParseOptions
+from wattslice.frontend.cuda import read_cuda
+from wattslice.geometry import NO_OVERRIDES, KernelLaunch, resolve_launches
+from wattslice.instruction_kinds import InstructionKind
+from wattslice.instructions import lower_instructions
+from wattslice_models.gpu import load_gpu
+
+FIRST_PARAMETER = 0x160
+"""Offset of the parameters in constant bank 0 on sm_70 to sm_89."""
+SAMPLES = 24
+GROUPS: dict[str, tuple[InstructionKind, ...]] = {
+    "fp": tuple(InstructionKind(k) for k in "ffma fadd fmul fsetp dfma dadd dmul dsetp hfma2 mufu".split()),
+    "int": tuple(InstructionKind(k) for k in "imad iadd lop shf isetp mov conversion other".split()),
+    "memory": tuple(InstructionKind(k) for k in "ldg stg lds sts ldl stl ldc tex atom".split()),
+    "control": tuple(InstructionKind(k) for k in "branch bar shfl".split()),
+}
+
+
+def parameters_of(launch: KernelLaunch) -> dict[int, int | None]:
+    """The constant bank as words by offset: known integers, made-up pointers."""
+    words: dict[int, int | None] = {}
+    offset = FIRST_PARAMETER
+    for number, (parameter, argument) in enumerate(
+        zip(launch.kernel.parameters, launch.arguments, strict=True)
+    ):
+        size = max(1, parameter.type.size_bytes)
+        align = min(size, 8)
+        offset = -(-offset // align) * align
+        value: int | None = int(argument) if isinstance(argument, int) else None
+        if parameter.type.kind.value == "pointer":
+            value = 0x7F0000000000 + (number << 34)
+        words[offset] = None if value is None else value & 0xFFFFFFFF
+        if size == 8:
+            words[offset + 4] = None if value is None else value >> 32 & 0xFFFFFFFF
+        offset += size
+    return words
+
+
+def executed(function: SassFunction, launch: KernelLaunch) -> tuple[Counter[InstructionKind], bool]:
+    """Mean instructions per thread over sampled threads, and whether any branch was unknown."""
+    (gx, gy, gz), (bx, by, bz) = launch.grid, launch.block
+    total: Counter[InstructionKind] = Counter()
+    threads, blocks = bx * by * bz, gx * gy * gz
+    samples = min(SAMPLES, threads * blocks)
+    unknown = False
+    for sample in range(samples):
+        thread = (sample * threads) // samples if samples < threads else sample % threads
+        thread = (thread + 7 * sample) % threads
+        block = (sample * blocks) // samples
+        place = Thread(
+            (thread % bx, thread // bx % by, thread // (bx * by)),
+            (block % gx, block // gx % gy, block // (gx * gy)),
+            launch.block,
+            launch.grid,
+        )
+        found = run(function, place, parameters_of(launch))
+        total.update(found.counts)
+        unknown = unknown or found.unknown_branches > 0
+    return Counter({kind: number / samples for kind, number in total.items()}), unknown
+
+
+def main() -> None:
+    """Print one row per launch and the summary."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("-I", dest="include", action="append", default=[])
+    parser.add_argument("-D", dest="define", action="append", default=[])
+    parser.add_argument("--arch", default="sm_80")
+    parser.add_argument("--details", action="store_true")
+    arguments = parser.parse_args()
+    flags = [*(f"-I{d}" for d in arguments.include), *(f"-D{d}" for d in arguments.define)]
+    options = ParseOptions(
+        include_dirs=tuple(Path(d) for d in arguments.include), defines=tuple(arguments.define)
+    )
+    ratios: dict[str, list[float]] = {name: [] for name in ("all", *GROUPS)}
+    print(f"{'kernel':34}{'sass':>10}{'lowered':>10}{'ratio':>7}   fp, int, memory, control: lowered/sass")
+    for path in arguments.files:
+        cubin = compile_cubin(path, (f"-arch={arguments.arch}", *flags))
+        if cubin is None:
+            print(f"{path.name}: nvcc refuses it")
+            continue
+        functions = {function.name: function for function in disassemble(cubin)}
+        for launch in resolve_launches(read_cuda(path, options), NO_OVERRIDES, load_gpu("v100")):
+            function = functions.get(launch.kernel.mangled_name)
+            if function is None:
+                continue
+            try:
+                truth, unknown = executed(function, launch)
+            except BudgetError:
+                print(f"{launch.kernel.name:34} more instructions than the budget")
+                continue
+            mix = lower_instructions(launch.kernel, count(launch))
+            total = sum(truth.values())
+            cells: list[str] = []
+            for name, kinds in GROUPS.items():
+                real, ours = sum(truth[k] for k in kinds), sum(mix.number(k) for k in kinds)
+                cells.append(f"{ours:.0f}/{real:.0f}")
+                if not unknown and real >= 1:
+                    ratios[name].append(ours / real)
+            if not unknown:
+                ratios["all"].append(mix.total / total)
+            mark = "~" if unknown else " "
+            print(f"{mark}{launch.kernel.name[:33]:33}{total:10.1f}{mix.total:10.1f}{mix.total / total:7.2f}   {', '.join(cells)}")
+            if arguments.details:
+                for kind in InstructionKind:
+                    if truth[kind] or mix.number(kind):
+                        print(f"    {kind.value:12}{truth[kind]:10.1f}{mix.number(kind):10.1f}")
+    for name, values in ratios.items():
+        if values:
+            deciles = sorted(values)
+            low, high = deciles[len(deciles) // 10], deciles[-1 - len(deciles) // 10]
+            within = sum(0.8 <= value <= 1.25 for value in values) / len(values)
+            print(f"{name:8} n={len(values)}  median {statistics.median(values):.2f}  10-90 %: {low:.2f} to {high:.2f}  within 25 %: {within:.0%}")
+
+
+if __name__ == "__main__":
+    main()
