@@ -10,6 +10,7 @@ from wattslice.counting.loops import ALLOWANCE
 from wattslice.counting.sampling import sample_threads
 from wattslice.counting.state import BudgetExceededError, State
 from wattslice.counting.statements import Executor, arm_name
+from wattslice.counting.values import Pointer
 from wattslice.execution import BranchArm, ExecutionProfile, LoopTrips
 from wattslice.geometry.types import KernelLaunch
 
@@ -69,6 +70,8 @@ def _bind_parameters(state: State) -> None:
             state.assumed_parameters[parameter] = value
         if value is not None:
             state.environment[parameter] = value
+        elif parameter.type.kind is ir.TypeKind.POINTER:
+            state.environment[parameter] = Pointer(parameter, 0)
     for member in launch.members:
         state.environment[(kernel.parameters[member.parameter], member.path)] = member.value
 

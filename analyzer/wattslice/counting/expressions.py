@@ -264,7 +264,7 @@ class ExpressionEvaluator:
             return value if expr.op is None else VARYING
         key = key_of(target)
         if expr.op is not None:
-            old = self.state.environment.get(key, VARYING)
+            old = self._register(target)
             if isinstance(old, Pointer):
                 size = target.type.element.size_bytes if target.type.element else 1
                 step = scalar(binary(ir.BinaryOp.MUL, value, size, ir.INT64))
@@ -275,6 +275,11 @@ class ExpressionEvaluator:
             del self.state.assumed_parameters[target.variable]  # overwritten before it was read
         self.store_register(target, value, mask)
         return value
+
+    def _register(self, place: ir.RegisterPlace) -> Value:
+        """What a register holds before it is updated; a pointer nobody set yet points at its own object."""
+        unset = Pointer(place.variable, 0) if place.type.kind is ir.TypeKind.POINTER else VARYING
+        return self.state.environment.get(key_of(place), unset)
 
     def store_register(self, place: ir.RegisterPlace, value: Value, mask: Mask) -> None:
         """Assigns a register, a member of one, or a whole record member by member."""
@@ -289,7 +294,7 @@ class ExpressionEvaluator:
         if isinstance(target, ir.MemoryPlace):
             self.address(target, mask)
             return VARYING
-        old = self.state.environment.get(key_of(target), VARYING)
+        old = self._register(target)
         if target.variable in self.state.assumed_parameters:
             self._note_assumed(target.variable, expr.span.line)
         if isinstance(old, Pointer):
