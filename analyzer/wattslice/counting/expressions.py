@@ -262,7 +262,6 @@ class ExpressionEvaluator:
         if isinstance(target, ir.MemoryPlace):
             self.address(target, mask)
             return value if expr.op is None else VARYING
-        key = key_of(target)
         if expr.op is not None:
             old = self._register(target)
             if isinstance(old, Pointer):
