@@ -1,6 +1,6 @@
 """Share of kernels launched in their own file whose geometry was read from host code, per suite.
 
-Usage: python tests/wild/geometry_share.py CHECKOUT... [--why] [--arguments] [--gpu v100]
+Usage: python tests/wild/geometry_share.py CHECKOUT... [--why] [--arguments] [--alone] [--gpu v100]
 
 A kernel counts when its file holds a launch of it: once per definition in the source, whatever the number of
 its template instances or of the files that include it, and as read when any of its launches is.
@@ -15,11 +15,13 @@ import hashlib
 import statistics
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 from wattslice import ir
 from wattslice.analysis import LaunchSource
 from wattslice.errors import FrontendError
+from wattslice.frontend.callers import read_callers
 from wattslice.frontend.cuda import read_cuda
 from wattslice.geometry import NO_OVERRIDES, resolve_launches
 from wattslice.geometry.call_graph import expressions
@@ -49,6 +51,7 @@ def main() -> None:
     parser.add_argument("checkouts", nargs="+", type=Path)
     parser.add_argument("--why", action="store_true")
     parser.add_argument("--arguments", action="store_true")
+    parser.add_argument("--alone", action="store_true", help="do not look at other files for callers")
     parser.add_argument("--gpu", default="v100")
     options = parser.parse_args()
     gpu = load_gpu(options.gpu)
@@ -73,7 +76,9 @@ def main() -> None:
                 unreadable += 1
                 continue
             start = time.perf_counter()
-            launches = resolve_launches(program, NO_OVERRIDES, gpu)
+            launches = resolve_launches(
+                program, NO_OVERRIDES, gpu, None if options.alone else partial(read_callers, path)
+            )
             milliseconds.append(1e3 * (time.perf_counter() - start))
             names = launched_names(program)
             for kernels in definitions(program):

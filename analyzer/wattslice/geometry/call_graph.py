@@ -40,11 +40,21 @@ class CallGraph:
         launches, callees = self._scan(stmt)
         return launches.union(*(self._reachable[callee] for callee in callees))
 
+    def uncalled(self) -> tuple[ir.Function, ...]:
+        """Functions that no other function of the program calls, in source order."""
+        called = {
+            callee
+            for function in self.functions
+            for callee in self._scan(function.body)[1]
+            if callee is not function
+        }
+        return tuple(function for function in self.functions if function not in called)
+
     def roots(self) -> tuple[ir.Function, ...]:
         """`main` first, then functions nobody calls, then all others, in source order."""
-        called = {callee for function in self.functions for callee in self._scan(function.body)[1]}
+        uncalled = set(self.uncalled())
         ranks = {
-            function: 0 if function.name == "main" else 2 if function in called else 1
+            function: 0 if function.name == "main" else 1 if function in uncalled else 2
             for function in self.functions
         }
         return tuple(sorted(self.functions, key=lambda function: ranks[function]))

@@ -78,15 +78,15 @@ def launches_of(kernel: ir.Kernel, instances: Sequence[LaunchInstance], gpu: Gpu
     groups: dict[tuple[ir.LaunchCall, tuple[ir.Call, ...]], list[LaunchInstance]] = {}
     for instance in own:
         groups.setdefault((instance.node, instance.path), []).append(instance)
-    certain_sites = {instance.node for instance in own if instance.is_certain and _is_read(instance)}
-    read_sites = {instance.node for instance in own if _is_read(instance)}
+    certain_sites = {instance.node for instance in own if instance.is_certain and is_read(instance)}
+    read_sites = {instance.node for instance in own if is_read(instance)}
     launches: list[KernelLaunch] = []
     for (site, _), group in groups.items():
         # Code that the known values do not reach counts only where nothing better is known.
         if site in certain_sites:
             group = [instance for instance in group if instance.is_certain]
         if site in read_sites:
-            group = [instance for instance in group if _is_read(instance)]
+            group = [instance for instance in group if is_read(instance)]
         if group:
             launches.append(_launch(kernel, group, gpu))
     distinct = {
@@ -96,7 +96,8 @@ def launches_of(kernel: ir.Kernel, instances: Sequence[LaunchInstance], gpu: Gpu
     return tuple(kept[:MAX_LAUNCHES_PER_KERNEL])
 
 
-def _is_read(instance: LaunchInstance) -> bool:
+def is_read(instance: LaunchInstance) -> bool:
+    """True when grid and block of a launch are known."""
     return _geometry(instance).threads is not None
 
 

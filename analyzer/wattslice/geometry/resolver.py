@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from wattslice import ir
 from wattslice.analysis import LaunchSource
 from wattslice.execution import Assumption
+from wattslice.geometry.call_graph import CallGraph
 from wattslice.geometry.interpreter import collect_launches
-from wattslice.geometry.launches import assumed_launch, launches_of
+from wattslice.geometry.launches import assumed_launch, is_read, launches_of
 from wattslice.geometry.overrides import names_kernel
 from wattslice.geometry.types import KernelLaunch, LaunchOverride, NamedValue, Overrides
 from wattslice.geometry.values import convert
 from wattslice_models.gpu import Gpu
 
+CallerReader = Callable[[frozenset[str]], Sequence[ir.Program]]
+"""Reads the host code of other files that calls the functions of these names."""
 
-def resolve_launches(program: ir.Program, overrides: Overrides, gpu: Gpu) -> tuple[KernelLaunch, ...]:
+
+def resolve_launches(
+    program: ir.Program, overrides: Overrides, gpu: Gpu, read_callers: CallerReader | None = None
+) -> tuple[KernelLaunch, ...]:
     """At least one launch for every kernel of `program`, in the order of the kernels.
 
     The geometry comes from `--launch`, else from the host code, else it is assumed, with an assumption
     (PW011) that names the option that settles it. Scalar parameters without a value are None, with an
     assumption (PW010). `gpu` answers what host code asks of the device, and sizes assumed grids.
+    `read_callers` is asked, once and only when a geometry would have to be assumed, for the host code of
+    other files that calls the functions around the launches.
     """
     pins = {setting.name: setting.value for setting in overrides.settings if setting.kernel is None}
     is_c = program.file.endswith((".c", ".h"))
     instances = collect_launches(program, gpu, pins)
+    if read_callers is not None and not all(is_read(instance) for instance in instances):
+        wider = _with_callers(program, read_callers)
+        if wider is not None:
+            instances = collect_launches(wider, gpu, pins)
     launches: list[KernelLaunch] = []
     for kernel in program.kernels:
         settings = _settings(kernel, overrides)
@@ -34,6 +47,21 @@ def resolve_launches(program: ir.Program, overrides: Overrides, gpu: Gpu) -> tup
             found = tuple(_overridden(override, found[0]) for override in chosen)
         launches.extend(_with_settings(launch, settings) for launch in found)
     return tuple(launches)
+
+
+def _with_callers(program: ir.Program, read_callers: CallerReader) -> ir.Program | None:
+    """The program together with host code of other files; None when there is none."""
+    graph = CallGraph(program)
+    entries = frozenset(f.name for f in graph.uncalled() if f.name != "main" and graph.launches_from(f))
+    callers = read_callers(entries) if entries else ()
+    known = {function.mangled_name for function in program.functions}
+    functions = [f for caller in callers for f in caller.functions if f.mangled_name not in known]
+    if not functions:
+        return None
+    variables = [variable for caller in callers for variable in caller.globals]
+    return replace(
+        program, functions=(*program.functions, *functions), globals=(*program.globals, *variables)
+    )
 
 
 def _settings(kernel: ir.Kernel, overrides: Overrides) -> tuple[NamedValue, ...]:

@@ -29,8 +29,13 @@ _MOST_FUNCTIONS = 80
 _MOST_HELPER_LINES = 60
 
 
-def host_functions(unit: Unit, functions: list[Node]) -> tuple[Function, ...]:
-    """The functions that the geometry is read from, each lowered once."""
+def host_functions(
+    unit: Unit, functions: list[Node], callees: frozenset[str] = frozenset()
+) -> tuple[Function, ...]:
+    """The functions that the geometry is read from, each lowered once.
+
+    `callees` are functions of another file that launch kernels.
+    """
     macros = {name.decode() for name in _LAUNCH_MACRO.findall(unit.parsed.source)}
     hosts: dict[int, Node] = {}
     called: dict[int, set[str]] = {}
@@ -45,7 +50,7 @@ def host_functions(unit: Unit, functions: list[Node]) -> tuple[Function, ...]:
         key: int = function.raw.data0
         hosts[key] = function
         called[key] = {name.decode() for name in _CALLED.findall(data)}
-        if _LAUNCH.search(data) or called[key] & macros:
+        if _LAUNCH.search(data) or called[key] & macros or called[key] & callees:
             launching.append(key)
     wanted = dict.fromkeys(launching)
     frontier = launching

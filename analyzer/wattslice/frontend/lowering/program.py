@@ -106,6 +106,19 @@ def lower_program(parsed: ParsedUnit) -> Program:
     )
 
 
+def lower_host_code(parsed: ParsedUnit, callees: frozenset[str]) -> Program:
+    """Only the host functions of a parsed file that call `callees`, launches of another file; no kernels."""
+    unit = Unit(parsed)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
+    try:
+        hosts = host_functions(unit, project_functions(unit), callees)
+    finally:
+        sys.setrecursionlimit(limit)
+    variables = tuple(v for v in dict.fromkeys(unit.globals.values()) if v.space is not MemorySpace.REGISTER)
+    return Program(str(parsed.path), (), hosts, variables, (), ())
+
+
 def project_functions(unit: Unit) -> list[Node]:
     """Functions at namespace and class scope of the main file and of the project's own headers."""
     found: list[Node] = []

@@ -1,0 +1,72 @@
+"""Host code beside a CUDA file: the files whose functions call into it, for the arguments they pass.
+
+Many programs keep `main` in a `.cpp` and wrappers around launches in a `.cu`. The sizes then stand in the
+other file. Looked at are source files in the folder of the CUDA file, in the folder above and in the folders
+beside and below it; only files that mention a wanted name are parsed, at most `MAX_PARSED` of them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wattslice.errors import FrontendError
+from wattslice.ir import Program
+
+if TYPE_CHECKING:
+    from wattslice.frontend.clang.flags import ParseOptions
+
+SUFFIXES = frozenset({".cu", ".cpp", ".cc", ".cxx", ".c", ".C"})
+MAX_SCANNED = 200
+MAX_PARSED = 3
+MAX_BYTES = 1 << 20
+
+
+def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
+    """Source files near `path` that mention a function of `names`; those with a `main` first."""
+    if not names:
+        return ()
+    call = re.compile(
+        rb"\b(?:" + b"|".join(re.escape(name.encode()) for name in sorted(names)) + rb")\b\s*[(<]"
+    )
+    main = re.compile(rb"\bmain\s*\(")
+    folder = path.resolve().parent
+    found: list[tuple[bool, int, Path]] = []
+    scanned = 0
+    for distance, pattern in enumerate(("*", "*/*", "../*", "../*/*")):
+        for candidate in sorted(folder.glob(pattern)):
+            if candidate.suffix not in SUFFIXES or scanned >= MAX_SCANNED:
+                continue
+            resolved = candidate.resolve()
+            if resolved == path.resolve() or any(resolved == known for *_, known in found):
+                continue
+            scanned += 1
+            try:
+                if not resolved.is_file() or resolved.stat().st_size > MAX_BYTES:
+                    continue
+                data = resolved.read_bytes()
+            except OSError:
+                continue
+            if call.search(data):
+                found.append((main.search(data) is None, distance, resolved))
+    return tuple(candidate for *_, candidate in sorted(found)[:MAX_PARSED])
+
+
+def read_callers(
+    path: Path, names: frozenset[str], options: ParseOptions | None = None
+) -> tuple[Program, ...]:
+    """The host functions near `path` that call `names`, with their own callers; never fails."""
+    from wattslice.frontend.clang.flags import ParseOptions
+    from wattslice.frontend.clang.session import parse_cuda
+    from wattslice.frontend.lowering.program import lower_host_code
+
+    programs: list[Program] = []
+    for caller in caller_files(path, names):
+        try:
+            parsed = parse_cuda(caller, replace(options or ParseOptions(), compile_commands=None))
+            programs.append(lower_host_code(parsed, names))
+        except (FrontendError, RecursionError):
+            continue
+    return tuple(programs)
