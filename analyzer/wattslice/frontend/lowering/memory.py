@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import BinaryOperator as B
 from wattslice.frontend.clang.kinds import CursorKind as C
@@ -185,6 +187,8 @@ def read(body: Body, where: Location, span: Span) -> Expr:
         address = where.address
         if isinstance(address, AddressOf):
             return AddressOf(address.variable, pointer_to(element), span)
+        if isinstance(address, PointerOffset):
+            return replace(address, type=pointer_to(element))
         return address
     if isinstance(where, RegisterPlace):
         return Read(where, where.type, span)

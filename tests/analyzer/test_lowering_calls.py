@@ -1,0 +1,184 @@
+import pytest
+
+from wattslice import ir
+from wattslice.frontend.lowering.intrinsics import operations_of, rule_for
+
+from .lowered import code, kernel_of, lower
+
+
+def costs(kernel: ir.Kernel) -> dict[str, float]:
+    """Operations of all intrinsics of a kernel, by class."""
+    found: dict[str, float] = {}
+    for stmt in ir.walk_statements(kernel.body):
+        for top in ir.statement_expressions(stmt):
+            for expr in ir.walk_expressions(top):
+                if isinstance(expr, ir.Intrinsic):
+                    for count in expr.operations:
+                        name = count.operation.value
+                        found[name] = found.get(name, 0) + count.number
+    return found
+
+
+def test_every_call_gets_a_fresh_copy(tmp_path):
+    kernel = kernel_of(
+        tmp_path,
+        "p[0] = f(p[1], n); p[2] = f(p[3], 1);",
+        before="__device__ float f(float x, int k) { float y = x * k; return y; }",
+    )
+    calls = [
+        expr
+        for stmt in kernel.body.statements
+        for top in ir.statement_expressions(stmt)
+        for expr in ir.walk_expressions(top)
+        if isinstance(expr, ir.InlinedCall)
+    ]
+    first, second = calls
+    assert first.parameters[0] is not second.parameters[0]
+    assert first.body.region != second.body.region
+
+
+def test_reference_and_pointer_parameters_are_the_arguments(tmp_path):
+    before = """__device__ void twice(float& x) { x *= 2; }
+      __device__ void put(float* to, float x) { *to = x; }"""
+    kernel = kernel_of(tmp_path, "float a = 1; twice(a); twice(p[n]); put(&a, 3); put(p, 3);", before=before)
+    assert code(kernel) == [
+        "f32 a = 1.0",
+        "inline twice()",
+        "a *=:f32 2.0",
+        "inline twice(x=(p + n*4))",
+        "global:f32[x] *=:f32 2.0",
+        "inline put(x=3.0)",
+        "a = x",
+        "inline put(to=p, x=3.0)",
+        "global:f32[to] = x",
+    ]
+
+
+def test_methods_operators_and_constructors_are_followed(tmp_path):
+    before = """struct V { float x; __device__ V(float a) : x(a) {}
+        __device__ V operator+(const V& o) const { return V(x + o.x); }
+        __device__ V& operator+=(const V& o) { x += o.x; return *this; } };"""
+    kernel = kernel_of(tmp_path, "V a(p[0]); V b = a + V(2); b += a; q[1] += b;", "float* p, V* q", before)
+    lines = code(kernel)
+    assert "V a = inline V(a=global:f32[(p + 0*4)])" in lines
+    assert "b.x +=:f32 a.x" in lines
+    assert "global:f32[(this)] +=:f32 b.x" in lines
+    assert kernel.body_is_complete
+
+
+def test_lambdas_and_function_arguments_are_followed(tmp_path):
+    before = """__device__ float w(float x) { return x * 2; }
+      template <float (*F)(float)> __device__ float by_value(float x) { return F(x); }
+      template <class F> __device__ float apply(F f, float x) { return f(x); }"""
+    body = "auto h = [=](float x) { return x + n; }; p[0] = h(1); p[1] = apply(h, 2); p[2] = by_value<w>(3);"
+    kernel = kernel_of(tmp_path, body, before=before)
+    lines = code(kernel)
+    assert lines.count("return (x +:f32 f32(n))") == 2
+    assert "return (x *:f32 2.0)" in lines
+    assert kernel.body_is_complete
+
+
+def test_recursion_with_a_constant_ends_where_it_should(tmp_path):
+    before = "__device__ int fact(int n) { return n <= 1 ? 1 : n * fact(n - 1); }"
+    kernel = kernel_of(tmp_path, "p[0] = fact(5);", before=before)
+    assert kernel.body_is_complete
+    assert sum("n <=:i32 1" in line for line in code(kernel)) == 5
+
+
+def test_unbounded_recursion_is_cut_and_said(tmp_path):
+    program = lower(
+        tmp_path,
+        "__device__ int f(int n) { if (n > 1) return f(n - 1) + f(n - 2); return 1; }\n"
+        "__global__ void k(int* p) { p[0] = f(p[1]); }",
+    )
+    (kernel,) = program.kernels
+    assert not kernel.body_is_complete
+    assert [d.rule for d in program.diagnostics] == ["PW005"]
+
+
+def test_a_call_without_a_body_is_told_with_its_line(tmp_path):
+    program = lower(
+        tmp_path, "__device__ float g(float);\n__global__ void k(float* p) {\n  p[0] = g(p[1]);\n}\n"
+    )
+    (kernel,) = program.kernels
+    assert not kernel.body_is_complete
+    (found,) = program.diagnostics
+    assert (found.rule, found.line) == ("PW005", 3)
+    assert code(kernel) == ["global:f32[(p + 0*4)] = g{?}(global:f32[(p + 1*4)])"]
+
+
+@pytest.mark.parametrize(
+    ("name", "result", "expected"),
+    [
+        ("fmaf", ir.FLOAT32, {"fp32": 2}),
+        ("fma", ir.FLOAT64, {"fp64": 2}),
+        ("sqrtf", ir.FLOAT32, {"special": 1}),
+        ("__expf", ir.FLOAT32, {"special": 1}),
+        ("pow", ir.FLOAT64, {"special": 1}),
+        ("erff", ir.FLOAT32, {"special": 1}),
+        ("fabsf", ir.FLOAT32, {"fp32": 1}),
+        ("fmax", ir.FLOAT64, {"fp64": 1}),
+        ("max", ir.INT32, {"int": 1}),
+        ("__fadd_rn", ir.FLOAT32, {"fp32": 1}),
+        ("__fmaf_rz", ir.FLOAT32, {"fp32": 2}),
+        ("__dsqrt_rn", ir.FLOAT64, {"special": 1}),
+        ("__frcp_rn", ir.FLOAT32, {"fp32": 1}),
+        ("__mul24", ir.INT32, {"int": 1}),
+        ("__popc", ir.INT32, {"int": 1}),
+        ("__shfl_down_sync", ir.FLOAT32, {"int": 1}),
+        ("__ballot_sync", ir.UINT32, {"int": 1}),
+        ("__syncthreads_or", ir.INT32, {"barrier": 1}),
+        ("__float_as_int", ir.INT32, {}),
+        ("__float2int_rn", ir.INT32, {}),
+        ("printf", ir.INT32, {}),
+        ("__threadfence", ir.VOID, {}),
+    ],
+)
+def test_what_library_functions_cost(name, result, expected):
+    rule = rule_for(name)
+    assert rule is not None
+    counts = operations_of(rule, result, ())
+    assert {c.operation.value: c.number for c in counts} == expected
+
+
+@pytest.mark.parametrize("name", ["my_function", "dot", "clampf", "make"])
+def test_the_table_does_not_claim_what_it_does_not_know(name):
+    assert rule_for(name) is None
+
+
+def test_cooperative_groups_cost_their_barriers_and_shuffles_only(tmp_path):
+    body = """auto b = cg::this_thread_block(); auto t = cg::tiled_partition<32>(b);
+      p[0] = t.shfl_down(p[1], 2); b.sync(); cg::sync(t);
+      int i = b.thread_rank() + t.thread_rank() + t.meta_group_rank() + t.size() + b.group_index().x;"""
+    before = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;"
+    kernel = kernel_of(tmp_path, body, before=before)
+    assert kernel.body_is_complete
+    assert costs(kernel) == {"int": 1, "barrier": 2}
+    assert ir.Semantics.OPAQUE not in {
+        expr.semantics
+        for stmt in kernel.body.statements[-1:]
+        for top in ir.statement_expressions(stmt)
+        for expr in ir.walk_expressions(top)
+        if isinstance(expr, ir.Intrinsic)
+    }
+
+
+def test_matrices_count_as_tensor_operations(tmp_path):
+    body = """fragment<matrix_a, 16, 16, 16, half, row_major> a;
+      fragment<matrix_b, 16, 16, 16, half, col_major> b;
+      fragment<accumulator, 16, 16, 16, float> c; fill_fragment(c, 0.0f); load_matrix_sync(a, h, 16);
+      mma_sync(c, a, b, c); store_matrix_sync(p, c, 16, mem_row_major);"""
+    before = "#include <mma.h>\nusing namespace nvcuda::wmma;"
+    kernel = kernel_of(tmp_path, body, "float* p, half* h", before)
+    assert costs(kernel) == {"tensor": 1}
+    assert "load_matrix_sync{}(global:f16[h], 16)" in code(kernel)
+
+
+def test_inline_assembly_counts_by_mnemonic(tmp_path):
+    asm = (
+        'asm volatile("{ .reg .f32 t; ld.global.f32 t, [%1]; fma.rn.f32 %0, t, t, t;\\n\\t"'
+        ' "@p bra L; mov.b32 a, b; add.s32 a, a, 1; sqrt.approx.f32 t, t; bar.sync 0; }" : "=f"(x) : "l"(p));'
+    )
+    kernel = kernel_of(tmp_path, f"float x; {asm} p[0] = x;")
+    assert costs(kernel) == {"global_load": 1, "fp32": 2, "int": 1, "special": 1, "barrier": 1}
+    assert code(kernel)[1].startswith("x = asm")

@@ -1,0 +1,74 @@
+from wattslice import ir
+
+from .lowered import code, lower
+
+
+def launches(program: ir.Program) -> list[ir.LaunchCall]:
+    return [
+        expr
+        for function in program.functions
+        for stmt in ir.walk_statements(function.body)
+        for top in ir.statement_expressions(stmt)
+        for expr in ir.walk_expressions(top)
+        if isinstance(expr, ir.LaunchCall)
+    ]
+
+
+KERNEL = "__global__ void k(float* p, int n) { p[0] = n; }\n"
+
+
+def test_functions_around_a_launch_are_kept_and_others_are_not(tmp_path):
+    program = lower(
+        tmp_path,
+        KERNEL
+        + """int divide(int a, int b) { return (a + b - 1) / b; }
+             void unrelated(float* p) { p[0] = 1; }
+             void run(float* p, int n = 100) { dim3 grid(divide(n, 32)); k<<<grid, 32, 64>>>(p, n); }
+             int main() { run(0); }""",
+    )
+    assert {function.name for function in program.functions} == {"run", "main", "divide"}
+    (launch,) = launches(program)
+    (kernel,) = program.kernels
+    assert launch.kernel == kernel.mangled_name
+    run = next(function for function in program.functions if function.name == "run")
+    assert code(run) == [
+        "dim3 grid = dim3{u32(divide(n, 32)), 1, 1}",
+        "k<<<grid, dim3{32, 1, 1}, 64>>>(p, n)",
+    ]
+    assert isinstance(run.default_arguments[1], ir.Constant)
+
+
+def test_a_launch_of_an_instance_names_that_instance(tmp_path):
+    program = lower(
+        tmp_path,
+        "template <class T> __global__ void k(T* p) { p[0] = 1; }\n"
+        "void run(float* p, double* q) { k<<<1, 2>>>(p); auto f = k<double>; f<<<dim3(3, 4), 5>>>(q); }",
+    )
+    assert {launch.kernel for launch in launches(program)} == {k.mangled_name for k in program.kernels}
+
+
+def test_the_runtime_interface_launches_too(tmp_path):
+    program = lower(
+        tmp_path,
+        KERNEL + "void run(float* p) { int n = 3; void* a[] = {&p, &n};"
+        " cudaLaunchKernel((const void*)k, dim3(3), dim3(32), a, 16, 0); }",
+    )
+    (launch,) = launches(program)
+    assert launch.kernel_name == "k"
+    assert len(launch.arguments) == 2
+    assert isinstance(launch.shared_bytes, ir.Constant | ir.Cast)
+
+
+def test_globals_carry_their_initial_values(tmp_path):
+    program = lower(tmp_path, "int size = 1 << 10;\n" + KERNEL + "int main() { k<<<size / 64, 64>>>(0, 1); }")
+    (variable,) = program.globals
+    assert isinstance(variable.initializer, ir.Constant)
+    assert variable.initializer.value == 1024
+
+
+def test_a_kernel_nobody_instantiates_is_a_pattern(tmp_path):
+    program = lower(tmp_path, "template <class T> __global__ void k(T* p) { p[0] = p[1] * 2; }")
+    (kernel,) = program.kernels
+    assert kernel.is_template_pattern
+    assert code(kernel) == ["global:f32[(p + 0*4)] = (global:f32[(p + 1*4)] *:f32 2)"]
+    assert [d.rule for d in program.diagnostics] == ["PW006"]

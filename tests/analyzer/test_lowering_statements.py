@@ -1,0 +1,93 @@
+import pytest
+
+from wattslice import ir
+
+from .lowered import code, kernel_of, lower
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("for (int i = 0; i < n; i++)", "for test (i <:i32 n); step i += 1"),
+        ("for (; n > 0; n >>= 1)", "for test (n >:i32 0); step n >>=:i32 1"),
+        ("for (int i = n; i; )", "for test bool(i); step"),
+        ("for (;; n++)", "for test ; step n += 1"),
+        ("for (;;)", "for test ; step"),
+        ("for (; n;)", "for test bool(n); step"),
+        ("while (n > 2)", "while test (n >:i32 2); step"),
+        ("#pragma unroll 4\nfor (int i = 0; i < n; i++)", "for test (i <:i32 n); step i += 1 unroll 4"),
+        ("#pragma unroll\nfor (int i = 0; i < n; i++)", "for test (i <:i32 n); step i += 1 unroll 0"),
+        ("#pragma unroll K\nfor (int i = 0; i < n; i++)", "for test (i <:i32 n); step i += 1 unroll 8"),
+    ],
+)
+def test_loop_headers(tmp_path, header, expected):
+    kernel = kernel_of(tmp_path, f"\n{header}\n {{ p[0] = 1; if (p[1] > 0) break; }}", before="#define K 8")
+    assert kernel.body_is_complete
+    loops = [line.replace("r: ", " ") for line in code(kernel) if line.startswith(("for", "while"))]
+    assert [" ".join(line.split()) for line in loops] == [expected]
+
+
+def test_a_loop_out_of_a_macro_is_read_all_the_same(tmp_path):
+    kernel = kernel_of(
+        tmp_path,
+        "REPEAT(i, n) p[i] = 1;",
+        before="#define REPEAT(i, n) for (int i = 0; i < (n); i++)",
+    )
+    loop = next(stmt for stmt in kernel.body.statements if isinstance(stmt, ir.Loop))
+    assert loop.condition is not None
+    assert loop.step is not None
+    assert len(loop.init) == 1
+
+
+def test_do_while_switch_and_fallthrough(tmp_path):
+    body = """do { n--; if (n == 7) continue; } while (n > 0);
+      switch (n & 3) { case 0: p[0] = 1; case 1: p[1] = 1; break;
+      case 2: case 3: return; default: p[2] = 1; }"""
+    kernel = kernel_of(tmp_path, body)
+    loop, switch = kernel.body.statements
+    assert isinstance(loop, ir.Loop)
+    assert loop.kind is ir.LoopKind.DO
+    assert isinstance(switch, ir.Switch)
+    assert [case.labels for case in switch.cases] == [(0,), (1,), (2, 3), (None,)]
+    assert isinstance(switch.cases[1].body.statements[-1], ir.Break)
+    assert not any(isinstance(s, ir.Break) for s in switch.cases[0].body.statements)
+
+
+def test_declarations_in_conditions_and_ranges(tmp_path):
+    kernel = kernel_of(
+        tmp_path, "if (int m = n; m > 3) p[0] = m; float a[3] = {1, 2, 3}; for (float x : a) p[1] += x;"
+    )
+    assert kernel.body_is_complete
+    assert "if (m >:i32 3)" in code(kernel)
+    assert "f32 x = local:f32[(&a + __index*4)]" in code(kernel)
+
+
+def test_what_cannot_be_read_is_told_and_the_rest_is_kept(tmp_path):
+    program = lower(
+        tmp_path,
+        "__global__ void bad(float* p) {\n  p[0] = 1;\n  goto end;\n  p[1] = 2;\nend:\n  p[2] = 3;\n}\n"
+        "__global__ void good(float* p) { p[0] = 1; }\n",
+    )
+    bad, good = program.kernels
+    assert (bad.body_is_complete, good.body_is_complete) == (False, True)
+    assert [(d.rule, d.line) for d in program.diagnostics] == [("PW006", 3)]
+    assert len(code(bad)) == 3
+
+
+def test_an_error_in_a_kernel_is_a_hole_with_its_line(tmp_path):
+    program = lower(tmp_path, "__global__ void k(float* p) {\n  p[0] = 1;\n  p.x = 2;\n  p[2] = 3;\n}\n")
+    (kernel,) = program.kernels
+    assert not kernel.body_is_complete
+    assert {(d.rule, d.line) for d in program.diagnostics} >= {("PW001", 3)}
+    assert "global:f32[(p + 2*4)] = 3.0" in code(kernel)
+
+
+def test_launch_bounds(tmp_path):
+    program = lower(tmp_path, "__global__ void __launch_bounds__(64 * 2, 3) k(int* p) { p[0] = 1; }")
+    (kernel,) = program.kernels
+    assert (kernel.max_threads_per_block, kernel.min_blocks_per_sm) == (128, 3)
+
+
+def test_assert_and_printf_cost_nothing(tmp_path):
+    kernel = kernel_of(tmp_path, 'assert(n > 3); printf("%d", n);', before="#include <assert.h>")
+    assert code(kernel) == ["printf{}('%d', n)"]
