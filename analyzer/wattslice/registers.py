@@ -220,20 +220,25 @@ def register_pressure(kernel: ir.Kernel) -> RegisterPressure:
     )
 
 
-# Fitted with tests/wild/registers_check.py to what nvcc 13 reports for sm_80.
-BASE, PER_LIVE, PER_ADDRESS, PER_LOADED, PER_SPECIAL = 8.0, 1.0, 1.0, 1.0, 0.0
+WEIGHTS = (8.0, 1.0, 1.0, 1.0, 1.0)
+"""Weights of `features`, fitted with tests/wild/registers_check.py to what nvcc 13 reports for sm_80."""
+
+
+def features(pressure: RegisterPressure) -> tuple[float, ...]:
+    """What the estimate weighs: 1, live values, addresses, values loaded ahead, special functions."""
+    return (
+        1.0,
+        min(pressure.live, 128.0),
+        min(pressure.addresses, 32.0),
+        min(pressure.loaded, 16.0),
+        min(pressure.special_calls, 4.0),
+    )
 
 
 def estimate_registers(kernel: ir.Kernel) -> int:
     """Registers per thread, at most what `__launch_bounds__` leaves and never above 255."""
-    pressure = register_pressure(kernel)
-    estimate = (
-        BASE
-        + PER_LIVE * pressure.live
-        + PER_ADDRESS * pressure.addresses
-        + PER_LOADED * min(pressure.loaded, 16.0)
-        + PER_SPECIAL * min(pressure.special_calls, 4.0)
-    )
+    weighted = zip(WEIGHTS, features(register_pressure(kernel)), strict=True)
+    estimate = sum(weight * feature for weight, feature in weighted)
     limit = MAX_REGISTERS
     if kernel.max_threads_per_block:
         threads = kernel.max_threads_per_block * (kernel.min_blocks_per_sm or 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -189,27 +188,55 @@ def test_what_would_not_run_is_read_where_nothing_else_launches():
 
 
 @pytest.mark.parametrize(
-    ("body", "before", "reason"),
+    ("body", "reason", "fix"),
     [
-        ('int n; fscanf(0, "%d", &n); LAUNCH(n, 32, n);', "", r"set by fscanf\(\)"),
-        ("int n = atoi(argv[1]); LAUNCH(n, 32, n);", "", "command line"),
-        ("LAUNCH(0, 32, 1);", "", "the host code gives 0"),
-        ("int n; LAUNCH(n, 32, 1);", "", "never assigned"),
+        ('int n; fscanf(0, "%d", &n); LAUNCH(n, 32, n);', "'n' is set by fscanf()", "--set n=..."),
+        (
+            "int n = atoi(argv[1]), g = n / 4; LAUNCH(g, 32, n);",
+            "'n' is given on the command line",
+            "--set n=...",
+        ),
+        ("int n; LAUNCH(n, 32, 1);", "'n' is never assigned", "--set n=..."),
+        ("LAUNCH(0, 32, 1);", "the host code gives 0", "--launch 'k=gx,gy,gz:bx,by,bz'"),
+        (
+            "struct dim3 g; unknown(&g); LAUNCH(g, 32, 1);",
+            "set by unknown()",
+            "--launch 'k=gx,gy,gz:bx,by,bz'",
+        ),
     ],
 )
-def test_unknown_geometry_is_assumed_with_its_reason_and_the_option(body, before, reason):
-    (launch,) = launches(main(body, before))
+def test_unknown_geometry_is_assumed_with_its_reason_and_the_option(body, reason, fix):
+    (launch,) = launches(main(body))
     assert launch.source is LaunchSource.ASSUMED
     assert (launch.grid, launch.block) == ((BLOCKS_PER_SM * 80, 1, 1), (32, 1, 1))
     assumption = launch.assumptions[0]
-    assert (assumption.rule, assumption.fix) == ("PW011", "--launch 'k=gx,gy,gz:bx,by,bz'")
-    assert re.search(reason, assumption.message)
+    assert (assumption.rule, assumption.fix) == ("PW011", fix)
+    assert reason in assumption.message
 
 
 def test_a_function_nobody_calls_is_read_with_unknown_parameters():
     (launch,) = launches("void run(int n) { LAUNCH(8, 64, n); }\n")
     assert (launch.grid, launch.arguments, launch.source) == ((8, 1, 1), (None, None), LaunchSource.HOST_CODE)
     assert [a.fix for a in launch.assumptions] == ["--set k.n=...", "--set k.m=..."]
+
+
+def test_callers_in_other_files_are_asked_for_only_when_needed():
+    asked = []
+
+    def read_callers(names):
+        asked.append(names)
+        return (program("int main(void) { int n = 640; run(n / 32); return 0; }"),)
+
+    wrapper = program("void run(int g) { LAUNCH(g, 32, 1); }")
+    (launch,) = resolve_launches(wrapper, NO_OVERRIDES, GPU, read_callers)
+    assert (launch.grid, launch.source, asked) == ((20, 1, 1), LaunchSource.HOST_CODE, [frozenset({"run"})])
+    resolve_launches(program(main("LAUNCH(2, 32, 1);")), NO_OVERRIDES, GPU, read_callers)
+    assert len(asked) == 1
+
+
+def test_file_scope_variables_keep_what_main_left_there():
+    text = main("n = 96; glutMainLoop();", "int n = 0;\n") + "void display(void) { LAUNCH(n, 32, n); }"
+    assert geometry(text) == [((96, 1, 1), (32, 1, 1), 96)]
 
 
 def test_without_a_launch_the_gpu_is_filled():

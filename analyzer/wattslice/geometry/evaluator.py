@@ -147,7 +147,7 @@ class Evaluator:
             return Unknown("an object behind an unknown pointer")
         type_ = node.target.type
         old = self.memory.read(*where, type_)
-        new: Value = Unknown("incremented unknown value")
+        new: Value = old
         if isinstance(old, Pointer):
             new = Pointer(old.storage, old.offset + node.delta * node.step_bytes)
         elif isinstance(old, (int, float)):

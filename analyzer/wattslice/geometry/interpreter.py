@@ -487,5 +487,8 @@ def collect_launches(
             del memory.frames[1:]
         instances.extend(interpreter.instances)
         seen.update(instance.node for instance in interpreter.instances)
+        # What `main` leaves in file-scope variables is what callbacks find there.
+        if function.name == "main":
+            start = memory.mark()
         memory.roll_back(start)
     return tuple(instances)

@@ -27,7 +27,7 @@ _MAX_GRID: Dim3 = (2**31 - 1, 65535, 65535)
 class _Geometry:
     grid: Dim3 | None
     block: Dim3 | None
-    reason: str  # why one of them is None
+    cause: Unknown  # why one of them is None
 
     @property
     def threads(self) -> int | None:
@@ -39,7 +39,7 @@ class _Geometry:
         return product
 
 
-def _extent(value: Value, limits: Dim3) -> tuple[Dim3 | None, str]:
+def _extent(value: Value, limits: Dim3) -> tuple[Dim3 | None, Unknown | None]:
     cells: list[Value] = [value, 1, 1]
     if isinstance(value, Record):
         cells = [value.cells.get(offset, Unknown("a dim3 member without a value")) for offset in (0, 4, 8)]
@@ -47,17 +47,17 @@ def _extent(value: Value, limits: Dim3) -> tuple[Dim3 | None, str]:
     for cell, limit in zip(cells, limits, strict=True):
         number = convert(cell, ir.INT64)
         if not isinstance(number, int):
-            return None, number.reason if isinstance(number, Unknown) else "no number"
+            return None, number if isinstance(number, Unknown) else Unknown("no number")
         if not 1 <= number <= limit:
-            return None, f"the host code gives {number}, which cannot be launched"
+            return None, Unknown(f"the host code gives {number}, which cannot be launched")
         extent.append(number)
-    return (extent[0], extent[1], extent[2]), ""
+    return (extent[0], extent[1], extent[2]), None
 
 
 def _geometry(instance: LaunchInstance) -> _Geometry:
     grid, grid_reason = _extent(instance.grid, _MAX_GRID)
     block, block_reason = _extent(instance.block, (1024, 1024, 64))
-    return _Geometry(grid, block, grid_reason or block_reason)
+    return _Geometry(grid, block, grid_reason or block_reason or Unknown(""))
 
 
 def _representative(group: Sequence[LaunchInstance]) -> LaunchInstance:
@@ -118,7 +118,7 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
     if block is None or grid is None:
         assumed_block = block or default_block(kernel)
         block, grid, what = assumed_block, grid or default_grid(gpu), _what(grid, block)
-        assumptions.append(_assumed(kernel, grid, block, line, f"{what} unknown: {geometry.reason}"))
+        assumptions.append(_assumed(kernel, grid, block, line, f"{what} unknown", geometry.cause))
     shared = convert(chosen.shared_bytes, ir.INT64)
     if not isinstance(shared, int) or shared < 0:
         reason = shared.reason if isinstance(shared, Unknown) else "no number"
@@ -217,13 +217,17 @@ def assumed_launch(kernel: ir.Kernel, gpu: Gpu, *, is_c: bool) -> KernelLaunch:
         LaunchSource.ASSUMED,
         None,
         tuple(None for _ in kernel.parameters),
-        assumptions=(_assumed(kernel, grid, block, kernel.span.line, f"launch unknown: {reason}"),),
+        assumptions=(_assumed(kernel, grid, block, kernel.span.line, "launch unknown", Unknown(reason)),),
     )
 
 
-def _assumed(kernel: ir.Kernel, grid: Dim3, block: Dim3, line: int, why: str) -> Assumption:
-    message = f"{why}; assumed {kernel.name}<<<({_text(grid)}), ({_text(block)})>>>"
-    return Assumption("PW011", line, message, f"--launch '{kernel.name}=gx,gy,gz:bx,by,bz'")
+def _assumed(kernel: ir.Kernel, grid: Dim3, block: Dim3, line: int, what: str, cause: Unknown) -> Assumption:
+    variable, reason = cause.variable, cause.reason
+    if variable is not None and f"'{variable}'" not in reason:
+        reason = f"'{variable}' is {reason}"
+    message = f"{what}: {reason}; assumed {kernel.name}<<<({_text(grid)}), ({_text(block)})>>>"
+    by_launch = f"--launch '{kernel.name}=gx,gy,gz:bx,by,bz'"
+    return Assumption("PW011", line, message, by_launch if variable is None else f"--set {variable}=...")
 
 
 def _what(grid: Dim3 | None, block: Dim3 | None) -> str:

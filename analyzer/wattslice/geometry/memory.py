@@ -47,7 +47,9 @@ class Memory:
 
     def declare(self, variable: Variable, frame: Frame | None = None) -> Storage:
         """Fresh storage for a variable of the current call."""
-        storage = Storage(variable.name)
+        kind = variable.type.kind
+        is_scalar = kind in (TypeKind.INT, TypeKind.FLOAT) and variable.type.lanes == 1
+        storage = Storage(variable.name, is_scalar=is_scalar)
         pin = self._pins.get(variable.name)
         if pin is not None and not is_aggregate(variable.type) and variable.type.kind is not TypeKind.POINTER:
             value = convert(pin, variable.type)
@@ -73,9 +75,10 @@ class Memory:
         if storage.pinned is not None and offset == 0:
             return storage.pinned
         found = storage.cells.get(offset)
-        return (
-            Unknown(f"'{storage.name}' is {_MISSING.reason}") if found is None or found is _MISSING else found
-        )
+        if found is None or found is _MISSING:
+            name = storage.name if storage.is_scalar else None
+            return Unknown(f"'{storage.name}' is {_MISSING.reason}", name)
+        return found
 
     def write(self, storage: Storage, offset: int, value: Value, type_: Type) -> None:
         """Store `value`, converted to `type_`; aggregates are copied member by member."""
@@ -89,14 +92,14 @@ class Memory:
             else:
                 self.forget(storage, value.reason if isinstance(value, Unknown) else "not followed")
         else:
-            self._set(storage, offset, convert(value, type_))
+            self._set(storage, offset, _named(convert(value, type_), storage))
 
     def forget(self, storage: Storage, reason: str) -> None:
         """Everything in `storage` becomes unknown."""
         for key in tuple(storage.cells):
-            self._set(storage, key, Unknown(reason))
+            self._set(storage, key, _named(Unknown(reason), storage))
         if not storage.cells:
-            self._set(storage, 0, Unknown(reason))
+            self._set(storage, 0, _named(Unknown(reason), storage))
 
     def _set(self, storage: Storage, key: int, value: Value | None) -> None:
         old = storage.cells.get(key)
@@ -154,6 +157,13 @@ class Memory:
         for cell, (one, two) in zip(cells, views, strict=True):
             winner, other = (two, one) if second_wins else (one, two)
             self._set(*cell, other if isinstance(winner, Unknown) else winner)
+
+
+def _named(value: Value, storage: Storage) -> Value:
+    """An unknown value remembers the first variable that held it: what --set can settle."""
+    if isinstance(value, Unknown) and value.variable is None and storage.is_scalar:
+        return Unknown(value.reason, storage.name)
+    return value
 
 
 def _is_lost(value: Value, other: Value) -> bool:

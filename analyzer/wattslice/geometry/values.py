@@ -16,21 +16,24 @@ from wattslice.ir import BinaryOp, Type, TypeKind
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A value that the source does not tell, and why."""
+    """A value that the source does not tell, and why; `variable`, when set with --set, would settle it."""
 
     reason: str
+    variable: str | None = None
 
 
 @dataclass(slots=True, eq=False)
 class Storage:
     """Memory of one variable or allocation: scalars by byte offset.
 
+    `is_scalar` for a variable of arithmetic type.
     `pinned` (from `--set`) makes the scalar at offset 0 constant, whatever the host code assigns.
     """
 
     name: str
     cells: dict[int, Value] = field(default_factory=dict[int, "Value"])
     pinned: int | float | None = None
+    is_scalar: bool = False
 
 
 @dataclass(frozen=True, slots=True)
