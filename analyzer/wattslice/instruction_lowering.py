@@ -53,7 +53,7 @@ PARTIAL_UNROLL = 4.0
 """Copies of the body of an innermost loop without branches, barriers or exits."""
 PARTIAL_UNROLL_SIZE = 60
 """Source operations in a body above which it is not unrolled."""
-PREDICATED_SIZE = 7
+PREDICATED_SIZE = 12
 """Source operations in an arm up to which it is predicated instead of branched around."""
 
 
@@ -201,7 +201,7 @@ class _Lowering(Expressions):
         unroll = 1.0
         if stmt.unroll is not None and stmt.unroll > 1:
             unroll = float(stmt.unroll)
-        elif stmt.unroll is None and simple and _is_innermost(stmt) and size <= PARTIAL_UNROLL_SIZE and steps:
+        elif stmt.unroll is None and simple and size <= PARTIAL_UNROLL_SIZE and _unrolls(stmt, steps):
             unroll = PARTIAL_UNROLL
         if trips is not None and not full:
             unroll = max(1.0, min(unroll, trips))
@@ -281,7 +281,11 @@ class _Lowering(Expressions):
                 value.scale = 1.0 / level.unroll
         cost = ((InstructionKind.BRANCH, 1.0 / level.unroll),)
         self.root(level.body_region, cost, (condition,))
+        # is there an iteration at all; with unrolling also: how many are left over, is there a full round
         guard = ((InstructionKind.ISETP, 1.0), (InstructionKind.BRANCH, 1.0))
+        if level.unroll > 1 and not self.has_constant_trips(stmt, _steps(stmt)):
+            more = ((InstructionKind.IADD, 1.0), (InstructionKind.LOP, 1.0))
+            guard = ((InstructionKind.ISETP, 3.0), (InstructionKind.BRANCH, 3.0), *more)
         self.root(level.entry_region, guard, ())
         return None
 
@@ -400,8 +404,15 @@ def _size(loop: Loop) -> float:
     return total
 
 
-def _is_innermost(loop: Loop) -> bool:
-    return not any(isinstance(stmt, Loop) for stmt in _all_statements(loop.body))
+def _unrolls(loop: Loop, steps: dict[Variable, Expr]) -> bool:
+    """Innermost, counted by constant steps, and with no more than short arms inside."""
+    statements = _all_statements(loop.body)
+    if not steps or not all(isinstance(step, Constant) for step in steps.values()):
+        return False
+    return not any(
+        isinstance(stmt, Loop | Switch) or (isinstance(stmt, If) and not _is_short(stmt.then))
+        for stmt in statements
+    )
 
 
 def _has_exits(loop: Loop) -> bool:
@@ -426,8 +437,4 @@ def _is_short(block: Block) -> bool:
                 if isinstance(expr, Intrinsic):
                     return False
                 size += sum(number for _, number in own_operations(expr))
-                if isinstance(expr, Load | Assign) and isinstance(
-                    expr.place if isinstance(expr, Load) else expr.target, MemoryPlace
-                ):
-                    size += 1
     return size <= PREDICATED_SIZE

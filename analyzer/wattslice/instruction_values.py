@@ -232,7 +232,7 @@ class Expressions:
         narrow = place.space not in (MemorySpace.GLOBAL, MemorySpace.HOST)
         values = tuple(term for term, _ in terms)
         scale = min((abs(c) for t, c in terms if not t.is_pointer), default=1)
-        key = ("address", frozenset(terms), narrow)
+        key = ("address", frozenset(terms), narrow, pointer.is_wide)
         address = self.shared(
             key,
             region,
@@ -242,13 +242,14 @@ class Expressions:
             inputs=[],
             number=float(scale),
             bits=32 if narrow else 64,
+            is_wide=pointer.is_wide,
         )
         name = (
             place.space,
             place.root if not terms or narrow else None,
             frozenset(terms),
             offset,
-            *map(id, varying),
+            *((id(v), c) for v, c in varying),
         )
         return address, name
 
@@ -264,13 +265,15 @@ class Expressions:
         version = self.version(place.space)
         kind = _LOAD.get(place.space, K.TEX if place.space is MemorySpace.TEXTURE else K.LDG)
         number = 0.0 if kind is K.LDC and fixed else float(max(1, -(-type_.size_bytes // 16)))
-        key = ("load", name, version, type_.bits, type_.lanes)
         varying = linear(pointer)[2]
+        if kind is K.LDS:
+            number /= _merged(address, varying, type_.size_bytes)
+        key = ("load", name, version, type_.bits, type_.lanes)
         is_uniform = kind is K.LDC and address.is_uniform
         value = self.shared(
             key,
             region,
-            (address, version, *varying),
+            (address, version, *(copy for copy, _ in varying)),
             may_hoist=False,
             shape=Shape.PLAIN,
             inputs=[address],
@@ -350,9 +353,10 @@ class Expressions:
             case Atomic(place=place, arguments=arguments):
                 pointer = yield self.expression(place.address, region)
                 inputs = [self.address(place, pointer, region)[0]]
+                scales = place.space is MemorySpace.SHARED and bool(inputs[0].terms)  # ATOMS has no [R.X4]
                 for argument in arguments:
                     inputs.append((yield self.expression(argument, region)))
-                self.root(region, ((K.ATOM, 1.0),), inputs)
+                self.root(region, ((K.ATOM, 1.0), *(((K.IADD, 1.0),) if scales else ())), inputs)
                 self.clobber((place.space,), False, None)
                 return self.joined([], region)
             case TextureFetch(coordinates=coordinates):
@@ -409,7 +413,9 @@ class Expressions:
         if expr.index is not None:
             index = yield self.expression(expr.index, region)
             scaled = self.scaled(index, expr.scale_bytes, region, 64)
-            value = self.sum(value, scaled, -1 if expr.subtract else 1, region, 64)
+            # two 32-bit indices one after the other are each extended and added in 64 bits
+            twice = index.shape is not Shape.CONSTANT and any(not t.is_pointer for t, _ in linear(value)[0])
+            value = self.sum(value, scaled, -1 if expr.subtract else 1, region, 64, is_wide=twice)
         return value
 
     def select(self, expr: Select, region: int) -> Steps:
@@ -482,7 +488,9 @@ class Expressions:
             return self.plain(op, region, (a, b), ((K.ISETP, wide),))
         match op:
             case BinaryOp.ADD | BinaryOp.SUB:
-                return self.sum(a, b, -1 if op is BinaryOp.SUB else 1, region, type_.bits)
+                is_wide = type_.bits == 64 and type_.kind is not TypeKind.POINTER
+                sign = -1 if op is BinaryOp.SUB else 1
+                return self.sum(a, b, sign, region, type_.bits, is_wide=is_wide)
             case BinaryOp.MUL:
                 return self.product(a, b, type_, region)
             case BinaryOp.SHL if b.shape is Shape.CONSTANT and b.number is not None:
@@ -530,38 +538,45 @@ class Expressions:
         cost = measured(f"{name}.{key}") or ((K.IMAD, 1.0),)
         return self.plain((op, type_.signed), region, (a, b), cost, type_.bits)
 
-    def sum(self, a: Value, b: Value, sign: int, region: int, bits: int) -> Value:
+    def sum(
+        self, a: Value, b: Value, sign: int, region: int, bits: int, *, is_wide: bool = False
+    ) -> Value:
         """a + sign*b as a linear form."""
         terms_a, offset_a, varying_a = linear(a)
         terms_b, offset_b, varying_b = linear(b)
         total = dict(terms_a)
+        wide = a.is_wide or b.is_wide or is_wide
         for term, coefficient in terms_b:
             total[term] = total.get(term, 0) + sign * coefficient
         terms = tuple((term, c) for term, c in total.items() if c)
-        return self.linear_value(terms, offset_a + sign * offset_b, (*varying_a, *varying_b), region, bits)
+        return self.linear_value(terms, offset_a + sign * offset_b, (*varying_a, *varying_b), region, bits, is_wide=wide)
 
     def scaled(self, value: Value, factor: int, region: int, bits: int) -> Value:
         terms, offset, varying = linear(value)
         scaled = tuple((term, c * factor) for term, c in terms if factor)
-        return self.linear_value(scaled, offset * factor, varying, region, bits)
+        copies = tuple((copy, c * factor) for copy, c in varying if factor)
+        wide = value.is_wide
+        return self.linear_value(scaled, offset * factor, copies, region, bits, is_wide=wide)
 
     def linear_value(
         self,
         terms: tuple[tuple[Value, int], ...],
         offset: int,
-        varying: tuple[Value, ...],
+        varying: tuple[tuple[Value, int], ...],
         region: int,
         bits: int,
+        *,
+        is_wide: bool = False,
     ) -> Value:
         if not terms:
-            level = deepest(varying, self.stack)
+            level = deepest((copy for copy, _ in varying), self.stack)
             return Value(
-                Shape.CONSTANT, level, region, number=None if varying else offset, bits=bits, is_uniform=True
+                Shape.CONSTANT, level, region, number=None if varying else offset, bits=bits, copies=varying, is_uniform=True
             )
         if len(terms) == 1 and terms[0][1] == 1 and offset == 0 and not varying:
             return terms[0][0]
-        key = ("sum", frozenset(terms), offset, *map(id, varying), bits)
-        values = (*(term for term, _ in terms), *varying)
+        key = ("sum", frozenset(terms), offset, *((id(v), c) for v, c in varying), bits, is_wide)
+        values = (*(term for term, _ in terms), *(copy for copy, _ in varying))
         return self.shared(
             key,
             region,
@@ -571,6 +586,7 @@ class Expressions:
             terms=terms,
             offset=offset if not varying else offset or 1,
             copies=varying,
+            is_wide=is_wide,
             bits=bits,
             is_pointer=any(term.is_pointer for term, _ in terms),
         )
@@ -637,11 +653,11 @@ _PURE = frozenset(
 )
 
 
-def linear(value: Value) -> tuple[tuple[tuple[Value, int], ...], int, tuple[Value, ...]]:
+def linear(value: Value) -> tuple[tuple[tuple[Value, int], ...], int, tuple[tuple[Value, int], ...]]:
     """`value` as terms, offset, and constants that differ between copies of an unrolled loop."""
     if value.shape is Shape.CONSTANT:
         if value.number is None:
-            return (), 0, (value,)
+            return (), 0, value.copies or ((value, 1),)
         return (), int(value.number), ()
     if value.shape is Shape.INT_SUM:
         return value.terms, value.offset, value.copies
@@ -654,6 +670,13 @@ def inputs_key(inputs: Iterable[Value]) -> tuple[object, ...]:
         ("constant", value.number) if value.shape is Shape.CONSTANT and value.number is not None else value
         for value in inputs
     )
+
+
+def _merged(address: Value, copies: tuple[tuple[Value, int], ...], size_bytes: int) -> float:
+    """How many neighbouring loads of an unrolled loop become one LDS.128 (the address must stay aligned)."""
+    steps_by_one = len(copies) == 1 and copies[0][1] == size_bytes
+    aligned = all(coefficient % 16 == 0 for _, coefficient in address.terms)
+    return 16.0 / size_bytes if steps_by_one and aligned and size_bytes in (4, 8) else 1.0
 
 
 def _is_power(number: float) -> bool:

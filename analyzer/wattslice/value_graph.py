@@ -66,7 +66,8 @@ class Value:
     bits: int = 32
     is_uniform: bool = False
     is_pointer: bool = False
-    copies: tuple[Value, ...] = ()
+    copies: tuple[tuple[Value, int], ...] = ()
+    is_wide: bool = False
     step: Value | None = None
     scale: float = 1.0
     fused: Cost = ()  # cost when one input is a product that nothing else needs
@@ -162,9 +163,12 @@ class _Charger:
         inner = deepest((term for term, _ in terms), value.stack)
         moving = tuple((t, c) for t, c in terms if deepest((t,), value.stack) is inner)
         resting = tuple(pair for pair in terms if pair not in moving)
-        stride = _stride(moving) if value.shape is Shape.ADDRESS and inner is not None else None
+        stride = _stride(moving, inner) if value.shape is Shape.ADDRESS and inner is not None else None
         if inner is not None and stride is not None:
             self.strength_reduce(value, moving, resting, inner, stride)
+            return
+        if value.shape is Shape.ADDRESS and value.bits == 64:
+            self.address(value, terms)
             return
         if resting and (
             len(resting) > 1 or abs(resting[0][1]) != 1 or resting[0][0].shape is Shape.INT_PRODUCT
@@ -172,9 +176,33 @@ class _Charger:
             level = deepest((t for t, _ in resting), value.stack)
             terms = (*moving, (self.part(resting, value, level), 1))
         value.inputs = [term for term, _ in terms]
-        value.cost = _address_cost(value, terms) if value.shape is Shape.ADDRESS else _sum_cost(terms, value)
+        value.cost = _sum_cost(terms, value)
         if any(term.shape is Shape.INT_PRODUCT for term, _ in terms):
             value.fused = value.cost  # the IMAD counted here is the product itself
+
+    def address(self, value: Value, terms: tuple[tuple[Value, int], ...]) -> None:
+        """A 64-bit address: one index, shared by all arrays indexed alike, then IMAD.WIDE (or two LEA)."""
+        scale = max(1, int(value.number or 1))
+        bases = [term for term, _ in terms if term.is_pointer]
+        index = tuple((t, c // scale if c % scale == 0 else c) for t, c in terms if not t.is_pointer)
+        value.inputs = bases
+        if not index:
+            value.cost = ((InstructionKind.MOV, 2.0),) if all(base.level is None for base in bases) else ()
+            return
+        width = 64 if value.is_wide else 32
+        if len(index) > 1 or index[0][1] != 1:
+            key = ("index", frozenset(index), width)
+            if key not in self.sums:
+                level = deepest((t for t, _ in index), value.stack)
+                region = charge_region(level, value.stack, value.region)
+                self.sums[key] = Value(
+                    Shape.INT_SUM, level, region, terms=index, bits=width, stack=value.stack
+                )
+            value.inputs.append(self.sums[key])
+        else:
+            value.inputs.append(index[0][0])
+        kind = InstructionKind.IADD if value.is_wide else InstructionKind.IMAD
+        value.cost = ((kind, 2.0 if value.is_wide else 1.0),)
 
     def strength_reduce(
         self,
@@ -192,7 +220,9 @@ class _Charger:
         level = deepest((t for t, _ in outside), value.stack[: loop.depth - 1])
         value.inputs = [self.part(outside, value, level)] if outside else []
         if stride.shape is Shape.CONSTANT:
-            value.cost = ((InstructionKind.IADD, (2.0 if value.bits == 64 else 1.0) / loop.unroll),)
+            # copies of an unrolled body share the pointer only when the index is the counter alone
+            shared = loop.unroll if all(t.is_pointer for t, _ in resting) or value.bits != 64 else 1.0
+            value.cost = ((InstructionKind.IADD, (2.0 if value.bits == 64 else 1.0) / shared),)
         else:
             value.inputs.append(stride)
             value.cost = ((InstructionKind.IMAD, 1.0),)
@@ -213,10 +243,23 @@ class _Charger:
         return self.sums[key]
 
 
-def _stride(moving: tuple[tuple[Value, int], ...]) -> Value | None:
-    """By what a sum of induction variables advances, when it is the same each time; None when it is not."""
-    steps = [term.step for term, _ in moving if term.step is not None]
-    if not moving or len(steps) < len(moving):
+def _stride(moving: tuple[tuple[Value, int], ...], inner: LoopLevel) -> Value | None:
+    """By what an address advances each iteration, when the compiler steps a pointer; None when it does not.
+
+    It does for counters of constant step, alone or times an invariant; with a step known only at run time the
+    address is computed anew.
+    """
+    steps: list[Value] = []
+    for term, _ in moving:
+        if term.step is None:
+            return None
+        counter: Value | None = term
+        if term.shape is Shape.INT_PRODUCT:
+            counter = next((f for f in term.inputs if f.level is inner and f.step is not None), None)
+        if counter is None or counter.step is None or counter.step.shape is not Shape.CONSTANT:
+            return None
+        steps.append(term.step)
+    if not steps:
         return None
     return next((step for step in steps if step.shape is not Shape.CONSTANT), steps[0])
 
@@ -245,20 +288,11 @@ def _sum_cost(terms: tuple[tuple[Value, int], ...], value: Value) -> Cost:
             shifts += 1
         else:
             imads += 1
+    if value.shape is Shape.ADDRESS and len(terms) == 1 and abs(terms[0][1]) in (1, 4, 8, 16):
+        return ()  # [R.X4]
     plain += value.offset != 0 and value.shape is not Shape.ADDRESS
     free = imads + shifts if imads + shifts else 1  # addends that come along, or the first one
     adds = math.ceil(max(0, plain - free) / 2)
     width = 2.0 if value.bits == 64 and value.shape is not Shape.ADDRESS else 1.0
     cost = ((InstructionKind.IMAD, width * imads), (InstructionKind.IADD, width * (adds + shifts)))
     return tuple((kind, number) for kind, number in cost if number)
-
-
-def _address_cost(value: Value, terms: tuple[tuple[Value, int], ...]) -> Cost:
-    """One address: the index, and IMAD.WIDE for a 64-bit pointer plus a scaled index."""
-    if value.bits != 64:
-        return _sum_cost(terms, value)
-    scale = max(1, int(value.number or 1))
-    index = tuple((t, c // scale if c % scale == 0 else c) for t, c in terms if not t.is_pointer)
-    if not index:
-        return ((InstructionKind.MOV, 2.0),) if all(t.level is None for t, _ in terms) else ()
-    return ((InstructionKind.IMAD, 1.0), *_sum_cost(index, value))

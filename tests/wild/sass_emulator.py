@@ -80,8 +80,7 @@ def run(function: SassFunction, thread: Thread, parameters: dict[int, Word], bud
         elif name == "BRA":
             index = _branch(here, guard, state, labels, code, index, found)
         elif guard is None:
-            for target in _outputs(here):
-                _forget(state, target)
+            _forget_outputs(state, here)
         else:
             _execute(state, here)
     raise BudgetError(function.name)
@@ -106,8 +105,10 @@ def _branch(
         guard = value if guard else guard
         guard = None if value is None else guard
     if guard is None:
+        if _reaches_call(code, following) and target > following:
+            return target
         found.unknown_branches += 1
-        return target if _reaches_call(code, following) and target > following else following
+        return following
     return target if guard else following
 
 
@@ -128,22 +129,28 @@ def _split(operands: str) -> list[str]:
     return [part.strip().replace(".reuse", "") for part in operands.split(",")] if operands else []
 
 
-def _outputs(here: Instruction) -> list[str]:
+def _forget_outputs(state: _State, here: Instruction) -> None:
+    """Everything `here` writes is unknown from now on."""
+    name, *modifiers = here.opcode.split(".")
+    width = 4 if "128" in modifiers else 2 if "64" in modifiers or "WIDE" in modifiers or name in _WIDE else 1
+    if name in ("F2F", "I2F", "FRND") and modifiers and modifiers[0] == "F64":
+        width = 2
     parts = _split(here.operands)
-    found = parts[:1]
-    if len(parts) > 1 and re.fullmatch(r"U?P\w+", parts[1]):
-        found.append(parts[1])
-    return found
+    for position, target in enumerate(parts[:2]):
+        if re.fullmatch(r"U?P\w+", target):
+            if target not in ("PT", "UPT"):
+                state.predicates[target] = None
+        elif position == 0 or re.fullmatch(r"U?P\w+", parts[0]):
+            _forget(state, target, width)
 
 
-def _forget(state: _State, target: str) -> None:
-    if re.fullmatch(r"U?P\w+", target):
-        state.predicates[target] = None
-    elif (found := re.fullmatch(r"(U?R)(\d+)(\.64)?", target)) is not None:
-        for number in range(4):  # wide results; a register past the result is redefined before it is read
-            state.registers[f"{found[1]}{int(found[2]) + number}"] = None if number < 2 else state.registers.get(
-                f"{found[1]}{int(found[2]) + number}"
-            )
+_WIDE = frozenset("DADD DMUL DFMA DSETP CS2R".split())
+
+
+def _forget(state: _State, target: str, width: int = 1) -> None:
+    if (found := re.fullmatch(r"(U?R)(\d+)", target)) is not None:
+        for number in range(width):
+            state.registers[f"{found[1]}{int(found[2]) + number}"] = None
 
 
 def _predicate(state: _State, text: str) -> bool | None:
@@ -232,8 +239,7 @@ def _execute(state: _State, here: Instruction) -> None:
     if handler is not None and parts:
         handler(state, modifiers, parts)
     elif parts and name not in ("STG", "STS", "STL", "BAR", "RED", "BSSY", "BSYNC", "CALL", "WARPSYNC", "MEMBAR"):
-        for target in _outputs(here):
-            _forget(state, target)
+        _forget_outputs(state, here)
 
 
 def _mov(state: _State, _: list[str], parts: list[str]) -> None:
