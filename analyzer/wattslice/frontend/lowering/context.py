@@ -123,6 +123,7 @@ class Unit:
         # Keyed by declaration and whether host code sees it (the two differ for plain file-scope objects).
         self.globals: dict[tuple[int, bool], Variable] = {}
         self.global_values: dict[int, Constant | None] = {}
+        self._errors = tuple(d for d in parsed.diagnostics if d.is_error)
         self._functions: dict[int, FunctionInfo] = {}
         self.builtins: dict[int, BuiltinKind | None] = {}
         self.referenced: Any = library().clang_getCursorReferenced
@@ -139,6 +140,16 @@ class Unit:
             self.diagnostics.append(
                 Diagnostic(rule, severity, span.file or str(self.parsed.path), span.line, message)
             )
+
+    def report_errors_in(self, body: Body, node: Node) -> None:
+        """Errors that clang reported inside a kernel or a followed function: code may be missing there."""
+        if not self._errors:
+            return
+        span = self.spans.span(node)
+        for error in self._errors:
+            if span.line <= error.line <= span.end_line and str(error.path) == span.file:
+                where = Span(span.file, error.line, error.column, error.line)
+                body.hole("PW001", where, f"not understood: {error.message}")
 
     def function(self, declaration: Node) -> FunctionInfo:
         """What is known of a function, looked up once per declaration."""

@@ -107,13 +107,18 @@ def _is_helper(unit: Unit, function: Node) -> bool:
     if span.end_line - span.line > _MOST_HELPER_LINES:
         return False
     result = unit.types.translate(function.type.result.raw)
-    parameters = [child for child in function.children if child.kind == C.PARM_DECL]
-    if result.kind is not TypeKind.VOID or not parameters:  # without parameters it sets file-scope variables
+    if result.kind not in (TypeKind.VOID, TypeKind.POINTER):
         return True
-    return any(
-        unit.types.is_reference(child.raw) or unit.types.of(child.raw).kind is TypeKind.POINTER
-        for child in parameters
-    )
+    return any(_may_return_numbers(unit, child) for child in function.children if child.kind == C.PARM_DECL)
+
+
+def _may_return_numbers(unit: Unit, parameter: Node) -> bool:
+    """A reference or pointer to something other than floating-point data."""
+    type_ = unit.types.of(parameter.raw)
+    if unit.types.is_reference(parameter.raw):
+        return not type_.is_float
+    element = type_.element if type_.kind is TypeKind.POINTER else None
+    return element is not None and (element.is_integral or element.kind is TypeKind.RECORD)
 
 
 def lower_host_function(unit: Unit, function: Node) -> Function | None:

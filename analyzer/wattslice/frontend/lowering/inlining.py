@@ -139,6 +139,7 @@ def inline(
     from wattslice.frontend.lowering.statements import lower
 
     assert info.body is not None
+    body.unit.report_errors_in(body, info.body)
     parameters: list[Variable] = []
     values: list[Expr] = []
     bindings: dict[int, Binding] = {}

@@ -183,7 +183,7 @@ def lower_kernel(unit: Unit, function: Node) -> Kernel | None:
         tree = Block((), body.region(), span)
         if unit.raise_errors:
             raise
-    _report_errors(unit, body, span)
+    unit.report_errors_in(body, function)
     bounds = _launch_bounds(unit, function)
     is_pattern = function.kind == C.FUNCTION_TEMPLATE
     if is_pattern:
@@ -248,14 +248,6 @@ def _remember_template_values(body: Body, function: Node) -> None:
     for name, value in zip(names, function.template_arguments, strict=False):
         if isinstance(value, int):
             body.named_constants[name] = value
-
-
-def _report_errors(unit: Unit, body: Body, span: Span) -> None:
-    """Errors that clang reported inside the kernel: code may be missing there."""
-    for error in unit.parsed.diagnostics:
-        if error.is_error and span.line <= error.line <= span.end_line and str(error.path) == span.file:
-            where = Span(span.file, error.line, error.column, error.line)
-            body.hole("PW001", where, f"not understood: {error.message}")
 
 
 def _launch_bounds(unit: Unit, function: Node) -> tuple[int | None, int | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 
 from wattslice.frontend.clang.cursors import Node
@@ -84,6 +85,8 @@ def _guarded(body: Body, node: Node, handler: StatementHandler) -> list[Stmt]:
 def _expression_statement(body: Body, node: Node) -> list[Stmt]:
     if node.kind >= 200 and node.kind < 280:
         raise LoweringError(f"statement of kind {node.kind} is not supported", node)
+    if body.is_host and _is_beside_the_point(node):
+        return []
     if node.kind == C.PAREN_EXPR and body.unit.spans.line_text(node).startswith("assert"):
         return []  # the prelude's assert: free by convention
     expr = body.expr(node)
@@ -92,6 +95,19 @@ def _expression_statement(body: Body, node: Node) -> list[Stmt]:
     if isinstance(expr, Constant | Construct) and not getattr(expr, "arguments", ()):
         return []
     return [ExprStmt(expr, body.region(), body.span(node))]
+
+
+_NO_GEOMETRY = re.compile(
+    r"^(v?f?printf|f?puts|putchar|fflush|fclose|free|mem(cpy|set|move)|cuda(Memcpy|Memset|Free|Event|Malloc)\w*"
+    r"|cuda(Device|Thread|Stream)(Synchronize|Reset|Exit)|operator<<)$"
+)
+
+
+def _is_beside_the_point(node: Node) -> bool:
+    """Host statements that move data or print: nothing about a launch can come out of them."""
+    while node.kind in (C.UNEXPOSED_EXPR, C.PAREN_EXPR) and len(node.children) == 1:
+        node = node.children[0]
+    return node.kind == C.CALL_EXPR and _NO_GEOMETRY.match(node.spelling) is not None
 
 
 def block(body: Body, nodes: list[Node], span: Span) -> Block:
