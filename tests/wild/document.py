@@ -1,0 +1,19 @@
+"""docs/wild.md: written by the scripts of this folder, each its own section."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_MARK = "<!-- {edge} {name}: written by tests/wild/{name}.py, not by hand -->"
+
+
+def write_section(path: Path, name: str, lines: list[str]) -> None:
+    """Replaces what stands between the two marks of section `name`; the marks must be there."""
+    begin, end = (_MARK.format(edge=edge, name=name) for edge in ("begin", "end"))
+    text = path.read_text(encoding="utf-8")
+    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
+    if pattern.search(text) is None:
+        raise SystemExit(f"{path}: the marks of section {name!r} are missing")
+    section = "\n".join((begin, "", *lines, end))
+    path.write_text(pattern.sub(lambda _: section, text), encoding="utf-8")
