@@ -40,6 +40,11 @@ class Evaluator:
         if self._budget < 0:
             raise BudgetExceededError
 
+    @property
+    def steps_left(self) -> int:
+        """What remains of the budget."""
+        return max(0, self._budget)
+
     def call(self, node: ir.Call, arguments: tuple[Value, ...]) -> Value:
         """Value of a call to a function of the program, or to one that is known."""
         raise NotImplementedError

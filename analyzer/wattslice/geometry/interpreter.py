@@ -20,7 +20,10 @@ from wattslice.geometry.values import Pointer, Storage, Unknown, Value, convert,
 from wattslice_models.gpu import Gpu
 
 MAX_CALL_DEPTH = 12
-MAX_STEPS = 200_000
+MAX_STEPS = 100_000
+"""Steps for all of a program together; about a third of a second."""
+MIN_STEPS = 4_000
+"""Steps that every entry point may take, however many the others took."""
 MAX_ITERATIONS = (64, 16, 4)
 """Iterations of counted loops that are followed one by one, by loop depth."""
 MAX_UNCOUNTED_ITERATIONS = 2048
@@ -476,15 +479,17 @@ def collect_launches(
                 break
     start = memory.mark()
     seen: set[ir.LaunchCall] = set()
+    left = MAX_STEPS
     for function in graph.roots():
         if function.name != "main" and graph.launches_from(function) <= seen:
             continue
-        interpreter = Interpreter(graph, memory, gpu)
+        interpreter = Interpreter(graph, memory, gpu, max(MIN_STEPS, left))
         interpreter.mark_seen(seen)
         try:
             interpreter.run(function)
         except (BudgetExceededError, RecursionError):
             del memory.frames[1:]
+        left = interpreter.steps_left
         instances.extend(interpreter.instances)
         seen.update(instance.node for instance in interpreter.instances)
         # What `main` leaves in file-scope variables is what callbacks find there.

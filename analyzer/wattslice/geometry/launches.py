@@ -224,7 +224,7 @@ def assumed_launch(kernel: ir.Kernel, gpu: Gpu, *, is_c: bool) -> KernelLaunch:
 def _assumed(kernel: ir.Kernel, grid: Dim3, block: Dim3, line: int, what: str, cause: Unknown) -> Assumption:
     variable, reason = cause.variable, cause.reason
     if variable is not None and f"'{variable}'" not in reason:
-        reason = f"'{variable}' is {reason}"
+        reason = f"'{variable}' unknown, {reason}" if reason.startswith("'") else f"'{variable}' is {reason}"
     message = f"{what}: {reason}; assumed {kernel.name}<<<({_text(grid)}), ({_text(block)})>>>"
     by_launch = f"--launch '{kernel.name}=gx,gy,gz:bx,by,bz'"
     return Assumption("PW011", line, message, by_launch if variable is None else f"--set {variable}=...")
