@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from wattslice import ir
 from wattslice.counting.inductions import Induction
 from wattslice.counting.loop_shape import LoopShape
-from wattslice.counting.loop_steps import amount_of, forget, test_once
+from wattslice.counting.loop_steps import amount_of, forget, registers, test_once
 from wattslice.counting.masks import Mask
 from wattslice.counting.sampling import representatives
 from wattslice.counting.state import LoopFrame, LoopTally
@@ -78,17 +78,19 @@ def run_counted(
     survivors = mask
     left = masks.none
     previous = -1
+    before = registers(executor, shape)
     iterations = 0.0
     for representative, first, end in strata:
         running = _stratum_mask(executor, survivors, trips, first, end)
         if running.is_empty:
             break
         if representative != previous + 1:
-            forget(executor, shape)
+            forget(executor, shape, before)
             for induction in shape.inductions:
                 value = _induction_value(starts, amounts, induction, representative)
                 state.assign(induction.variable, value, running)
         previous = representative
+        before = registers(executor, shape)
         iterations += running.thread_mean
         frame.broken = frame.continued = masks.none
         if not is_do:

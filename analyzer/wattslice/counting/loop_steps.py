@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from wattslice import ir
 from wattslice.counting.inductions import Induction
 from wattslice.counting.loop_shape import LoopShape
 from wattslice.counting.masks import Mask
+from wattslice.counting.syntax import Key
 from wattslice.counting.values import (
     UNIFORM,
     VARYING,
     Pointer,
     Scalar,
+    Unknown,
     Value,
     binary,
     is_warp_uniform,
@@ -35,13 +39,36 @@ def amount_of(executor: Executor, induction: Induction, mask: Mask) -> Scalar:
     return amount
 
 
-def forget(executor: Executor, shape: LoopShape) -> None:
-    """Drops what iterations not run may have changed, except induction variables."""
+def registers(executor: Executor, shape: LoopShape) -> dict[Key, Value]:
+    """The registers that the loop assigns, with their present values."""
+    environment = executor.state.environment
+    return {key: environment[key] for key in shape.assigned if key in environment}
+
+
+def forget(executor: Executor, shape: LoopShape, before: dict[Key, Value]) -> None:
+    """Drops what iterations not run may have changed, except induction variables.
+
+    `before`: the registers ahead of the iteration run last. A register that this iteration moved by the
+    same amount in all lanes of a warp is taken to be moved alike by the others: its base is then unknown,
+    the differences between lanes stay.
+    """
     environment = executor.state.environment
     kept = {induction.variable for induction in shape.inductions}
     for key in shape.assigned:
         if key not in kept and key in environment:
-            environment[key] = unknown_like(environment[key])
+            environment[key] = _drifted(before.get(key), environment[key])
+
+
+def _drifted(before: Value | None, after: Value) -> Value:
+    if isinstance(after, Pointer):
+        if isinstance(before, Pointer) and before.root is after.root:
+            return Pointer(after.root, scalar(_drifted(before.offset, after.offset)))
+        return unknown_like(after)
+    if isinstance(before, np.ndarray) and isinstance(after, np.ndarray) and is_warp_uniform(after - before):
+        return Unknown(uniform=True, delta=after)
+    if isinstance(before, Unknown) and before.uniform and isinstance(after, Unknown) and after.uniform:
+        return after
+    return unknown_like(after)
 
 
 def unknown_like(value: Value) -> Value:

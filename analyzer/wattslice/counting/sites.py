@@ -39,7 +39,7 @@ class SiteTally:
     def __init__(self) -> None:
         self._size_bytes = 0
         self._visits = 0
-        self._known = self._unknown = 0.0
+        self._known = self._unknown = self._detailed = 0.0
         self._sectors = self._passes = self._distinct = 0.0
         self._launch = _Reach()
         self._block = _Reach()
@@ -60,10 +60,11 @@ class SiteTally:
         if not isinstance(offset, int | np.ndarray):
             self._unknown += weight
             return
+        self._known += weight
         self._visits += 1
         if self._visits > DETAILED_VISITS:
             return
-        self._known += weight
+        self._detailed += weight
         if isinstance(offset, int):
             self._uniform(offset, weight, base_known, mask, inner_block)
         else:
@@ -109,9 +110,9 @@ class SiteTally:
         if self._known == 0.0 or self._unknown > self._known:
             return SiteStatistics(None, None, None, None, None, self._size_bytes)
         return SiteStatistics(
-            sectors_per_request=self._sectors / self._known,
-            bank_passes=self._passes / self._known,
-            block_distinct_share=self._distinct / self._known,
+            sectors_per_request=self._sectors / self._detailed,
+            bank_passes=self._passes / self._detailed,
+            block_distinct_share=self._distinct / self._detailed,
             block_span_bytes=self._block.span_bytes,
             span_bytes=self._launch.span_bytes,
             access_bytes=self._size_bytes,

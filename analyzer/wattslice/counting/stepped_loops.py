@@ -114,7 +114,7 @@ def _run_assumed(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask
         i.variable: state.environment.get(i.variable, VARYING) for i in shape.inductions
     }
     uniform_step = {i.variable for i in shape.inductions if is_warp_uniform(amount_of(executor, i, mask))}
-    forget(executor, shape)
+    forget(executor, shape, {})
     for variable, start in starts.items():
         state.environment[variable] = _moved(start) if variable in uniform_step else unknown_like(start)
     frame.expected_trips = trips

@@ -112,14 +112,26 @@ def select(active: NDArray[np.bool_], new: Value, old: Value) -> Value:
 
 
 def join(a: Value, b: Value) -> Value:
-    """What is known when the value is either `a` or `b` and nobody can tell which."""
+    """What is known when the value is either `a` or `b` and nobody can tell which.
+
+    Where both differ between the lanes of a warp in the same way, that difference stays known.
+    """
     if same(a, b):
         return a
     if isinstance(a, Pointer) and isinstance(b, Pointer):
         return Pointer(a.root if a.root is b.root else None, scalar(join(a.offset, b.offset)))
-    if is_warp_uniform(a) and is_warp_uniform(b):
-        return UNIFORM
+    delta_a, delta_b = _lane_part(a), _lane_part(b)
+    if delta_a is not None and delta_b is not None and is_warp_uniform(delta_a - delta_b):
+        return Unknown(uniform=True, delta=delta_a)
     return VARYING
+
+
+def _lane_part(value: Value) -> Number | Lanes | None:
+    """How `value` differs between lanes; None when that is unknown."""
+    value = scalar(value)
+    if isinstance(value, Unknown):
+        return value.delta if value.uniform else None
+    return value
 
 
 _COMPARE = {
