@@ -87,7 +87,7 @@ def own_operations(expr: Expr) -> tuple[tuple[OperationClass, float], ...]:
         case PointerOffset(written=written):
             return ((OperationClass.INT, 1.0),) if written else ()
         case Load(place=place):
-            return _access(LOAD_CLASS, place.space)
+            return _access(LOAD_CLASS, place)
         case Assign(target=target, op=op, operand_type=operand_type):
             arithmetic = () if op is None else (_arithmetic(operand_type),)
             return _update(target, arithmetic)
@@ -190,9 +190,18 @@ def _arithmetic(type_: Type) -> tuple[OperationClass, float]:
 
 
 def _access(
-    classes: dict[MemorySpace, OperationClass], space: MemorySpace
+    classes: dict[MemorySpace, OperationClass], place: MemoryPlace
 ) -> tuple[tuple[OperationClass, float], ...]:
-    return ((classes[space], 1.0),) if space in classes else ()
+    return ((classes[place.space], float(_members(place.type))),) if place.space in classes else ()
+
+
+def _members(type_: Type) -> int:
+    """Scalars and vectors that a copy of this type moves: a record is copied member by member."""
+    if type_.kind is TypeKind.RECORD and type_.fields:
+        return sum(_members(field.type) for field in type_.fields)
+    if type_.kind is TypeKind.ARRAY and type_.element is not None:
+        return (type_.length or 1) * _members(type_.element)
+    return 1
 
 
 def _update(
@@ -201,5 +210,5 @@ def _update(
     """`target op= value`: the operator, and for memory the load (when there is an operator) and the store."""
     if not isinstance(target, MemoryPlace):
         return arithmetic
-    load = _access(LOAD_CLASS, target.space) if arithmetic else ()
-    return (*load, *arithmetic, *_access(STORE_CLASS, target.space))
+    load = _access(LOAD_CLASS, target) if arithmetic else ()
+    return (*load, *arithmetic, *_access(STORE_CLASS, target))
