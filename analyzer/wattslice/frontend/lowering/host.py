@@ -14,6 +14,7 @@ from wattslice.ir import (
     Function,
     MemorySpace,
     Severity,
+    Type,
     TypeKind,
     Variable,
     VariableRole,
@@ -109,16 +110,22 @@ def _is_helper(unit: Unit, function: Node) -> bool:
     result = unit.types.translate(function.type.result.raw)
     if result.kind not in (TypeKind.VOID, TypeKind.POINTER):
         return True
-    return any(_may_return_numbers(unit, child) for child in function.children if child.kind == C.PARM_DECL)
+    pointers = [
+        type_
+        for child in function.children
+        if child.kind == C.PARM_DECL
+        for type_ in (unit.types.of(child.raw),)
+        if type_.kind is TypeKind.POINTER
+    ]
+    return not pointers or any(_may_hold_numbers(pointer) for pointer in pointers)
 
 
-def _may_return_numbers(unit: Unit, parameter: Node) -> bool:
-    """A reference or pointer to something other than floating-point data."""
-    type_ = unit.types.of(parameter.raw)
-    if unit.types.is_reference(parameter.raw):
-        return not type_.is_float
-    element = type_.element if type_.kind is TypeKind.POINTER else None
-    return element is not None and (element.is_integral or element.kind is TypeKind.RECORD)
+def _may_hold_numbers(pointer: Type) -> bool:
+    """A pointer to something other than floating-point data or raw memory (so: sizes, options, argv)."""
+    element = pointer.element
+    while element is not None and element.kind is TypeKind.ARRAY:
+        element = element.element
+    return element is not None and not element.is_float and element.kind is not TypeKind.VOID
 
 
 def lower_host_function(unit: Unit, function: Node) -> Function | None:
