@@ -52,6 +52,7 @@ class WorkloadRow:
     """Our static features of one kernel launch of one timed iteration; units as in the `Workload` record.
 
     `launch`: 0, 1, ... for the launches of an iteration, each made `repeat` times. An empty cell is unknown.
+    `doubt`: why the bytes are not to be trusted (addresses not followed), else empty.
     """
 
     benchmark: str
@@ -83,6 +84,7 @@ class WorkloadRow:
     global_loads: float | None
     loads_in_flight: float | None
     footprint_bytes: float | None
+    doubt: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ class BenchmarkRecipe:
     """How one program was run.
 
     `one_of`: an iteration makes only the launch of the kernel that the measurement names. `incomplete`: what
-    the launches leave out of an iteration. `unusable`: why our features of it are not to be trusted.
+    the launches leave out of an iteration, else empty.
     """
 
     name: str
@@ -123,7 +125,6 @@ class BenchmarkRecipe:
     launches: tuple[LaunchRecipe, ...]
     one_of: bool
     incomplete: str
-    unusable: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +244,6 @@ def _benchmark(entry: dict[str, Any]) -> BenchmarkRecipe:
         launches=tuple(_launch(launch) for launch in entry["launch"]),
         one_of=bool(entry.get("one_of", False)),
         incomplete=entry.get("incomplete", ""),
-        unusable=entry.get("unusable", ""),
     )
 
 

@@ -46,6 +46,10 @@ class Component(StrEnum):
     DRAM = "DRAM"
 
 
+STATIC_COMPONENTS = (Component.IDLE, Component.LEAKAGE, Component.ACTIVE)
+"""Components that do not depend on what the instructions are."""
+
+
 @dataclass(frozen=True, slots=True)
 class ComponentPower:
     """Average watts one component draws while the kernel runs."""
@@ -77,6 +81,11 @@ class EnergyPrediction:
     transferred_from: str
     in_trained_domain: bool
     notes: tuple[str, ...]
+
+    @property
+    def static_power_w(self) -> float:
+        """What the board draws whatever the operations are: idle, leakage, active SMs (before the limit)."""
+        return math.fsum(part.power_w for part in self.components if part.component in STATIC_COMPONENTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +145,10 @@ class VoltageCurve:
 
 @dataclass(frozen=True, slots=True)
 class ComponentEnergy:
-    """Joules per unit of work (see `ComponentWork`) at the reference voltage; `fitted` False: presumed."""
+    """Joules per unit of work (see `ComponentWork`) at the reference voltage.
+
+    `fitted` False: no training kernel does such work, the energy is an order of magnitude.
+    """
 
     component: Component
     energy_j: float
@@ -189,7 +201,7 @@ class EnergyModel:
         if gpu.id != self.gpu_id:
             raise ValueError(f"a model of {self.gpu_id} cannot speak for {gpu.id}")
         if time_s is not None and not 0 < time_s < math.inf:
-            raise ValueError(f"a kernel that takes {time_s} s")
+            raise ValueError(f"a kernel cannot take {time_s} s")
         clocks = clocks or Clocks()
         timing = predict_time(workload, gpu, clocks, self.time)
         seconds = timing.time_s if time_s is None else time_s
@@ -257,7 +269,7 @@ class EnergyModel:
         for part in components:
             if part.component in presumed and part.power_w > 0.05 * power_w:
                 outside = True
-                notes.append(f"energy of {part.component} not measured on this GPU: presumed from fp32")
+                notes.append(f"energy of {part.component} not seen by any training kernel: presumed")
         if not self.core_mhz_min <= core_mhz <= self.core_mhz_max:
             outside = True
             notes.append(

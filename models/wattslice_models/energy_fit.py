@@ -3,7 +3,9 @@
 Watts are linear in idle power, leakage, active power and the energies, once the voltage curve is known. So:
 non-negative least squares of relative errors, reweighted by Huber's rule, for each curve of a small grid; the
 best curve wins. Rates are work over *measured* time, so that errors of the time model do not bend energies.
-Energies that the measurements cannot see (a component that no training kernel uses) are presumed from fp32.
+A weak prior (ridge towards orders of magnitude known from the literature) decides what the measurements leave
+open: how a sum of energies splits among components that always occur together, and the energy of a component
+that no training kernel uses.
 
 The interval comes from leaving one benchmark out: fitted without it, the model predicts its rows end to end,
 with its own time; the quantiles of measured / predicted are the ends of the interval.
@@ -36,19 +38,25 @@ VOLTAGE_FLOORS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 KNEE_SHARES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 """Voltage curves tried: floor relative to the reference voltage, knee relative to the reference clock."""
 
-PRESUMED = {
-    Component.FP16: 0.5,  # half the operand bits
-    Component.SPECIAL: 2.0,  # table look-up and interpolation instead of one multiply-add
-    Component.TENSOR: 0.1,  # per multiply-add: fp16 operands, one instruction fetch for thousands
-    Component.FP64: 2.5,  # Choi et al. 2013, Table IV (recalled): about twice fp32, plus operand traffic
-    Component.INTEGER: 1.0,
-    Component.ISSUE: 32.0,  # per warp, all lanes
-    Component.SHARED: 0.25,  # per byte
-    Component.L1: 0.25,
-    Component.L2: 2.0,
-    Component.DRAM: 8.0,
+PRIOR_PJ = {
+    Component.FP32: 3.0,
+    Component.FP64: 8.0,
+    Component.FP16: 2.0,
+    Component.INTEGER: 3.0,
+    Component.SPECIAL: 6.0,
+    Component.TENSOR: 0.5,
+    Component.ISSUE: 100.0,
+    Component.SHARED: 5.0,
+    Component.L1: 6.0,
+    Component.L2: 20.0,
+    Component.DRAM: 80.0,
 }
-"""Energy of a component that no training kernel uses, in units of the fp32 energy. Assumptions."""
+"""Orders of magnitude at 12 to 16 nm, pJ per unit of work: assumptions, scaled from Horowitz 2014
+(operations, SRAM) and O'Connor et al. 2017 (DRAM), both recalled. They matter where nothing was measured."""
+PRIOR_HBM_PJ = 40.0
+"""The same for a byte of high-bandwidth memory."""
+MEASUREMENT_NOISE = 0.05
+"""Relative error of one kernel's watts; a prior counts as much as a kernel that is wrong by a factor 2."""
 
 FITTED_TIME_PARAMETERS = (
     "launch_overhead_s",
@@ -117,7 +125,8 @@ def fit_energy_model(
                 )
     ratios = np.array([1.0 + residual.relative_power for residual in residuals])
     tail = (1.0 - COVERAGE) / 2.0
-    low, high = (float(np.quantile(ratios, share)) for share in (tail, 1.0 - tail))
+    low = float(np.quantile(ratios, tail, method="lower"))
+    high = float(np.quantile(ratios, 1.0 - tail, method="higher"))
     source = (
         f"{COVERAGE:.0%} of {len(rows)} microbenchmark runs lay within it when their benchmark "
         f"was left out of the fit ({len(benchmarks)} benchmarks)"
@@ -164,7 +173,10 @@ def _fit(rows: tuple[TrainingRow, ...], gpu: Gpu) -> EnergyModel:
         idle_w=idle_w,
         leakage_w=leakage_w,
         active_w=active_w,
-        energies=_with_presumed(design, energies),
+        energies=tuple(
+            ComponentEnergy(component, energy, seen)
+            for component, energy, seen in zip(design.components, energies, design.seen, strict=True)
+        ),
         voltage=curve,
         time=time,
         core_mhz_min=min(clocks),
@@ -174,18 +186,6 @@ def _fit(rows: tuple[TrainingRow, ...], gpu: Gpu) -> EnergyModel:
         interval_source="",
         data_sha256="",
         notes=(),
-    )
-
-
-def _with_presumed(design: _Design, energies: list[float]) -> tuple[ComponentEnergy, ...]:
-    by_component = dict(zip(design.components, energies, strict=True))
-    # Where every multiply-add was blamed on something else, all of an instruction's energy is its issue's.
-    fp32 = by_component[Component.FP32] or by_component[Component.ISSUE] / 32.0
-    return tuple(
-        ComponentEnergy(component, energy, True)
-        if seen
-        else ComponentEnergy(component, PRESUMED.get(component, 1.0) * fp32, False)
-        for (component, energy), seen in zip(by_component.items(), design.seen, strict=True)
     )
 
 
@@ -201,7 +201,11 @@ class _Design:
     clocks_mhz: Array
     power_w: Array
     seen: tuple[bool, ...]
-    """Whether any run does enough in a component to tell its energy."""
+    """Whether any run does anything in a component."""
+    prior_j: Array
+    """Expected energies, shape (components,)."""
+    prior_weight: float
+    """Grows with the runs per kernel: runs of one kernel at ten clocks are one piece of evidence, not ten."""
 
     @classmethod
     def of(cls, rows: tuple[TrainingRow, ...], gpu: Gpu, reference_mhz: float) -> _Design:
@@ -212,6 +216,7 @@ class _Design:
         clocks = np.array([row.clocks.core_mhz or gpu.boost_clock_mhz for row in rows])
         share = np.array([_active_share(row, gpu) for row in rows])
         components = tuple(entry.component for entry in component_work(rows[0].launches[0].workload, gpu))
+        kernels = {(row.benchmark, row.kernel, row.arguments) for row in rows}
         return cls(
             components=components,
             rates=rates,
@@ -219,6 +224,8 @@ class _Design:
             clocks_mhz=clocks,
             power_w=np.array([row.power_w for row in rows]),
             seen=tuple(bool(column.max() > 0) for column in rates.T),
+            prior_weight=MEASUREMENT_NOISE * (len(rows) / len(kernels)) ** 0.5,
+            prior_j=1e-12 * np.array([_prior_pj(component, gpu) for component in components]),
         )
 
     def solve(self, curve: VoltageCurve) -> tuple[float, Array]:
@@ -229,23 +236,31 @@ class _Design:
         columns = np.column_stack(
             [np.ones_like(voltage), voltage, self.active * voltage**2, self.rates * squares]
         )
-        relative = columns / self.power_w[:, None]
-        # Energies are 1e-11, powers 1e1: columns of unit length keep the solver's tolerances meaningful.
-        lengths = np.linalg.norm(relative, axis=0)
-        lengths[lengths == 0.0] = 1.0
-        scaled = relative / lengths
+        # In units of the prior (watts stay watts) all unknowns are about 1, and tolerances meaningful.
+        units = np.concatenate([np.ones(3), self.prior_j])
+        scaled = columns * units / self.power_w[:, None]
+        prior = self.prior_weight * np.eye(len(units))[3:]
+        target = np.full(len(prior), self.prior_weight)
         weights = np.ones_like(voltage)
-        solution, errors, scale = np.zeros(columns.shape[1]), np.zeros_like(voltage), 1.0
+        solution, errors = np.zeros(len(units)), np.zeros_like(voltage)
         for _ in range(HUBER_ROUNDS):
             root = np.sqrt(weights)
-            solution = cast("Array", _scipy.nnls(scaled * root[:, None], root)[0])
+            matrix = np.vstack([scaled * root[:, None], prior])
+            solution = cast("Array", _scipy.nnls(matrix, np.concatenate([root, target]))[0])
             errors = scaled @ solution - 1.0
             scale = max(1e-6, 1.4826 * float(np.median(np.abs(errors))))
             weights = np.minimum(1.0, HUBER_TUNING * scale / np.maximum(np.abs(errors), 1e-12))
         bound = 0.1
         small = np.abs(errors) <= bound
         loss = np.where(small, errors**2 / 2.0, bound * (np.abs(errors) - bound / 2.0))
-        return float(loss.sum()), solution / lengths
+        drift = float(((prior @ solution - target) ** 2).sum()) / 2.0
+        return float(loss.sum()) + drift, solution * units
+
+
+def _prior_pj(component: Component, gpu: Gpu) -> float:
+    if component is Component.DRAM and gpu.memory_type.startswith("HBM"):
+        return PRIOR_HBM_PJ
+    return PRIOR_PJ[component]
 
 
 def _row_work(row: TrainingRow, gpu: Gpu) -> list[float]:

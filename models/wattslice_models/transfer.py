@@ -45,10 +45,11 @@ def transferred(gpu: Gpu, measured: tuple[tuple[Gpu, EnergyModel], ...]) -> Ener
     return _other_chip(gpu, source, model, measured)
 
 
-def _distance(gpu: Gpu, other: Gpu) -> tuple[bool, int, bool, bool]:
+def _distance(gpu: Gpu, other: Gpu) -> tuple[bool, bool, int, bool]:
     generations = abs(_GENERATIONS.index(gpu.architecture) - _GENERATIONS.index(other.architecture))
     fp64_differs = _has_fast_fp64(gpu) != _has_fast_fp64(other)
-    return gpu.chip != other.chip, generations, fp64_differs, _has_hbm(gpu) != _has_hbm(other)
+    # Data-centre chips of two generations are more alike than a data-centre and a desktop chip of one.
+    return gpu.chip != other.chip, fp64_differs, generations, _has_hbm(gpu) != _has_hbm(other)
 
 
 def _has_hbm(gpu: Gpu) -> bool:
@@ -83,7 +84,7 @@ def _other_chip(
     alike = [pair for pair in measured if _has_hbm(pair[0]) == _has_hbm(gpu)]
     memory = min(alike or measured, key=lambda pair: _distance(gpu, pair[0]))[1]
     dram = next(entry for entry in memory.energies if entry.component is Component.DRAM)
-    clock = gpu.boost_clock_mhz / source.boost_clock_mhz
+    clock = gpu.boost_clock_mhz / model.voltage.reference_mhz
     note = f"coefficients scaled from the {source.name} by process, power limit and throughput: not measured"
     scaled = replace(
         model,
@@ -95,11 +96,9 @@ def _other_chip(
             dram if entry.component is Component.DRAM else replace(entry, energy_j=entry.energy_j * chip)
             for entry in model.energies
         ),
-        voltage=VoltageCurve(
-            model.voltage.floor, model.voltage.knee_mhz * clock, model.voltage.reference_mhz * clock
-        ),
+        voltage=VoltageCurve(model.voltage.floor, model.voltage.knee_mhz * clock, gpu.boost_clock_mhz),
         core_mhz_min=model.core_mhz_min * clock,
-        core_mhz_max=model.core_mhz_max * clock,
+        core_mhz_max=gpu.boost_clock_mhz,
         notes=(*model.notes, note),
     )
     return _widened(scaled, OTHER_CHIP_WIDENING, note)

@@ -6,18 +6,21 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from wattslice.accesses import memory_accesses
 from wattslice.counting.count import count
 from wattslice.errors import WattsliceError
+from wattslice.execution import ExecutionProfile
 from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.frontend.cuda import read_cuda
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import KernelLaunch, LaunchOverride, Overrides, Setting
 from wattslice.instructions import lower_instructions
-from wattslice.ir import Program
+from wattslice.ir import MemorySpace, Program
 from wattslice.occupancy import occupancy, shared_bytes
+from wattslice.operations import OperationCounts
 from wattslice.region_operations import total_counts
 from wattslice.registers import estimate_registers
-from wattslice.traffic import traffic
+from wattslice.traffic import Traffic, traffic
 from wattslice.workloads import workload
 from wattslice_corpora.records import (
     BenchmarkRecipe,
@@ -61,11 +64,13 @@ def workload_rows(
         for index, launch in enumerate(_launches(recipe, kernel)):
             name = launch.kernel or kernel
             try:
-                found = launch_workload(programs[benchmark], name, launch, arguments, gpu)
+                found, doubt = launch_workload(programs[benchmark], name, launch, arguments, gpu)
             except (WattsliceError, RecordError, ValueError) as error:
                 report(f"{benchmark} {name} {arguments}: left out: {error}")
                 continue
-            rows.append(_row(benchmark, kernel, arguments, index, name, recipe.file, launch.repeat, found))
+            rows.append(
+                _row(benchmark, kernel, arguments, index, name, recipe.file, launch.repeat, found, doubt)
+            )
     return tuple(rows)
 
 
@@ -83,8 +88,11 @@ def _launches(recipe: BenchmarkRecipe, kernel: str) -> tuple[LaunchRecipe, ...]:
 
 def launch_workload(
     program: Program, kernel: str, recipe: LaunchRecipe, arguments: str, gpu: Gpu
-) -> Workload:
-    """The workload of one launch of `kernel`. Raises `RecordError` when there is no such kernel or option."""
+) -> tuple[Workload, str]:
+    """The workload of one launch of `kernel`, and why its bytes are in doubt (empty when they are not).
+
+    Raises `RecordError` when there is no such kernel or option.
+    """
     threads = recipe.block[0] * recipe.block[1] * recipe.block[2]
     filling = (gpu.sm_count * (gpu.max_threads_per_sm // threads), 1, 1)
     settings = tuple(
@@ -103,23 +111,41 @@ def _value(value: float | str, arguments: str) -> int | float:
     return int(number) if float(number).is_integer() else number
 
 
-def _workload(launch: KernelLaunch, gpu: Gpu) -> Workload:
+def _workload(launch: KernelLaunch, gpu: Gpu) -> tuple[Workload, str]:
     profile = count(launch)
     mix = lower_instructions(launch.kernel, profile)
+    counts = total_counts(launch.kernel, profile)
+    moved = traffic(launch, profile)
     shared = shared_bytes(launch.kernel, launch.dynamic_shared_bytes)
     resident = occupancy(gpu, launch.block, estimate_registers(launch.kernel), shared)
-    return workload(
-        launch,
-        total_counts(launch.kernel, profile),
-        mix.per_thread,
-        sum(entry.number for entry in mix.per_warp),
-        traffic(launch, profile),
-        resident.active_warps_per_sm,
+    issued = sum(entry.number for entry in mix.per_warp)
+    work = workload(launch, counts, mix.per_thread, issued, moved, resident.active_warps_per_sm)
+    return work, _doubt(launch, profile, counts, moved)
+
+
+def _doubt(launch: KernelLaunch, profile: ExecutionProfile, counts: OperationCounts, moved: Traffic) -> str:
+    if moved.gathers:
+        return "addresses not followed: every lane taken to touch a sector of its own"
+    followed = sum(
+        profile.thread_counts[access.region]
+        for access in memory_accesses(launch.kernel)
+        if access.space is MemorySpace.GLOBAL
     )
+    if followed < 0.9 * (counts.global_load + counts.global_store):
+        return "accesses by inline PTX: their bytes are not counted"
+    return ""
 
 
 def _row(
-    benchmark: str, kernel: str, arguments: str, index: int, name: str, path: str, repeat: int, work: Workload
+    benchmark: str,
+    kernel: str,
+    arguments: str,
+    index: int,
+    name: str,
+    path: str,
+    repeat: int,
+    work: Workload,
+    doubt: str,
 ) -> WorkloadRow:
     done = work.instructions
     return WorkloadRow(
@@ -152,6 +178,7 @@ def _row(
         global_loads=_float(work.global_loads),
         loads_in_flight=_float(work.loads_in_flight),
         footprint_bytes=_float(work.footprint_bytes),
+        doubt=doubt,
     )
 
 

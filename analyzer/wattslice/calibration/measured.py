@@ -19,7 +19,7 @@ class PublicSet:
 
 
 PUBLIC_SETS = (
-    # The set says "V100" only; its clocks end at the PCIe board's 1380 MHz, its watts below that board's 250 W.
+    # The set says "V100" only; its clocks end at the PCIe board's 1380 MHz, its watts below the 250 W of it.
     PublicSet("V100 (2022 set)", "v100_pcie"),
     PublicSet("Quadro RTX 8000", "quadro_rtx_8000"),
 )

@@ -52,10 +52,12 @@ def public_runs(gpu: Gpu) -> PublicRuns:
     for row in read_measurements(measurements_path(gpu.id)):
         recipe = recipes.benchmark(row.benchmark)
         launches = works.get((row.benchmark, row.kernel, row.arguments), [])
-        if recipe.unusable:
-            left_out[row.benchmark] = recipe.unusable
-        elif not launches:
+        doubts = [launch.doubt for launch in launches if launch.doubt]
+        if not launches:
             left_out[row.benchmark] = "a kernel of it could not be analysed"
+        elif doubts and recipe.role is Role.TRAINING:
+            # An application is tested whatever we know of it; but nothing is learnt from guessed bytes.
+            left_out[row.benchmark] = doubts[0]
         elif row.core_mhz not in excluded:
             by_role[recipe.role].append(_training_row(row, launches))
     return PublicRuns(

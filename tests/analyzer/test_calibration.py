@@ -1,0 +1,187 @@
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("scipy")
+
+import wattslice.calibration.__main__ as command
+from wattslice.calibration.document import BEGIN, END, update
+from wattslice.calibration.evaluation import errors, spearman
+from wattslice.calibration.features import workload_rows
+from wattslice.calibration.measured import PUBLIC_SETS, read_public_table
+from wattslice.calibration.training import public_runs
+from wattslice.errors import WattsliceError
+from wattslice_corpora.records import (
+    BenchmarkRecipe,
+    LaunchRecipe,
+    MeasuredRow,
+    ParameterValue,
+    Recipes,
+    RecordError,
+    Role,
+    WorkloadRow,
+    measured_gpu_ids,
+    measurements_path,
+    option,
+    read_measurements,
+    read_recipes,
+    read_workloads,
+    workloads_path,
+    write_table,
+)
+from wattslice_models.gpu import load_gpu
+
+V100 = load_gpu("v100_pcie")
+SAXPY = """
+__global__ void saxpy(int n, int rounds, const float *x, float *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        for (int k = 0; k < rounds; k++) y[i] = 2.0f * x[i] + y[i];
+}
+"""
+
+
+def recipes(file="saxpy.cu", grid=(1000, 1, 1)):
+    launch = LaunchRecipe(
+        "", grid, (256, 1, 1), 0, 3, (ParameterValue("n", 1e9), ParameterValue("rounds", "ratio"))
+    )
+    return Recipes("", (), (), (BenchmarkRecipe("bench", Role.TRAINING, file, (), (launch,), False, ""),))
+
+
+def runs(*arguments):
+    return tuple(MeasuredRow("bench", "saxpy", text, 1380.0, 877.0, 1e-3, 100.0) for text in arguments)
+
+
+def test_features_come_from_the_source(tmp_path):
+    (tmp_path / "saxpy.cu").write_text(SAXPY)
+    few, many = workload_rows(tmp_path, recipes(), runs("-ratio=1", "-ratio=100", "-ratio=1"), V100)
+    assert (few.blocks, few.threads_per_block, few.repeat, few.launched_kernel) == (1000, 256, 3, "saxpy")
+    assert many.fp32 == pytest.approx(100 * few.fp32)
+    assert few.l1_bytes == pytest.approx(12.0)
+    assert few.doubt == ""
+
+
+def test_a_launch_can_fill_the_gpu(tmp_path):
+    (tmp_path / "saxpy.cu").write_text(SAXPY)
+    (row,) = workload_rows(tmp_path, recipes(grid=None), runs("-ratio=1"), V100)
+    assert row.blocks == 80 * 2048 // 256
+
+
+def test_what_cannot_be_analysed_is_left_out_and_told(tmp_path):
+    (tmp_path / "saxpy.cu").write_text(SAXPY)
+    told = []
+    assert workload_rows(tmp_path, recipes(), runs("-other=1"), V100, told.append) == ()
+    assert "no number for option 'ratio'" in told[0]
+
+
+def test_guessed_bytes_are_marked(tmp_path):
+    (tmp_path / "saxpy.cu").write_text(SAXPY.replace("x[i]", "x[(int)x[i]]"))
+    (row,) = workload_rows(tmp_path, recipes(), runs("-ratio=1"), V100)
+    assert "addresses not followed" in row.doubt
+
+
+def test_options_of_a_command_line():
+    assert option("-ratio=12 --type=float", "ratio") == 12.0
+    for text in ("", "-ratio=", "-type=float -ratios=1", "-ratio=x"):
+        with pytest.raises(RecordError, match="ratio"):
+            option(text, "ratio")
+
+
+@pytest.mark.parametrize("gpu_id", measured_gpu_ids())
+def test_the_committed_tables_fit_together(gpu_id):
+    found = public_runs(load_gpu(gpu_id))
+    assert len(found.training) > 100
+    assert {row.benchmark for row in found.training}.isdisjoint(row.benchmark for row in found.test)
+    assert len({row.benchmark for row in found.test}) == 20
+    recipe = {entry.name: entry for entry in read_recipes().benchmarks}
+    assert all(recipe[row.benchmark].role is Role.TRAINING for row in found.training)
+    assert all(entry.reason for entry in found.left_out)
+
+
+def test_misread_clocks_are_left_out():
+    found = public_runs(V100)
+    assert min(row.clocks.core_mhz for row in (*found.training, *found.test)) > 405.0
+    assert any("405 MHz" in entry.benchmark for entry in found.left_out)
+
+
+def test_tables_read_back_exactly(tmp_path):
+    rows = read_workloads(workloads_path("v100_pcie"))
+    write_table(tmp_path / "w.csv", ("a comment",), WorkloadRow, rows)
+    assert read_workloads(tmp_path / "w.csv") == rows
+    assert (tmp_path / "w.csv").read_text().startswith("# a comment\nbenchmark,")
+
+
+@pytest.mark.parametrize("line", ["a,b,c,1,1", "a,b,c,1,1,x,5", "a,b,c,1,1,0,5"])
+def test_a_broken_table_names_its_line(tmp_path, line):
+    path = tmp_path / "m.csv"
+    path.write_text(f"benchmark,kernel,arguments,core_mhz,memory_mhz,time_s,power_w\n{line}\n")
+    with pytest.raises(RecordError, match=r"m\.csv"):
+        read_measurements(path)
+
+
+def test_a_broken_recipe_names_its_benchmark(tmp_path):
+    path = tmp_path / "r.toml"
+    path.write_text(
+        'repository=""\ninclude=[]\nexclude=[]\n[[benchmark]]\nname="odd"\nrole="training"\nfile="f"\n'
+    )
+    with pytest.raises(RecordError, match=r"odd.*launch"):
+        read_recipes(path)
+
+
+def test_spearman_and_errors():
+    assert spearman([1.0, 2.0, 3.0], [10.0, 20.0, 15.0]) == pytest.approx(0.5)
+    assert spearman([1.0, 1.0, 2.0], [1.0, 1.0, 5.0]) == pytest.approx(1.0)
+    assert spearman([1.0, 1.0], [1.0, 2.0]) is None
+    found = errors([90.0, 100.0, 130.0], [100.0, 100.0, 100.0])
+    assert (found.mean, found.median, found.worst) == pytest.approx((0.4 / 3, 0.1, 0.3))
+
+
+def test_the_public_table_becomes_ours(tmp_path):
+    path = tmp_path / "table.csv"
+    header = "dataset,gpu,benchmark,kernel,args,grid,block,core_mhz,mem_mhz,time_ms,power_w,power_definition"
+    row = "set,V100 (2022 set),vectorAdd,vectorAdd,-n=64  -x=1,,,1380,877,1.5,150,mean"
+    path.write_text(
+        f"{header}\n{row}\n{row.replace('V100 (2022 set)', 'other')}\n{row.replace('vectorAdd', 'new')}\n"
+    )
+    rows, comments = read_public_table(path, PUBLIC_SETS[0], read_recipes())
+    assert rows == (MeasuredRow("vectorAdd", "vectorAdd", "-n=64 -x=1", 1380.0, 877.0, 0.0015, 150.0),)
+    assert any("nv-dvfs" in comment.lower() for comment in comments)
+    for text in ("gpu\n", f"{header}\n"):
+        path.write_text(text)
+        with pytest.raises(WattsliceError, match="table"):
+            read_public_table(path, PUBLIC_SETS[0], read_recipes())
+
+
+def test_a_document_without_a_generated_part_is_left_alone(tmp_path):
+    path = tmp_path / "doc.md"
+    path.write_text("text")
+    with pytest.raises(WattsliceError, match="no generated part"):
+        update(path, ())
+    path.write_text(f"before\n{BEGIN}\nold\n{END}\nafter")
+    update(path, ())
+    assert "old" not in path.read_text()
+    assert path.read_text().startswith("before\n")
+    assert path.read_text().endswith("\nafter")
+
+
+def test_the_command_reports_instead_of_crashing(tmp_path, capsys):
+    assert command.main(["--measurements", str(tmp_path / "missing.csv")]) == 2
+    assert command.main(["--sources", str(tmp_path), "--gpu", "v100_pcie"]) == 2
+    assert capsys.readouterr().err.count("wattslice.calibration: ") == 2
+
+
+def test_the_models_were_fitted_on_the_committed_tables():
+    from wattslice_corpora.records import sha256
+    from wattslice_models.store import energy_model
+
+    for gpu_id in measured_gpu_ids():
+        model = energy_model(load_gpu(gpu_id))
+        assert model.data_sha256 == sha256(measurements_path(gpu_id), workloads_path(gpu_id)), (
+            "run `python -m wattslice.calibration --document docs/energy-model.md`"
+        )
+
+
+def test_the_document_is_up_to_date():
+    text = (Path(__file__).parents[2] / "docs" / "energy-model.md").read_text(encoding="utf-8")
+    assert BEGIN in text
+    assert all(f"`{gpu_id}`" in text for gpu_id in measured_gpu_ids())

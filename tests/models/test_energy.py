@@ -1,0 +1,122 @@
+import time
+from dataclasses import replace
+
+import pytest
+
+from wattslice_models.energy import Component, ComponentEnergy, EnergyModel, VoltageCurve
+from wattslice_models.execution_time import Clocks, TimeParameters
+from wattslice_models.gpu import load_gpu
+from wattslice_models.workload import Instructions, Workload
+
+V100 = load_gpu("v100_pcie")
+DYNAMIC = tuple(c for c in Component if c not in (Component.IDLE, Component.LEAKAGE, Component.ACTIVE))
+
+
+def model(**changes):
+    made = EnergyModel(
+        gpu_id="v100_pcie",
+        measured_on="v100_pcie",
+        idle_w=20.0,
+        leakage_w=10.0,
+        active_w=40.0,
+        energies=tuple(ComponentEnergy(c, 5e-12, True) for c in DYNAMIC),
+        voltage=VoltageCurve(0.8, 700.0, 1380.0),
+        time=TimeParameters(),
+        core_mhz_min=500.0,
+        core_mhz_max=1380.0,
+        ratio_low=0.9,
+        ratio_high=1.1,
+        interval_source="test",
+        data_sha256="",
+        notes=(),
+    )
+    return replace(made, **changes)
+
+
+WORK = Workload(8000, 256, 64.0, Instructions(fp32=1000.0, load_store=3.0), None, 12.0, 12.0, 12.0)
+
+
+def test_watts_are_the_sum_of_the_components_and_joules_watts_times_seconds():
+    found = model().predict(WORK, V100)
+    assert found.power_w == pytest.approx(sum(part.power_w for part in found.components))
+    assert found.energy_j == found.power_w * found.time_s
+    assert found.power_low_w == pytest.approx(0.9 * found.power_w)
+    assert found.power_high_w == pytest.approx(1.1 * found.power_w)
+    assert found.static_power_w == pytest.approx(70.0)
+    by_name = {part.component: part.power_w for part in found.components}
+    assert by_name[Component.FP32] == pytest.approx(5e-12 * 8000 * 256 * 1000 / found.time_s)
+    assert by_name[Component.FP64] == 0.0
+
+
+def test_the_same_work_in_half_the_time_doubles_the_dynamic_power():
+    slow, fast = (model().predict(WORK, V100, None, seconds) for seconds in (2e-3, 1e-3))
+    assert fast.power_w - 70.0 == pytest.approx(2 * (slow.power_w - 70.0))
+
+
+def test_lower_clocks_lower_voltage_and_power_but_not_that_of_dram():
+    high, low = (model().predict(WORK, V100, Clocks(mhz), 1e-3) for mhz in (1380.0, 500.0))
+    for before, after in zip(high.components, low.components, strict=True):
+        factor = {
+            Component.IDLE: 1.0,
+            Component.DRAM: 1.0,
+            Component.LEAKAGE: 0.8,
+            Component.ACTIVE: 0.64 * 500 / 1380,
+        }.get(before.component, 0.64)
+        assert after.power_w == pytest.approx(factor * before.power_w)
+
+
+def test_a_quarter_of_the_sms_takes_a_quarter_of_the_active_power():
+    few = model().predict(replace(WORK, blocks=20), V100)
+    assert {p.component: p.power_w for p in few.components}[Component.ACTIVE] == pytest.approx(10.0)
+
+
+def test_the_board_never_draws_more_than_its_limit():
+    found = model(idle_w=400.0).predict(WORK, V100)
+    assert found.power_w == found.power_high_w == 250.0
+    assert found.may_hit_power_limit is True
+    assert any("would exceed" in note for note in found.notes)
+    assert model().predict(WORK, V100).may_hit_power_limit is False
+    assert model().predict(WORK, replace(V100, power_limit_w=None)).may_hit_power_limit is None
+
+
+def test_what_was_never_measured_is_told():
+    assert model().predict(WORK, V100).in_trained_domain
+    assert not model().predict(WORK, V100, Clocks(1600.0)).in_trained_domain
+    presumed = model(energies=tuple(ComponentEnergy(c, 5e-12, c is not Component.FP32) for c in DYNAMIC))
+    found = presumed.predict(WORK, V100)
+    assert not found.in_trained_domain
+    assert any("fp32" in note for note in found.notes)
+
+
+def test_a_model_speaks_for_its_own_gpu_only():
+    with pytest.raises(ValueError, match="cannot speak for"):
+        model().predict(WORK, load_gpu("v100"))
+    with pytest.raises(ValueError, match="cannot take"):
+        model().predict(WORK, V100, time_s=0.0)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"idle_w": -1.0}, {"active_w": float("nan")}, {"ratio_low": 1.2}, {"ratio_high": 0.9}]
+)
+def test_impossible_coefficients_are_refused(changes):
+    with pytest.raises(ValueError):
+        model(**changes)
+
+
+def test_voltage_rises_with_the_clock():
+    curve = VoltageCurve(0.8, 700.0, 1380.0)
+    volts = [curve.relative_voltage(mhz) for mhz in (100.0, 700.0, 1040.0, 1380.0, 1530.0)]
+    assert volts == pytest.approx([0.8, 0.8, 0.9, 1.0, 1.0441], rel=1e-3)
+    with pytest.raises(ValueError, match="rising"):
+        VoltageCurve(0.8, 1400.0, 1380.0)
+
+
+def test_a_prediction_takes_less_than_a_millisecond():
+    ready = model()
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        for _ in range(20):
+            ready.predict(WORK, V100)
+        times.append((time.perf_counter() - start) / 20)
+    assert min(times) < 1e-3

@@ -1,0 +1,108 @@
+from dataclasses import replace
+
+import pytest
+
+from wattslice_models.execution_time import (
+    Clocks,
+    Resource,
+    TimeParameters,
+    memory_clock_scale,
+    predict_time,
+    traffic,
+)
+from wattslice_models.gpu import gpus, load_gpu
+from wattslice_models.workload import Instructions, Workload
+
+V100 = load_gpu("v100_pcie")  # 80 SMs, 64 FMA a clock and SM, 1380 MHz, 897 GB/s
+RTX = load_gpu("quadro_rtx_8000")
+EXACT = TimeParameters(launch_overhead_s=0.0, issue_efficiency=1.0, dram_efficiency=1.0)
+
+
+def arithmetic(blocks=800, fp32=10_000.0):
+    return Workload(blocks, 256, 64.0, Instructions(fp32=fp32))
+
+
+def streaming(bytes_per_thread=12.0):
+    part = Instructions(fp32=1.0, load_store=3.0)
+    return Workload(80_000, 256, 64.0, part, None, bytes_per_thread, bytes_per_thread, bytes_per_thread)
+
+
+def test_arithmetic_runs_at_the_rate_of_its_pipe():
+    found = predict_time(arithmetic(), V100, Clocks(1000.0), EXACT)
+    assert found.limited_by is Resource.FP32
+    assert found.time_s == pytest.approx(10 * 256 * 10_000 / 64 / 1e9)
+    assert found.utilisations[0].share == pytest.approx(1.0)
+
+
+def test_arithmetic_follows_the_core_clock_and_streaming_the_memory_clock():
+    slow, fast = (
+        predict_time(arithmetic(), V100, Clocks(mhz, 877.0), EXACT).time_s for mhz in (700.0, 1400.0)
+    )
+    assert slow == pytest.approx(2 * fast)
+    half, full = (
+        predict_time(streaming(), V100, Clocks(1380.0, mhz), EXACT).time_s for mhz in (438.0, 876.0)
+    )
+    assert half == pytest.approx(2 * full)
+
+
+def test_streaming_runs_at_the_bandwidth_of_dram():
+    found = predict_time(streaming(), V100, None, EXACT)
+    assert found.limited_by is Resource.DRAM
+    assert found.time_s == pytest.approx(80_000 * 256 * 12 / 897e9)
+
+
+def test_one_block_too_many_costs_a_whole_round():
+    assert predict_time(arithmetic(81), V100, None, EXACT).time_s == pytest.approx(
+        2 * predict_time(arithmetic(80), V100, None, EXACT).time_s
+    )
+
+
+def test_a_lone_warp_is_bound_by_latency_and_an_empty_kernel_by_its_launch():
+    lone = Workload(1, 32, 64.0, Instructions(fp32=1e6))
+    assert predict_time(lone, V100).limited_by is Resource.LATENCY
+    assert predict_time(Workload(1, 32, 64.0, Instructions()), V100).limited_by is Resource.LAUNCH
+
+
+def test_bank_conflicts_cost_passes():
+    free = Workload(800, 256, 64.0, Instructions(load_store=1e4), shared_accesses=1e4, shared_passes=1e4)
+    found = predict_time(replace(free, shared_passes=32e4), V100, None, EXACT)
+    assert found.limited_by is Resource.LOAD_STORE
+    assert found.time_s == pytest.approx(10 * 8 * 32e4 / 1380e6)
+
+
+def test_every_assumption_is_told():
+    unknown = Workload(80, 256, 64.0, Instructions(load_store=10.0), shared_passes=None, shared_accesses=4.0)
+    moved = traffic(unknown, V100)
+    assert moved.l1_bytes == moved.l2_bytes == moved.dram_bytes == 80 * 256 * 4 * 6
+    assert moved.shared_passes == 80 * 8 * 4
+    assert len(moved.notes) == 4
+    assert predict_time(unknown, V100).notes == moved.notes
+
+
+def test_a_footprint_that_fits_l2_leaves_dram_alone():
+    reread = replace(streaming(1200.0), dram_bytes=None, footprint_bytes=1e6)
+    assert traffic(reread, V100).dram_bytes == 0.0
+    beyond = traffic(replace(reread, footprint_bytes=1e9), V100)
+    assert 1e9 < beyond.dram_bytes < beyond.l2_bytes
+
+
+@pytest.mark.parametrize(
+    ("gpu", "mhz", "scale"), [(V100, 877.0, 1.0011), (RTX, 6500.0, 0.9286), (RTX, 1750.0, 1.0)]
+)
+def test_memory_clocks_as_nvidia_smi_or_the_specification_counts_them(gpu, mhz, scale):
+    assert memory_clock_scale(gpu, Clocks(memory_mhz=mhz)) == pytest.approx(scale, rel=1e-3)
+
+
+def test_a_clock_must_be_positive():
+    with pytest.raises(ValueError, match="must be positive"):
+        Clocks(0.0)
+
+
+@pytest.mark.parametrize("gpu", gpus(), ids=lambda gpu: gpu.id)
+def test_every_gpu_of_the_catalogue_has_a_time(gpu):
+    mixed = Workload(
+        1000, 128, 8.0, Instructions(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 3.0, 1.0), None, 8.0, 8.0, 8.0, 2.0, 2.0
+    )
+    found = predict_time(mixed, gpu)
+    assert 0 < found.time_s < 1
+    assert all(0 < entry.share <= 1 for entry in found.utilisations)
