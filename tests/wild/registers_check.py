@@ -4,8 +4,8 @@ Usage: python tests/wild/registers_check.py CHECKOUT... [--arch sm_80] [--most 1
 
 Files are taken evenly from all checkouts, as far as nvcc compiles them. Reported: the median and mean
 absolute error in registers, and how often the estimate gives the same occupancy (blocks of 256 threads).
-`--fit` prints weights for `wattslice.registers` that minimise the absolute relative error (iteratively
-reweighted least squares), fitted on every other file and reported on the rest.
+`--fit` prints weights for `wattslice.registers` of the least absolute error, and their error when
+cross-validated over files.
 """
 
 from __future__ import annotations
@@ -63,15 +63,12 @@ def spread(paths: list[Path], most: int) -> list[Path]:
 
 
 def fit(rows: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Weights >= 0 of the least absolute relative error."""
-    weights = np.ones(rows.shape[1])
-    scale = 1.0 / truth
+    """Weights of the least absolute error (iteratively reweighted least squares)."""
     importance = np.ones(len(truth))
-    for _ in range(60):
-        left = rows * (scale * importance)[:, None]
-        weights = np.linalg.lstsq(left, truth * scale * importance, rcond=None)[0]
-        residual = np.abs(rows @ weights - truth) * scale
-        importance = 1.0 / np.sqrt(np.maximum(residual, 0.02))
+    weights = np.zeros(rows.shape[1])
+    for _ in range(80):
+        weights = np.linalg.lstsq(rows * importance[:, None], truth * importance, rcond=None)[0]
+        importance = 1.0 / np.sqrt(np.maximum(np.abs(rows @ weights - truth), 0.5))
     return weights
 
 
@@ -137,13 +134,19 @@ def main() -> None:
         for (_, kernel, registers), guess in zip(pairs, estimate, strict=True):
             print(f"  {registers:4d} {guess:4.0f} {kernel.name[:40]:40} {register_pressure(kernel)}")
     if options.fit:
-        rows = np.array([features(register_pressure(kernel)) for _, kernel, _ in pairs])
-        training = np.array([number % 2 == 0 for number, _, _ in pairs])
-        weights = fit(rows[training], truth[training])
-        held_out = np.abs(rows[~training] @ weights - truth[~training])
-        print("weights from half of the files:", np.round(weights, 2))
-        print(f"on the other half: median error {np.median(held_out):.1f}, mean {held_out.mean():.1f}")
-        print("weights from all:", np.round(fit(rows, truth), 2))
+        plain = [pair for pair in pairs if not register_pressure(pair[1]).makes_calls]
+        rows = np.array([features(register_pressure(kernel)) for _, kernel, _ in plain])
+        wanted = np.array([registers for *_, registers in plain], float)
+        fold = np.array([number % 5 for number, *_ in plain])
+        held_out = np.concatenate(
+            [
+                np.abs(rows[fold == k] @ fit(rows[fold != k], wanted[fold != k]) - wanted[fold == k])
+                for k in range(5)
+            ]
+        )
+        print(f"{len(plain)} kernels without calls, cross-validated over files: ", end="")
+        print(f"median error {np.median(held_out):.1f}, mean {held_out.mean():.1f}")
+        print("weights from all:", np.round(fit(rows, wanted), 2))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,57 @@
+"""Launches wrapped in a .cu file whose sizes stand in the files that call the wrappers."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from wattslice.analysis import LaunchSource
+from wattslice.frontend.callers import caller_files, read_callers
+from wattslice.frontend.cuda import read_cuda
+from wattslice.geometry import NO_OVERRIDES, resolve_launches
+from wattslice_models.gpu import load_gpu
+
+KERNEL = """
+__global__ void scale(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] *= 2; }
+extern "C" void runScale(float *x, int n, int threads)
+{
+    dim3 block(threads);
+    dim3 grid((n + block.x - 1) / block.x);
+    scale<<<grid, block>>>(x, n);
+}
+"""
+MAIN = """
+extern "C" void runScale(float *x, int n, int threads);
+int main(int argc, char **argv)
+{
+    int n = 1 << 20;
+    if (argc > 1) n = atoi(argv[1]);
+    runScale(0, n, 128);
+    return 0;
+}
+"""
+
+
+def test_sizes_come_from_the_file_beside(tmp_path):
+    path = tmp_path / "scale.cu"
+    path.write_text(KERNEL)
+    gpu = load_gpu("v100")
+    (alone,) = resolve_launches(read_cuda(path), NO_OVERRIDES, gpu)
+    assert (alone.source, alone.assumptions[0].fix) == (LaunchSource.ASSUMED, "--set threads=...")
+    (tmp_path / "main.cpp").write_text(MAIN)
+    (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, gpu, partial(read_callers, path))
+    assert (launch.grid, launch.block, launch.source) == ((8192, 1, 1), (128, 1, 1), LaunchSource.HOST_CODE)
+    assert launch.arguments == (None, 1 << 20)
+    assert launch.line == 7
+
+
+def test_which_files_are_read(tmp_path):
+    (tmp_path / "kernels").mkdir()
+    path = tmp_path / "kernels" / "scale.cu"
+    path.write_text(KERNEL)
+    for name in ("main.cpp", "helper.c", "other.cpp", "notes.txt", "kernels/near.cc"):
+        (tmp_path / name).write_text("void f() { runScale(0, 1, 2); }\n")
+    (tmp_path / "main.cpp").write_text(MAIN)
+    (tmp_path / "unrelated.cpp").write_text("int main() { return 0; }\n")
+    found = caller_files(path, frozenset({"runScale"}))
+    assert [file.name for file in found] == ["main.cpp", "near.cc", "helper.c"]
+    assert caller_files(path, frozenset()) == ()
