@@ -3,7 +3,8 @@
 The estimate counts what is live at once in the textual order of the kernel: scalar variables from their
 first definition to their last use (through the end of a loop when the value crosses an iteration), the
 temporaries of the deepest expression, and one 64-bit address for every object a loop walks over.
-Parameters live in constant memory and cost nothing until they are changed. The weights are fitted to what ptxas reports for public kernels (see the constants).
+Parameters live in constant memory and cost nothing until they are changed. The weights are fitted
+to what ptxas reports for public kernels (see the constants).
 """
 
 from __future__ import annotations

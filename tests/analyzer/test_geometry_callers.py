@@ -11,7 +11,7 @@ from wattslice.geometry import NO_OVERRIDES, resolve_launches
 from wattslice_models.gpu import load_gpu
 
 KERNEL = """
-__global__ void scale(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] *= 2; }
+__global__ void scale(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; x[i] *= 2; }
 extern "C" void runScale(float *x, int n, int threads)
 {
     dim3 block(threads);
@@ -36,7 +36,7 @@ def test_sizes_come_from_the_file_beside(tmp_path):
     path.write_text(KERNEL)
     gpu = load_gpu("v100")
     (alone,) = resolve_launches(read_cuda(path), NO_OVERRIDES, gpu)
-    assert (alone.source, alone.assumptions[0].fix) == (LaunchSource.ASSUMED, "--set threads=...")
+    assert (alone.source, alone.assumptions[0].fix) == (LaunchSource.ASSUMED, "--set n=...")
     (tmp_path / "main.cpp").write_text(MAIN)
     (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, gpu, partial(read_callers, path))
     assert (launch.grid, launch.block, launch.source) == ((8192, 1, 1), (128, 1, 1), LaunchSource.HOST_CODE)
