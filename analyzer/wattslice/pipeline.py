@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.config import Config
 from wattslice.errors import WattsliceError
+from wattslice.frontend.callers import read_callers
 from wattslice.frontend.clang.flags import ParseOptions
-from wattslice.geometry.resolver import resolve_launches
+from wattslice.geometry.resolver import CallerReader, resolve_launches
 from wattslice.geometry.types import KernelLaunch
 from wattslice.ir import Diagnostic, Program, Severity
 from wattslice.kernel_analysis import LaunchResult, analyze_launch
@@ -56,7 +58,7 @@ def analyze_file(path: Path, config: Config) -> FileAnalysis:
     """One file from source text to watts. Raises `WattsliceError` when it cannot be read at all."""
     gpu = load_gpu(config.gpu_id)
     program = _read(path, config)
-    launches = resolve_launches(program, config.overrides, gpu)
+    launches = resolve_launches(program, config.overrides, gpu, _caller_reader(path, config))
     quoter = Quoter(program.file, program.source_lines)
     results = [_analyze(launch, config, gpu, quoter) for launch in launches]
     return FileAnalysis(
@@ -66,7 +68,12 @@ def analyze_file(path: Path, config: Config) -> FileAnalysis:
     )
 
 
-def _read(path: Path, config: Config) -> Program:
+def _caller_reader(path: Path, config: Config) -> CallerReader | None:
+    """Reads the files beside a CUDA file that call its functions, for the sizes they pass."""
+    return None if path.suffix == ".c" else partial(read_callers, path, options=_parse_options(config))
+
+
+def _parse_options(config: Config) -> ParseOptions:
     options = ParseOptions(
         include_dirs=config.include_directories,
         defines=config.definitions,
@@ -74,6 +81,11 @@ def _read(path: Path, config: Config) -> Program:
     )
     if config.language_standard is not None:
         options = replace(options, standard=config.language_standard)
+    return options
+
+
+def _read(path: Path, config: Config) -> Program:
+    options = _parse_options(config)
     if path.suffix == ".c":
         from wattslice.frontend.c import read_c
 
