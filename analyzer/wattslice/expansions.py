@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 from wattslice.instruction_kinds import InstructionKind
 from wattslice.ir import OperationClass, OperationCount, Type, TypeKind
@@ -34,7 +35,7 @@ _OF_CLASS: dict[OperationClass, InstructionKind] = {
 @cache
 def _table() -> dict[str, Cost]:
     with _TABLE.open("rb") as file:
-        entries = tomllib.load(file)
+        entries = cast(dict[str, dict[str, int] | str], tomllib.load(file))
     return {
         key: tuple((InstructionKind(kind), float(number)) for kind, number in entry.items())
         for key, entry in entries.items()

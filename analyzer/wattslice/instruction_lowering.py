@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from wattslice.execution import ExecutionProfile
 from wattslice.instruction_kinds import InstructionKind
-from wattslice.instruction_values import Expressions, Steps
+from wattslice.instruction_values import EnvironmentKey, Expressions, Steps
 from wattslice.ir import (
     Assign,
     Binary,
     BinaryOp,
     Block,
     Break,
+    Cast,
     Constant,
     Continue,
     Declare,
@@ -37,6 +38,7 @@ from wattslice.ir import (
     Semantics,
     Stmt,
     Switch,
+    Unary,
     Variable,
     nested_statements,
     statement_expressions,
@@ -51,6 +53,9 @@ FULL_UNROLL_SIZE = 1500
 """... and this many source operations in all copies (fitted on SASS, docs/instructions.md)."""
 PARTIAL_UNROLL = 4.0
 """Copies of the body of an innermost loop without branches, barriers or exits."""
+FURTHER_UNROLL = 16.0
+"""Copies when all strides are constants and the copies have at most FURTHER_UNROLL_SIZE operations."""
+FURTHER_UNROLL_SIZE = 320
 PARTIAL_UNROLL_SIZE = 60
 """Source operations in a body above which it is not unrolled."""
 PREDICATED_SIZE = 12
@@ -83,6 +88,7 @@ class _Lowering(Expressions):
         super().__init__()
         self.kernel = kernel
         self.profile = profile
+        self.last = kernel.body.statements[-1] if kernel.body.statements else None
         self.trips = {loop.region: loop.trip_count for loop in profile.loops}
 
     def kernel_body(self) -> Steps:
@@ -121,8 +127,12 @@ class _Lowering(Expressions):
         condition = yield self.expression(stmt.condition, stmt.region)
         if condition.shape is Shape.CONSTANT and condition.number is None:
             cost = ()  # decided in each copy of an unrolled loop
-        elif _leaves(stmt.then) and stmt.otherwise is None:
-            cost = ((InstructionKind.BRANCH, 1.0),)
+        elif stmt.otherwise is None and (_leaves(stmt.then) or stmt is self.last):
+            cost = ()  # a predicated EXIT: every thread executes one EXIT, here or at the end
+            if not isinstance(stmt.then.statements[-1] if stmt.then.statements else None, Return) and (
+                stmt is not self.last
+            ):
+                cost = ((InstructionKind.BRANCH, 1.0),)  # break, continue
         elif all(_is_short(arm) for arm in (stmt.then, stmt.otherwise) if arm is not None):
             cost = ()
         else:
@@ -143,7 +153,7 @@ class _Lowering(Expressions):
         return None
 
     def arms(self, blocks: tuple[Block, ...], region: int) -> Steps:
-        ends: list[dict[Variable, Value]] = []
+        ends: list[dict[EnvironmentKey, Value]] = []
         for block in blocks:
             self.enter_arm()
             yield self.statement(block)
@@ -198,11 +208,15 @@ class _Lowering(Expressions):
             )
         elif stmt.unroll > 1:
             full = full and trips is not None and trips <= stmt.unroll
+        # an unsigned counter may wrap, which keeps the compiler from stepping pointers along with it
+        strides = _has_constant_strides(stmt) and all(variable.type.signed for variable in steps)
         unroll = 1.0
         if stmt.unroll is not None and stmt.unroll > 1:
             unroll = float(stmt.unroll)
         elif stmt.unroll is None and simple and size <= PARTIAL_UNROLL_SIZE and _unrolls(stmt, steps):
             unroll = PARTIAL_UNROLL
+            if strides and FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE:
+                unroll = FURTHER_UNROLL
         if trips is not None and not full:
             unroll = max(1.0, min(unroll, trips))
         parent = self.stack[-1] if self.stack else None
@@ -215,6 +229,9 @@ class _Lowering(Expressions):
             len(self.scopes),
             self.arm_depth,
             len(self.stack) + 1,
+            constant,
+            strides,
+            _single_stores(stmt),
         )
 
     def has_constant_trips(self, stmt: Loop, steps: dict[Variable, Expr]) -> bool:
@@ -233,7 +250,9 @@ class _Lowering(Expressions):
                     pass
                 case _ if not expr_is_transparent(expr):
                     return False
-        return all(isinstance(step, Constant) for step in steps.values() if step is not None)
+                case _:
+                    pass
+        return all(isinstance(step, Constant) for step in steps.values())
 
     def loop_head(
         self, variable: Variable, initial: Value, level: LoopLevel, steps: dict[Variable, Expr]
@@ -283,7 +302,7 @@ class _Lowering(Expressions):
         self.root(level.body_region, cost, (condition,))
         # is there an iteration at all; with unrolling also: how many are left over, is there a full round
         guard = ((InstructionKind.ISETP, 1.0), (InstructionKind.BRANCH, 1.0))
-        if level.unroll > 1 and not self.has_constant_trips(stmt, _steps(stmt)):
+        if level.unroll > 1 and not level.has_constant_trips:
             more = ((InstructionKind.IADD, 1.0), (InstructionKind.LOP, 1.0))
             guard = ((InstructionKind.ISETP, 3.0), (InstructionKind.BRANCH, 3.0), *more)
         self.root(level.entry_region, guard, ())
@@ -341,6 +360,36 @@ def _effects(loop: Loop) -> tuple[tuple[Variable, ...], frozenset[MemorySpace], 
     return tuple(variables), frozenset(spaces), has_barrier
 
 
+def _has_constant_strides(loop: Loop) -> bool:
+    """No integer product of two things the compiler does not know, and no barrier."""
+    for stmt in _all_statements(loop.body):
+        for top in statement_expressions(stmt):
+            for expr in walk_expressions(top):
+                if isinstance(expr, Intrinsic) and expr.semantics is Semantics.BARRIER:
+                    return False
+                if not isinstance(expr, Binary) or expr.op is not BinaryOp.MUL or expr.type.is_float:
+                    continue
+                if not isinstance(expr.left, Constant) and not isinstance(expr.right, Constant):
+                    return False
+    return True
+
+
+def _single_stores(loop: Loop) -> frozenset[MemorySpace]:
+    """Spaces that one statement of the loop stores to, and no barrier lets others write."""
+    found: dict[MemorySpace, int] = {}
+    for stmt in _all_statements(loop.body):
+        for top in statement_expressions(stmt):
+            for expr in walk_expressions(top):
+                match expr:
+                    case Assign(target=MemoryPlace(space=space)) | Increment(target=MemoryPlace(space=space)):
+                        found[space] = found.get(space, 0) + 1
+                    case Intrinsic(semantics=Semantics.BARRIER):
+                        return frozenset()
+                    case _:
+                        pass
+    return frozenset(space for space, number in found.items() if number == 1)
+
+
 def _steps(loop: Loop) -> dict[Variable, Expr]:
     """Variables that change only in the loop's step, by a compound assignment, and by what they change."""
     if loop.step is None:
@@ -362,8 +411,8 @@ def _steps(loop: Loop) -> dict[Variable, Expr]:
                 step = _step_of(variable, value)
             case _:
                 continue
-        while step is not None and not isinstance(step, Constant | Read) and hasattr(step, "operand"):
-            step = step.operand  # pyright: ignore
+        while isinstance(step, Cast | Unary):
+            step = step.operand
         if step is not None and variable not in inside:
             found[variable] = step
     return found

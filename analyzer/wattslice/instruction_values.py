@@ -1,8 +1,9 @@
-"""Expressions to values: equal computations share one value, invariant ones leave their loops, constants fold."""
+"""Expressions to values: equal computations are shared, invariant ones leave their loops, constants fold."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+import operator
+from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
 from wattslice.expansions import call_cost, measured
@@ -61,10 +62,10 @@ _LOAD: dict[MemorySpace, K] = {
 }
 _STORE: dict[MemorySpace, K] = {MemorySpace.SHARED: K.STS, MemorySpace.LOCAL: K.STL}
 _LOGIC = frozenset({BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR})
-_FOLD: dict[BinaryOp, Any] = {
-    BinaryOp.ADD: lambda a, b: a + b,
-    BinaryOp.SUB: lambda a, b: a - b,
-    BinaryOp.MUL: lambda a, b: a * b,
+_FOLD: dict[BinaryOp, Callable[[float, float], float]] = {
+    BinaryOp.ADD: operator.add,
+    BinaryOp.SUB: operator.sub,
+    BinaryOp.MUL: operator.mul,
 }
 
 
@@ -90,7 +91,13 @@ class Expressions:
         self.roots.append(Value(Shape.PLAIN, None, region, cost, list(inputs)))
 
     def shared(
-        self, key: object, region: int, operands: tuple[Value, ...], *, may_hoist: bool = True, **fields: Any
+        self,
+        key: object,
+        region: int,
+        operands: tuple[Value, ...],
+        *,
+        may_hoist: bool = True,
+        **fields: Any,  # noqa: ANN401 - the fields of Value
     ) -> Value:
         """The value of an earlier equal computation, or a new one, hoisted as far as its inputs allow."""
         for scope in reversed(self.scopes):
@@ -220,14 +227,14 @@ class Expressions:
         return self.versions[space]
 
     def clobber(self, spaces: Iterable[MemorySpace], has_barrier: bool, level: LoopLevel | None) -> None:
-        """Loads from `spaces` (behind a barrier: from all that threads share) no longer see what was there."""
+        """Loads from `spaces` (and behind a barrier from all shared ones) no longer see what was there."""
         shared = (MemorySpace.GLOBAL, MemorySpace.SHARED) if has_barrier else ()
         for space in {*spaces, *shared}:
             here = level or (self.stack[-1] if self.stack else None)
             self.versions[space] = Value(Shape.PLAIN, here, 0, is_uniform=True)
 
     def address(self, place: MemoryPlace, pointer: Value, region: int) -> tuple[Value, tuple[object, ...]]:
-        """The address of an access without its constant part, which is an immediate, and what names the object."""
+        """The address of an access without its constant part, an immediate; and what names the object."""
         terms, offset, varying = linear(pointer)
         narrow = place.space not in (MemorySpace.GLOBAL, MemorySpace.HOST)
         values = tuple(term for term, _ in terms)
@@ -254,6 +261,7 @@ class Expressions:
         return address, name
 
     def load(self, place: MemoryPlace, pointer: Value, region: int, type_: Type) -> Value:
+        """A read from memory: shared with equal reads as long as nothing was stored to the space."""
         address, name = self.address(place, pointer, region)
         fixed = not address.terms
         if place.space is MemorySpace.LOCAL and place.root is not None:
@@ -270,7 +278,7 @@ class Expressions:
             number /= _merged(address, varying, type_.size_bytes)
         key = ("load", name, version, type_.bits, type_.lanes)
         is_uniform = kind is K.LDC and address.is_uniform
-        value = self.shared(
+        return self.shared(
             key,
             region,
             (address, version, *(copy for copy, _ in varying)),
@@ -282,9 +290,23 @@ class Expressions:
             is_pointer=type_.kind is TypeKind.POINTER,
             is_uniform=is_uniform,
         )
-        return value
+
+    def carried(self, place: MemoryPlace, pointer: Value, region: int) -> Value | None:
+        """`s[i] += x` in a loop over something else: loaded once, kept in a register, stored each time."""
+        if not self.stack or place.space not in self.stack[-1].single_stores:
+            return None
+        loop = self.stack[-1]
+        address, _ = self.address(place, pointer, region)
+        if loop.arm_depth != self.arm_depth or deepest((address,), self.stack) is loop or linear(pointer)[2]:
+            return None
+        kind = _LOAD.get(place.space, K.LDG)
+        first = Value(
+            Shape.PLAIN, loop.parent, loop.entry_region, ((kind, 1.0),), [address], stack=self.stack[:-1]
+        )
+        return Value(Shape.PLAIN, loop, region, (), [first], bits=place.type.bits, stack=self.stack)
 
     def store(self, place: MemoryPlace, pointer: Value, value: Value, region: int) -> None:
+        """A write to memory; a read of the same object right after yields `value`."""
         address, name = self.address(place, pointer, region)
         if place.space is MemorySpace.LOCAL and place.root is not None:
             cost = () if not address.terms else ((K.STL, 1.0),)
@@ -354,15 +376,12 @@ class Expressions:
                 pointer = yield self.expression(place.address, region)
                 inputs = [self.address(place, pointer, region)[0]]
                 scales = place.space is MemorySpace.SHARED and bool(inputs[0].terms)  # ATOMS has no [R.X4]
-                for argument in arguments:
-                    inputs.append((yield self.expression(argument, region)))
+                inputs.extend((yield from self.all_of(arguments, region)))
                 self.root(region, ((K.ATOM, 1.0), *(((K.IADD, 1.0),) if scales else ())), inputs)
                 self.clobber((place.space,), False, None)
                 return self.joined([], region)
             case TextureFetch(coordinates=coordinates):
-                inputs = []
-                for coordinate in coordinates:
-                    inputs.append((yield self.expression(coordinate, region)))
+                inputs = yield from self.all_of(coordinates, region)
                 if expr.is_store:
                     self.root(region, ((K.TEX, 1.0),), inputs)
                     return self.joined([], region)
@@ -371,9 +390,7 @@ class Expressions:
                     key, region, tuple(inputs), shape=Shape.PLAIN, cost=((K.TEX, 1.0),), is_uniform=False
                 )
             case Construct(arguments=arguments):
-                inputs = []
-                for argument in arguments:
-                    inputs.append((yield self.expression(argument, region)))
+                inputs = yield from self.all_of(arguments, region)
                 return self.plain(("construct", expr.type.name), region, tuple(inputs), ())
             case Extract(value=inner, field=field):
                 whole = yield self.expression(inner, region)
@@ -382,6 +399,14 @@ class Expressions:
                 return (yield self.call(expr, region))
             case _:
                 return self.joined([], region)
+
+    def all_of(self, expressions: tuple[Expr, ...], region: int) -> Generator[Steps, Any, list[Value]]:
+        """The values of several expressions, in order."""
+        found: list[Value] = []
+        for expr in expressions:
+            value = yield self.expression(expr, region)
+            found += [value]
+        return found
 
     def call(self, expr: InlinedCall, region: int) -> Steps:
         """Lower an inlined call; the statements are the subclass's business."""
@@ -395,6 +420,7 @@ class Expressions:
         return found
 
     def address_of(self, variable: Variable) -> Value:
+        """The address of a variable."""
         if variable.space in (
             MemorySpace.SHARED,
             MemorySpace.LOCAL,
@@ -407,6 +433,7 @@ class Expressions:
         return value
 
     def pointer(self, expr: PointerOffset, region: int) -> Steps:
+        """Pointer plus scaled index plus offset."""
         base = yield self.expression(expr.pointer, region)
         offset = self.constant(expr.offset_bytes, expr.type)
         value = self.sum(base, offset, 1, region, 64)
@@ -419,6 +446,7 @@ class Expressions:
         return value
 
     def select(self, expr: Select, region: int) -> Steps:
+        """`c ? a : b`."""
         condition = yield self.expression(expr.condition, region)
         self.enter_arm()
         then = yield self.expression(expr.then, expr.then_region)
@@ -431,6 +459,7 @@ class Expressions:
         return self.plain("select", region, (condition, then, otherwise), ((kind, number),), expr.type.bits)
 
     def assign(self, target: Place, op: BinaryOp | None, value: Value, type_: Type, region: int) -> Steps:
+        """`target = value` or `target op= value`; yields the new value."""
         if isinstance(target, RegisterPlace):
             if op is not None:
                 value = self.binary(op, self.read(target, region), value, type_, region)
@@ -438,12 +467,13 @@ class Expressions:
             return value
         pointer = yield self.expression(target.address, region)
         if op is not None:
-            old = self.load(target, pointer, region, target.type)
+            old = self.carried(target, pointer, region) or self.load(target, pointer, region, target.type)
             value = self.binary(op, old, value, type_, region)
         self.store(target, pointer, value, region)
         return value
 
     def cast(self, value: Value, source: Type, target: Type, region: int) -> Value:
+        """A conversion; free between integers of 32 and 64 bits."""
         if value.shape is Shape.CONSTANT:
             return value
         is_float = (source.kind is TypeKind.FLOAT, target.kind is TypeKind.FLOAT)
@@ -461,6 +491,7 @@ class Expressions:
         return value  # widening is part of IMAD.WIDE, narrowing to 32 bits takes the low register
 
     def unary(self, op: UnaryOp, value: Value, type_: Type, region: int) -> Value:
+        """A unary operator; float negation and `!` are modifiers of whatever uses them."""
         if op is UnaryOp.NOT or (op is UnaryOp.NEGATE and type_.kind is TypeKind.FLOAT):
             return value  # a modifier of whatever uses it
         if op is UnaryOp.NEGATE:
@@ -468,11 +499,13 @@ class Expressions:
         return self.logic(op, (value,), type_, region)
 
     def binary(self, op: BinaryOp, a: Value, b: Value, type_: Type, region: int) -> Value:
+        """A binary operator in `type_`."""
         if op is BinaryOp.COMMA:
             return b
         if a.shape is Shape.CONSTANT and b.shape is Shape.CONSTANT:
-            known = op in _FOLD and a.number is not None and b.number is not None
-            number = _FOLD[op](a.number, b.number) if known else None
+            number = None
+            if op in _FOLD and a.number is not None and b.number is not None:
+                number = _FOLD[op](a.number, b.number)
             return Value(
                 Shape.CONSTANT,
                 deepest((a, b), self.stack),
@@ -503,6 +536,7 @@ class Expressions:
                 return self.plain(op, region, (a, b), ((K.SHF, wide),), type_.bits)
 
     def floating(self, op: BinaryOp, a: Value, b: Value, type_: Type, region: int) -> Value:
+        """A floating-point operator."""
         bits = type_.bits if type_.bits in _FLOAT else 16 if type_.bits < 32 else 64
         add, multiply, fused, compare = _FLOAT[bits]
         # two half lanes fill one HFMA2
@@ -526,11 +560,13 @@ class Expressions:
         return self.shared(key, region, (a, b), shape=Shape.PLAIN, cost=cost, bits=bits)
 
     def logic(self, op: object, inputs: tuple[Value, ...], type_: Type, region: int) -> Value:
+        """A bitwise operator."""
         cost = ((K.LOP, 2.0 if type_.bits == 64 else 1.0),)  # LOP3 takes three inputs: two operators
         key = ("logic", op, *inputs_key(inputs))
         return self.shared(key, region, inputs, shape=Shape.LOGIC, cost=cost, fused=cost, bits=type_.bits)
 
     def division(self, op: BinaryOp, a: Value, b: Value, type_: Type, region: int) -> Value:
+        """Integer division or remainder, from the measured table."""
         name = "div" if op is BinaryOp.DIV else "mod"
         if b.shape is Shape.CONSTANT:
             name += "_power" if b.number is not None and _is_power(b.number) else "_constant"
@@ -538,9 +574,7 @@ class Expressions:
         cost = measured(f"{name}.{key}") or ((K.IMAD, 1.0),)
         return self.plain((op, type_.signed), region, (a, b), cost, type_.bits)
 
-    def sum(
-        self, a: Value, b: Value, sign: int, region: int, bits: int, *, is_wide: bool = False
-    ) -> Value:
+    def sum(self, a: Value, b: Value, sign: int, region: int, bits: int, *, is_wide: bool = False) -> Value:
         """a + sign*b as a linear form."""
         terms_a, offset_a, varying_a = linear(a)
         terms_b, offset_b, varying_b = linear(b)
@@ -549,9 +583,12 @@ class Expressions:
         for term, coefficient in terms_b:
             total[term] = total.get(term, 0) + sign * coefficient
         terms = tuple((term, c) for term, c in total.items() if c)
-        return self.linear_value(terms, offset_a + sign * offset_b, (*varying_a, *varying_b), region, bits, is_wide=wide)
+        return self.linear_value(
+            terms, offset_a + sign * offset_b, (*varying_a, *varying_b), region, bits, is_wide=wide
+        )
 
     def scaled(self, value: Value, factor: int, region: int, bits: int) -> Value:
+        """value * factor as a linear form."""
         terms, offset, varying = linear(value)
         scaled = tuple((term, c * factor) for term, c in terms if factor)
         copies = tuple((copy, c * factor) for copy, c in varying if factor)
@@ -568,10 +605,17 @@ class Expressions:
         *,
         is_wide: bool = False,
     ) -> Value:
+        """A linear form: constant, single term, or sum."""
         if not terms:
             level = deepest((copy for copy, _ in varying), self.stack)
             return Value(
-                Shape.CONSTANT, level, region, number=None if varying else offset, bits=bits, copies=varying, is_uniform=True
+                Shape.CONSTANT,
+                level,
+                region,
+                number=None if varying else offset,
+                bits=bits,
+                copies=varying,
+                is_uniform=True,
             )
         if len(terms) == 1 and terms[0][1] == 1 and offset == 0 and not varying:
             return terms[0][0]
@@ -592,6 +636,7 @@ class Expressions:
         )
 
     def product(self, a: Value, b: Value, type_: Type, region: int) -> Value:
+        """Product of two integers."""
         if a.shape is Shape.CONSTANT:
             a, b = b, a
         if b.shape is Shape.CONSTANT and b.number is not None:
@@ -613,9 +658,8 @@ class Expressions:
         return value
 
     def intrinsic(self, expr: Intrinsic, region: int) -> Steps:
-        inputs: list[Value] = []
-        for argument in expr.arguments:
-            inputs.append((yield self.expression(argument, region)))
+        """A library function or builtin."""
+        inputs = yield from self.all_of(expr.arguments, region)
         if expr.semantics is Semantics.IDENTITY and inputs:
             return inputs[0]
         types = (expr.type, *(argument.type for argument in expr.arguments))

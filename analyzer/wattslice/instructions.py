@@ -1,4 +1,4 @@
-"""What the compiler makes of a kernel: executed instructions by kind. The rules stand in `docs/instructions.md`."""
+"""What the compiler makes of a kernel: executed instructions by kind (the rules: `docs/instructions.md`)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Values of one kernel in static single assignment form, and what they cost in instructions once used.
 
-`instructions.py` builds the graph from the IR, with equal computations shared (value numbering). What no store,
-branch, barrier or atomic needs is never charged: dead code costs nothing. Charging happens at the end, when
+`instruction_lowering.py` builds the graph from the IR, with equal computations shared (value numbering). What
+no store, branch, barrier or atomic needs is never charged: dead code costs nothing. Charging happens at the end, when
 all uses are known, so that a product used only by sums can become part of fused multiply-adds.
 """
 
@@ -13,15 +13,18 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from wattslice.instruction_kinds import InstructionKind
+from wattslice.ir import MemorySpace
 
 Cost = tuple[tuple[InstructionKind, float], ...]
+Terms = tuple[tuple["Value", int], ...]
 
 
 @dataclass(slots=True, eq=False)
 class LoopLevel:
     """A loop being lowered: `entry_region` counts entries, `body_region` iterations.
 
-    `unroll`: iterations of the source per iteration of the machine loop. `is_unrolled`: fully, no loop is left.
+    `unroll`: iterations of the source per round of the machine loop. `is_unrolled`: fully, no loop is left.
+    `single_stores`: memory spaces that exactly one statement in the loop stores to.
     """
 
     parent: LoopLevel | None
@@ -32,6 +35,9 @@ class LoopLevel:
     scope: int
     arm_depth: int
     depth: int
+    has_constant_trips: bool = False
+    has_constant_strides: bool = False
+    single_stores: frozenset[MemorySpace] = frozenset()
 
 
 class Shape(Enum):
@@ -49,9 +55,9 @@ class Shape(Enum):
 
 @dataclass(slots=True, eq=False)
 class Value:
-    """One value. `level`: innermost loop it varies in. `region`, `scale`: where and with what factor it is charged.
+    """One value. `level`: innermost loop it varies in. `region`, `scale`: where and how much it is charged.
 
-    `terms`, `offset`: an integer or pointer as a linear form of other values. `number`: of a constant, None when
+    `terms`, `offset`: an integer or pointer as a linear form of other values. `number`: of a constant, None if
     it differs between the copies of an unrolled loop. `step`: of an induction variable, per iteration.
     """
 
@@ -60,7 +66,7 @@ class Value:
     region: int
     cost: Cost = ()
     inputs: list[Value] = field(default_factory=list["Value"])
-    terms: tuple[tuple[Value, int], ...] = ()
+    terms: Terms = ()
     offset: int = 0
     number: float | None = None
     bits: int = 32
@@ -75,7 +81,7 @@ class Value:
 
 
 def charge_region(level: LoopLevel | None, stack: tuple[LoopLevel, ...], region: int) -> int:
-    """Where a computation at `region` inside the loops `stack` runs once it is hoisted as far as `level` allows."""
+    """Where a computation at `region` in the loops `stack` runs, hoisted as far as `level` allows."""
     for loop in stack:
         if level is None or loop.depth > level.depth:
             return loop.entry_region
@@ -158,7 +164,7 @@ class _Charger:
                 return
 
     def expand(self, value: Value) -> None:
-        """Give a linear form its inputs and its cost: what does not vary in the innermost loop is summed outside."""
+        """Give a linear form its inputs and its cost; what the innermost loop does not change is summed outside."""
         terms = value.terms
         inner = deepest((term for term, _ in terms), value.stack)
         moving = tuple((t, c) for t, c in terms if deepest((t,), value.stack) is inner)
@@ -220,8 +226,8 @@ class _Charger:
         level = deepest((t for t, _ in outside), value.stack[: loop.depth - 1])
         value.inputs = [self.part(outside, value, level)] if outside else []
         if stride.shape is Shape.CONSTANT:
-            # copies of an unrolled body share the pointer only when the index is the counter alone
-            shared = loop.unroll if all(t.is_pointer for t, _ in resting) or value.bits != 64 else 1.0
+            # the copies of an unrolled body share the pointer unless strides are known only at run time
+            shared = loop.unroll if loop.has_constant_strides or value.bits != 64 else 1.0
             value.cost = ((InstructionKind.IADD, (2.0 if value.bits == 64 else 1.0) / shared),)
         else:
             value.inputs.append(stride)

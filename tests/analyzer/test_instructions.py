@@ -1,0 +1,137 @@
+"""Lowering rules, one small kernel each; the SASS behind them: tests/wild/sass_check.py."""
+
+from pathlib import Path
+
+import pytest
+from wattslice.counting.count import count
+from wattslice.expansions import measured
+from wattslice.frontend.cuda import read_cuda
+from wattslice.geometry import NO_OVERRIDES, resolve_launches
+from wattslice.instruction_kinds import InstructionKind as K
+from wattslice.instruction_kinds import kind_of_sass
+from wattslice.instructions import InstructionMix, lower_instructions
+from wattslice_models.gpu import load_gpu
+
+from .source_text import flat_profile, kernel_of, launched
+from .test_slicing import CORPUS
+
+
+def mix_of(body: str, launch: str = "<<<1, 32>>>(0, 0, 0, 100, 1.0f)") -> InstructionMix:
+    text = f"__global__ void k(float* a, float* b, int* c, int n, float x) {{ {body} }}\n"
+    kernel, profile = launched(f"{text}int main() {{ k{launch}; }}")
+    return lower_instructions(kernel, profile)
+
+
+def test_a_product_that_only_a_sum_uses_becomes_fma():
+    mix = mix_of("a[0] = x * x + b[0];")
+    assert (mix.number(K.FFMA), mix.number(K.FMUL), mix.number(K.FADD)) == (1, 0, 0)
+
+
+def test_a_product_that_is_also_stored_stays():
+    mix = mix_of("float p = x * x; a[0] = p + b[0]; a[1] = p;")
+    assert (mix.number(K.FFMA), mix.number(K.FMUL), mix.number(K.FADD)) == (0, 1, 1)
+
+
+def test_equal_computations_and_loads_are_shared():
+    mix = mix_of("a[n] = b[n + 1] * x; a[n + 2] = b[n] * x;")
+    assert (mix.number(K.LDG), mix.number(K.STG)) == (2, 2)
+    assert mix.number(K.IMAD) == 2  # one address for a, one for b: the rest are immediates
+
+
+def test_dead_code_costs_nothing():
+    assert mix_of("float y = b[3] * x; a[0] = x;").number(K.LDG) == 0
+
+
+def test_a_store_blocks_sharing_of_loads_but_not_of_the_stored_object():
+    assert mix_of("a[0] = b[0]; a[1] = b[0];").number(K.LDG) == 2
+    assert mix_of("a[0] = x; a[1] = a[0];").number(K.LDG) == 0
+
+
+def test_invariant_arithmetic_leaves_the_loop():
+    mix = mix_of("for (int i = 0; i < n; i++) a[i] = x * x * (x + 1.0f);")
+    assert (mix.number(K.FMUL), mix.number(K.FADD)) == (2, 1)
+    assert mix.number(K.STG) == 100
+
+
+def test_a_short_loop_of_constant_bounds_leaves_no_overhead():
+    mix = mix_of("float s = 0.0f; for (int i = 0; i < 8; i++) s += b[i]; a[0] = s;")
+    assert mix.number(K.BRANCH) == 1  # EXIT
+    assert (mix.number(K.FADD), mix.number(K.LDG), mix.number(K.ISETP)) == (8, 8, 0)
+
+
+def test_a_loop_of_unknown_bound_pays_once_per_round():
+    mix = mix_of("float s = 0.0f; for (int i = 0; i < n; i++) s += b[i * n]; a[0] = s;")
+    assert mix.number(K.BRANCH) == pytest.approx(1 + 100 / 4 + 3)
+
+
+def test_unroll_one_keeps_the_loop():
+    body = "float s = 0.0f;\n#pragma unroll 1\nfor (int i = 0; i < 8; i++) s += b[i]; a[0] = s;"
+    assert mix_of(body).number(K.BRANCH) == 1 + 8 + 1
+
+
+def test_accumulating_in_memory_loads_once_and_stores_each_time():
+    mix = mix_of("for (int i = 0; i < n; i++) a[0] += b[i];")
+    assert (mix.number(K.LDG), mix.number(K.STG)) == (101, 100)
+
+
+def test_neighbouring_shared_loads_merge():
+    body = "__shared__ float s[32][32]; s[threadIdx.x][0] = x; __syncthreads(); float t = 0.0f;"
+    body += "for (int i = 0; i < 32; i++) t += s[threadIdx.x][i]; a[threadIdx.x] = t;"
+    assert mix_of(body).number(K.LDS) == 8
+
+
+def test_short_arms_are_predicated_and_every_thread_exits_once():
+    assert mix_of("if (b[0] > x) a[0] = x; a[1] = x;").number(K.BRANCH) == 1
+    assert mix_of("if (n > 3) return; a[0] = x;").number(K.BRANCH) == 1
+
+
+def test_division_and_functions_come_from_the_measured_table():
+    division, exponential = measured("div.fp32"), measured("expf")
+    assert division is not None
+    assert exponential is not None
+    assert mix_of("a[0] = x / b[0];").number(K.FFMA) == dict(division)[K.FFMA]
+    assert mix_of("a[0] = expf(b[0]);").number(K.FFMA) == dict(exponential)[K.FFMA]
+    assert mix_of("a[0] = b[0] / 2.0f;").number(K.FMUL) == 1
+
+
+def test_integer_division_by_a_power_of_two_is_a_shift():
+    assert mix_of("c[0] = (unsigned)c[1] / 8u;").number(K.SHF) == 1
+
+
+def test_warps_issue_what_any_lane_executes():
+    kernel, profile = launched(
+        "__global__ void k(float* a) { if (threadIdx.x == 0) a[0] = 1.0f; }\nint main() { k<<<1, 64>>>(0); }"
+    )
+    mix = lower_instructions(kernel, profile)
+    issued = {count.name: count.number for count in mix.per_warp}
+    assert mix.number(K.STG) == pytest.approx(1 / 64)
+    assert issued["stg"] == pytest.approx(1 / 2)
+
+
+@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
+def test_every_corpus_kernel_lowers_and_keeps_its_accesses(path: Path):
+    for launch in resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100")):
+        mix = lower_instructions(launch.kernel, count(launch))
+        assert mix.total > 0
+        assert all(count.number > 0 for count in mix.per_thread)
+
+
+def test_a_profile_of_another_kernel_is_refused():
+    kernel = kernel_of("__global__ void k(float* a) { a[0] = 1.0f; }")
+    other = kernel_of("__global__ void k(float* a, int n) { if (n) a[0] = 1.0f; else a[1] = 2.0f; }")
+    with pytest.raises(ValueError, match="thread counts"):
+        lower_instructions(kernel, flat_profile(other))
+
+
+@pytest.mark.parametrize(
+    ("opcode", "operands", "kind"),
+    [
+        ("IMAD.MOV.U32", "R1, RZ, RZ, c[0x0][0x28]", K.MOV),
+        ("IMAD.WIDE", "R2, R4, R5, c[0x0][0x160]", K.IMAD),
+        ("HFMA2.MMA", "R5, -RZ, RZ, 0, 0", K.MOV),
+        ("LDG.E.CONSTANT", "R4, [R4.64]", K.LDG),
+        ("NOP", "", None),
+    ],
+)
+def test_kinds_of_sass(opcode: str, operands: str, kind: K | None):
+    assert kind_of_sass(opcode, operands) is kind
