@@ -14,13 +14,13 @@ from wattslice.frontend.lowering.context import (
     expression,
     location,
 )
+from wattslice.frontend.lowering.conversions import convert
 from wattslice.frontend.lowering.cooperative import group_call
 from wattslice.frontend.lowering.expressions import (
     OPERATOR_NAMES,
     aggregate,
     arithmetic,
     assign_value,
-    convert,
 )
 from wattslice.frontend.lowering.inlining import function_named, inline, inlined_location, may_inline
 from wattslice.frontend.lowering.library import library_call, opaque

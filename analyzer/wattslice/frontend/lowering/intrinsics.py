@@ -33,6 +33,10 @@ class Rule:
     fixed: tuple[OperationCount, ...] = ()
 
 
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _SEMANTICS: dict[str, Semantics] = {
     "min": Semantics.MIN,
     "fmin": Semantics.MIN,
@@ -69,271 +73,52 @@ _SEMANTICS: dict[str, Semantics] = {
     "__brev": Semantics.BREV,
     "__brevll": Semantics.BREV,
 }
-_ONE_OF_TYPE = [
-    "fmin",
-    "fmax",
-    "fabs",
-    "floor",
-    "ceil",
-    "trunc",
-    "rint",
-    "nearbyint",
-    "round",
-    "copysign",
-    "fdim",
-    "ldexp",
-    "scalbn",
-    "scalbln",
-    "logb",
-    "min",
-    "max",
-    "abs",
-    "labs",
-    "llabs",
-    "umin",
-    "umax",
-    "llmin",
-    "llmax",
-    "ullmin",
-    "ullmax",
-    "isnan",
-    "isinf",
-    "isfinite",
-    "signbit",
-    "isnormal",
-    "__isnanf",
-    "__isinff",
-    "__finitef",
-    "isnanf",
-    "isinff",
-    "nextafter",
-    "lrint",
-    "lround",
-    "llrint",
-    "llround",
-    "ilogb",
-    "fdivide",
-    "mulhi",
-    "mul24",
-    "umul24",
-    "__mul24",
-    "__umul24",
-    "__mulhi",
-    "__umulhi",
-    "__mul64hi",
-    "__umul64hi",
-    "__rhadd",
-    "__uhadd",
-    "__urhadd",
-]
-_SPECIAL = [
-    "sqrt",
-    "rsqrt",
-    "cbrt",
-    "rcbrt",
-    "hypot",
-    "rhypot",
-    "norm",
-    "rnorm",
-    "norm3d",
-    "rnorm3d",
-    "norm4d",
-    "rnorm4d",
-    "exp",
-    "exp2",
-    "exp10",
-    "expm1",
-    "log",
-    "log2",
-    "log10",
-    "log1p",
-    "sin",
-    "cos",
-    "tan",
-    "sinpi",
-    "cospi",
-    "asin",
-    "acos",
-    "atan",
-    "atan2",
-    "sinh",
-    "cosh",
-    "tanh",
-    "asinh",
-    "acosh",
-    "atanh",
-    "pow",
-    "powi",
-    "erf",
-    "erfc",
-    "erfinv",
-    "erfcinv",
-    "erfcx",
-    "normcdf",
-    "normcdfinv",
-    "tgamma",
-    "lgamma",
-    "fmod",
-    "remainder",
-    "j0",
-    "j1",
-    "jn",
-    "y0",
-    "y1",
-    "yn",
-    "cyl_bessel_i0",
-    "cyl_bessel_i1",
-]
-_INT = [
-    "__popc",
-    "__popcll",
-    "__clz",
-    "__clzll",
-    "__ffs",
-    "__ffsll",
-    "__brev",
-    "__brevll",
-    "__byte_perm",
-    "__sad",
-    "__usad",
-    "__dp4a",
-    "__dp2a_lo",
-    "__dp2a_hi",
-    "__fns",
-    "__all",
-    "__any",
-    "__ballot",
-    "__all_sync",
-    "__any_sync",
-    "__uni_sync",
-    "__ballot_sync",
-    "__match_any_sync",
-    "__match_all_sync",
-    "__shfl",
-    "__shfl_up",
-    "__shfl_down",
-    "__shfl_xor",
-    "__shfl_sync",
-    "__shfl_up_sync",
-    "__shfl_down_sync",
-    "__shfl_xor_sync",
-    "__reduce_add_sync",
-    "__reduce_min_sync",
-    "__reduce_max_sync",
-    "__reduce_and_sync",
-    "__reduce_or_sync",
-    "__reduce_xor_sync",
-    "shfl",
-    "shfl_up",
-    "shfl_down",
-    "shfl_xor",
-    "any",
-    "all",
-    "ballot",
-    "match_any",
-    "match_all",
-    "reduce",
-    "inclusive_scan",
-    "exclusive_scan",
-    "popcount",
-    "popcountll",
-    "clz",
-    "clzll",
-    "ffs",
-    "ffsll",
-    "bswap32",
-    "bswap64",
-    "ctz",
-]
+_ONE_OF_TYPE = _names(
+    """
+    fmin fmax fabs floor ceil trunc rint nearbyint round copysign fdim ldexp scalbn scalbln logb min max abs
+    labs llabs umin umax llmin llmax ullmin ullmax isnan isinf isfinite signbit isnormal __isnanf __isinff
+    __finitef isnanf isinff nextafter lrint lround llrint llround ilogb fdivide mulhi mul24 umul24 __mul24
+    __umul24 __mulhi __umulhi __mul64hi __umul64hi __rhadd __uhadd __urhadd
+    """
+)
+_SPECIAL = _names(
+    """
+    sqrt rsqrt cbrt rcbrt hypot rhypot norm rnorm norm3d rnorm3d norm4d rnorm4d exp exp2 exp10 expm1 log
+    log2 log10 log1p sin cos tan sinpi cospi asin acos atan atan2 sinh cosh tanh asinh acosh atanh pow powi
+    erf erfc erfinv erfcinv erfcx normcdf normcdfinv tgamma lgamma fmod remainder j0 j1 jn y0 y1 yn
+    cyl_bessel_i0 cyl_bessel_i1
+    """
+)
+_INT = _names(
+    """
+    __popc __popcll __clz __clzll __ffs __ffsll __brev __brevll __byte_perm __sad __usad __dp4a __dp2a_lo
+    __dp2a_hi __fns __all __any __ballot __all_sync __any_sync __uni_sync __ballot_sync __match_any_sync
+    __match_all_sync __shfl __shfl_up __shfl_down __shfl_xor __shfl_sync __shfl_up_sync __shfl_down_sync
+    __shfl_xor_sync __reduce_add_sync __reduce_min_sync __reduce_max_sync __reduce_and_sync __reduce_or_sync
+    __reduce_xor_sync shfl shfl_up shfl_down shfl_xor any all ballot match_any match_all reduce
+    inclusive_scan exclusive_scan popcount popcountll clz clzll ffs ffsll bswap32 bswap64 ctz
+    """
+)
 _UNIFORM = frozenset({"__syncthreads_count", "__syncthreads_and", "__syncthreads_or"})
-_FREE = [
-    "printf",
-    "vprintf",
-    "assert",
-    "__assertfail",
-    "__assert_fail",
-    "__threadfence",
-    "__threadfence_block",
-    "__threadfence_system",
-    "clock",
-    "clock64",
-    "globaltimer",
-    "__nanosleep",
-    "__trap",
-    "__brkpt",
-    "__prof_trigger",
-    "__activemask",
-    "__isGlobal",
-    "__isShared",
-    "__isConstant",
-    "__isLocal",
-    "__cvta_generic_to_shared",
-    "__cvta_generic_to_global",
-    "__cvta_shared_to_generic",
-    "__pipeline_commit",
-    "__pipeline_wait_prior",
-    "fill_fragment",
-    "unreachable",
-    "assume",
-    "exit",
-    "abort",
-    "memcpy_async",
-    "wait",
-    "wait_prior",
-    "producer_acquire",
-    "producer_commit",
-    "consumer_wait",
-    "consumer_release",
-    "pipeline_consumer_wait_prior",
-    "make_pipeline",
-    "arrive",
-    "init",
-    "nan",
-    "nanf",
-    "malloc",
-    "free",
-    "__threadfence_system",
-    "trap",
-    "isconstant",
-    "__cudaGetLastError",
-    "cudaGetLastError",
-    "cudaDeviceSynchronize",
-    "__syncwarp_nothing",
-    "huge_val",
-    "huge_valf",
-    "inff",
-    "inf",
-]
-_IDENTITY = [
-    "expect",
-    "move",
-    "forward",
-    "as_const",
-    "launder",
-    "assume_aligned",
-    "addressof",
-    "__float_as_int",
-    "__int_as_float",
-    "__float_as_uint",
-    "__uint_as_float",
-    "__double_as_longlong",
-    "__longlong_as_double",
-    "int_as_float",
-    "float_as_int",
-    "__half_as_short",
-    "__short_as_half",
-    "__half_as_ushort",
-    "__ushort_as_half",
-    "__float_to_tf32",
-    "float2int",
-    "int2float",
-    "__half2float",
-    "__float2half",
-    "__half2half2",
-    "__bfloat162float",
-    "__float2bfloat16",
-    "bit_cast",
-]
+_FREE = _names(
+    """
+    printf vprintf assert __assertfail __assert_fail __threadfence __threadfence_block __threadfence_system
+    clock clock64 globaltimer __nanosleep __trap __brkpt __prof_trigger __activemask __isGlobal __isShared
+    __isConstant __isLocal __cvta_generic_to_shared __cvta_generic_to_global __cvta_shared_to_generic
+    __pipeline_commit __pipeline_wait_prior fill_fragment unreachable assume exit abort memcpy_async wait
+    wait_prior producer_acquire producer_commit consumer_wait consumer_release pipeline_consumer_wait_prior
+    make_pipeline arrive init nan nanf malloc free __threadfence_system trap isconstant __cudaGetLastError
+    cudaGetLastError cudaDeviceSynchronize __syncwarp_nothing huge_val huge_valf inff inf
+    """
+)
+_IDENTITY = _names(
+    """
+    expect move forward as_const launder assume_aligned addressof __float_as_int __int_as_float
+    __float_as_uint __uint_as_float __double_as_longlong __longlong_as_double int_as_float float_as_int
+    __half_as_short __short_as_half __half_as_ushort __ushort_as_half __float_to_tf32 float2int int2float
+    __half2float __float2half __half2half2 __bfloat162float __float2bfloat16 bit_cast
+    """
+)
 _CONVERSION = re.compile(
     r"^__(float|double|int|uint|ll|ull|half|bfloat16|bfloat162|half2|low|high|short|ushort|char|uchar|halves)"
     r"\w*2\w+$|^__(low|high)s?2\w+$|^__(lows|highs|low|high)\w*$|^__halves2\w+$|^__floats2\w+$"

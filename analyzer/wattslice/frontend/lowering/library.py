@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.lowering.context import Body, Cell, Location, LoweringError
-from wattslice.frontend.lowering.expressions import aggregate, convert
+from wattslice.frontend.lowering.conversions import convert
+from wattslice.frontend.lowering.expressions import aggregate
 from wattslice.frontend.lowering.intrinsics import (
     ATOMIC,
     ATOMIC_OPS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,14 @@ from wattslice.frontend.clang.flags import STUBS
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.clang.libclang import CXCursor, CXString, library, text
 from wattslice.frontend.clang.session import ParsedUnit
-from wattslice.frontend.lowering import calls, expressions, inline_assembly, memory
+from wattslice.frontend.lowering import (
+    calls,
+    conversions,
+    expressions,
+    inline_assembly,
+    loop_statements,
+    memory,
+)
 from wattslice.frontend.lowering.context import Body, Frame, Unit
 from wattslice.frontend.lowering.host import host_functions
 from wattslice.frontend.lowering.statements import as_block
@@ -34,7 +42,7 @@ _SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL)
 _RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.CLASS_TEMPLATE)
 _RECURSION_LIMIT = 20_000
 # These modules register their handlers when they are imported.
-_REGISTERED = (calls, expressions, inline_assembly, memory)
+_REGISTERED = (calls, conversions, expressions, inline_assembly, loop_statements, memory)
 _STUBS = str(STUBS)
 _TEXTURE_OBJECTS = ("cudaTextureObject_t", "cudaSurfaceObject_t")
 _USR_VALUE = re.compile(r"#V([a-zA-Z])(-?\d+)")
@@ -86,6 +94,9 @@ def lower_program(parsed: ParsedUnit) -> Program:
     unit = Unit(parsed)
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
+    # Millions of small objects and no garbage among them: collections in between only cost time (a third).
+    collects = gc.isenabled()
+    gc.disable()
     try:
         functions = project_functions(unit)
         kernels = [
@@ -94,6 +105,8 @@ def lower_program(parsed: ParsedUnit) -> Program:
         hosts = host_functions(unit, functions)
     finally:
         sys.setrecursionlimit(limit)
+        if collects:
+            gc.enable()
     _report_includes(unit)
     lines = parsed.source.decode("utf-8", "replace").splitlines()
     return Program(
@@ -111,10 +124,15 @@ def lower_host_code(parsed: ParsedUnit, callees: frozenset[str]) -> Program:
     unit = Unit(parsed)
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
+    # Millions of small objects and no garbage among them: collections in between only cost time (a third).
+    collects = gc.isenabled()
+    gc.disable()
     try:
         hosts = host_functions(unit, project_functions(unit), callees)
     finally:
         sys.setrecursionlimit(limit)
+        if collects:
+            gc.enable()
     variables = tuple(v for v in dict.fromkeys(unit.globals.values()) if v.space is not MemorySpace.REGISTER)
     return Program(str(parsed.path), (), hosts, variables, (), ())
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
@@ -13,46 +11,28 @@ from wattslice.frontend.lowering.context import (
     Body,
     Cell,
     LoweringError,
-    PointsTo,
     StatementHandler,
     statement,
 )
-from wattslice.frontend.lowering.inlining import function_named, is_callable_type
+from wattslice.frontend.lowering.declarations import declare
 from wattslice.frontend.lowering.known import known_value
-from wattslice.frontend.lowering.loops import for_parts, unroll_of
-from wattslice.frontend.lowering.memory import note_pointer, pointee_of
-from wattslice.frontend.lowering.names import memory_attribute
-from wattslice.frontend.lowering.types import pointer_to
+from wattslice.frontend.lowering.memory import pointee_of
 from wattslice.ir import (
-    BOOL,
-    INT64,
-    Binary,
-    BinaryOp,
     Block,
     Break,
     Case,
     Constant,
     Construct,
     Continue,
-    Declare,
-    Expr,
     ExprStmt,
     If,
-    Increment,
     Load,
-    Loop,
-    LoopKind,
-    MemorySpace,
-    PointerOffset,
     Read,
-    RegisterPlace,
     Return,
     Span,
     Stmt,
     Switch,
     TypeKind,
-    Variable,
-    VariableRole,
 )
 
 
@@ -61,12 +41,13 @@ def lower(body: Body, node: Node) -> list[Stmt]:
     body.nodes += 1
     handler = STATEMENTS.get(node.kind)
     if handler is not None and node.kind in _SELF_SPANNED:
-        return _guarded(body, node, handler)
+        return guarded(body, node, handler)
     with body.statement_span(node):
-        return _guarded(body, node, handler or _expression_statement)
+        return guarded(body, node, handler or _expression_statement)
 
 
-def _guarded(body: Body, node: Node, handler: StatementHandler) -> list[Stmt]:
+def guarded(body: Body, node: Node, handler: StatementHandler) -> list[Stmt]:
+    """Run a handler; effects it wants run before come first, and its failure leaves a hole."""
     outer = body.before
     body.before = []
     try:
@@ -135,105 +116,10 @@ def _(body: Body, node: Node) -> list[Stmt]:
     return []
 
 
-# --------------------------------------------------------------------------- declarations
-
-
-@statement(C.DECL_STMT)
-def _(body: Body, node: Node) -> list[Stmt]:
-    result: list[Stmt] = []
-    for child in node.children:
-        if child.kind == C.VAR_DECL:
-            result.extend(declare(body, child))
-        elif child.kind == C.UNEXPOSED_DECL:  # structured binding
-            body.hole("PW006", body.span(child), "structured binding is not followed")
-    return result
-
-
-@statement(C.VAR_DECL)
-def _(body: Body, node: Node) -> list[Stmt]:
-    return declare(body, node)
-
-
-def declare(body: Body, node: Node) -> list[Stmt]:
-    """A local variable: shared memory, local array, register, reference, or a known constant."""
-    type_ = body.type(node)
-    span = body.span(node)
-    key = node.raw.data0
-    initializer = node.initializer
-    if initializer is not None and initializer.kind < 100:
-        initializer = None
-    if body.unit.types.is_reference(node.raw) and initializer is not None:
-        return _declare_reference(body, node, initializer, span)
-    children = node.children
-    attribute = memory_attribute(node) if any(c.kind >= 400 for c in children) else None
-    if attribute is not None and not body.is_host:
-        length_unknown = type_.kind is TypeKind.ARRAY and type_.length is None
-        dynamic = attribute is MemorySpace.SHARED and length_unknown
-        variable = Variable(node.spelling, type_, attribute, VariableRole.LOCAL, span, dynamic=dynamic)
-        body.names[key] = variable
-        if attribute is MemorySpace.SHARED:
-            known = next((v for v in body.shared if dynamic and v.dynamic and v.name == variable.name), None)
-            if known is None:
-                body.shared.append(variable)
-        return []
-    if initializer is not None and is_callable_type(body.type(initializer)):
-        target = function_named(body, initializer)
-        if target is not None:
-            body.functions[key] = target
-    value = None if initializer is None else body.expr(initializer)
-    if isinstance(value, Construct) and not value.arguments and type_.kind is TypeKind.RECORD:
-        value = value if type_.name == "dim3" else None
-    if value is not None and type_.kind is TypeKind.ARRAY and type_.length is None and value.type.length:
-        type_ = value.type
-    if type_.kind is TypeKind.UNKNOWN and value is not None:
-        type_ = value.type
-    is_constant = isinstance(value, Constant) and node.type.is_const
-    # A const float is no constant expression in C++; a constexpr one is.
-    folds = is_constant and (type_.is_integral or "constexpr" in body.unit.spans.line_text(node))
-    variable = Variable(
-        node.spelling, type_, body.home(type_), VariableRole.LOCAL, span, is_constant=is_constant
-    )
-    if isinstance(value, Constant) and folds and type_.lanes == 1:
-        body.names[key] = value
-        if type_.is_integral:
-            body.named_constants[node.spelling] = int(value.value)
-    else:
-        body.names[key] = variable
-    if value is not None:
-        address = body.register_addresses.get(id(value))
-        if address is not None and type_.kind is TypeKind.POINTER and not body.is_host:
-            body.names[key] = PointsTo(address[1])
-        note_pointer(body, variable, (), value)
-    return [Declare(variable, value, body.region(), span)]
-
-
-def _declare_reference(body: Body, node: Node, initializer: Node, span: Span) -> list[Stmt]:
-    """A reference is another name: of a register place, or of memory at an address computed once."""
-    key = node.raw.data0
-    where = body.location(initializer)
-    if isinstance(where, RegisterPlace):
-        body.names[key] = where
-        return []
-    type_ = body.type(node)
-    if where is None:  # bound to a temporary
-        value = body.expr(initializer)
-        variable = Variable(node.spelling, type_, body.home(type_), VariableRole.LOCAL, span)
-        body.names[key] = variable
-        note_pointer(body, variable, (), value)
-        return [Declare(variable, value, body.region(), span)]
-    pointer = Variable(
-        node.spelling, pointer_to(where.type), body.home(pointer_to(where.type)), VariableRole.LOCAL, span
-    )
-    note_pointer(body, pointer, (), where.address)
-    handle = Read(RegisterPlace(pointer, (), pointer.type), pointer.type, span)
-    body.names[key] = Cell(handle, where.space, where.type, where.root)
-    return [Declare(pointer, where.address, body.region(), span)]
-
-
 # --------------------------------------------------------------------------- branches
 
 
-def _split_condition(body: Body, node: Node, tail: int) -> tuple[list[Stmt], list[Node]]:
+def split_condition(body: Body, node: Node, tail: int) -> tuple[list[Stmt], list[Node]]:
     """Declarations in front of a condition, lowered, and the rest: condition and at most `tail` parts."""
     children = list(node.children)
     before: list[Stmt] = []
@@ -248,7 +134,7 @@ def _split_condition(body: Body, node: Node, tail: int) -> tuple[list[Stmt], lis
 @statement(C.IF_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
     span = body.unit.spans.span(node)
-    before, parts = _split_condition(body, node, 2)
+    before, parts = split_condition(body, node, 2)
     if len(parts) < 2:
         raise LoweringError("if whose condition could not be read", node)
     with body.statement_span(parts[0]):
@@ -275,7 +161,7 @@ def _(body: Body, node: Node) -> list[Stmt]:
 @statement(C.SWITCH_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
     span = body.unit.spans.span(node)
-    before, parts = _split_condition(body, node, 1)
+    before, parts = split_condition(body, node, 1)
     if len(parts) != 2:
         raise LoweringError("switch whose selector could not be read", node)
     with body.statement_span(parts[0]):
@@ -308,152 +194,6 @@ def _(body: Body, node: Node) -> list[Stmt]:
         for labels, nodes in groups
     )
     return [*before, Switch(selector, cases, region, span)]
-
-
-# --------------------------------------------------------------------------- loops
-
-
-@statement(C.FOR_STMT)
-def _(body: Body, node: Node) -> list[Stmt]:
-    return _for(body, node, None)
-
-
-def _for(body: Body, node: Node, unroll: int | None) -> list[Stmt]:
-    span = body.unit.spans.span(node)
-    parts = for_parts(body, node)
-    region = body.region()
-    init = tuple(lower(body, parts.init)) if parts.init is not None else ()
-    test_region = body.region()
-    condition = step = None
-    if parts.condition is not None:
-        with body.statement_span(parts.condition):
-            condition = body.expr(parts.condition)
-    inner = as_block(body, parts.body)
-    step_region = body.region()
-    if parts.step is not None:
-        with body.statement_span(parts.step):
-            step = body.expr(parts.step)
-    return [Loop(LoopKind.FOR, init, condition, step, inner, unroll, region, test_region, step_region, span)]
-
-
-@statement(C.WHILE_STMT)
-def _(body: Body, node: Node) -> list[Stmt]:
-    return _while(body, node, None)
-
-
-def _while(body: Body, node: Node, unroll: int | None) -> list[Stmt]:
-    span = body.unit.spans.span(node)
-    before, parts = _split_condition(body, node, 1)
-    if len(parts) != 2:
-        raise LoweringError("while whose condition could not be read", node)
-    region, test_region = body.region(), body.region()
-    with body.statement_span(parts[0]):
-        condition = body.expr(parts[0])
-    inner = as_block(body, parts[1])
-    step_region = body.region()
-    loop = Loop(LoopKind.WHILE, (), condition, None, inner, unroll, region, test_region, step_region, span)
-    return [*before, loop]
-
-
-@statement(C.DO_STMT)
-def _(body: Body, node: Node) -> list[Stmt]:
-    return _do(body, node, None)
-
-
-def _do(body: Body, node: Node, unroll: int | None) -> list[Stmt]:
-    span = body.unit.spans.span(node)
-    children = node.children
-    if len(children) != 2:
-        raise LoweringError("do-while whose condition could not be read", node)
-    region = body.region()
-    inner = as_block(body, children[0])
-    test_region = body.region()
-    with body.statement_span(children[1]):
-        condition = body.expr(children[1])
-    step_region = body.region()
-    return [Loop(LoopKind.DO, (), condition, None, inner, unroll, region, test_region, step_region, span)]
-
-
-@statement(C.CXX_FOR_RANGE_STMT)
-def _(body: Body, node: Node) -> list[Stmt]:
-    """`for (x : array)`: a counted loop over the array; the counter is the compiler's and costs nothing."""
-    children = list(node.children)
-    variables = [c for c in children if c.kind == C.VAR_DECL]
-    rest = [c for c in children if c.kind != C.VAR_DECL]
-    if len(variables) != 1 or len(rest) != 2:
-        raise LoweringError("range-based for that could not be read", node)
-    span = body.unit.spans.span(node)
-    range_type = body.type(rest[0])
-    where = body.location(rest[0])
-    if range_type.kind is not TypeKind.ARRAY or range_type.length is None or not isinstance(where, Cell):
-        raise LoweringError("range-based for over something that is no array", node)
-    element = range_type.element
-    assert element is not None
-    counter = body.temporary("__index", INT64, span)
-    place = RegisterPlace(counter, (), INT64)
-    region = body.region()
-    init: tuple[Stmt, ...] = (Declare(counter, Constant(0, INT64, span), body.region(), span),)
-    test_region = body.region()
-    condition: Expr = Binary(
-        BinaryOp.LT, Read(place, INT64, span), Constant(range_type.length, INT64, span), INT64, BOOL, span
-    )
-    address = PointerOffset(
-        where.address,
-        Read(place, INT64, span),
-        element.size_bytes,
-        0,
-        False,
-        False,
-        pointer_to(element),
-        span,
-    )
-    cell = Cell(address, where.space, element, where.root)
-    declared = _declare_element(body, variables[0], cell, span)
-    inner = as_block(body, rest[1])
-    inner = Block((*declared, *inner.statements), inner.region, inner.span)
-    step_region = body.region()
-    step = Increment(place, 1, True, 1, INT64, span)
-    return [Loop(LoopKind.FOR, init, condition, step, inner, None, region, test_region, step_region, span)]
-
-
-def _declare_element(body: Body, node: Node, cell: Cell, span: Span) -> list[Stmt]:
-    from wattslice.frontend.lowering.memory import read
-
-    type_ = body.type(node)
-    if body.unit.types.is_reference(node.raw):
-        pointer = body.temporary(node.spelling, pointer_to(cell.type), span)
-        note_pointer(body, pointer, (), cell.address)
-        body.names[node.raw.data0] = Cell(
-            Read(RegisterPlace(pointer, (), pointer.type), pointer.type, span),
-            cell.space,
-            cell.type,
-            cell.root,
-        )
-        return [Declare(pointer, cell.address, body.region(), span)]
-    variable = Variable(node.spelling, type_, body.home(type_), VariableRole.LOCAL, span)
-    body.names[node.raw.data0] = variable
-    return [Declare(variable, read(body, cell, span), body.region(), span)]
-
-
-_LOOPS: dict[int, Callable[..., list[Stmt]]] = {
-    int(C.FOR_STMT): _for,
-    int(C.WHILE_STMT): _while,
-    int(C.DO_STMT): _do,
-}
-
-
-@statement(C.UNEXPOSED_STMT)
-def _(body: Body, node: Node) -> list[Stmt]:
-    """A statement with attributes; around a loop it is `#pragma unroll`."""
-    children = [c for c in node.children if c.kind < 400]
-    if not children:
-        return []
-    inner = children[-1]
-    unroll = unroll_of(body, node, inner)
-    loop = _LOOPS.get(inner.kind)
-    if loop is not None:
-        return _guarded(body, inner, functools.partial(loop, unroll=unroll))
-    return lower(body, inner)
 
 
 # --------------------------------------------------------------------------- jumps
