@@ -96,7 +96,8 @@ def _with_settings(launch: KernelLaunch, settings: tuple[NamedValue, ...]) -> Ke
             converted = convert(values[parameter.name], parameter.type)
             argument = converted if isinstance(converted, (int, float)) else None
         arguments.append(argument)
-        if argument is None and parameter.type.is_integral and parameter.type.lanes == 1:
+        counts = parameter.type.is_integral and parameter.type.lanes == 1
+        if argument is None and counts and parameter.space is not ir.MemorySpace.TEXTURE:
             name = f"{kernel.name}.{parameter.name}"
             message = f"value of parameter '{parameter.name}' of {kernel.name} unknown"
             line = launch.line or kernel.span.line

@@ -72,7 +72,7 @@ def declare(body: Body, node: Node) -> list[Stmt]:
         if target is not None:
             body.functions[key] = target
     value = None if initializer is None else body.expr(initializer)
-    if isinstance(value, Construct) and not value.arguments and type_.kind is TypeKind.RECORD:
+    if isinstance(value, Construct) and not value.arguments and type_.kind is not TypeKind.ARRAY:
         value = value if type_.name == "dim3" else None
     if value is not None and type_.kind is TypeKind.ARRAY and type_.length is None and value.type.length:
         type_ = value.type
