@@ -272,3 +272,8 @@ def test_set_of_a_parameter_and_launch():
 def test_launch_bounds_limit_the_assumed_block():
     found = resolve_launches(ir.Program("a.cu", (kernel(64),), (), (), (), ()), NO_OVERRIDES, GPU)
     assert found[0].block == (64, 1, 1)
+
+
+def test_deeply_nested_host_code():
+    chain = "else ".join(f"if (argc == {i}) n = {i}; " for i in range(2, 150))
+    assert geometry(main(f"int n = 7; {chain} LAUNCH(n, 32, n);")) == [((7, 1, 1), (32, 1, 1), 7)]

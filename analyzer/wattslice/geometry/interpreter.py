@@ -8,6 +8,7 @@ loops are visited at their first, middle and last iteration. Steps are bounded.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -24,6 +25,7 @@ MAX_STEPS = 100_000
 """Steps for all of a program together; about a third of a second."""
 MIN_STEPS = 4_000
 """Steps that every entry point may take, however many the others took."""
+_RECURSION_LIMIT = 6000
 MAX_ITERATIONS = (64, 16, 4)
 """Iterations of counted loops that are followed one by one, by loop depth."""
 MAX_UNCOUNTED_ITERATIONS = 2048
@@ -466,6 +468,17 @@ def collect_launches(
     program: ir.Program, gpu: Gpu, pins: dict[str, int | float]
 ) -> tuple[LaunchInstance, ...]:
     """Every launch the host code reaches, in the order of running; `pins` are values by variable name."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))  # deeply nested code must not look like no code
+    try:
+        return _collect(program, gpu, pins)
+    except RecursionError:
+        return ()
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _collect(program: ir.Program, gpu: Gpu, pins: dict[str, int | float]) -> tuple[LaunchInstance, ...]:
     graph = CallGraph(program)
     memory = Memory(pins)
     instances: list[LaunchInstance] = []

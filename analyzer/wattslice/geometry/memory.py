@@ -156,7 +156,9 @@ class Memory:
         second_wins = lost_second < lost_first or (lost_second == lost_first and not second)
         for cell, (one, two) in zip(cells, views, strict=True):
             winner, other = (two, one) if second_wins else (one, two)
-            self._set(*cell, other if isinstance(winner, Unknown) else winner)
+            chosen = other if isinstance(winner, Unknown) else winner
+            if chosen is not self.current(cell):  # a default that stays is no change
+                self._set(*cell, chosen)
 
 
 def _named(value: Value, storage: Storage) -> Value:
