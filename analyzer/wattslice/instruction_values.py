@@ -191,6 +191,7 @@ class Expressions:
         self.environment[key] = value
 
     def enter_arm(self) -> None:
+        """What follows may not run: its assignments can be undone, its values are not seen outside."""
         self.undo.append({})
         self.scopes.append({})
         self.arm_depth += 1

@@ -1,7 +1,7 @@
 """Values of one kernel in static single assignment form, and what they cost in instructions once used.
 
 `instruction_lowering.py` builds the graph from the IR, with equal computations shared (value numbering). What
-no store, branch, barrier or atomic needs is never charged: dead code costs nothing. Charging happens at the end, when
+no store, branch, barrier or atomic needs is never charged: dead code costs nothing. Charging comes last, when
 all uses are known, so that a product used only by sums can become part of fused multiply-adds.
 """
 
@@ -57,7 +57,7 @@ class Shape(Enum):
 class Value:
     """One value. `level`: innermost loop it varies in. `region`, `scale`: where and how much it is charged.
 
-    `terms`, `offset`: an integer or pointer as a linear form of other values. `number`: of a constant, None if
+    `terms`, `offset`: an integer or pointer as a linear form of other values. `number`: of a constant; None:
     it differs between the copies of an unrolled loop. `step`: of an induction variable, per iteration.
     """
 
@@ -164,7 +164,7 @@ class _Charger:
                 return
 
     def expand(self, value: Value) -> None:
-        """Give a linear form its inputs and its cost; what the innermost loop does not change is summed outside."""
+        """Give a linear form its inputs and cost; what the inner loop does not change is summed outside."""
         terms = value.terms
         inner = deepest((term for term, _ in terms), value.stack)
         moving = tuple((t, c) for t, c in terms if deepest((t,), value.stack) is inner)
@@ -176,9 +176,8 @@ class _Charger:
         if value.shape is Shape.ADDRESS and value.bits == 64:
             self.address(value, terms)
             return
-        if resting and (
-            len(resting) > 1 or abs(resting[0][1]) != 1 or resting[0][0].shape is Shape.INT_PRODUCT
-        ):
+        costs = any(abs(c) != 1 or t.shape is Shape.INT_PRODUCT for t, c in resting)
+        if len(resting) > 1 or costs:
             level = deepest((t for t, _ in resting), value.stack)
             terms = (*moving, (self.part(resting, value, level), 1))
         value.inputs = [term for term, _ in terms]
@@ -196,7 +195,7 @@ class _Charger:
             value.cost = ((InstructionKind.MOV, 2.0),) if all(base.level is None for base in bases) else ()
             return
         width = 64 if value.is_wide else 32
-        if len(index) > 1 or index[0][1] != 1:
+        if len(index) > 1 or any(c != 1 for _, c in index):
             key = ("index", frozenset(index), width)
             if key not in self.sums:
                 level = deepest((t for t, _ in index), value.stack)
@@ -206,7 +205,7 @@ class _Charger:
                 )
             value.inputs.append(self.sums[key])
         else:
-            value.inputs.append(index[0][0])
+            value.inputs.extend(term for term, _ in index)
         kind = InstructionKind.IADD if value.is_wide else InstructionKind.IMAD
         value.cost = ((kind, 2.0 if value.is_wide else 1.0),)
 
@@ -218,7 +217,7 @@ class _Charger:
         loop: LoopLevel,
         stride: Value,
     ) -> None:
-        """The address becomes a pointer that advances once per machine iteration; it starts before the loop."""
+        """The address becomes a pointer that advances once per round; it starts before the loop."""
         start = tuple(
             (initial, c) for t, c in moving for initial in t.inputs[:1] if initial.shape is not Shape.CONSTANT
         )

@@ -1,6 +1,6 @@
 """Compare `instructions_per_thread` with what SASS executes, kernel by kernel.
 
-    NVDISASM=... python tests/wild/sass_check.py FILE.cu... [-I DIR] [-D NAME=VALUE] [--arch sm_80] [--details]
+    python tests/wild/sass_check.py FILE.cu... [-I DIR] [-D NAME=VALUE] [--details]
 
 Each file is compiled by nvcc; each launch read from its host code is run in `sass_emulator.py` for a few
 threads spread over the grid, and compared with the lowering for the same launch. A kernel whose control flow
@@ -16,6 +16,7 @@ from pathlib import Path
 
 from sass import SassFunction, compile_cubin, disassemble
 from sass_emulator import BudgetError, Thread, run
+
 from wattslice.counting.count import count
 from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.frontend.cuda import read_cuda
@@ -28,10 +29,17 @@ FIRST_PARAMETER = 0x160
 """Offset of the parameters in constant bank 0 on sm_70 to sm_89."""
 SAMPLES = 24
 GROUPS: dict[str, tuple[InstructionKind, ...]] = {
-    "fp": tuple(InstructionKind(k) for k in "ffma fadd fmul fsetp dfma dadd dmul dsetp hfma2 mufu".split()),
-    "int": tuple(InstructionKind(k) for k in "imad iadd lop shf isetp mov conversion other".split()),
-    "memory": tuple(InstructionKind(k) for k in "ldg stg lds sts ldl stl ldc tex atom".split()),
-    "control": tuple(InstructionKind(k) for k in "branch bar shfl".split()),
+    "fp": tuple(
+        InstructionKind(k)
+        for k in ["ffma", "fadd", "fmul", "fsetp", "dfma", "dadd", "dmul", "dsetp", "hfma2", "mufu"]
+    ),
+    "int": tuple(
+        InstructionKind(k) for k in ["imad", "iadd", "lop", "shf", "isetp", "mov", "conversion", "other"]
+    ),
+    "memory": tuple(
+        InstructionKind(k) for k in ["ldg", "stg", "lds", "sts", "ldl", "stl", "ldc", "tex", "atom"]
+    ),
+    "control": tuple(InstructionKind(k) for k in ["branch", "bar", "shfl"]),
 }
 
 
@@ -80,7 +88,9 @@ def executed(function: SassFunction, launch: KernelLaunch) -> tuple[Counter[Inst
 
 def main() -> None:
     """Print one row per launch and the summary."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("-I", dest="include", action="append", default=[])
     parser.add_argument("-D", dest="define", action="append", default=[])
@@ -119,7 +129,8 @@ def main() -> None:
             if not unknown:
                 ratios["all"].append(mix.total / total)
             mark = "~" if unknown else " "
-            print(f"{mark}{launch.kernel.name[:33]:33}{total:10.1f}{mix.total:10.1f}{mix.total / total:7.2f}   {', '.join(cells)}")
+            row = f"{mark}{launch.kernel.name[:33]:33}{total:10.1f}{mix.total:10.1f}{mix.total / total:7.2f}"
+            print(f"{row}   {', '.join(cells)}")
             if arguments.details:
                 for kind in InstructionKind:
                     if truth[kind] or mix.number(kind):
@@ -129,7 +140,10 @@ def main() -> None:
             deciles = sorted(values)
             low, high = deciles[len(deciles) // 10], deciles[-1 - len(deciles) // 10]
             within = sum(0.8 <= value <= 1.25 for value in values) / len(values)
-            print(f"{name:8} n={len(values)}  median {statistics.median(values):.2f}  10-90 %: {low:.2f} to {high:.2f}  within 25 %: {within:.0%}")
+            print(
+                f"{name:8} n={len(values)}  median {statistics.median(values):.2f}  "
+                f"10-90 %: {low:.2f} to {high:.2f}  within 25 %: {within:.0%}"
+            )
 
 
 if __name__ == "__main__":

@@ -7,12 +7,15 @@ such branches are reported, because the count then holds for one possible path o
 
 from __future__ import annotations
 
+import operator
 import re
 import struct
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sass import Instruction, SassFunction
+
 from wattslice.instruction_kinds import InstructionKind, kind_of_sass
 
 MASK = 0xFFFFFFFF
@@ -37,6 +40,9 @@ class Execution:
     unknown_branches: int = 0
 
 
+_Handler = Callable[["_State", list[str], list[str]], None]
+
+
 class BudgetError(Exception):
     """The thread executes more instructions than the budget."""
 
@@ -49,7 +55,9 @@ class _State:
     predicates: dict[str, bool | None] = field(default_factory=dict)
 
 
-def run(function: SassFunction, thread: Thread, parameters: dict[int, Word], budget: int = 200_000) -> Execution:
+def run(
+    function: SassFunction, thread: Thread, parameters: dict[int, Word], budget: int = 200_000
+) -> Execution:
     """Execute `function` for one thread; `parameters`: words by byte offset in the constant bank."""
     state = _State(thread, parameters)
     labels = dict(function.labels)
@@ -144,7 +152,7 @@ def _forget_outputs(state: _State, here: Instruction) -> None:
             _forget(state, target, width)
 
 
-_WIDE = frozenset("DADD DMUL DFMA DSETP CS2R".split())
+_WIDE = frozenset(["DADD", "DMUL", "DFMA", "DSETP", "CS2R"])
 
 
 def _forget(state: _State, target: str, width: int = 1) -> None:
@@ -238,7 +246,18 @@ def _execute(state: _State, here: Instruction) -> None:
     handler = _HANDLERS.get(name.removeprefix("U") if name in _UNIFORM else name)
     if handler is not None and parts:
         handler(state, modifiers, parts)
-    elif parts and name not in ("STG", "STS", "STL", "BAR", "RED", "BSSY", "BSYNC", "CALL", "WARPSYNC", "MEMBAR"):
+    elif parts and name not in (
+        "STG",
+        "STS",
+        "STL",
+        "BAR",
+        "RED",
+        "BSSY",
+        "BSYNC",
+        "CALL",
+        "WARPSYNC",
+        "MEMBAR",
+    ):
         _forget_outputs(state, here)
 
 
@@ -340,7 +359,10 @@ def _lea(state: _State, modifiers: list[str], parts: list[str]) -> None:
         if out:
             state.predicates[out] = None
         return
-    assert a is not None and b is not None and upper is not None and shift is not None
+    assert a is not None
+    assert b is not None
+    assert upper is not None
+    assert shift is not None
     wide = (upper << 32 | a) << shift
     if "SX32" in modifiers:
         wide = _signed(a) << shift
@@ -350,13 +372,13 @@ def _lea(state: _State, modifiers: list[str], parts: list[str]) -> None:
         state.predicates[out] = bool(total >> 32)
 
 
-_COMPARE = {
-    "LT": lambda a, b: a < b,
-    "LE": lambda a, b: a <= b,
-    "GT": lambda a, b: a > b,
-    "GE": lambda a, b: a >= b,
-    "EQ": lambda a, b: a == b,
-    "NE": lambda a, b: a != b,
+_COMPARE: dict[str, Callable[[int, int], bool]] = {
+    "LT": operator.lt,
+    "LE": operator.le,
+    "GT": operator.gt,
+    "GE": operator.ge,
+    "EQ": operator.eq,
+    "NE": operator.ne,
 }
 
 
@@ -418,7 +440,9 @@ def _plop3(state: _State, _: list[str], parts: list[str]) -> None:
         if target in ("PT", "UPT"):
             continue
         known = table is not None and all(value is not None for value in values)
-        state.predicates[target] = bool(_lut(table or 0, *(int(bool(v)) for v in values)) & 1) if known else None
+        state.predicates[target] = (
+            bool(_lut(table or 0, *(int(bool(v)) for v in values)) & 1) if known else None
+        )
 
 
 def _shf(state: _State, modifiers: list[str], parts: list[str]) -> None:
@@ -428,13 +452,15 @@ def _shf(state: _State, modifiers: list[str], parts: list[str]) -> None:
     if None in (low, shift, high):
         _set(state, parts[0], None)
         return
-    assert low is not None and shift is not None and high is not None
+    assert low is not None
+    assert shift is not None
+    assert high is not None
     is_64 = "U64" in modifiers or "S64" in modifiers
     amount = min(shift & 0xFF, 64 if is_64 else 32) if "W" not in modifiers else shift & (63 if is_64 else 31)
     wide = high << 32 | low
     if "R" in modifiers:
         if "S32" in modifiers and "HI" in modifiers:
-            value = _signed(high) >> amount if parts[1] in ("RZ", "URZ") or True else 0
+            value = _signed(high) >> amount
         elif "S64" in modifiers:
             signed = wide - (1 << 64) if wide >> 63 else wide
             value = signed >> amount >> (32 if "HI" in modifiers else 0)
@@ -464,12 +490,28 @@ def _imnmx(state: _State, modifiers: list[str], parts: list[str]) -> None:
     _set(state, parts[0], min(a, b) if least else max(a, b))
 
 
-def _one(function: object) -> object:
+def _one(function: Callable[[int], int]) -> _Handler:
     def handler(state: _State, _: list[str], parts: list[str]) -> None:
         value = _word(state, parts[1])
-        _set(state, parts[0], None if value is None else function(value))  # pyright: ignore
+        _set(state, parts[0], None if value is None else function(value))
 
     return handler
+
+
+def _ldc(state: _State, _: list[str], parts: list[str]) -> None:
+    _forget(state, parts[0])
+
+
+def _iabs(value: int) -> int:
+    return abs(_signed(value))
+
+
+def _brev(value: int) -> int:
+    return int(f"{value:032b}"[::-1], 2)
+
+
+def _flo(value: int) -> int:
+    return value.bit_length() - 1 if value else MASK
 
 
 def _i2f(state: _State, modifiers: list[str], parts: list[str]) -> None:
@@ -513,14 +555,16 @@ def _prmt(state: _State, _: list[str], parts: list[str]) -> None:
     _set(state, parts[0], value)
 
 
-_UNIFORM = frozenset("UMOV UIADD3 UIMAD ULEA ULOP3 UPLOP3 USHF USEL UISETP UPRMT UPOPC UFLO".split())
-_HANDLERS = {
+_UNIFORM = frozenset(
+    ["UMOV", "UIADD3", "UIMAD", "ULEA", "ULOP3", "UPLOP3", "USHF", "USEL", "UISETP", "UPRMT", "UPOPC", "UFLO"]
+)
+_HANDLERS: dict[str, _Handler] = {
     "MOV": _mov,
     "S2R": _s2r,
     "S2UR": _s2r,
     "CS2R": _cs2r,
     "ULDC": _uldc,
-    "LDC": lambda state, modifiers, parts: _forget(state, parts[0]),
+    "LDC": _ldc,
     "R2UR": _mov,
     "IMAD": _imad,
     "IADD3": _iadd3,
@@ -531,10 +575,10 @@ _HANDLERS = {
     "SHF": _shf,
     "SEL": _sel,
     "IMNMX": _imnmx,
-    "IABS": _one(lambda value: abs(_signed(value))),
-    "POPC": _one(lambda value: value.bit_count()),
-    "BREV": _one(lambda value: int(f"{value:032b}"[::-1], 2)),
-    "FLO": _one(lambda value: value.bit_length() - 1 if value else MASK),
+    "IABS": _one(_iabs),
+    "POPC": _one(int.bit_count),
+    "BREV": _one(_brev),
+    "FLO": _one(_flo),
     "I2F": _i2f,
     "F2I": _f2i,
     "MUFU": _mufu,

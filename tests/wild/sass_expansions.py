@@ -164,7 +164,8 @@ def measure(arch: str) -> dict[str, Counter[InstructionKind]]:
             for variant, body in (("base", "x" if "y" not in expr else ""), ("full", expr)):
                 loads = f"{scalar} x = a[i];" + (f" {scalar} y = b[i];" if "y" in expr else "")
                 store = f"o[i] = ({body});" if body else "o[i] = x; p[i] = y;"
-                arguments = f"{scalar}* o, {scalar}* p, const {scalar}* __restrict__ a, const {scalar}* __restrict__ b"
+                inputs = f"const {scalar}* __restrict__ a, const {scalar}* __restrict__ b"
+                arguments = f"{scalar}* o, {scalar}* p, {inputs}"
                 name = f"k{number}_{variant}"
                 lines.append(
                     f'extern "C" __global__ void {name}({arguments}) {{ int i = threadIdx.x; {loads} {store} }}'
@@ -190,7 +191,7 @@ def measure(arch: str) -> dict[str, Counter[InstructionKind]]:
 def render(found: dict[str, Counter[InstructionKind]], arch: str, compiler: str) -> str:
     """The table as TOML."""
     lines = [
-        "# Executed SASS instructions of one operator or call: written by tests/wild/sass_expansions.py, not by hand.",
+        "# Executed SASS instructions of one operator or call; written by tests/wild/sass_expansions.py.",
         f'source = "{compiler}, -arch={arch}, default optimisation; fast.* with -use_fast_math"',
         "",
     ]
