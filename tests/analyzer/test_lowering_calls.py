@@ -182,3 +182,12 @@ def test_inline_assembly_counts_by_mnemonic(tmp_path):
     kernel = kernel_of(tmp_path, f"float x; {asm} p[0] = x;")
     assert costs(kernel) == {"global_load": 1, "fp32": 2, "int": 1, "special": 1, "barrier": 1}
     assert code(kernel)[1].startswith("x = asm")
+
+
+def test_inlining_has_a_budget_that_the_kernels_own_size_does_not_use_up(tmp_path):
+    before = "__device__ float f(float x) { return x * 2 + 1; }"
+    large = kernel_of(tmp_path, "p[n] = p[1] + p[2];" * 3000 + "p[0] = f(p[1]);", before=before)
+    assert large.body_is_complete
+    steps = "x = x * 2 + 1; " * 200
+    many = f"__device__ float f(float x) {{ {steps} return x; }}"
+    assert not kernel_of(tmp_path, "p[0] = f(p[1]);" * 60, before=many).body_is_complete

@@ -243,6 +243,9 @@ class Body:
         self.regions = 0
         self.sites = 0
         self.nodes = 0
+        # The inlining budget: nodes that finished calls added, and the count when the running one began.
+        self.inlined_nodes = 0
+        self.nodes_at_call = 0
         self.is_complete = True
         self.names: dict[int, Binding] = {}
         self.pointees: dict[tuple[Variable, tuple[str, ...]], Pointee] = {}

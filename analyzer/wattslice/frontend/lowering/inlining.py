@@ -47,7 +47,8 @@ def may_inline(body: Body, info: FunctionInfo) -> bool:
     """Whether a function has a body and following it stays within the bounds."""
     if info.body is None:
         return False
-    if len(body.frames) > 1 and body.nodes > INLINING_BUDGET_NODES:
+    inside = body.nodes - body.nodes_at_call if len(body.frames) > 1 else 0
+    if body.inlined_nodes + inside > INLINING_BUDGET_NODES:
         return False
     depth = sum(frame.info is not None and frame.info.key == info.key for frame in body.frames)
     if depth == 0:
@@ -205,6 +206,8 @@ def inline(
     body.line_span = None
     body.before = []
     frame = Frame(info, this)
+    if len(body.frames) == 1:
+        body.nodes_at_call = body.nodes
     body.frames.append(frame)
     region = body.region()
     statements: list[Stmt] = []
@@ -215,6 +218,8 @@ def inline(
             statements.extend(lower(body, child))
     finally:
         body.frames.pop()
+        if len(body.frames) == 1:
+            body.inlined_nodes += body.nodes - body.nodes_at_call
         body.names, body.known, body.line_span = outer_names, outer_known, outer_line
         body.before = outer_before
     result: Location | None = None
