@@ -22,7 +22,7 @@ from wattslice.frontend.cuda import read_cuda
 from wattslice.pipeline import FileAnalysis, analyze_file
 
 _OTHER_PARAMETER = 768
-"""In place of the value the analyzer assumes for unknown parameters: a trip count that changes rests on it."""
+"""In place of the value assumed for unknown parameters: a trip count that changes rests on that value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,9 @@ class KernelFacts:
     """One kernel definition, the instances of a template together.
 
     `is_own`: defined in the file itself, else in a file it includes. `launched_here`: the file's text has
-    a launch of that name. `usable`: every instance was read completely.
+    a launch of that name. `complete`: every instance was read, and every function it calls. `usable`: the
+    same, but for calls of functions without a body anywhere (PW005): only their cost is missing.
+    `block_known`: not the grid, but the block of some launch came from the host code.
     """
 
     name: str
@@ -57,16 +59,18 @@ class KernelFacts:
     launched_here: bool
     predicted: bool
     why_no_power: str
+    complete: bool
     usable: bool
-    why_not_usable: str
+    why_not_complete: str
     geometry_read: bool
+    block_known: bool
     why_no_geometry: str
     loops: tuple[LoopFacts, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """`refusal`: the analyzer's message when it took nothing of the file. `seconds`: of the analysis alone."""
+    """`refusal`: what the analyzer says when it takes nothing of the file. `seconds`: of the analysis."""
 
     seconds: float
     kernels: tuple[KernelFacts, ...]
@@ -113,7 +117,7 @@ def examine(question: FileQuestion) -> FileFacts:
     off = _switched_off(path, lost) if lost and not refusal else set[tuple[str, int]]()
     found += [
         KernelFacts(name, line, True, name in text.launched, False, _mention(analysis, name, refusal), False,
-                    refusal or "not in the tree", False, refusal or "not in the tree", ())
+                    False, refusal or "not in the tree", False, False, refusal or "not in the tree", ())
         for name, line in lost if (name, line) not in off
     ]  # fmt: skip
     internal = tuple(d.message for d in analysis.diagnostics if d.rule == "PW099")
@@ -163,7 +167,12 @@ def _kernel_facts(
     ]
     named = [d for d in diagnostics if d.message.startswith(f"{kernel.name}: ")]
     no_power = [_general(d, kernel.name) for d in (*named, *inside) if d.rule != "PW030"]
-    holes = [_general(d, kernel.name) for d in inside if d.rule in ("PW001", "PW005", "PW006", "PW099")]
+    holes = [
+        _general(d, kernel.name)
+        for d in inside
+        if d.rule in ("PW001", "PW005", "PW006", "PW099") and d.severity is not ir.Severity.NOTE
+    ]
+    complete = all(k.body_is_complete for k in kernels)
     return KernelFacts(
         kernel.name,
         span.line,
@@ -171,9 +180,11 @@ def _kernel_facts(
         launched,
         predicted=any(launch.power_w is not None for launch in launches),
         why_no_power=no_power[0] if no_power else "",
-        usable=all(k.body_is_complete for k in kernels),
-        why_not_usable=holes[0] if holes else "no diagnostic inside",
+        complete=complete,
+        usable=complete or (bool(holes) and all(hole.startswith("PW005") for hole in holes)),
+        why_not_complete=holes[0] if holes else "no diagnostic within its lines",
         geometry_read=any(launch.launch_source is LaunchSource.HOST_CODE for launch in launches),
+        block_known=any(a.message.startswith("grid unknown") for x in launches for a in x.assumptions),
         why_no_geometry=reasons[0] if reasons else "no reason given",
         loops=tuple(_loops(launches, others)),
     )

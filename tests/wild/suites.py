@@ -1,6 +1,6 @@
-"""What becomes of public CUDA code: kernels, bodies, launches, loops and failures, suite by suite, as Markdown.
+"""What becomes of public CUDA code: kernels, bodies, launches, loops, failures, as Markdown.
 
-    python tests/wild/suites.py CHECKOUT... [--why] [--gpu v100] [--jobs 2] [-o docs/wild.md --section suites]
+    python tests/wild/suites.py CHECKOUT... [--why] [--gpu v100] [--jobs 2] [-o docs/wild.md]
 
 Each `.cu` file is analysed alone, without any option, in a process with a hard time limit; of identical files
 one is taken. `tests/wild/README.md` says what each column counts. `--why` adds the causes, most frequent
@@ -61,8 +61,10 @@ class Suite:
     predicted: int = 0
     explained: int = 0
     usable: int = 0
+    complete: int = 0
     launched: int = 0
     geometry_read: int = 0
+    block_known: int = 0
     loops: int = 0
     loops_known: int = 0
     loops_assumed: int = 0
@@ -72,7 +74,7 @@ class Suite:
     internal: int = 0
     slow: int = 0
     failed: int = 0
-    seconds: list[float] = field(default_factory=list[float])
+    timed: list[tuple[float, str]] = field(default_factory=list[tuple[float, str]])
     causes: dict[str, Causes] = field(default_factory=lambda: {kind: Causes() for kind in KINDS})
 
     def take(self, path: str, outcome: Outcome[FileFacts]) -> None:
@@ -83,7 +85,7 @@ class Suite:
             self.failed += 1
             self.causes["failures"].add(outcome.failure.split(" (")[0], f"{path}: {outcome.failure}")
             return
-        self.seconds.append(facts.seconds)
+        self.timed.append((facts.seconds, path))
         if facts.seconds > SLOW_S:
             self.slow += 1
             self.causes["failures"].add(f"over {SLOW_S:g} s", f"{path}: {facts.seconds:.1f} s")
@@ -103,11 +105,12 @@ class Suite:
             self.predicted += kernel.predicted
             self.explained += not kernel.predicted and bool(kernel.why_no_power)
             self.usable += kernel.usable
+            self.complete += kernel.complete
             if not kernel.predicted:
                 cause = kernel.why_no_power
                 self.causes["no watts" if cause else "silent"].add(cause or "no diagnostic", place)
-            if not kernel.usable:
-                self.causes["body"].add(kernel.why_not_usable, place)
+            if not kernel.complete:
+                self.causes["body"].add(kernel.why_not_complete, place)
             for loop in kernel.loops:
                 known, assumed = loop.known and not loop.on_assumed_value, loop.on_assumed_value
                 self.loops += 1
@@ -123,6 +126,7 @@ class Suite:
         if kernel.launched_here:
             self.launched += 1
             self.geometry_read += kernel.geometry_read
+            self.block_known += kernel.block_known and not kernel.geometry_read
             if not kernel.geometry_read:
                 self.causes["geometry"].add(kernel.why_no_geometry, place)
 
@@ -161,22 +165,30 @@ def report(suites: list[Suite], gpu: str) -> list[str]:
     lines = [f"Predictions for `{gpu}`, no options given.", ""]
     lines += _table(
         ("suite", "commit", "files", "kernels", "switched off", "watts", "cause named", "accounted for",
-         "usable body"),
+         "usable body", "complete body"),
         ((s.name, s.revision, s.files, s.definitions, s.switched_off, s.predicted, s.explained,
-          _share(s.predicted + s.explained, s.definitions), _share(s.usable, s.definitions)) for s in rows),
+          _share(s.predicted + s.explained, s.definitions), _share(s.usable, s.definitions),
+          _share(s.complete, s.definitions)) for s in rows),
     )  # fmt: skip
     lines += _table(
-        ("suite", "launched in their file", "geometry read", "loops", "trips known", "… rests on an assumed value",
-         "of geometry read: loops", "trips known", "… on an assumed value"),
-        ((s.name, s.launched, _share(s.geometry_read, s.launched), s.loops, _share(s.loops_known, s.loops),
-          _share(s.loops_assumed, s.loops), s.own_loops, _share(s.own_loops_known, s.own_loops),
-          _share(s.own_loops_assumed, s.own_loops)) for s in rows),
+        ("suite", "launched in their file", "geometry read", "only the block", "loops", "trips known",
+         "… on an assumed value", "of geometry read: loops", "trips known", "… on an assumed value"),
+        ((s.name, s.launched, _share(s.geometry_read, s.launched), _share(s.block_known, s.launched),
+          s.loops, _share(s.loops_known, s.loops), _share(s.loops_assumed, s.loops),
+          s.own_loops, _share(s.own_loops_known, s.own_loops), _share(s.own_loops_assumed, s.own_loops))
+         for s in rows),
     )  # fmt: skip
     lines += _table(
         ("suite", "PW099", f"over {SLOW_S:g} s", "exception, crash or hang", "median s", "slowest s"),
-        ((s.name, s.internal, s.slow, s.failed, *_times(s.seconds)) for s in rows),
+        ((s.name, s.internal, s.slow, s.failed, *_times([seconds for seconds, _ in s.timed])) for s in rows),
     )
     return lines
+
+
+def slowest(suites: list[Suite]) -> list[str]:
+    """The files that took longest."""
+    timed = sorted((entry for suite in suites for entry in suite.timed), reverse=True)
+    return ["#### Slowest files", "", *_table(("s", "file"), ((f"{s:.2f}", f"`{p}`") for s, p in timed[:8]))]
 
 
 def why(suites: list[Suite], most: int) -> list[str]:
@@ -234,7 +246,7 @@ def main() -> None:
     suites = measure(options.checkouts, options.gpu, options.jobs)
     lines = report(suites, options.gpu)
     if options.why:
-        lines += why(suites, options.most)
+        lines += [*slowest(suites), *why(suites, options.most)]
     if options.output is None:
         print("\n".join(lines))
     else:
