@@ -47,6 +47,7 @@ def workload(
             fp64=pipes["fp64"],
             fp16=pipes["fp16"],
             integer=pipes["integer"],
+            integer_multiply=sum(entry.number for entry in instructions if entry.name == "imad"),
             special=pipes["special"],
             tensor=counts.tensor * TENSOR_FMA_PER_THREAD,  # not from HMMA: their size varies
             load_store=pipes["load_store"],

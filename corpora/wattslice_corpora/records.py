@@ -69,6 +69,7 @@ class WorkloadRow:
     fp64: float
     fp16: float
     integer: float
+    integer_multiply: float
     special: float
     tensor: float
     load_store: float

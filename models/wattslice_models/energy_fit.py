@@ -63,6 +63,7 @@ FITTED_TIME_PARAMETERS = (
     "dram_efficiency",
     "l2_bytes_per_clock_per_sm",
     "l1_bytes_per_clock_per_sm",
+    "shared_passes_per_clock",
     "issue_efficiency",
     "l2_latency_cycles",
     "dram_latency_s",

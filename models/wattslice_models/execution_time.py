@@ -9,6 +9,7 @@ warp whose instructions wait for one another cannot go faster, and only so many 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -82,6 +83,8 @@ class TimeParameters:
     """Achievable share of the DRAM bandwidth on the board's specification sheet."""
     l2_bytes_per_clock_per_sm: float = 28.0
     l1_bytes_per_clock_per_sm: float = 64.0
+    shared_passes_per_clock: float = 1.0
+    """128-byte passes through shared memory per clock and SM."""
     issue_efficiency: float = 0.9
     """Achievable share of the peak rate of issue and pipes."""
     l1_latency_cycles: float = 30.0
@@ -105,6 +108,13 @@ _ISSUE_PER_CLOCK = {
     Architecture.FERMI: 1.0,
     Architecture.KEPLER: 6.0,
 }
+_INTEGER_ON_ONE_PIPE = (
+    Architecture.TESLA,
+    Architecture.FERMI,
+    Architecture.KEPLER,
+    Architecture.MAXWELL,
+    Architecture.PASCAL,
+)
 _ALU_LATENCY_CYCLES = {
     Architecture.TESLA: 24.0,
     Architecture.FERMI: 22.0,
@@ -201,12 +211,13 @@ def predict_time(
     instructions = workload.instructions
     # A half-empty last warp occupies its pipe for a whole warp.
     lanes = warps * gpu.warp_size
-    seconds: dict[Resource, float] = {}
+    seconds = {Resource.INTEGER: lanes * _integer_clocks(workload, gpu) / parameters.issue_efficiency / hertz}
+    # Since Volta, multiplications run on the units of fp32, beside additions on units of their own.
+    shared_units = 0.0 if gpu.architecture in _INTEGER_ON_ONE_PIPE else instructions.integer_multiply
     for resource, number, rate in (
-        (Resource.FP32, instructions.fp32, gpu.fp32_fma_per_clock_per_sm),
+        (Resource.FP32, instructions.fp32 + shared_units, gpu.fp32_fma_per_clock_per_sm),
         (Resource.FP64, instructions.fp64, gpu.fp64_fma_per_clock_per_sm),
         (Resource.FP16, instructions.fp16, gpu.fp16_vector_fma_per_clock_per_sm),
-        (Resource.INTEGER, instructions.integer, gpu.int32_add_per_clock_per_sm),
         (Resource.SPECIAL, instructions.special, gpu.sfu_per_clock_per_sm),
         (Resource.TENSOR, instructions.tensor, gpu.tensor_fp16_dense_fma_per_clock_per_sm),
     ):
@@ -217,7 +228,8 @@ def predict_time(
     per_warp = workload.issue_slots_per_warp
     issue = _ISSUE_PER_CLOCK.get(gpu.architecture, 2.0 if gpu.chip == "GP100" else 4.0)
     seconds[Resource.ISSUE] = warps * per_warp / (issue * parameters.issue_efficiency) / hertz
-    load_store = own * (moved.shared_passes + moved.l1_bytes / parameters.l1_bytes_per_clock_per_sm)
+    load_store = own * moved.shared_passes / parameters.shared_passes_per_clock
+    load_store += own * moved.l1_bytes / parameters.l1_bytes_per_clock_per_sm
     seconds[Resource.LOAD_STORE] = max(load_store, warps * instructions.load_store) / hertz
     seconds[Resource.LATENCY] = _latency_s(workload, gpu, parameters, moved, per_warp, hertz)
     # Outside the SMs.
@@ -236,6 +248,14 @@ def predict_time(
     )
 
 
+def _integer_clocks(workload: Workload, gpu: Gpu) -> float:
+    """Clocks of one SM for the integer instructions of one thread."""
+    add_rate = gpu.int32_add_per_clock_per_sm or gpu.fp32_fma_per_clock_per_sm
+    multiply = workload.instructions.integer_multiply / (gpu.int32_mul_per_clock_per_sm or add_rate)
+    rest = max(0.0, workload.instructions.integer - workload.instructions.integer_multiply) / add_rate
+    return multiply + rest if gpu.architecture in _INTEGER_ON_ONE_PIPE else max(multiply, rest)
+
+
 def _latency_s(
     workload: Workload,
     gpu: Gpu,
@@ -246,7 +266,7 @@ def _latency_s(
 ) -> float:
     """Time that waiting takes: rounds of resident warps, each as long as one warp's chain of dependences."""
     resident_blocks = max(1.0, workload.active_warps_per_sm / workload.warps_per_block)
-    rounds = max(1.0, workload.blocks / (gpu.sm_count * resident_blocks))
+    rounds = math.ceil(workload.blocks / (gpu.sm_count * resident_blocks))
     loads = workload.global_loads
     if loads is None:
         loads = max(0.0, workload.instructions.load_store - workload.shared_accesses)

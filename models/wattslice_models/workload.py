@@ -23,6 +23,8 @@ class Instructions:
     tensor: float = 0.0
     load_store: float = 0.0
     other: float = 0.0
+    integer_multiply: float = 0.0
+    """The part of `integer` that multiplies (IMAD): other units do it than additions."""
 
 
 @dataclass(frozen=True, slots=True)

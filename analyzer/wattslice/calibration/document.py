@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wattslice.calibration.evaluation import Compared, Errors, compare, coverage, errors
-from wattslice.calibration.training import PublicRuns
+from wattslice.calibration.training import LeftOut, PublicRuns
 from wattslice.errors import WattsliceError
 from wattslice_models.energy import Component, EnergyModel
 from wattslice_models.gpu import Gpu
@@ -37,6 +37,45 @@ def update(path: Path, trained: tuple[Trained, ...]) -> None:
 
 
 def _gpu_section(trained: Trained) -> str:
+    return _trained_section(trained) if trained.runs.training else _transferred_section(trained)
+
+
+def _transferred_section(trained: Trained) -> str:
+    """A GPU whose model was never fitted to it: what the transfer is worth."""
+    gpu, model, runs = trained.gpu, trained.model, trained.runs
+    compared = compare(model, runs.test, gpu)
+    mean_w = statistics.fmean(row.power_w for row in runs.test)
+    lines = [
+        f"### {gpu.name} (`{gpu.id}`), never trained on",
+        "",
+        f"Coefficients transferred from `{model.measured_on}`; {len(runs.test)} runs of "
+        f"{len({row.benchmark for row in runs.test})} applications.",
+        "",
+        *(_left_out(entry) for entry in runs.left_out),
+        "",
+        "| Watts | runs | MAPE | median | worst | Spearman |",
+        "|---|---|---|---|---|---|",
+        _line("from source alone", _power(compared)),
+        _line("with the measured time", _power_timed(compared)),
+        _line("constant mean of these very runs", _constant(compared, mean_w)),
+        "",
+        f"The interval holds {coverage(compared):.0%} of the runs "
+        f"({model.ratio_low:.2f} to {model.ratio_high:.2f} times the prediction).",
+        "",
+        "| Seconds | runs | MAPE | median | worst | Spearman |",
+        "|---|---|---|---|---|---|",
+        _line("complete iterations", _time(_complete(compared, runs))),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _left_out(entry: LeftOut) -> str:
+    what = entry.benchmark if entry.benchmark.startswith("at ") else f"of {entry.benchmark}"
+    return f"- Left out: {entry.runs} runs {what}: {entry.reason}."
+
+
+def _trained_section(trained: Trained) -> str:
     gpu, model, runs = trained.gpu, trained.model, trained.runs
     compared = compare(model, runs.test, gpu)
     fitted = compare(model, runs.training, gpu)
@@ -47,7 +86,7 @@ def _gpu_section(trained: Trained) -> str:
         f"Trained on {len(runs.training)} runs of {_names(runs.training)}; tested on {len(runs.test)} runs "
         f"of {len({row.benchmark for row in runs.test})} applications, never used for the fit.",
         "",
-        *(f"- Left out: {entry.benchmark}: {entry.reason}." for entry in runs.left_out),
+        *(_left_out(entry) for entry in runs.left_out),
         "",
         "| Watts | runs | MAPE | median | worst | Spearman |",
         "|---|---|---|---|---|---|",

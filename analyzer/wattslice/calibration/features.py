@@ -163,6 +163,7 @@ def _row(
         fp64=float(done.fp64),
         fp16=float(done.fp16),
         integer=float(done.integer),
+        integer_multiply=float(done.integer_multiply),
         special=float(done.special),
         tensor=float(done.tensor),
         load_store=float(done.load_store),

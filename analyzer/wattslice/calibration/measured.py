@@ -12,16 +12,21 @@ from wattslice_corpora.records import MeasuredRow, Recipes
 
 @dataclass(frozen=True, slots=True)
 class PublicSet:
-    """The rows of one GPU in the public table, and the catalogue's id of the board they were measured on."""
+    """The rows of one GPU in the public table, and the catalogue's id of the board they were measured on.
+
+    `trains` False: a GPU without microbenchmarks, on which a transferred model is only tested.
+    """
 
     table_gpu: str
     gpu_id: str
+    trains: bool = True
 
 
 PUBLIC_SETS = (
     # The set says "V100" only; its clocks end at the PCIe board's 1380 MHz, its watts below the 250 W of it.
     PublicSet("V100 (2022 set)", "v100_pcie"),
     PublicSet("Quadro RTX 8000", "quadro_rtx_8000"),
+    PublicSet("GTX 1080 Ti", "gtx_1080_ti", trains=False),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from wattslice_corpora.records import (
@@ -22,9 +23,10 @@ from wattslice_models.workload import Instructions, Workload
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A measured program that enters neither fit nor evaluation, and why."""
+    """Measured runs of a program (or at a clock) that enter neither fit nor evaluation, and why."""
 
     benchmark: str
+    runs: int
     reason: str
 
 
@@ -48,23 +50,25 @@ def public_runs(gpu: Gpu) -> PublicRuns:
         works.setdefault((row.benchmark, row.kernel, row.arguments), []).append(row)
     excluded = {entry.core_mhz: entry.reason for entry in recipes.exclusions if entry.gpu_id == gpu.id}
     by_role: dict[Role, list[TrainingRow]] = {Role.TRAINING: [], Role.TEST: []}
-    left_out: dict[str, str] = {f"all at {mhz:g} MHz": reason for mhz, reason in excluded.items()}
+    left_out: Counter[tuple[str, str]] = Counter()
     for row in read_measurements(measurements_path(gpu.id)):
         recipe = recipes.benchmark(row.benchmark)
         launches = works.get((row.benchmark, row.kernel, row.arguments), [])
         doubts = [launch.doubt for launch in launches if launch.doubt]
-        if not launches:
-            left_out[row.benchmark] = "a kernel of it could not be analysed"
+        if row.core_mhz in excluded:
+            left_out[f"at {row.core_mhz:g} MHz", excluded[row.core_mhz]] += 1
+        elif not launches:
+            left_out[row.benchmark, "a kernel of it could not be analysed"] += 1
         elif doubts and recipe.role is Role.TRAINING:
             # An application is tested whatever we know of it; but nothing is learnt from guessed bytes.
-            left_out[row.benchmark] = doubts[0]
-        elif row.core_mhz not in excluded:
+            left_out[row.benchmark, doubts[0]] += 1
+        else:
             by_role[recipe.role].append(_training_row(row, launches))
     return PublicRuns(
         training=tuple(by_role[Role.TRAINING]),
         test=tuple(by_role[Role.TEST]),
         incomplete=tuple(recipe.name for recipe in recipes.benchmarks if recipe.incomplete),
-        left_out=tuple(LeftOut(name, reason) for name, reason in left_out.items()),
+        left_out=tuple(LeftOut(name, runs, reason) for (name, reason), runs in left_out.items()),
     )
 
 
@@ -90,6 +94,7 @@ def _workload(row: WorkloadRow) -> Workload:
             fp64=row.fp64,
             fp16=row.fp16,
             integer=row.integer,
+            integer_multiply=row.integer_multiply,
             special=row.special,
             tensor=row.tensor,
             load_store=row.load_store,
