@@ -167,9 +167,8 @@ def measure(arch: str) -> dict[str, Counter[InstructionKind]]:
                 inputs = f"const {scalar}* __restrict__ a, const {scalar}* __restrict__ b"
                 arguments = f"{scalar}* o, {scalar}* p, {inputs}"
                 name = f"k{number}_{variant}"
-                lines.append(
-                    f'extern "C" __global__ void {name}({arguments}) {{ int i = threadIdx.x; {loads} {store} }}'
-                )
+                body = f"{{ int i = threadIdx.x; {loads} {store} }}"
+                lines.append(f'extern "C" __global__ void {name}({arguments}) {body}')
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder) / "expressions.cu"
             source.write_text("\n".join(lines))
