@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from wattslice.counting.count import count
 from wattslice.expansions import measured
 from wattslice.frontend.cuda import read_cuda
