@@ -280,6 +280,14 @@ class ExpressionEvaluator:
         unset = Pointer(place.variable, 0) if place.type.kind is ir.TypeKind.POINTER else VARYING
         return self.state.environment.get(key_of(place), unset)
 
+    def declare(self, variable: ir.Variable, value: Value) -> None:
+        """Gives a new variable its value; lanes that do not run here never see it."""
+        if isinstance(value, Record):
+            for path, member in value.members:
+                self.state.environment[(variable, path)] = member
+        else:
+            self.state.environment[variable] = value
+
     def store_register(self, place: ir.RegisterPlace, value: Value, mask: Mask) -> None:
         """Assigns a register, a member of one, or a whole record member by member."""
         if isinstance(value, Record):
@@ -330,8 +338,7 @@ class ExpressionEvaluator:
     def _inlined_call(self, expr: ir.InlinedCall, mask: Mask) -> Value:
         values = [self.evaluate(argument, mask) for argument in expr.arguments]
         for parameter, value in zip(expr.parameters, values, strict=True):
-            place = ir.RegisterPlace(parameter, (), parameter.type)
-            self.store_register(place, value, mask)
+            self.declare(parameter, value)
         return self.run_body(expr, mask)
 
     def _intrinsic(self, expr: ir.Intrinsic, mask: Mask) -> Value:

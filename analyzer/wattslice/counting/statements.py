@@ -40,8 +40,7 @@ class Executor(ExpressionEvaluator):
                 self.evaluate(expr, mask)
             case ir.Declare(variable=variable, value=value):
                 if value is not None:
-                    place = ir.RegisterPlace(variable, (), variable.type)
-                    self.store_register(place, self.evaluate(value, mask), mask)
+                    self.declare(variable, self.evaluate(value, mask))
             case ir.Block(statements=statements):
                 for inner in statements:
                     mask = self.execute(inner, mask)
