@@ -30,6 +30,7 @@
 #define __device_builtin__
 #define __cudart_builtin__
 #define __CUDA_RUNTIME_H__
+#define __DRIVER_TYPES_H__  // helper headers ask for it before they declare their error checks
 #define CUDARTAPI
 #define CUDART_CB
 #define CUDARTAPI_CDECL

@@ -16,6 +16,7 @@ WS_LIBRARY(cudnnStatus_t, cudnnHandle_t, CUDNN_STATUS_SUCCESS)
 typedef cublasStatus_t cublasStatus; typedef int cufftHandle; typedef int cufftResult; enum { CUFFT_SUCCESS = 0 };
 typedef cublasHandle_t cublasLtHandle_t; typedef int curandRngType_t; typedef unsigned curandDirectionVectors32_t[32];
 typedef float cufftReal; typedef double cufftDoubleReal; typedef cuComplex cufftComplex; typedef cuDoubleComplex cufftDoubleComplex;
+enum cublasMath_t { CUBLAS_DEFAULT_MATH, CUBLAS_TENSOR_OP_MATH, CUBLAS_PEDANTIC_MATH, CUBLAS_TF32_TENSOR_OP_MATH };
 enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C };
 enum cudaDataType { CUDA_R_32F, CUDA_R_16F, CUDA_R_16BF, CUDA_R_64F, CUDA_R_8I, CUDA_R_32I, CUDA_C_32F };
 typedef cudaDataType cudaDataType_t; typedef cudaDataType cublasDataType_t;
@@ -31,6 +32,9 @@ WS_LIBRARY_FUNCTION(CUresult, cuInit) WS_LIBRARY_FUNCTION(CUresult, cuDeviceGet)
 WS_LIBRARY_FUNCTION(CUresult, cuDeviceGetAttribute) WS_LIBRARY_FUNCTION(CUresult, cuMemAlloc) WS_LIBRARY_FUNCTION(CUresult, cuMemFree)
 WS_LIBRARY_FUNCTION(cublasStatus_t, cublasCreate) WS_LIBRARY_FUNCTION(cublasStatus_t, cublasDestroy)
 WS_LIBRARY_FUNCTION(cublasStatus_t, cublasSgemm) WS_LIBRARY_FUNCTION(cublasStatus_t, cublasDgemm)
+WS_LIBRARY_FUNCTION(cublasStatus_t, cublasSgemv) WS_LIBRARY_FUNCTION(cublasStatus_t, cublasDgemv)
+WS_LIBRARY_FUNCTION(cublasStatus_t, cublasSgemmStridedBatched) WS_LIBRARY_FUNCTION(cublasStatus_t, cublasGemmStridedBatchedEx)
+WS_LIBRARY_FUNCTION(cublasStatus_t, cublasLtCreate) WS_LIBRARY_FUNCTION(cublasStatus_t, cublasLtDestroy)
 WS_LIBRARY_FUNCTION(cublasStatus_t, cublasGemmEx) WS_LIBRARY_FUNCTION(cublasStatus_t, cublasSetMathMode)
 WS_LIBRARY_FUNCTION(cublasStatus_t, cublasSetStream) WS_LIBRARY_FUNCTION(curandStatus_t, curandCreateGenerator)
 WS_LIBRARY_FUNCTION(curandStatus_t, curandGenerateUniform) WS_LIBRARY_FUNCTION(curandStatus_t, curandSetPseudoRandomGeneratorSeed)

@@ -2,10 +2,14 @@
 #pragma once
 #include "wattslice_std_c.h"
 
+#define _POSIX_VERSION 200809L
+
 struct stat { long st_size, st_mtime; unsigned st_mode; };
 struct rusage { timeval ru_utime, ru_stime; };
 struct utsname { char sysname[65], nodename[65], release[65], version[65], machine[65]; };
 struct option { const char* name; int has_arg; int* flag; int val; };
+struct glob_t { size_t gl_pathc; char** gl_pathv; size_t gl_offs; };
+int glob(const char*, int, int (*)(const char*, int), glob_t*); void globfree(glob_t*);
 struct DIR;
 struct dirent { char d_name[256]; };
 struct sockaddr_un { int sun_family; char sun_path[108]; };
