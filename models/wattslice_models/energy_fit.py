@@ -8,8 +8,8 @@ open: how a sum of energies splits among components that always occur together, 
 that no training kernel uses.
 
 The interval comes from leaving one benchmark out: fitted without it, the model predicts its rows end to end,
-with its own time; the quantiles of measured / predicted, widened by how much boards of one GPU differ, are the
-ends of the interval.
+with its own time; the quantiles of measured / predicted, widened by how much boards of one GPU differ, are
+the ends of the interval.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _scipy: Any = optimize  # scipy has no types
 
 COVERAGE = 0.9
 BOARD_SPREAD = 0.08
-"""Two boards of one GPU, measured by different people at equal clocks, differ by 6 to 8 % in the public sets."""
+"""Two boards of one GPU, measured by different people at equal clocks, differ by 6 to 8 % (public sets)."""
 HUBER_TUNING = 1.345
 """Huber's constant: 95 % efficiency for normal errors, in units of their robust standard deviation."""
 HUBER_ROUNDS = 5
@@ -133,7 +133,8 @@ def fit_energy_model(
     high = float(np.quantile(ratios, 1.0 - tail, method="higher"))
     source = (
         f"{COVERAGE:.0%} of {len(rows)} microbenchmark runs lay within when their benchmark "
-        f"was left out of the fit ({len(benchmarks)} benchmarks); widened by {BOARD_SPREAD:.0%} for other boards"
+        f"was left out of the fit ({len(benchmarks)} benchmarks); "
+        f"widened by {BOARD_SPREAD:.0%} for other boards"
     )
     model = replace(
         _fit(rows, gpu),
