@@ -58,6 +58,7 @@ PRIOR_PJ = {
 (operations, SRAM) and O'Connor et al. 2017 (DRAM), both recalled. They matter where nothing was measured."""
 PRIOR_HBM_PJ = 40.0
 """The same for a byte of high-bandwidth memory."""
+SEEN_SHARE = 0.01
 MEASUREMENT_NOISE = 0.05
 """Relative error of one kernel's watts; a prior counts as much as a kernel that is wrong by a factor 2."""
 
@@ -206,7 +207,7 @@ class _Design:
     clocks_mhz: Array
     power_w: Array
     seen: tuple[bool, ...]
-    """Whether any run does anything in a component."""
+    """Whether any run does enough in a component to show: SEEN_SHARE of its watts at the prior energy."""
     prior_j: Array
     """Expected energies, shape (components,)."""
     prior_weight: float
@@ -222,15 +223,18 @@ class _Design:
         share = np.array([_active_share(row, gpu) for row in rows])
         components = tuple(entry.component for entry in component_work(rows[0].launches[0].workload, gpu))
         kernels = {(row.benchmark, row.kernel, row.arguments) for row in rows}
+        power_w = np.array([row.power_w for row in rows])
+        prior_j = 1e-12 * np.array([_prior_pj(component, gpu) for component in components])
+        shares = rates * prior_j / power_w[:, None]
         return cls(
             components=components,
             rates=rates,
             active=share * clocks / reference_mhz,
             clocks_mhz=clocks,
-            power_w=np.array([row.power_w for row in rows]),
-            seen=tuple(bool(column.max() > 0) for column in rates.T),
+            power_w=power_w,
+            seen=tuple(bool(column.max() > SEEN_SHARE) for column in shares.T),
             prior_weight=MEASUREMENT_NOISE * (len(rows) / len(kernels)) ** 0.5,
-            prior_j=1e-12 * np.array([_prior_pj(component, gpu) for component in components]),
+            prior_j=prior_j,
         )
 
     def solve(self, curve: VoltageCurve) -> tuple[float, Array]:
