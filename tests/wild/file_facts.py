@@ -92,14 +92,15 @@ def examine(question: FileQuestion) -> FileFacts:
     except WattsliceError as error:
         refusal = error.message
     seconds = time.perf_counter() - start
-    varied: tuple[KernelAnalysis, ...] = ()
+    varied = analysis.kernels
     program: ir.Program | None = None
-    if not refusal:
+    if any(a.rule == "PW010" for kernel in analysis.kernels for a in kernel.assumptions):
         usual, counting.DEFAULT_PARAMETER = counting.DEFAULT_PARAMETER, _OTHER_PARAMETER
         try:
             varied = analyze_file(path, config).kernels
         finally:
             counting.DEFAULT_PARAMETER = usual
+    if not refusal:
         program = read_cuda(path)
     found: list[KernelFacts] = []
     lost = list(text.definitions)
