@@ -71,7 +71,9 @@ class Config:
     """One run. Clocks None: the GPU's own; `language_standard` None: the frontend's default.
 
     `files` as the user wrote them, at least one. `gpu_source` is "--gpu", "settings", "this machine" or
-    "default"; `branch_threshold` is δ in [0, 1); `jobs` at least 1. `notes` are for the user's eyes (stderr).
+    "default"; `branch_threshold` is δ in [0, 1); `jobs` at least 1. `overrides` come from options
+    and settings; `typed_overrides` are those of the options alone, which must name something. `notes` are for
+    the user's eyes (stderr).
     """
 
     files: tuple[Path, ...]
@@ -81,6 +83,7 @@ class Config:
     method: MethodChoice = MethodChoice.AUTO
     branch_threshold: float = DEFAULT_BRANCH_THRESHOLD
     overrides: Overrides = NO_OVERRIDES
+    typed_overrides: Overrides = NO_OVERRIDES
     include_directories: tuple[Path, ...] = ()
     definitions: tuple[str, ...] = ()
     language_standard: str | None = None
@@ -118,6 +121,7 @@ def make_config(options: Options, settings: Settings | None = None) -> Config:
         method=_choice(MethodChoice, "--method", options.method or settings.method),
         branch_threshold=_threshold(_first(options.delta, settings.delta)),
         overrides=_overrides(options, settings),
+        typed_overrides=parse_overrides(options.launches, options.overrides),
         include_directories=include_directories,
         definitions=definitions,
         language_standard=_standard(standard),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 
@@ -16,44 +17,82 @@ class ProbabilitySource(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """Something the analysis had to assume, the line it concerns, and the option that settles it."""
+    """Something the analysis had to assume, the line it concerns, and the option that settles it.
+
+    `file`: empty for the kernel's own file, else the file of an inlined function or of the host code.
+    """
 
     rule: str
     line: int
     message: str
     fix: str
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class BranchArm:
-    """One arm of a branch: `region` of its statement, mean `probability` that a visit takes it."""
+    """One arm of a branch: `region` of its statement, mean `probability` that a visit takes it.
+
+    `file`: as in `Assumption`.
+    """
 
     line: int
     arm: str  # "then", "else", "case 3", "default"
     region: int
     probability: float
     source: ProbabilitySource
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class LoopTrips:
-    """Mean iterations per entry of one loop; None in `trip_count` when unknown (then `assumed` was used)."""
+    """Mean iterations per entry of one loop; None in `trip_count` when unknown (then `assumed` was used).
+
+    `file`: as in `Assumption`.
+    """
 
     line: int
     region: int
     trip_count: float | None
     assumed: float
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The part of an object that was seen to be touched, as a box: `low` to below `high` along each axis.
+
+    Memory has one axis, in bytes (`unit_bytes` 1); a texture has one per coordinate, in texels.
+    """
+
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+    unit_bytes: int = 1
+
+    @property
+    def bytes(self) -> float:
+        """Bytes inside the box: an upper bound of the footprint."""
+        return float(
+            math.prod(end - start for start, end in zip(self.low, self.high, strict=True)) * self.unit_bytes
+        )
+
+    def union(self, other: Reach) -> Reach:
+        """The smallest box around both; raises ValueError for boxes of different kinds."""
+        if len(self.low) != len(other.low) or self.unit_bytes != other.unit_bytes:
+            raise ValueError("boxes of different kinds have no union")
+        return Reach(
+            tuple(map(min, self.low, other.low)), tuple(map(max, self.high, other.high)), self.unit_bytes
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class SiteStatistics:
     """How one textual memory access behaves, averaged over sampled warps.
 
-    `sectors_per_request`: 32-byte sectors one warp's request touches (global, constant, local).
+    `sectors_per_request`: 32-byte sectors one warp's request touches (global, texture, local).
     `bank_passes`: passes a shared-memory request takes (1 = conflict-free).
     `block_distinct_share`: of the sectors a block's warps request in one visit, the share that is distinct.
-    `block_span_bytes`, `span_bytes`: from the lowest to the highest byte that one block, and that all
-    samples touch: upper bounds of the footprint.
+    `block_reach`, `launch_reach`: what one block, and what all samples touch of the object.
     `access_bytes`: size of the accessed object.
     None: the address depends on data or on something unknown.
     """
@@ -61,8 +100,8 @@ class SiteStatistics:
     sectors_per_request: float | None
     bank_passes: float | None
     block_distinct_share: float | None
-    block_span_bytes: float | None
-    span_bytes: float | None
+    block_reach: Reach | None
+    launch_reach: Reach | None
     access_bytes: int
 
 

@@ -45,7 +45,7 @@ def findings_of(analysis: Analysis) -> tuple[Finding, ...]:
             Finding(
                 assumption.rule,
                 Severity.NOTE,
-                kernel.file,
+                assumption.file or kernel.file,
                 assumption.line,
                 kernel.name,
                 assumption.message,

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.frontend.callers import read_callers
 from wattslice.frontend.clang.flags import ParseOptions
+from wattslice.geometry.overrides import KnownNames, check_overrides, known_names
 from wattslice.geometry.resolver import CallerReader, resolve_launches
-from wattslice.geometry.types import KernelLaunch
+from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
 from wattslice.ir import Diagnostic, Program, Severity
 from wattslice.kernel_analysis import LaunchResult, analyze_launch
 from wattslice.quoting import Quoter
@@ -26,23 +28,23 @@ class FileAnalysis:
     file: str
     kernels: tuple[KernelAnalysis, ...]
     diagnostics: tuple[Diagnostic, ...]
+    names: KnownNames
 
 
 def analyze_files(config: Config) -> Analysis:
     """Analyses every file of `config` in its order, on `config.jobs` processes.
 
     A file that cannot be read at all raises `WattsliceError` when it is the only one; among several it
-    becomes a diagnostic and the others are analysed.
+    becomes a diagnostic and the others are analysed. Options that name no kernel or variable of any file
+    raise `OverrideError`.
     """
     if len(config.files) == 1:
         results = [analyze_file(config.files[0], config)]
     elif config.jobs == 1:
         results = [_analyze_or_report(path, config) for path in config.files]
     else:
-        from joblib import Parallel, delayed  # costs 100 ms, needed for several processes only
-
-        parallel = Parallel(n_jobs=config.jobs)
-        results = list(parallel(delayed(_analyze_or_report)(path, config) for path in config.files))
+        results = _in_parallel(config)
+    check_overrides(config.typed_overrides, [result.names for result in results])
     gpu = load_gpu(config.gpu_id)
     return Analysis(
         gpu_id=gpu.id,
@@ -65,7 +67,16 @@ def analyze_file(path: Path, config: Config) -> FileAnalysis:
         program.file,
         tuple(result.kernel for result in results if result.kernel is not None),
         tuple(dict.fromkeys((*program.diagnostics, *(d for result in results for d in result.diagnostics)))),
+        known_names(program) if config.typed_overrides != NO_OVERRIDES else KnownNames(),
     )
+
+
+def _in_parallel(config: Config) -> list[FileAnalysis]:
+    import joblib  # costs 100 ms, needed for several processes only
+
+    task = joblib.delayed(_analyze_or_report)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    tasks = [task(path, config) for path in config.files]  # pyright: ignore[reportUnknownVariableType]
+    return cast(list[FileAnalysis], joblib.Parallel(n_jobs=config.jobs)(tasks))
 
 
 def _caller_reader(path: Path, config: Config) -> CallerReader | None:
@@ -111,4 +122,4 @@ def _analyze_or_report(path: Path, config: Config) -> FileAnalysis:
     except WattsliceError as error:
         message = f"{error.message} ({error.remedy})" if error.remedy else error.message
         where = Diagnostic("PW001", Severity.ERROR, str(path), error.line or 0, message)
-        return FileAnalysis(str(path), (), (where,))
+        return FileAnalysis(str(path), (), (where,), KnownNames())

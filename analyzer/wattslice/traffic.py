@@ -9,13 +9,12 @@ not modelled.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wattslice.accesses import MemoryAccess, memory_accesses
 from wattslice.counting.access import SECTOR_BYTES
 from wattslice.counting.sampling import WARP_SIZE
-from wattslice.execution import ExecutionProfile, SiteStatistics
+from wattslice.execution import ExecutionProfile, Reach, SiteStatistics
 from wattslice.geometry.types import KernelLaunch
 from wattslice.ir import MemorySpace, Variable
 
@@ -42,22 +41,46 @@ class Traffic:
 
 @dataclass(slots=True)
 class _Object:
-    """What all accesses of one kind to one object add up to, in bytes per launch or per block."""
+    """What all accesses of one kind to one object add up to, in bytes per warp and per block."""
 
     requested: float = 0.0
     distinct_per_block: float = 0.0
-    block_span: float | None = 0.0
-    span: float | None = 0.0
+    block_reach: Reach | None = None
+    launch_reach: Reach | None = None
+    is_bounded: bool = True
+
+    def add(self, requested: float, warps_per_block: int, statistics: SiteStatistics) -> None:
+        """Takes in one access."""
+        self.requested += requested
+        share = 1.0 if statistics.block_distinct_share is None else statistics.block_distinct_share
+        self.distinct_per_block += requested * warps_per_block * share
+        if statistics.block_reach is None or statistics.launch_reach is None:
+            self.is_bounded = False
+            return
+        self.block_reach = _around(self.block_reach, statistics.block_reach)
+        self.launch_reach = _around(self.launch_reach, statistics.launch_reach)
+
+    @property
+    def block_bytes(self) -> float:
+        """Bytes one block fetches: each distinct sector of a visit, no more than the block reaches."""
+        if not self.is_bounded or self.block_reach is None:
+            return self.distinct_per_block
+        return min(self.distinct_per_block, _whole_sectors(self.block_reach.bytes))
+
+    def launch_bytes(self, blocks: int) -> float:
+        """Bytes that move between DRAM and L2 in one launch."""
+        fetched = self.block_bytes * blocks
+        if not self.is_bounded or self.launch_reach is None:
+            return fetched
+        return min(fetched, _whole_sectors(self.launch_reach.bytes))
 
 
 def traffic(launch: KernelLaunch, profile: ExecutionProfile) -> Traffic:
     """The traffic of one launch."""
     warps_per_block = -(-launch.threads_per_block // WARP_SIZE)
-    warps = warps_per_block * launch.blocks
     loads: dict[Variable | None, _Object] = {}
-    stored = 0.0
-    stored_objects: dict[Variable | None, _Object] = {}
-    passes = shared = 0.0
+    stores: dict[Variable | None, _Object] = {}
+    passes = shared = stored = 0.0
     gathers = False
     for access in memory_accesses(launch.kernel):
         statistics = profile.sites[access.site]
@@ -70,61 +93,41 @@ def traffic(launch: KernelLaunch, profile: ExecutionProfile) -> Traffic:
             continue
         if access.space not in (MemorySpace.GLOBAL, MemorySpace.TEXTURE):
             continue
-        gathers = gathers or (statistics.sectors_per_request is None and access.space is MemorySpace.GLOBAL)
+        gathers = gathers or statistics.sectors_per_request is None
         requested = requests * _sectors(access, statistics) * SECTOR_BYTES
-        table = stored_objects if access.is_store else loads
-        entry = table.setdefault(access.root, _Object())
-        _add(entry, requested, requested * warps_per_block, statistics)
+        table = stores if access.is_store else loads
+        table.setdefault(access.root, _Object()).add(requested, warps_per_block, statistics)
         if access.is_store:
             stored += requested * (2.0 if access.is_atomic else 1.0)
     requested = sum(entry.requested for entry in loads.values())
-    from_l2 = sum(_block_bytes(entry) for entry in loads.values()) * launch.blocks
-    read = sum(_launch_bytes(entry, launch.blocks) for entry in loads.values())
-    written = sum(_launch_bytes(entry, launch.blocks) for entry in stored_objects.values())
+    fetched = sum(entry.block_bytes for entry in loads.values()) * launch.blocks
+    moved = sum(entry.launch_bytes(launch.blocks) for entry in (*loads.values(), *stores.values()))
     threads = launch.threads_per_block * launch.blocks
+    warps = warps_per_block * launch.blocks
     return Traffic(
         l1_bytes=(requested + stored) * warps / threads,
-        l2_bytes=from_l2 / threads + stored * warps / threads,
-        dram_bytes=(read + written) / threads,
+        l2_bytes=fetched / threads + stored * warps / threads,
+        dram_bytes=moved / threads,
         shared_passes=passes,
         shared_accesses=shared,
-        footprint_bytes=_footprint(loads, stored_objects),
+        footprint_bytes=_footprint(loads, stores),
         gathers=gathers,
     )
 
 
+def _around(reach: Reach | None, other: Reach) -> Reach:
+    if reach is None or len(reach.low) != len(other.low) or reach.unit_bytes != other.unit_bytes:
+        return other
+    return reach.union(other)
+
+
 def _sectors(access: MemoryAccess, statistics: SiteStatistics) -> float:
-    """Sectors of one request; a texture fetch is taken to be as local as its cache wants it."""
+    """Sectors of one request; an unknown texture fetch is taken to be as local as its cache wants it."""
     if statistics.sectors_per_request is not None:
         return statistics.sectors_per_request
     if access.space is MemorySpace.TEXTURE:
         return WARP_SIZE * max(4, statistics.access_bytes) / SECTOR_BYTES
     return GATHERED_SECTORS
-
-
-def _add(entry: _Object, requested: float, per_block: float, statistics: SiteStatistics) -> None:
-    entry.requested += requested
-    share = 1.0 if statistics.block_distinct_share is None else statistics.block_distinct_share
-    entry.distinct_per_block += per_block * share
-    entry.block_span = _larger(entry.block_span, statistics.block_span_bytes)
-    entry.span = _larger(entry.span, statistics.span_bytes)
-
-
-def _larger(a: float | None, b: float | None) -> float | None:
-    return None if a is None or b is None else max(a, b)
-
-
-def _block_bytes(entry: _Object) -> float:
-    """Bytes one block fetches of an object."""
-    if entry.block_span is None:
-        return entry.distinct_per_block
-    return min(entry.distinct_per_block, _whole_sectors(entry.block_span))
-
-
-def _launch_bytes(entry: _Object, blocks: int) -> float:
-    """Bytes of an object that move between DRAM and L2 in one launch."""
-    bytes_ = _block_bytes(entry) * blocks
-    return bytes_ if entry.span is None else min(bytes_, _whole_sectors(entry.span))
 
 
 def _whole_sectors(span_bytes: float) -> float:
@@ -133,14 +136,10 @@ def _whole_sectors(span_bytes: float) -> float:
 
 def _footprint(*tables: dict[Variable | None, _Object]) -> float | None:
     """Distinct bytes of all objects; an object both read and written counts once."""
-    spans: dict[Variable | None, Sequence[float | None]] = {}
+    boxes: dict[Variable | None, Reach | None] = {}
     for table in tables:
         for root, entry in table.items():
-            spans[root] = (*spans.get(root, ()), entry.span)
-    total = 0.0
-    for of_root in spans.values():
-        known = [span for span in of_root if span is not None]
-        if len(known) < len(of_root):
-            return None
-        total += max(known)
-    return total
+            if not entry.is_bounded or entry.launch_reach is None:
+                return None
+            boxes[root] = _around(boxes.get(root), entry.launch_reach)
+    return sum(box.bytes for box in boxes.values() if box is not None)

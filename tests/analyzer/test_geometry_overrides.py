@@ -6,7 +6,7 @@ import pytest
 
 from wattslice import ir
 from wattslice.geometry import OverrideError, check_overrides, parse_overrides
-from wattslice.geometry.overrides import parse_launch, parse_setting
+from wattslice.geometry.overrides import known_names, parse_launch, parse_setting
 
 SPAN = ir.Span("a.cu", 1, 1, 1)
 
@@ -80,9 +80,9 @@ def program():
 )
 def test_names_that_occur_nowhere(launches, settings, message):
     with pytest.raises(OverrideError, match=message):
-        check_overrides(parse_overrides(launches, settings), [program()])
+        check_overrides(parse_overrides(launches, settings), [known_names(program())])
 
 
 def test_names_that_occur():
     overrides = parse_overrides(("blur=1:1",), ("blur.width=3", "width=2", "trip_L7=1"))
-    check_overrides(overrides, [program()])
+    check_overrides(overrides, [known_names(program())])

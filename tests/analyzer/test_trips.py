@@ -23,7 +23,7 @@ UPDATE = {
     BinaryOp.ADD: operator.add,
     BinaryOp.SUB: operator.sub,
     BinaryOp.MUL: operator.mul,
-    BinaryOp.DIV: lambda a, b: int(a / b),
+    BinaryOp.DIV: operator.floordiv,
     BinaryOp.SHL: operator.lshift,
     BinaryOp.SHR: operator.rshift,
 }
@@ -72,6 +72,7 @@ def test_halving_and_doubling_loops(start, op, amount, comparison, limit):
 @given(starts=st.lists(st.integers(-30, 30), min_size=1, max_size=8), limit=st.integers(-30, 30))
 def test_lanes_count_for_themselves(starts, limit):
     found = trip_count(np.array(starts), BinaryOp.ADD, 3, BinaryOp.LT, limit)
+    assert isinstance(found, np.ndarray)
     assert list(found) == [brute_force(s, BinaryOp.ADD, 3, BinaryOp.LT, limit) for s in starts]
 
 

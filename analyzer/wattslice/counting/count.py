@@ -34,9 +34,8 @@ def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> Executi
         state = _evaluate(launch, profile, ALLOWANCE)
     except BudgetExceededError:
         state = _evaluate(launch, profile, 0.0)
-        line = launch.kernel.span.line
         message = "too many different iterations to evaluate: representative ones stand for all"
-        state.assume("PW015", line, message, f"--set {launch.kernel.name}.trip_L<line>=VALUE")
+        state.assume("PW015", launch.kernel.span, message, f"--set {launch.kernel.name}.trip_L<line>=VALUE")
     return ExecutionProfile(
         thread_counts=tuple(state.thread_counts),
         warp_counts=tuple(state.warp_counts),
@@ -99,7 +98,8 @@ def _guards(stmt: ir.Stmt) -> Iterator[ir.Variable]:
 def _loops(state: State) -> Iterator[LoopTrips]:
     for region, tally in sorted(state.loop_tallies.items()):
         mean = tally.iterations / tally.entries if tally.entries else 0.0
-        yield LoopTrips(tally.line, region, mean if tally.known else None, mean)
+        file = state.other_file(tally.span)
+        yield LoopTrips(tally.span.line, region, mean if tally.known else None, mean, file)
 
 
 def _arms(state: State) -> Iterator[BranchArm]:
@@ -108,17 +108,19 @@ def _arms(state: State) -> Iterator[BranchArm]:
         source = state.arm_sources.get(stmt.region)
         if source is None or counts[stmt.region] == 0.0:
             continue
-        visits = counts[stmt.region]
+        visits, file = counts[stmt.region], state.other_file(stmt.span)
         if isinstance(stmt, ir.If):
             then = min(1.0, counts[stmt.then.region] / visits)
-            yield BranchArm(stmt.span.line, "then", stmt.then.region, then, source)
+            yield BranchArm(stmt.span.line, "then", stmt.then.region, then, source, file)
             if stmt.otherwise is not None:
                 other = min(1.0, counts[stmt.otherwise.region] / visits)
-                yield BranchArm(stmt.otherwise.span.line, "else", stmt.otherwise.region, other, source)
+                yield BranchArm(stmt.otherwise.span.line, "else", stmt.otherwise.region, other, source, file)
         elif isinstance(stmt, ir.Switch):
             for case in stmt.cases:
                 probability = min(1.0, counts[case.body.region] / visits)
-                yield BranchArm(case.body.span.line, arm_name(case), case.body.region, probability, source)
+                yield BranchArm(
+                    case.body.span.line, arm_name(case), case.body.region, probability, source, file
+                )
 
 
 __all__ = ["BudgetExceededError", "count"]

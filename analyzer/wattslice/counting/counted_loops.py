@@ -115,7 +115,7 @@ def run_counted(
             state.assign(induction.variable, final, survivors)
     if not is_do and not survivors.is_empty:
         test_once(executor, loop, survivors)
-    tally = state.loop_tallies.setdefault(loop.region, LoopTally(loop.span.line))
+    tally = state.loop_tallies.setdefault(loop.region, LoopTally(loop.span))
     tally.iterations += iterations
     return masks.sum(survivors, left)
 

@@ -99,7 +99,7 @@ class ExpressionEvaluator:
         place = expr.place
         state = self.state
         if place.variable in state.assumed_parameters:
-            self._note_assumed(place.variable, expr.span.line)
+            self._note_assumed(place.variable, expr.span)
         value = state.environment.get(key_of(place))
         if value is not None:
             return value
@@ -116,13 +116,13 @@ class ExpressionEvaluator:
         setting = state.settings.get(place.variable.name)
         return VARYING if setting is None else setting
 
-    def _note_assumed(self, variable: ir.Variable, line: int) -> None:
+    def _note_assumed(self, variable: ir.Variable, span: ir.Span) -> None:
         state = self.state
         value = state.assumed_parameters.pop(variable)
         kernel = state.launch.kernel.name
         state.assume(
             "PW010",
-            line,
+            span,
             f"value of parameter '{variable.name}' unknown: {variable.name} assumed {value}",
             f"--set {kernel}.{variable.name}=VALUE",
         )
@@ -169,8 +169,8 @@ class ExpressionEvaluator:
         return VARYING
 
     def _texture(self, expr: ir.TextureFetch, mask: Mask) -> Value:
-        for coordinate in expr.coordinates:
-            self.evaluate(coordinate, mask)
+        coordinates = [self.evaluate(coordinate, mask) for coordinate in expr.coordinates]
+        self.state.fetch(expr.site, expr.type, coordinates, mask)
         return VARYING
 
     # ------------------------------------------------------------------ operators
@@ -303,7 +303,7 @@ class ExpressionEvaluator:
             return VARYING
         old = self._register(target)
         if target.variable in self.state.assumed_parameters:
-            self._note_assumed(target.variable, expr.span.line)
+            self._note_assumed(target.variable, expr.span)
         if isinstance(old, Pointer):
             step = expr.delta * (expr.step_bytes or 1)
             new: Value = Pointer(old.root, scalar(binary(ir.BinaryOp.ADD, old.offset, step, ir.INT64)))

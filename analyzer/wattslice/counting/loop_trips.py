@@ -44,7 +44,7 @@ def known_trips(
     if shape.has_other_conjuncts:
         state.assume(
             "PW013",
-            loop.span.line,
+            loop.span,
             "the loop may end early, which depends on data: assumed to run to its bound",
             f"--set {state.launch.kernel.name}.trip_L{loop.span.line}=VALUE",
         )

@@ -10,6 +10,7 @@ from wattslice.counting.loop_trips import known_trips
 from wattslice.counting.masks import Mask
 from wattslice.counting.state import LoopFrame, LoopTally
 from wattslice.counting.stepped_loops import run_stepwise
+from wattslice.counting.values import Value, select
 
 if TYPE_CHECKING:
     from wattslice.counting.statements import Executor
@@ -22,6 +23,7 @@ def run_loop(executor: Executor, loop: ir.Loop, mask: Mask) -> Mask:
     """Runs `loop` under `mask` and returns the lanes that go on behind it."""
     state = executor.state
     state.count(loop.region, mask)
+    entering, hidden = mask, _hide_old_counters(executor, loop, mask)
     for stmt in loop.init:
         mask = executor.execute(stmt, mask)
     shape = state.shape(loop)
@@ -37,11 +39,38 @@ def run_loop(executor: Executor, loop: ir.Loop, mask: Mask) -> Mask:
         out = run_stepwise(executor, loop, shape, mask, frame)
     call.loop_depth -= 1
     state.loops.pop()
+    for variable, old in hidden:
+        state.environment[variable] = select(entering.active, state.environment.get(variable, old), old)
     _tally(executor, loop, exact, mask)
     return mask if call.returned is returned_before else out
 
 
+def _hide_old_counters(
+    executor: Executor, loop: ir.Loop, mask: Mask
+) -> tuple[tuple[ir.Variable, Value], ...]:
+    """Takes out the values, to be given back, that lanes outside of this loop hold in what its init sets.
+
+    `int i; if (c) for (i = 0; ...)`: where those lanes' `i` is unknown it would make the counter unknown in
+    here, although only lanes of `mask` run in here.
+    """
+    state = executor.state
+    if mask.lanes_active >= state.live.lanes_active:
+        return ()
+    hidden: list[tuple[ir.Variable, Value]] = []
+    for stmt in loop.init:
+        match stmt:
+            case ir.ExprStmt(
+                expr=ir.Assign(target=ir.RegisterPlace(variable=variable, path=()), op=None) as set_
+            ):
+                reads = (e.place.variable for e in ir.walk_expressions(set_.value) if isinstance(e, ir.Read))
+                if variable not in reads and (old := state.environment.pop(variable, None)) is not None:
+                    hidden.append((variable, old))
+            case _:
+                pass
+    return tuple(hidden)
+
+
 def _tally(executor: Executor, loop: ir.Loop, exact: bool, mask: Mask) -> None:
-    tally = executor.state.loop_tallies.setdefault(loop.region, LoopTally(loop.span.line))
+    tally = executor.state.loop_tallies.setdefault(loop.region, LoopTally(loop.span))
     tally.entries += mask.thread_mean
     tally.known = tally.known and exact

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,27 +10,19 @@ from numpy.typing import NDArray
 from wattslice.counting.access import bank_passes, distinct_share, sectors_per_request
 from wattslice.counting.masks import Mask
 from wattslice.counting.values import Pointer, Unknown, Value
-from wattslice.execution import SiteStatistics
+from wattslice.execution import Reach, SiteStatistics
 from wattslice.ir import MemorySpace
 
 DETAILED_VISITS = 6
-"""Visits of one access site whose addresses are looked at; later ones are taken to be alike."""
+"""Visits of one access site whose requests are looked at; later ones are taken to be alike."""
 
+REACH_VISITS = 48
+"""Visits of one access site that may extend what it reaches."""
 
-@dataclass(slots=True)
-class _Reach:
-    """Lowest and one past the highest byte touched."""
+TEXTURE_PITCH_TEXELS = 1 << 14
+"""Texels between rows in the stand-in addresses of texture fetches: only neighbourhood matters there."""
 
-    low: int | None = None
-    high: int = 0
-
-    def extend(self, low: int, high: int) -> None:
-        self.high = high if self.low is None else max(self.high, high)
-        self.low = low if self.low is None else min(self.low, low)
-
-    @property
-    def span_bytes(self) -> float | None:
-        return None if self.low is None else float(self.high - self.low)
+_Axis = int | NDArray[np.int64]
 
 
 class SiteTally:
@@ -41,79 +33,114 @@ class SiteTally:
         self._visits = 0
         self._known = self._unknown = self._detailed = 0.0
         self._sectors = self._passes = self._distinct = 0.0
-        self._launch = _Reach()
-        self._block = _Reach()
+        self._launch: Reach | None = None
+        self._block: Reach | None = None
+        self._base_known = True
 
     def visit(
         self, size_bytes: int, space: MemorySpace, address: Value, mask: Mask, inner_block: slice
     ) -> None:
-        """One visit of the site by the lanes of `mask` at `address`."""
+        """One visit by the lanes of `mask` at `address`; objects of `size_bytes` are accessed."""
         self._size_bytes = max(1, size_bytes)
-        weight = max(mask.warp_mean, 1e-12)
         offset = address.offset if isinstance(address, Pointer) else address
-        base_known = not isinstance(offset, Unknown)
-        if isinstance(offset, Unknown):
-            if not offset.uniform:
-                self._unknown += weight
-                return
+        if isinstance(offset, Unknown) and offset.uniform:
+            self._base_known = False
             offset = offset.delta
         if not isinstance(offset, int | np.ndarray):
-            self._unknown += weight
+            self._unknown += max(mask.warp_mean, 1e-12)
             return
+        axis: _Axis = offset if isinstance(offset, int) else np.asarray(offset, np.int64)
+        self._look((axis,), axis, space, mask, inner_block, unit_bytes=1, length=self._size_bytes)
+
+    def visit_texels(
+        self, texel_bytes: int, coordinates: Sequence[Value], mask: Mask, inner_block: slice
+    ) -> None:
+        """One texture fetch by the lanes of `mask`; coordinates in texels, x first."""
+        self._size_bytes = max(1, texel_bytes)
+        axes: list[_Axis] = []
+        for coordinate in coordinates:
+            if isinstance(coordinate, int | float):
+                axes.append(int(coordinate // 1))
+            elif isinstance(coordinate, np.ndarray):
+                axes.append(np.floor(coordinate).astype(np.int64))
+            else:
+                self._unknown += max(mask.warp_mean, 1e-12)
+                return
+        texel: _Axis = 0
+        for axis in reversed(axes):
+            texel = texel * TEXTURE_PITCH_TEXELS + axis
+        offsets = texel * self._size_bytes
+        self._look(tuple(axes), offsets, MemorySpace.TEXTURE, mask, inner_block, self._size_bytes, 1)
+
+    def _look(
+        self,
+        axes: tuple[_Axis, ...],
+        offsets: _Axis,
+        space: MemorySpace,
+        mask: Mask,
+        inner_block: slice,
+        unit_bytes: int,
+        length: int,
+    ) -> None:
+        """Counts a visit, and looks at its addresses unless enough were looked at already."""
+        weight = max(mask.warp_mean, 1e-12)
         self._known += weight
         self._visits += 1
+        if self._visits > REACH_VISITS:
+            return
+        active = mask.active
+        self._launch = _extended(self._launch, axes, active, unit_bytes, length)
+        in_block = tuple(axis if isinstance(axis, int) else axis[inner_block] for axis in axes)
+        if bool(active[inner_block].any()):
+            self._block = _extended(self._block, in_block, active[inner_block], unit_bytes, length)
         if self._visits > DETAILED_VISITS:
             return
         self._detailed += weight
-        if isinstance(offset, int):
-            self._uniform(offset, weight, base_known, mask, inner_block)
-        else:
-            self._lanes(np.asarray(offset, np.int64), space, weight, base_known, mask, inner_block)
-
-    def _uniform(self, offset: int, weight: float, base_known: bool, mask: Mask, inner_block: slice) -> None:
-        self._sectors += weight * (1 + (self._size_bytes - 1) // 32)
-        self._passes += weight
-        self._distinct += weight * 32 / (inner_block.stop - inner_block.start)
-        if base_known:
-            self._launch.extend(offset, offset + self._size_bytes)
-        self._block.extend(offset, offset + self._size_bytes)
-
-    def _lanes(
-        self,
-        offsets: NDArray[np.int64],
-        space: MemorySpace,
-        weight: float,
-        base_known: bool,
-        mask: Mask,
-        inner_block: slice,
-    ) -> None:
-        active = mask.active
+        if isinstance(offsets, int):
+            self._sectors += weight * (1 + (self._size_bytes - 1) // 32)
+            self._passes += weight
+            self._distinct += weight * 32 / (inner_block.stop - inner_block.start)
+            return
         if space is MemorySpace.SHARED:
             self._passes += weight * bank_passes(offsets, active, self._size_bytes)
             self._sectors += weight
         else:
             self._passes += weight
             self._sectors += weight * sectors_per_request(offsets, active, self._size_bytes)
-        touched = offsets[active]
-        if base_known:
-            self._launch.extend(int(touched.min()), int(touched.max()) + self._size_bytes)
-        in_block, block_active = offsets[inner_block], active[inner_block]
-        if bool(block_active.any()):
-            self._distinct += weight * distinct_share(in_block, block_active)
-            own = in_block[block_active]
-            self._block.extend(int(own.min()), int(own.max()) + self._size_bytes)
-        else:
-            self._distinct += weight
+        block_active = active[inner_block]
+        share = distinct_share(offsets[inner_block], block_active) if bool(block_active.any()) else 1.0
+        self._distinct += weight * share
 
     def statistics(self) -> SiteStatistics:
         """The averages over all visits; unknown where most requests went to unknown addresses."""
         if self._known == 0.0 or self._unknown > self._known:
             return SiteStatistics(None, None, None, None, None, self._size_bytes)
+        whole = self._base_known and self._unknown == 0.0
         return SiteStatistics(
             sectors_per_request=self._sectors / self._detailed,
             bank_passes=self._passes / self._detailed,
             block_distinct_share=self._distinct / self._detailed,
-            block_span_bytes=self._block.span_bytes,
-            span_bytes=self._launch.span_bytes,
+            block_reach=self._block if whole else None,
+            launch_reach=self._launch if whole else None,
             access_bytes=self._size_bytes,
         )
+
+
+def _extended(
+    reach: Reach | None, axes: tuple[_Axis, ...], active: NDArray[np.bool_], unit_bytes: int, length: int
+) -> Reach:
+    """`reach` and the boxes of all active lanes; each touches `length` units from its place on."""
+    low: list[int] = []
+    high: list[int] = []
+    for axis in axes:
+        if isinstance(axis, int):
+            low.append(axis)
+            high.append(axis + length)
+        else:
+            touched = axis[active]
+            low.append(int(touched.min()))
+            high.append(int(touched.max()) + length)
+    new = Reach(tuple(low), tuple(high), unit_bytes)
+    if reach is None or len(reach.low) != len(low):
+        return new
+    return reach.union(new)

@@ -23,7 +23,7 @@ class BudgetExceededError(Exception):
 class LoopTally:
     """Entries and iterations of one loop, as thread means."""
 
-    line: int
+    span: ir.Span
     entries: float = 0.0
     iterations: float = 0.0
     known: bool = True
@@ -69,7 +69,7 @@ class State:
         self.warp_counts = [0.0] * kernel.region_count
         self.loop_tallies: dict[int, LoopTally] = {}
         self.arm_sources: dict[int, ProbabilitySource] = {}
-        self.assumptions: dict[tuple[str, int, str], Assumption] = {}
+        self.assumptions: dict[tuple[str, str, int, str], Assumption] = {}
         self.assumed_parameters: dict[ir.Variable, int] = {}
         self.settings = {setting.name: setting.value for setting in launch.settings}
         self.steps_left = max_steps
@@ -89,9 +89,14 @@ class State:
         if self.steps_left < 0:
             raise BudgetExceededError
 
-    def assume(self, rule: str, line: int, message: str, fix: str) -> None:
+    def assume(self, rule: str, span: ir.Span, message: str, fix: str) -> None:
         """Notes an assumption once."""
-        self.assumptions.setdefault((rule, line, message), Assumption(rule, line, message, fix))
+        found = Assumption(rule, span.line, message, fix, self.other_file(span))
+        self.assumptions.setdefault((rule, span.file, span.line, message), found)
+
+    def other_file(self, span: ir.Span) -> str:
+        """The file of `span`; empty when it is the kernel's own."""
+        return "" if span.file == self.launch.kernel.span.file else span.file
 
     def shape(self, loop: ir.Loop) -> LoopShape:
         """The static facts of `loop`, computed once."""
@@ -115,6 +120,10 @@ class State:
     def access(self, site: int, type_: ir.Type, space: ir.MemorySpace, address: Value, mask: Mask) -> None:
         """One visit of an access site."""
         self._sites[site].visit(type_.size_bytes, space, address, mask, self.threads.inner_block)
+
+    def fetch(self, site: int, type_: ir.Type, coordinates: list[Value], mask: Mask) -> None:
+        """One visit of a texture fetch."""
+        self._sites[site].visit_texels(type_.size_bytes, coordinates, mask, self.threads.inner_block)
 
     def site_statistics(self) -> tuple[SiteStatistics, ...]:
         """The averages of every site, in site order."""

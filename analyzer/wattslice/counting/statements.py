@@ -134,7 +134,7 @@ class Executor(ExpressionEvaluator):
             leave = 0.0 if expected is None else 1.0 / expected
             state.assume(
                 "PW012",
-                line,
+                stmt.span,
                 "leaving the loop here depends on data: "
                 + (
                     "assumed never (upper bound)"
@@ -146,7 +146,7 @@ class Executor(ExpressionEvaluator):
             return leave if leaves_then else 1.0 - leave
         state.assume(
             "PW012",
-            line,
+            stmt.span,
             "branch depends on data: each arm assumed as likely as the other",
             "--profile FILE",
         )
@@ -201,7 +201,7 @@ class Executor(ExpressionEvaluator):
         if source is ProbabilitySource.DEFAULT:
             state.assume(
                 "PW012",
-                stmt.span.line,
+                stmt.span,
                 f"switch depends on data: its {count} ways assumed equally likely",
                 "--profile FILE",
             )

@@ -46,7 +46,7 @@ def run_stepwise(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask
     outer_allowance = executor.allowance
     limit = int(min(MAX_STEPPED_ITERATIONS, max(64, outer_allowance // shape.size)))
     executor.allowance = outer_allowance / 8
-    tally = state.loop_tallies.setdefault(loop.region, LoopTally(loop.span.line))
+    tally = state.loop_tallies.setdefault(loop.region, LoopTally(loop.span))
     before_test = loop.kind is not ir.LoopKind.DO
     for iteration in range(limit + 1):
         if before_test or iteration:
@@ -63,7 +63,9 @@ def run_stepwise(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask
                 running = masks.where(running, condition)
                 if running.is_empty:
                     break
-        endless = loop.condition is None or isinstance(loop.condition, ir.Constant)
+        endless = loop.condition is None or (
+            isinstance(loop.condition, ir.Constant) and loop.condition.value != 0
+        )
         if iteration == limit or (endless and frame.left_by_chance):
             out = masks.sum(out, _run_assumed(executor, loop, shape, running, frame))
             break
@@ -103,11 +105,11 @@ def _run_assumed(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask
             trips = 1.0 / max(1e-9, 1.0 - known)
     state.assume(
         "PW013",
-        line,
+        loop.span,
         f"trip count of the loop depends on data: {trips:g} iterations assumed",
         f"--set {kernel}.trip_L{line}=VALUE",
     )
-    tally = state.loop_tallies.setdefault(loop.region, LoopTally(line))
+    tally = state.loop_tallies.setdefault(loop.region, LoopTally(loop.span))
     tally.known = False
     tally.iterations += mask.thread_mean * trips
     starts: dict[ir.Variable, Value] = {

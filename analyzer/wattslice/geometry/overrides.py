@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from wattslice import ir
 from wattslice.errors import WattsliceError
@@ -112,34 +113,70 @@ def parse_overrides(launches: Iterable[str], settings: Iterable[str]) -> Overrid
 
 def names_kernel(name: str, kernel: ir.Kernel) -> bool:
     """True when a name on the command line means this kernel."""
+    return name in _aliases(kernel)
+
+
+def _aliases(kernel: ir.Kernel) -> tuple[str, ...]:
     plain = kernel.qualified_name.split("<")[0].split("(")[0]
-    return name in (kernel.name, kernel.qualified_name, kernel.mangled_name, plain)
+    return (kernel.name, kernel.qualified_name, kernel.mangled_name, plain)
 
 
-def check_overrides(overrides: Overrides, programs: Sequence[ir.Program]) -> None:
-    """Raise `OverrideError` for kernels and names that occur in none of the programs.
+@dataclass(frozen=True, slots=True)
+class KernelNames:
+    """How one kernel may be named on the command line, and the variables that `--set` may name in it."""
 
-    Call it once, with all programs of a run: an option may concern one file only.
+    name: str
+    aliases: tuple[str, ...]
+    variables: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownNames:
+    """Everything in one program that an override may name."""
+
+    kernels: tuple[KernelNames, ...] = ()
+    host_variables: frozenset[str] = frozenset()
+
+
+def known_names(program: ir.Program) -> KnownNames:
+    """What `--set` and `--launch` may name in `program`."""
+    return KnownNames(
+        tuple(
+            KernelNames(kernel.name, _aliases(kernel), frozenset(v.name for v in _kernel_variables(kernel)))
+            for kernel in program.kernels
+        ),
+        frozenset(variable.name for variable in _host_variables(program)),
+    )
+
+
+def check_overrides(overrides: Overrides, known: Sequence[KnownNames]) -> None:
+    """Raise `OverrideError` for kernels and variables that none of the analysed files has.
+
+    Call it once, with the names of all files of a run: an option may concern one file only.
     """
-    kernels = [kernel for program in programs for kernel in program.kernels]
+    kernels = [kernel for names in known for kernel in names.kernels]
     named = [launch.kernel for launch in overrides.launches]
     named += [setting.kernel for setting in overrides.settings if setting.kernel is not None]
     for name in named:
-        if not any(names_kernel(name, kernel) for kernel in kernels):
+        if not any(name in kernel.aliases for kernel in kernels):
             raise OverrideError(
                 f"no kernel {name!r} in the analysed files", remedy=_nearest(name, {k.name for k in kernels})
             )
     for setting in overrides.settings:
         if setting.name.startswith("trip_L") and setting.name[6:].isdigit():
             continue
-        inside = [k for k in kernels if setting.kernel is None or names_kernel(setting.kernel, k)]
-        known = {variable.name for kernel in inside for variable in _kernel_variables(kernel)}
+        variables = {
+            variable
+            for kernel in kernels
+            if setting.kernel is None or setting.kernel in kernel.aliases
+            for variable in kernel.variables
+        }
         if setting.kernel is None:
-            known |= {variable.name for program in programs for variable in _host_variables(program)}
-        if setting.name not in known:
+            variables |= {variable for names in known for variable in names.host_variables}
+        if setting.name not in variables:
             where = "the analysed files" if setting.kernel is None else f"kernel {setting.kernel!r}"
             raise OverrideError(
-                f"no variable {setting.name!r} in {where}", remedy=_nearest(setting.name, known)
+                f"no variable {setting.name!r} in {where}", remedy=_nearest(setting.name, variables)
             )
 
 

@@ -59,7 +59,7 @@ def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
         "registers_per_thread": kernel.registers_per_thread,
         "sm_saturation": _number(kernel.sm_saturation),
         "occupancy": _number(kernel.occupancy),
-        "branch_class": kernel.branch_class.value,
+        "branch_class": None if kernel.branch_class is None else kernel.branch_class.value,
         "method": kernel.method,
         "model": kernel.model,
         "power_w": _number(kernel.power_w),
@@ -71,7 +71,9 @@ def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
         "energy_j": _number(kernel.energy_j),
         "limited_by": kernel.limited_by,
         "bytes_per_thread": _number(kernel.bytes_per_thread),
-        "counts_per_thread": {
+        "counts_per_thread": None
+        if kernel.counts_per_thread is None
+        else {
             name: _number(value)
             for name, value in zip(JSON_NAMES, kernel.counts_per_thread.values(), strict=True)
         },
@@ -90,11 +92,17 @@ def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
             for heat in kernel.hot_lines
         ],
         "loops": [
-            {"line": loop.line, "trip_count": _number(loop.trip_count), "assumed": _number(loop.assumed)}
+            {
+                "file": loop.file or kernel.file,
+                "line": loop.line,
+                "trip_count": _number(loop.trip_count),
+                "assumed": _number(loop.assumed),
+            }
             for loop in kernel.loops
         ],
         "arms": [
             {
+                "file": arm.file or kernel.file,
                 "line": arm.line,
                 "arm": arm.arm,
                 "probability": _number(arm.probability),
@@ -105,6 +113,7 @@ def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
         "assumptions": [
             {
                 "rule": assumption.rule,
+                "file": assumption.file or kernel.file,
                 "line": assumption.line,
                 "message": assumption.message,
                 "fix": assumption.fix,

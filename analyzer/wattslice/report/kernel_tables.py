@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from textwrap import dedent
 
 from rich.table import Table
@@ -109,5 +109,7 @@ def assumption_table(assumptions: tuple[Assumption, ...]) -> Table:
         message = Text(printable(assumption.message))
         if assumption.fix:
             message.append(f"\n→ {printable(assumption.fix)}", style="cyan")
+        if assumption.file:
+            message.append(f"\nin {printable(Path(assumption.file).name)}", style="dim")
         table.add_row(f"  {assumption.line or _NOTHING}", message, assumption.rule)
     return table

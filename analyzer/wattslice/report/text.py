@@ -185,7 +185,8 @@ def _facts(kernel: KernelAnalysis, reason: Diagnostic | None) -> Table:
     if kernel.shared_bytes_per_block:
         fills += f" · {kernel.shared_bytes_per_block} B shared/block"
     facts.add_row("  fills", fills)
-    facts.add_row("  model", f"{kernel.model} · {kernel.method.upper()} · branch-{kernel.branch_class.value}")
+    branches = "" if kernel.branch_class is None else f" · branch-{kernel.branch_class.value}"
+    facts.add_row("  model", f"{kernel.model} · {kernel.method.upper()}{branches}")
     return facts
 
 
