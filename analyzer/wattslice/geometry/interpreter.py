@@ -1,4 +1,4 @@
-"""A small interpreter of host code that collects kernel launches.
+"""A small interpreter of host code that collects kernel launches: entry points, calls and launches.
 
 It walks host functions in the order they would run, with what is known. Where a condition is unknown
 both ways are tried and joined (`Memory.merge`); a way that leaves the function does not count. Arms that
@@ -8,67 +8,26 @@ loops are visited at their first, middle and last iteration. Steps are bounded.
 
 from __future__ import annotations
 
-import sys
-from dataclasses import dataclass
-from enum import Enum, auto
-
 from wattslice import ir
 from wattslice.geometry import host_api
 from wattslice.geometry.call_graph import CallGraph
-from wattslice.geometry.evaluator import BudgetExceededError, Evaluator
-from wattslice.geometry.memory import Delta, Frame, Memory, construct
-from wattslice.geometry.values import Pointer, Storage, Unknown, Value, convert, same, truth
+from wattslice.geometry.library import library_call
+from wattslice.geometry.loops import LoopRunner
+from wattslice.geometry.memory import Frame, Memory
+from wattslice.geometry.statements import LaunchInstance
+from wattslice.geometry.values import Storage, Unknown, Value, convert
 from wattslice_models.gpu import Gpu
 
 MAX_CALL_DEPTH = 12
-MAX_STEPS = 100_000
-"""Steps for all of a program together; about a third of a second."""
-MIN_STEPS = 4_000
-"""Steps that every entry point may take, however many the others took."""
-_RECURSION_LIMIT = 6000
-MAX_ITERATIONS = (64, 16, 4)
-"""Iterations of counted loops that are followed one by one, by loop depth."""
-MAX_UNCOUNTED_ITERATIONS = 2048
 
 
-class Flow(Enum):
-    """How control leaves a statement."""
-
-    NEXT = auto()
-    BREAK = auto()
-    CONTINUE = auto()
-    RETURN = auto()
-    EXIT = auto()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LaunchInstance:
-    """One time that a launch is reached: the evaluated configuration, and by which calls."""
-
-    node: ir.LaunchCall
-    path: tuple[ir.Call, ...]
-    grid: Value
-    block: Value
-    shared_bytes: Value
-    arguments: tuple[Value, ...]
-    is_certain: bool  # False: in an arm that the known values do not take
-    in_unknown_loop: bool
-
-
-class Interpreter(Evaluator):
+class Interpreter(LoopRunner):
     """Runs host functions symbolically and gathers `instances`."""
 
-    def __init__(self, graph: CallGraph, memory: Memory, gpu: Gpu, budget: int = MAX_STEPS) -> None:
-        super().__init__(memory, gpu, budget)
-        self.instances: list[LaunchInstance] = []
-        self._graph = graph
-        self._seen: set[ir.LaunchCall] = set()
+    def __init__(self, graph: CallGraph, memory: Memory, gpu: Gpu, budget: int) -> None:
+        super().__init__(graph, memory, gpu, budget)
         self._path: list[ir.Call] = []
         self._active: list[ir.Function] = []
-        self._returned: list[Value | None] = []
-        self._speculating = 0
-        self._unknown_loops = 0
-        self._loop_depth = 0
 
     def run(self, function: ir.Function) -> None:
         """Interpret a function as an entry point: nothing is known of its parameters."""
@@ -84,14 +43,6 @@ class Interpreter(Evaluator):
             self.memory.write(storage, 0, value, parameter.type)
         self._body(function)
         self.memory.frames.pop()
-
-    def mark_seen(self, launches: set[ir.LaunchCall]) -> None:
-        """Launches that need not be sought in code that is not run."""
-        self._seen.update(launches)
-
-    def unseen(self, launches: frozenset[ir.LaunchCall]) -> bool:
-        """True when a launch among these has not been reached yet."""
-        return not launches <= self._seen
 
     # ------------------------------------------------------------------------- launches and calls
 
@@ -125,49 +76,7 @@ class Interpreter(Evaluator):
             return found
         if (constant := host_api.without_options(node.name)) is not None:
             return constant
-        return self._library(node, arguments)
-
-    def _library(self, node: ir.Call, arguments: tuple[Value, ...]) -> Value:
-        name = node.name.removeprefix("std::")
-        if name.startswith("make_") and node.type.lanes > 1:
-            return construct(ir.Construct(node.arguments, (), node.type, node.span), arguments)
-        first = arguments[0] if arguments else None
-        if name in host_api.ALLOCATIONS:
-            return host_api.fresh_memory(name)
-        if isinstance(first, Pointer):
-            if name.startswith("cudaGetDeviceProperties"):
-                element = node.arguments[0].type.element or ir.UNKNOWN_TYPE
-                first.storage.cells.update(host_api.device_property_cells(self.gpu, element))
-                return 0
-            if name in ("cudaDeviceGetAttribute", "cuDeviceGetAttribute") and len(arguments) > 1:
-                value = host_api.device_attribute(self.gpu, arguments[1])
-                self.memory.write(first.storage, first.offset, value, ir.INT32)
-                return 0
-            if name in ("cudaGetDeviceCount", "cudaGetDevice"):
-                value = int(name == "cudaGetDeviceCount")
-                self.memory.write(first.storage, first.offset, value, ir.INT32)
-                return 0
-            if name.startswith("cudaOccupancyMaxActiveBlocks") and len(arguments) > 2:
-                value = host_api.active_blocks(self.gpu, arguments[2])
-                self.memory.write(first.storage, first.offset, value, ir.INT32)
-                return 0
-            if name.startswith("cudaOccupancyMaxPotentialBlockSize"):
-                sizes = host_api.potential_block_size(self.gpu)
-                for argument, value in zip(arguments, sizes, strict=False):
-                    if isinstance(argument, Pointer):
-                        self.memory.write(argument.storage, argument.offset, value, ir.INT32)
-                return 0
-            if name in host_api.ALLOCATIONS_BY_POINTER:
-                self.memory.write(first.storage, first.offset, host_api.fresh_memory(name), node.type)
-                return 0
-        if name not in host_api.KEEPS_ITS_ARGUMENTS:
-            for argument in arguments:
-                if isinstance(argument, Pointer):
-                    self.memory.forget(argument.storage, f"set by {name}()")
-        unknown = next((a for a in arguments if isinstance(a, Unknown)), None)
-        return (
-            unknown if unknown is not None and name.startswith("ato") else Unknown(f"the result of {name}()")
-        )
+        return library_call(self.memory, self.gpu, node, arguments)
 
     def _follow(self, function: ir.Function, node: ir.Call, arguments: tuple[Value, ...]) -> Value:
         frame_of_caller = self.memory.frames[-1]
@@ -218,295 +127,7 @@ class Interpreter(Evaluator):
         result = self._returned.pop()
         return Unknown(f"the result of {node.name}()") if result is None else convert(result, node.type)
 
-    # ------------------------------------------------------------------------- statements
-
-    def execute(self, stmt: ir.Stmt) -> Flow:
-        """Run one statement."""
-        self.spend()
-        match stmt:
-            case ir.Block(statements=statements):
-                return self._sequence(statements)
-            case ir.ExprStmt(expr=expr):
-                self.evaluate(expr)
-                return Flow.EXIT if isinstance(expr, ir.Call) and expr.name in host_api.EXITS else Flow.NEXT
-            case ir.Declare(variable=variable, value=value):
-                self._declare(variable, value)
-                return Flow.NEXT
-            case ir.If():
-                return self._if(stmt)
-            case ir.Loop():
-                return self._loop(stmt)
-            case ir.Switch():
-                return self._switch(stmt)
-            case ir.Return(value=value):
-                self._return(None if value is None else self.evaluate(value))
-                return Flow.RETURN
-            case ir.Break():
-                return Flow.BREAK
-            case ir.Continue():
-                return Flow.CONTINUE
-
-    def _sequence(self, statements: tuple[ir.Stmt, ...]) -> Flow:
-        for position, stmt in enumerate(statements):
-            flow = self.execute(stmt)
-            if flow is not Flow.NEXT:
-                if position + 1 < len(statements):
-                    rest = statements[position + 1 :]
-                    self._speculate(ir.Block(rest, 0, rest[0].span))
-                return flow
-        return Flow.NEXT
-
-    def _declare(self, variable: ir.Variable, value: ir.Expr | None) -> None:
-        initial = None if value is None else self.evaluate(value)
-        storage = self.memory.declare(variable)
-        if initial is not None:
-            self.memory.write(storage, 0, initial, variable.type)
-        elif variable.type.name.endswith("dim3"):  # dim3 d; is (1, 1, 1)
-            for axis in range(3):
-                self.memory.write(storage, 4 * axis, 1, ir.UINT32)
-
-    def _return(self, value: Value | None) -> None:
-        if value is not None and (self._returned[-1] is None or not isinstance(value, Unknown)):
-            self._returned[-1] = value
-
-    def _if(self, stmt: ir.If) -> Flow:
-        condition = truth(self.evaluate(stmt.condition))
-        if condition is None:
-            return self._either(stmt.then, stmt.otherwise)
-        taken, other = (stmt.then, stmt.otherwise) if condition else (stmt.otherwise, stmt.then)
-        if other is not None:
-            self._speculate(other)
-        return Flow.NEXT if taken is None else self.execute(taken)
-
-    def _try(self, stmt: ir.Stmt | None) -> tuple[Flow, Delta]:
-        mark = self.memory.mark()
-        flow = Flow.NEXT if stmt is None else self.execute(stmt)
-        delta = self.memory.changes_since(mark)
-        self.memory.roll_back(mark)
-        return flow, delta
-
-    def _either(self, then: ir.Stmt, otherwise: ir.Stmt | None) -> Flow:
-        then_flow, then_changes = self._try(then)
-        else_flow, else_changes = self._try(otherwise)
-        if then_flow is Flow.NEXT and else_flow is Flow.NEXT:
-            self.memory.merge(then_changes, else_changes)
-            return Flow.NEXT
-        if then_flow is Flow.NEXT or else_flow is Flow.EXIT:
-            self.memory.apply(then_changes)
-            return then_flow
-        self.memory.apply(else_changes)
-        return else_flow
-
-    def _speculate(self, stmt: ir.Stmt) -> None:
-        """Visit code that is not run, if it holds launches not seen elsewhere; undo its effects."""
-        if not self.unseen(self._graph.launches_in(stmt)):
-            return
-        self.spend()
-        returned = list(self._returned)
-        self._speculating += 1
-        self._try(stmt)
-        self._speculating -= 1
-        self._returned[:] = returned
-
-    def _switch(self, stmt: ir.Switch) -> Flow:
-        selector = self.evaluate(stmt.selector)
-        if not isinstance(selector, int):
-            for case in stmt.cases:
-                _, changes = self._try(case.body)
-                self.memory.merge(changes, {})
-            return Flow.NEXT
-        chosen = [i for i, case in enumerate(stmt.cases) if selector in case.labels]
-        chosen = chosen or [i for i, case in enumerate(stmt.cases) if None in case.labels]
-        flow = Flow.NEXT
-        for index, case in enumerate(stmt.cases):
-            if chosen and index >= chosen[0] and flow is Flow.NEXT:
-                flow = self.execute(case.body)
-            else:
-                self._speculate(case.body)
-        return Flow.NEXT if flow is Flow.BREAK else flow
-
-    # ------------------------------------------------------------------------- loops
-
-    def _loop(self, stmt: ir.Loop) -> Flow:
-        for init in stmt.init:
-            self.execute(init)
-        self._loop_depth += 1
-        try:
-            return self._iterate(stmt)
-        finally:
-            self._loop_depth -= 1
-
-    def _iterate(self, stmt: ir.Loop) -> Flow:
-        counter = _counter(stmt)
-        limit = MAX_ITERATIONS[min(self._loop_depth, len(MAX_ITERATIONS)) - 1]
-        if counter is None:
-            limit = MAX_UNCOUNTED_ITERATIONS if not self._graph.launches_in(stmt.body) else limit
-        elif (trips := self._trips(stmt, counter)) is not None and trips > limit:
-            return self._sample(stmt, counter, trips)
-        mark, known = self.memory.mark(), len(self.instances)
-        for iteration in range(limit + 1):
-            if not (stmt.kind is ir.LoopKind.DO and iteration == 0) and stmt.condition is not None:
-                holds = truth(self.evaluate(stmt.condition))
-                if holds is None:
-                    if stmt.kind is ir.LoopKind.DO and iteration == 1:  # that was the first visit
-                        self.memory.roll_back(mark)
-                        del self.instances[known:]
-                    return self._visit_once(stmt)
-                if not holds:
-                    if iteration == 0:
-                        self._speculate(stmt.body)
-                    return Flow.NEXT
-            flow = self.execute(stmt.body)
-            if flow in (Flow.RETURN, Flow.EXIT):
-                return flow
-            if flow is Flow.BREAK:
-                return Flow.NEXT
-            if stmt.step is not None:
-                self.evaluate(stmt.step)
-        return self._visit_once(stmt)
-
-    def _visit_once(self, stmt: ir.Loop) -> Flow:
-        """A loop of unknown length: its body is seen in the first iteration, what it changes is unknown."""
-        self._unknown_loops += 1
-        mark = self.memory.mark()
-        flow = self.execute(stmt.body)
-        if stmt.step is not None:
-            self.evaluate(stmt.step)
-        self._unknown_loops -= 1
-        changes = self.memory.changes_since(mark)
-        self.memory.roll_back(mark)
-        for cell, after in changes.items():
-            before = self.memory.current(cell)
-            if isinstance(before, Unknown) and cell[1] >= 0:
-                self.memory.apply({cell: after})
-            elif not same(before, after):
-                self.memory.apply({cell: Unknown(f"'{cell[0].name}' changes in a loop of unknown length")})
-        return flow if flow is Flow.EXIT else Flow.NEXT
-
-    def _trips(self, stmt: ir.Loop, counter: ir.Variable) -> int | None:
-        """Iterations of a counted loop, from its condition at the start and the step of its counter."""
-        assert isinstance(stmt.condition, ir.Binary)
-        assert stmt.step is not None
-        start = self._int_of(counter)
-        bound = self.evaluate(stmt.condition.right)
-        mark = self.memory.mark()
-        self.evaluate(stmt.step)
-        second = self._int_of(counter)
-        self.memory.roll_back(mark)
-        if start is None or second is None or second == start or not isinstance(bound, (int, float)):
-            return None
-        inclusive = stmt.condition.op in (ir.BinaryOp.LE, ir.BinaryOp.GE)
-        distance, step = int(bound) - start, second - start
-        if distance * step < 0 or (distance == 0 and not inclusive):
-            return 0
-        return abs(distance) // abs(step) + 1 if inclusive else -(-abs(distance) // abs(step))
-
-    def _int_of(self, variable: ir.Variable) -> int | None:
-        value = self.memory.read(self.memory.storage(variable), 0, variable.type)
-        return value if isinstance(value, int) else None
-
-    def _sample(self, stmt: ir.Loop, counter: ir.Variable, trips: int) -> Flow:
-        """A long counted loop: two iterations to see what changes by a constant, the middle and the last."""
-        assert stmt.step is not None
-        mark = self.memory.mark()
-        flow = self._once(stmt)
-        after_first = self.memory.changes_since(mark)
-        if flow is not Flow.NEXT:
-            return flow
-        flow = self._once(stmt)
-        after_second = self.memory.changes_since(mark)
-        for iteration in (trips // 2, trips - 1):
-            for cell, second in after_second.items():
-                self.memory.apply({cell: _extrapolated(after_first.get(cell), second, iteration - 2)})
-            flow = self._once(stmt)
-            if flow is not Flow.NEXT:
-                break
-        return flow if flow is Flow.EXIT else Flow.NEXT
-
-    def _once(self, stmt: ir.Loop) -> Flow:
-        flow = self.execute(stmt.body)
-        if flow in (Flow.NEXT, Flow.CONTINUE) and stmt.step is not None:
-            self.evaluate(stmt.step)
-            return Flow.NEXT
-        return Flow.EXIT if flow is Flow.EXIT else Flow.BREAK
-
-
-def _extrapolated(first: Value | None, second: Value, iterations: int) -> Value:
-    if isinstance(first, int) and isinstance(second, int):
-        return second + (second - first) * iterations
-    if first is not None and same(first, second):
-        return second
-    return second if isinstance(second, Unknown) else Unknown("changed in a long loop of the host code")
-
-
-def _counter(stmt: ir.Loop) -> ir.Variable | None:
-    """The variable of `for (...; i < bound; i += constant)`."""
-    condition, step = stmt.condition, stmt.step
-    if not isinstance(condition, ir.Binary) or condition.op not in ir.COMPARISONS or step is None:
-        return None
-    if condition.op in (ir.BinaryOp.EQ, ir.BinaryOp.NE):
-        return None
-    left = condition.left
-    while isinstance(left, ir.Cast):
-        left = left.operand
-    if isinstance(step, ir.Assign) and step.op not in (ir.BinaryOp.ADD, ir.BinaryOp.SUB):
-        return None
-    if not isinstance(step, (ir.Assign, ir.Increment)) or not isinstance(left, ir.Read):
-        return None
-    target = step.target
-    if not isinstance(target, ir.RegisterPlace) or target.path:
-        return None
-    return target.variable if target.variable is left.place.variable else None
-
 
 def _defaults(function: ir.Function) -> tuple[ir.Expr | None, ...]:
     missing = len(function.parameters) - len(function.default_arguments)
     return (*function.default_arguments, *(None for _ in range(missing)))
-
-
-def collect_launches(
-    program: ir.Program, gpu: Gpu, pins: dict[str, int | float]
-) -> tuple[LaunchInstance, ...]:
-    """Every launch the host code reaches, in the order of running; `pins` are values by variable name."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))  # deeply nested code must not look like no code
-    try:
-        return _collect(program, gpu, pins)
-    except RecursionError:
-        return ()
-    finally:
-        sys.setrecursionlimit(limit)
-
-
-def _collect(program: ir.Program, gpu: Gpu, pins: dict[str, int | float]) -> tuple[LaunchInstance, ...]:
-    graph = CallGraph(program)
-    memory = Memory(pins)
-    instances: list[LaunchInstance] = []
-    interpreter = Interpreter(graph, memory, gpu)
-    for variable in program.globals:
-        storage = memory.declare_global(variable)
-        if variable.initializer is not None:
-            try:
-                memory.write(storage, 0, interpreter.evaluate(variable.initializer), variable.type)
-            except (BudgetExceededError, RecursionError):
-                break
-    start = memory.mark()
-    seen: set[ir.LaunchCall] = set()
-    left = MAX_STEPS
-    for function in graph.roots():
-        if function.name != "main" and graph.launches_from(function) <= seen:
-            continue
-        interpreter = Interpreter(graph, memory, gpu, max(MIN_STEPS, left))
-        interpreter.mark_seen(seen)
-        try:
-            interpreter.run(function)
-        except (BudgetExceededError, RecursionError):
-            del memory.frames[1:]
-        left = interpreter.steps_left
-        instances.extend(interpreter.instances)
-        seen.update(instance.node for instance in interpreter.instances)
-        # What `main` leaves in file-scope variables is what callbacks find there.
-        if function.name == "main":
-            start = memory.mark()
-        memory.roll_back(start)
-    return tuple(instances)

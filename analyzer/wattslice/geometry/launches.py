@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from wattslice import ir
 from wattslice.analysis import LaunchSource
 from wattslice.execution import Assumption
-from wattslice.geometry.interpreter import LaunchInstance
+from wattslice.geometry.statements import LaunchInstance
 from wattslice.geometry.types import BLOCKS_PER_SM, DEFAULT_BLOCK, Dim3, KernelLaunch, MemberValue
 from wattslice.geometry.values import Record, Unknown, Value, convert
 from wattslice_models.gpu import Gpu

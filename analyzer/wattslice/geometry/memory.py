@@ -101,6 +101,10 @@ class Memory:
         if not storage.cells:
             self._set(storage, 0, _named(Unknown(reason), storage))
 
+    def set_cell(self, storage: Storage, key: int, value: Value) -> None:
+        """Store a scalar at a byte offset, as it is."""
+        self._set(storage, key, value)
+
     def _set(self, storage: Storage, key: int, value: Value | None) -> None:
         old = storage.cells.get(key)
         if old is None and len(storage.cells) >= _MAX_CELLS:

@@ -9,7 +9,7 @@ from wattslice import ir
 from wattslice.analysis import LaunchSource
 from wattslice.execution import Assumption
 from wattslice.geometry.call_graph import CallGraph
-from wattslice.geometry.interpreter import collect_launches
+from wattslice.geometry.collection import collect_launches
 from wattslice.geometry.launches import assumed_launch, is_read, launches_of
 from wattslice.geometry.overrides import names_kernel
 from wattslice.geometry.types import KernelLaunch, LaunchOverride, NamedValue, Overrides

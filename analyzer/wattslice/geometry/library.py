@@ -1,0 +1,106 @@
+"""What calls of library functions do to the memory of the host: device queries, allocations, the unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from wattslice import ir
+from wattslice.geometry import host_api
+from wattslice.geometry.memory import Memory, construct
+from wattslice.geometry.values import Pointer, Unknown, Value
+from wattslice_models.gpu import Gpu
+
+_Arguments = tuple[Value, ...]
+
+
+def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value:
+    """Value of a call to a function that is not part of the program, after its effect on `memory`."""
+    name = node.name.removeprefix("std::")
+    if name.startswith("make_") and node.type.lanes > 1:
+        return construct(ir.Construct(node.arguments, (), node.type, node.span), arguments)
+    if name in host_api.ALLOCATIONS:
+        return host_api.fresh_memory(name)
+    for prefix, effect in _EFFECTS.items():
+        if name.startswith(prefix):
+            found = effect(memory, gpu, node, arguments)
+            if found is not None:
+                return found
+    if name not in host_api.KEEPS_ITS_ARGUMENTS:
+        for argument in arguments:
+            if isinstance(argument, Pointer):
+                memory.forget(argument.storage, f"set by {name}()")
+    unknown = next((a for a in arguments if isinstance(a, Unknown)), None)
+    return unknown if unknown is not None and name.startswith("ato") else Unknown(f"the result of {name}()")
+
+
+def _store(memory: Memory, pointer: Value, value: Value) -> bool:
+    """Write an `int` where an output argument points; False when that is unknown."""
+    if not isinstance(pointer, Pointer):
+        return False
+    memory.write(pointer.storage, pointer.offset, value, ir.INT32)
+    return True
+
+
+def _properties(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    first = arguments[0] if arguments else None
+    if not isinstance(first, Pointer):
+        return None
+    element = node.arguments[0].type.element or ir.UNKNOWN_TYPE
+    for offset, value in host_api.device_property_cells(gpu, element).items():
+        memory.set_cell(first.storage, first.offset + offset, value)
+    return 0
+
+
+def _attribute(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    del node
+    if len(arguments) < 2:
+        return None
+    return 0 if _store(memory, arguments[0], host_api.device_attribute(gpu, arguments[1])) else None
+
+
+def _device_count(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    del gpu, node
+    return 0 if arguments and _store(memory, arguments[0], 1) else None
+
+
+def _device(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    del gpu, node
+    return 0 if arguments and _store(memory, arguments[0], 0) else None
+
+
+def _active_blocks(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    del node
+    if len(arguments) < 3:
+        return None
+    return 0 if _store(memory, arguments[0], host_api.active_blocks(gpu, arguments[2])) else None
+
+
+def _potential_block_size(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    del node
+    stored = [
+        _store(memory, argument, value)
+        for argument, value in zip(arguments, host_api.potential_block_size(gpu), strict=False)
+    ]
+    return 0 if any(stored) else None
+
+
+def _allocation_by_pointer(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    del gpu
+    first = arguments[0] if arguments else None
+    if not isinstance(first, Pointer):
+        return None
+    memory.write(first.storage, first.offset, host_api.fresh_memory(node.name), node.type)
+    return 0
+
+
+_EFFECTS: dict[str, Callable[[Memory, Gpu, ir.Call, _Arguments], Value | None]] = {
+    "cudaGetDeviceProperties": _properties,
+    "cudaDeviceGetAttribute": _attribute,
+    "cuDeviceGetAttribute": _attribute,
+    "cudaGetDeviceCount": _device_count,
+    "cudaGetDevice": _device,
+    "cudaOccupancyMaxActiveBlocks": _active_blocks,
+    "cudaOccupancyMaxPotentialBlockSize": _potential_block_size,
+    **dict.fromkeys(host_api.ALLOCATIONS_BY_POINTER, _allocation_by_pointer),
+}
+"""Effects by the start of the name, longest first where one begins another."""
