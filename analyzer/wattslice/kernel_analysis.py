@@ -188,7 +188,10 @@ def _diagnostics(kernel: Kernel, found: PowerAnswer) -> tuple[Diagnostic, ...]:
     if found.watts.power_w is None:
         text = f"power unknown: {found.watts.reason}"
         return (_diagnostic(found.rule, Severity.WARNING, kernel, text),)
-    return tuple(_diagnostic("PW030", Severity.NOTE, kernel, note) for note in found.watts.notes)
+    return (
+        *(Diagnostic("PW030", Severity.NOTE, "", 0, note) for note in found.board_notes),
+        *(_diagnostic("PW030", Severity.NOTE, kernel, note) for note in found.watts.notes),
+    )
 
 
 def _diagnostic(rule: str, severity: Severity, kernel: Kernel, text: str) -> Diagnostic:

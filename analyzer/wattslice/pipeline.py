@@ -52,7 +52,7 @@ def analyze_files(config: Config) -> Analysis:
         gpu_source=config.gpu_source,
         files=tuple(result.file for result in results),
         kernels=tuple(kernel for result in results for kernel in result.kernels),
-        diagnostics=tuple(entry for result in results for entry in result.diagnostics),
+        diagnostics=tuple(dict.fromkeys(entry for result in results for entry in result.diagnostics)),
     )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wattslice.config import ModelChoice
 from wattslice.features import SliceFeatures
 from wattslice.operations import OperationCounts
 from wattslice.power import ProgramWatts, energy_watts, regression_watts, unknown_watts
-from wattslice_models.energy import EnergyPrediction, NoEnergyModel
-from wattslice_models.execution_time import Clocks, predict_time
+from wattslice_models.energy import EnergyModel, NoEnergyModel
+from wattslice_models.execution_time import Clocks, core_clock_mhz, predict_time
 from wattslice_models.gpu import Gpu
 from wattslice_models.regression import NoRegressionError, RegressionModel, published_regression
 from wattslice_models.store import energy_model
@@ -35,7 +35,8 @@ class PowerQuestion:
 class PowerAnswer:
     """`watts` of the program and its slices, the `model` that gave them ("none" when none could).
 
-    `rule` is the rule id of the diagnostic that an unknown power gets.
+    `rule` is the rule id of the diagnostic that an unknown power gets. `board_notes` hold for every kernel on
+    this GPU and clock; what concerns this kernel alone stands in `watts.notes`.
     """
 
     model: str
@@ -44,6 +45,7 @@ class PowerAnswer:
     limited_by: str | None = None
     may_hit_power_limit: bool | None = None
     rule: str = "PW031"
+    board_notes: tuple[str, ...] = ()
 
 
 def answer(question: PowerQuestion) -> PowerAnswer:
@@ -61,7 +63,7 @@ def answer(question: PowerQuestion) -> PowerAnswer:
     model = energy_model(question.gpu)
     if isinstance(model, NoEnergyModel):
         return _no_model(question, work, model.reason)
-    return _by_energy(question, model.predict(work, question.gpu, question.clocks))
+    return _by_energy(question, model, work)
 
 
 def _regression(gpu: Gpu) -> RegressionModel | None:
@@ -85,7 +87,11 @@ def _by_regression(question: PowerQuestion, model: RegressionModel, work: Worklo
     )
 
 
-def _by_energy(question: PowerQuestion, prediction: EnergyPrediction) -> PowerAnswer:
+def _by_energy(question: PowerQuestion, model: EnergyModel, work: Workload) -> PowerAnswer:
+    prediction = model.predict(work, question.gpu, question.clocks)
+    board_notes = model.board_notes(core_clock_mhz(question.gpu, question.clocks))
+    own_notes = tuple(note for note in prediction.notes if note not in board_notes)
+    prediction = replace(prediction, notes=own_notes)
     watts = energy_watts(
         prediction, question.features, question.counts, dense=question.dense, threshold=question.threshold
     )
@@ -96,6 +102,7 @@ def _by_energy(question: PowerQuestion, prediction: EnergyPrediction) -> PowerAn
         str(prediction.limited_by),
         prediction.may_hit_power_limit,
         "",
+        board_notes,
     )
 
 

@@ -263,17 +263,18 @@ class EnergyModel:
         self, components: tuple[ComponentPower, ...], power_w: float, core_mhz: float
     ) -> tuple[tuple[str, ...], bool]:
         """What takes this prediction out of the domain the model was trained in."""
-        notes = list(self.notes)
-        outside = False
+        notes = list(self.board_notes(core_mhz))
+        outside = not self.core_mhz_min <= core_mhz <= self.core_mhz_max
         presumed = {entry.component for entry in self.energies if not entry.fitted}
         for part in components:
             if part.component in presumed and part.power_w > 0.05 * power_w:
                 outside = True
                 notes.append(f"energy of {part.component} not seen by any training kernel: presumed")
-        if not self.core_mhz_min <= core_mhz <= self.core_mhz_max:
-            outside = True
-            notes.append(
-                f"{core_mhz:g} MHz lies outside the measured clocks, "
-                f"{self.core_mhz_min:g} to {self.core_mhz_max:g} MHz"
-            )
         return tuple(notes), not outside
+
+    def board_notes(self, core_mhz: float) -> tuple[str, ...]:
+        """What every prediction of this model at this clock has to tell, whatever the kernel."""
+        if self.core_mhz_min <= core_mhz <= self.core_mhz_max:
+            return self.notes
+        measured = f"{self.core_mhz_min:g} to {self.core_mhz_max:g} MHz"
+        return (*self.notes, f"{core_mhz:g} MHz lies outside the measured clocks, {measured}")
