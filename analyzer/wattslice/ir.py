@@ -18,9 +18,17 @@ Frontends build it, everything else reads it. Three conventions carry the whole 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
+
+
+class _Enum(Enum):
+    """Hashed by identity: members are singletons, and they are keys in every hot loop."""
+
+    __hash__ = object.__hash__
+
 
 # --------------------------------------------------------------------------- source positions
 
@@ -38,7 +46,7 @@ class Span:
 # --------------------------------------------------------------------------- types
 
 
-class TypeKind(Enum):
+class TypeKind(_Enum):
     """What family a type belongs to."""
 
     VOID = "void"
@@ -115,7 +123,7 @@ UNKNOWN_TYPE = Type(TypeKind.UNKNOWN)
 DIM3 = Type(TypeKind.RECORD, name="dim3", record_bytes=12)
 
 
-class MemorySpace(Enum):
+class MemorySpace(_Enum):
     """Where a value lives (Wang & Chen 2013, section 2.3, plus registers, local memory and the host)."""
 
     REGISTER = "register"
@@ -127,7 +135,7 @@ class MemorySpace(Enum):
     HOST = "host"
 
 
-class VariableRole(Enum):
+class VariableRole(_Enum):
     """How a variable came to be."""
 
     PARAMETER = "parameter"
@@ -160,7 +168,7 @@ class Variable:
 # --------------------------------------------------------------------------- expressions
 
 
-class UnaryOp(Enum):
+class UnaryOp(_Enum):
     """Unary operators without side effects."""
 
     NEGATE = "-"
@@ -168,7 +176,7 @@ class UnaryOp(Enum):
     NOT = "!"
 
 
-class BinaryOp(Enum):
+class BinaryOp(_Enum):
     """Binary operators without short circuit."""
 
     ADD = "+"
@@ -193,14 +201,14 @@ class BinaryOp(Enum):
 COMPARISONS = frozenset({BinaryOp.LT, BinaryOp.LE, BinaryOp.GT, BinaryOp.GE, BinaryOp.EQ, BinaryOp.NE})
 
 
-class LogicalOp(Enum):
+class LogicalOp(_Enum):
     """Short-circuit operators."""
 
     AND = "&&"
     OR = "||"
 
 
-class BuiltinKind(Enum):
+class BuiltinKind(_Enum):
     """The predefined variables of a kernel."""
 
     THREAD_IDX = "threadIdx"
@@ -210,7 +218,7 @@ class BuiltinKind(Enum):
     WARP_SIZE = "warpSize"
 
 
-class OperationClass(Enum):
+class OperationClass(_Enum):
     """The classes of `counts_per_thread` in the JSON contract; values are the JSON keys."""
 
     FP32 = "fp32"
@@ -230,7 +238,7 @@ class OperationClass(Enum):
     BARRIER = "barrier"
 
 
-class Semantics(Enum):
+class Semantics(_Enum):
     """What the evaluator knows about an intrinsic's value (arguments as written)."""
 
     OPAQUE = "opaque"  # result unknown, may differ between threads
@@ -260,7 +268,7 @@ class Semantics(Enum):
     NONE = "none"  # no value (printf, fences)
 
 
-class AtomicOp(Enum):
+class AtomicOp(_Enum):
     """The read-modify-write of an atomic."""
 
     ADD = "add"
@@ -637,7 +645,7 @@ class If:
     span: Span
 
 
-class LoopKind(Enum):
+class LoopKind(_Enum):
     """Which keyword wrote the loop."""
 
     FOR = "for"
@@ -717,7 +725,7 @@ Stmt = ExprStmt | Declare | Block | If | Loop | Switch | Return | Break | Contin
 # --------------------------------------------------------------------------- programs
 
 
-class Severity(Enum):
+class Severity(_Enum):
     """How much a diagnostic matters."""
 
     NOTE = "note"
@@ -800,33 +808,46 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
     The body of an `InlinedCall` is a statement and not among them.
     """
-    match expr:
-        case Constant() | Builtin() | Read() | AddressOf() | Text():
-            return ()
-        case Load(place=place):
-            return (place.address,)
-        case PointerOffset(pointer=pointer, index=index):
-            return (pointer,) if index is None else (pointer, index)
-        case Unary(operand=operand) | Cast(operand=operand):
-            return (operand,)
-        case Binary(left=left, right=right) | Logical(left=left, right=right):
-            return (left, right)
-        case Select(condition=condition, then=then, otherwise=otherwise):
-            return (condition, then, otherwise)
-        case Assign(target=target, value=value):
-            return (value, target.address) if isinstance(target, MemoryPlace) else (value,)
-        case Increment(target=target):
-            return (target.address,) if isinstance(target, MemoryPlace) else ()
-        case Atomic(place=place, arguments=arguments):
-            return (place.address, *arguments)
-        case TextureFetch(coordinates=coordinates):
-            return coordinates
-        case Extract(value=value):
-            return (value,)
-        case Intrinsic() | Construct() | InlinedCall() | Call():
-            return expr.arguments
-        case LaunchCall(grid=grid, block=block, shared_bytes=shared_bytes, arguments=arguments):
-            return (grid, block, *(() if shared_bytes is None else (shared_bytes,)), *arguments)
+    return _CHILDREN[type(expr)](expr)
+
+
+def _place_address(place: Place) -> tuple[Expr, ...]:
+    return (place.address,) if isinstance(place, MemoryPlace) else ()
+
+
+def _no_children(_: Any) -> tuple[Expr, ...]:  # noqa: ANN401 - any expression
+    return ()
+
+
+_CHILDREN: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {  # by type: asked for every node
+    Constant: _no_children,
+    Builtin: _no_children,
+    Read: _no_children,
+    AddressOf: _no_children,
+    Text: _no_children,
+    Load: lambda expr: (expr.place.address,),
+    PointerOffset: lambda expr: (expr.pointer,) if expr.index is None else (expr.pointer, expr.index),
+    Unary: lambda expr: (expr.operand,),
+    Cast: lambda expr: (expr.operand,),
+    Binary: lambda expr: (expr.left, expr.right),
+    Logical: lambda expr: (expr.left, expr.right),
+    Select: lambda expr: (expr.condition, expr.then, expr.otherwise),
+    Assign: lambda expr: (expr.value, *_place_address(expr.target)),
+    Increment: lambda expr: _place_address(expr.target),
+    Atomic: lambda expr: (expr.place.address, *expr.arguments),
+    TextureFetch: lambda expr: expr.coordinates,
+    Extract: lambda expr: (expr.value,),
+    Intrinsic: lambda expr: expr.arguments,
+    Construct: lambda expr: expr.arguments,
+    InlinedCall: lambda expr: expr.arguments,
+    Call: lambda expr: expr.arguments,
+    LaunchCall: lambda expr: (
+        expr.grid,
+        expr.block,
+        *(() if expr.shared_bytes is None else (expr.shared_bytes,)),
+        *expr.arguments,
+    ),
+}
 
 
 def statement_expressions(stmt: Stmt) -> tuple[Expr, ...]:
