@@ -1,7 +1,9 @@
 import re
 from dataclasses import replace
 
-from wattslice.report.gcc import render_gcc
+from wattslice.findings import Finding
+from wattslice.ir import Severity
+from wattslice.report.gcc import finding_line, render_gcc
 
 from .samples import ANALYSIS, EMPTY, MATMUL
 
@@ -31,3 +33,8 @@ def test_a_message_stays_on_its_line():
 def test_several_launches_share_their_findings():
     twice = replace(EMPTY, kernels=(MATMUL, MATMUL))
     assert render_gcc(twice).count("[PW010]") == 1
+
+
+def test_what_concerns_no_file_begins_with_the_program():
+    finding = Finding("PW030", Severity.NOTE, "", 0, "", "coefficients measured on another board")
+    assert finding_line(finding) == "wattslice: note: coefficients measured on another board [PW030]"

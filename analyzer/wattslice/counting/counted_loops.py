@@ -40,7 +40,7 @@ def _strata(trips: int | Lanes, shape: LoopShape, allowance: float) -> list[tupl
     elif longest * shape.size <= allowance:
         number = longest
     else:
-        number = max(3, min(16, int(allowance // shape.size)))
+        number = max(3, min(8, int(allowance // shape.size)))
     if number >= longest:
         return [(k, k, k + 1) for k in range(longest)]
     if shape.iterations_differ and shape.may_leave:

@@ -15,7 +15,7 @@ from wattslice.counting.values import Value, select
 if TYPE_CHECKING:
     from wattslice.counting.statements import Executor
 
-ALLOWANCE = 12_000
+ALLOWANCE = 30_000
 """Expression evaluations a kernel's loops may take before iterations are sampled."""
 
 

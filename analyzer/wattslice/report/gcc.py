@@ -16,10 +16,14 @@ def render_gcc(analysis: Analysis) -> str:
 
 
 def finding_line(finding: Finding) -> str:
-    """One finding. Column 1: findings concern lines; line 1 stands for the whole file."""
+    """One finding. Column 1: findings concern lines; line 1 stands for the whole file.
+
+    What concerns no file at all begins with the program's name, as compilers do it.
+    """
     hint = f" ({finding.fix})" if finding.fix else ""
     message = printable(" ".join(f"{finding.message}{hint}".split()))
-    return f"{finding.file}:{max(1, finding.line)}:1: {finding.severity.value}: {message} [{finding.rule}]"
+    place = f"{finding.file}:{max(1, finding.line)}:1" if finding.file else "wattslice"
+    return f"{place}: {finding.severity.value}: {message} [{finding.rule}]"
 
 
 def kernel_line(kernel: KernelAnalysis, analysis: Analysis) -> str:
