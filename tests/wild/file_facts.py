@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as ct
+import os
 import re
 import time
 from collections.abc import Iterable
@@ -16,8 +17,18 @@ from wattslice.analysis import KernelAnalysis, LaunchSource
 from wattslice.config import Config
 from wattslice.counting import count as counting
 from wattslice.errors import WattsliceError
-from wattslice.frontend.clang import ParseOptions, session
+from wattslice.frontend.clang.cursors import UnitHandle
+from wattslice.frontend.clang.flags import (
+    FALLBACK_STUBS,
+    KEEP_GOING,
+    PRELUDE,
+    ParseOptions,
+    language_flags,
+    user_flags,
+)
 from wattslice.frontend.clang.libclang import CXSourceLocation, CXSourceRange, library
+from wattslice.frontend.clang.parse import raw_parse
+from wattslice.frontend.clang.session import parse_cuda
 from wattslice.frontend.cuda import read_cuda
 from wattslice.pipeline import FileAnalysis, analyze_file
 
@@ -86,15 +97,16 @@ def examine(question: FileQuestion) -> FileFacts:
     config = Config(files=(path,), gpu_id=question.gpu)
     start = time.perf_counter()
     refusal = ""
-    analysis = FileAnalysis(str(path), (), ())
+    analysis: FileAnalysis | None = None
     try:
         analysis = analyze_file(path, config)
     except WattsliceError as error:
         refusal = error.message
     seconds = time.perf_counter() - start
-    varied = analysis.kernels
+    done, said = (analysis.kernels, analysis.diagnostics) if analysis is not None else ((), ())
+    varied = done
     program: ir.Program | None = None
-    if any(a.rule == "PW010" for kernel in analysis.kernels for a in kernel.assumptions):
+    if any(a.rule == "PW010" for kernel in done for a in kernel.assumptions):
         usual, counting.DEFAULT_PARAMETER = counting.DEFAULT_PARAMETER, _OTHER_PARAMETER
         try:
             varied = analyze_file(path, config).kernels
@@ -107,21 +119,21 @@ def examine(question: FileQuestion) -> FileFacts:
     for kernels in _by_definition(program.kernels if program else ()):
         kernel = kernels[0]
         own = _same(kernel.span.file, path)
-        launches = [a for a in analysis.kernels if (a.file, a.line, a.name) == _key(kernel)]
+        launches = [a for a in done if (a.file, a.line, a.name) == _key(kernel)]
         others = [a for a in varied if (a.file, a.line, a.name) == _key(kernel)]
         launched = kernel.name in text.launched
         if own:
             lost = _without(lost, kernel)
         if own or launched:
-            diagnostics = (*analysis.diagnostics, *(program.diagnostics if program else ()))
+            diagnostics = (*said, *(program.diagnostics if program else ()))
             found.append(_kernel_facts(kernels, own, launched, launches, others, diagnostics))
     off = _switched_off(path, lost) if lost and not refusal else set[tuple[str, int]]()
     found += [
-        KernelFacts(name, line, True, name in text.launched, False, _mention(analysis, name, refusal), False,
+        KernelFacts(name, line, True, name in text.launched, False, _mention(said, name, refusal), False,
                     False, refusal or "not in the tree", False, False, refusal or "not in the tree", ())
         for name, line in lost if (name, line) not in off
     ]  # fmt: skip
-    internal = tuple(d.message for d in analysis.diagnostics if d.rule == "PW099")
+    internal = tuple(d.message for d in said if d.rule == "PW099")
     return FileFacts(seconds, tuple(found), len(off), internal, refusal)
 
 
@@ -213,9 +225,9 @@ def _loops(launches: list[KernelAnalysis], others: list[KernelAnalysis]) -> Iter
         yield LoopFacts(line, known, known and trips != varied, why[0] if why else "its bound depends on one")
 
 
-def _mention(analysis: FileAnalysis, name: str, refusal: str) -> str:
+def _mention(diagnostics: tuple[ir.Diagnostic, ...], name: str, refusal: str) -> str:
     """A diagnostic about a kernel that the tree does not have."""
-    said = [_general(d, name) for d in analysis.diagnostics if re.search(rf"\b{name}\b", d.message)]
+    said = [_general(d, name) for d in diagnostics if re.search(rf"\b{name}\b", d.message)]
     return refusal or (said[0] if said else "")
 
 
@@ -231,16 +243,15 @@ class _Ranges(ct.Structure):
 
 def _switched_off(path: Path, lost: list[tuple[str, int]]) -> set[tuple[str, int]]:
     """Those of the definitions that lie where `#if` and its relatives leave text out."""
-    usual, session.KEEP_GOING = session.KEEP_GOING, session.KEEP_GOING | _DETAILED_PREPROCESSING_RECORD
-    try:
-        unit = session.parse_cuda(path, ParseOptions(use_pch=False))
-    finally:
-        session.KEEP_GOING = usual
-    skipped = list(_skipped_lines(unit))
+    options = ParseOptions()
+    folders = (*parse_cuda(path, options).recovered.found_includes, FALLBACK_STUBS)
+    flags = (*language_flags(options.standard, options.gpu_arch), *user_flags(options, folders))
+    handle = raw_parse(path, (*flags, f"-include{PRELUDE}"), KEEP_GOING | _DETAILED_PREPROCESSING_RECORD)
+    skipped = [] if handle is None else list(_skipped_lines(handle, path))
     return {entry for entry in lost if any(first <= entry[1] <= last for first, last in skipped)}
 
 
-def _skipped_lines(unit: session.ParsedUnit) -> Iterable[tuple[int, int]]:
+def _skipped_lines(handle: UnitHandle, path: Path) -> Iterable[tuple[int, int]]:
     lib = library()
     lib.clang_getFile.restype = ct.c_void_p
     lib.clang_getFile.argtypes = (ct.c_void_p, ct.c_char_p)
@@ -249,8 +260,7 @@ def _skipped_lines(unit: session.ParsedUnit) -> Iterable[tuple[int, int]]:
     for getter in (lib.clang_getRangeStart, lib.clang_getRangeEnd):
         getter.restype = CXSourceLocation
         getter.argtypes = (CXSourceRange,)
-    file = lib.clang_getFile(unit.handle.unit, str(unit.path).encode())
-    found = lib.clang_getSkippedRanges(unit.handle.unit, file)
+    found = lib.clang_getSkippedRanges(handle.unit, lib.clang_getFile(handle.unit, os.fsencode(path)))
     if not found:
         return
     for number in range(found.contents.count):
