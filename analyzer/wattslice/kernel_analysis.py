@@ -67,12 +67,11 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
     dense = branch_class is BranchClass.DENSE
     if config.method is not MethodChoice.AUTO:
         dense = config.method is MethodChoice.BDPM
-    warp_instructions = sum(entry.number for entry in instructions.per_warp)
     work: Workload | None = None
     if not residency.occupancy.failure:
         warps = residency.occupancy.active_warps_per_sm
         moved = traffic(launch, profile)
-        work = workload(launch, counts, instructions.per_thread, warp_instructions, moved, warps)
+        work = workload(launch, profile, counts, instructions, moved, warps)
     found = answer(
         PowerQuestion(
             gpu=gpu,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from wattslice.analysis import InstructionCount
+from wattslice.execution import ExecutionProfile
 from wattslice.geometry.types import KernelLaunch
+from wattslice.instructions import InstructionMix
 from wattslice.operations import OperationCounts
+from wattslice.parallelism import loads_in_flight
 from wattslice.traffic import Traffic
 from wattslice_models.workload import Instructions, Workload
 
@@ -28,15 +30,15 @@ _PIPE: dict[str, str] = {name: pipe for pipe, names in _PIPES for name in names.
 
 def workload(
     launch: KernelLaunch,
+    profile: ExecutionProfile,
     counts: OperationCounts,
-    instructions: tuple[InstructionCount, ...],
-    warp_instructions: float,
+    mix: InstructionMix,
     traffic: Traffic,
     active_warps_per_sm: int,
 ) -> Workload:
-    """What one launch does; `warp_instructions`: instructions issued per warp, divergence included."""
+    """What one launch does, from its counts, its executed instructions and the bytes it moves."""
     pipes: defaultdict[str, float] = defaultdict(float)
-    for entry in instructions:
+    for entry in mix.per_thread:
         pipes[_PIPE.get(entry.name, "other")] += entry.number
     return Workload(
         blocks=launch.blocks,
@@ -47,13 +49,13 @@ def workload(
             fp64=pipes["fp64"],
             fp16=pipes["fp16"],
             integer=pipes["integer"],
-            integer_multiply=sum(entry.number for entry in instructions if entry.name == "imad"),
+            integer_multiply=sum(entry.number for entry in mix.per_thread if entry.name == "imad"),
             special=pipes["special"],
             tensor=counts.tensor * TENSOR_FMA_PER_THREAD,  # not from HMMA: their size varies
             load_store=pipes["load_store"],
             other=pipes["other"],
         ),
-        warp_instructions=warp_instructions,
+        warp_instructions=sum(entry.number for entry in mix.per_warp),
         l1_bytes=traffic.l1_bytes,
         l2_bytes=traffic.l2_bytes,
         dram_bytes=traffic.dram_bytes,
@@ -62,6 +64,6 @@ def workload(
         atomics=counts.atomic,
         barriers=counts.barrier,
         global_loads=counts.global_load + counts.texture_load,
-        loads_in_flight=None,
+        loads_in_flight=loads_in_flight(launch.kernel, profile),
         footprint_bytes=traffic.footprint_bytes,
     )

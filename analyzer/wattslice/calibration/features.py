@@ -118,8 +118,7 @@ def _workload(launch: KernelLaunch, gpu: Gpu) -> tuple[Workload, str]:
     moved = traffic(launch, profile)
     shared = shared_bytes(launch.kernel, launch.dynamic_shared_bytes)
     resident = occupancy(gpu, launch.block, estimate_registers(launch.kernel), shared)
-    issued = sum(entry.number for entry in mix.per_warp)
-    work = workload(launch, counts, mix.per_thread, issued, moved, resident.active_warps_per_sm)
+    work = workload(launch, profile, counts, mix, moved, resident.active_warps_per_sm)
     return work, _doubt(launch, profile, counts, moved)
 
 
