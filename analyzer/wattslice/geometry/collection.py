@@ -9,6 +9,7 @@ from wattslice.geometry.call_graph import CallGraph
 from wattslice.geometry.evaluator import BudgetExceededError
 from wattslice.geometry.interpreter import Interpreter
 from wattslice.geometry.memory import Memory
+from wattslice.geometry.relevance import relevance_of
 from wattslice.geometry.statements import LaunchInstance
 from wattslice_models.gpu import Gpu
 
@@ -35,9 +36,10 @@ def collect_launches(
 
 def _collect(program: ir.Program, gpu: Gpu, pins: dict[str, int | float]) -> tuple[LaunchInstance, ...]:
     graph = CallGraph(program)
+    relevance = relevance_of(program, graph)
     memory = Memory(pins)
     instances: list[LaunchInstance] = []
-    interpreter = Interpreter(graph, memory, gpu, MAX_STEPS)
+    interpreter = Interpreter(graph, relevance, memory, gpu, MAX_STEPS)
     for variable in program.globals:
         storage = memory.declare_global(variable)
         if variable.initializer is not None:
@@ -51,7 +53,7 @@ def _collect(program: ir.Program, gpu: Gpu, pins: dict[str, int | float]) -> tup
     for function in graph.roots():
         if function.name != "main" and graph.launches_from(function) <= seen:
             continue
-        interpreter = Interpreter(graph, memory, gpu, max(MIN_STEPS, left))
+        interpreter = Interpreter(graph, relevance, memory, gpu, max(MIN_STEPS, left))
         interpreter.mark_seen(seen)
         try:
             interpreter.run(function)

@@ -14,6 +14,7 @@ from wattslice.geometry.call_graph import CallGraph
 from wattslice.geometry.library import library_call
 from wattslice.geometry.loops import LoopRunner
 from wattslice.geometry.memory import Frame, Memory
+from wattslice.geometry.relevance import Relevance
 from wattslice.geometry.statements import LaunchInstance
 from wattslice.geometry.values import Storage, Unknown, Value, convert
 from wattslice_models.gpu import Gpu
@@ -24,8 +25,10 @@ MAX_CALL_DEPTH = 12
 class Interpreter(LoopRunner):
     """Runs host functions symbolically and gathers `instances`."""
 
-    def __init__(self, graph: CallGraph, memory: Memory, gpu: Gpu, budget: int) -> None:
-        super().__init__(graph, memory, gpu, budget)
+    def __init__(
+        self, graph: CallGraph, relevance: Relevance, memory: Memory, gpu: Gpu, budget: int
+    ) -> None:
+        super().__init__(graph, relevance, memory, gpu, budget)
         self._path: list[ir.Call] = []
         self._active: list[ir.Function] = []
 
@@ -66,6 +69,8 @@ class Interpreter(LoopRunner):
     def call(self, node: ir.Call, arguments: tuple[Value, ...]) -> Value:
         """Follow functions of the program; know a few of the library; forget what others may write."""
         function = self._graph.callee(node)
+        if function in self._relevance.unfollowed:
+            return Unknown(f"the result of {node.name}()")
         if function is not None and len(self._active) < MAX_CALL_DEPTH and function not in self._active:
             self._path.append(node)
             value = self._follow(function, node, arguments)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from wattslice import ir
 from wattslice.geometry.call_graph import CallGraph
 from wattslice.geometry.memory import Memory
+from wattslice.geometry.relevance import Relevance
 from wattslice.geometry.statements import Flow, StatementRunner
 from wattslice.geometry.values import Unknown, Value, same, truth
 from wattslice_models.gpu import Gpu
@@ -17,8 +18,10 @@ MAX_UNCOUNTED_ITERATIONS = 2048
 class LoopRunner(StatementRunner):
     """Adds loops."""
 
-    def __init__(self, graph: CallGraph, memory: Memory, gpu: Gpu, budget: int) -> None:
-        super().__init__(graph, memory, gpu, budget)
+    def __init__(
+        self, graph: CallGraph, relevance: Relevance, memory: Memory, gpu: Gpu, budget: int
+    ) -> None:
+        super().__init__(graph, relevance, memory, gpu, budget)
         self._unknown_loops = 0
         self._loop_depth = 0
 

@@ -10,6 +10,7 @@ from wattslice.geometry import host_api
 from wattslice.geometry.call_graph import CallGraph
 from wattslice.geometry.evaluator import Evaluator
 from wattslice.geometry.memory import Delta, Memory
+from wattslice.geometry.relevance import Relevance
 from wattslice.geometry.values import Unknown, Value, truth
 from wattslice_models.gpu import Gpu
 
@@ -41,8 +42,11 @@ class LaunchInstance:
 class StatementRunner(Evaluator):
     """Runs statements; loops, calls and launches are left to the subclasses."""
 
-    def __init__(self, graph: CallGraph, memory: Memory, gpu: Gpu, budget: int) -> None:
+    def __init__(
+        self, graph: CallGraph, relevance: Relevance, memory: Memory, gpu: Gpu, budget: int
+    ) -> None:
         super().__init__(memory, gpu, budget)
+        self._relevance = relevance
         self.instances: list[LaunchInstance] = []
         self._graph = graph
         self._seen: set[ir.LaunchCall] = set()
@@ -63,6 +67,8 @@ class StatementRunner(Evaluator):
 
     def execute(self, stmt: ir.Stmt) -> Flow:
         """Run one statement."""
+        if stmt in self._relevance.skipped:
+            return Flow.NEXT
         self.spend()
         match stmt:
             case ir.Block(statements=statements):
