@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wattslice import ir
-from wattslice.region_operations import child_regions, expression_regions
+from wattslice.evaluations import evaluations
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,37 +25,28 @@ class MemoryAccess:
 
 def memory_accesses(kernel: ir.Kernel) -> tuple[MemoryAccess, ...]:
     """Every access to memory in the kernel and in the calls inlined into it."""
-    return tuple(_accesses(kernel))
+    found: list[MemoryAccess] = []
+    for node, region in evaluations(kernel):
+        match node:
+            case ir.Load(place=place):
+                found.append(_access(region, place))
+            case ir.Assign(target=ir.MemoryPlace() as place, op=op):
+                if op is not None:
+                    found.append(_access(region, place))
+                found.append(_access(region, place, is_store=True))
+            case ir.Increment(target=ir.MemoryPlace() as place):
+                found.append(_access(region, place))
+                found.append(_access(region, place, is_store=True))
+            case ir.Atomic(place=place):
+                found.append(_access(region, place, is_store=True, is_atomic=True))
+            case ir.TextureFetch(texture=texture, site=site, is_store=is_store):
+                found.append(MemoryAccess(region, site, ir.MemorySpace.TEXTURE, texture, is_store, False))
+            case _:
+                pass
+    return tuple(found)
 
 
-def _accesses(kernel: ir.Kernel) -> Iterator[MemoryAccess]:
-    statements: list[ir.Stmt] = [kernel.body]
-    while statements:
-        stmt = statements.pop()
-        stack = list(expression_regions(stmt))
-        while stack:
-            expr, region = stack.pop()
-            yield from _own(expr, region)
-            if isinstance(expr, ir.InlinedCall):
-                statements.append(expr.body)
-            stack.extend(child_regions(expr, region))
-        statements.extend(ir.nested_statements(stmt))
-
-
-def _own(expr: ir.Expr, region: int) -> Iterator[MemoryAccess]:
-    match expr:
-        case ir.Load(place=place):
-            yield MemoryAccess(region, place.site, place.space, place.root, False, False)
-        case ir.Assign(target=ir.MemoryPlace() as place, op=op):
-            if op is not None:
-                yield MemoryAccess(region, place.site, place.space, place.root, False, False)
-            yield MemoryAccess(region, place.site, place.space, place.root, True, False)
-        case ir.Increment(target=ir.MemoryPlace() as place):
-            yield MemoryAccess(region, place.site, place.space, place.root, False, False)
-            yield MemoryAccess(region, place.site, place.space, place.root, True, False)
-        case ir.Atomic(place=place):
-            yield MemoryAccess(region, place.site, place.space, place.root, True, True)
-        case ir.TextureFetch(texture=texture, site=site, is_store=is_store):
-            yield MemoryAccess(region, site, ir.MemorySpace.TEXTURE, texture, is_store, False)
-        case _:
-            return
+def _access(
+    region: int, place: ir.MemoryPlace, *, is_store: bool = False, is_atomic: bool = False
+) -> MemoryAccess:
+    return MemoryAccess(region, place.site, place.space, place.root, is_store, is_atomic)

@@ -91,11 +91,13 @@ def _features(
         chains.setdefault(statement.arms, []).append(statement)
     probabilities = {chain: arm_probability(chain, arms, runs) for chain in chains}
     reaching = [s for s in statements if s.kind is StatementKind.ACCESS] or statements
+    only = len(chains) == 1  # then the one sub-slice is the slice
+    length = executed_length(statements, runs)
     return SliceFeatures(
         memory_space=part.memory_space,
         variables=part.variables,
         lines=part.lines,
-        length=executed_length(statements, runs),
+        length=length,
         static_length=sum(statement.is_effective for statement in statements),
         counts=counts,
         accesses=accesses,
@@ -107,10 +109,12 @@ def _features(
         probability=max((probabilities[s.arms] for s in reaching), default=0.0),
         sub_slices=tuple(
             SubSlice(
-                length=executed_length(members, runs),
+                length=length if only else executed_length(members, runs),
                 probability=min(1.0, max(0.0, probabilities[chain])),
-                arithmetic_operations=_counts(members, runs).compute,
-                normalised_accesses=normalised_accesses(access_counts(members, runs), factors),
+                arithmetic_operations=(counts if only else _counts(members, runs)).compute,
+                normalised_accesses=n_mem
+                if only
+                else normalised_accesses(access_counts(members, runs), factors),
             )
             for chain, members in chains.items()
         ),
@@ -126,12 +130,12 @@ def access_counts(statements: Iterable[LogicalStatement], thread_counts: tuple[f
     """n_i of eq. (1): executed accesses by memory space; an atomic counts in the space it works on."""
     totals = dict.fromkeys(MemorySpace, 0.0)
     for statement in statements:
-        for operation in statement.operations:
-            space = _SPACE.get(operation.operation)
-            if operation.operation is OperationClass.ATOMIC:
+        for region, _, operation, number in statement.operations:
+            space = _SPACE.get(operation)
+            if operation is OperationClass.ATOMIC:
                 space = statement.space
             if space is not None:
-                totals[space] += operation.number * thread_counts[operation.region]
+                totals[space] += number * thread_counts[region]
     return AccessCounts(
         global_memory=totals[MemorySpace.GLOBAL],
         shared_memory=totals[MemorySpace.SHARED],

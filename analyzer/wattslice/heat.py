@@ -31,10 +31,10 @@ def line_shares(
     if min(prices) < 0:
         raise ValueError("energies of operations must not be negative")
     heat: dict[tuple[str, int], float] = {}
-    for operation in operations(kernel):
-        energy = prices[COLUMN[operation.operation]] * operation.number
-        place = (operation.span.file, operation.span.line)
-        heat[place] = heat.get(place, 0.0) + energy * profile.thread_counts[operation.region]
+    runs = profile.thread_counts
+    for region, span, operation, number in operations(kernel):
+        place = (span.file, span.line)
+        heat[place] = heat.get(place, 0.0) + prices[COLUMN[operation]] * number * runs[region]
     total = sum(heat.values())
     if total <= 0:
         return ()

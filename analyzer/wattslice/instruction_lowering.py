@@ -6,6 +6,7 @@ recursion. A generator yields another generator to run it and gets its result ba
 
 from __future__ import annotations
 
+from wattslice.evaluations import expression_regions
 from wattslice.execution import ExecutionProfile
 from wattslice.instruction_kinds import InstructionKind
 from wattslice.instruction_values import EnvironmentKey, Expressions, Steps
@@ -44,7 +45,7 @@ from wattslice.ir import (
     statement_expressions,
     walk_expressions,
 )
-from wattslice.region_operations import expression_regions, own_operations
+from wattslice.region_operations import own_operations
 from wattslice.value_graph import Charge, LoopLevel, Shape, Value, charges
 
 FULL_UNROLL_TRIPS = 1024

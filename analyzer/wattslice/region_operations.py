@@ -1,14 +1,15 @@
 """Source operations of one run of each region: the convention of `docs/counting.md`, applied to the IR.
 
-`own_operations` says what one expression costs by itself; everything else here only walks. All walks use
-explicit stacks: generated kernels nest deeper than Python's recursion limit.
+`own_operations` says what one expression costs by itself; everything else here only adds up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any, NamedTuple
 
+from wattslice.evaluations import decision_region, evaluations
 from wattslice.execution import ExecutionProfile
 from wattslice.ir import (
     Assign,
@@ -18,7 +19,6 @@ from wattslice.ir import (
     Expr,
     If,
     Increment,
-    InlinedCall,
     Intrinsic,
     Kernel,
     Load,
@@ -37,9 +37,6 @@ from wattslice.ir import (
     TypeKind,
     Unary,
     UnaryOp,
-    children,
-    nested_statements,
-    statement_expressions,
 )
 from wattslice.operations import CLASS_FIELD, FIELD_NAMES, OperationCounts
 
@@ -56,14 +53,20 @@ STORE_CLASS: dict[MemorySpace, OperationClass] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """`number` source operations of one class that one run of `region` makes, and where they are written."""
+class Operation(NamedTuple):
+    """`number` source operations of one class that one run of `region` makes, and where they are written.
+
+    A tuple, because there are thousands of them and they take a third of the time to build.
+    """
 
     region: int
     span: Span
     operation: OperationClass
     number: float
+
+
+Costs = tuple[tuple[OperationClass, float], ...]
+"""Operations of one evaluation by class."""
 
 
 def arithmetic_class(type_: Type) -> OperationClass:
@@ -75,84 +78,58 @@ def arithmetic_class(type_: Type) -> OperationClass:
     return OperationClass.FP32 if type_.bits == 32 else OperationClass.FP64
 
 
-def own_operations(expr: Expr) -> tuple[tuple[OperationClass, float], ...]:
+def own_operations(expr: Expr) -> Costs:
     """What one evaluation of `expr` costs without its sub-expressions, as (class, number) pairs."""
-    match expr:
-        case Binary(op=op, operand_type=operand_type):
-            return () if op is BinaryOp.COMMA else (_arithmetic(operand_type),)
-        case Unary(op=op, type=type_):
-            return () if op is UnaryOp.NOT else (_arithmetic(type_),)
-        case Logical() | Select():
-            return ((OperationClass.CONTROL, 1.0),)
-        case PointerOffset(written=written):
-            return ((OperationClass.INT, 1.0),) if written else ()
-        case Load(place=place):
-            return _access(LOAD_CLASS, place)
-        case Assign(target=target, op=op, operand_type=operand_type):
-            arithmetic = () if op is None else (_arithmetic(operand_type),)
-            return _update(target, arithmetic)
-        case Increment(target=target, type=type_):
-            return _update(target, (_arithmetic(type_),))
-        case Atomic():
-            return ((OperationClass.ATOMIC, 1.0),)
-        case TextureFetch(is_store=is_store):
-            return ((OperationClass.GLOBAL_STORE if is_store else OperationClass.TEXTURE_LOAD, 1.0),)
-        case Intrinsic(operations=operations):
-            return tuple((count.operation, count.number) for count in operations)
-        case _:
-            return ()
+    costs = _OWN.get(type(expr))
+    return () if costs is None else costs(expr)
 
 
-def child_regions(expr: Expr, region: int) -> tuple[tuple[Expr, int], ...]:
-    """The sub-expressions of `expr`, each with the region it runs in when `expr` runs in `region`."""
-    match expr:
-        case Logical(left=left, right=right, right_region=right_region):
-            return ((left, region), (right, right_region))
-        case Select(condition=condition, then=then, otherwise=otherwise):
-            return (
-                (condition, region),
-                (then, expr.then_region),
-                (otherwise, expr.otherwise_region),
-            )
-        case _:
-            return tuple((child, region) for child in children(expr))
+def _assignment(expr: Assign) -> Costs:
+    return _update(expr.target, () if expr.op is None else (_arithmetic(expr.operand_type),))
 
 
-def expression_regions(stmt: Stmt) -> tuple[tuple[Expr, int], ...]:
-    """The expressions a statement holds directly, each with the region it runs in."""
-    if isinstance(stmt, Loop):
-        parts = ((stmt.condition, stmt.test_region), (stmt.step, stmt.step_region))
-        return tuple((expr, region) for expr, region in parts if expr is not None)
-    return tuple((expr, stmt.region) for expr in statement_expressions(stmt))
+def _fetch(expr: TextureFetch) -> Costs:
+    return ((OperationClass.GLOBAL_STORE if expr.is_store else OperationClass.TEXTURE_LOAD, 1.0),)
+
+
+_CONTROL: Costs = ((OperationClass.CONTROL, 1.0),)
+_INT: Costs = ((OperationClass.INT, 1.0),)
+_OWN: dict[type[Expr], Callable[[Any], Costs]] = {  # by type: asked for every expression
+    Binary: lambda expr: () if expr.op is BinaryOp.COMMA else (_arithmetic(expr.operand_type),),
+    Unary: lambda expr: () if expr.op is UnaryOp.NOT else (_arithmetic(expr.type),),
+    Logical: lambda expr: _CONTROL,
+    Select: lambda expr: _CONTROL,
+    PointerOffset: lambda expr: _INT if expr.written else (),
+    Load: lambda expr: _access(LOAD_CLASS, expr.place),
+    Assign: _assignment,
+    Increment: lambda expr: _update(expr.target, (_arithmetic(expr.type),)),
+    Atomic: lambda expr: ((OperationClass.ATOMIC, 1.0),),
+    TextureFetch: _fetch,
+    Intrinsic: lambda expr: tuple((count.operation, count.number) for count in expr.operations),
+}
 
 
 def decision(stmt: Stmt) -> Operation | None:
     """The control operation a statement makes by itself: `if`, loop test, `switch`."""
-    match stmt:
-        case If(region=region, span=span) | Switch(region=region, span=span):
-            return Operation(region, span, OperationClass.CONTROL, 1.0)
-        case Loop(condition=condition, test_region=region) if condition is not None:
-            return Operation(region, condition.span, OperationClass.CONTROL, 1.0)
-        case _:
-            return None
+    region = decision_region(stmt)
+    if region is None:
+        return None
+    span = stmt.condition.span if isinstance(stmt, Loop) and stmt.condition is not None else stmt.span
+    return Operation(region, span, OperationClass.CONTROL, 1.0)
 
 
-def operations(kernel: Kernel) -> Iterator[Operation]:
+@lru_cache(maxsize=4)
+def operations(kernel: Kernel) -> tuple[Operation, ...]:
     """Every source operation of a kernel, bodies of inlined calls included, in no particular order."""
-    statements: list[Stmt] = [kernel.body]
-    while statements:
-        stmt = statements.pop()
-        if (control := decision(stmt)) is not None:
-            yield control
-        stack = list(expression_regions(stmt))
-        while stack:
-            expr, region = stack.pop()
-            for operation, number in own_operations(expr):
-                yield Operation(region, expr.span, operation, number)
-            if isinstance(expr, InlinedCall):
-                statements.append(expr.body)
-            stack.extend(child_regions(expr, region))
-        statements.extend(nested_statements(stmt))
+    found: list[Operation] = []
+    for node, region in evaluations(kernel):
+        costs = _OWN.get(type(node))
+        if costs is not None:
+            for operation, number in costs(node):
+                found.append(Operation(region, node.span, operation, number))
+        elif isinstance(node, If | Switch | Loop) and (control := decision(node)) is not None:
+            found.append(control)
+    return tuple(found)
 
 
 def region_operations(kernel: Kernel) -> tuple[OperationCounts, ...]:
@@ -174,11 +151,11 @@ def total_counts(kernel: Kernel, profile: ExecutionProfile) -> OperationCounts:
     return weighted_counts(operations(kernel), profile.thread_counts)
 
 
-def weighted_counts(parts: Iterator[Operation], counts: tuple[float, ...]) -> OperationCounts:
+def weighted_counts(parts: Iterable[Operation], counts: tuple[float, ...]) -> OperationCounts:
     """The sum of `parts`, each times how often its region runs (`counts`, indexed by region)."""
     total = [0.0] * len(FIELD_NAMES)
-    for part in parts:
-        total[COLUMN[part.operation]] += part.number * counts[part.region]
+    for region, _, operation, number in parts:
+        total[COLUMN[operation]] += number * counts[region]
     return OperationCounts(*total)
 
 
@@ -189,9 +166,7 @@ def _arithmetic(type_: Type) -> tuple[OperationClass, float]:
     return arithmetic_class(type_), float(max(1, type_.lanes))
 
 
-def _access(
-    classes: dict[MemorySpace, OperationClass], place: MemoryPlace
-) -> tuple[tuple[OperationClass, float], ...]:
+def _access(classes: dict[MemorySpace, OperationClass], place: MemoryPlace) -> Costs:
     return ((classes[place.space], float(_members(place.type))),) if place.space in classes else ()
 
 
@@ -204,9 +179,7 @@ def _members(type_: Type) -> int:
     return 1
 
 
-def _update(
-    target: object, arithmetic: tuple[tuple[OperationClass, float], ...]
-) -> tuple[tuple[OperationClass, float], ...]:
+def _update(target: object, arithmetic: Costs) -> Costs:
     """`target op= value`: the operator, and for memory the load (when there is an operator) and the store."""
     if not isinstance(target, MemoryPlace):
         return arithmetic

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from wattslice.evaluations import child_regions
 from wattslice.ir import (
     AddressOf,
     Assign,
@@ -41,7 +42,7 @@ from wattslice.ir import (
     Variable,
     VariableRole,
 )
-from wattslice.region_operations import Operation, child_regions, decision, own_operations
+from wattslice.region_operations import Operation, decision, own_operations
 from wattslice.slicing.aliases import Aliases, pointer_bases
 from wattslice.slicing.statements import (
     SLICED_SPACES,
