@@ -60,7 +60,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"wattslice: internal error: {type(error).__name__}: {error}", file=sys.stderr)
         print(f"wattslice: this is a defect of wattslice: {_ISSUES}", file=sys.stderr)
         return FAILED
+    _leave_runaways(status)
     return status
+
+
+def _leave_runaways(status: int) -> None:
+    """A parse that was given up still runs in a thread: do not tear libclang down under it."""
+    parse = sys.modules.get("wattslice.frontend.clang.parse")
+    if parse is not None and parse.was_abandoned():
+        import atexit
+
+        def leave() -> None:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
+
+        atexit.register(leave)
 
 
 def _overview(arguments: list[str]) -> int | None:

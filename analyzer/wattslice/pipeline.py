@@ -18,6 +18,7 @@ from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
 from wattslice.ir import Diagnostic, Program, Severity
 from wattslice.kernel_analysis import LaunchResult, analyze_launch
 from wattslice.quoting import Quoter
+from wattslice.recursion import deep_recursion
 from wattslice_models.gpu import Gpu, load_gpu
 
 
@@ -108,10 +109,16 @@ def _read(path: Path, config: Config) -> Program:
 
 def _analyze(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
     """One launch; a failure of ours costs this launch only and is told (PW099)."""
+    span = launch.kernel.span
+    if not (launch.kernel.body_is_complete or launch.kernel.body.statements):
+        return LaunchResult(None, ())  # nothing of it could be read, and the frontend has said why
     try:
-        return analyze_launch(launch, config, gpu, quoter)
+        with deep_recursion():
+            return analyze_launch(launch, config, gpu, quoter)
+    except RecursionError:
+        message = f"{launch.kernel.name}: statements or operators nest too deeply, power unknown"
+        return LaunchResult(None, (Diagnostic("PW007", Severity.ERROR, span.file, span.line, message),))
     except Exception as error:  # a defect in one stage must not lose the other kernels
-        span = launch.kernel.span
         message = f"{launch.kernel.name}: internal error, power unknown: {type(error).__name__}: {error}"
         return LaunchResult(None, (Diagnostic("PW099", Severity.ERROR, span.file, span.line, message),))
 

@@ -53,6 +53,18 @@ SOURCE_RULES = (
         remedy="Rewrite the construct, or take the kernel's figures as a lower bound.",
     ),
     Rule(
+        id="PW007",
+        name="too-large",
+        what="A kernel, or a file's kernels together, are larger or nest deeper than the analysis follows.",
+        why=(
+            "The analysis must answer within seconds whatever it is given. No power is told for such a "
+            "kernel: a part of it would look like the whole. The bounds of a file are 100 000 operations "
+            "(with what is inlined), 400 levels of statements and 1 000 kernels."
+        ),
+        example="a generated kernel with 20 000 statements in a row",
+        remedy="Split the file, or write repeated statements as a loop: the counts stay the same.",
+    ),
+    Rule(
         id="PW099",
         name="internal-error",
         what="wattslice itself failed on this kernel or file. The others are not affected.",

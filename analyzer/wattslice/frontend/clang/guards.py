@@ -12,8 +12,12 @@ _MOST_NESTING = 2_000
 _OPEN, _CLOSE = frozenset(b"([{"), frozenset(b")]}")
 _UNINTERESTING = bytes(sorted(set(range(256)) - _OPEN - _CLOSE - {10}))
 _BRACES = re.compile(rb"[{}]")
-_OPERATORS = b"+-*/%&|^!~?<>=,"
-_SHORT_STRETCH, _MANY_OPERATORS, _MANY_NESTED, _MANY_ELSES = 500, 1_500, 500, 1_500
+_STATEMENT_ENDS = re.compile(rb"[{};]")
+# A statement that is the body of another one without braces around it.
+_NESTED = re.compile(rb"\)\s*(?:for|while|if|do|switch)\b|\b(?:else|do)\b")
+_ELSE_IF = re.compile(rb"\belse\b")
+_OPERATORS = b"+-*/%&|^!~?<>="
+_MANY_OPERATORS, _MANY_NESTED, _MANY_ELSES = 1_500, 500, 1_500
 
 
 def read_source(path: Path) -> bytes:
@@ -74,16 +78,24 @@ def _check_nesting(path: Path, source: bytes) -> None:
 
 
 def may_exhaust_stack(source: bytes) -> bool:
-    """Whether one stretch without braces holds so many operators or nested statements that clang's recursion
-    may run out of stack, which kills the process (measured: 3 000 prefix operators or template brackets,
-    5 000 nested loops, 10 000 `else if`). True means: try in a process of its own first.
+    """Whether one statement holds so many operators, or one stretch without braces so many nested statements,
+    that clang's recursion may run out of stack, which kills the process (measured: 3 000 prefix operators or
+    template brackets, 5 000 nested loops, 10 000 `else if`). True means: try in a process of its own first.
     """
-    if source.count(b"else") > _MANY_ELSES:
+    if source.count(b"else") > _MANY_ELSES and len(_ELSE_IF.findall(source)) > _MANY_ELSES:
         return True
-    for stretch in _BRACES.split(source):
-        if len(stretch) > _SHORT_STRETCH:
-            operators = len(stretch) - len(stretch.translate(None, _OPERATORS))
-            nested = sum(stretch.count(word) for word in (b"for", b"while", b"if"))
-            if operators > _MANY_OPERATORS or nested > _MANY_NESTED:
-                return True
-    return False
+    for statement in _STATEMENT_ENDS.split(source):
+        if len(statement) > _MANY_OPERATORS and (
+            statement.count(b"<") > _MANY_OPERATORS
+            # Between commas: a long table of negative numbers is no deep expression.
+            or any(_operators(part) > _MANY_OPERATORS for part in statement.split(b","))
+        ):
+            return True
+    return any(
+        len(stretch) > _MANY_NESTED and len(_NESTED.findall(stretch)) > _MANY_NESTED
+        for stretch in _BRACES.split(source)
+    )
+
+
+def _operators(text: bytes) -> int:
+    return len(text) - len(text.translate(None, _OPERATORS)) if len(text) > _MANY_OPERATORS else 0

@@ -16,14 +16,17 @@ _SKIPPED = frozenset((".git", ".hg", ".svn", "node_modules", "__pycache__", ".ve
 _MOST_FILES = 20_000
 _MOST_FOLDERS = 10_000
 _MOST_BYTES = 2_000_000
+_MOST_HEADER_BYTES = 32 << 20
 _MOST_HOPS = 3
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 
 
 @functools.lru_cache(maxsize=256)
 def text_of(path: Path) -> bytes:
-    """The bytes of a source file, empty if it cannot be read; cached."""
+    """The bytes of a source file, cached; empty if it cannot be read, is a device, or is over 32 MiB."""
     try:
+        if not path.is_file() or path.stat().st_size > _MOST_HEADER_BYTES:
+            return b""
         return path.read_bytes()
     except OSError:
         return b""
@@ -32,6 +35,12 @@ def text_of(path: Path) -> bytes:
 def included_names(source: bytes) -> tuple[str, ...]:
     """The names in the `#include` lines of a text, switched-off ones too."""
     return tuple(dict.fromkeys(name.decode("utf-8", "replace") for name in _INCLUDE.findall(source)))
+
+
+@functools.lru_cache(maxsize=1024)
+def included_by(path: Path) -> tuple[str, ...]:
+    """The names in the `#include` lines of a file; cached."""
+    return included_names(text_of(path))
 
 
 def repository_root(path: Path) -> Path:

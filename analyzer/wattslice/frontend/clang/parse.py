@@ -1,19 +1,62 @@
-"""One call into libclang: a file and flags in, a unit or None out."""
+"""One call into libclang: a file and flags in, a unit or None out; with a time limit where asked for.
+
+A running parse cannot be stopped. One that is over its time goes on in a thread that nobody waits for; until
+the process ends it costs a core and memory, no more (`was_abandoned` tells, so that the command line can end
+the process without waiting for it).
+"""
 
 from __future__ import annotations
 
 import ctypes as ct
 import os
+import threading
 from pathlib import Path
 
 from wattslice.frontend.clang.cursors import UnitHandle
 from wattslice.frontend.clang.libclang import CXUnsavedFile, library
 
+_abandoned = threading.Event()
+
+
+class ParseTimeoutError(Exception):
+    """clang did not come back in time (exponential templates or macros, headers that include themselves)."""
+
+
+def was_abandoned() -> bool:
+    """Whether a parse of this process is still running although nobody waits for it."""
+    return _abandoned.is_set()
+
 
 def raw_parse(
-    path: Path, flags: tuple[str, ...], options: int, unsaved: tuple[tuple[Path, bytes], ...] = ()
+    path: Path,
+    flags: tuple[str, ...],
+    options: int,
+    unsaved: tuple[tuple[Path, bytes], ...] = (),
+    limit_s: float | None = None,
 ) -> UnitHandle | None:
-    """Parse once. None when libclang gives no unit at all (it crashed, or cannot read a PCH)."""
+    """Parse once. None when libclang gives no unit at all (it crashed, or cannot read a PCH).
+
+    `unsaved` are files to take from memory. Raises `ParseTimeoutError` after `limit_s` seconds.
+    """
+    if limit_s is None:
+        return _parse(path, flags, options, unsaved)
+    found: list[UnitHandle | None] = []
+    thread = threading.Thread(
+        target=lambda: found.append(_parse(path, flags, options, unsaved)), name="clang", daemon=True
+    )
+    thread.start()
+    thread.join(max(0.1, limit_s))
+    if not found:
+        if thread.is_alive():
+            _abandoned.set()
+            raise ParseTimeoutError
+        return None
+    return found[0]
+
+
+def _parse(
+    path: Path, flags: tuple[str, ...], options: int, unsaved: tuple[tuple[Path, bytes], ...]
+) -> UnitHandle | None:
     lib = library()
     arguments = (ct.c_char_p * len(flags))(*(os.fsencode(flag) for flag in flags))
     files = (CXUnsavedFile * len(unsaved))(

@@ -5,9 +5,11 @@ The child only parses and walks; nothing of the file is ever run.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
+from collections import deque
 from pathlib import Path
 
 from wattslice.errors import FrontendError
@@ -16,34 +18,58 @@ from wattslice.frontend.clang.flags import KEEP_GOING, PRELUDE
 from wattslice.frontend.clang.libclang import library
 from wattslice.frontend.clang.parse import raw_parse
 
-_PATIENCE_S = 60.0
+PATIENCE_S = 4.0
+_MOST_MEMORY_BYTES = 4 << 30
+_MOST_NODES = 100_000
 
 
 def refuse_if_fatal(path: Path, flags: tuple[str, ...]) -> None:
-    """Raise `FrontendError` if parsing this file would take the process down (or never end)."""
+    """Raise `FrontendError` if parsing this file would take the process down (or hardly end)."""
     environment = dict(os.environ)
     environment["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
     command = (sys.executable, "-P", "-m", "wattslice.frontend.clang.probe", str(path.resolve()), *flags)
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, timeout=_PATIENCE_S, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        done = None
-    if done is None or done.returncode != 0:
+        status = subprocess.run(
+            command, env=environment, capture_output=True, timeout=PATIENCE_S, check=False
+        ).returncode
+    except subprocess.TimeoutExpired:
+        raise FrontendError(
+            path,
+            None,
+            f"clang does not finish with its deep nesting in {PATIENCE_S:g} s",
+            "split the longest statement",
+        ) from None
+    except OSError as error:
+        raise FrontendError(
+            path,
+            None,
+            f"its deep nesting could not be tried safely: {error.strerror}",
+            "split its statements",
+        ) from None
+    if status != 0:
         raise FrontendError(
             path, None, "nests statements or operators too deeply for clang", "split the longest statement"
         )
 
 
 def main() -> int:
-    """Parse, walk and evaluate the largest expressions; the exit status is the answer."""
+    """Parse, then look at the outermost nodes (their extents recurse to the innermost); 0: all is well."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource  # not on Windows
+
+        resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY_BYTES, _MOST_MEMORY_BYTES))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     path, flags = Path(sys.argv[1]), tuple(sys.argv[2:])
     handle = raw_parse(path, (*flags, f"-include{PRELUDE}"), KEEP_GOING)
     if handle is None:
         return 1
-    root = Node(handle, library().clang_getTranslationUnitCursor(handle.unit))
-    for declaration in root.children:
-        for node in declaration.walk():
-            _ = node.start, node.end
+    waiting = deque([Node(handle, library().clang_getTranslationUnitCursor(handle.unit))])
+    for _ in range(_MOST_NODES):
+        if not waiting:
+            break
+        node = waiting.popleft()
+        _ = node.start, node.end
+        waiting.extend(node.children)
     return 0
 
 

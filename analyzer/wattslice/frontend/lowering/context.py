@@ -32,8 +32,15 @@ from wattslice.ir import (
 )
 
 INLINING_BUDGET_NODES = 20_000
+# Nodes lowered of all kernels of a file together; each costs the whole analysis some tens of microseconds.
+FILE_BUDGET_NODES = 100_000
+MOST_NESTED_BLOCKS = 400
 MOST_RECURSION = 64
 NOWHERE = Span("", 0, 0, 0)
+
+
+class TooLargeError(Exception):
+    """A kernel beyond what the analysis follows in reasonable time."""
 
 
 class LoweringError(Exception):
@@ -120,6 +127,7 @@ class Unit:
         self.types = TypeTable(parsed.handle)
         self.spans = SpanFinder(parsed.handle)
         self.diagnostics: list[Diagnostic] = []
+        self.nodes_left = FILE_BUDGET_NODES
         # Keyed by declaration and whether host code sees it (the two differ for plain file-scope objects).
         self.globals: dict[tuple[int, bool], Variable] = {}
         self.global_values: dict[int, Constant | None] = {}
@@ -243,6 +251,8 @@ class Body:
         self.regions = 0
         self.sites = 0
         self.nodes = 0
+        self.depth = 0
+        self.most_nodes = unit.nodes_left if not is_host else FILE_BUDGET_NODES
         # The inlining budget: nodes that finished calls added, and the count when the running one began.
         self.inlined_nodes = 0
         self.nodes_at_call = 0
@@ -297,6 +307,8 @@ class Body:
     def expr(self, node: Node) -> Expr:
         """The value of an expression."""
         self.nodes += 1
+        if self.nodes > self.most_nodes:
+            raise TooLargeError(f"the file's kernels hold more than {FILE_BUDGET_NODES} operations")
         handler = EXPRESSIONS.get(node.kind)
         if handler is None:
             raise LoweringError(f"expression of kind {node.kind} is not supported", node)

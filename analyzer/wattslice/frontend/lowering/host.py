@@ -6,7 +6,7 @@ import re
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
-from wattslice.frontend.lowering.context import Body, Frame, Location, LoweringError, Unit
+from wattslice.frontend.lowering.context import Body, Frame, Location, LoweringError, TooLargeError, Unit
 from wattslice.frontend.lowering.statements import as_block
 from wattslice.ir import (
     Call,
@@ -158,6 +158,13 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
         if function.semantic_parent is not None and function.kind == C.CXX_METHOD:
             body.frames = [Frame(None, _object(body, function))]
         tree = as_block(body, compound)
+    except (TooLargeError, RecursionError):
+        del unit.diagnostics[quiet:]
+        message = (
+            f"host function '{function.spelling}' is too large to be followed: launches in it are not read"
+        )
+        unit.report("PW007", Severity.WARNING, span, message)
+        return None
     except Exception as error:  # one host function must not cost the kernels
         del unit.diagnostics[quiet:]
         message = f"internal error in host function '{function.spelling}': {type(error).__name__}: {error}"

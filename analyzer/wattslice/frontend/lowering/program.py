@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gc
 import re
-import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.cursors import Type as ClangType
@@ -22,7 +22,7 @@ from wattslice.frontend.lowering import (
     loop_statements,
     memory,
 )
-from wattslice.frontend.lowering.context import Body, Frame, Unit
+from wattslice.frontend.lowering.context import Body, Frame, TooLargeError, Unit
 from wattslice.frontend.lowering.host import host_functions
 from wattslice.frontend.lowering.statements import as_block
 from wattslice.frontend.lowering.types import UINT64, is_wide_record
@@ -36,13 +36,15 @@ from wattslice.ir import (
     Variable,
     VariableRole,
 )
+from wattslice.recursion import deep_recursion
 
 _FUNCTIONS = (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD)
 _SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL)
 _RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.CLASS_TEMPLATE)
-_RECURSION_LIMIT = 20_000
 # These modules register their handlers when they are imported.
 _REGISTERED = (calls, conversions, expressions, inline_assembly, loop_statements, memory)
+# Each kernel costs the analysis some milliseconds; no file written by hand has a tenth of this.
+MOST_KERNELS = 1_000
 _STUBS = str(STUBS)
 _TEXTURE_OBJECTS = ("cudaTextureObject_t", "cudaSurfaceObject_t")
 _USR_VALUE = re.compile(r"#V([a-zA-Z])(-?\d+)")
@@ -92,21 +94,10 @@ def _shown_arguments(function: Node, arguments: tuple[ClangType | int | None, ..
 def lower_program(parsed: ParsedUnit) -> Program:
     """Lower everything of a parsed file that the analysis needs; never fails on one bad kernel."""
     unit = Unit(parsed)
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
-    # Millions of small objects and no garbage among them: collections in between only cost time (a third).
-    collects = gc.isenabled()
-    gc.disable()
-    try:
+    with deep_recursion(), _no_collections():
         functions = project_functions(unit)
-        kernels = [
-            k for function in kernel_definitions(functions) for k in (lower_kernel(unit, function),) if k
-        ]
+        kernels = lower_kernels(unit, kernel_definitions(functions))
         hosts = host_functions(unit, functions)
-    finally:
-        sys.setrecursionlimit(limit)
-        if collects:
-            gc.enable()
     _report_includes(unit)
     lines = parsed.source.decode("utf-8", "replace").splitlines()
     return Program(
@@ -119,20 +110,23 @@ def lower_program(parsed: ParsedUnit) -> Program:
     )
 
 
-def lower_host_code(parsed: ParsedUnit, callees: frozenset[str]) -> Program:
-    """Only the host functions of a parsed file that call `callees`, launches of another file; no kernels."""
-    unit = Unit(parsed)
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
-    # Millions of small objects and no garbage among them: collections in between only cost time (a third).
+@contextmanager
+def _no_collections() -> Generator[None]:
+    """Millions of small objects and no garbage among them: collections would only cost time (a third)."""
     collects = gc.isenabled()
     gc.disable()
     try:
-        hosts = host_functions(unit, project_functions(unit), callees)
+        yield
     finally:
-        sys.setrecursionlimit(limit)
         if collects:
             gc.enable()
+
+
+def lower_host_code(parsed: ParsedUnit, callees: frozenset[str]) -> Program:
+    """Only the host functions of a parsed file that call `callees`, launches of another file; no kernels."""
+    unit = Unit(parsed)
+    with deep_recursion(), _no_collections():
+        hosts = host_functions(unit, project_functions(unit), callees)
     variables = tuple(v for v in dict.fromkeys(unit.globals.values()) if v.space is not MemorySpace.REGISTER)
     return Program(str(parsed.path), (), hosts, variables, (), ())
 
@@ -185,7 +179,21 @@ def kernel_definitions(functions: list[Node]) -> list[Node]:
     return result
 
 
-def lower_kernel(unit: Unit, function: Node) -> Kernel | None:
+def lower_kernels(unit: Unit, definitions: list[Node]) -> list[Kernel]:
+    """All kernels, as far as the budgets of a file reach; what lies beyond is told (PW007)."""
+    kernels: list[Kernel] = []
+    for number, definition in enumerate(definitions):
+        if number >= MOST_KERNELS:
+            message = (
+                f"the file defines {len(definitions)} kernels: all after the first {number} are left out"
+            )
+            unit.report("PW007", Severity.WARNING, unit.spans.span(definition), message)
+            break
+        kernels.append(lower_kernel(unit, definition))
+    return kernels
+
+
+def lower_kernel(unit: Unit, function: Node) -> Kernel:
     """One kernel; an internal failure becomes a diagnostic and an empty, incomplete body."""
     span = unit.spans.span(function)
     body = Body(unit, is_host=False)
@@ -193,6 +201,11 @@ def lower_kernel(unit: Unit, function: Node) -> Kernel | None:
     try:
         parameters = _parameters(body, function)
         tree = _lower_body(body, function)
+    except (TooLargeError, RecursionError) as error:
+        body = Body(unit, is_host=False)
+        reason = str(error) if isinstance(error, TooLargeError) else "statements or operators nest too deeply"
+        body.hole("PW007", span, f"kernel '{function.spelling}' is not followed: {reason}")
+        tree = Block((), body.region(), span)
     except Exception as error:  # one kernel must not cost the others
         body = Body(unit, is_host=False)
         body.hole(
@@ -201,6 +214,7 @@ def lower_kernel(unit: Unit, function: Node) -> Kernel | None:
         tree = Block((), body.region(), span)
         if unit.raise_errors:
             raise
+    unit.nodes_left -= body.nodes
     unit.report_errors_in(body, function)
     bounds = _launch_bounds(unit, function)
     is_pattern = function.kind == C.FUNCTION_TEMPLATE
@@ -275,8 +289,15 @@ def _launch_bounds(unit: Unit, function: Node) -> tuple[int | None, int | None]:
     return first, second or None
 
 
+_ENDLESS = ("#include nested too deeply", "recursive template instantiation exceeded")
+
+
 def _report_includes(unit: Unit) -> None:
     source = unit.parsed.source
+    for error in unit.parsed.diagnostics:
+        if error.is_error and error.path is not None and error.message.startswith(_ENDLESS):
+            where = Span(str(error.path), error.line, error.column, error.line)
+            unit.report("PW001", Severity.WARNING, where, f"not understood: {error.message}")
     for name in unit.parsed.recovered.missing_includes:
         match = re.search(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]" + re.escape(name.encode()), source, re.M)
         line = 1 if match is None else source.count(b"\n", 0, match.start()) + 1

@@ -7,11 +7,13 @@ import re
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.lowering.context import (
+    MOST_NESTED_BLOCKS,
     STATEMENTS,
     Body,
     Cell,
     LoweringError,
     StatementHandler,
+    TooLargeError,
     statement,
 )
 from wattslice.frontend.lowering.declarations import declare
@@ -95,8 +97,14 @@ def block(body: Body, nodes: list[Node], span: Span) -> Block:
     """A block of its own region from the statements given."""
     region = body.region()
     statements: list[Stmt] = []
-    for node in nodes:
-        statements.extend(lower(body, node))
+    if body.depth >= MOST_NESTED_BLOCKS:
+        raise TooLargeError(f"its statements nest more than {MOST_NESTED_BLOCKS} deep")
+    body.depth += 1
+    try:
+        for node in nodes:
+            statements.extend(lower(body, node))
+    finally:
+        body.depth -= 1
     return Block(tuple(statements), region, span)
 
 

@@ -1,0 +1,212 @@
+"""One file parsed until nothing more can be repaired: includes searched for, undeclared names declared."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from wattslice.errors import FrontendError
+from wattslice.frontend.clang.autodeclare import (
+    AUTO_DECLARED_FILE,
+    Undeclared,
+    declarations,
+    undeclared_names,
+)
+from wattslice.frontend.clang.cursors import UnitHandle
+from wattslice.frontend.clang.diagnostics import ParseDiagnostic, diagnostics_of, missing_includes
+from wattslice.frontend.clang.flags import (
+    FALLBACK_STUBS,
+    KEEP_GOING,
+    PRELUDE,
+    STUBS,
+    ParseOptions,
+    language_flags,
+    user_flags,
+)
+from wattslice.frontend.clang.guards import may_exhaust_stack
+from wattslice.frontend.clang.includes import find_header, included_by, included_names, text_of
+from wattslice.frontend.clang.parse import ParseTimeoutError, raw_parse
+from wattslice.frontend.clang.pch import prelude_pch
+from wattslice.frontend.clang.probe import refuse_if_fatal
+from wattslice.frontend.clang.unit import ParsedUnit, Recovered
+
+_MOST_INCLUDE_ROUNDS = 4
+_MOST_DECLARE_ROUNDS = 2
+_MOST_HEADERS = 1_000
+_PARSE_BUDGET_S = 6.0
+# A parse that took longer is not repeated for repairs.
+_REPAIR_BUDGET_S = 2.0
+
+
+class Clock:
+    """The time that all parses for one file share."""
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+
+    @property
+    def remaining_s(self) -> float:
+        """Seconds until a running parse is given up."""
+        return _PARSE_BUDGET_S - (time.monotonic() - self._start)
+
+    @property
+    def allows_repairs(self) -> bool:
+        """Whether one more parse is affordable."""
+        return time.monotonic() - self._start < _REPAIR_BUDGET_S
+
+
+@dataclass(frozen=True, slots=True)
+class _HeaderSearch:
+    """Folders found so far for headers that no include folder has; our fallback headers come last."""
+
+    source: Path
+    root: Path
+    folders: list[Path]
+    asked: list[str]
+
+    def look_for(self, names: Iterable[str]) -> bool:
+        """Search for names not asked for before; whether there is a new folder."""
+        before = len(self.folders)
+        for name in names:
+            if name in self.asked:
+                continue
+            self.asked.append(name)
+            folder = find_header(name, self.source, self.root)
+            if folder is None and (FALLBACK_STUBS / name).is_file():
+                folder = FALLBACK_STUBS
+            if folder is not None and folder not in self.folders:
+                self.folders.append(folder)
+        return len(self.folders) > before
+
+    def flags(self) -> tuple[Path, ...]:
+        """The folders in the order to search them in."""
+        return tuple(sorted(self.folders, key=lambda folder: folder == FALLBACK_STUBS))
+
+
+def _unknown(
+    complaints: tuple[ParseDiagnostic, ...], declared: tuple[Undeclared, ...]
+) -> tuple[Undeclared, ...]:
+    known = {entry.name for entry in declared}
+    return tuple(entry for entry in undeclared_names(complaints) if entry.name not in known)
+
+
+def _known_folder(name: str, folders: Iterable[Path]) -> Path | None:
+    try:
+        return next((folder for folder in folders if (folder / name).is_file()), None)
+    except OSError:  # a name too long for the file system
+        return None
+
+
+def _look_ahead(file: Path, own: bytes, options: ParseOptions, search: _HeaderSearch) -> bool:
+    """Find the headers of the file, and theirs, before clang asks for them: that saves a parse of every
+    second file. Returns whether one of all these texts may exhaust clang's stack.
+    """
+    suspicious = may_exhaust_stack(own)
+    seen = {file}
+    waiting = [(file, included_names(own))]
+    while waiting and len(seen) < _MOST_HEADERS:
+        includer, names = waiting.pop()
+        for name in names:
+            if _is_stub(name):
+                continue
+            folders = (includer.parent, *options.include_dirs, *search.folders)
+            folder = _known_folder(name, folders)
+            if folder is None and search.look_for((name,)):
+                folder = _known_folder(name, search.folders[-1:])
+            if folder is None or folder == FALLBACK_STUBS:
+                continue
+            header = folder / name
+            if header not in seen:
+                seen.add(header)
+                suspicious = suspicious or may_exhaust_stack(text_of(header))
+                waiting.append((header, included_by(header)))
+    return suspicious
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_stub(name: str) -> bool:
+    return _known_folder(name, (STUBS,)) is not None
+
+
+def parse_with_repairs(
+    file: Path, asked: Path, source: bytes, options: ParseOptions, root: Path, clock: Clock
+) -> ParsedUnit:
+    """Parse `file` for the sake of `asked` (which it is, or includes), whose bytes are `source`.
+
+    Raises `FrontendError` when clang gives up, would crash, or takes too long.
+    """
+    search = _HeaderSearch(file.resolve(), root.resolve(), [], [])
+    own = source if file == asked else text_of(file)
+    if _look_ahead(file, own, options, search):
+        flags = (*language_flags(options.standard, options.gpu_arch), *user_flags(options, search.flags()))
+        refuse_if_fatal(file, flags)
+    declared: tuple[Undeclared, ...] = ()
+    content = (file, own)
+    handle = _parse(content, options, search.flags(), declared, clock)
+    complaints = diagnostics_of(handle)
+    for _ in range(_MOST_INCLUDE_ROUNDS):
+        if not (clock.allows_repairs and search.look_for(missing_includes(complaints))):
+            break
+        handle = _parse(content, options, search.flags(), declared, clock)
+        complaints = diagnostics_of(handle)
+    for _ in range(_MOST_DECLARE_ROUNDS):
+        new = _unknown(complaints, declared)
+        if not (new and clock.allows_repairs):
+            break
+        declared = (*declared, *new)
+        handle = _parse(content, options, search.flags(), declared, clock)
+        complaints = diagnostics_of(handle)
+    recovered = Recovered(
+        declared,
+        tuple(dict.fromkeys(missing_includes(complaints))),
+        tuple(folder for folder in search.folders if folder != FALLBACK_STUBS),
+        None if file == asked else file,
+    )
+    return ParsedUnit(asked, source, complaints, recovered, handle)
+
+
+def _parse(
+    content: tuple[Path, bytes],
+    options: ParseOptions,
+    extra_dirs: tuple[Path, ...],
+    declared: tuple[Undeclared, ...],
+    clock: Clock,
+) -> UnitHandle:
+    file, _ = content
+    flags = (*language_flags(options.standard, options.gpu_arch), *user_flags(options, extra_dirs))
+    made_up = ((AUTO_DECLARED_FILE, declarations(declared)),) if declared else ()
+    include = tuple(f"-include{name}" for name, _ in made_up)
+    # The file itself is given from memory too: it may change on the disk while clang reads it.
+    unsaved = (content, *made_up)
+    pch = prelude_pch(options.standard, options.gpu_arch) if options.use_pch else None
+    try:
+        if pch is not None:
+            started = (*flags, "-include-pch", str(pch), *include)
+            handle = raw_parse(file, started, KEEP_GOING, unsaved, clock.remaining_s)
+            if handle is not None and not _pch_refused(handle, pch):
+                return handle
+        started = (*flags, f"-include{PRELUDE}", *include)
+        handle = raw_parse(file, started, KEEP_GOING, unsaved, clock.remaining_s)
+    except ParseTimeoutError:
+        raise FrontendError(
+            file,
+            None,
+            f"clang does not finish parsing it in {_PARSE_BUDGET_S:g} s",
+            "look for templates, macros or headers that multiply without end, or split the file",
+        ) from None
+    if handle is None:
+        raise FrontendError(
+            file, None, "clang gave up on this file", "check that it compiles; simplify very deep nesting"
+        )
+    return handle
+
+
+def _pch_refused(handle: UnitHandle, pch: Path) -> bool:
+    """Whether clang complained about the PCH itself (truncated, or flags that contradict it)."""
+    return any(
+        d.is_error and ("PCH" in d.message or "precompiled" in d.message or pch.name in d.message)
+        for d in diagnostics_of(handle)
+    )

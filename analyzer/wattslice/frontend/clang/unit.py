@@ -1,0 +1,104 @@
+"""What a parse gives: the tree, what was made up for it, and what clang complained about."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from wattslice.frontend.clang.autodeclare import AUTO_DECLARED_FILE, Undeclared
+from wattslice.frontend.clang.cursors import Node, Place, UnitHandle
+from wattslice.frontend.clang.diagnostics import ParseDiagnostic
+from wattslice.frontend.clang.flags import STUBS
+from wattslice.frontend.clang.includes import text_of
+from wattslice.frontend.clang.kinds import CursorKind
+from wattslice.frontend.clang.libclang import library
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What the parse had to make up or look for: the analyzer must not pass it off as the user's word.
+
+    `declared` names have a made-up declaration: their types and values mean nothing.
+    `missing_includes` were found nowhere; `found_includes` are the folders that the search came up with.
+    `including_file` is the file that was parsed instead because the asked-for file is a fragment of it.
+    """
+
+    declared: tuple[Undeclared, ...] = ()
+    missing_includes: tuple[str, ...] = ()
+    found_includes: tuple[Path, ...] = ()
+    including_file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedUnit:
+    """A file as clang understands it. `path` is the file asked for, `source` its bytes."""
+
+    path: Path
+    source: bytes
+    diagnostics: tuple[ParseDiagnostic, ...]
+    recovered: Recovered
+    handle: UnitHandle = field(repr=False)
+
+    @property
+    def root(self) -> Node:
+        """The TRANSLATION_UNIT node."""
+        return Node(self.handle, library().clang_getTranslationUnitCursor(self.handle.unit))
+
+    def is_in_file(self, node: Node) -> bool:
+        """Whether the node is (used) in the asked-for file, and not in a header, stub or including file."""
+        path = node.place.path
+        return path is not None and (
+            path == self.path or (path.name == self.path.name and is_same_file(path, self.path))
+        )
+
+    def is_builtin(self, declaration: Node) -> bool:
+        """Whether the prelude or a stub declares it: an intrinsic or library function known by name."""
+        path = declaration.place.path
+        return path is None or (path.is_relative_to(STUBS) and path != AUTO_DECLARED_FILE)
+
+    def is_made_up(self, declaration: Node) -> bool:
+        """Whether the parse itself declared this name because nobody else did."""
+        return declaration.place.path == AUTO_DECLARED_FILE
+
+    def errors_between(
+        self, first_line: int, last_line: int, path: Path | None = None
+    ) -> tuple[ParseDiagnostic, ...]:
+        """Errors in a range of lines, both ends included, of the asked-for file or of another one."""
+        wanted = path or self.path
+        return tuple(
+            d
+            for d in self.diagnostics
+            if d.is_error
+            and first_line <= d.line <= last_line
+            and d.path is not None
+            and is_same_file(d.path, wanted)
+        )
+
+    def source_of(self, place: Place) -> bytes:
+        """The bytes of the file a place is in; empty for what has no file."""
+        if place.path is None:
+            return b""
+        return self.source if is_same_file(place.path, self.path) else text_of(place.path)
+
+    def text(self, node: Node) -> str:
+        """The source text of a node (of the macro's use, for a node out of a macro)."""
+        start = node.start
+        return self.source_of(start)[start.offset : node.end.offset].decode("utf-8", "replace")
+
+    def declarations(self) -> Iterator[Node]:
+        """Declarations at namespace scope of the asked-for file, namespaces and extern "C" blocks opened."""
+        stack = list(reversed(self.root.children))
+        while stack:
+            node = stack.pop()
+            if node.kind in (CursorKind.NAMESPACE, CursorKind.LINKAGE_SPEC, CursorKind.UNEXPOSED_DECL):
+                stack.extend(reversed(node.children))
+            elif self.is_in_file(node):
+                yield node
+
+
+@functools.lru_cache(maxsize=4096)
+def is_same_file(left: Path, right: Path) -> bool:
+    """Whether two paths name one file."""
+    return left == right or left.resolve() == right.resolve()
