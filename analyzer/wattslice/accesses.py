@@ -13,6 +13,7 @@ class MemoryAccess:
     """One load or store as written; `A[i] += x` is one of each at the same `site`.
 
     `root` None: which object is accessed is not evident. `is_atomic`: the store half of an atomic.
+    `address` None: a texture fetch.
     """
 
     region: int
@@ -21,6 +22,7 @@ class MemoryAccess:
     root: ir.Variable | None
     is_store: bool
     is_atomic: bool
+    address: ir.Expr | None = None
 
 
 def memory_accesses(kernel: ir.Kernel) -> tuple[MemoryAccess, ...]:
@@ -49,4 +51,4 @@ def memory_accesses(kernel: ir.Kernel) -> tuple[MemoryAccess, ...]:
 def _access(
     region: int, place: ir.MemoryPlace, *, is_store: bool = False, is_atomic: bool = False
 ) -> MemoryAccess:
-    return MemoryAccess(region, place.site, place.space, place.root, is_store, is_atomic)
+    return MemoryAccess(region, place.site, place.space, place.root, is_store, is_atomic, place.address)

@@ -23,10 +23,13 @@ MOST_IN_FLIGHT = 16.0
 
 @dataclass(frozen=True, slots=True)
 class _Home:
-    """The innermost loop around a region: its number (-1: none) and how far its iterations overlap."""
+    """The innermost loop around a region: its number (-1: none), how many of its iterations overlap, and the
+    registers it loads from memory.
+    """
 
     loop: int
     overlap: int
+    loaded: frozenset[ir.Variable]
 
 
 def loads_in_flight(kernel: ir.Kernel, profile: ExecutionProfile) -> float:
@@ -39,22 +42,31 @@ def loads_in_flight(kernel: ir.Kernel, profile: ExecutionProfile) -> float:
             continue
         runs = profile.warp_counts[access.region]
         if runs > 0.0:
-            home = homes.get(access.region, _Home(-1, 1))
-            follows_data = profile.sites[access.site].sectors_per_request is None
-            groups.setdefault(home.loop, []).append((runs, follows_data))
+            home = homes.get(access.region, _Home(-1, 1, frozenset()))
+            groups.setdefault(home.loop, []).append((runs, _waits(access.address, home.loaded)))
             overlap[home.loop] = home.overlap
     weighted = total = 0.0
     for loop, loads in groups.items():
         most = max(runs for runs, _ in loads)
         together = sum(runs / most for runs, _ in loads)  # a load in a rare arm counts as rarely
-        if any(follows_data for _, follows_data in loads):
-            together = max(1.0, together / 2)  # the address waits for another load
+        if any(waits for _, waits in loads):
+            together = max(1.0, together / 2)
         else:
             together *= overlap[loop]
         runs = sum(runs for runs, _ in loads)
         weighted += runs * min(MOST_IN_FLIGHT, together)
         total += runs
     return max(1.0, weighted / total) if total else 1.0
+
+
+def _waits(address: ir.Expr | None, loaded: frozenset[ir.Variable]) -> bool:
+    """True when an address has to wait for another load: it contains one, or a register that one fills."""
+    if address is None:
+        return False
+    return any(
+        isinstance(node, ir.Load) or (isinstance(node, ir.Read) and node.place.variable in loaded)
+        for node in ir.walk_expressions(address)
+    )
 
 
 def _homes(kernel: ir.Kernel, profile: ExecutionProfile) -> dict[int, _Home]:
@@ -68,8 +80,25 @@ def _homes(kernel: ir.Kernel, profile: ExecutionProfile) -> dict[int, _Home]:
         overlap = 1
         if not inside & barriers:
             overlap = min(loop.unroll or DEFAULT_UNROLL, max(1, int(trips.get(loop.region, 1.0))))
-        homes.update(dict.fromkeys(inside, _Home(loop.region, overlap)))
+        homes.update(dict.fromkeys(inside, _Home(loop.region, overlap, _loaded(loop))))
     return homes
+
+
+def _loaded(loop: ir.Loop) -> frozenset[ir.Variable]:
+    """Registers that the body fills from memory."""
+    found: set[ir.Variable] = set()
+    for stmt in ir.walk_statements(loop.body):
+        if isinstance(stmt, ir.Declare) and stmt.value is not None and _reads_memory(stmt.value):
+            found.add(stmt.variable)
+        for expr in ir.statement_expressions(stmt):
+            for node in ir.walk_expressions(expr):
+                if isinstance(node, ir.Assign) and isinstance(node.target, ir.RegisterPlace):
+                    found |= {node.target.variable} if _reads_memory(node.value) else set()
+    return frozenset(found)
+
+
+def _reads_memory(expr: ir.Expr) -> bool:
+    return any(isinstance(node, ir.Load) for node in ir.walk_expressions(expr))
 
 
 def _regions(loop: ir.Loop) -> frozenset[int]:

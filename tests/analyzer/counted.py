@@ -1,0 +1,23 @@
+"""Reads and counts a kernel written in a test."""
+
+from pathlib import Path
+
+from wattslice.counting.count import count
+from wattslice.execution import ExecutionProfile
+from wattslice.frontend.clang.flags import ParseOptions
+from wattslice.frontend.cuda import read_cuda
+from wattslice.geometry.overrides import parse_overrides
+from wattslice.geometry.resolver import resolve_launches
+from wattslice.geometry.types import KernelLaunch
+from wattslice_models.gpu import load_gpu
+
+
+def counted(
+    tmp_path: Path, source: str, launch: str, *settings: str
+) -> tuple[KernelLaunch, ExecutionProfile]:
+    """The one kernel of `source` at `launch` (as in `--launch`), on a V100."""
+    path = tmp_path / "k.cu"
+    path.write_text(source)
+    program = read_cuda(path, ParseOptions())
+    (found,) = resolve_launches(program, parse_overrides((launch,), settings), load_gpu("v100"))
+    return found, count(found)
