@@ -106,10 +106,7 @@ class FactReader:
         root = place.root
         if root is None or root.type.kind is ir.TypeKind.POINTER:
             return frozenset[Location](scalar_types(place.type))
-        base = place.address
-        while isinstance(base, (ir.PointerOffset, ir.Cast)):
-            base = base.pointer if isinstance(base, ir.PointerOffset) else base.operand
-        self._own_addresses.add(base)
+        self._own_addresses.add(_base(place.address))
         return frozenset[Location]((root,))
 
     def _call(self, node: ir.Call, found: Facts) -> None:
@@ -120,16 +117,23 @@ class FactReader:
                 if parameter in function.reference_parameters and isinstance(argument, ir.Read):
                     self.references.append((parameter, argument.place.variable))
             return
-        if node.name.removeprefix("std::") in host_api.KEEPS_ITS_ARGUMENTS:
-            return
+        keeps = node.name.removeprefix("std::") in host_api.KEEPS_ITS_ARGUMENTS
         for argument in node.arguments:
-            found.defines.update(_pointed_at(argument))
+            self._own_addresses.add(_base(argument))  # libraries do not keep the addresses they are given
+            if not keeps:
+                found.defines.update(_pointed_at(argument))
+
+
+def _base(address: ir.Expr) -> ir.Expr:
+    """What an address is computed from."""
+    while isinstance(address, (ir.PointerOffset, ir.Cast)):
+        address = address.pointer if isinstance(address, ir.PointerOffset) else address.operand
+    return address
 
 
 def _pointed_at(argument: ir.Expr) -> frozenset[Location]:
     """What a library function may write through an argument."""
-    while isinstance(argument, (ir.Cast, ir.PointerOffset)):
-        argument = argument.operand if isinstance(argument, ir.Cast) else argument.pointer
+    argument = _base(argument)
     if isinstance(argument, ir.AddressOf):
         return frozenset[Location]((argument.variable,))
     if argument.type.kind is not ir.TypeKind.POINTER or isinstance(argument, (ir.Text, ir.Constant)):

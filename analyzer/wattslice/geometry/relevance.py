@@ -39,6 +39,9 @@ class _Slicer:
     def __init__(self, program: ir.Program, graph: CallGraph) -> None:
         self._functions = program.functions
         self._reader = FactReader(graph)
+        self._kernels = {
+            name: kernel for kernel in program.kernels for name in (kernel.name, kernel.mangled_name)
+        }
         self._facts: dict[ir.Expr, Facts] = {}
         self._locations: set[Location] = set()
         self._valued: set[ir.Function] = set()
@@ -55,7 +58,12 @@ class _Slicer:
 
     def _launch(self, node: ir.LaunchCall) -> None:
         values = [node.grid, node.block, *(() if node.shared_bytes is None else (node.shared_bytes,))]
-        values += [argument for argument in node.arguments if argument.type.kind is not ir.TypeKind.POINTER]
+        kernel = self._kernels.get(node.kernel or node.kernel_name)
+        for index, argument in enumerate(node.arguments):
+            parameter = kernel.parameters[index] if kernel and index < len(kernel.parameters) else None
+            is_texture = parameter is not None and parameter.space is ir.MemorySpace.TEXTURE
+            if argument.type.kind is not ir.TypeKind.POINTER and not is_texture:
+                values.append(argument)
         for value in values:
             self._need(self._reader.facts(value))
 
