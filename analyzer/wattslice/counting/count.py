@@ -17,8 +17,8 @@ from wattslice.geometry.types import KernelLaunch
 if TYPE_CHECKING:
     from wattslice.profile_file import BranchProfile
 
-MAX_STEPS = 200_000
-"""Expression and statement evaluations one kernel may take; about half a second."""
+MAX_STEPS = 25_000
+"""Statements one kernel may take to evaluate; about half a second."""
 
 DEFAULT_PARAMETER = 1024
 """Value assumed for an integer parameter nobody knows and no guard hints at."""
@@ -27,7 +27,7 @@ DEFAULT_PARAMETER = 1024
 def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> ExecutionProfile:
     """Evaluates the integer part of the kernel for sampled blocks.
 
-    A kernel that takes more than MAX_STEPS evaluations is counted again with every loop sampled (then an
+    A kernel that takes more than MAX_STEPS statements is counted again with every loop sampled (then an
     assumption says so); raises BudgetExceededError when that takes too many as well.
     """
     try:

@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from wattslice.counting.statements import Executor
 
 
-def _strata(trips: int | Lanes, shape: LoopShape, allowance: float) -> list[tuple[int, float, float]]:
+def _strata(executor: Executor, trips: int | Lanes, shape: LoopShape) -> list[tuple[int, float, float]]:
     """Iterations to run: (representative, first, end) of consecutive strata that cover 0..max trips - 1."""
     longest = int(np.max(trips))
+    allowance = executor.allowance
     if not shape.iterations_differ:
         number = 2 if isinstance(trips, int) else 3
     elif longest * shape.size <= allowance:
@@ -48,6 +49,8 @@ def _strata(trips: int | Lanes, shape: LoopShape, allowance: float) -> list[tupl
         head = min(longest, max(number, int(allowance // shape.size)))
         return [(k, k, k + 1) for k in range(head)] + _spread(head, longest, number)
     if number == 2:
+        if executor.at_corner:
+            return [(longest - 1, 0, longest)]
         half = (longest + 1) // 2
         return [(0, 0, half), (longest - 1, half, longest)]
     return _spread(0, longest, number)
@@ -73,7 +76,9 @@ def run_counted(
     starts = {i.variable: state.environment.get(i.variable, VARYING) for i in shape.inductions}
     amounts = {i.variable: amount_of(executor, i, mask) for i in shape.inductions}
     outer_allowance = executor.allowance
-    strata = _strata(trips, shape, outer_allowance)
+    was_at_corner = executor.at_corner
+    strata = _strata(executor, trips, shape)
+    alike = len(strata) == 2 and not shape.iterations_differ
     executor.allowance = outer_allowance / max(1, len(strata))
     survivors = mask
     left = masks.none
@@ -81,6 +86,8 @@ def run_counted(
     before = registers(executor, shape)
     iterations = 0.0
     for representative, first, end in strata:
+        # The far end of nested loops is one corner: it shows how far addresses reach, and counts as the rest.
+        executor.at_corner = was_at_corner or (alike and representative > 0)
         running = _stratum_mask(executor, survivors, trips, first, end)
         if running.is_empty:
             break
@@ -109,6 +116,7 @@ def run_counted(
             if survivors.is_empty:
                 break
     executor.allowance = outer_allowance
+    executor.at_corner = was_at_corner
     for induction in shape.inductions:
         if not survivors.is_empty:
             final = _induction_value(starts, amounts, induction, trips)

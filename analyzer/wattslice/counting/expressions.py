@@ -60,6 +60,9 @@ class ExpressionEvaluator:
             ir.Construct: self._construct,
             ir.Extract: self._extract,
             ir.InlinedCall: self._inlined_call,
+            ir.Text: self._unmodelled,
+            ir.Call: self._unmodelled,
+            ir.LaunchCall: self._unmodelled,
         }
 
     @abstractmethod
@@ -68,8 +71,7 @@ class ExpressionEvaluator:
 
     def evaluate(self, expr: ir.Expr, mask: Mask) -> Value:
         """The value of `expr` in the lanes of `mask`."""
-        self.state.spend()
-        return self._evaluate.get(type(expr), self._unmodelled)(expr, mask)
+        return self._evaluate[type(expr)](expr, mask)
 
     def _unmodelled(self, expr: ir.Expr, mask: Mask) -> Value:
         """Strings, and calls and launches from within kernels: only what they evaluate is followed."""

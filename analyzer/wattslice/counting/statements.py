@@ -21,18 +21,24 @@ if TYPE_CHECKING:
 
 
 class Executor(ExpressionEvaluator):
-    """Runs statements; every method returns the mask of the lanes that fall through."""
+    """Runs statements; every method returns the mask of the lanes that fall through.
+
+    `allowance`: expression evaluations that the loop about to run may take. `at_corner`: the last iteration
+    of an enclosing loop is being run for how far it reaches, so that inner loops need only their last one.
+    """
 
     def __init__(self, state: State, profile: BranchProfile | None) -> None:
         super().__init__(state)
         self.profile = profile
         self.allowance: float = ALLOWANCE
+        self.at_corner = False
 
     def execute(self, stmt: ir.Stmt, mask: Mask) -> Mask:
         """Runs `stmt` under `mask`."""
         if mask.is_empty:
             return mask
         state = self.state
+        state.spend()
         if not isinstance(stmt, ir.Loop):
             state.count(stmt.region, mask)
         match stmt:
