@@ -94,7 +94,7 @@ def _fetch(expr: TextureFetch) -> Costs:
 
 _CONTROL: Costs = ((OperationClass.CONTROL, 1.0),)
 _INT: Costs = ((OperationClass.INT, 1.0),)
-_OWN: dict[type[Expr], Callable[[Any], Costs]] = {  # by type: asked for every expression
+_OWN: dict[type[Stmt | Expr], Callable[[Any], Costs]] = {  # by type: asked for every expression
     Binary: lambda expr: () if expr.op is BinaryOp.COMMA else (_arithmetic(expr.operand_type),),
     Unary: lambda expr: () if expr.op is UnaryOp.NOT else (_arithmetic(expr.type),),
     Logical: lambda expr: _CONTROL,

@@ -1,4 +1,4 @@
-"""Measure what one operator or library call becomes in SASS, and write analyzer/wattslice/expansions.toml.
+"""Measure what one operator or library call becomes in SASS, and write analyzer/wattslice/instructions/expansions.toml.
 
     python tests/wild/sass_expansions.py [--arch sm_80]
 
@@ -21,9 +21,9 @@ from pathlib import Path
 
 from sass import Instruction, SassFunction, compile_cubin, disassemble
 
-from wattslice.instruction_kinds import InstructionKind, kind_of_sass
+from wattslice.instructions.kinds import InstructionKind, kind_of_sass
 
-TARGET = Path(__file__).parents[2] / "analyzer" / "wattslice" / "expansions.toml"
+TARGET = Path(__file__).parents[2] / "analyzer" / "wattslice" / "instructions" / "expansions.toml"
 _UNARY_FLOAT = [
     "sqrt",
     "rsqrt",

@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
-from wattslice.instruction_kinds import InstructionKind
+from wattslice.instructions.kinds import InstructionKind
+from wattslice.instructions.value_graph import Cost
 from wattslice.ir import OperationClass, OperationCount, Type, TypeKind
-from wattslice.value_graph import Cost
 
 _TABLE = Path(__file__).with_name("expansions.toml")
 

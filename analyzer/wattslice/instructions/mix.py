@@ -1,4 +1,4 @@
-"""What the compiler makes of a kernel: executed instructions by kind (the rules: `docs/instructions.md`)."""
+"""Charges of a kernel times what the execution profile says its regions run: the instruction mix."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from wattslice.analysis import InstructionCount
 from wattslice.execution import ExecutionProfile
-from wattslice.instruction_kinds import InstructionKind
-from wattslice.instruction_lowering import lower
+from wattslice.instructions.kinds import InstructionKind
+from wattslice.instructions.statements import lower
 from wattslice.ir import Kernel
 
 

@@ -1,103 +1,12 @@
-"""Values of one kernel in static single assignment form, and what they cost in instructions once used.
-
-`instruction_lowering.py` builds the graph from the IR, with equal computations shared (value numbering). What
-no store, branch, barrier or atomic needs is never charged: dead code costs nothing. Charging comes last, when
-all uses are known, so that a product used only by sums can become part of fused multiply-adds.
-"""
+"""What the values a kernel needs cost in instructions, once all their uses are known."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import dataclass
 
-from wattslice.instruction_kinds import InstructionKind
-from wattslice.ir import MemorySpace
-
-Cost = tuple[tuple[InstructionKind, float], ...]
-Terms = tuple[tuple["Value", int], ...]
-
-
-@dataclass(slots=True, eq=False)
-class LoopLevel:
-    """A loop being lowered: `entry_region` counts entries, `body_region` iterations.
-
-    `unroll`: iterations of the source per round of the machine loop. `is_unrolled`: fully, no loop is left.
-    `single_stores`: memory spaces that exactly one statement in the loop stores to.
-    """
-
-    parent: LoopLevel | None
-    entry_region: int
-    body_region: int
-    unroll: float
-    is_unrolled: bool
-    scope: int
-    arm_depth: int
-    depth: int
-    has_constant_trips: bool = False
-    has_constant_strides: bool = False
-    single_stores: frozenset[MemorySpace] = frozenset()
-
-
-class Shape(Enum):
-    """How a value takes part in fusion."""
-
-    PLAIN = "plain"
-    CONSTANT = "constant"
-    FLOAT_PRODUCT = "float product"
-    FLOAT_SUM = "float sum"
-    INT_PRODUCT = "int product"
-    INT_SUM = "int sum"  # linear form of other values
-    LOGIC = "logic"
-    ADDRESS = "address"  # linear form that an access uses
-
-
-@dataclass(slots=True, eq=False)
-class Value:
-    """One value. `level`: innermost loop it varies in. `region`, `scale`: where and how much it is charged.
-
-    `terms`, `offset`: an integer or pointer as a linear form of other values. `number`: of a constant; None:
-    it differs between the copies of an unrolled loop. `step`: of an induction variable, per iteration.
-    """
-
-    shape: Shape
-    level: LoopLevel | None
-    region: int
-    cost: Cost = ()
-    inputs: list[Value] = field(default_factory=list["Value"])
-    terms: Terms = ()
-    offset: int = 0
-    number: float | None = None
-    bits: int = 32
-    is_uniform: bool = False
-    is_pointer: bool = False
-    copies: tuple[tuple[Value, int], ...] = ()
-    is_wide: bool = False
-    step: Value | None = None
-    scale: float = 1.0
-    fused: Cost = ()  # cost when one input is a product that nothing else needs
-    stack: tuple[LoopLevel, ...] = ()
-
-
-def charge_region(level: LoopLevel | None, stack: tuple[LoopLevel, ...], region: int) -> int:
-    """Where a computation at `region` in the loops `stack` runs, hoisted as far as `level` allows."""
-    for loop in stack:
-        if level is None or loop.depth > level.depth:
-            return loop.entry_region
-    return region
-
-
-def deepest(values: Iterable[Value], stack: tuple[LoopLevel, ...]) -> LoopLevel | None:
-    """The innermost loop of `stack` in which one of `values` varies."""
-    found: LoopLevel | None = None
-    for value in values:
-        level = value.level
-        while level is not None and (level.depth > len(stack) or stack[level.depth - 1] is not level):
-            level = level.parent
-        if level is not None and (found is None or level.depth > found.depth):
-            found = level
-    return found
+from wattslice.instructions.kinds import InstructionKind
+from wattslice.instructions.value_graph import Cost, LoopLevel, Shape, Value, charge_region, deepest
 
 
 @dataclass(frozen=True, slots=True)

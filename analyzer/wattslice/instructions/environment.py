@@ -1,0 +1,207 @@
+"""The state of lowering: what variables hold, which values exist already, which loops are around."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from wattslice.instructions.value_graph import (
+    Cost,
+    LoopLevel,
+    Shape,
+    Terms,
+    Value,
+    charge_region,
+    deepest,
+    inputs_key,
+)
+from wattslice.ir import MemorySpace, RegisterPlace, Type, TypeKind, Variable
+
+EnvironmentKey = Variable | tuple[Variable, tuple[str, ...]]
+
+
+class Environment:
+    """Values available in each scope, what each variable holds, loops around, roots found."""
+
+    def __init__(self) -> None:
+        self.environment: dict[EnvironmentKey, Value] = {}
+        self.scopes: list[dict[object, Value]] = [{}]
+        self.stack: tuple[LoopLevel, ...] = ()
+        self.roots: list[Value] = []
+        self.created: list[Value] = []
+        self.returns: list[list[Value]] = []
+        self.arm_depth = 0
+        self.undo: list[dict[EnvironmentKey, Value | None]] = []
+        self.versions: dict[MemorySpace, Value] = {}
+        self.parts: dict[Variable, set[tuple[str, ...]]] = {}
+
+    def root(self, region: int, cost: Cost, inputs: Iterable[Value]) -> None:
+        """Something that happens whether or not anybody uses its value."""
+        self.roots.append(Value(Shape.PLAIN, None, region, cost, list(inputs)))
+
+    def shared(
+        self,
+        key: object,
+        region: int,
+        operands: tuple[Value, ...],
+        shape: Shape,
+        cost: Cost = (),
+        *,
+        may_hoist: bool = True,
+        inputs: list[Value] | None = None,
+        terms: Terms = (),
+        offset: int = 0,
+        number: float | None = None,
+        bits: int = 32,
+        is_uniform: bool | None = None,
+        is_pointer: bool = False,
+        copies: Terms = (),
+        is_wide: bool = False,
+        fused: Cost = (),
+    ) -> Value:
+        """The value of an earlier equal computation, or a new one, hoisted as far as its inputs allow.
+
+        `inputs` None: the operands; `is_uniform` None: when all operands are. The rest: fields of `Value`.
+        """
+        for scope in reversed(self.scopes):
+            if (found := scope.get(key)) is not None:
+                return found
+        varying = deepest(operands, self.stack)
+        target = self.scopes[-1]
+        where = region
+        for loop in self.stack:
+            if varying is None or loop.depth > varying.depth:
+                if may_hoist or self.arm_depth == loop.arm_depth:
+                    where = charge_region(varying, self.stack, region)
+                    target = self.scopes[loop.scope - 1]
+                else:
+                    varying = self.stack[-1]
+                break
+        if is_uniform is None:
+            is_uniform = all(value.is_uniform for value in operands)
+        if inputs is None:
+            inputs = list(operands)
+        value = Value(
+            shape,
+            varying,
+            where,
+            cost,
+            inputs,
+            terms,
+            offset,
+            number,
+            bits,
+            is_uniform,
+            is_pointer,
+            copies,
+            is_wide,
+            fused=fused,
+            stack=self.stack,
+        )
+        target[key] = value
+        self.created.append(value)
+        return value
+
+    def constant(self, number: float | None, type_: Type) -> Value:
+        """A compile-time constant."""
+        bits = type_.bits or 64
+        return Value(Shape.CONSTANT, None, 0, number=number, is_uniform=True, bits=bits)
+
+    def joined(self, values: list[Value], region: int) -> Value:
+        """One of `values`, depending on the way control came."""
+        level = self.stack[-1] if self.stack else None
+        bits = max((value.bits for value in values), default=32)
+        return Value(Shape.PLAIN, level, region, inputs=list(values), bits=bits, stack=self.stack)
+
+    def plain(
+        self, name: object, region: int, inputs: tuple[Value, ...], cost: Cost, bits: int = 32
+    ) -> Value:
+        """A computation of no special shape; a constant when all it needs is constant."""
+        if inputs and all(value.shape is Shape.CONSTANT for value in inputs):
+            return Value(Shape.CONSTANT, deepest(inputs, self.stack), region, is_uniform=True, bits=bits)
+        return self.shared(
+            (name, *inputs_key(inputs)), region, inputs, shape=Shape.PLAIN, cost=cost, bits=bits
+        )
+
+    def first(self, key: object, cost: Cost, is_uniform: bool) -> Value:
+        """Something computed once at the start of the kernel."""
+        if (found := self.scopes[0].get(key)) is None:
+            found = Value(Shape.PLAIN, None, 0, cost, is_uniform=is_uniform)
+            self.scopes[0][key] = found
+        return found
+
+    # ------------------------------------------------------------------ environment
+
+    def write(self, variable: Variable, path: tuple[str, ...], value: Value) -> None:
+        """Assign a register variable or a part of it."""
+        if path:
+            self.parts.setdefault(variable, set()).add(path)
+            self._set((variable, path), value)
+            return
+        self._set(variable, value)
+        for part in self.parts.get(variable, ()):
+            self._set((variable, part), self.plain(("part", part), value.region, (value,), ()))
+
+    def read(self, place: RegisterPlace, region: int) -> Value:
+        """The value of a register variable or a part of it."""
+        variable = place.variable
+        if place.path:
+            if (part := self.environment.get((variable, place.path))) is not None:
+                return part
+            whole = self.whole(variable)
+            part = self.plain(("part", place.path), region, (whole,), (), place.type.bits)
+            part.is_pointer = place.type.kind is TypeKind.POINTER
+            return part
+        parts = self.parts.get(variable)
+        whole = self.whole(variable)
+        if not parts:
+            return whole
+        values = (
+            whole,
+            *(v for p in sorted(parts) if (v := self.environment.get((variable, p))) is not None),
+        )
+        return self.plain("whole", region, values, ())
+
+    def whole(self, variable: Variable) -> Value:
+        """The last value assigned to all of `variable`; a parameter or undefined local when there is none."""
+        if (value := self.environment.get(variable)) is not None:
+            return value
+        is_pointer = variable.type.kind is TypeKind.POINTER
+        value = Value(
+            Shape.PLAIN, None, 0, bits=variable.type.bits or 64, is_uniform=True, is_pointer=is_pointer
+        )
+        self.environment[variable] = value
+        return value
+
+    def _set(self, key: EnvironmentKey, value: Value) -> None:
+        if self.undo:
+            self.undo[-1].setdefault(key, self.environment.get(key))
+        self.environment[key] = value
+
+    def enter_arm(self) -> None:
+        """What follows may not run: its assignments can be undone, its values are not seen outside."""
+        self.undo.append({})
+        self.scopes.append({})
+        self.arm_depth += 1
+
+    def leave_arm(self) -> dict[EnvironmentKey, Value]:
+        """Forget what the arm assigned; hand it back."""
+        self.arm_depth -= 1
+        self.scopes.pop()
+        found: dict[EnvironmentKey, Value] = {}
+        for key, old in self.undo.pop().items():
+            found[key] = self.environment[key]
+            if old is None:
+                del self.environment[key]
+            else:
+                self.environment[key] = old
+        return found
+
+    def merge(self, ends: list[dict[EnvironmentKey, Value]], region: int) -> None:
+        """After a branch: what each arm assigned, or what was there before."""
+        keys = dict.fromkeys(key for end in ends for key in end)
+        for key in keys:
+            values = [end[key] if key in end else self.environment.get(key) for end in ends]
+            if len(ends) == 1:
+                values.append(self.environment.get(key))
+            known = list(dict.fromkeys(value for value in values if value is not None))
+            self._set(key, known[0] if len(known) == 1 else self.joined(known, region))

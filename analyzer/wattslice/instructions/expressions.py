@@ -1,0 +1,269 @@
+"""Expressions to values, each by a generator that asks for the values of its operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any, cast
+
+from wattslice.instructions.expansions import call_cost
+from wattslice.instructions.kinds import InstructionKind as K
+from wattslice.instructions.memory import Memory
+from wattslice.instructions.operators import FLOAT_KINDS
+from wattslice.instructions.value_graph import Shape, Value, inputs_key, linear
+from wattslice.ir import (
+    AddressOf,
+    Assign,
+    Atomic,
+    Binary,
+    BinaryOp,
+    Builtin,
+    BuiltinKind,
+    Cast,
+    Constant,
+    Construct,
+    Expr,
+    Extract,
+    Increment,
+    InlinedCall,
+    Intrinsic,
+    Load,
+    Logical,
+    MemorySpace,
+    OperationClass,
+    Place,
+    PointerOffset,
+    Read,
+    RegisterPlace,
+    Select,
+    Semantics,
+    TextureFetch,
+    Type,
+    TypeKind,
+    Unary,
+)
+
+Steps = Generator["Step", Any, "Value | None"]
+"""A computation driven by `drive`: yields what must be run first, returns a value."""
+Step = Value | Steps | None
+"""What is known at once, or a computation that finds it."""
+
+
+def drive(first: Step) -> None:
+    """Run a computation and all it asks for: nesting as deep as generated code has it needs no recursion."""
+    stack = [first] if isinstance(first, Generator) else []
+    result: Value | None = None
+    while stack:
+        try:
+            asked = stack[-1].send(result)
+        except StopIteration as stop:
+            stack.pop()
+            result = stop.value
+            continue
+        if asked is None or type(asked) is Value:
+            result = asked
+        else:
+            stack.append(cast(Steps, asked))
+            result = None
+
+
+_PURE = frozenset(
+    {
+        OperationClass.FP32,
+        OperationClass.FP64,
+        OperationClass.FP16,
+        OperationClass.INT,
+        OperationClass.SPECIAL,
+    }
+)
+
+
+class Expressions(Memory):
+    """Lowers expressions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.handlers: dict[type[Expr], Callable[[Any, int], Step]] = {  # by type: asked for every node
+            Constant: lambda expr, region: self.constant(expr.value, expr.type),
+            Builtin: lambda expr, region: self.builtin(expr),
+            Read: lambda expr, region: self.read(expr.place, region),
+            AddressOf: lambda expr, region: self.address_of(expr.variable),
+            Load: self.load_expression,
+            PointerOffset: self.pointer,
+            Unary: self.unary_expression,
+            Binary: self.binary_expression,
+            Logical: self.logical,
+            Select: self.select,
+            Cast: self.cast_expression,
+            Assign: self.assignment,
+            Increment: self.increment,
+            Intrinsic: self.intrinsic,
+            Atomic: self.atomic,
+            TextureFetch: self.fetch,
+            Construct: self.construct,
+            Extract: self.extract,
+            InlinedCall: self.call,
+        }
+
+    def expression(self, expr: Expr, region: int) -> Step:
+        """The value of `expr`, run in `region`; leaves are known at once."""
+        handler = self.handlers.get(type(expr))
+        return self.joined([], region) if handler is None else handler(expr, region)
+
+    def builtin(self, expr: Builtin) -> Value:
+        """`threadIdx.x` and the like: read once; sizes lie in constant memory."""
+        special = expr.kind in (BuiltinKind.THREAD_IDX, BuiltinKind.BLOCK_IDX)
+        return self.first(
+            ("builtin", expr.kind, expr.axis),
+            ((K.MOV, 1.0),) if special else (),
+            expr.kind is not BuiltinKind.THREAD_IDX,
+        )
+
+    def load_expression(self, expr: Load, region: int) -> Steps:
+        """A read from memory."""
+        pointer = yield self.expression(expr.place.address, region)
+        return self.load(expr.place, pointer, region, expr.type)
+
+    def unary_expression(self, expr: Unary, region: int) -> Steps:
+        """A unary operator."""
+        value = yield self.expression(expr.operand, region)
+        return self.unary(expr.op, value, expr.type, region)
+
+    def binary_expression(self, expr: Binary, region: int) -> Steps:
+        """A binary operator."""
+        a = yield self.expression(expr.left, region)
+        b = yield self.expression(expr.right, region)
+        return self.binary(expr.op, a, b, expr.operand_type, region)
+
+    def logical(self, expr: Logical, region: int) -> Steps:
+        """`a && b`: ISETP takes the other predicate along."""
+        a = yield self.expression(expr.left, region)
+        self.enter_arm()
+        b = yield self.expression(expr.right, expr.right_region)
+        self.merge([self.leave_arm()], region)
+        return self.plain(("logical", expr.op), region, (a, b), ())
+
+    def cast_expression(self, expr: Cast, region: int) -> Steps:
+        """A conversion."""
+        value = yield self.expression(expr.operand, region)
+        return self.cast(value, expr.operand.type, expr.type, region)
+
+    def assignment(self, expr: Assign, region: int) -> Steps:
+        """`a = b` or `a op= b`."""
+        value = yield self.expression(expr.value, region)
+        return (yield self.assign(expr.target, expr.op, value, expr.operand_type, region))
+
+    def increment(self, expr: Increment, region: int) -> Steps:
+        """`++a`."""
+        amount = expr.delta * expr.step_bytes if expr.step_bytes else expr.delta
+        one = self.constant(amount, expr.type)
+        return (yield self.assign(expr.target, BinaryOp.ADD, one, expr.type, region))
+
+    def atomic(self, expr: Atomic, region: int) -> Steps:
+        """An atomic; its result is unknown."""
+        place = expr.place
+        pointer = yield self.expression(place.address, region)
+        inputs = [self.address(place, pointer, region)[0]]
+        scales = place.space is MemorySpace.SHARED and bool(inputs[0].terms)  # ATOMS has no [R.X4]
+        inputs.extend((yield from self.all_of(expr.arguments, region)))
+        self.root(region, ((K.ATOM, 1.0), *(((K.IADD, 1.0),) if scales else ())), inputs)
+        self.clobber((place.space,), False, None)
+        return self.joined([], region)
+
+    def fetch(self, expr: TextureFetch, region: int) -> Steps:
+        """A texture fetch, shared with equal ones, or a surface write."""
+        inputs = yield from self.all_of(expr.coordinates, region)
+        if expr.is_store:
+            self.root(region, ((K.TEX, 1.0),), inputs)
+            return self.joined([], region)
+        key = ("fetch", expr.texture, *inputs_key(inputs))
+        return self.shared(key, region, tuple(inputs), Shape.PLAIN, ((K.TEX, 1.0),), is_uniform=False)
+
+    def construct(self, expr: Construct, region: int) -> Steps:
+        """`make_float4(...)`: registers side by side."""
+        inputs = yield from self.all_of(expr.arguments, region)
+        return self.plain(("construct", expr.type.name), region, tuple(inputs), ())
+
+    def extract(self, expr: Extract, region: int) -> Steps:
+        """`f(x).y`."""
+        whole = yield self.expression(expr.value, region)
+        return self.plain(("part", (expr.field,)), region, (whole,), (), expr.type.bits)
+
+    def all_of(self, expressions: tuple[Expr, ...], region: int) -> Generator[Step, Any, list[Value]]:
+        """The values of several expressions, in order."""
+        found: list[Value] = []
+        for expr in expressions:
+            value = yield self.expression(expr, region)
+            found += [value]
+        return found
+
+    def call(self, expr: InlinedCall, region: int) -> Step:
+        """Lower an inlined call; the statements are the subclass's business."""
+        raise NotImplementedError
+
+    def pointer(self, expr: PointerOffset, region: int) -> Steps:
+        """Pointer plus scaled index plus offset."""
+        base = yield self.expression(expr.pointer, region)
+        offset = self.constant(expr.offset_bytes, expr.type)
+        value = self.sum(base, offset, 1, region, 64)
+        if expr.index is not None:
+            index = yield self.expression(expr.index, region)
+            scaled = self.scaled(index, expr.scale_bytes, region, 64)
+            # two 32-bit indices one after the other are each extended and added in 64 bits
+            twice = index.shape is not Shape.CONSTANT and any(not t.is_pointer for t, _ in linear(value)[0])
+            value = self.sum(value, scaled, -1 if expr.subtract else 1, region, 64, is_wide=twice)
+        return value
+
+    def select(self, expr: Select, region: int) -> Steps:
+        """`c ? a : b`."""
+        condition = yield self.expression(expr.condition, region)
+        self.enter_arm()
+        then = yield self.expression(expr.then, expr.then_region)
+        first = self.leave_arm()
+        self.enter_arm()
+        otherwise = yield self.expression(expr.otherwise, expr.otherwise_region)
+        self.merge([first, self.leave_arm()], region)
+        kind = K.FSETP if expr.type.kind is TypeKind.FLOAT else K.ISETP
+        number = 2.0 if expr.type.bits == 64 else 1.0
+        return self.plain("select", region, (condition, then, otherwise), ((kind, number),), expr.type.bits)
+
+    def assign(self, target: Place, op: BinaryOp | None, value: Value, type_: Type, region: int) -> Steps:
+        """`target = value` or `target op= value`; yields the new value."""
+        if isinstance(target, RegisterPlace):
+            if op is not None:
+                value = self.binary(op, self.read(target, region), value, type_, region)
+            self.write(target.variable, target.path, value)
+            return value
+        pointer = yield self.expression(target.address, region)
+        if op is not None:
+            old = self.carried(target, pointer, region) or self.load(target, pointer, region, target.type)
+            value = self.binary(op, old, value, type_, region)
+        self.store(target, pointer, value, region)
+        return value
+
+    def intrinsic(self, expr: Intrinsic, region: int) -> Steps:
+        """A library function or builtin."""
+        inputs = yield from self.all_of(expr.arguments, region)
+        if expr.semantics is Semantics.IDENTITY and inputs:
+            return inputs[0]
+        types = (expr.type, *(argument.type for argument in expr.arguments))
+        working = next((type_ for type_ in types if type_.kind is TypeKind.FLOAT), expr.type)
+        if expr.semantics is Semantics.FMA and working.bits in FLOAT_KINDS:
+            fused = FLOAT_KINDS[working.bits][2]
+            return self.plain(
+                "fma", region, tuple(inputs), ((fused, float(max(1, working.lanes))),), working.bits
+            )
+        cost = call_cost(expr.name, working, expr.operations)
+        classes = {count.operation for count in expr.operations}
+        if OperationClass.BARRIER in classes:
+            self.root(region, ((K.BAR, 1.0),), inputs)
+            self.clobber((), True, None)
+            return self.joined([], region)
+        written = tuple(a.variable for a in expr.arguments if isinstance(a, AddressOf))
+        pure = classes <= _PURE and not written and bool(classes)
+        if pure and K.SHFL not in dict(cost):
+            return self.plain(("call", expr.name), region, tuple(inputs), cost, expr.type.bits)
+        self.root(region, cost, inputs)
+        result = self.joined(inputs, region)
+        for variable in written:
+            self.write(variable, (), result)
+        return result

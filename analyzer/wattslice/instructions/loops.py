@@ -1,0 +1,255 @@
+"""Loops: unrolled or not, what their counters cost, what changes from one iteration to the next."""
+
+from __future__ import annotations
+
+from wattslice.execution import ExecutionProfile
+from wattslice.instructions.expressions import Expressions, Step, Steps
+from wattslice.instructions.kinds import InstructionKind
+from wattslice.instructions.loop_facts import CodeFacts, kernel_facts
+from wattslice.instructions.value_graph import LoopLevel, Shape, Value
+from wattslice.ir import (
+    Assign,
+    Binary,
+    BinaryOp,
+    Cast,
+    Constant,
+    Expr,
+    Increment,
+    InlinedCall,
+    Intrinsic,
+    Kernel,
+    Load,
+    Logical,
+    Loop,
+    LoopKind,
+    Read,
+    RegisterPlace,
+    Stmt,
+    Unary,
+    Variable,
+    walk_expressions,
+)
+
+FULL_UNROLL_TRIPS = 1024
+"""A loop of known, constant trip count is unrolled fully up to this many iterations ..."""
+FULL_UNROLL_SIZE = 1500
+"""... and this many source operations in all copies (fitted on SASS, docs/instructions.md)."""
+PARTIAL_UNROLL = 4.0
+"""Copies of the body of an innermost loop without branches, barriers or exits."""
+FURTHER_UNROLL = 16.0
+"""Copies when all strides are constants and the copies have at most FURTHER_UNROLL_SIZE operations."""
+FURTHER_UNROLL_SIZE = 320
+PARTIAL_UNROLL_SIZE = 60
+"""Source operations in a body above which it is not unrolled."""
+
+
+class Loops(Expressions):
+    """Lowers loops."""
+
+    def __init__(self, kernel: Kernel, profile: ExecutionProfile) -> None:
+        super().__init__()
+        self.profile = profile
+        self.facts = kernel_facts(kernel)
+        self.trips = {loop.region: loop.trip_count for loop in profile.loops}
+
+    def statement(self, stmt: Stmt) -> Step:
+        """Lower a statement; all but loops are the subclass's business."""
+        raise NotImplementedError
+
+    def loop(self, stmt: Loop) -> Steps:
+        """Lower a loop: one iteration, told from the others by what it changes."""
+        for inner in stmt.init:
+            yield self.statement(inner)
+        facts = self.facts.loops[stmt]
+        steps = _steps(stmt, self.facts.blocks[stmt.body])
+        level = self.level(stmt, steps)
+        outer_stack = self.stack
+        self.stack = (*outer_stack, level)
+        self.scopes.append({})
+        heads: list[tuple[Variable, Value]] = []
+        for variable in facts.written:
+            if (initial := self.environment.get(variable)) is None:
+                continue
+            heads.append((variable, self.loop_head(variable, initial, level, steps)))
+        self.clobber(facts.stores, facts.has_barrier, level)
+        if stmt.kind is not LoopKind.DO:
+            yield self.test(stmt, level)
+        yield self.statement(stmt.body)
+        if stmt.step is not None:
+            yield self.expression(stmt.step, stmt.step_region)
+        if stmt.kind is LoopKind.DO:
+            yield self.test(stmt, level)
+        for variable, head in heads:
+            if head.step is None and head.shape is not Shape.CONSTANT:
+                head.inputs.append(self.environment[variable])
+            self.environment[variable] = head
+        self.scopes.pop()
+        self.stack = outer_stack
+        self.clobber(facts.stores, facts.has_barrier, None)
+        return None
+
+    def level(self, stmt: Loop, steps: dict[Variable, Expr]) -> LoopLevel:
+        """How the compiler unrolls a loop."""
+        body = self.facts.blocks[stmt.body]
+        size = body.size
+        trips = self.trips.get(stmt.region)
+        if trips is None and (entries := self.profile.thread_counts[stmt.region]):
+            trips = self.profile.thread_counts[stmt.body.region] / entries
+        constant = self.has_constant_trips(stmt, steps)
+        simple = not body.has_exit
+        full = constant and trips is not None and simple and stmt.unroll != 1
+        if stmt.unroll is None:
+            full = (
+                full and trips is not None and trips <= FULL_UNROLL_TRIPS and trips * size <= FULL_UNROLL_SIZE
+            )
+        elif stmt.unroll > 1:
+            full = full and trips is not None and trips <= stmt.unroll
+        # an unsigned counter may wrap, which keeps the compiler from stepping pointers along with it
+        strides = not (body.has_unknown_product or body.has_barrier) and all(
+            variable.type.signed for variable in steps
+        )
+        unroll = 1.0
+        if stmt.unroll is not None and stmt.unroll > 1:
+            unroll = float(stmt.unroll)
+        elif stmt.unroll is None and simple and size <= PARTIAL_UNROLL_SIZE and _unrolls(body, steps):
+            unroll = PARTIAL_UNROLL
+            if strides and FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE:
+                unroll = FURTHER_UNROLL
+        if trips is not None and not full:
+            unroll = max(1.0, min(unroll, trips))
+        parent = self.stack[-1] if self.stack else None
+        return LoopLevel(
+            parent,
+            stmt.region,
+            stmt.body.region,
+            unroll,
+            full,
+            len(self.scopes),
+            self.arm_depth,
+            len(self.stack) + 1,
+            constant,
+            strides,
+            body.single_stores,
+        )
+
+    def has_constant_trips(self, stmt: Loop, steps: dict[Variable, Expr]) -> bool:
+        """Does the compiler know how often the loop runs: constant start, step and bound?"""
+        if stmt.condition is None or not steps:
+            return False
+        for expr in walk_expressions(stmt.condition):
+            match expr:
+                case Read(place=place):
+                    value = self.environment.get(place.variable)
+                    if value is None or value.shape is not Shape.CONSTANT:
+                        return False
+                    if place.variable not in steps and place.variable in self.facts.loops[stmt].written:
+                        return False
+                case Constant() | Binary() | Logical():
+                    pass
+                case _ if not expr_is_transparent(expr):
+                    return False
+                case _:
+                    pass
+        return all(isinstance(step, Constant) for step in steps.values())
+
+    def loop_head(
+        self, variable: Variable, initial: Value, level: LoopLevel, steps: dict[Variable, Expr]
+    ) -> Value:
+        """The value of `variable` at the start of an iteration."""
+        step = steps.get(variable)
+        if level.is_unrolled and step is not None:
+            head = Value(Shape.CONSTANT, level, level.body_region, is_uniform=True, bits=initial.bits)
+        else:
+            head = Value(
+                Shape.PLAIN,
+                level,
+                level.body_region,
+                inputs=[initial],
+                bits=initial.bits,
+                is_uniform=initial.is_uniform,
+                is_pointer=initial.is_pointer,
+                stack=self.stack,
+            )
+            increment = self.constant_or_read(step)
+            if increment is not None:
+                head.step = increment
+                head.cost = ((InstructionKind.IADD, 1.0 / level.unroll),)
+        self.environment[variable] = head
+        return head
+
+    def constant_or_read(self, step: Expr | None) -> Value | None:
+        """The value of a step that is a constant or a variable."""
+        match step:
+            case Constant():
+                return self.constant(step.value, step.type)
+            case Read(place=place):
+                return self.environment.get(place.variable)
+            case _:
+                return None
+
+    def test(self, stmt: Loop, level: LoopLevel) -> Steps:
+        """The test and branch of each round, and those at the entry."""
+        if stmt.condition is None or level.is_unrolled:
+            if stmt.condition is None:
+                self.root(level.body_region, ((InstructionKind.BRANCH, 1.0),), ())
+            return None
+        before = len(self.created)
+        condition = yield self.expression(stmt.condition, stmt.test_region)
+        for value in self.created[before:]:
+            if value.region == stmt.test_region:
+                value.scale = 1.0 / level.unroll
+        cost = ((InstructionKind.BRANCH, 1.0 / level.unroll),)
+        self.root(level.body_region, cost, (condition,))
+        # is there an iteration at all; with unrolling also: how many are left over, is there a full round
+        guard = ((InstructionKind.ISETP, 1.0), (InstructionKind.BRANCH, 1.0))
+        if level.unroll > 1 and not level.has_constant_trips:
+            more = ((InstructionKind.IADD, 1.0), (InstructionKind.LOP, 1.0))
+            guard = ((InstructionKind.ISETP, 3.0), (InstructionKind.BRANCH, 3.0), *more)
+        self.root(level.entry_region, guard, ())
+        return None
+
+
+def expr_is_transparent(expr: Expr) -> bool:
+    """Casts and the like, which change no constant's being one."""
+    return not isinstance(expr, Load | InlinedCall | Intrinsic | Assign | Increment)
+
+
+def _steps(loop: Loop, body: CodeFacts) -> dict[Variable, Expr]:
+    """Variables that change only in the loop's step, by a compound assignment, and by what they change."""
+    if loop.step is None:
+        return {}
+    found: dict[Variable, Expr] = {}
+    for expr in walk_expressions(loop.step):
+        match expr:
+            case Increment(target=RegisterPlace(variable=variable), delta=delta, type=type_, span=span):
+                step: Expr | None = Constant(delta, type_, span)
+            case Assign(target=RegisterPlace(variable=variable), op=op, value=value) if op is not None:
+                step = value
+            case Assign(target=RegisterPlace(variable=variable), value=Binary() as value):
+                step = _step_of(variable, value)
+            case _:
+                continue
+        while isinstance(step, Cast | Unary):
+            step = step.operand
+        if step is not None and variable not in body.assigned:
+            found[variable] = step
+    return found
+
+
+def _step_of(variable: Variable, value: Binary) -> Expr | None:
+    """`i = i + s`: s."""
+    if value.op is BinaryOp.COMMA:
+        return None
+    match value.left, value.right:
+        case Read(place=place), step if place.variable is variable:
+            return step
+        case step, Read(place=place) if place.variable is variable:
+            return step
+        case _:
+            return None
+
+
+def _unrolls(body: CodeFacts, steps: dict[Variable, Expr]) -> bool:
+    """Innermost, counted by constant steps, and with no more than short arms inside."""
+    counted = bool(steps) and all(isinstance(step, Constant) for step in steps.values())
+    return counted and not body.has_nested and not body.has_long_arm

@@ -1,0 +1,133 @@
+"""Operators and conversions on values: what each costs, and what folds or fuses."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+
+from wattslice.instructions.expansions import measured
+from wattslice.instructions.kinds import InstructionKind as K
+from wattslice.instructions.linear_forms import LinearForms
+from wattslice.instructions.value_graph import Shape, Value, deepest, inputs_key
+from wattslice.ir import COMPARISONS, BinaryOp, Type, TypeKind, UnaryOp
+
+FLOAT_KINDS: dict[int, tuple[K, K, K, K]] = {  # bits: sum, product, fused, comparison
+    16: (K.HFMA2, K.HFMA2, K.HFMA2, K.HFMA2),
+    32: (K.FADD, K.FMUL, K.FFMA, K.FSETP),
+    64: (K.DADD, K.DMUL, K.DFMA, K.DSETP),
+}
+_FOLD: dict[BinaryOp, Callable[[float, float], float]] = {
+    BinaryOp.ADD: operator.add,
+    BinaryOp.SUB: operator.sub,
+    BinaryOp.MUL: operator.mul,
+}
+
+
+class Operators(LinearForms):
+    """Unary, binary and conversion operators."""
+
+    def cast(self, value: Value, source: Type, target: Type, region: int) -> Value:
+        """A conversion; free between integers of 32 and 64 bits."""
+        if value.shape is Shape.CONSTANT:
+            return value
+        is_float = (source.kind is TypeKind.FLOAT, target.kind is TypeKind.FLOAT)
+        if any(is_float):
+            if all(is_float) and source.bits == target.bits:
+                return value
+            lanes = float(max(1, target.lanes))
+            return self.plain(
+                ("cast", target.bits, is_float), region, (value,), ((K.CONVERSION, lanes),), target.bits
+            )
+        if source.kind is TypeKind.BOOL and target.kind is TypeKind.INT:
+            return self.plain("bool to int", region, (value,), ((K.ISETP, 1.0),))
+        if source.bits > target.bits and target.bits in (8, 16):
+            return self.plain(("narrow", target.bits), region, (value,), ((K.LOP, 1.0),))
+        return value  # widening is part of IMAD.WIDE, narrowing to 32 bits takes the low register
+
+    def unary(self, op: UnaryOp, value: Value, type_: Type, region: int) -> Value:
+        """A unary operator; float negation and `!` are modifiers of whatever uses them."""
+        if op is UnaryOp.NOT or (op is UnaryOp.NEGATE and type_.kind is TypeKind.FLOAT):
+            return value  # a modifier of whatever uses it
+        if op is UnaryOp.NEGATE:
+            return self.scaled(value, -1, region, type_.bits)
+        return self.logic(op, (value,), type_, region)
+
+    def binary(self, op: BinaryOp, a: Value, b: Value, type_: Type, region: int) -> Value:
+        """A binary operator in `type_`."""
+        if op is BinaryOp.COMMA:
+            return b
+        if a.shape is Shape.CONSTANT and b.shape is Shape.CONSTANT:
+            number = None
+            if op in _FOLD and a.number is not None and b.number is not None:
+                number = _FOLD[op](a.number, b.number)
+            return Value(
+                Shape.CONSTANT,
+                deepest((a, b), self.stack),
+                region,
+                number=number,
+                bits=type_.bits,
+                is_uniform=True,
+            )
+        if type_.kind is TypeKind.FLOAT:
+            return self.floating(op, a, b, type_, region)
+        wide = 2.0 if type_.bits == 64 or type_.kind is TypeKind.POINTER else 1.0
+        if op in COMPARISONS:
+            return self.plain(op, region, (a, b), ((K.ISETP, wide),))
+        match op:
+            case BinaryOp.ADD | BinaryOp.SUB:
+                is_wide = type_.bits == 64 and type_.kind is not TypeKind.POINTER
+                sign = -1 if op is BinaryOp.SUB else 1
+                return self.sum(a, b, sign, region, type_.bits, is_wide=is_wide)
+            case BinaryOp.MUL:
+                return self.product(a, b, type_, region)
+            case BinaryOp.SHL if b.shape is Shape.CONSTANT and b.number is not None:
+                return self.scaled(a, 1 << (int(b.number) & 63), region, type_.bits)
+            case BinaryOp.AND | BinaryOp.OR | BinaryOp.XOR:
+                return self.logic(op, (a, b), type_, region)
+            case BinaryOp.DIV | BinaryOp.MOD:
+                return self.division(op, a, b, type_, region)
+            case _:
+                return self.plain(op, region, (a, b), ((K.SHF, wide),), type_.bits)
+
+    def floating(self, op: BinaryOp, a: Value, b: Value, type_: Type, region: int) -> Value:
+        """A floating-point operator."""
+        bits = type_.bits if type_.bits in FLOAT_KINDS else 16 if type_.bits < 32 else 64
+        add, multiply, fused, compare = FLOAT_KINDS[bits]
+        # two half lanes fill one HFMA2
+        lanes = max(1.0, type_.lanes / 2) if bits == 16 else float(max(1, type_.lanes))
+        key = (op, bits, *inputs_key((a, b)))
+        if op in COMPARISONS:
+            return self.shared(key, region, (a, b), shape=Shape.PLAIN, cost=((compare, lanes),))
+        if op in (BinaryOp.ADD, BinaryOp.SUB):
+            cost, other = ((add, lanes),), ((fused, lanes),)
+            return self.shared(key, region, (a, b), shape=Shape.FLOAT_SUM, cost=cost, fused=other, bits=bits)
+        reciprocal = (
+            op is BinaryOp.DIV and b.shape is Shape.CONSTANT and b.number is not None and _is_power(b.number)
+        )
+        if op is BinaryOp.MUL or reciprocal:
+            return self.shared(
+                key, region, (a, b), shape=Shape.FLOAT_PRODUCT, cost=((multiply, lanes),), bits=bits
+            )
+        name = "rcp" if a.shape is Shape.CONSTANT and a.number == 1 else "div"
+        cost = measured(f"{name}.fp{max(32, bits)}") or ((K.MUFU, 1.0),)
+        cost = tuple((kind, number * lanes) for kind, number in cost)
+        return self.shared(key, region, (a, b), shape=Shape.PLAIN, cost=cost, bits=bits)
+
+    def logic(self, op: object, inputs: tuple[Value, ...], type_: Type, region: int) -> Value:
+        """A bitwise operator."""
+        cost = ((K.LOP, 2.0 if type_.bits == 64 else 1.0),)  # LOP3 takes three inputs: two operators
+        key = ("logic", op, *inputs_key(inputs))
+        return self.shared(key, region, inputs, shape=Shape.LOGIC, cost=cost, fused=cost, bits=type_.bits)
+
+    def division(self, op: BinaryOp, a: Value, b: Value, type_: Type, region: int) -> Value:
+        """Integer division or remainder, from the measured table."""
+        name = "div" if op is BinaryOp.DIV else "mod"
+        if b.shape is Shape.CONSTANT:
+            name += "_power" if b.number is not None and _is_power(b.number) else "_constant"
+        key = "int64" if type_.bits == 64 else "int32" if type_.signed else "uint32"
+        cost = measured(f"{name}.{key}") or ((K.IMAD, 1.0),)
+        return self.plain((op, type_.signed), region, (a, b), cost, type_.bits)
+
+
+def _is_power(number: float) -> bool:
+    return number > 0 and number == int(number) and (int(number) & (int(number) - 1)) == 0

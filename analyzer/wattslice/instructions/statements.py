@@ -1,0 +1,134 @@
+"""From the IR to the value graph: statements, branches and inlined calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from wattslice.execution import ExecutionProfile
+from wattslice.instructions.charging import Charge, charges
+from wattslice.instructions.environment import EnvironmentKey
+from wattslice.instructions.expressions import Step, Steps, drive
+from wattslice.instructions.kinds import InstructionKind
+from wattslice.instructions.loops import Loops
+from wattslice.instructions.value_graph import Shape, Value
+from wattslice.ir import (
+    Block,
+    Break,
+    Continue,
+    Declare,
+    ExprStmt,
+    If,
+    InlinedCall,
+    Kernel,
+    Loop,
+    Return,
+    Stmt,
+    Switch,
+)
+
+
+def lower(kernel: Kernel, profile: ExecutionProfile) -> list[Charge]:
+    """The instructions of `kernel` by kind and region."""
+    lowering = _Lowering(kernel, profile)
+    drive(lowering.kernel_body())
+    return charges(lowering.roots)
+
+
+class _Lowering(Loops):
+    """Lowers statements; `returns` collects what a call being inlined may yield."""
+
+    def __init__(self, kernel: Kernel, profile: ExecutionProfile) -> None:
+        super().__init__(kernel, profile)
+        self.kernel = kernel
+        self.last = kernel.body.statements[-1] if kernel.body.statements else None
+        self.lowerings: dict[type[Stmt], Callable[[Any], Step]] = {
+            Block: self.block,
+            ExprStmt: lambda stmt: self.expression(stmt.expr, stmt.region),
+            Declare: self.declare,
+            If: self.branch,
+            Switch: self.switch,
+            Loop: self.loop,
+            Return: self.leave,
+        }
+
+    def kernel_body(self) -> Steps:
+        region = self.kernel.body.region
+        # stack pointer, memory descriptor and EXIT: in every kernel measured
+        self.root(region, ((InstructionKind.MOV, 2.0), (InstructionKind.BRANCH, 1.0)), ())
+        yield self.statement(self.kernel.body)
+        return None
+
+    def statement(self, stmt: Stmt) -> Step:
+        lowering = self.lowerings.get(type(stmt))
+        return None if lowering is None else lowering(stmt)
+
+    def block(self, stmt: Block) -> Steps:
+        for inner in stmt.statements:
+            yield self.statement(inner)
+        return None
+
+    def declare(self, stmt: Declare) -> Steps:
+        if stmt.value is not None:
+            self.write(stmt.variable, (), (yield self.expression(stmt.value, stmt.region)))
+        return None
+
+    def leave(self, stmt: Return) -> Steps:
+        if stmt.value is not None:
+            returned = yield self.expression(stmt.value, stmt.region)
+            if self.returns:
+                self.returns[-1].append(returned)
+        return None
+
+    def branch(self, stmt: If) -> Steps:
+        condition = yield self.expression(stmt.condition, stmt.region)
+        if condition.shape is Shape.CONSTANT and condition.number is None:
+            cost = ()  # decided in each copy of an unrolled loop
+        elif stmt.otherwise is None and (_leaves(stmt.then) or stmt is self.last):
+            cost = ()  # a predicated EXIT: every thread executes one EXIT, here or at the end
+            if not isinstance(stmt.then.statements[-1] if stmt.then.statements else None, Return) and (
+                stmt is not self.last
+            ):
+                cost = ((InstructionKind.BRANCH, 1.0),)  # break, continue
+        elif all(self.facts.blocks[arm].is_short for arm in (stmt.then, stmt.otherwise) if arm is not None):
+            cost = ()
+        else:
+            synchronises = 0.0 if condition.is_uniform else 2.0
+            cost = ((InstructionKind.BRANCH, 1.0 + synchronises),)
+            if stmt.otherwise is not None:
+                self.root(stmt.then.region, ((InstructionKind.BRANCH, 1.0),), ())
+        self.root(stmt.region, cost, (condition,))
+        yield self.arms((stmt.then, *((stmt.otherwise,) if stmt.otherwise else ())), stmt.region)
+        return None
+
+    def switch(self, stmt: Switch) -> Steps:
+        selector = yield self.expression(stmt.selector, stmt.region)
+        tests = float(max(1, len(stmt.cases) - 1))
+        cost = ((InstructionKind.ISETP, tests), (InstructionKind.BRANCH, tests))
+        self.root(stmt.region, cost, (selector,))
+        yield self.arms(tuple(case.body for case in stmt.cases), stmt.region)
+        return None
+
+    def arms(self, blocks: tuple[Block, ...], region: int) -> Steps:
+        ends: list[dict[EnvironmentKey, Value]] = []
+        for block in blocks:
+            self.enter_arm()
+            yield self.statement(block)
+            ends.append(self.leave_arm())
+        self.merge(ends, region)
+        return None
+
+    def call(self, expr: InlinedCall, region: int) -> Steps:
+        for parameter, argument in zip(expr.parameters, expr.arguments, strict=True):
+            self.write(parameter, (), (yield self.expression(argument, region)))
+        self.returns.append([])
+        yield self.statement(expr.body)
+        returned = self.returns.pop()
+        if len(returned) == 1:
+            return returned[0]
+        return self.joined(returned, region)
+
+
+def _leaves(block: Block) -> bool:
+    last = block.statements[-1] if block.statements else None
+    return isinstance(last, Return | Break | Continue) and len(block.statements) == 1
