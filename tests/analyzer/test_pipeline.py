@@ -1,0 +1,154 @@
+"""The whole run: what comes out is consistent, and one bad thing costs nothing else."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from wattslice import kernel_analysis, pipeline
+from wattslice.analysis import Analysis, KernelAnalysis, LaunchSource
+from wattslice.config import Options, make_config
+from wattslice.errors import FrontendError, WattsliceError
+from wattslice.ir import Severity
+
+SAXPY = """#include <cuda_runtime.h>
+__global__ void saxpy(int n, float a, const float *x, float *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = a * x[i] + y[i];
+}
+int main() {
+  int n = 1 << 20;
+  float *x, *y;
+  saxpy<<<(n + 255) / 256, 256>>>(n, 2.0f, x, y);
+}
+"""
+BRANCHY = """__global__ void walk(const int *key, float *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float v = 0.0f;
+  if (key[i] == 3) {
+    for (int j = 0; j < 100; ++j) v = v * 1.5f + 2.0f;
+  } else {
+    out[i + 1] = 1.0f;
+  }
+  out[i] = v;
+}
+int main() { walk<<<1000, 256>>>(0, 0); }
+"""
+
+
+def run(tmp_path: Path, source: str = SAXPY, name: str = "k.cu", **options: object) -> Analysis:
+    path = tmp_path / name
+    path.write_text(source)
+    return pipeline.analyze_files(make_config(Options(paths=(path,), **options)))  # pyright: ignore
+
+
+def only(analysis: Analysis) -> KernelAnalysis:
+    (kernel,) = analysis.kernels
+    return kernel
+
+
+def test_from_file_to_watts(tmp_path):
+    kernel = only(run(tmp_path))
+    assert (kernel.name, kernel.grid, kernel.block) == ("saxpy", (4096, 1, 1), (256, 1, 1))
+    assert kernel.launch_source is LaunchSource.HOST_CODE
+    assert kernel.launch_line == 9
+    assert kernel.assumptions == ()
+    assert kernel.counts_per_thread is not None
+    assert (kernel.counts_per_thread.fp32, kernel.counts_per_thread.global_load) == (2, 2)
+    assert kernel.power_w is not None
+    assert kernel.power_low_w is not None
+    assert kernel.power_high_w is not None
+    assert 0 < kernel.power_low_w <= kernel.power_w <= kernel.power_high_w
+    assert kernel.energy_j == pytest.approx(kernel.power_w * (kernel.time_s or 0))
+
+
+@pytest.mark.parametrize("gpu", ["v100", "quadro_rtx_8000", "h200", "gtx280", "gtx480"])
+@pytest.mark.parametrize("source", [SAXPY, BRANCHY])
+@pytest.mark.parametrize("method", ["bspm", "bdpm"])
+def test_slices_add_up_to_the_kernel(tmp_path, gpu, source, method):
+    kernel = only(run(tmp_path, source, gpu=gpu, method=method))
+    assert kernel.power_w is not None
+    shares = [part.share_of_power or 0.0 for part in kernel.slices]
+    assert math.fsum(shares) == pytest.approx(1.0)
+    assert math.fsum(line.share for line in kernel.hot_lines) == pytest.approx(1.0)
+    assert kernel.method == method
+    assert kernel.model == ("regression" if gpu.startswith("gtx") else "energy")
+
+
+def test_bdpm_drops_what_the_profile_calls_rare(tmp_path):
+    profile = tmp_path / "profile.json"
+    profile.write_text(
+        '{"schema_version": 1, "branches": [{"file": "k.cu", "line": 4, "arm": "then", "probability": 0.001}]}'
+    )
+    common = {"gpu": "gtx280", "method": "bdpm"}
+    guessed = only(run(tmp_path, BRANCHY, **common))
+    profiled = only(run(tmp_path, BRANCHY, profile=profile, **common))
+    assert guessed.power_w is not None
+    assert profiled.power_w is not None
+    assert profiled.power_w < guessed.power_w  # the dense arm is gone
+    assert {arm.source.value for arm in profiled.arms} == {"profile"}
+    assert profiled.assumptions == ()
+
+
+def test_a_launch_that_cannot_run_has_no_watts_and_a_reason(tmp_path):
+    source = "__global__ void k(float *y) { __shared__ float s[60000]; s[0] = y[0]; y[1] = s[0]; }"
+    analysis = run(tmp_path, source, gpu="v100")
+    assert only(analysis).power_w is None
+    assert only(analysis).counts_per_thread is not None
+    assert "PW014" in {entry.rule for entry in analysis.diagnostics}
+
+
+def test_no_model_is_said(tmp_path):
+    analysis = run(tmp_path, gpu="v100", model="regression")
+    assert only(analysis).power_w is None
+    assert only(analysis).time_s is not None
+    assert "PW031" in {entry.rule for entry in analysis.diagnostics}
+
+
+def test_one_kernel_that_breaks_us_costs_only_itself(tmp_path, monkeypatch):
+    original = kernel_analysis.count
+
+    def count(launch, profile):
+        if launch.kernel.name == "bad":
+            raise ZeroDivisionError("on purpose")
+        return original(launch, profile)
+
+    monkeypatch.setattr(kernel_analysis, "count", count)
+    analysis = run(
+        tmp_path, "__global__ void bad(float *y) { y[0] = 1; }\n__global__ void good(float *y) { y[0] = 1; }"
+    )
+    assert [kernel.name for kernel in analysis.kernels] == ["good"]
+    (error,) = [entry for entry in analysis.diagnostics if entry.rule == "PW099"]
+    assert error.severity is Severity.ERROR
+    assert "bad" in error.message
+    assert "ZeroDivisionError" in error.message
+
+
+def test_one_unreadable_file_costs_only_itself(tmp_path):
+    (tmp_path / "good.cu").write_text(SAXPY)
+    (tmp_path / "zero.cu").write_bytes(b"\x00\x01\x02" * 100)
+    config = make_config(Options(paths=(tmp_path,)))
+    analysis = pipeline.analyze_files(config)
+    assert [kernel.name for kernel in analysis.kernels] == ["saxpy"]
+    assert any(entry.file.endswith("zero.cu") for entry in analysis.diagnostics)
+    with pytest.raises(FrontendError):
+        pipeline.analyze_files(make_config(Options(paths=(tmp_path / "zero.cu",))))
+
+
+def test_two_processes_give_the_same(tmp_path):
+    for index in range(3):
+        (tmp_path / f"k{index}.cu").write_text(SAXPY.replace("saxpy", f"saxpy{index}"))
+    serial = pipeline.analyze_files(make_config(Options(paths=(tmp_path,))))
+    parallel = pipeline.analyze_files(make_config(Options(paths=(tmp_path,), jobs=2)))
+    assert serial == parallel
+
+
+@pytest.mark.parametrize("override", [{"overrides": ("nothing=3",)}, {"launches": ("nothing=1:32",)}])
+def test_options_that_name_nothing_are_errors(tmp_path, override):
+    with pytest.raises(WattsliceError, match="nothing"):
+        run(tmp_path, **override)
+
+
+def test_settings_that_concern_other_files_are_not_errors(tmp_path):
+    (tmp_path / "wattslice.toml").write_text('set = ["other.n=3"]\n')
+    assert only(run(tmp_path)).power_w is not None
