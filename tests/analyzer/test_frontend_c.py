@@ -96,7 +96,7 @@ def test_without_main_one_thread_is_assumed(tmp_path):
     program = read(tmp_path, "void f(int n, double *x) { for (int i = 0; i < n; i++) x[i] *= 2; }\n")
     (launch,) = resolve_launches(program, NO_OVERRIDES, load_gpu("v100"))
     assert (launch.grid, launch.block, launch.source) == ((1, 1, 1), (1, 1, 1), LaunchSource.ASSUMED)
-    assert [a.rule for a in launch.assumptions] == ["PW011", "PW010"]
+    assert [a.rule for a in launch.assumptions] == ["PW011"]
 
 
 def test_variable_length_arrays_scale_by_a_product(tmp_path):

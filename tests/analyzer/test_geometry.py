@@ -188,36 +188,60 @@ def test_what_would_not_run_is_read_where_nothing_else_launches():
 
 
 @pytest.mark.parametrize(
-    ("body", "reason", "fix"),
+    ("body", "reason"),
     [
-        ('int n; fscanf(0, "%d", &n); LAUNCH(n, 32, n);', "'n' is set by fscanf()", "--set n=..."),
-        (
-            "int n = atoi(argv[1]), g = n / 4; LAUNCH(g, 32, n);",
-            "'n' is given on the command line",
-            "--set n=...",
-        ),
-        ("int n; LAUNCH(n, 32, 1);", "'n' is never assigned", "--set n=..."),
-        ("LAUNCH(0, 32, 1);", "the host code gives 0", "--launch 'k=gx,gy,gz:bx,by,bz'"),
-        (
-            "struct dim3 g; unknown(&g); LAUNCH(g, 32, 1);",
-            "set by unknown()",
-            "--launch 'k=gx,gy,gz:bx,by,bz'",
-        ),
+        ("LAUNCH(0, 32, 1);", "the host code gives 0"),
+        ("struct dim3 g; unknown(&g); LAUNCH(g, 32, 1);", "set by unknown()"),
+        ("int s[2]; unknown(s); LAUNCH(s[1], 32, 1);", "set by unknown()"),
     ],
 )
-def test_unknown_geometry_is_assumed_with_its_reason_and_the_option(body, reason, fix):
+def test_unknown_geometry_is_assumed_with_its_reason_and_the_option(body, reason):
     (launch,) = launches(main(body))
-    assert launch.source is LaunchSource.ASSUMED
+    assert (launch.source, launch.assumed_variables) == (LaunchSource.ASSUMED, ())
     assert (launch.grid, launch.block) == ((BLOCKS_PER_SM * 80, 1, 1), (32, 1, 1))
     assumption = launch.assumptions[0]
-    assert (assumption.rule, assumption.fix) == ("PW011", fix)
+    assert (assumption.rule, assumption.fix) == ("PW011", "--launch 'k=gx,gy,gz:bx,by,bz'")
     assert reason in assumption.message
+
+
+@pytest.mark.parametrize(
+    ("body", "reason", "grid", "values"),
+    [
+        ('int n; fscanf(0, "%d", &n); LAUNCH(n, 32, n);', "'n' is set by fscanf()", 1024, {"n": 1024}),
+        ("int n = atoi(argv[1]), g = n / 4; LAUNCH(g, 32, n);", "'n' is given on the command line; n assumed",
+         1024, {"n": 4096}),
+        ("int n; LAUNCH(n / 32, 32, n);", "'n' is never assigned", 2048, {"n": 65536}),
+        ("int n = atoi(argv[1]), m = atoi(argv[2]); LAUNCH(n / 8 + m / 8, 32, n);", "m assumed 1024", 256,
+         {"m": 1024, "n": 1024}),
+        ("int n = atoi(argv[1]); dim3 b; b.x = n; b.y = n; b.z = 1; LAUNCH(5, b, n);", "n assumed 16", 5,
+         {"n": 16}),
+    ],
+)  # fmt: skip
+def test_variables_without_a_value_are_assumed_and_the_rest_follows(body, reason, grid, values):
+    (launch,) = launches(main(body))
+    assert launch.source is LaunchSource.ASSUMED
+    assert (launch.grid[0], dict(launch.assumed_variables)) == (grid, values)
+    assert [a.fix for a in launch.assumptions] == [f"--set {name}=..." for name in values]
+    assert reason in launch.assumptions[0].message
+    assert launch.arguments[0] == values["n"]
+    # The option gives the same launch, then without an assumption.
+    given = parse_overrides((), [f"{name}={value}" for name, value in values.items()])
+    (same,) = launches(main(body), given)
+    assert (same.grid, same.block, same.arguments[0]) == (launch.grid, launch.block, launch.arguments[0])
+    assert (same.source, same.assumptions) == (LaunchSource.HOST_CODE, ())
+
+
+def test_only_launches_that_need_an_assumed_variable_see_it():
+    text = main("int n = atoi(argv[1]); LAUNCH(4, 32, n); LAUNCH(n, 32, n);")
+    first, second = launches(text)
+    assert (first.source, first.arguments[0], first.assumptions) == (LaunchSource.HOST_CODE, None, ())
+    assert (second.grid[0], second.arguments[0]) == (1024, 1024)
 
 
 def test_a_function_nobody_calls_is_read_with_unknown_parameters():
     (launch,) = launches("void run(int n) { LAUNCH(8, 64, n); }\n")
     assert (launch.grid, launch.arguments, launch.source) == ((8, 1, 1), (None, None), LaunchSource.HOST_CODE)
-    assert [a.fix for a in launch.assumptions] == ["--set k.n=...", "--set k.m=..."]
+    assert launch.assumptions == ()
 
 
 def test_callers_in_other_files_are_asked_for_only_when_needed():

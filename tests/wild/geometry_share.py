@@ -2,6 +2,7 @@
 
 Usage: python tests/wild/geometry_share.py CHECKOUT... [--why] [--arguments] [--alone] [--gpu v100]
 
+Three classes: read; computed from host variables whose value is assumed (`--set` gives it); assumed entirely.
 A kernel counts when its file holds a launch of it: once per definition in the source, whatever the number of
 its template instances or of the files that include it, and as read when any of its launches is.
 `--why` lists those whose geometry had to be assumed, with
@@ -57,10 +58,10 @@ def main() -> None:
     gpu = load_gpu(options.gpu)
     seen: set[str] = set()
     milliseconds: list[float] = []
-    total, total_read = 0, 0
+    total = total_read = total_computed = 0
     places: set[tuple[str, int, int | None]] = set()
     for checkout in options.checkouts:
-        count = read = integers = valued = unreadable = unlaunched = 0
+        count = read = computed = integers = valued = unreadable = unlaunched = 0
         causes: Counter[str] = Counter()
         lines: list[str] = []
         for path in sorted(checkout.rglob("*.cu")):
@@ -102,10 +103,13 @@ def main() -> None:
                     continue
                 reason = next((a.message for a in own[0].assumptions if a.rule == "PW011"), "?")
                 causes[reason.split(";")[0].split(": ", 1)[-1]] += 1
+                if any(launch.assumed_variables for launch in own):
+                    computed += 1
                 lines.append(f"  {path.relative_to(checkout)}:{own[0].line} {kernels[0].name}: {reason}")
-        total, total_read = total + count, total_read + read
+        total, total_read, total_computed = total + count, total_read + read, total_computed + computed
         share = f"{read / count:6.1%}" if count else "     -"
-        print(f"{checkout.name:20} launched kernels {count:4}, geometry read {read:4} ({share})", end="")
+        print(f"{checkout.name:20} launched kernels {count:4}, read {read:4} ({share})", end="")
+        print(f", computed from an assumed variable {computed}, assumed {count - read - computed}", end="")
         print(f"  not launched in their file {unlaunched}, files not readable {unreadable}")
         if options.arguments and integers:
             print(f"  integer arguments with a value: {valued} of {integers} ({valued / integers:.1%})")
@@ -114,7 +118,9 @@ def main() -> None:
             for cause, number in causes.most_common(12):
                 print(f"  {number:4} {cause}")
     if total:
-        print(f"all: {total_read} of {total} ({total_read / total:.1%})")
+        print(f"all {total}: read {total_read} ({total_read / total:.1%})", end="")
+        print(f", computed from an assumed variable {total_computed} ({total_computed / total:.1%})", end="")
+        print(f", assumed {total - total_read - total_computed}")
     if len(milliseconds) > 1:
         worst = max(milliseconds)
         print(

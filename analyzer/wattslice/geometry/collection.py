@@ -3,67 +3,78 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 
 from wattslice import ir
 from wattslice.geometry.call_graph import CallGraph
 from wattslice.geometry.evaluator import BudgetExceededError
 from wattslice.geometry.interpreter import Interpreter
 from wattslice.geometry.memory import Memory
-from wattslice.geometry.relevance import relevance_of
+from wattslice.geometry.relevance import Relevance, relevance_of
 from wattslice.geometry.statements import LaunchInstance
 from wattslice_models.gpu import Gpu
 
-MAX_STEPS = 100_000
-"""Steps for all of a program together; about a third of a second."""
+MAX_STEPS = 60_000
+"""Steps for all of a program together; about a fifth of a second."""
 MIN_STEPS = 4_000
 """Steps that every entry point may take, however many the others took."""
 _RECURSION_LIMIT = 6000
 
 
-def collect_launches(
-    program: ir.Program, gpu: Gpu, pins: dict[str, int | float]
-) -> tuple[LaunchInstance, ...]:
-    """Every launch the host code reaches, in the order of running; `pins` are values by variable name."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))  # deeply nested code must not look like no code
-    try:
-        return _collect(program, gpu, pins)
-    except RecursionError:
-        return ()
-    finally:
-        sys.setrecursionlimit(limit)
+class HostCode:
+    """The host code of a program, ready to be interpreted any number of times."""
 
-
-def _collect(program: ir.Program, gpu: Gpu, pins: dict[str, int | float]) -> tuple[LaunchInstance, ...]:
-    graph = CallGraph(program)
-    relevance = relevance_of(program, graph)
-    memory = Memory(pins)
-    instances: list[LaunchInstance] = []
-    interpreter = Interpreter(graph, relevance, memory, gpu, MAX_STEPS)
-    for variable in program.globals:
-        storage = memory.declare_global(variable)
-        if variable.initializer is not None:
-            try:
-                memory.write(storage, 0, interpreter.evaluate(variable.initializer), variable.type)
-            except (BudgetExceededError, RecursionError):
-                break
-    start = memory.mark()
-    seen: set[ir.LaunchCall] = set()
-    left = MAX_STEPS
-    for function in graph.roots():
-        if function.name != "main" and graph.launches_from(function) <= seen:
-            continue
-        interpreter = Interpreter(graph, relevance, memory, gpu, max(MIN_STEPS, left))
-        interpreter.mark_seen(seen)
+    def __init__(self, program: ir.Program, gpu: Gpu) -> None:
+        self._program = program
+        self._gpu = gpu
+        self._graph = CallGraph(program)
         try:
-            interpreter.run(function)
-        except (BudgetExceededError, RecursionError):
-            del memory.frames[1:]
-        left = interpreter.steps_left
-        instances.extend(interpreter.instances)
-        seen.update(instance.node for instance in interpreter.instances)
-        # What `main` leaves in file-scope variables is what callbacks find there.
-        if function.name == "main":
-            start = memory.mark()
-        memory.roll_back(start)
-    return tuple(instances)
+            self._relevance = relevance_of(program, self._graph)
+        except RecursionError:
+            self._relevance = Relevance()
+
+    def launches(self, pins: Mapping[str, int | float]) -> tuple[LaunchInstance, ...]:
+        """Every launch the host code reaches, in the order of running; `pins`: values by variable name."""
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))  # deeply nested code must not look like no code
+        try:
+            return self._collect(pins)
+        except RecursionError:
+            return ()
+        finally:
+            sys.setrecursionlimit(limit)
+
+    def _collect(self, pins: Mapping[str, int | float]) -> tuple[LaunchInstance, ...]:
+        memory = Memory(pins)
+        instances: list[LaunchInstance] = []
+        interpreter = self._interpreter(memory, MAX_STEPS)
+        for variable in self._program.globals:
+            storage = memory.declare_global(variable)
+            if variable.initializer is not None:
+                try:
+                    memory.write(storage, 0, interpreter.evaluate(variable.initializer), variable.type)
+                except (BudgetExceededError, RecursionError):
+                    break
+        start = memory.mark()
+        seen: set[ir.LaunchCall] = set()
+        left = MAX_STEPS
+        for function in self._graph.roots():
+            if function.name != "main" and self._graph.launches_from(function) <= seen:
+                continue
+            interpreter = self._interpreter(memory, max(MIN_STEPS, left))
+            interpreter.mark_seen(seen)
+            try:
+                interpreter.run(function)
+            except (BudgetExceededError, RecursionError):
+                del memory.frames[1:]
+            left = interpreter.steps_left
+            instances.extend(interpreter.instances)
+            seen.update(instance.node for instance in interpreter.instances)
+            # What `main` leaves in file-scope variables is what callbacks find there.
+            if function.name == "main":
+                start = memory.mark()
+            memory.roll_back(start)
+        return tuple(instances)
+
+    def _interpreter(self, memory: Memory, steps: int) -> Interpreter:
+        return Interpreter(self._graph, self._relevance, memory, self._gpu, steps)

@@ -9,60 +9,22 @@ for all: the one whose number of threads is nearest to the mean (the middle one 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from wattslice import ir
 from wattslice.analysis import LaunchSource
 from wattslice.execution import Assumption
-from wattslice.geometry.statements import LaunchInstance
-from wattslice.geometry.types import BLOCKS_PER_SM, DEFAULT_BLOCK, Dim3, KernelLaunch, MemberValue
-from wattslice.geometry.values import Record, Unknown, Value, convert
+from wattslice.geometry.launch_geometry import geometry_of, is_read
+from wattslice.geometry.statements import AssumedVariable, LaunchInstance
+from wattslice.geometry.types import BLOCKS_PER_SM, DEFAULT_BLOCK, Dim3, KernelLaunch, MemberValue, NamedValue
+from wattslice.geometry.values import Record, Unknown, convert
 from wattslice_models.gpu import Gpu
 
 MAX_LAUNCHES_PER_KERNEL = 8
-_MAX_GRID: Dim3 = (2**31 - 1, 65535, 65535)
-
-
-@dataclass(frozen=True, slots=True)
-class _Geometry:
-    grid: Dim3 | None
-    block: Dim3 | None
-    cause: Unknown  # why one of them is None
-
-    @property
-    def threads(self) -> int | None:
-        if self.grid is None or self.block is None:
-            return None
-        product = 1
-        for extent in (*self.grid, *self.block):
-            product *= extent
-        return product
-
-
-def _extent(value: Value, limits: Dim3) -> tuple[Dim3 | None, Unknown | None]:
-    cells: list[Value] = [value, 1, 1]
-    if isinstance(value, Record):
-        cells = [value.cells.get(offset, Unknown("a dim3 member without a value")) for offset in (0, 4, 8)]
-    extent: list[int] = []
-    for cell, limit in zip(cells, limits, strict=True):
-        number = convert(cell, ir.INT64)
-        if not isinstance(number, int):
-            return None, number if isinstance(number, Unknown) else Unknown("no number")
-        if not 1 <= number <= limit:
-            return None, Unknown(f"the host code gives {number}, which cannot be launched")
-        extent.append(number)
-    return (extent[0], extent[1], extent[2]), None
-
-
-def _geometry(instance: LaunchInstance) -> _Geometry:
-    grid, grid_reason = _extent(instance.grid, _MAX_GRID)
-    block, block_reason = _extent(instance.block, (1024, 1024, 64))
-    return _Geometry(grid, block, grid_reason or block_reason or Unknown(""))
 
 
 def _representative(group: Sequence[LaunchInstance]) -> LaunchInstance:
     known = [
-        (instance, threads) for instance in group if (threads := _geometry(instance).threads) is not None
+        (instance, threads) for instance in group if (threads := geometry_of(instance).threads) is not None
     ]
     if not known:
         return group[0]
@@ -96,11 +58,6 @@ def launches_of(kernel: ir.Kernel, instances: Sequence[LaunchInstance], gpu: Gpu
     return tuple(kept[:MAX_LAUNCHES_PER_KERNEL])
 
 
-def is_read(instance: LaunchInstance) -> bool:
-    """True when grid and block of a launch are known."""
-    return _geometry(instance).threads is not None
-
-
 def _launches(node: ir.LaunchCall, kernel: ir.Kernel) -> bool:
     if node.kernel:
         return node.kernel == kernel.mangled_name or (
@@ -111,7 +68,7 @@ def _launches(node: ir.LaunchCall, kernel: ir.Kernel) -> bool:
 
 def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> KernelLaunch:
     chosen = _representative(group)
-    geometry = _geometry(chosen)
+    geometry = geometry_of(chosen)
     line = chosen.node.span.line
     assumptions: list[Assumption] = []
     block, grid = geometry.block, geometry.grid
@@ -119,6 +76,7 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
         assumed_block = block or default_block(kernel)
         block, grid, what = assumed_block, grid or default_grid(gpu), _what(grid, block)
         assumptions.append(_assumed(kernel, grid, block, line, f"{what} unknown", geometry.cause))
+    assumptions.extend(_assumed_variable(kernel, grid, block, line, variable) for variable in chosen.assumed)
     shared = convert(chosen.shared_bytes, ir.INT64)
     if not isinstance(shared, int) or shared < 0:
         reason = shared.reason if isinstance(shared, Unknown) else "no number"
@@ -137,11 +95,12 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
         grid,
         block,
         shared,
-        LaunchSource.HOST_CODE if geometry.threads is not None else LaunchSource.ASSUMED,
+        LaunchSource.HOST_CODE if is_read(chosen) and not chosen.assumed else LaunchSource.ASSUMED,
         line,
         tuple(_scalar(chosen, index, parameter) for index, parameter in enumerate(kernel.parameters)),
         assumptions=tuple(assumptions),
         members=tuple(_members(kernel, chosen)),
+        assumed_variables=tuple(NamedValue(variable.name, variable.value) for variable in chosen.assumed),
     )
 
 
@@ -177,7 +136,7 @@ def _scalars(
 def _loop_assumptions(
     kernel: ir.Kernel, group: Sequence[LaunchInstance], chosen: LaunchInstance, grid: Dim3
 ) -> list[Assumption]:
-    grids = {_geometry(instance).grid for instance in group} - {None}
+    grids = {geometry_of(instance).grid for instance in group} - {None}
     line = chosen.node.span.line
     if len(grids) > 1:
         message = (
@@ -225,9 +184,23 @@ def _assumed(kernel: ir.Kernel, grid: Dim3, block: Dim3, line: int, what: str, c
     variable, reason = cause.variable, cause.reason
     if variable is not None and f"'{variable}'" not in reason:
         reason = f"'{variable}' unknown, {reason}" if reason.startswith("'") else f"'{variable}' is {reason}"
-    message = f"{what}: {reason}; assumed {kernel.name}<<<({_text(grid)}), ({_text(block)})>>>"
+    message = f"{what}: {reason}; assumed {_configuration(kernel, grid, block)}"
     by_launch = f"--launch '{kernel.name}=gx,gy,gz:bx,by,bz'"
     return Assumption("PW011", line, message, by_launch if variable is None else f"--set {variable}=...")
+
+
+def _assumed_variable(
+    kernel: ir.Kernel, grid: Dim3, block: Dim3, line: int, variable: AssumedVariable
+) -> Assumption:
+    name, reason = variable.name, variable.reason
+    if f"'{name}'" not in reason:
+        reason = f"'{name}' unknown, {reason}" if reason.startswith("'") else f"'{name}' is {reason}"
+    message = f"{reason}; {name} assumed {variable.value}: {_configuration(kernel, grid, block)}"
+    return Assumption("PW011", line, message, f"--set {name}=...")
+
+
+def _configuration(kernel: ir.Kernel, grid: Dim3, block: Dim3) -> str:
+    return f"{kernel.name}<<<({_text(grid)}), ({_text(block)})>>>"
 
 
 def _what(grid: Dim3 | None, block: Dim3 | None) -> str:

@@ -77,6 +77,9 @@ class Memory:
         found = storage.cells.get(offset)
         if found is None or found is _MISSING:
             name = storage.name if storage.is_scalar else None
+            start = storage.cells.get(0)
+            if isinstance(start, Unknown) and start is not _MISSING:  # forgotten as a whole
+                return start
             return Unknown(f"'{storage.name}' is {_MISSING.reason}", name)
         return found
 

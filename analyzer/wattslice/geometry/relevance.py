@@ -158,7 +158,8 @@ class _Slicer:
         return core
 
     def _any(self, statements: tuple[ir.Stmt, ...], function: ir.Function, *, jumps: bool) -> bool:
-        return any([self._visit(stmt, function, jumps=jumps) for stmt in statements])
+        found = [self._visit(stmt, function, jumps=jumps) for stmt in statements]  # each must be visited
+        return any(found)
 
     def _only_launches(self, expr: ir.Expr) -> bool:
         """A launch as a statement: which of its values matter has been told apart already."""

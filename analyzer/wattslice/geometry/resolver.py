@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from wattslice import ir
 from wattslice.analysis import LaunchSource
-from wattslice.execution import Assumption
+from wattslice.geometry.assumed_variables import with_assumed_variables
 from wattslice.geometry.call_graph import CallGraph
-from wattslice.geometry.collection import collect_launches
-from wattslice.geometry.launches import assumed_launch, is_read, launches_of
+from wattslice.geometry.collection import HostCode
+from wattslice.geometry.launch_geometry import is_read
+from wattslice.geometry.launches import assumed_launch, launches_of
 from wattslice.geometry.overrides import names_kernel
 from wattslice.geometry.types import KernelLaunch, LaunchOverride, NamedValue, Overrides
 from wattslice.geometry.values import convert
@@ -25,19 +26,23 @@ def resolve_launches(
 ) -> tuple[KernelLaunch, ...]:
     """At least one launch for every kernel of `program`, in the order of the kernels.
 
-    The geometry comes from `--launch`, else from the host code, else it is assumed, with an assumption
-    (PW011) that names the option that settles it. Scalar parameters without a value are None, with an
-    assumption (PW010). `gpu` answers what host code asks of the device, and sizes assumed grids.
-    `read_callers` is asked, once and only when a geometry would have to be assumed, for the host code of
-    other files that calls the functions around the launches.
+    The geometry comes from `--launch`, else from the host code; where that depends on variables without a
+    value, from values assumed for these; else it is assumed as a whole. Assumptions (PW011) name the option
+    that settles them. Scalar parameters without a value are None: whether they matter, and what is assumed
+    for them, is told when the kernel is counted. `gpu` answers what host code asks of the device, and sizes
+    assumed grids. `read_callers` is asked, once and only when a geometry would have to be assumed, for the
+    host code of other files that calls the functions around the launches.
     """
     pins = {setting.name: setting.value for setting in overrides.settings if setting.kernel is None}
     is_c = program.file.endswith((".c", ".h"))
-    instances = collect_launches(program, gpu, pins)
-    if read_callers is not None and not all(is_read(instance) for instance in instances):
-        wider = _with_callers(program, read_callers)
+    host = HostCode(program, gpu)
+    instances = host.launches(pins)
+    if not all(is_read(instance) for instance in instances):
+        wider = None if read_callers is None else _with_callers(program, read_callers)
         if wider is not None:
-            instances = collect_launches(wider, gpu, pins)
+            host = HostCode(wider, gpu)
+            instances = host.launches(pins)
+        instances = with_assumed_variables(instances, lambda values: host.launches({**pins, **values}), gpu)
     launches: list[KernelLaunch] = []
     for kernel in program.kernels:
         settings = _settings(kernel, overrides)
@@ -83,23 +88,16 @@ def _overridden(override: LaunchOverride, base: KernelLaunch) -> KernelLaunch:
         dynamic_shared_bytes=base.dynamic_shared_bytes if shared is None else shared,
         source=LaunchSource.OPTION,
         assumptions=(),
+        assumed_variables=(),
     )
 
 
 def _with_settings(launch: KernelLaunch, settings: tuple[NamedValue, ...]) -> KernelLaunch:
     values = dict(settings)
     arguments: list[int | float | None] = []
-    assumptions = list(launch.assumptions)
-    kernel = launch.kernel
-    for parameter, argument in zip(kernel.parameters, launch.arguments, strict=True):
+    for parameter, argument in zip(launch.kernel.parameters, launch.arguments, strict=True):
         if parameter.name in values:
             converted = convert(values[parameter.name], parameter.type)
             argument = converted if isinstance(converted, (int, float)) else None
         arguments.append(argument)
-        counts = parameter.type.is_integral and parameter.type.lanes == 1
-        if argument is None and counts and parameter.space is not ir.MemorySpace.TEXTURE:
-            name = f"{kernel.name}.{parameter.name}"
-            message = f"value of parameter '{parameter.name}' of {kernel.name} unknown"
-            line = launch.line or kernel.span.line
-            assumptions.append(Assumption("PW010", line, message, f"--set {name}=..."))
-    return replace(launch, arguments=tuple(arguments), settings=settings, assumptions=tuple(assumptions))
+    return replace(launch, arguments=tuple(arguments), settings=settings)

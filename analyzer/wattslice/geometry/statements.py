@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import NamedTuple
 
 from wattslice import ir
 from wattslice.geometry import host_api
@@ -25,6 +26,14 @@ class Flow(Enum):
     EXIT = auto()
 
 
+class AssumedVariable(NamedTuple):
+    """A host variable that the source does not give: the value assumed for it, and why it is unknown."""
+
+    name: str
+    value: int
+    reason: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LaunchInstance:
     """One time that a launch is reached: the evaluated configuration, and by which calls."""
@@ -37,14 +46,13 @@ class LaunchInstance:
     arguments: tuple[Value, ...]
     is_certain: bool  # False: in an arm that the known values do not take
     in_unknown_loop: bool
+    assumed: tuple[AssumedVariable, ...] = ()  # what it was computed from and the source does not give
 
 
 class StatementRunner(Evaluator):
     """Runs statements; loops, calls and launches are left to the subclasses."""
 
-    def __init__(
-        self, graph: CallGraph, relevance: Relevance, memory: Memory, gpu: Gpu, budget: int
-    ) -> None:
+    def __init__(self, graph: CallGraph, relevance: Relevance, memory: Memory, gpu: Gpu, budget: int) -> None:
         super().__init__(memory, gpu, budget)
         self._relevance = relevance
         self.instances: list[LaunchInstance] = []

@@ -71,7 +71,9 @@ class KernelLaunch:
     `arguments[i]` is the value of `kernel.parameters[i]`, None when unknown, a pointer or a record;
     `members` holds known scalars of by-value structs. `settings` are the `--set` values that concern
     this kernel, also those that name no parameter (loop trips, locals); they have already been applied
-    to `arguments`. `line` is the line of the launch in the host code, None without one.
+    to `arguments`. `assumed_variables` are host variables whose value the source does not give and that
+    grid, block or arguments were computed from, with the values assumed. `line` is the line of the launch
+    in the host code, None without one.
     """
 
     kernel: Kernel
@@ -84,6 +86,7 @@ class KernelLaunch:
     settings: tuple[NamedValue, ...] = ()
     assumptions: tuple[Assumption, ...] = ()
     members: tuple[MemberValue, ...] = ()
+    assumed_variables: tuple[NamedValue, ...] = ()
 
     @property
     def threads_per_block(self) -> int:

@@ -1,0 +1,151 @@
+"""Sizes that the host code takes from outside (`atoi(argv[1])`, a file): assumed, so that the rest follows.
+
+When grid or block of a launch are unknown because a variable is, the host code is read again with a stated
+value for that variable, exactly as `--set NAME=VALUE` would do. So grid, block and arguments agree with one
+another. The value is 1024, as for unknown kernel parameters. Where the variable alone decides launches that
+all would leave the GPU partly empty, it is the smallest 1024 * 4^k at which one of them gives every SM
+`BLOCKS_PER_SM` blocks. A value that cannot be launched (a block of 1024 x 1024) is replaced by 16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from wattslice import ir
+from wattslice.geometry.launch_geometry import geometry_of, is_read
+from wattslice.geometry.statements import AssumedVariable, LaunchInstance
+from wattslice.geometry.types import BLOCKS_PER_SM
+from wattslice.geometry.values import Record, Unknown, Value
+from wattslice_models.gpu import Gpu
+
+ASSUMED_SIZE = 1024
+SMALL_SIZE = 16
+LARGEST_SIZE = 1 << 22
+_ROUNDS = 4
+
+Reader = Callable[[Mapping[str, int | float]], Sequence[LaunchInstance]]
+"""Reads the launches again, with more variables fixed."""
+
+
+@dataclass(slots=True)
+class _Site:
+    """What is known of one launch in the source that could not be read."""
+
+    causes: dict[str, str]  # variables its geometry needs, with the reason why each is unknown
+    others: dict[str, str]  # variables its arguments need
+
+
+def with_assumed_variables(
+    instances: Sequence[LaunchInstance], read: Reader, gpu: Gpu
+) -> tuple[LaunchInstance, ...]:
+    """`instances`, those of unread launch sites replaced by what assumed variables make of them."""
+    known = {instance.node for instance in instances if is_read(instance)}
+    sites = {instance.node: _Site({}, {}) for instance in instances if instance.node not in known}
+    values: dict[str, int | float] = {}
+    latest = instances
+    for _ in range(_ROUNDS):
+        if not _note_causes(sites, latest):
+            break
+        for site in sites.values():
+            values.update({name: ASSUMED_SIZE for name in site.causes if name not in values})
+        latest = read(values)
+    if not values:
+        return tuple(instances)
+    values, latest = _launchable(sites, values, latest, read)
+    values, latest = _filling(sites, values, latest, read, BLOCKS_PER_SM * gpu.sm_count)
+    solved = {instance.node for instance in latest if instance.node in sites and is_read(instance)}
+    kept = [instance for instance in instances if instance.node not in solved]
+    for instance in latest:
+        if instance.node in solved and is_read(instance):
+            site = sites[instance.node]
+            used = {**{name: why for name, why in site.others.items() if name in values}, **site.causes}
+            assumed = tuple(AssumedVariable(name, int(values[name]), used[name]) for name in sorted(used))
+            kept.append(replace(instance, assumed=assumed))
+    return tuple(kept)
+
+
+def _note_causes(sites: Mapping[ir.LaunchCall, _Site], latest: Sequence[LaunchInstance]) -> bool:
+    """Add the unknown variables of sites that are not read yet; False when there are no new ones."""
+    done = {instance.node for instance in latest if is_read(instance)}
+    found = False
+    for instance in latest:
+        site = sites.get(instance.node)
+        if site is None or instance.node in done:
+            continue
+        for unknown in (*_unknowns(instance.grid), *_unknowns(instance.block)):
+            if unknown.variable is not None and unknown.variable not in site.causes:
+                site.causes[unknown.variable] = unknown.reason
+                found = True
+        for value in (instance.shared_bytes, *instance.arguments):
+            for unknown in _unknowns(value):
+                if unknown.variable is not None:
+                    site.others.setdefault(unknown.variable, unknown.reason)
+    return found
+
+
+def _unknowns(value: Value) -> Iterator[Unknown]:
+    if isinstance(value, Unknown):
+        yield value
+    elif isinstance(value, Record):
+        yield from (cell for cell in value.cells.values() if isinstance(cell, Unknown))
+
+
+_State = tuple[dict[str, int | float], Sequence[LaunchInstance]]
+
+
+def _launchable(
+    sites: Mapping[ir.LaunchCall, _Site],
+    values: dict[str, int | float],
+    latest: Sequence[LaunchInstance],
+    read: Reader,
+) -> _State:
+    """Smaller values for variables whose launches are all impossible with the assumed ones."""
+    done = {instance.node for instance in latest if is_read(instance)}
+    wanted = {name for node in done if node in sites for name in sites[node].causes}
+    failing = {name for node, site in sites.items() if node not in done for name in site.causes}
+    shrunk = failing - wanted
+    if not shrunk:
+        return values, latest
+    smaller = {name: SMALL_SIZE if name in shrunk else value for name, value in values.items()}
+    again = read(smaller)
+    better = {instance.node for instance in again if is_read(instance)} > done
+    return (smaller, again) if better else (values, latest)
+
+
+def _filling(
+    sites: Mapping[ir.LaunchCall, _Site],
+    values: dict[str, int | float],
+    latest: Sequence[LaunchInstance],
+    read: Reader,
+    wanted_blocks: int,
+) -> _State:
+    """Larger values for variables that alone decide launches too small for the GPU."""
+    done = {instance.node for instance in latest if is_read(instance)}
+    shared = {name for site in sites.values() if len(site.causes) > 1 for name in site.causes}
+    alone = {name for node in done if node in sites for name in sites[node].causes} - shared
+    while alone:
+        blocks = _most_blocks(sites, latest)
+        alone = {name for name in alone if blocks.get(name, wanted_blocks) < wanted_blocks}
+        larger = {name: value * 4 if name in alone else value for name, value in values.items()}
+        if not alone or any(larger[name] > LARGEST_SIZE for name in alone):
+            break
+        again = read(larger)
+        grown = _most_blocks(sites, again)
+        if not {instance.node for instance in again if is_read(instance)} >= done or all(
+            grown[name] <= blocks[name] for name in alone
+        ):
+            break
+        values, latest = larger, again
+    return values, latest
+
+
+def _most_blocks(sites: Mapping[ir.LaunchCall, _Site], instances: Sequence[LaunchInstance]) -> dict[str, int]:
+    most: dict[str, int] = {}
+    for instance in instances:
+        grid = geometry_of(instance).grid
+        site = sites.get(instance.node)
+        if grid is not None and site is not None:
+            for name in site.causes:
+                most[name] = max(most.get(name, 0), grid[0] * grid[1] * grid[2])
+    return most
