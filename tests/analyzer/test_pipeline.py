@@ -77,9 +77,8 @@ def test_slices_add_up_to_the_kernel(tmp_path, gpu, source, method):
 
 def test_bdpm_drops_what_the_profile_calls_rare(tmp_path):
     profile = tmp_path / "profile.json"
-    profile.write_text(
-        '{"schema_version": 1, "branches": [{"file": "k.cu", "line": 4, "arm": "then", "probability": 0.001}]}'
-    )
+    rare = '{"file": "k.cu", "line": 4, "arm": "then", "probability": 0.001}'
+    profile.write_text(f'{{"schema_version": 1, "branches": [{rare}]}}')
     common = {"gpu": "gtx280", "method": "bdpm"}
     guessed = only(run(tmp_path, BRANCHY, **common))
     profiled = only(run(tmp_path, BRANCHY, profile=profile, **common))
