@@ -133,6 +133,20 @@ def inline_ptx() -> Case:
     return Case("inline_ptx.cu", "ptxMath", (1, 1, 1), (64, 1, 1), counts, thread)
 
 
+def ptx_loop() -> Case:
+    n = 12
+
+    def thread(m: Machine, t: Thread) -> None:
+        x, y, k, total = m.array("global"), m.array("global"), m.int(0), m.f32()
+        while m.decide(k < n):
+            total += x[(m.int(0) + k * 64) + t.tx]
+            k += 1
+        y[m.int(0) + t.tx] = total  # one access of two floats
+
+    counts = Counts(fp32=n, integer=(2 * n + 1) + 3 * n + 1, control=n + 1, global_load=n, global_store=1)
+    return Case("ptx_loop.cu", "ptxLoop", (2, 1, 1), (64, 1, 1), counts, thread)
+
+
 def macros() -> Case:
     width = 16
     trips = width * width // 32
@@ -295,6 +309,7 @@ CASES = (
     half_scalar(),
     half2_vector(),
     inline_ptx(),
+    ptx_loop(),
     macros(),
     unrolled(),
     pointer_walk(),

@@ -180,6 +180,11 @@ class Node:
         return text(library().clang_getCursorDisplayName(self.raw))
 
     @property
+    def printed(self) -> str:
+        """A declaration as clang prints it, macros expanded."""
+        return text(library().clang_getCursorPrettyPrinted(self.raw, None))
+
+    @property
     def usr(self) -> str:
         """A string that identifies the declared entity across translation units."""
         return text(library().clang_getCursorUSR(self.raw))

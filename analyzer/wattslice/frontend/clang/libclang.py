@@ -125,6 +125,7 @@ _SIGNATURES: tuple[tuple[str, Any, list[Any]], ...] = (
     ("EvalResult_getAsUnsigned", ct.c_ulonglong, [_P]),
     ("EvalResult_getAsDouble", ct.c_double, [_P]),
     ("EvalResult_dispose", None, [_P]),
+    ("getCursorPrettyPrinted", CXString, [CXCursor, _P]),
     ("getCursorType", CXType, [CXCursor]),
     ("getTypedefDeclUnderlyingType", CXType, [CXCursor]),
     ("getEnumConstantDeclValue", _LL, [CXCursor]),

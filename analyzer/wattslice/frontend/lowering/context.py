@@ -127,6 +127,8 @@ class Unit:
         self.types = TypeTable(parsed.handle)
         self.spans = SpanFinder(parsed.handle)
         self.diagnostics: list[Diagnostic] = []
+        # Texts of asm statements out of macros, by function and statement.
+        self.assembly: dict[int, dict[int, str]] = {}
         self.nodes_left = FILE_BUDGET_NODES
         # Keyed by declaration and whether host code sees it (the two differ for plain file-scope objects).
         self.globals: dict[tuple[int, bool], Variable] = {}
@@ -262,6 +264,7 @@ class Body:
         # Facts about expressions just built; the expression is kept beside them so that its id stays its own.
         self.expression_pointees: dict[int, tuple[Expr, Pointee]] = {}
         self.register_addresses: dict[int, tuple[Expr, RegisterPlace]] = {}
+        self.function: Node | None = None
         self.frames: list[Frame] = [Frame(None, None)]
         self.shared: list[Variable] = []
         self.before: list[Stmt] = []

@@ -1,130 +1,56 @@
-"""Inline PTX: the mnemonics of an `asm` statement, each in its class (docs/counting.md)."""
+"""Inline PTX: loads, stores and atomics become accesses of their address, the rest counts by mnemonic."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
-from wattslice.frontend.lowering.context import Body, statement
-from wattslice.frontend.lowering.memory import place_for_access
+from wattslice.frontend.lowering.context import Body, Location, statement
+from wattslice.frontend.lowering.conversions import convert
+from wattslice.frontend.lowering.memory import note_pointer, place_for_access, pointee_of
+from wattslice.frontend.lowering.ptx import (
+    Instruction,
+    PtxAccess,
+    access_of,
+    instructions_of,
+    operations_of_instructions,
+)
+from wattslice.frontend.lowering.types import lane_of, pointer_to
 from wattslice.ir import (
     VOID,
+    AddressOf,
     Assign,
+    Atomic,
+    Cast,
+    Constant,
+    Construct,
+    Declare,
     Expr,
     ExprStmt,
     Intrinsic,
+    Load,
+    MemoryPlace,
+    MemorySpace,
     OperationClass,
     OperationCount,
+    PointerOffset,
+    Read,
+    RegisterPlace,
     Semantics,
+    Span,
     Stmt,
     Type,
+    TypeKind,
 )
 
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.S)
-_MNEMONIC = re.compile(r"^(?:@!?%?\w+\s+)?([a-z][a-z0-9_]*(?:[.:][a-z0-9_:]+)*)", re.I)
-_TWO = frozenset({"fma", "mad", "mad24"})
-_SPECIAL = frozenset({"sqrt", "rsqrt", "rcp", "sin", "cos", "ex2", "lg2", "tanh"})
-_FREE = frozenset(
-    [
-        "mov",
-        "cvt",
-        "cvta",
-        "ret",
-        "bra",
-        "exit",
-        "membar",
-        "fence",
-        "prefetch",
-        "prefetchu",
-        "isspacep",
-        "call",
-        "griddepcontrol",
-        "pragma",
-        "discard",
-        "createpolicy",
-        "applypriority",
-        "setmaxnreg",
-        "getctarank",
-        "mapa",
-        "elect",
-        "trap",
-        "brkpt",
-        "nanosleep",
-        "pmevent",
-        "wgmma_fence",
-    ]
-)
-_SPACES = {
-    "global": (OperationClass.GLOBAL_LOAD, OperationClass.GLOBAL_STORE),
-    "shared": (OperationClass.SHARED_LOAD, OperationClass.SHARED_STORE),
-    "const": (OperationClass.CONSTANT_LOAD, OperationClass.GLOBAL_STORE),
-    "param": (None, None),
-    "local": (None, None),
-}
-
-
-def operations_of_ptx(template: str) -> tuple[OperationCount, ...]:
-    """The source operations of PTX text (statements separated by `;`)."""
-    counts: dict[OperationClass, float] = {}
-    for line in re.split(r"[;\n{}]", re.sub(r"//[^\n]*|/\*.*?\*/", "", template, flags=re.S)):
-        match = _MNEMONIC.match(line.strip())
-        if match is None or match[0].endswith(":"):
-            continue
-        found = _operation(match[1].lower())
-        if found is not None:
-            counts[found[0]] = counts.get(found[0], 0) + found[1]
-    return tuple(OperationCount(cls, number) for cls, number in counts.items())
-
-
-def _operation(mnemonic: str) -> tuple[OperationClass, float] | None:
-    parts = mnemonic.replace("::", ".").split(".")
-    name, rest = parts[0], parts[1:]
-    if name in _FREE or (not rest and name not in ("bar", "barrier")):
-        return None
-    if name in ("mma", "wmma", "wgmma"):
-        if name == "wmma" and rest[0] == "load":
-            return _access(rest, 0)
-        if name == "wmma" and rest[0] == "store":
-            return _access(rest, 1)
-        tensor = name == "mma" or rest[0] in ("mma", "mma_async")
-        return (OperationClass.TENSOR, 1) if tensor else None
-    if name in ("bar", "barrier", "mbarrier"):
-        return (OperationClass.BARRIER, 1) if name != "mbarrier" or "wait" in mnemonic else None
-    if name in ("ld", "ldu", "ldmatrix"):
-        return _access(["shared", *rest] if name == "ldmatrix" else rest, 0)
-    if name in ("st", "stmatrix"):
-        return _access(["shared", *rest] if name == "stmatrix" else rest, 1)
-    if name == "cp":
-        return (OperationClass.GLOBAL_LOAD, 1) if "global" in rest else None
-    if name in ("atom", "red"):
-        return (OperationClass.ATOMIC, 1)
-    if name in ("tex", "tld4", "suld"):
-        return (OperationClass.TEXTURE_LOAD, 1)
-    if name == "sust":
-        return (OperationClass.GLOBAL_STORE, 1)
-    if name in _SPECIAL:
-        return (OperationClass.SPECIAL, 1)
-    lanes = 2 if any(part in ("f16x2", "bf16x2") for part in rest) else 1
-    number = lanes * (2 if name in _TWO else 1)
-    last = next((p for p in reversed(rest) if re.fullmatch(r"[a-z]+\d+(x\d)?|pred", p)), "")
-    if name in ("setp", "set", "selp", "slct"):
-        last = "s32"
-    if last.startswith(("f16", "bf16")):
-        return (OperationClass.FP16, number)
-    if last == "f64":
-        return (OperationClass.FP64, number)
-    if last in ("f32", "tf32", "f32x2"):
-        return (OperationClass.FP32, number)
-    return (OperationClass.INT, number)
-
-
-def _access(rest: list[str], direction: int) -> tuple[OperationClass, float] | None:
-    for part in rest:
-        if part in _SPACES:
-            cls = _SPACES[part][direction]
-            return None if cls is None else (cls, 1)
-    return (_SPACES["global"][direction] or OperationClass.GLOBAL_LOAD, 1)
+_NAMED = re.compile(r"^\s*(?:\[\s*(\w+)\s*\])?\s*\"")
+_BEGIN = re.compile(r"\basm\b[\w\s]*\(")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[()]')
+_LANE_NAMES = "xyzw"
 
 
 def _sections(text: str) -> list[str]:
@@ -144,47 +70,234 @@ def _sections(text: str) -> list[str]:
     return parts
 
 
+def _operand_names(section: str) -> list[str]:
+    """The symbolic names of the operands in one section (empty where there is none), in order."""
+    names: list[str] = []
+    depth = 0
+    start = True
+    for piece in re.split(r'((?:\[\s*\w+\s*\]\s*)?"(?:[^"\\]|\\.)*")', section):
+        if start and depth == 0 and (match := _NAMED.match(piece)) is not None:
+            names.append(match[1] or "")
+            start = False
+            continue
+        for char in piece:
+            depth += (char in "([{") - (char in ")]}")
+            start = start or (char == "," and depth == 0)
+    return names
+
+
+@dataclass
+class _Operands:
+    """The operands of one asm statement: outputs first, each input evaluated at most once."""
+
+    body: Body
+    span: Span
+    outputs: list[Node]
+    inputs: list[Node]
+    names: list[str]
+    before: list[Stmt] = field(default_factory=list[Stmt])
+    _values: dict[int, Expr] = field(default_factory=dict[int, Expr])
+
+    def index(self, written: str) -> int | None:
+        """The position of `%3` or `%[name]`; None for a register of the PTX text itself."""
+        if written.startswith("%[") and written.endswith("]"):
+            name = written[2:-1].strip()
+            return self.names.index(name) if name in self.names else None
+        number = written[1:]
+        if not (written.startswith("%") and number.isdecimal()):
+            return None
+        return int(number) if int(number) < len(self.outputs) + len(self.inputs) else None
+
+    def output(self, written: str) -> Location | None:
+        """Where an output operand is; None when `written` names none."""
+        at = self.index(written)
+        return None if at is None or at >= len(self.outputs) else self.body.location(self.outputs[at])
+
+    def value(self, at: int) -> Expr:
+        """The value of an operand. What is not free to repeat is kept in a variable before the statement."""
+        known = self._values.get(at)
+        if known is not None:
+            return known
+        if at < len(self.outputs):
+            return self.body.expr(self.outputs[at])
+        value = self.body.expr(self.inputs[at - len(self.outputs)])
+        if not isinstance(value, Constant | Read | AddressOf):
+            kept = self.body.temporary("operand", value.type, self.span)
+            note_pointer(self.body, kept, (), value)
+            self.before.append(Declare(kept, value, self.body.region(), self.span))
+            value = Read(RegisterPlace(kept, (), value.type), value.type, self.span)
+        self._values[at] = value
+        return value
+
+    def read(self, written: str, type_: Type) -> Expr:
+        """The value stored from an operand or PTX register, as `type_`."""
+        at = self.index(written)
+        if at is None and type_.kind is TypeKind.INT and re.fullmatch(r"-?\d+", written):
+            return Constant(int(written), type_, self.span)
+        if at is None:
+            return Intrinsic("asm register", (), (), Semantics.OPAQUE, False, type_, self.span)
+        value = self.value(at)
+        same = value.type.size_bytes == type_.size_bytes and value.type.lanes == 1
+        return value if same else convert(self.body, value, type_, self.span)
+
+    @property
+    def all_inputs(self) -> tuple[Expr, ...]:
+        """Every input's value."""
+        return tuple(self.value(len(self.outputs) + i) for i in range(len(self.inputs)))
+
+
 @statement(C.ASM_STMT, C.MS_ASM_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
     span = body.span(node)
-    text = body.unit.spans.text(node) or _text_in_macro(body, node)
+    text = body.unit.spans.text(node) or _printed_text(body, node)
     if not text:
         body.hole("PW006", span, "inline assembly whose text could not be read")
     sections = _sections(text)
     template = "".join(_STRING.findall(sections[0])).encode().decode("unicode_escape", "replace")
-    outputs = len(_STRING.findall(sections[1])) if len(sections) > 1 else 0
-    operations = operations_of_ptx(template)
+    names = _operand_names(sections[1]) if len(sections) > 1 else []
     children = [child for child in node.children if 100 <= child.kind < 200]
-    inputs = tuple(body.expr(child) for child in children[outputs:] if child.kind != C.STRING_LITERAL)
+    children = [child for child in children if child.kind != C.STRING_LITERAL]
+    outputs = children[: len(names)]
+    names += _operand_names(sections[2]) if len(sections) > 2 else []
+    operands = _Operands(body, span, outputs, children[len(outputs) :], names)
+    rest: list[Instruction] = []
+    loads: list[Stmt] = []
+    stores: list[Stmt] = []
+    written: set[int] = set()
+    for instruction in instructions_of(template):
+        access = access_of(instruction)
+        at = None if access is None else operands.index(access.base)
+        if access is None or at is None:
+            rest.append(instruction)
+            continue
+        place = _place(body, access, operands.value(at), span)
+        if access.is_store:
+            stores.append(_store(body, access, place, operands))
+            continue
+        loads.extend(_load(body, access, place, operands))
+        written.update(i for i in map(operands.index, access.values) if i is not None)
     name = "asm " + " ".join(template.split())[:40]
+    operations = operations_of_instructions(tuple(rest))
+    middle = _others(body, operands, written, name, operations) if rest or not (loads or stores) else []
+    return [*operands.before, *loads, *middle, *stores]
+
+
+def _others(
+    body: Body, operands: _Operands, written: set[int], name: str, operations: tuple[OperationCount, ...]
+) -> list[Stmt]:
+    """What is no plain access: the outputs get unknown values, the first of them with all the operations."""
+    span = operands.span
+    inputs = operands.all_inputs
     result: list[Stmt] = []
-    first: tuple[OperationCount, ...] = operations
-    for child in children[:outputs]:
-        where = body.location(child)
+    left = operations
+    for at, child in enumerate(operands.outputs):
+        where = None if at in written else body.location(child)
         if where is None:
             continue
-        value = _result(name, inputs if first is operations else (), first, where.type, body, node)
-        stored = Assign(place_for_access(body, where), None, value, where.type, where.type, span)
-        result.append(ExprStmt(stored, body.region(), span))
-        first = ()
-    if not result:
-        result.append(ExprStmt(_result(name, inputs, operations, VOID, body, node), body.region(), span))
+        value = _unknown(name, inputs if not result else (), left, where.type, span)
+        result.append(_assigned(body, where, value, span))
+        left = ()
+    if not result and (operations or not written):
+        result.append(ExprStmt(_unknown(name, inputs, operations, VOID, span), body.region(), span))
     return result
 
 
-def _result(
-    name: str,
-    inputs: tuple[Expr, ...],
-    operations: tuple[OperationCount, ...],
-    type_: Type,
-    body: Body,
-    node: Node,
+def _unknown(
+    name: str, inputs: tuple[Expr, ...], operations: tuple[OperationCount, ...], type_: Type, span: Span
 ) -> Expr:
     barrier = any(o.operation is OperationClass.BARRIER for o in operations)
     semantics = Semantics.BARRIER if barrier else Semantics.OPAQUE
-    return Intrinsic(name, inputs, operations, semantics, False, type_, body.span(node))
+    return Intrinsic(name, inputs, operations, semantics, False, type_, span)
 
 
-def _text_in_macro(body: Body, node: Node) -> str:
-    """The asm text of a macro's expansion, where libclang still spells it."""
-    return ""
+def _assigned(body: Body, where: Location, value: Expr, span: Span) -> Stmt:
+    return ExprStmt(
+        Assign(place_for_access(body, where), None, value, where.type, where.type, span), body.region(), span
+    )
+
+
+def _place(body: Body, access: PtxAccess, base: Expr, span: Span) -> MemoryPlace:
+    """The object accessed: the space is the mnemonic's, of a generic address the pointer's."""
+    pointer_type = pointer_to(access.type)
+    found = pointee_of(body, base)
+    address = base if base.type.kind is TypeKind.POINTER else Cast(base, pointer_type, span)
+    if access.offset_bytes:
+        address = PointerOffset(address, None, 1, access.offset_bytes, False, False, pointer_type, span)
+    generic = MemorySpace.GLOBAL if found is None else found.space
+    root = None if found is None or base.type.kind is not TypeKind.POINTER else found.root
+    return MemoryPlace(address, access.space or generic, access.type, root, body.site())
+
+
+def _load(body: Body, access: PtxAccess, place: MemoryPlace, operands: _Operands) -> list[Stmt]:
+    """The access, and what it yields put into the outputs (a register of the PTX text gets nothing)."""
+    span = operands.span
+    value: Expr = Load(place, access.type, span)
+    if access.atomic is not None:
+        arguments = tuple(operands.read(written, access.type) for written in access.values[1:])
+        value = Atomic(access.atomic, place, arguments, access.type, span)
+    targets = [operands.output(written) for written in access.values[: access.type.lanes]]
+    if len(targets) == 1 and targets[0] is not None:
+        return [_assigned(body, targets[0], _fitted(body, value, targets[0].type, span), span)]
+    if not any(targets):
+        return [ExprStmt(value, body.region(), span)]
+    kept = body.temporary("loaded", access.type, span)
+    result: list[Stmt] = [Declare(kept, value, body.region(), span)]
+    lane = lane_of(access.type)
+    for name, target in zip(_LANE_NAMES, targets, strict=False):
+        if target is not None:
+            part = Read(RegisterPlace(kept, (name,), lane), lane, span)
+            result.append(_assigned(body, target, _fitted(body, part, target.type, span), span))
+    return result
+
+
+def _fitted(body: Body, value: Expr, type_: Type, span: Span) -> Expr:
+    """Registers of one width hold the bits of any type: only a change of width is a conversion."""
+    if value.type.size_bytes == type_.size_bytes:
+        return value
+    return convert(body, value, type_, span)
+
+
+def _store(body: Body, access: PtxAccess, place: MemoryPlace, operands: _Operands) -> Stmt:
+    lane = lane_of(access.type)
+    parts = tuple(operands.read(written, lane) for written in access.values)
+    value = parts[0]
+    if len(parts) > 1:
+        value = Construct(parts, tuple(_LANE_NAMES[: len(parts)]), access.type, operands.span)
+    stored = Assign(place, None, value, access.type, access.type, operands.span)
+    return ExprStmt(stored, body.region(), operands.span)
+
+
+# --------------------------------------------------------------------------- text out of macros
+
+
+def _printed_text(body: Body, node: Node) -> str:
+    """The text of an asm statement that a macro yields: clang prints the function, macros expanded."""
+    function = next(
+        (f.info.declaration for f in reversed(body.frames) if f.info and _has_name(f.info.declaration)),
+        body.function,
+    )
+    if function is None:
+        return ""
+    known = body.unit.assembly.get(function.raw.data0)
+    if known is None:
+        statements = [inner.raw.data1 for inner in function.walk() if inner.kind == C.ASM_STMT]
+        texts = list(_printed_statements(function.printed))
+        same = len(statements) == len(texts)
+        known = dict(zip(statements, texts, strict=True)) if same else {}
+        body.unit.assembly[function.raw.data0] = known
+    return known.get(node.raw.data1, "")
+
+
+def _printed_statements(text: str) -> Iterator[str]:
+    """Every `asm (...)` in the text of a function, up to its closing parenthesis."""
+    for match in _BEGIN.finditer(text):
+        depth = 1
+        for token in _TOKEN.finditer(text, match.end()):
+            depth += (token[0] == "(") - (token[0] == ")")
+            if depth == 0:
+                yield text[match.start() : token.end()]
+                break
+
+
+def _has_name(declaration: Node) -> bool:
+    return declaration.kind in (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wattslice.frontend.clang.cursors import Node
+from wattslice.frontend.lowering.bulk_accesses import copy_bytes, copy_element, matrix_access
 from wattslice.frontend.lowering.context import Body, Cell, Location, LoweringError
 from wattslice.frontend.lowering.conversions import convert
 from wattslice.frontend.lowering.expressions import aggregate
@@ -16,9 +17,8 @@ from wattslice.frontend.lowering.intrinsics import (
     operations_of,
     rule_for,
 )
-from wattslice.frontend.lowering.memory import dereference, place_for_access, pointee_of, read
+from wattslice.frontend.lowering.memory import dereference, place_for_access, read
 from wattslice.ir import (
-    FLOAT32,
     VOID,
     AddressOf,
     Assign,
@@ -26,30 +26,20 @@ from wattslice.ir import (
     Binary,
     BinaryOp,
     Cast,
-    Constant,
     Construct,
     Expr,
     Intrinsic,
     MemoryPlace,
     MemorySpace,
-    OperationClass,
-    OperationCount,
     Read,
     RegisterPlace,
     Semantics,
-    Severity,
     Span,
     TextureFetch,
     Type,
     TypeKind,
     Variable,
 )
-
-_STORES = {
-    MemorySpace.SHARED: (OperationClass.SHARED_LOAD, OperationClass.SHARED_STORE),
-    MemorySpace.CONSTANT: (OperationClass.CONSTANT_LOAD, OperationClass.GLOBAL_STORE),
-}
-_WORD_BYTES = 4
 
 
 def library_call(body: Body, node: Node, name: str, arguments: list[Node], span: Span) -> Expr | None:
@@ -70,11 +60,11 @@ def library_call(body: Body, node: Node, name: str, arguments: list[Node], span:
     if (TEXTURE.match(name) or SURFACE.match(name)) and arguments:
         return _texture(body, node, name, arguments, span)
     if name in ("load_matrix_sync", "store_matrix_sync") and len(arguments) >= 2:
-        return _matrix_access(body, name, arguments, span)
+        return matrix_access(body, name, arguments, span)
     if name in ("memcpy_async", "__pipeline_memcpy_async"):
-        return _copy_element(body, node, name, arguments, span)
+        return copy_element(body, node, name, arguments, span)
     if plain in ("memcpy", "memmove", "memset") and len(arguments) >= 3:
-        return _copy(body, node, plain, arguments, span)
+        return copy_bytes(body, node, plain, arguments, span)
     if name == "swap" and len(arguments) == 2:
         return _swap(body, arguments, span)
     if name.startswith("make_"):
@@ -178,70 +168,6 @@ def _texture_variable(body: Body, node: Node) -> Variable | None:
     except LoweringError:
         return None
     return where.variable if isinstance(where, RegisterPlace) else where.root
-
-
-def _matrix_access(body: Body, name: str, arguments: list[Node], span: Span) -> Expr:
-    """One access of the pointer's space for the whole tile (docs/counting.md)."""
-    loads = name == "load_matrix_sync"
-    fragment, pointer_node = (arguments[0], arguments[1]) if loads else (arguments[1], arguments[0])
-    pointer = body.expr(pointer_node)
-    rest = [body.expr(argument) for argument in arguments[2:]]
-    element = pointer.type.element or VOID
-    where = dereference(body, pointer, element)
-    if isinstance(where, RegisterPlace):
-        where = Cell(pointer, MemorySpace.LOCAL, element, where.variable)
-    del fragment  # its elements are registers
-    step = Intrinsic(name, tuple(rest), (), Semantics.OPAQUE, False, element, span)
-    place = place_for_access(body, where)
-    if loads:
-        value = read(body, where, span)
-        return Intrinsic(name, (value, *rest), (), Semantics.NONE, False, VOID, span)
-    return Assign(place, None, step, element, element, span)
-
-
-def _copy_element(body: Body, node: Node, name: str, arguments: list[Node], span: Span) -> Expr | None:
-    """An asynchronous copy of one element per thread: one load and one store of the pointers' element."""
-    pointers = [a for a in arguments if body.type(a).kind in (TypeKind.POINTER, TypeKind.ARRAY)]
-    if len(pointers) < 2:
-        return None
-    target, source = body.expr(pointers[0]), body.expr(pointers[1])
-    element = _element(source) or _element(target) or FLOAT32
-    to, origin = dereference(body, target, element), dereference(body, source, element)
-    if body.type(arguments[0]).kind is TypeKind.RECORD:
-        message = f"'{name}' of a group: read as one element for each thread"
-        body.unit.report("PW006", Severity.NOTE, span, message)
-    value = read(body, origin, span)
-    return Assign(place_for_access(body, to), None, value, element, element, span)
-
-
-def _element(pointer: Expr) -> Type | None:
-    """What a pointer points at before it was cast to void*."""
-    while isinstance(pointer, Cast) and (
-        pointer.type.element is None or pointer.type.element.kind is TypeKind.VOID
-    ):
-        pointer = pointer.operand
-    element = pointer.type.element
-    return None if element is None or element.kind is TypeKind.VOID else element
-
-
-def _copy(body: Body, node: Node, name: str, arguments: list[Node], span: Span) -> Expr:
-    """`memcpy(to, from, n)` with a constant n: one access for every four bytes on each side."""
-    values = tuple(body.expr(argument) for argument in arguments)
-    size = values[2]
-    type_ = body.type(node)
-    if not isinstance(size, Constant):
-        body.hole("PW005", span, f"cost of '{name}' unknown: its size is no constant")
-        return Intrinsic(name, values, (), Semantics.OPAQUE, True, type_, span)
-    words = max(1.0, int(size.value) / _WORD_BYTES)
-    operations: list[OperationCount] = []
-    for at, position in ((0, 1), (1, 0)) if name != "memset" else ((0, 1),):
-        pointee = pointee_of(body, values[at])
-        space = MemorySpace.GLOBAL if pointee is None else pointee.space
-        if space is MemorySpace.LOCAL:
-            continue
-        classes = _STORES.get(space, (OperationClass.GLOBAL_LOAD, OperationClass.GLOBAL_STORE))
-        operations.append(OperationCount(classes[position], words))
-    return Intrinsic(name, values, tuple(operations), Semantics.OPAQUE, False, type_, span)
 
 
 def _swap(body: Body, arguments: list[Node], span: Span) -> Expr:

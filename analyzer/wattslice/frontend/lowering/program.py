@@ -265,6 +265,7 @@ def _lower_body(body: Body, function: Node) -> Block:
     compound = next(child for child in function.children if child.kind == C.COMPOUND_STMT)
     _remember_template_values(body, function)
     body.frames = [Frame(None, None)]
+    body.function = function
     return as_block(body, compound)
 
 
