@@ -8,6 +8,7 @@ from wattslice.ir import (
     AddressOf,
     Builtin,
     Constant,
+    Declare,
     Expr,
     If,
     InlinedCall,
@@ -27,12 +28,12 @@ LEAVES: frozenset[type[Expr]] = frozenset({Constant, Builtin, Read, AddressOf})
 """Expressions without sub-expressions, which cost nothing: half of all."""
 
 Evaluation = tuple[Stmt | Expr, int]
-"""An expression, or a statement that decides (`if`, `switch`, loop), and the region it is evaluated in."""
+"""An expression, or a statement that decides (`if`, `switch`, loop) or declares, and its region."""
 
 
 @lru_cache(maxsize=4)
 def evaluations(kernel: Kernel) -> tuple[Evaluation, ...]:
-    """All deciding statements and all expressions but leaves, bodies of inlined calls included.
+    """All statements that decide or declare, all expressions but leaves, bodies of inlined calls included.
 
     In no particular order, but always the same. Kept for the last few kernels, since every stage asks.
     """
@@ -40,7 +41,9 @@ def evaluations(kernel: Kernel) -> tuple[Evaluation, ...]:
     statements: list[Stmt] = [kernel.body]
     while statements:
         stmt = statements.pop()
-        if (region := decision_region(stmt)) is not None:
+        if isinstance(stmt, Declare):
+            found.append((stmt, stmt.region))
+        elif (region := decision_region(stmt)) is not None:
             found.append((stmt, region))
         stack = list(expression_regions(stmt))
         while stack:

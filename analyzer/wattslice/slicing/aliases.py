@@ -6,10 +6,12 @@ assume so without `__restrict__`; for slicing the programmer's view is the usefu
 
 from __future__ import annotations
 
+from wattslice.evaluations import evaluations
 from wattslice.ir import (
     AddressOf,
     Assign,
     Atomic,
+    Binary,
     Cast,
     Declare,
     Expr,
@@ -26,9 +28,6 @@ from wattslice.ir import (
     Stmt,
     TypeKind,
     Variable,
-    nested_statements,
-    statement_expressions,
-    walk_expressions,
 )
 from wattslice.slicing.statements import MemoryKey
 
@@ -39,26 +38,24 @@ class Aliases:
     def __init__(self, kernel: Kernel) -> None:
         self._parent: dict[Variable, Variable] = {}
         self._rootless: set[MemorySpace] = set()
-        statements: list[Stmt] = [kernel.body]
-        while statements:
-            stmt = statements.pop()
-            if isinstance(stmt, Declare) and stmt.value is not None:
-                self._copy(stmt.variable, stmt.value)
-            for top in statement_expressions(stmt):
-                for expr in walk_expressions(top):
-                    self._visit(expr)
-                    if isinstance(expr, InlinedCall):
-                        statements.append(expr.body)
-            statements.extend(nested_statements(stmt))
+        self._keys: dict[tuple[MemorySpace, Variable | None], MemoryKey] = {}
+        for node, _ in evaluations(kernel):
+            self._visit(node)
 
     def key(self, place: MemoryPlace) -> MemoryKey:
         """The memory that an access to `place` may touch; one key for a space once a root is not evident."""
-        if place.root is None or place.space in self._rootless:
-            return MemoryKey(place.space, None)
-        return MemoryKey(place.space, self._find(place.root))
+        root = None if place.root is None or place.space in self._rootless else self._find(place.root)
+        name = (place.space, root)
+        if (key := self._keys.get(name)) is None:
+            key = self._keys[name] = MemoryKey(place.space, root)
+        return key
 
-    def _visit(self, expr: Expr) -> None:
-        match expr:
+    def _visit(self, node: Stmt | Expr) -> None:
+        match node:
+            case Binary() | PointerOffset():
+                pass  # most of all, and no copies
+            case Declare(variable=variable, value=value) if value is not None:
+                self._copy(variable, value)
             case Load(place=place) | Atomic(place=place):
                 self._note(place)
             case Assign(target=RegisterPlace(variable=variable), value=value):

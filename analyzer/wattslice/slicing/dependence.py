@@ -34,7 +34,8 @@ def dependence_graph(kernel: Kernel) -> DependenceGraph:
     return DependenceGraph(flat.statements, data, tuple(s.controls for s in flat.statements))
 
 
-_Values = frozenset[int]  # statement indices, and tokens (negative) for values of a previous iteration
+_Values = int
+"""A set as bits: statement i is bit i; above them one token per loop for values of a previous iteration."""
 
 
 @dataclass(slots=True)
@@ -44,7 +45,7 @@ class _Region:
     before: dict[Key, _Values] = field(default_factory=dict[Key, _Values])
     merged: dict[Key, _Values] = field(default_factory=dict[Key, _Values])
     leaving: dict[Key, _Values] = field(default_factory=dict[Key, _Values])
-    token: int = 0
+    token: _Values = 0
     is_branch: bool = False
 
 
@@ -53,29 +54,47 @@ class _ReachingDefinitions:
         self.flat = flat
         self.values: dict[Key, _Values] = {}
         self.regions: list[_Region] = []
-        self.reads: list[list[tuple[Key, _Values]]] = [[] for _ in flat.statements]
-        self.previous_iteration: dict[tuple[int, Key], _Values] = {}
+        self.found: list[_Values] = [0] * len(flat.statements)
+        self.from_previous: list[tuple[int, Key, _Values]] = []  # statement, what it reads, tokens
+        self.previous_iteration: dict[tuple[_Values, Key], _Values] = {}
         self.written = _written_in_loops(flat.events, flat.statements)
+        self.next_token: _Values = 1 << len(flat.statements)
+        self.statement_bits = self.next_token - 1
 
     def run(self) -> tuple[tuple[int, ...], ...]:
+        statements = self.flat.statements
         for position, event in enumerate(self.flat.events):
             if isinstance(event, Mark):
                 self.mark(event, position)
             else:
-                self.statement(self.flat.statements[event])
-        return tuple(self.resolved(statement) for statement in self.flat.statements)
+                self.statement(statements[event])
+        resolved: dict[tuple[Key, _Values], _Values] = {}
+        for index, key, tokens in self.from_previous:
+            if (end := resolved.get((key, tokens))) is None:
+                end = resolved[(key, tokens)] = self.resolved(key, tokens)
+            self.found[index] |= end
+        return tuple([_indices(self.found[s.index] & ~(1 << s.index)) for s in statements])
 
     def statement(self, statement: LogicalStatement) -> None:
+        index = statement.index
+        values = self.values
+        found = 0
+        for source in statement.sources:
+            found |= 1 << source
         for key in statement.uses:
-            self.reads[statement.index].append((key, self.values.get(key, frozenset())))
-        for definition in statement.definitions:
-            old = self.values.get(definition.key, frozenset[int]())
-            kept = frozenset[int]() if definition.kills else old
-            self.write(definition.key, kept | {statement.index})
+            reaching = values.get(key, 0)
+            found |= reaching
+            if reaching > self.statement_bits:
+                self.from_previous.append((index, key, reaching & ~self.statement_bits))
+        self.found[index] = found & self.statement_bits
+        for key, kills in statement.definitions:
+            self.write(key, 1 << index if kills else values.get(key, 0) | 1 << index)
 
     def write(self, key: Key, values: _Values) -> None:
         if self.regions:
-            self.regions[-1].before.setdefault(key, self.values.get(key, frozenset()))
+            before = self.regions[-1].before
+            if key not in before:
+                before[key] = self.values.get(key, 0)
         self.values[key] = values
 
     def mark(self, mark: Mark, position: int) -> None:
@@ -85,16 +104,17 @@ class _ReachingDefinitions:
             case Mark.CALL:
                 self.regions.append(_Region())
             case Mark.LOOP:
-                region = _Region(token=-position - 1)
+                region = _Region(token=self.next_token)
+                self.next_token <<= 1
                 self.regions.append(region)
                 for key in self.written[position]:
-                    self.write(key, self.values.get(key, frozenset[int]()) | {region.token})
+                    self.write(key, self.values.get(key, 0) | region.token)
             case Mark.NEXT_ARM:
                 self.next_arm()
             case Mark.BRANCH_END:
                 region = self.regions.pop()
                 for key, values in region.merged.items():  # no arm may be taken: the old value survives
-                    self.write(key, values | self.values.get(key, frozenset()))
+                    self.write(key, values | self.values.get(key, 0))
             case Mark.LOOP_END | Mark.CALL_END:
                 self.close()
             case Mark.JUMP:
@@ -103,7 +123,7 @@ class _ReachingDefinitions:
     def next_arm(self) -> None:
         region = self.regions[-1]
         for key, old in region.before.items():
-            region.merged[key] = region.merged.get(key, frozenset()) | self.values[key]
+            region.merged[key] = region.merged.get(key, 0) | self.values[key]
             self.values[key] = old
         region.before.clear()
 
@@ -111,10 +131,10 @@ class _ReachingDefinitions:
         """End of a loop or call: join what falls out of its end with what jumped out of it."""
         region = self.regions.pop()
         for key, before in region.before.items():
-            end = self.values[key] | region.leaving.get(key, frozenset())
+            end = self.values[key] | region.leaving.get(key, 0)
             if region.token:
                 self.previous_iteration[(region.token, key)] = end
-                end |= before | {region.token}
+                end |= before | region.token
             self.values[key] = before
             self.write(key, end)
 
@@ -125,25 +145,29 @@ class _ReachingDefinitions:
             return
         for region in reversed(self.regions):
             for key in region.before:
-                target.leaving[key] = target.leaving.get(key, frozenset()) | self.values[key]
+                target.leaving[key] = target.leaving.get(key, 0) | self.values[key]
             if region is target:
                 break
 
-    def resolved(self, statement: LogicalStatement) -> tuple[int, ...]:
-        found = set(statement.sources)
-        for key, values in self.reads[statement.index]:
-            stack = list(values)
-            seen: set[int] = set()
-            while stack:
-                value = stack.pop()
-                if value in seen:
-                    continue
-                seen.add(value)
-                if value >= 0:
-                    found.add(value)
-                else:
-                    stack.extend(self.previous_iteration.get((value, key), ()))
-        return tuple(sorted(found - {statement.index}))
+    def resolved(self, key: Key, tokens: _Values) -> _Values:
+        """The statements behind `tokens`: what the loops leave in `key` at the end of an iteration."""
+        found = seen = 0
+        while tokens:
+            token = tokens & -tokens
+            seen |= token
+            found |= self.previous_iteration.get((token, key), 0)
+            tokens = found & ~self.statement_bits & ~seen | tokens & ~seen
+        return found & self.statement_bits
+
+
+def _indices(bits: _Values) -> tuple[int, ...]:
+    """The members of a set, in order."""
+    found: list[int] = []
+    while bits:
+        lowest = bits & -bits
+        found.append(lowest.bit_length() - 1)
+        bits ^= lowest
+    return tuple(found)
 
 
 def _written_in_loops(

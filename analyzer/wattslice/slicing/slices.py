@@ -5,7 +5,6 @@ The rule for statements that several slices could claim is told, with an example
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -70,7 +69,13 @@ def partition(graph: DependenceGraph) -> tuple[MemorySpace, ...]:
     present = tuple(space for space in SLICED_SPACES if any(s.space is space for s in graph.statements))
     if not present:
         return (MemorySpace.REGISTER,) * len(graph.statements)
-    distances = tuple(_distances(graph, space_criterion(graph, space)) for space in present)
+    feeding, deciding = _reversed(graph.data), _reversed(graph.control)
+    distances: list[list[_Distance]] = []  # of the shortest directed path to or from an access
+    for space in present:
+        criterion = space_criterion(graph, space)
+        backward = _shortest(graph.data, graph.control, criterion)
+        forward = _shortest(feeding, deciding, criterion)
+        distances.append([min(pair) for pair in zip(backward, forward, strict=True)])
     home = _home(graph, present)
     owners = [
         _owner(statement, present, tuple(distance[statement.index] for distance in distances), home)
@@ -82,8 +87,10 @@ def partition(graph: DependenceGraph) -> tuple[MemorySpace, ...]:
     return tuple(owners)
 
 
-_Distance = tuple[int, int]  # control dependences on the way, data dependences on the way
-_FAR: _Distance = (1 << 30, 0)
+_Distance = int
+"""Control dependences on the way, times _CONTROL, plus data dependences."""
+_CONTROL: _Distance = 1 << 32
+_FAR: _Distance = _CONTROL << 30
 
 
 def _owner(
@@ -105,44 +112,39 @@ def _home(graph: DependenceGraph, present: tuple[MemorySpace, ...]) -> MemorySpa
     return max(present, key=lambda space: sum(s.space is space for s in graph.statements))
 
 
-def _distances(graph: DependenceGraph, criterion: tuple[int, ...]) -> tuple[_Distance, ...]:
-    """Length of the shortest directed path to or from an access, by statement index."""
-    backward = _shortest(graph.data, graph.control, criterion)
-    forward = _shortest(_reversed(graph.data), _reversed(graph.control), criterion)
-    return tuple(min(pair) for pair in zip(backward, forward, strict=True))
-
-
 def _shortest(
     data: tuple[tuple[int, ...], ...], control: tuple[tuple[int, ...], ...], criterion: tuple[int, ...]
 ) -> list[_Distance]:
     """Shortest paths from `criterion`; any number of data dependences is shorter than one of control."""
-    best: list[_Distance] = [_FAR] * len(data)
-    layer: list[int] = list(criterion)
-    controls = 0
-    starts: dict[int, int] = dict.fromkeys(layer, 0)
+    best = [_FAR] * len(data)
+    base = 0  # control dependences so far
+    starts: dict[int, int] = dict.fromkeys(criterion, 0)  # data dependences on the way to each statement
     while starts:
         # breadth-first along data dependences, starting points in order of the length they come with
-        buckets: dict[int, deque[int]] = {}
+        waiting: dict[int, list[int]] = {}
         for index, length in starts.items():
-            buckets.setdefault(length, deque()).append(index)
+            waiting.setdefault(length, []).append(index)
         reached: list[int] = []
-        length = min(buckets)
-        while buckets:
-            for index in buckets.pop(length, deque()):
-                if best[index] <= (controls, length):
-                    continue
-                best[index] = (controls, length)
-                reached.append(index)
-                for neighbour in data[index]:
-                    if best[neighbour] == _FAR:
-                        buckets.setdefault(length + 1, deque()).append(neighbour)
-            length = length + 1 if length + 1 in buckets or not buckets else min(buckets)
+        layer: list[int] = []
+        length = 0
+        while waiting or layer:
+            if not layer:
+                length = min(waiting)
+            layer += waiting.pop(length, ())
+            following: list[int] = []
+            for index in layer:
+                if best[index] == _FAR:
+                    best[index] = base + length
+                    reached.append(index)
+                    following += data[index]
+            layer = [index for index in following if best[index] == _FAR]
+            length += 1
         starts = {}
         for index in reached:
             for neighbour in control[index]:
                 if best[neighbour] == _FAR:
-                    starts[neighbour] = min(starts.get(neighbour, 1 << 29), best[index][1])
-        controls += 1
+                    starts[neighbour] = min(starts.get(neighbour, _FAR), best[index] - base)
+        base += _CONTROL
     return best
 
 
@@ -162,9 +164,11 @@ def _slice(kernel: Kernel, space: MemorySpace, statements: tuple[LogicalStatemen
 
 
 def _lines(kernel: Kernel, statements: tuple[LogicalStatement, ...]) -> Iterator[int]:
+    file = kernel.span.file
     for statement in statements:
-        if statement.span.file == kernel.span.file:
+        if statement.span.file == file:
             yield statement.span.line
         for operation in statement.operations:
-            if operation.span.file == kernel.span.file:
-                yield operation.span.line
+            span = operation.span
+            if span is not statement.span and span.file == file:
+                yield span.line

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from wattslice.ir import MemorySpace, Span, Variable
 from wattslice.region_operations import Operation
@@ -32,9 +33,12 @@ class StatementKind(Enum):
     BARRIER = "barrier"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class MemoryKey:
-    """A set of memory objects that may overlap: one space, one class of roots (None: any root)."""
+    """A set of memory objects that may overlap: one space, one class of roots (None: any root).
+
+    Identity is equality: `Aliases` makes one of each.
+    """
 
     space: MemorySpace
     alias_class: Variable | None
@@ -43,16 +47,14 @@ class MemoryKey:
 Key = Variable | MemoryKey
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(NamedTuple):
     """A write to `key`; `kills` when nothing of the old value survives."""
 
     key: Key
     kills: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Arm:
+class Arm(NamedTuple):
     """A branch arm that must be taken: `region` of its body, out of `of_region`, the region of the branch.
 
     `negated`: the arm must *not* be taken, since it leaves (`if (i >= n) return;`) and the statement follows.
