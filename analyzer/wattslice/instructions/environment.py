@@ -24,7 +24,8 @@ class Environment:
 
     def __init__(self) -> None:
         self.environment: dict[EnvironmentKey, Value] = {}
-        self.scopes: list[dict[object, Value]] = [{}]
+        self.available: dict[object, Value] = {}
+        self.scopes: list[list[tuple[object, Value | None]]] = [[]]  # what each made available, what it hid
         self.stack: tuple[LoopLevel, ...] = ()
         self.roots: list[Value] = []
         self.created: list[Value] = []
@@ -62,9 +63,8 @@ class Environment:
 
         `inputs` None: the operands; `is_uniform` None: when all operands are. The rest: fields of `Value`.
         """
-        for scope in reversed(self.scopes):
-            if (found := scope.get(key)) is not None:
-                return found
+        if (found := self.available.get(key)) is not None:
+            return found
         varying = deepest(operands, self.stack)
         target = self.scopes[-1]
         where = region
@@ -97,7 +97,8 @@ class Environment:
             fused=fused,
             stack=self.stack,
         )
-        target[key] = value
+        self.available[key] = value
+        target.append((key, None))
         self.created.append(value)
         return value
 
@@ -124,10 +125,26 @@ class Environment:
 
     def first(self, key: object, cost: Cost, is_uniform: bool) -> Value:
         """Something computed once at the start of the kernel."""
-        if (found := self.scopes[0].get(key)) is None:
-            found = Value(Shape.PLAIN, None, 0, cost, is_uniform=is_uniform)
-            self.scopes[0][key] = found
+        if (found := self.available.get(key)) is None:
+            found = self.available[key] = Value(Shape.PLAIN, None, 0, cost, is_uniform=is_uniform)
         return found
+
+    def open_scope(self) -> None:
+        """Values found from here on are seen until `close_scope`, unless they are hoisted."""
+        self.scopes.append([])
+
+    def close_scope(self) -> None:
+        """Forget the values of the innermost scope."""
+        for key, hidden in reversed(self.scopes.pop()):
+            if hidden is None:
+                del self.available[key]
+            else:
+                self.available[key] = hidden
+
+    def hide(self, key: object, value: Value) -> None:
+        """Make `value` what `key` stands for in the innermost scope."""
+        self.scopes[-1].append((key, self.available.get(key)))
+        self.available[key] = value
 
     # ------------------------------------------------------------------ environment
 
@@ -180,13 +197,13 @@ class Environment:
     def enter_arm(self) -> None:
         """What follows may not run: its assignments can be undone, its values are not seen outside."""
         self.undo.append({})
-        self.scopes.append({})
+        self.open_scope()
         self.arm_depth += 1
 
     def leave_arm(self) -> dict[EnvironmentKey, Value]:
         """Forget what the arm assigned; hand it back."""
         self.arm_depth -= 1
-        self.scopes.pop()
+        self.close_scope()
         found: dict[EnvironmentKey, Value] = {}
         for key, old in self.undo.pop().items():
             found[key] = self.environment[key]

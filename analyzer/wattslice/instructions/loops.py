@@ -65,7 +65,7 @@ class Loops(Expressions):
         level = self.level(stmt, steps)
         outer_stack = self.stack
         self.stack = (*outer_stack, level)
-        self.scopes.append({})
+        self.open_scope()
         heads: list[tuple[Variable, Value]] = []
         for variable in facts.written:
             if (initial := self.environment.get(variable)) is None:
@@ -83,7 +83,7 @@ class Loops(Expressions):
             if head.step is None and head.shape is not Shape.CONSTANT:
                 head.inputs.append(self.environment[variable])
             self.environment[variable] = head
-        self.scopes.pop()
+        self.close_scope()
         self.stack = outer_stack
         self.clobber(facts.stores, facts.has_barrier, None)
         return None

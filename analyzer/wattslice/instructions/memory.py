@@ -118,7 +118,7 @@ class Memory(Operators):
         self.root(region, ((_STORE.get(place.space, K.STG), number),), (address, value))
         self.clobber((place.space,), False, None)
         key = ("load", name, self.version(place.space), place.type.bits, place.type.lanes)
-        self.scopes[-1][key] = value  # a load of the same object right after needs no memory
+        self.hide(key, value)  # a load of the same object right after needs no memory
 
     def address_of(self, variable: Variable) -> Value:
         """The address of a variable."""
