@@ -147,6 +147,10 @@ class ExpressionEvaluator:
         root = expr.place.root
         if root is not None and root.name in self.state.settings and root.type.is_integral:
             return self.state.settings[root.name]
+        if root is not None and isinstance(address, Pointer) and isinstance(address.offset, int):
+            known = self.state.constants.get((root, address.offset))
+            if known is not None:
+                return known
         if expr.type.kind is ir.TypeKind.POINTER:
             return Pointer(None, UNIFORM if is_warp_uniform(address) else VARYING)
         return UNIFORM if is_warp_uniform(address) else VARYING

@@ -72,6 +72,7 @@ class State:
         self.assumptions: dict[tuple[str, str, int, str], Assumption] = {}
         self.assumed_parameters: dict[ir.Variable, int] = {}
         self.settings = {setting.name: setting.value for setting in launch.settings}
+        self.constants = {(c.variable, c.offset_bytes): c.value for c in launch.constants}
         self.steps_left = max_steps
         self._sites = [SiteTally() for _ in range(kernel.site_count)]
         self._shapes: dict[ir.Loop, LoopShape] = {}

@@ -4,6 +4,7 @@ from wattslice.geometry.overrides import OverrideError, check_overrides, parse_o
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import (
     NO_OVERRIDES,
+    ConstantValue,
     Dim3,
     KernelLaunch,
     LaunchOverride,
@@ -15,6 +16,7 @@ from wattslice.geometry.types import (
 
 __all__ = [
     "NO_OVERRIDES",
+    "ConstantValue",
     "Dim3",
     "KernelLaunch",
     "LaunchOverride",

@@ -117,11 +117,31 @@ class FactReader:
                 if parameter in function.reference_parameters and isinstance(argument, ir.Read):
                     self.references.append((parameter, argument.place.variable))
             return
+        if node.name.startswith("cudaMemcpyToSymbol") and node.arguments:
+            symbol = symbol_of(node.arguments[0])
+            if symbol is not None:
+                found.defines.add(symbol)
+                for argument in node.arguments[1:2]:
+                    found.uses.update(_pointed_at(argument))
         keeps = node.name.removeprefix("std::") in host_api.KEEPS_ITS_ARGUMENTS
         for argument in node.arguments:
             self._own_addresses.add(_base(argument))  # libraries do not keep the addresses they are given
             if not keeps:
                 found.defines.update(_pointed_at(argument))
+
+
+def symbol_of(argument: ir.Expr) -> ir.Variable | None:
+    """The variable that the first argument of cudaMemcpyToSymbol names."""
+    argument = _base(argument)
+    match argument:
+        case ir.Read(place=place):
+            return place.variable
+        case ir.Load(place=place):
+            return place.root
+        case ir.AddressOf(variable=variable):
+            return variable
+        case _:
+            return None
 
 
 def _base(address: ir.Expr) -> ir.Expr:

@@ -209,6 +209,11 @@ def device_properties(gpu: Gpu) -> dict[str, Number]:
     return {name: value for name, value in properties.items() if value is not None}
 
 
+_EXTENTS = {  # the same for every GPU since compute capability 3.0 (CUDA C++ programming guide)
+    "maxThreadsDim": (1024, 1024, 64),
+    "maxGridSize": (2**31 - 1, 65535, 65535),
+}
+
 _ATTRIBUTES = {  # numbers of enum cudaDeviceAttr in the runtime's documentation
     1: "maxThreadsPerBlock",
     8: "sharedMemPerBlock",
@@ -254,7 +259,14 @@ def potential_block_size(gpu: Gpu) -> tuple[int, int]:
 
 def device_property_cells(gpu: Gpu, type_: Type) -> dict[int, Value]:
     """A `cudaDeviceProp` of this GPU as scalars by byte offset."""
-    return {member_of(type_, name)[0]: value for name, value in device_properties(gpu).items()}
+    cells: dict[int, Value] = {
+        member_of(type_, name)[0]: value for name, value in device_properties(gpu).items()
+    }
+    for name, extent in _EXTENTS.items():
+        offset, member = member_of(type_, name)
+        if member is not None:
+            cells.update({offset + 4 * axis: value for axis, value in enumerate(extent)})
+    return cells
 
 
 def fresh_memory(name: str) -> Pointer:

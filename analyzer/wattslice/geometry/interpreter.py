@@ -16,6 +16,7 @@ from wattslice.geometry.loops import LoopRunner
 from wattslice.geometry.memory import Frame, Memory
 from wattslice.geometry.relevance import Relevance
 from wattslice.geometry.statements import LaunchInstance
+from wattslice.geometry.types import ConstantValue
 from wattslice.geometry.values import Storage, Unknown, Value, convert
 from wattslice_models.gpu import Gpu
 
@@ -25,9 +26,7 @@ MAX_CALL_DEPTH = 12
 class Interpreter(LoopRunner):
     """Runs host functions symbolically and gathers `instances`."""
 
-    def __init__(
-        self, graph: CallGraph, relevance: Relevance, memory: Memory, gpu: Gpu, budget: int
-    ) -> None:
+    def __init__(self, graph: CallGraph, relevance: Relevance, memory: Memory, gpu: Gpu, budget: int) -> None:
         super().__init__(graph, relevance, memory, gpu, budget)
         self._path: list[ir.Call] = []
         self._active: list[ir.Function] = []
@@ -63,7 +62,17 @@ class Interpreter(LoopRunner):
                 tuple(self.evaluate(argument) for argument in node.arguments),
                 not self._speculating,
                 self._unknown_loops > 0,
+                self._constant_values(),
             )
+        )
+
+    def _constant_values(self) -> tuple[ConstantValue, ...]:
+        """Known numbers in constant memory at this moment."""
+        return tuple(
+            ConstantValue(variable, offset, value)
+            for variable in self._relevance.constants
+            for offset, value in self.memory.storage(variable).cells.items()
+            if isinstance(value, (int, float))
         )
 
     def call(self, node: ir.Call, arguments: tuple[Value, ...]) -> Value:

@@ -100,6 +100,7 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
         tuple(_scalar(chosen, index, parameter) for index, parameter in enumerate(kernel.parameters)),
         assumptions=tuple(assumptions),
         members=tuple(_members(kernel, chosen)),
+        constants=chosen.constants,
         assumed_variables=tuple(NamedValue(variable.name, variable.value) for variable in chosen.assumed),
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from wattslice import ir
 from wattslice.geometry import host_api
+from wattslice.geometry.facts import symbol_of
 from wattslice.geometry.memory import Memory, construct
 from wattslice.geometry.values import Pointer, Unknown, Value
 from wattslice_models.gpu import Gpu
@@ -84,6 +85,37 @@ def _potential_block_size(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _A
     return 0 if any(stored) else None
 
 
+def _copy(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """memcpy: the cells of the source, where both sides and the size are known."""
+    del gpu
+    if len(arguments) < 3 or not isinstance(arguments[0], Pointer):
+        return None
+    return arguments[0] if _copied(memory, arguments[0], arguments[1], arguments[2], node) else None
+
+
+def _copy_to_symbol(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    del gpu
+    symbol = symbol_of(node.arguments[0]) if node.arguments else None
+    if symbol is None or len(arguments) < 3:
+        return None
+    offset = arguments[3] if len(arguments) > 3 else 0
+    target = Pointer(memory.storage(symbol), offset if isinstance(offset, int) else 0)
+    if not isinstance(offset, int) or not _copied(memory, target, arguments[1], arguments[2], node):
+        memory.forget(target.storage, f"set by {node.name}()")
+    return 0
+
+
+def _copied(memory: Memory, target: Pointer, source: Value, size: Value, node: ir.Call) -> bool:
+    if not isinstance(source, Pointer) or not isinstance(size, int):
+        return False
+    end = source.offset + size
+    cells = {at: value for at, value in source.storage.cells.items() if source.offset <= at < end}
+    memory.forget(target.storage, f"set by {node.name}()")
+    for at, value in cells.items():
+        memory.set_cell(target.storage, target.offset + at - source.offset, value)
+    return True
+
+
 def _allocation_by_pointer(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
     del gpu
     first = arguments[0] if arguments else None
@@ -94,6 +126,9 @@ def _allocation_by_pointer(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _
 
 
 _EFFECTS: dict[str, Callable[[Memory, Gpu, ir.Call, _Arguments], Value | None]] = {
+    "memcpy": _copy,
+    "memmove": _copy,
+    "cudaMemcpyToSymbol": _copy_to_symbol,
     "cudaGetDeviceProperties": _properties,
     "cudaDeviceGetAttribute": _attribute,
     "cuDeviceGetAttribute": _attribute,

@@ -18,9 +18,7 @@ MAX_UNCOUNTED_ITERATIONS = 2048
 class LoopRunner(StatementRunner):
     """Adds loops."""
 
-    def __init__(
-        self, graph: CallGraph, relevance: Relevance, memory: Memory, gpu: Gpu, budget: int
-    ) -> None:
+    def __init__(self, graph: CallGraph, relevance: Relevance, memory: Memory, gpu: Gpu, budget: int) -> None:
         super().__init__(graph, relevance, memory, gpu, budget)
         self._unknown_loops = 0
         self._loop_depth = 0

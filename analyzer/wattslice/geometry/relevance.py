@@ -19,6 +19,7 @@ from wattslice.geometry.facts import ANYTHING, FactReader, Facts, Location, Scal
 
 _T = TypeVar("_T")
 _MAX_PASSES = 30
+_LARGEST_CONSTANT = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +28,20 @@ class Relevance:
 
     skipped: frozenset[ir.Stmt] = frozenset()
     unfollowed: frozenset[ir.Function] = frozenset()
+    constants: tuple[ir.Variable, ...] = ()  # constant memory whose content may decide what a kernel does
 
 
 def relevance_of(program: ir.Program, graph: CallGraph) -> Relevance:
     """The slice of all host functions; nothing is skipped when it does not settle."""
     slicer = _Slicer(program, graph)
     return slicer.result() if slicer.settle() else Relevance()
+
+
+def _may_decide(variable: ir.Variable) -> bool:
+    """Constant memory with integers in it, unless it is a large table."""
+    if variable.space is not ir.MemorySpace.CONSTANT or not 0 < variable.type.size_bytes <= _LARGEST_CONSTANT:
+        return False
+    return any(scalar.kind is ir.TypeKind.INT for scalar in scalar_types(variable.type))
 
 
 class _Slicer:
@@ -48,6 +57,8 @@ class _Slicer:
         self._effective: set[ir.Function] = set()
         self._core: set[ir.Stmt] = set()
         self._changed = False
+        self._constants = tuple(v for v in program.globals if _may_decide(v))
+        self._locations.update(self._constants)
         for function in program.functions:
             for stmt in ir.walk_statements(function.body):
                 for expr in ir.statement_expressions(stmt):
@@ -84,7 +95,7 @@ class _Slicer:
         for function in self._functions:
             self._collect(function.body, skipped)
         unfollowed = set(self._functions) - self._effective - self._valued
-        return Relevance(frozenset(skipped), frozenset(unfollowed))
+        return Relevance(frozenset(skipped), frozenset(unfollowed), self._constants)
 
     # ----------------------------------------------------------------- widening
 

@@ -12,6 +12,7 @@ from wattslice.geometry.call_graph import CallGraph
 from wattslice.geometry.evaluator import Evaluator
 from wattslice.geometry.memory import Delta, Memory
 from wattslice.geometry.relevance import Relevance
+from wattslice.geometry.types import ConstantValue
 from wattslice.geometry.values import Unknown, Value, truth
 from wattslice_models.gpu import Gpu
 
@@ -46,6 +47,7 @@ class LaunchInstance:
     arguments: tuple[Value, ...]
     is_certain: bool  # False: in an arm that the known values do not take
     in_unknown_loop: bool
+    constants: tuple[ConstantValue, ...] = ()
     assumed: tuple[AssumedVariable, ...] = ()  # what it was computed from and the source does not give
 
 

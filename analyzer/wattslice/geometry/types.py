@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from wattslice.analysis import LaunchSource
 from wattslice.execution import Assumption
-from wattslice.ir import Kernel
+from wattslice.ir import Kernel, Variable
 
 Dim3 = tuple[int, int, int]
 """Extent along x, y, z; each at least 1."""
@@ -31,6 +31,14 @@ class MemberValue(NamedTuple):
 
     parameter: int
     path: tuple[str, ...]
+    value: int | float
+
+
+class ConstantValue(NamedTuple):
+    """The value of one scalar in constant memory: `variable`, bytes from its start."""
+
+    variable: Variable
+    offset_bytes: int
     value: int | float
 
 
@@ -69,7 +77,8 @@ class KernelLaunch:
     """One launch of one kernel: its geometry and everything known about its arguments.
 
     `arguments[i]` is the value of `kernel.parameters[i]`, None when unknown, a pointer or a record;
-    `members` holds known scalars of by-value structs. `settings` are the `--set` values that concern
+    `members` holds known scalars of by-value structs, `constants` what cudaMemcpyToSymbol left in constant
+    memory. `settings` are the `--set` values that concern
     this kernel, also those that name no parameter (loop trips, locals); they have already been applied
     to `arguments`. `assumed_variables` are host variables whose value the source does not give and that
     grid, block or arguments were computed from, with the values assumed. `line` is the line of the launch
@@ -87,6 +96,7 @@ class KernelLaunch:
     assumptions: tuple[Assumption, ...] = ()
     members: tuple[MemberValue, ...] = ()
     assumed_variables: tuple[NamedValue, ...] = ()
+    constants: tuple[ConstantValue, ...] = ()
 
     @property
     def threads_per_block(self) -> int:

@@ -153,12 +153,32 @@ def address_of(body: Body, where: Location, span: Span) -> Expr:
     """The address of an object; for a register place it is remembered what it is the address of."""
     if isinstance(where, Cell):
         return where.address
-    result: Expr = AddressOf(where.variable, pointer_to(where.type), span)
+    result = _address_in_variable(body, where, pointer_to(where.type), span)
     body.register_addresses[id(result)] = (result, where)
     return result
 
 
 # --------------------------------------------------------------------------- members
+
+
+def _address_in_variable(body: Body, where: RegisterPlace, type_: Type, span: Span) -> Expr:
+    """The address of a register place: in host code, where records are memory, with the member's offset."""
+    offset = _path_offset(where) if body.is_host else 0
+    if not offset:
+        return AddressOf(where.variable, type_, span)
+    start = AddressOf(where.variable, pointer_to(where.variable.type), span)
+    return PointerOffset(start, None, 1, offset, False, False, type_, span)
+
+
+def _path_offset(where: RegisterPlace) -> int:
+    """Bytes from the start of the variable to the member; 0 when the layout is not known."""
+    offset, type_ = 0, where.variable.type
+    for name in where.path:
+        found = next((inner for inner in type_.fields if inner.name == name), None)
+        if found is None:
+            return 0
+        offset, type_ = offset + found.offset_bytes, found.type
+    return offset
 
 
 def member(body: Body, base: Location, name: str, offset_bytes: int, type_: Type, span: Span) -> Location:
@@ -183,7 +203,7 @@ def read(body: Body, where: Location, span: Span) -> Expr:
         if isinstance(where, RegisterPlace):
             result = address_of(body, where, span)
             body.register_addresses.pop(id(result), None)
-            return AddressOf(where.variable, pointer_to(element), span)
+            return _address_in_variable(body, where, pointer_to(element), span)
         address = where.address
         if isinstance(address, AddressOf):
             return AddressOf(address.variable, pointer_to(element), span)

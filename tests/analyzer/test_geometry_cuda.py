@@ -1,0 +1,76 @@
+"""Launches read from real CUDA host code: constant memory, members, objects, function pointers."""
+
+from __future__ import annotations
+
+import pytest
+
+from wattslice.analysis import LaunchSource
+from wattslice.counting.count import count
+from wattslice.frontend.cuda import read_cuda
+from wattslice.geometry import NO_OVERRIDES, resolve_launches
+from wattslice_models.gpu import load_gpu
+
+GPU = load_gpu("v100")
+
+
+def launches(tmp_path, text):
+    path = tmp_path / "a.cu"
+    path.write_text(text)
+    return resolve_launches(read_cuda(path), NO_OVERRIDES, GPU)
+
+
+CONSTANTS = """
+struct Common { int n; float f; int m[4]; };
+__constant__ Common common;
+__constant__ int width;
+__constant__ int table[4];
+__global__ void k(float *x)
+{
+    for (int i = 0; i < common.n; i++) x[i] += 1;
+    for (int i = 0; i < common.m[1]; i++) x[i] += 1;
+    for (int i = 0; i < width; i++) x[i] *= 2;
+    for (int i = 0; i < table[2]; i++) x[i] *= 2;
+}
+int main(int argc, char **argv)
+{
+    Common c;
+    c.n = 37; c.f = 2; c.m[1] = 5;
+    int w = 21, t[4] = {1, 2, 3, 4};
+    cudaMemcpyToSymbol(common, &c, sizeof(Common));
+    cudaMemcpyToSymbol(width, &w, sizeof(int));
+    cudaMemcpyToSymbol(table, t, sizeof(t));
+    k<<<4, 32>>>(0);
+}
+"""
+
+
+def test_values_copied_to_constant_memory_are_counted_with(tmp_path):
+    (launch,) = launches(tmp_path, CONSTANTS)
+    assert [loop.trip_count for loop in count(launch).loops] == [37, 5, 21, 3]
+
+
+def test_constant_memory_of_unknown_content_stays_unknown(tmp_path):
+    (launch,) = launches(tmp_path, CONSTANTS.replace("w = 21", "w = atoi(argv[1])"))
+    trips = [loop.trip_count for loop in count(launch).loops]
+    assert trips == [37, 5, None, 3]
+
+
+BODIES = [
+    ("array member of a device property",
+     "cudaDeviceProp p; cudaGetDeviceProperties(&p, 0); k<<<p.multiProcessorCount, p.maxThreadsDim[0]>>>(1);",
+     "", (80, 1024, 1)),
+    ("array in a struct", "S s; s.n[0] = 3; s.n[2] = 64; s.m = 7; k<<<s.n[0], s.n[2]>>>(s.m);",
+     "struct S { int m; int n[3]; };", (3, 64, 7)),
+    ("copied back", "int n = 0; cudaMemcpy(&n, device, 4, cudaMemcpyDeviceToHost); k<<<5, 32>>>(n);",
+     "int *device;", (5, 32, None)),
+    ("memcpy", "S a, b; a.m = 9; memcpy(&b, &a, sizeof(S)); k<<<b.m, 32>>>(b.m);",
+     "struct S { int m; };", (9, 32, 9)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "before", "expected"), [pytest.param(*b[1:], id=b[0]) for b in BODIES])
+def test_one_launch(tmp_path, body, before, expected):
+    text = f"__global__ void k(int n) {{ }}\n{before}\nint main() {{ {body} return 0; }}\n"
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid[0], launch.block[0], launch.arguments[0]) == expected
+    assert launch.source is LaunchSource.HOST_CODE
