@@ -168,3 +168,16 @@ def test_malformed_compile_commands_are_a_typed_error(parse, tmp_path: Path):
     (tmp_path / "compile_commands.json").write_text("[{,]")
     with pytest.raises(FrontendError, match="not JSON"):
         parse(KERNEL, compile_commands=tmp_path)
+
+
+def test_unknown_types_with_members_become_records_and_unknown_factors_values(parse: Any):
+    unit = parse(
+        '#include "absent.h"\n__global__ void k(Point* p, float* x) '
+        "{ Point q = p[0]; q.y = SCALE * x[1]; p[1] = q; x[2] = p->z; }"
+    )
+    assert {entry.name: entry.role.value for entry in unit.recovered.declared} == {
+        "Point": "record",
+        "SCALE": "value",
+    }
+    (kernel,) = kernels(unit)
+    assert clean(kernel, unit)

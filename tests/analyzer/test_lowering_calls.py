@@ -224,3 +224,25 @@ def test_inlining_has_a_budget_that_the_kernels_own_size_does_not_use_up(tmp_pat
     steps = "x = x * 2 + 1; " * 200
     many = f"__device__ float f(float x) {{ {steps} return x; }}"
     assert not kernel_of(tmp_path, "p[0] = f(p[1]);" * 60, before=many).body_is_complete
+
+
+def test_device_launches_and_the_device_runtime_are_told_and_the_rest_is_read(tmp_path):
+    text = """
+    template <int N> __global__ void t(float* p) { if (p[0] > N) t<N><<<1, 32>>>(p + 1); p[2] = 1; }
+    __global__ void k(float* p) { p[0] = 1; k<<<1, 32>>>(p); cudaStream_t s; cudaStreamCreateWithFlags(&s, 1);
+      p[1] = 2; }
+    void run(float* p) { k<<<1, 1>>>(p); t<4><<<1, 1>>>(p); }"""
+    program = lower(tmp_path, text)
+    assert all(kernel.body_is_complete for kernel in program.kernels)
+    assert {(d.rule, d.line) for d in program.diagnostics} == {("PW006", 2), ("PW006", 3), ("PW005", 3)}
+    first = next(kernel for kernel in program.kernels if kernel.name == "k")
+    assert [line for line in code(first) if "global" in line] == [
+        "global:f32[(p + 0*4)] = 1.0",
+        "global:f32[(p + 1*4)] = 2.0",
+    ]
+
+
+def test_the_value_of_an_undeclared_name_is_unknown_and_told(tmp_path):
+    program = lower(tmp_path, "__global__ void k(float* p) { p[0] = p[1] * LIMIT; }")
+    assert "LIMIT" in code(program.kernels[0])[0]
+    assert [d.rule for d in program.diagnostics] == ["PW001"]

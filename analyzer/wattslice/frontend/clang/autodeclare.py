@@ -28,6 +28,7 @@ class Role(Enum):
     FUNCTION = "function"
     TYPE = "type"
     TEMPLATE = "template"
+    RECORD = "record"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class Undeclared:
 
     name: str
     role: Role
+    members: tuple[str, ...] = ()
 
 
 _UNDECLARED = re.compile(r"^(?:use of undeclared|unknown type|no template named|no type named)"
@@ -67,9 +69,14 @@ def _role_at(diagnostic: ParseDiagnostic, name: str) -> Role:
     source = text_of(diagnostic.path)
     lines = source.split(b"\n")
     word = name.encode()
-    here = b""
+    here = before = b""
     if diagnostic.line <= len(lines):
         here = b"\n".join(lines[diagnostic.line - 1 : diagnostic.line + 2])[diagnostic.column - 1 :]
+        before = lines[diagnostic.line - 1][: diagnostic.column - 1].rstrip()
+    # `= NAME * x;` multiplies, `(NAME * x)` and `NAME * x;` may declare.
+    in_expression = here.startswith(word) and (
+        before.endswith((b"=", b"+", b"-", b"*", b"/", b"%", b"[", b"?", b"return"))
+    )
     # Out of a macro the complaint sits at the macro's use; then any use in the file has to tell.
     texts = (
         (here,)
@@ -80,6 +87,8 @@ def _role_at(diagnostic: ParseDiagnostic, name: str) -> Role:
         rest = text[len(word) :].lstrip()
         if rest.startswith(b"(") or re.match(rb"<[\w\s,:*]*>\s*\(", rest):
             return Role.FUNCTION
+        if in_expression and rest.startswith((b"*", b"&")):
+            return Role.VALUE
         if (
             rest.startswith(b"::")
             or re.match(rb"(?:[*&]+\s*)?\w+\s*[;=,)\[]", rest)
@@ -89,6 +98,30 @@ def _role_at(diagnostic: ParseDiagnostic, name: str) -> Role:
         if re.match(rb"<[\w\s,:*]*>", rest):
             return Role.TEMPLATE
     return Role.VALUE
+
+
+_NO_RECORD = re.compile(
+    r"^member reference (?:base )?type '(?:const )?(?P<name>\w+)[ *]*' \(aka '[^']*\bint\b[^']*'\) is not"
+)
+_MEMBER = re.compile(rb"(?:\.|->)[ \t]*([A-Za-z_]\w*)\b(?![ \t]*\()")
+_MOST_MEMBERS = 200
+
+
+def with_members(
+    declared: tuple[Undeclared, ...], diagnostics: tuple[ParseDiagnostic, ...], source: bytes
+) -> tuple[Undeclared, ...]:
+    """Types that turn out to have members become records of every member that the source names."""
+    wanted = {m["name"] for d in diagnostics if d.is_error and (m := _NO_RECORD.match(d.message))}
+    if not any(entry.name in wanted and entry.role is Role.TYPE for entry in declared):
+        return declared
+    names = dict.fromkeys(name.decode() for name in _MEMBER.findall(source))
+    members = tuple(names)[:_MOST_MEMBERS]
+    return tuple(
+        Undeclared(entry.name, Role.RECORD, members)
+        if entry.name in wanted and entry.role is Role.TYPE
+        else entry
+        for entry in declared
+    )
 
 
 def declarations(names: tuple[Undeclared, ...]) -> bytes:
@@ -102,6 +135,9 @@ def declarations(names: tuple[Undeclared, ...]) -> bytes:
                 lines.append(f"template <class... A> __attribute__((host, device)) int {entry.name}(A...);")
             case Role.TYPE:
                 lines.append(f"typedef int {entry.name};")
+            case Role.RECORD:
+                members = "".join(f" float {member};" for member in entry.members)
+                lines.append(f"struct {entry.name} {{{members} }};")
             case Role.TEMPLATE:
                 lines.append(f"template <class...> struct {entry.name} {{}};")
     return ("\n".join(lines) + "\n").encode()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import stat
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ from wattslice.frontend.clang.autodeclare import (
     Undeclared,
     declarations,
     undeclared_names,
+    with_members,
 )
 from wattslice.frontend.clang.cursors import UnitHandle
 from wattslice.frontend.clang.diagnostics import ParseDiagnostic, diagnostics_of, missing_includes
@@ -34,7 +37,7 @@ from wattslice.frontend.clang.probe import refuse_if_fatal
 from wattslice.frontend.clang.unit import ParsedUnit, Recovered
 
 _MOST_INCLUDE_ROUNDS = 4
-_MOST_DECLARE_ROUNDS = 2
+_MOST_DECLARE_ROUNDS = 3
 _MOST_HEADERS = 1_000
 _PARSE_BUDGET_S = 6.0
 # A parse that took longer is not repeated for repairs.
@@ -116,6 +119,8 @@ def _look_ahead(file: Path, own: bytes, options: ParseOptions, search: _HeaderSe
             folder = _known_folder(name, folders)
             if folder is None and search.look_for((name,)):
                 folder = _known_folder(name, search.folders[-1:])
+            if folder is None:
+                _refuse_device(file, includer, name)
             if folder is None or folder == FALLBACK_STUBS:
                 continue
             header = folder / name
@@ -124,6 +129,16 @@ def _look_ahead(file: Path, own: bytes, options: ParseOptions, search: _HeaderSe
                 suspicious = suspicious or may_exhaust_stack(text_of(header))
                 waiting.append((header, included_by(header)))
     return suspicious
+
+
+def _refuse_device(file: Path, includer: Path, name: str) -> None:
+    """An included pipe or device would be read without end."""
+    with contextlib.suppress(OSError, ValueError):
+        mode = (includer.parent / name).stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise FrontendError(
+                file, None, f"includes '{name}', which is no regular file", "remove the #include"
+            )
 
 
 @functools.lru_cache(maxsize=1024)
@@ -153,10 +168,10 @@ def parse_with_repairs(
         handle = _parse(content, options, search.flags(), declared, clock)
         complaints = diagnostics_of(handle)
     for _ in range(_MOST_DECLARE_ROUNDS):
-        new = _unknown(complaints, declared)
-        if not (new and clock.allows_repairs):
+        wanted = (*with_members(declared, complaints, own), *_unknown(complaints, declared))
+        if wanted == declared or not clock.allows_repairs:
             break
-        declared = (*declared, *new)
+        declared = wanted
         handle = _parse(content, options, search.flags(), declared, clock)
         complaints = diagnostics_of(handle)
     recovered = Recovered(

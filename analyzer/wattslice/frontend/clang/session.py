@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from wattslice.errors import FrontendError
@@ -38,9 +39,13 @@ def parse_cuda(path: Path, options: ParseOptions | None = None) -> ParsedUnit:
     return unit
 
 
+def _names(source: bytes, name: str) -> bool:
+    return re.search(rb"\b" + re.escape(name.encode()) + rb"\b", source) is not None
+
+
 def _badness(unit: ParsedUnit) -> tuple[int, int]:
-    """Errors in the asked-for file, then names made up: the reading with less of both is the better one."""
+    """Errors in the asked-for file, then names of it made up: the reading with less of both is the better."""
     errors = sum(
         d.is_error and d.path is not None and is_same_file(d.path, unit.path) for d in unit.diagnostics
     )
-    return (errors, len(unit.recovered.declared))
+    return (errors, sum(_names(unit.source, entry.name) for entry in unit.recovered.declared))

@@ -6,6 +6,7 @@ from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.lowering import folding
 from wattslice.frontend.lowering.context import (
+    DEVICE_LAUNCH,
     Body,
     Cell,
     FunctionInfo,
@@ -33,6 +34,7 @@ from wattslice.ir import (
     Expr,
     Intrinsic,
     Semantics,
+    Severity,
     Span,
     TypeKind,
     UnaryOp,
@@ -102,7 +104,7 @@ def call(body: Body, node: Node) -> Expr:
 
 
 def _device_launch(body: Body, node: Node, name: str, span: Span) -> Expr:
-    body.hole("PW006", span, f"launch of '{name}' from device code is not followed")
+    body.unit.report("PW006", Severity.NOTE, span, DEVICE_LAUNCH)
     return Intrinsic(name, (), (), Semantics.NONE, True, body.type(node), span)
 
 
@@ -308,6 +310,8 @@ def unresolved_call(body: Body, node: Node, children: list[Node]) -> Expr:
         raise LoweringError("call that could not be read", node)
     if body.is_host:
         return Call("", node.spelling, tuple(body.expr(c) for c in children[1:]), type_, span)
+    if any(child.spelling == "cudaConfigureCall" for child in children[:2]):
+        return _device_launch(body, node, _callee_name(children[0]), span)
     if any(child.kind == C.TYPE_REF for child in node.children) and len(children) == 1:
         return convert(body, body.expr(children[0]), type_, span)  # T(x)
     names = [_callee_name(child) for child in children]

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from wattslice.frontend.clang.cursors import Node
+from wattslice.frontend.clang.cursors import Node, Place
+from wattslice.frontend.clang.diagnostics import ParseDiagnostic
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.clang.libclang import CXCursor, library
 from wattslice.frontend.clang.session import ParsedUnit
@@ -36,6 +37,7 @@ INLINING_BUDGET_NODES = 20_000
 FILE_BUDGET_NODES = 100_000
 MOST_NESTED_BLOCKS = 400
 MOST_RECURSION = 64
+DEVICE_LAUNCH = "launch from device code: the kernel it starts is not part of this one's figures"
 NOWHERE = Span("", 0, 0, 0)
 
 
@@ -159,7 +161,19 @@ class Unit:
         for error in self._errors:
             if span.line <= error.line <= span.end_line and str(error.path) == span.file:
                 where = Span(span.file, error.line, error.column, error.line)
+                if self._is_device_launch(error):
+                    self.report("PW006", Severity.NOTE, where, DEVICE_LAUNCH)
+                    continue
                 body.hole("PW001", where, f"not understood: {error.message}")
+
+    def _is_device_launch(self, error: ParseDiagnostic) -> bool:
+        """clang 18 knows no launch in device code; nothing but the launch is lost then."""
+        if error.message.startswith("reference to __global__ function"):
+            return True
+        if not error.message.startswith("no matching function for call to") or error.path is None:
+            return False
+        lines = self.parsed.source_of(Place(error.path, error.line, 1, 0)).split(b"\n")
+        return any(b"<<<" in line for line in lines[error.line - 1 : error.line + 1])
 
     def function(self, declaration: Node) -> FunctionInfo:
         """What is known of a function, looked up once per declaration."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.lowering.bulk_accesses import copy_bytes, copy_element, matrix_access
 from wattslice.frontend.lowering.context import Body, Cell, Location, LoweringError
@@ -34,12 +36,16 @@ from wattslice.ir import (
     Read,
     RegisterPlace,
     Semantics,
+    Severity,
     Span,
     TextureFetch,
     Type,
     TypeKind,
     Variable,
 )
+
+# The runtime called from a kernel (streams, graphs): beside the kernel's own work like printf, but told.
+_DEVICE_RUNTIME = re.compile(r"cuda[A-Z]\w+$")
 
 
 def library_call(body: Body, node: Node, name: str, arguments: list[Node], span: Span) -> Expr | None:
@@ -199,13 +205,16 @@ def opaque(
             values.append(body.expr(argument))
         except LoweringError:
             values.append(Construct((), (), body.type(argument), span))
+    type_ = body.type(node)
+    if _DEVICE_RUNTIME.match(name):
+        body.unit.report("PW005", Severity.NOTE, span, f"cost of '{name}' in device code is not counted")
+        return Intrinsic(name, tuple(values), (), Semantics.OPAQUE, False, type_, span)
     reason = (
         "recursion or size of what is inlined is too deep to follow"
         if recursive
         else "body not found, its cost is not counted"
     )
     body.hole("PW005", span, f"call of '{name}': {reason}")
-    type_ = body.type(node)
     result: Expr = Intrinsic(name, tuple(values), (), Semantics.OPAQUE, True, type_, span)
     for value in values:
         if id(value) in body.register_addresses and isinstance(value, AddressOf):

@@ -94,6 +94,10 @@ def binding_of(body: Body, node: Node) -> Binding:
     key = declaration.raw.data0
     kind = declaration.kind
     span = body.span(node)
+    if kind == C.ENUM_CONSTANT_DECL and body.unit.parsed.is_made_up(declaration):
+        unknown = file_scope_variable(body, declaration, key)
+        body.names[key] = unknown
+        return unknown
     if kind == C.ENUM_CONSTANT_DECL:
         value = Constant(declaration.enum_value, _enum_type(body, declaration), span)
         body.names[key] = value

@@ -80,6 +80,10 @@ WS_HALF_FUNCTIONS(__nv_bfloat16, __nv_bfloat162)
   WS_D H __ushort_as_##N(unsigned short);
 WS_HALF_CONVERT(__half, __half2, half, half2)
 WS_HALF_CONVERT(__nv_bfloat16, __nv_bfloat162, bfloat16, bfloat162)
+WS_D __half2 __halves2half2(__half, __half); WS_D __nv_bfloat162 __halves2bfloat162(__nv_bfloat16, __nv_bfloat16);
+WS_D __nv_bfloat162 __lows2bfloat162(__nv_bfloat162, __nv_bfloat162);
+WS_D __nv_bfloat162 __highs2bfloat162(__nv_bfloat162, __nv_bfloat162);
+WS_D __nv_bfloat162 __low2bfloat162(__nv_bfloat162); WS_D __nv_bfloat162 __high2bfloat162(__nv_bfloat162);
 WS_HD float2 __half22float2(__half2);
 WS_HD float2 __bfloat1622float2(__nv_bfloat162);
 WS_HD float __low2float(__half2); WS_HD float __high2float(__half2);
