@@ -1,4 +1,4 @@
-"""Measure what one operator or library call becomes in SASS, and write analyzer/wattslice/instructions/expansions.toml.
+"""Measure what one operator or library call becomes in SASS; writes expansions.txt beside its reader.
 
     python tests/wild/sass_expansions.py [--arch sm_80]
 
@@ -23,7 +23,7 @@ from sass import Instruction, SassFunction, compile_cubin, disassemble
 
 from wattslice.instructions.kinds import InstructionKind, kind_of_sass
 
-TARGET = Path(__file__).parents[2] / "analyzer" / "wattslice" / "instructions" / "expansions.toml"
+TARGET = Path(__file__).parents[2] / "analyzer" / "wattslice" / "instructions" / "expansions.txt"
 _UNARY_FLOAT = [
     "sqrt",
     "rsqrt",
@@ -188,20 +188,15 @@ def measure(arch: str) -> dict[str, Counter[InstructionKind]]:
 
 
 def render(found: dict[str, Counter[InstructionKind]], arch: str, compiler: str) -> str:
-    """The table as TOML."""
+    """The table, one entry per line: name, then kinds and numbers."""
     lines = [
         "# Executed SASS instructions of one operator or call; written by tests/wild/sass_expansions.py.",
-        f'source = "{compiler}, -arch={arch}, default optimisation; fast.* with -use_fast_math"',
-        "",
+        f"# {compiler}, -arch={arch}, default optimisation; fast.* with -use_fast_math",
     ]
     for key in sorted(found):
-        parts = ", ".join(
-            f"{kind.value} = {number}" for kind, number in sorted(found[key].items()) if number > 0
-        )
-        lines.append(f'["{key}"]')
-        lines += [part for part in parts.split(", ") if part]
-        lines.append("")
-    return "\n".join(lines)
+        parts = [f"{kind.value} {number}" for kind, number in sorted(found[key].items()) if number > 0]
+        lines.append("  ".join((key, *parts)))
+    return "\n".join(lines) + "\n"
 
 
 def main() -> None:

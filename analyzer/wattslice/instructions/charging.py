@@ -1,4 +1,8 @@
-"""What the values a kernel needs cost in instructions, once all their uses are known."""
+"""What the values a kernel needs cost in instructions.
+
+Charging comes last, when all uses are known, so that a product used only by sums can become part of fused
+multiply-adds. Dead code costs nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,17 +1,15 @@
-"""What one operator or library call becomes: the measured table `expansions.toml`, read once."""
+"""What one operator or library call becomes: the measured table `expansions.txt`, read once."""
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
 from pathlib import Path
-from typing import cast
 
 from wattslice.instructions.kinds import InstructionKind
 from wattslice.instructions.value_graph import Cost
 from wattslice.ir import OperationClass, OperationCount, Type, TypeKind
 
-_TABLE = Path(__file__).with_name("expansions.toml")
+_TABLE = Path(__file__).with_name("expansions.txt")
 
 _OF_CLASS: dict[OperationClass, InstructionKind] = {
     OperationClass.FP32: InstructionKind.FADD,
@@ -34,13 +32,14 @@ _OF_CLASS: dict[OperationClass, InstructionKind] = {
 
 @cache
 def _table() -> dict[str, Cost]:
-    with _TABLE.open("rb") as file:
-        entries = cast(dict[str, dict[str, int] | str], tomllib.load(file))
-    return {
-        key: tuple((InstructionKind(kind), float(number)) for kind, number in entry.items())
-        for key, entry in entries.items()
-        if isinstance(entry, dict)
-    }
+    """One entry per line: name, then kinds and numbers; a comment starts with `#` (TOML takes 3 ms to read)."""
+    found: dict[str, Cost] = {}
+    for line in _TABLE.read_text("utf-8").splitlines():
+        if not line.startswith("#"):
+            name, *rest = line.split()
+            pairs = zip(rest[::2], rest[1::2], strict=True)
+            found[name] = tuple([(InstructionKind(kind), float(number)) for kind, number in pairs])
+    return found
 
 
 def measured(key: str) -> Cost | None:

@@ -1,8 +1,7 @@
-"""Values of one kernel in static single assignment form, and what they cost in instructions once used.
+"""Values of one kernel in static single assignment form, as linear forms where they are sums.
 
-`statements.py` and its bases build the graph from the IR, with equal computations shared (value numbering). What
-no store, branch, barrier or atomic needs is never charged: dead code costs nothing. Charging comes last, when
-all uses are known, so that a product used only by sums can become part of fused multiply-adds.
+`statements.py` and its bases build the graph from the IR, with equal computations shared (value numbering);
+`charging.py` says what it costs. What no store, branch, barrier or atomic needs is never charged.
 """
 
 from __future__ import annotations
