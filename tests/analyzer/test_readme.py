@@ -11,10 +11,14 @@ from wattslice.pipeline import analyze_files
 from wattslice.report.text import write_text
 
 ROOT = Path(__file__).parents[2]
-SAMPLE = re.compile(r"(<!-- sample: wattslice analyze (\S+) -->\n```\n)(.*?)(```\n<!-- end of sample -->)", re.S)
+SAMPLE = re.compile(
+    r"(<!-- sample: wattslice analyze (\S+) -->\n```\n)(.*?)(```\n<!-- end of sample -->)", re.S
+)
 
 
-def test_the_sample_is_what_the_first_command_prints(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest):
+def test_the_sample_is_what_the_first_command_prints(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+):
     monkeypatch.chdir(ROOT)
     readme = ROOT / "README.md"
     text = readme.read_text(encoding="utf-8")
@@ -23,7 +27,8 @@ def test_the_sample_is_what_the_first_command_prints(monkeypatch: pytest.MonkeyP
     printed = io.StringIO()
     write_text(analyze_files(make_config(Options(paths=(Path(found[2]),)))), printed)
     if request.config.getoption("--update-golden"):
-        readme.write_text(text[: found.start(3)] + printed.getvalue() + text[found.end(3) :], encoding="utf-8")
+        renewed = text[: found.start(3)] + printed.getvalue() + text[found.end(3) :]
+        readme.write_text(renewed, encoding="utf-8")
     else:
         assert printed.getvalue() == found[3]
 
