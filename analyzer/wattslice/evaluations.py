@@ -80,7 +80,8 @@ def expression_regions(stmt: Stmt) -> tuple[tuple[Expr, int], ...]:
     if isinstance(stmt, Loop):
         parts = ((stmt.condition, stmt.test_region), (stmt.step, stmt.step_region))
         return tuple((expr, region) for expr, region in parts if expr is not None)
-    return tuple([(expr, stmt.region) for expr in statement_expressions(stmt)])
+    found = statement_expressions(stmt)
+    return ((found[0], stmt.region),) if found else ()
 
 
 def decision_region(stmt: Stmt) -> int | None:

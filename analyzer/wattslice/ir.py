@@ -541,13 +541,17 @@ class InlinedCall:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
-    """Host code only: a call to `callee` (its mangled name or, when unmangled, its spelling)."""
+    """Host code only: a call to `callee` (its mangled name or, when unmangled, its spelling).
+
+    `function` is the pointer that a call goes through; its value is the `Text` of the function's name.
+    """
 
     callee: str
     name: str
     arguments: tuple[Expr, ...]
     type: Type
     span: Span
+    function: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -840,7 +844,7 @@ _CHILDREN: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {  # by type: a
     Intrinsic: lambda expr: expr.arguments,
     Construct: lambda expr: expr.arguments,
     InlinedCall: lambda expr: expr.arguments,
-    Call: lambda expr: expr.arguments,
+    Call: lambda expr: expr.arguments if expr.function is None else (expr.function, *expr.arguments),
     LaunchCall: lambda expr: (
         expr.grid,
         expr.block,
@@ -852,34 +856,37 @@ _CHILDREN: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {  # by type: a
 
 def statement_expressions(stmt: Stmt) -> tuple[Expr, ...]:
     """The expressions a statement holds directly (not those of nested statements)."""
-    match stmt:
-        case ExprStmt(expr=expr):
-            return (expr,)
-        case Declare(value=value) | Return(value=value):
-            return () if value is None else (value,)
-        case If(condition=condition):
-            return (condition,)
-        case Loop(condition=condition, step=step):
-            return tuple(e for e in (condition, step) if e is not None)
-        case Switch(selector=selector):
-            return (selector,)
-        case Block() | Break() | Continue():
-            return ()
+    return _EXPRESSIONS[type(stmt)](stmt)
+
+
+def _nothing(_: Any) -> tuple[()]:  # noqa: ANN401 - any statement
+    return ()
+
+
+_EXPRESSIONS: dict[type[Stmt], Callable[[Any], tuple[Expr, ...]]] = {
+    ExprStmt: lambda stmt: (stmt.expr,),
+    Declare: lambda stmt: () if stmt.value is None else (stmt.value,),
+    Return: lambda stmt: () if stmt.value is None else (stmt.value,),
+    If: lambda stmt: (stmt.condition,),
+    Loop: lambda stmt: tuple(expr for expr in (stmt.condition, stmt.step) if expr is not None),
+    Switch: lambda stmt: (stmt.selector,),
+    Block: _nothing,
+    Break: _nothing,
+    Continue: _nothing,
+}
 
 
 def nested_statements(stmt: Stmt) -> tuple[Stmt, ...]:
     """The statements directly inside `stmt` (not those inside inlined calls of its expressions)."""
-    match stmt:
-        case Block(statements=statements):
-            return statements
-        case If(then=then, otherwise=otherwise):
-            return (then,) if otherwise is None else (then, otherwise)
-        case Loop(init=init, body=body):
-            return (*init, body)
-        case Switch(cases=cases):
-            return tuple(case.body for case in cases)
-        case _:
-            return ()
+    return _NESTED.get(type(stmt), _nothing)(stmt)
+
+
+_NESTED: dict[type[Stmt], Callable[[Any], tuple[Stmt, ...]]] = {
+    Block: lambda stmt: stmt.statements,
+    If: lambda stmt: (stmt.then,) if stmt.otherwise is None else (stmt.then, stmt.otherwise),
+    Loop: lambda stmt: (*stmt.init, stmt.body),
+    Switch: lambda stmt: tuple(case.body for case in stmt.cases),
+}
 
 
 def walk_expressions(expr: Expr) -> Iterator[Expr]:
@@ -888,7 +895,8 @@ def walk_expressions(expr: Expr) -> Iterator[Expr]:
     while stack:
         node = stack.pop()
         yield node
-        stack.extend(reversed(children(node)))
+        if below := children(node):
+            stack.extend(below[::-1])
 
 
 def walk_statements(stmt: Stmt) -> Iterator[Stmt]:

@@ -32,7 +32,7 @@ _OF_CLASS: dict[OperationClass, InstructionKind] = {
 
 @cache
 def _table() -> dict[str, Cost]:
-    """One entry per line: name, then kinds and numbers; a comment starts with `#` (TOML takes 3 ms to read)."""
+    """One entry per line: name, then kinds and numbers; a comment starts with `#` (TOML took 3 ms)."""
     found: dict[str, Cost] = {}
     for line in _TABLE.read_text("utf-8").splitlines():
         if not line.startswith("#"):
