@@ -78,10 +78,15 @@ def place_of(handle: UnitHandle, location: Any) -> Place:  # noqa: ANN401  (a CX
     return Place(handle.file_name(file.value), line.value, column.value, offset.value)
 
 
+# Enum lookups by value cost more than the call into libclang.
+_BINARY = {int(operator): operator for operator in BinaryOperator}
+_UNARY = {int(operator): operator for operator in UnaryOperator}
+
+
 class Node:
     """One node of the syntax tree. `kind` is a plain int that compares with `CursorKind` members."""
 
-    __slots__ = ("_children", "_place", "handle", "kind", "raw")
+    __slots__ = ("_children", "_place", "handle", "kind", "lowered_type", "raw")
 
     def __init__(self, handle: UnitHandle, raw: CXCursor) -> None:
         self.handle = handle
@@ -89,6 +94,7 @@ class Node:
         self.kind: int = raw.kind
         self._children: tuple[Node, ...] | None = None
         self._place: Place | None = None
+        self.lowered_type: Any = None  # whatever the lowering makes of `type`, kept beside it
 
     # -- tree ---------------------------------------------------------------------------------------------
 
@@ -207,12 +213,12 @@ class Node:
     @property
     def binary_operator(self) -> BinaryOperator:
         """The operator of a BINARY_OPERATOR or COMPOUND_ASSIGNMENT_OPERATOR."""
-        return BinaryOperator(library().clang_getCursorBinaryOperatorKind(self.raw))
+        return _BINARY[library().clang_getCursorBinaryOperatorKind(self.raw)]
 
     @property
     def unary_operator(self) -> UnaryOperator:
         """The operator of a UNARY_OPERATOR."""
-        return UnaryOperator(library().clang_getCursorUnaryOperatorKind(self.raw))
+        return _UNARY[library().clang_getCursorUnaryOperatorKind(self.raw)]
 
     @property
     def is_static(self) -> bool:

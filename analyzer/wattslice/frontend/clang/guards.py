@@ -12,6 +12,7 @@ _MOST_NESTING = 2_000
 _OPEN, _CLOSE = frozenset(b"([{"), frozenset(b")]}")
 _UNINTERESTING = bytes(sorted(set(range(256)) - _OPEN - _CLOSE - {10}))
 _BRACES = re.compile(rb"[{}]")
+_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _STATEMENT_ENDS = re.compile(rb"[{};]")
 # A statement that is the body of another one without braces around it.
 _NESTED = re.compile(rb"\)\s*(?:for|while|if|do|switch)\b|\b(?:else|do)\b")
@@ -82,6 +83,10 @@ def may_exhaust_stack(source: bytes) -> bool:
     that clang's recursion may run out of stack, which kills the process (measured: 3 000 prefix operators or
     template brackets, 5 000 nested loops, 10 000 `else if`). True means: try in a process of its own first.
     """
+    return _is_deep(source) and _is_deep(_COMMENT.sub(b"", source))
+
+
+def _is_deep(source: bytes) -> bool:
     if source.count(b"else") > _MANY_ELSES and len(_ELSE_IF.findall(source)) > _MANY_ELSES:
         return True
     for statement in _STATEMENT_ENDS.split(source):

@@ -160,20 +160,17 @@ def parse_with_repairs(
         refuse_if_fatal(file, flags)
     declared: tuple[Undeclared, ...] = ()
     content = (file, own)
-    handle = _parse(content, options, search.flags(), declared, clock)
-    complaints = diagnostics_of(handle)
+    handle, complaints = _parse(content, options, search.flags(), declared, clock)
     for _ in range(_MOST_INCLUDE_ROUNDS):
         if not (clock.allows_repairs and search.look_for(missing_includes(complaints))):
             break
-        handle = _parse(content, options, search.flags(), declared, clock)
-        complaints = diagnostics_of(handle)
+        handle, complaints = _parse(content, options, search.flags(), declared, clock)
     for _ in range(_MOST_DECLARE_ROUNDS):
         wanted = (*with_members(declared, complaints, own), *_unknown(complaints, declared))
         if wanted == declared or not clock.allows_repairs:
             break
         declared = wanted
-        handle = _parse(content, options, search.flags(), declared, clock)
-        complaints = diagnostics_of(handle)
+        handle, complaints = _parse(content, options, search.flags(), declared, clock)
     recovered = Recovered(
         declared,
         tuple(dict.fromkeys(missing_includes(complaints))),
@@ -189,7 +186,7 @@ def _parse(
     extra_dirs: tuple[Path, ...],
     declared: tuple[Undeclared, ...],
     clock: Clock,
-) -> UnitHandle:
+) -> tuple[UnitHandle, tuple[ParseDiagnostic, ...]]:
     file, _ = content
     flags = (*language_flags(options.standard, options.gpu_arch), *user_flags(options, extra_dirs))
     made_up = ((AUTO_DECLARED_FILE, declarations(declared)),) if declared else ()
@@ -201,8 +198,9 @@ def _parse(
         if pch is not None:
             started = (*flags, "-include-pch", str(pch), *include)
             handle = raw_parse(file, started, KEEP_GOING, unsaved, clock.remaining_s)
-            if handle is not None and not _pch_refused(handle, pch):
-                return handle
+            complaints = () if handle is None else diagnostics_of(handle)
+            if handle is not None and not _pch_refused(complaints, pch):
+                return handle, complaints
         started = (*flags, f"-include{PRELUDE}", *include)
         handle = raw_parse(file, started, KEEP_GOING, unsaved, clock.remaining_s)
     except ParseTimeoutError:
@@ -216,12 +214,12 @@ def _parse(
         raise FrontendError(
             file, None, "clang gave up on this file", "check that it compiles; simplify very deep nesting"
         )
-    return handle
+    return handle, diagnostics_of(handle)
 
 
-def _pch_refused(handle: UnitHandle, pch: Path) -> bool:
+def _pch_refused(complaints: tuple[ParseDiagnostic, ...], pch: Path) -> bool:
     """Whether clang complained about the PCH itself (truncated, or flags that contradict it)."""
     return any(
         d.is_error and ("PCH" in d.message or "precompiled" in d.message or pch.name in d.message)
-        for d in diagnostics_of(handle)
+        for d in complaints
     )

@@ -338,7 +338,10 @@ class Body:
 
     def type(self, node: Node) -> Type:
         """The type of a node."""
-        return self.unit.types.of(node.raw)
+        known = node.lowered_type
+        if known is None:
+            known = node.lowered_type = self.unit.types.of(node.raw)
+        return known
 
     # -- names ---------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes as ct
 from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from wattslice.frontend.clang.cursors import Node, UnitHandle
@@ -26,6 +27,7 @@ class SourceFile:
     base: int
     data: bytes
     line_starts: list[int]
+    last: int  # the location number one past its last byte
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
         """1-based line and column of a byte offset."""
@@ -59,13 +61,9 @@ class SpanFinder:
         size = ct.c_size_t()
         address: int | None = self._contents(self._handle.unit, file, ct.byref(size))
         data = ct.string_at(address, size.value) if address else b""
-        starts = [0]
-        at = data.find(b"\n")
-        while at >= 0:
-            starts.append(at + 1)
-            at = data.find(b"\n", at + 1)
+        starts = [0, *accumulate(len(line) + 1 for line in data.split(b"\n")[:-1])]
         path = self._handle.file_name(file)
-        return SourceFile("" if path is None else str(path), base, data, starts)
+        return SourceFile("" if path is None else str(path), base, data, starts, base + len(data))
 
     def _locate(self, range_: Any, number: int, at_end: bool) -> tuple[str, int, int]:  # noqa: ANN401
         last = self._last
@@ -95,8 +93,19 @@ class SpanFinder:
     def span(self, node: Node) -> Span:
         """Where `node` was written; what a macro yields stands where the macro is used. Line 0: nowhere."""
         range_ = self._extent(node.raw)
-        name, line, column = self._locate(range_, range_.begin, False)
-        _, end_line, _ = self._locate(range_, range_.end, True)
+        begin, end = range_.begin, range_.end
+        last = self._last
+        if last is not None and last.base <= begin <= end <= last.last:  # the usual case, made short
+            starts = last.line_starts
+            offset = begin - last.base
+            line = bisect_right(starts, offset)
+            column = offset - starts[line - 1] + 1
+            offset = end - last.base
+            if line == len(starts) or offset < starts[line]:
+                return Span(last.name, line, column, line)
+            return Span(last.name, line, column, bisect_right(starts, offset, line))
+        name, line, column = self._locate(range_, begin, False)
+        _, end_line, _ = self._locate(range_, end, True)
         return Span(name, line, column, max(line, end_line))
 
     def source(self, node: Node) -> tuple[SourceFile, int, int] | None:

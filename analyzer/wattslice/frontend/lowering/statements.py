@@ -44,8 +44,13 @@ def lower(body: Body, node: Node) -> list[Stmt]:
     handler = STATEMENTS.get(node.kind)
     if handler is not None and node.kind in _SELF_SPANNED:
         return guarded(body, node, handler)
-    with body.statement_span(node):
+    previous = body.line_span  # what `statement_span` does, without a generator for each statement
+    span = body.unit.spans.span(node)
+    body.line_span = span if span.line == span.end_line and span.line else None
+    try:
         return guarded(body, node, handler or _expression_statement)
+    finally:
+        body.line_span = previous
 
 
 def guarded(body: Body, node: Node, handler: StatementHandler) -> list[Stmt]:
