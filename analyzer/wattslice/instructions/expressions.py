@@ -80,34 +80,10 @@ _PURE = frozenset(
 class Expressions(Memory):
     """Lowers expressions."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.handlers: dict[type[Expr], Callable[[Any, int], Step]] = {  # by type: asked for every node
-            Constant: lambda expr, region: self.constant(expr.value, expr.type),
-            Builtin: lambda expr, region: self.builtin(expr),
-            Read: lambda expr, region: self.read(expr.place, region),
-            AddressOf: lambda expr, region: self.address_of(expr.variable),
-            Load: self.load_expression,
-            PointerOffset: self.pointer,
-            Unary: self.unary_expression,
-            Binary: self.binary_expression,
-            Logical: self.logical,
-            Select: self.select,
-            Cast: self.cast_expression,
-            Assign: self.assignment,
-            Increment: self.increment,
-            Intrinsic: self.intrinsic,
-            Atomic: self.atomic,
-            TextureFetch: self.fetch,
-            Construct: self.construct,
-            Extract: self.extract,
-            InlinedCall: self.call,
-        }
-
     def expression(self, expr: Expr, region: int) -> Step:
         """The value of `expr`, run in `region`; leaves are known at once."""
-        handler = self.handlers.get(type(expr))
-        return self.joined([], region) if handler is None else handler(expr, region)
+        handler = _HANDLERS.get(type(expr))
+        return self.joined([], region) if handler is None else handler(self, expr, region)
 
     def builtin(self, expr: Builtin) -> Value:
         """`threadIdx.x` and the like: read once; sizes lie in constant memory."""
@@ -267,3 +243,26 @@ class Expressions(Memory):
         for variable in written:
             self.write(variable, (), result)
         return result
+
+
+_HANDLERS: dict[type[Expr], Callable[[Expressions, Any, int], Step]] = {  # by type: asked for every node
+    Constant: lambda here, expr, region: here.constant(expr.value, expr.type),
+    Builtin: lambda here, expr, region: here.builtin(expr),
+    Read: lambda here, expr, region: here.read(expr.place, region),
+    AddressOf: lambda here, expr, region: here.address_of(expr.variable),
+    Load: Expressions.load_expression,
+    PointerOffset: Expressions.pointer,
+    Unary: Expressions.unary_expression,
+    Binary: Expressions.binary_expression,
+    Logical: Expressions.logical,
+    Select: Expressions.select,
+    Cast: Expressions.cast_expression,
+    Assign: Expressions.assignment,
+    Increment: Expressions.increment,
+    Intrinsic: Expressions.intrinsic,
+    Atomic: Expressions.atomic,
+    TextureFetch: Expressions.fetch,
+    Construct: Expressions.construct,
+    Extract: Expressions.extract,
+    InlinedCall: lambda here, expr, region: here.call(expr, region),
+}

@@ -42,15 +42,6 @@ class _Lowering(Loops):
         super().__init__(kernel, profile)
         self.kernel = kernel
         self.last = kernel.body.statements[-1] if kernel.body.statements else None
-        self.lowerings: dict[type[Stmt], Callable[[Any], Step]] = {
-            Block: self.block,
-            ExprStmt: lambda stmt: self.expression(stmt.expr, stmt.region),
-            Declare: self.declare,
-            If: self.branch,
-            Switch: self.switch,
-            Loop: self.loop,
-            Return: self.leave,
-        }
 
     def kernel_body(self) -> Steps:
         region = self.kernel.body.region
@@ -60,8 +51,8 @@ class _Lowering(Loops):
         return None
 
     def statement(self, stmt: Stmt) -> Step:
-        lowering = self.lowerings.get(type(stmt))
-        return None if lowering is None else lowering(stmt)
+        lowering = _LOWERINGS.get(type(stmt))
+        return None if lowering is None else lowering(self, stmt)
 
     def block(self, stmt: Block) -> Steps:
         for inner in stmt.statements:
@@ -127,6 +118,17 @@ class _Lowering(Loops):
         if len(returned) == 1:
             return returned[0]
         return self.joined(returned, region)
+
+
+_LOWERINGS: dict[type[Stmt], Callable[[_Lowering, Any], Step]] = {
+    Block: _Lowering.block,
+    ExprStmt: lambda here, stmt: here.expression(stmt.expr, stmt.region),
+    Declare: _Lowering.declare,
+    If: _Lowering.branch,
+    Switch: _Lowering.switch,
+    Loop: _Lowering.loop,
+    Return: _Lowering.leave,
+}
 
 
 def _leaves(block: Block) -> bool:

@@ -16,7 +16,6 @@ from wattslice.ir import (
     Increment,
     InlinedCall,
     Intrinsic,
-    Kernel,
     Load,
     Logical,
     MemorySpace,
@@ -65,18 +64,6 @@ SPACE_OF: dict[OperationClass, MemorySpace] = {
 class FlattenExpressions(Drafting):
     """Reads expressions into drafts."""
 
-    def __init__(self, kernel: Kernel) -> None:
-        super().__init__(kernel)
-        self.readers: dict[type[Expr], Callable[[Any, int, Draft, Context], None]] = {
-            Load: self.load,
-            TextureFetch: self.fetch,
-            Atomic: self.atomic,
-            Assign: self.update,
-            Increment: self.update,
-            InlinedCall: self.call,
-            Intrinsic: self.intrinsic,
-        }
-
     def statement(self, stmt: Stmt, context: Context) -> None:
         """Read a statement: the subclass's business."""
         raise NotImplementedError
@@ -89,9 +76,9 @@ class FlattenExpressions(Drafting):
 
     def visit(self, expr: Expr, region: int, owner: Draft, context: Context) -> None:
         """Read `expr` into `owner`, splitting off accesses, assignments and inlined calls."""
-        reader = self.readers.get(type(expr))
+        reader = _READERS.get(type(expr))
         if reader is not None:
-            reader(expr, region, owner, context)
+            reader(self, expr, region, owner, context)
             return
         owner.operations += operations_of(expr, region)
         if isinstance(expr, Read):
@@ -231,3 +218,14 @@ class FlattenExpressions(Drafting):
     def leave_frame(self) -> None:
         """The end of a call."""
         self.frames.pop()
+
+
+_READERS: dict[type[Expr], Callable[[FlattenExpressions, Any, int, Draft, Context], None]] = {
+    Load: FlattenExpressions.load,
+    TextureFetch: FlattenExpressions.fetch,
+    Atomic: FlattenExpressions.atomic,
+    Assign: FlattenExpressions.update,
+    Increment: FlattenExpressions.update,
+    InlinedCall: FlattenExpressions.call,
+    Intrinsic: FlattenExpressions.intrinsic,
+}
