@@ -1,0 +1,62 @@
+"""What lowering knows of loops and arms before it reads them."""
+
+import pytest
+
+from wattslice import ir
+from wattslice.instructions.loop_facts import CodeFacts, kernel_facts
+
+from .source_text import kernel_of
+
+
+def loop_body(body: str) -> CodeFacts:
+    """Facts about the body of the outermost loop of `for (i) { body }`."""
+    kernel = kernel_of(f"""
+        __device__ float twice(float x) {{ x *= 2.0f; return x; }}
+        __global__ void k(float* a, float* b, int n) {{
+            __shared__ float s[64];
+            float sum = 0.0f;
+            for (int i = 0; i < n; i++) {{ {body} }}
+            a[n] = sum;
+        }}
+    """)
+    loop = next(stmt for stmt in kernel.body.statements if isinstance(stmt, ir.Loop))
+    return kernel_facts(kernel).blocks[loop.body]
+
+
+def test_nested_code_counts_with_what_is_around_it():
+    facts = loop_body("if (i > 3) { for (int j = 0; j < 4; j++) sum += twice(a[j]); }")
+    assert {variable.name for variable in facts.assigned} == {"sum", "j", "x"}
+    assert facts.has_nested
+    assert facts.has_return  # of the inlined call
+    assert facts.has_long_arm  # a loop cannot be predicated
+
+
+@pytest.mark.parametrize(
+    ("body", "single"),
+    [
+        ("s[i] = sum;", {ir.MemorySpace.SHARED}),
+        ("s[i] = sum; s[i + 1] = sum;", set()),
+        ("s[i] = sum; a[i] = sum;", {ir.MemorySpace.SHARED, ir.MemorySpace.GLOBAL}),
+        ("s[i] = sum; __syncthreads();", set()),
+    ],
+)
+def test_single_stores(body: str, single: set[ir.MemorySpace]):
+    assert loop_body(body).single_stores == single
+
+
+@pytest.mark.parametrize(
+    ("body", "short"),
+    [
+        ("sum += a[i];", True),
+        ("sum += " + " + ".join(f"a[i + {k}]" for k in range(8)) + ";", False),
+        ("if (i > 3) break;", False),
+        ("sum += sqrtf(a[i]);", False),
+    ],
+)
+def test_short_enough_to_be_predicated(body: str, short: bool):
+    assert loop_body(body).is_short is short
+
+
+def test_an_unknown_product_is_one_of_two_variables():
+    assert loop_body("a[i * n] = sum;").has_unknown_product
+    assert not loop_body("a[i * 8] = sum * sum;").has_unknown_product
