@@ -13,7 +13,7 @@ class MemoryAccess:
     """One load or store as written; `A[i] += x` is one of each at the same `site`.
 
     `root` None: which object is accessed is not evident. `is_atomic`: the store half of an atomic.
-    `address` None: a texture fetch.
+    `addresses`: what the place is computed from, one expression, or the coordinates of a texture.
     """
 
     region: int
@@ -22,7 +22,7 @@ class MemoryAccess:
     root: ir.Variable | None
     is_store: bool
     is_atomic: bool
-    address: ir.Expr | None = None
+    addresses: tuple[ir.Expr, ...]
 
 
 def memory_accesses(kernel: ir.Kernel) -> tuple[MemoryAccess, ...]:
@@ -41,8 +41,9 @@ def memory_accesses(kernel: ir.Kernel) -> tuple[MemoryAccess, ...]:
                 found.append(_access(region, place, is_store=True))
             case ir.Atomic(place=place):
                 found.append(_access(region, place, is_store=True, is_atomic=True))
-            case ir.TextureFetch(texture=texture, site=site, is_store=is_store):
-                found.append(MemoryAccess(region, site, ir.MemorySpace.TEXTURE, texture, is_store, False))
+            case ir.TextureFetch(texture=texture, coordinates=coordinates, site=site, is_store=is_store):
+                space = ir.MemorySpace.TEXTURE
+                found.append(MemoryAccess(region, site, space, texture, is_store, False, coordinates))
             case _:
                 pass
     return tuple(found)
@@ -51,4 +52,4 @@ def memory_accesses(kernel: ir.Kernel) -> tuple[MemoryAccess, ...]:
 def _access(
     region: int, place: ir.MemoryPlace, *, is_store: bool = False, is_atomic: bool = False
 ) -> MemoryAccess:
-    return MemoryAccess(region, place.site, place.space, place.root, is_store, is_atomic, place.address)
+    return MemoryAccess(region, place.site, place.space, place.root, is_store, is_atomic, (place.address,))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from wattslice import ir
 from wattslice.accesses import memory_accesses
 from wattslice.execution import ExecutionProfile
+from wattslice.loaded_registers import follows_data, loaded_registers
 from wattslice.region_operations import operations
 
 DEFAULT_UNROLL = 4
@@ -43,7 +44,7 @@ def loads_in_flight(kernel: ir.Kernel, profile: ExecutionProfile) -> float:
         runs = profile.warp_counts[access.region]
         if runs > 0.0:
             home = homes.get(access.region, _Home(-1, 1, frozenset()))
-            groups.setdefault(home.loop, []).append((runs, _waits(access.address, home.loaded)))
+            groups.setdefault(home.loop, []).append((runs, follows_data(access.addresses, home.loaded)))
             overlap[home.loop] = home.overlap
     weighted = total = 0.0
     for loop, loads in groups.items():
@@ -59,16 +60,6 @@ def loads_in_flight(kernel: ir.Kernel, profile: ExecutionProfile) -> float:
     return max(1.0, weighted / total) if total else 1.0
 
 
-def _waits(address: ir.Expr | None, loaded: frozenset[ir.Variable]) -> bool:
-    """True when an address has to wait for another load: it contains one, or a register that one fills."""
-    if address is None:
-        return False
-    return any(
-        isinstance(node, ir.Load) or (isinstance(node, ir.Read) and node.place.variable in loaded)
-        for node in ir.walk_expressions(address)
-    )
-
-
 def _homes(kernel: ir.Kernel, profile: ExecutionProfile) -> dict[int, _Home]:
     """The innermost loop of every region inside loops."""
     barriers = {op.region for op in operations(kernel) if op.operation is ir.OperationClass.BARRIER}
@@ -80,25 +71,8 @@ def _homes(kernel: ir.Kernel, profile: ExecutionProfile) -> dict[int, _Home]:
         overlap = 1
         if not inside & barriers:
             overlap = min(loop.unroll or DEFAULT_UNROLL, max(1, int(trips.get(loop.region, 1.0))))
-        homes.update(dict.fromkeys(inside, _Home(loop.region, overlap, _loaded(loop))))
+        homes.update(dict.fromkeys(inside, _Home(loop.region, overlap, loaded_registers(loop.body))))
     return homes
-
-
-def _loaded(loop: ir.Loop) -> frozenset[ir.Variable]:
-    """Registers that the body fills from memory."""
-    found: set[ir.Variable] = set()
-    for stmt in ir.walk_statements(loop.body):
-        if isinstance(stmt, ir.Declare) and stmt.value is not None and _reads_memory(stmt.value):
-            found.add(stmt.variable)
-        for expr in ir.statement_expressions(stmt):
-            for node in ir.walk_expressions(expr):
-                if isinstance(node, ir.Assign) and isinstance(node.target, ir.RegisterPlace):
-                    found |= {node.target.variable} if _reads_memory(node.value) else set()
-    return frozenset(found)
-
-
-def _reads_memory(expr: ir.Expr) -> bool:
-    return any(isinstance(node, ir.Load) for node in ir.walk_expressions(expr))
 
 
 def _regions(loop: ir.Loop) -> frozenset[int]:

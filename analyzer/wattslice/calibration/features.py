@@ -16,6 +16,7 @@ from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import KernelLaunch, LaunchOverride, Overrides, Setting
 from wattslice.instructions import lower_instructions
 from wattslice.ir import MemorySpace, Program
+from wattslice.loaded_registers import follows_data, loaded_registers
 from wattslice.occupancy import occupancy, shared_bytes
 from wattslice.operations import OperationCounts
 from wattslice.region_operations import total_counts
@@ -125,6 +126,12 @@ def _workload(launch: KernelLaunch, gpu: Gpu) -> tuple[Workload, str]:
 def _doubt(launch: KernelLaunch, profile: ExecutionProfile, counts: OperationCounts, moved: Traffic) -> str:
     if moved.gathers:
         return "addresses not followed: every lane taken to touch a sector of its own"
+    loaded = loaded_registers(launch.kernel.body)
+    if any(
+        access.space in (MemorySpace.GLOBAL, MemorySpace.TEXTURE) and follows_data(access.addresses, loaded)
+        for access in memory_accesses(launch.kernel)
+    ):
+        return "addresses depend on loaded data: how far they reach is unknown"
     followed = sum(
         profile.thread_counts[access.region]
         for access in memory_accesses(launch.kernel)

@@ -1,0 +1,62 @@
+"""Registers whose value comes out of memory: addresses made of them have to wait for a load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wattslice import ir
+
+
+def loaded_registers(body: ir.Stmt) -> frozenset[ir.Variable]:
+    """Registers that `body` fills from memory, directly or through other registers and inlined calls."""
+    flows = [(target, _sources(value)) for target, value in _assignments(body)]
+    loaded: set[ir.Variable] = set()
+    while True:
+        more = {
+            target
+            for target, (loads, read) in flows
+            if target not in loaded and (loads or not loaded.isdisjoint(read))
+        }
+        if not more:
+            return frozenset(loaded)
+        loaded |= more
+
+
+def follows_data(addresses: tuple[ir.Expr, ...], loaded: frozenset[ir.Variable]) -> bool:
+    """True when an address contains a load, or a register out of `loaded`."""
+    for address in addresses:
+        loads, read = _sources(address)
+        if loads or not loaded.isdisjoint(read):
+            return True
+    return False
+
+
+def _assignments(body: ir.Stmt) -> Iterator[tuple[ir.Variable, ir.Expr]]:
+    for stmt in ir.walk_statements(body):
+        if isinstance(stmt, ir.Declare) and stmt.value is not None:
+            yield stmt.variable, stmt.value
+        for expr in ir.statement_expressions(stmt):
+            for node in ir.walk_expressions(expr):
+                if isinstance(node, ir.Assign) and isinstance(node.target, ir.RegisterPlace):
+                    yield node.target.variable, node.value
+                elif isinstance(node, ir.InlinedCall):
+                    yield from zip(node.parameters, node.arguments, strict=True)
+
+
+def _sources(expr: ir.Expr) -> tuple[bool, frozenset[ir.Variable]]:
+    """Whether `expr` loads from memory, and the registers it reads; returns of inlined calls included."""
+    read: set[ir.Variable] = set()
+    loads = False
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ir.Load | ir.TextureFetch | ir.Atomic):
+            loads = True
+        elif isinstance(node, ir.Read):
+            read.add(node.place.variable)
+        elif isinstance(node, ir.InlinedCall):
+            returns = (stmt for stmt in ir.walk_statements(node.body) if isinstance(stmt, ir.Return))
+            stack.extend(stmt.value for stmt in returns if stmt.value is not None)
+            continue  # its arguments reach the result through its parameters only
+        stack.extend(ir.children(node))
+    return loads, frozenset(read)
