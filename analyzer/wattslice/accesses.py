@@ -23,6 +23,7 @@ class MemoryAccess:
     is_store: bool
     is_atomic: bool
     addresses: tuple[ir.Expr, ...]
+    span: ir.Span
 
 
 def memory_accesses(kernel: ir.Kernel) -> tuple[MemoryAccess, ...]:
@@ -31,25 +32,29 @@ def memory_accesses(kernel: ir.Kernel) -> tuple[MemoryAccess, ...]:
     for node, region in evaluations(kernel):
         match node:
             case ir.Load(place=place):
-                found.append(_access(region, place))
+                found.append(_access(region, node, place))
             case ir.Assign(target=ir.MemoryPlace() as place, op=op):
                 if op is not None:
-                    found.append(_access(region, place))
-                found.append(_access(region, place, is_store=True))
+                    found.append(_access(region, node, place))
+                found.append(_access(region, node, place, is_store=True))
             case ir.Increment(target=ir.MemoryPlace() as place):
-                found.append(_access(region, place))
-                found.append(_access(region, place, is_store=True))
+                found.append(_access(region, node, place))
+                found.append(_access(region, node, place, is_store=True))
             case ir.Atomic(place=place):
-                found.append(_access(region, place, is_store=True, is_atomic=True))
+                found.append(_access(region, node, place, is_store=True, is_atomic=True))
             case ir.TextureFetch(texture=texture, coordinates=coordinates, site=site, is_store=is_store):
                 space = ir.MemorySpace.TEXTURE
-                found.append(MemoryAccess(region, site, space, texture, is_store, False, coordinates))
+                found.append(
+                    MemoryAccess(region, site, space, texture, is_store, False, coordinates, node.span)
+                )
             case _:
                 pass
     return tuple(found)
 
 
 def _access(
-    region: int, place: ir.MemoryPlace, *, is_store: bool = False, is_atomic: bool = False
+    region: int, node: ir.Expr, place: ir.MemoryPlace, *, is_store: bool = False, is_atomic: bool = False
 ) -> MemoryAccess:
-    return MemoryAccess(region, place.site, place.space, place.root, is_store, is_atomic, (place.address,))
+    return MemoryAccess(
+        region, place.site, place.space, place.root, is_store, is_atomic, (place.address,), node.span
+    )

@@ -21,7 +21,7 @@ from wattslice.quoting import Quoter
 from wattslice.region_operations import total_counts
 from wattslice.registers import estimate_registers
 from wattslice.slicing.slices import slice_kernel
-from wattslice.traffic import traffic
+from wattslice.traffic import Traffic, traffic
 from wattslice.workloads import workload
 from wattslice_models.access_power import access_power_factors
 from wattslice_models.execution_time import Clocks
@@ -67,10 +67,10 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
     dense = branch_class is BranchClass.DENSE
     if config.method is not MethodChoice.AUTO:
         dense = config.method is MethodChoice.BDPM
+    moved = traffic(launch, profile)
     work: Workload | None = None
     if not residency.occupancy.failure:
         warps = residency.occupancy.active_warps_per_sm
-        moved = traffic(launch, profile)
         work = workload(launch, profile, counts, instructions, moved, warps)
     found = answer(
         PowerQuestion(
@@ -105,7 +105,7 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         hot_lines=_heat(kernel, profile, watts, quoter),
         loops=profile.loops,
         arms=profile.arms,
-        assumptions=_assumptions(launch, profile),
+        assumptions=_assumptions(launch, profile, moved),
     )
     return LaunchResult(analysis, _diagnostics(kernel, found))
 
@@ -140,8 +140,20 @@ def _facts(launch: KernelLaunch, residency: _Residency, gpu: Gpu) -> KernelAnaly
     )
 
 
-def _assumptions(launch: KernelLaunch, profile: ExecutionProfile) -> tuple[Assumption, ...]:
-    found = (*launch.assumptions, *profile.assumptions)
+def _assumptions(launch: KernelLaunch, profile: ExecutionProfile, moved: Traffic) -> tuple[Assumption, ...]:
+    own_file = launch.kernel.span.file
+    gathers = (
+        Assumption(
+            "PW016",
+            access.span.line,
+            f"address in {access.root.name if access.root else 'memory'} depends on data: "
+            "each lane of a warp taken to touch a sector of its own",
+            "",
+            "" if access.span.file == own_file else access.span.file,
+        )
+        for access in moved.gathered
+    )
+    found = (*launch.assumptions, *profile.assumptions, *gathers)
     return tuple(sorted(dict.fromkeys(found), key=lambda entry: (entry.line, entry.rule)))
 
 

@@ -27,7 +27,8 @@ class Traffic:
     """Bytes per launched thread at each level, and shared-memory passes per warp.
 
     `footprint_bytes`: distinct bytes of global memory that the launch touches, None when some object's
-    extent is unknown. `gathers`: some address depends on data, so that `l1_bytes` is an upper bound.
+    extent is unknown. `gathered`: accesses whose address depends on data; with them
+    `l1_bytes` is an upper bound.
     """
 
     l1_bytes: float
@@ -36,7 +37,7 @@ class Traffic:
     shared_passes: float
     shared_accesses: float
     footprint_bytes: float | None
-    gathers: bool
+    gathered: tuple[MemoryAccess, ...]
 
 
 @dataclass(slots=True)
@@ -81,7 +82,7 @@ def traffic(launch: KernelLaunch, profile: ExecutionProfile) -> Traffic:
     loads: dict[Variable | None, _Object] = {}
     stores: dict[Variable | None, _Object] = {}
     passes = shared = stored = 0.0
-    gathers = False
+    gathered: list[MemoryAccess] = []
     for access in memory_accesses(launch.kernel):
         statistics = profile.sites[access.site]
         requests = profile.warp_counts[access.region]  # per warp
@@ -93,7 +94,8 @@ def traffic(launch: KernelLaunch, profile: ExecutionProfile) -> Traffic:
             continue
         if access.space not in (MemorySpace.GLOBAL, MemorySpace.TEXTURE):
             continue
-        gathers = gathers or statistics.sectors_per_request is None
+        if statistics.sectors_per_request is None:
+            gathered.append(access)
         requested = requests * _sectors(access, statistics) * SECTOR_BYTES
         table = stores if access.is_store else loads
         table.setdefault(access.root, _Object()).add(requested, warps_per_block, statistics)
@@ -111,7 +113,7 @@ def traffic(launch: KernelLaunch, profile: ExecutionProfile) -> Traffic:
         shared_passes=passes,
         shared_accesses=shared,
         footprint_bytes=_footprint(loads, stores),
-        gathers=gathers,
+        gathered=tuple(gathered),
     )
 
 

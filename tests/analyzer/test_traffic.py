@@ -15,7 +15,7 @@ def test_streaming_moves_every_byte_once_at_every_level(tmp_path):
     moved = traffic(*counted(tmp_path, source, "k=1000:256"))
     assert (moved.l1_bytes, moved.l2_bytes, moved.dram_bytes) == pytest.approx((8, 8, 8))
     assert moved.footprint_bytes == 2 * 4 * N
-    assert not moved.gathers
+    assert moved.gathered == ()
 
 
 def test_strided_access_moves_whole_sectors(tmp_path):
@@ -46,7 +46,7 @@ def test_what_all_warps_of_a_block_read_is_fetched_once_per_block(tmp_path):
 def test_gathers_are_told(tmp_path):
     source = f"__global__ void k(const int *at, const float *x, float *y) {{ {INDEX} y[i] = x[at[i]]; }}"
     moved = traffic(*counted(tmp_path, source, "k=1000:256"))
-    assert moved.gathers
+    assert [(access.root and access.root.name) for access in moved.gathered] == ["x"]
     assert moved.footprint_bytes is None
     assert moved.l1_bytes == pytest.approx(32 + 4 + 4)
 

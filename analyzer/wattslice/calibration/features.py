@@ -124,7 +124,7 @@ def _workload(launch: KernelLaunch, gpu: Gpu) -> tuple[Workload, str]:
 
 
 def _doubt(launch: KernelLaunch, profile: ExecutionProfile, counts: OperationCounts, moved: Traffic) -> str:
-    if moved.gathers:
+    if moved.gathered:
         return "addresses not followed: every lane taken to touch a sector of its own"
     loaded = loaded_registers(launch.kernel.body)
     if any(

@@ -62,4 +62,15 @@ ASSUMED_RULES = (
         example="for (long i = 0; i < 1000000000L; ++i) state = step(state);",
         remedy="Give smaller representative values with --set: watts hardly depend on how long a loop runs.",
     ),
+    Rule(
+        id="PW016",
+        name="address-depends-on-data",
+        what="Which memory a thread touches is decided by data, so nothing is known about coalescing there.",
+        why=(
+            "Each lane of a warp is taken to touch a 32-byte sector of its own, the most that can move. "
+            "Neighbouring addresses would move up to eight times less, and draw less."
+        ),
+        example="y[i] = x[column[i]];",
+        remedy="None from outside: where neighbours are near in truth, take bytes and watts as upper bounds.",
+    ),
 )
