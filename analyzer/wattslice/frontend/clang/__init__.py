@@ -46,11 +46,13 @@ Depth      `walk` does not recurse. Chains of a few thousand operators pass the 
            must expect RecursionError, or flatten `a + b + c ...` first.
 """
 
-from wattslice.frontend.clang.cursors import Node, Place, Type, strip
+from wattslice.frontend.clang.cursors import Node, strip
 from wattslice.frontend.clang.diagnostics import ParseDiagnostic, Severity
 from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.frontend.clang.kinds import BinaryOperator, CursorKind, TypeKind, UnaryOperator
+from wattslice.frontend.clang.places import Place
 from wattslice.frontend.clang.session import ParsedUnit, Recovered, parse_cuda
+from wattslice.frontend.clang.types import Type
 
 __all__ = [
     "BinaryOperator",

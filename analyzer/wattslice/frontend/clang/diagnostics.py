@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
-from wattslice.frontend.clang.cursors import UnitHandle, place_of
 from wattslice.frontend.clang.libclang import library, text
+from wattslice.frontend.clang.places import UnitHandle, place_of
 
 
 class Severity(IntEnum):

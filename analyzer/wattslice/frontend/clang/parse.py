@@ -12,8 +12,8 @@ import os
 import threading
 from pathlib import Path
 
-from wattslice.frontend.clang.cursors import UnitHandle
 from wattslice.frontend.clang.libclang import CXUnsavedFile, library
+from wattslice.frontend.clang.places import UnitHandle
 
 _abandoned = threading.Event()
 

@@ -18,7 +18,6 @@ from wattslice.frontend.clang.autodeclare import (
     undeclared_names,
     with_members,
 )
-from wattslice.frontend.clang.cursors import UnitHandle
 from wattslice.frontend.clang.diagnostics import ParseDiagnostic, diagnostics_of, missing_includes
 from wattslice.frontend.clang.flags import (
     FALLBACK_STUBS,
@@ -33,6 +32,7 @@ from wattslice.frontend.clang.guards import may_exhaust_stack
 from wattslice.frontend.clang.includes import find_header, included_by, included_names, text_of
 from wattslice.frontend.clang.parse import ParseTimeoutError, raw_parse
 from wattslice.frontend.clang.pch import prelude_pch
+from wattslice.frontend.clang.places import UnitHandle
 from wattslice.frontend.clang.probe import refuse_if_fatal
 from wattslice.frontend.clang.unit import ParsedUnit, Recovered
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wattslice.frontend.clang.autodeclare import AUTO_DECLARED_FILE, Undeclared
-from wattslice.frontend.clang.cursors import Node, Place, UnitHandle
+from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.diagnostics import ParseDiagnostic
 from wattslice.frontend.clang.flags import STUBS
 from wattslice.frontend.clang.includes import text_of
 from wattslice.frontend.clang.kinds import CursorKind
 from wattslice.frontend.clang.libclang import library
+from wattslice.frontend.clang.places import Place, UnitHandle
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from wattslice.frontend.clang.cursors import Node, Place
+from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.diagnostics import ParseDiagnostic
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.clang.libclang import CXCursor, library
+from wattslice.frontend.clang.places import Place
 from wattslice.frontend.clang.session import ParsedUnit
 from wattslice.frontend.lowering.spans import SpanFinder
 from wattslice.frontend.lowering.types import TypeTable, is_wide_record

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from wattslice.frontend.clang.cursors import Node, UnitHandle
+from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.libclang import CXSourceLocation, library
+from wattslice.frontend.clang.places import UnitHandle
 from wattslice.ir import Span
 
 _MACRO_BIT = 0x8000_0000

@@ -6,10 +6,10 @@ import ctypes as ct
 import re
 from typing import Any
 
-from wattslice.frontend.clang.cursors import Type as ClangType
-from wattslice.frontend.clang.cursors import UnitHandle
 from wattslice.frontend.clang.kinds import TypeKind as K
 from wattslice.frontend.clang.libclang import CXCursor, CXType, library, text
+from wattslice.frontend.clang.places import UnitHandle
+from wattslice.frontend.clang.types import Type as ClangType
 from wattslice.ir import (
     BOOL,
     DIM3,
