@@ -192,3 +192,24 @@ for (i = 0; i < j; ++i) x[i] = 2.0f;
     counted, operations = analyse(tmp_path, source)
     assert [loop.trip_count for loop in counted.loops] == [None, 10.0, None]
     assert operations.fp32 == 10 * 0.75 * counted.loops[0].assumed
+
+
+def test_choices_on_data_are_told_and_profiled(tmp_path):
+    source = """__global__ void k(float *x) {
+float v = x[0] > 1.0f ? x[1] * 2.0f : 3.0f;
+x[2] = v;
+}"""
+    counted, operations = analyse(tmp_path, source)
+    assert operations.global_load == 1.5
+    assert [(a.rule, a.line) for a in counted.assumptions] == [("PW012", 2)]
+    profile = BranchProfile((ArmProbability("k.cu", 2, "then", 0.25),))
+    counted, operations = analyse(tmp_path, source, profile=profile)
+    assert operations.global_load == 1.25
+    assert counted.assumptions == ()
+
+
+def test_a_pointer_parameter_is_not_null(tmp_path):
+    source = "__global__ void k(float *x, float *y) { if (y != nullptr) x[0] = 1.0f; else x[1] = y == 0; }"
+    counted, operations = analyse(tmp_path, source)
+    assert operations.global_store == 1
+    assert counted.assumptions == ()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wattslice import ir
 from wattslice.counting.functions import apply
@@ -32,14 +33,18 @@ from wattslice.counting.values import (
 )
 from wattslice.execution import ProbabilitySource
 
+if TYPE_CHECKING:
+    from wattslice.profile_file import BranchProfile
+
 _AXES = "xyz"
 
 
 class ExpressionEvaluator:
     """Evaluates expressions under a mask, with their side effects on registers and tallies."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, profile: BranchProfile | None) -> None:
         self.state = state
+        self.profile = profile
         self._evaluate: dict[type, Callable[[Any, Mask], Value]] = {
             ir.Constant: self._constant,
             ir.Builtin: self._builtin,
@@ -197,11 +202,28 @@ class ExpressionEvaluator:
     def _binary(self, expr: ir.Binary, mask: Mask) -> Value:
         left = self.evaluate(expr.left, mask)
         right = self.evaluate(expr.right, mask)
+        if _compares_with_null(expr, left, right):
+            return int(expr.op is ir.BinaryOp.NE)
         if isinstance(left, Pointer) and isinstance(right, Pointer):
             if left.root is not right.root or left.root is None:
                 return Chance(0.5) if expr.op in ir.COMPARISONS else VARYING
             return binary(expr.op, left.offset, right.offset, ir.INT64)
         return binary(expr.op, left, right, expr.operand_type)
+
+    def profiled(self, span: ir.Span) -> float | None:
+        """The measured probability of the then-arm of the branch on this line."""
+        return None if self.profile is None else self.profile.lookup(span.file, span.line, "then")
+
+    def probability(
+        self, span: ir.Span, condition: Chance
+    ) -> tuple[float | NDArray[np.float64], ProbabilitySource]:
+        """How probably `condition` holds: from the profile for its line, else the stated default."""
+        known = self.profiled(span)
+        if known is not None:
+            return known, ProbabilitySource.PROFILE
+        message = "branch depends on data: each arm assumed as likely as the other"
+        self.state.assume("PW012", span, message, "--profile FILE")
+        return condition.probability, ProbabilitySource.DEFAULT
 
     def _logical(self, expr: ir.Logical, mask: Mask) -> Value:
         is_and = expr.op is ir.LogicalOp.AND
@@ -211,6 +233,7 @@ class ExpressionEvaluator:
                 return int(left)
             inner = mask
         elif isinstance(left, Chance):
+            self.probability(expr.span, left)
             chance = left.probability if is_and else 1.0 - left.probability
             inner = (
                 mask.scaled(chance)
@@ -235,8 +258,7 @@ class ExpressionEvaluator:
             state.count(region, mask)
             return self.evaluate(arm, mask)
         if isinstance(condition, Chance):
-            state.arm_sources[expr.then_region] = ProbabilitySource.DEFAULT
-            chance = condition.probability
+            chance, _ = self.probability(expr.span, condition)
             weights = np.broadcast_to(np.asarray(chance, np.float64), mask.weights.shape)
             then_mask, else_mask = state.masks.where(mask, weights), state.masks.where(mask, 1.0 - weights)
         else:
@@ -350,6 +372,16 @@ class ExpressionEvaluator:
     def _intrinsic(self, expr: ir.Intrinsic, mask: Mask) -> Value:
         values = [self.evaluate(argument, mask) for argument in expr.arguments]
         return convert(apply(expr.semantics, values), expr.type)
+
+
+def _compares_with_null(expr: ir.Binary, left: Value, right: Value) -> bool:
+    """`p == NULL` or `p != NULL` of a pointer whose object is known: it is not null."""
+    if expr.op not in (ir.BinaryOp.EQ, ir.BinaryOp.NE):
+        return False
+    for pointer, null in ((left, right), (right, left)):
+        if isinstance(pointer, Pointer) and pointer.root is not None and isinstance(null, int) and null == 0:
+            return True
+    return False
 
 
 def _combine(

@@ -28,8 +28,7 @@ class Executor(ExpressionEvaluator):
     """
 
     def __init__(self, state: State, profile: BranchProfile | None) -> None:
-        super().__init__(state)
-        self.profile = profile
+        super().__init__(state, profile)
         self.allowance: float = ALLOWANCE
         self.at_corner = False
 
@@ -121,23 +120,18 @@ class Executor(ExpressionEvaluator):
         return state.masks.sum(then_out, else_out)
 
     def _probability(self, stmt: ir.If, condition: Chance) -> float | NDArray[np.float64]:
-        """Probability of the then-arm: from the profile, else the stated default."""
+        """Probability of the then-arm; an arm that leaves the loop around it has a default of its own."""
         state = self.state
-        line = stmt.span.line
-        if self.profile is not None:
-            known = self.profile.lookup(stmt.span.file, line, "then")
-            if known is not None:
-                state.arm_sources[stmt.region] = ProbabilitySource.PROFILE
-                return known
-        state.arm_sources[stmt.region] = ProbabilitySource.DEFAULT
         leaves_then = _leaves(stmt.then)
         leaves_else = stmt.otherwise is not None and _leaves(stmt.otherwise)
-        if leaves_then != leaves_else and state.calls[-1].loop_depth > 0:
+        leaves_loop = leaves_then != leaves_else and state.calls[-1].loop_depth > 0
+        if leaves_loop and self.profiled(stmt.span) is None:
             frame = next((f for f in reversed(state.loops) if not f.is_switch), None)
             expected = None if frame is None else frame.expected_trips
             if frame is not None:
                 frame.left_by_chance = True
             leave = 0.0 if expected is None else 1.0 / expected
+            state.arm_sources[stmt.region] = ProbabilitySource.DEFAULT
             state.assume(
                 "PW012",
                 stmt.span,
@@ -150,13 +144,9 @@ class Executor(ExpressionEvaluator):
                 "--profile FILE",
             )
             return leave if leaves_then else 1.0 - leave
-        state.assume(
-            "PW012",
-            stmt.span,
-            "branch depends on data: each arm assumed as likely as the other",
-            "--profile FILE",
-        )
-        return condition.probability
+        chance, source = self.probability(stmt.span, condition)
+        state.arm_sources[stmt.region] = source
+        return chance
 
     # ------------------------------------------------------------------ switch
 
