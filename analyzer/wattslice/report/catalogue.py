@@ -10,8 +10,10 @@ from rich.text import Text
 
 from wattslice.report.bars import COOL
 from wattslice.report.text import make_console, print_stripped
-from wattslice_models.gpu import gpus
+from wattslice_models.energy import EnergyModel
+from wattslice_models.gpu import Gpu, gpus
 from wattslice_models.regression import published_regressions
+from wattslice_models.store import energy_model
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,6 @@ class CatalogueEntry:
 
 def catalogue_entries() -> tuple[CatalogueEntry, ...]:
     """All GPUs, oldest compute capability first."""
-    with_regression = {model.gpu_id for model in published_regressions()}
     return tuple(
         CatalogueEntry(
             id=gpu.id,
@@ -44,10 +45,19 @@ def catalogue_entries() -> tuple[CatalogueEntry, ...]:
             memory_bandwidth_bytes_per_s=gpu.memory_bandwidth_bytes_per_s,
             power_limit_w=gpu.power_limit_w,
             idle_power_w=gpu.idle_power_w,
-            models=("regression",) if gpu.id in with_regression else (),
+            models=_models(gpu),
         )
         for gpu in gpus()
     )
+
+
+def _models(gpu: Gpu) -> tuple[str, ...]:
+    """The models that answer for a GPU; an energy model of another board names where it was measured."""
+    names = ["regression"] if any(model.gpu_id == gpu.id for model in published_regressions()) else []
+    energy = energy_model(gpu)
+    if isinstance(energy, EnergyModel):
+        names.append("energy" if energy.measured_on == gpu.id else f"energy (from {energy.measured_on})")
+    return tuple(names)
 
 
 def write_catalogue(entries: tuple[CatalogueEntry, ...], file: TextIO) -> None:
@@ -68,6 +78,11 @@ def write_catalogue(entries: tuple[CatalogueEntry, ...], file: TextIO) -> None:
             f"{entry.boost_clock_mhz:.0f}",
             f"{entry.memory_bandwidth_bytes_per_s / 1e9:.0f}",
             "–" if entry.power_limit_w is None else f"{entry.power_limit_w:g}",
-            Text(", ".join(entry.models) or "–", style=COOL if entry.models else "dim"),
+            Text(", ".join(map(_short, entry.models)) or "–", style=COOL if entry.models else "dim"),
         )
-    print_stripped(make_console(file), table)
+    note = Text("* fitted on another board and carried over, with wider intervals", style="dim")
+    print_stripped(make_console(file), table, Text(), note)
+
+
+def _short(model: str) -> str:
+    return f"{model.partition(' (from ')[0]}*" if " (from " in model else model
