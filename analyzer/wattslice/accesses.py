@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from wattslice import ir
 from wattslice.evaluations import evaluations
@@ -26,6 +27,7 @@ class MemoryAccess:
     span: ir.Span
 
 
+@lru_cache(maxsize=4)
 def memory_accesses(kernel: ir.Kernel) -> tuple[MemoryAccess, ...]:
     """Every access to memory in the kernel and in the calls inlined into it."""
     found: list[MemoryAccess] = []

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from wattslice.counting.count import count
-from wattslice.instructions.expansions import measured
 from wattslice.frontend.cuda import read_cuda
 from wattslice.geometry import NO_OVERRIDES, resolve_launches
+from wattslice.instructions import InstructionMix, lower_instructions
+from wattslice.instructions.expansions import measured
 from wattslice.instructions.kinds import InstructionKind as K
 from wattslice.instructions.kinds import kind_of_sass
-from wattslice.instructions import InstructionMix, lower_instructions
 from wattslice_models.gpu import load_gpu
 
 from .source_text import flat_profile, kernel_of, launched

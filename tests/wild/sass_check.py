@@ -21,8 +21,8 @@ from wattslice.counting.count import count
 from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.frontend.cuda import read_cuda
 from wattslice.geometry import NO_OVERRIDES, KernelLaunch, resolve_launches
-from wattslice.instructions.kinds import InstructionKind
 from wattslice.instructions import lower_instructions
+from wattslice.instructions.kinds import InstructionKind
 from wattslice_models.gpu import load_gpu
 
 FIRST_PARAMETER = 0x160

@@ -7,14 +7,13 @@ multiply-adds. Dead code costs nothing.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from wattslice.instructions.kinds import InstructionKind
 from wattslice.instructions.value_graph import Cost, LoopLevel, Shape, Value, charge_region, deepest
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
+class Charge(NamedTuple):
     """`number` instructions of `kind` for each run of `region`."""
 
     kind: InstructionKind

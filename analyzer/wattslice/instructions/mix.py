@@ -40,15 +40,13 @@ def lower_instructions(kernel: Kernel, profile: ExecutionProfile) -> Instruction
     if len(profile.thread_counts) != kernel.region_count:
         message = f"{len(profile.thread_counts)} thread counts for {kernel.region_count} regions"
         raise ValueError(message)
-    found = lower(kernel, profile)
-    return InstructionMix(
-        _weighted(tuple((c.kind, c.number * profile.thread_counts[c.region]) for c in found)),
-        _weighted(tuple((c.kind, c.number * profile.warp_counts[c.region]) for c in found)),
-    )
+    per_thread = dict.fromkeys(InstructionKind, 0.0)
+    per_warp = dict.fromkeys(InstructionKind, 0.0)
+    for kind, region, number in lower(kernel, profile):
+        per_thread[kind] += number * profile.thread_counts[region]
+        per_warp[kind] += number * profile.warp_counts[region]
+    return InstructionMix(_counts(per_thread), _counts(per_warp))
 
 
-def _weighted(parts: tuple[tuple[InstructionKind, float], ...]) -> tuple[InstructionCount, ...]:
-    totals = dict.fromkeys(InstructionKind, 0.0)
-    for kind, number in parts:
-        totals[kind] += number
+def _counts(totals: dict[InstructionKind, float]) -> tuple[InstructionCount, ...]:
     return tuple(InstructionCount(kind.value, number) for kind, number in totals.items() if number)
