@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from wattslice.analysis import LaunchSource
 from wattslice.counting.count import count
+from wattslice.frontend.callers import read_callers
 from wattslice.frontend.cuda import read_cuda
 from wattslice.geometry import NO_OVERRIDES, resolve_launches
 from wattslice_models.gpu import load_gpu
@@ -74,3 +77,34 @@ def test_one_launch(tmp_path, body, before, expected):
     (launch,) = launches(tmp_path, text)
     assert (launch.grid[0], launch.block[0], launch.arguments[0]) == expected
     assert launch.source is LaunchSource.HOST_CODE
+
+
+POINTERS = """
+__global__ void k(int n) { }
+__global__ void k2(int n) { }
+void launch1(int n, int b) { k<<<n / b, b>>>(n); }
+void launch2(int n, int b) { k2<<<n / b, b>>>(n); }
+typedef void (*Launcher)(int, int);
+void run(Launcher f, int n) { f(n, 64); }
+void wrap(Launcher f, int n) { run(f, n); }
+template <class F, class... A> void bench(int times, F f, A &&...args)
+{
+    for (int i = 0; i < times; i++) f(args...);
+}
+int main() { wrap(launch1, 1024); Launcher g = &launch2; run(g, 2048); bench(3, launch1, 4096, 32); }
+"""
+
+
+def test_launches_behind_function_pointers(tmp_path):
+    found = [(k.kernel.name, k.grid[0], k.block[0], k.arguments[0]) for k in launches(tmp_path, POINTERS)]
+    assert found == [("k", 16, 64, 1024), ("k", 128, 32, 4096), ("k2", 32, 64, 2048)]
+
+
+def test_variables_of_two_files_are_one(tmp_path):
+    (tmp_path / "main.cpp").write_text("extern const int LEAST; void run(int);\nint main() { run(LEAST); }\n")
+    path = tmp_path / "a.cu"
+    path.write_text(
+        "__global__ void k(int n) { }\nextern const int LEAST = 12;\nvoid run(int n) { k<<<n, 32>>>(n); }\n"
+    )
+    (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, GPU, partial(read_callers, path))
+    assert (launch.grid[0], launch.arguments[0], launch.source) == (12, 12, LaunchSource.HOST_CODE)

@@ -24,12 +24,35 @@ class CallGraph:
         for function in program.functions:
             self._by_name[function.mangled_name] = function
         self.functions = program.functions
+        self._pointed_at = self._functions_as_values()
         self._direct: dict[ir.Stmt, tuple[frozenset[ir.LaunchCall], frozenset[ir.Function]]] = {}
         self._reachable = self._close()
 
     def callee(self, node: ir.Call) -> ir.Function | None:
         """The function of this program that a call runs."""
         return self._by_name.get(node.callee) or self._by_name.get(node.name)
+
+    def named(self, name: str) -> ir.Function | None:
+        """The function of this program that a function pointer with this value runs."""
+        return self._by_name.get(name)
+
+    def callees(self, node: ir.Call) -> frozenset[ir.Function]:
+        """Every function that a call may run; through a pointer, any that is used as a value and fits."""
+        if node.function is not None:
+            given = len(node.arguments)
+            return frozenset(
+                f for f in self._pointed_at if given <= len(f.parameters) and (given or not f.parameters)
+            )
+        function = self.callee(node)
+        return frozenset() if function is None else frozenset((function,))
+
+    def _functions_as_values(self) -> frozenset[ir.Function]:
+        return frozenset(
+            self._by_name[expr.value]
+            for function in self.functions
+            for expr in expressions(function.body)
+            if isinstance(expr, ir.Text) and expr.type.name == "function" and expr.value in self._by_name
+        )
 
     def launches_from(self, function: ir.Function) -> frozenset[ir.LaunchCall]:
         """All launches in a function and in what it calls."""
@@ -41,12 +64,12 @@ class CallGraph:
         return launches.union(*(self._reachable[callee] for callee in callees))
 
     def uncalled(self) -> tuple[ir.Function, ...]:
-        """Functions that no other function of the program calls, in source order."""
+        """Functions that no other function of the program calls by name, in source order."""
         called = {
             callee
             for function in self.functions
-            for callee in self._scan(function.body)[1]
-            if callee is not function
+            for expr in expressions(function.body)
+            if isinstance(expr, ir.Call) and (callee := self.callee(expr)) not in (None, function)
         }
         return tuple(function for function in self.functions if function not in called)
 
@@ -67,8 +90,8 @@ class CallGraph:
             for expr in expressions(stmt):
                 if isinstance(expr, ir.LaunchCall):
                     launches.add(expr)
-                elif isinstance(expr, ir.Call) and (callee := self.callee(expr)) is not None:
-                    callees.add(callee)
+                elif isinstance(expr, ir.Call):
+                    callees.update(self.callees(expr))
             found = self._direct[stmt] = (frozenset(launches), frozenset(callees))
         return found
 

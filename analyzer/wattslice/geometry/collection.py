@@ -22,12 +22,18 @@ _RECURSION_LIMIT = 6000
 
 
 class HostCode:
-    """The host code of a program, ready to be interpreted any number of times."""
+    """The host code of a program, ready to be interpreted any number of times.
 
-    def __init__(self, program: ir.Program, gpu: Gpu) -> None:
+    `sites`: the launches of interest. What callers in other files launch themselves is theirs, whatever
+    their kernels are called.
+    """
+
+    def __init__(self, program: ir.Program, gpu: Gpu, sites: frozenset[ir.LaunchCall] | None = None) -> None:
         self._program = program
         self._gpu = gpu
         self._graph = CallGraph(program)
+        every = frozenset[ir.LaunchCall]().union(*(self._graph.launches_from(f) for f in program.functions))
+        self.sites = every if sites is None else sites
         try:
             self._relevance = relevance_of(program, self._graph)
         except RecursionError:
@@ -69,12 +75,13 @@ class HostCode:
                 del memory.frames[1:]
             left = interpreter.steps_left
             instances.extend(interpreter.instances)
-            seen.update(instance.node for instance in interpreter.instances)
+            # A launch only met in code that is not run may be met for certain from the next entry point.
+            seen.update(instance.node for instance in interpreter.instances if instance.is_certain)
             # What `main` leaves in file-scope variables is what callbacks find there.
             if function.name == "main":
                 start = memory.mark()
             memory.roll_back(start)
-        return tuple(instances)
+        return tuple(instance for instance in instances if instance.node in self.sites)
 
     def _interpreter(self, memory: Memory, steps: int) -> Interpreter:
         return Interpreter(self._graph, self._relevance, memory, self._gpu, steps)

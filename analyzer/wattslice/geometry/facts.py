@@ -110,6 +110,8 @@ class FactReader:
         return frozenset[Location]((root,))
 
     def _call(self, node: ir.Call, found: Facts) -> None:
+        if node.function is not None:
+            found.callees.update(self._graph.callees(node))
         function = self._graph.callee(node)
         if function is not None:
             found.callees.add(function)

@@ -78,6 +78,9 @@ class Interpreter(LoopRunner):
     def call(self, node: ir.Call, arguments: tuple[Value, ...]) -> Value:
         """Follow functions of the program; know a few of the library; forget what others may write."""
         function = self._graph.callee(node)
+        if node.function is not None:
+            name = self.evaluate(node.function)
+            function = self._graph.named(name) if isinstance(name, str) else None
         if function in self._relevance.unfollowed:
             return Unknown(f"the result of {node.name}()")
         if function is not None and len(self._active) < MAX_CALL_DEPTH and function not in self._active:

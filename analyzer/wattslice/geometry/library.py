@@ -19,6 +19,8 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
     name = node.name.removeprefix("std::")
     if name.startswith("make_") and node.type.lanes > 1:
         return construct(ir.Construct(node.arguments, (), node.type, node.span), arguments)
+    if name in ("forward", "move") and arguments:
+        return arguments[0]
     if name in host_api.ALLOCATIONS:
         return host_api.fresh_memory(name)
     for prefix, effect in _EFFECTS.items():

@@ -34,6 +34,7 @@ class Memory:
     def __init__(self, pins: Mapping[str, int | float]) -> None:
         self.frames: list[Frame] = [{}]
         self._globals: Frame = {}
+        self._shared: dict[str, tuple[Variable, Storage]] = {}
         self._pins = pins
         self._log: list[tuple[Storage, int, Value | None]] = []
 
@@ -58,8 +59,14 @@ class Memory:
         return storage
 
     def declare_global(self, variable: Variable) -> Storage:
-        """Fresh storage for a file-scope variable."""
-        return self.declare(variable, self._globals)
+        """Storage for a file-scope variable; a declaration in one file shares that of its definition."""
+        known = self._shared.get(variable.name)
+        if known is not None and known[0].initializer is not None and variable.initializer is None:
+            self._globals[variable] = known[1]
+            return known[1]
+        storage = self.declare(variable, self._globals)
+        self._shared[variable.name] = (variable, storage)
+        return storage
 
     def alias(self, variable: Variable, storage: Storage) -> None:
         """Let a reference parameter of the current call name the caller's storage."""

@@ -40,7 +40,7 @@ def resolve_launches(
     if not all(is_read(instance) for instance in instances):
         wider = None if read_callers is None else _with_callers(program, read_callers)
         if wider is not None:
-            host = HostCode(wider, gpu)
+            host = HostCode(wider, gpu, host.sites)
             instances = host.launches(pins)
         instances = with_assumed_variables(instances, lambda values: host.launches({**pins, **values}), gpu)
     launches: list[KernelLaunch] = []

@@ -25,6 +25,7 @@ from wattslice.frontend.lowering.expressions import (
 )
 from wattslice.frontend.lowering.inlining import function_named, inline, inlined_location, may_inline
 from wattslice.frontend.lowering.library import library_call, opaque
+from wattslice.frontend.lowering.members import default_initialisers
 from wattslice.frontend.lowering.memory import dereference, read
 from wattslice.ir import (
     BinaryOp,
@@ -231,6 +232,10 @@ def construct(body: Body, node: Node, constructor: Node) -> Expr:
     if info.body is None or info.is_defaulted or body.is_host:
         if len(arguments) == 1 and body.type(arguments[0]).kind is TypeKind.RECORD:
             return body.expr(arguments[0])  # copy
+        if not arguments and not info.is_builtin:
+            fields = default_initialisers(body, constructor)
+            names = tuple(field.spelling for field, _ in fields)
+            return Construct(tuple(body.expr(value) for _, value in fields), names, type_, span)
         if not arguments or body.is_host or info.is_builtin:
             return Construct(tuple(body.expr(a) for a in arguments), (), type_, span)
         return opaque(body, node, info.name, arguments, span)
@@ -309,7 +314,8 @@ def unresolved_call(body: Body, node: Node, children: list[Node]) -> Expr:
             return Construct((), (), type_, span)
         raise LoweringError("call that could not be read", node)
     if body.is_host:
-        return Call("", node.spelling, tuple(body.expr(c) for c in children[1:]), type_, span)
+        values = tuple(body.expr(c) for c in children[1:])
+        return Call("", node.spelling, values, type_, span, _pointer_called(body, children[0]))
     if any(child.spelling == "cudaConfigureCall" for child in children[:2]):
         return _device_launch(body, node, _callee_name(children[0]), span)
     if any(child.kind == C.TYPE_REF for child in node.children) and len(children) == 1:
@@ -377,9 +383,19 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
             return assign_value(body, where, None, values[1], span)
     if callee.kind == C.CONVERSION_FUNCTION:
         return convert(body, _object_value(body, node), type_, span)
+    if callee.kind in (C.PARM_DECL, C.VAR_DECL, C.FIELD_DECL):
+        return Call("", name, tuple(values), type_, span, _pointer_called(body, expressions_in(node)[0]))
     from wattslice.frontend.lowering.program import mangled_name
 
     return Call(mangled_name(callee) or name, name, tuple(values), type_, span)
+
+
+def _pointer_called(body: Body, node: Node) -> Expr | None:
+    """The function pointer that a host call goes through; None when it cannot be read."""
+    try:
+        return body.expr(node)
+    except LoweringError:
+        return None
 
 
 # --------------------------------------------------------------------------- device heap

@@ -330,6 +330,8 @@ def _(body: Body, node: Node) -> Expr:
             span,
         )
     if kind == U.ADDR_OF:
+        if body.is_host and body.type(child).name == "function":
+            return body.expr(child)
         inner = body.location(child)
         if inner is None:
             return body.expr(child)  # the address of a function

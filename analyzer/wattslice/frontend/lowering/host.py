@@ -24,10 +24,10 @@ from wattslice.ir import (
 )
 
 _LAUNCH = re.compile(rb"<<<|cudaLaunch\w*Kernel|cudaLaunchKernel")
-_CALLED = re.compile(rb"\b([A-Za-z_]\w*)\s*(?:<[^;(){}]*>\s*)?\(")
+_NAME = re.compile(rb"[A-Za-z_]\w*")
 _LAUNCH_MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:[^\n\\]|\\.|\\\r?\n)*?<<<", re.M)
 _MOST_FUNCTIONS = 80
-_MOST_HELPER_LINES = 60
+_MOST_HELPER_LINES = 150
 
 
 def host_functions(
@@ -50,7 +50,7 @@ def host_functions(
         data = _bytes_of(unit, function)
         key: int = function.raw.data0
         hosts[key] = function
-        called[key] = {name.decode() for name in _CALLED.findall(data)}
+        called[key] = {name.decode() for name in _NAME.findall(data)}  # also as an argument: a callback
         if _LAUNCH.search(data) or called[key] & macros or called[key] & callees:
             launching.append(key)
     wanted = dict.fromkeys(launching)
@@ -66,6 +66,26 @@ def host_functions(
             result[key] = function
     _follow_helpers(unit, hosts, result)
     return tuple(result.values())
+
+
+def declare_exports(unit: Unit) -> None:
+    """File-scope integers that other files may use: `extern const int n = 4`, `int n = 4`."""
+    from wattslice.frontend.lowering.names import file_scope_variable
+
+    body = Body(unit, is_host=True)
+    stack = list(unit.parsed.root.children)
+    while stack:
+        node = stack.pop()
+        if node.kind in (C.LINKAGE_SPEC, C.UNEXPOSED_DECL):
+            stack.extend(node.children)
+        elif (
+            node.kind == C.VAR_DECL
+            and not node.is_static
+            and node.initializer is not None
+            and unit.types.of(node.raw).is_integral
+            and unit.spans.span(node).file == str(unit.parsed.path)
+        ):
+            file_scope_variable(body, node, node.raw.data0)
 
 
 def _bytes_of(unit: Unit, function: Node) -> bytes:

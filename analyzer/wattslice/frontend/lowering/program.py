@@ -23,7 +23,7 @@ from wattslice.frontend.lowering import (
     memory,
 )
 from wattslice.frontend.lowering.context import Body, Frame, TooLargeError, Unit
-from wattslice.frontend.lowering.host import host_functions
+from wattslice.frontend.lowering.host import declare_exports, host_functions
 from wattslice.frontend.lowering.statements import as_block
 from wattslice.frontend.lowering.types import UINT64, is_wide_record
 from wattslice.ir import (
@@ -98,6 +98,7 @@ def lower_program(parsed: ParsedUnit) -> Program:
         functions = project_functions(unit)
         kernels = lower_kernels(unit, kernel_definitions(functions))
         hosts = host_functions(unit, functions)
+        declare_exports(unit)
     _report_includes(unit)
     lines = parsed.source.decode("utf-8", "replace").splitlines()
     return Program(
