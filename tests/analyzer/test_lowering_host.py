@@ -72,3 +72,14 @@ def test_a_kernel_nobody_instantiates_is_a_pattern(tmp_path):
     assert kernel.is_template_pattern
     assert code(kernel) == ["global:f32[(p + 0*4)] = (global:f32[(p + 1*4)] *:f32 2)"]
     assert [d.rule for d in program.diagnostics] == ["PW006"]
+
+
+def test_launches_with_a_configuration_are_launches(tmp_path):
+    text = """void run(float* p) {
+      cudaLaunchConfig_t config = {}; config.gridDim = dim3(4, 2); config.blockDim = 64;
+      cudaLaunchKernelEx(&config, k, p, 7); }"""
+    program = lower(tmp_path, KERNEL + text)
+    (launch,) = launches(program)
+    assert launch.kernel_name == "k"
+    assert [launch.grid.place.path, launch.block.place.path] == [("gridDim",), ("blockDim",)]
+    assert isinstance(launch.arguments[1], ir.Constant)

@@ -91,3 +91,28 @@ def test_launch_bounds(tmp_path):
 def test_assert_and_printf_cost_nothing(tmp_path):
     kernel = kernel_of(tmp_path, 'assert(n > 3); printf("%d", n);', before="#include <assert.h>")
     assert code(kernel) == ["printf{}('%d', n)"]
+
+
+def test_structured_bindings_name_the_parts_of_their_object(tmp_path):
+    before = "struct Q { float a; int b; };"
+    body = "Q q{p[0], 3}; auto& [x, y] = q; x = 5; auto [u, v] = q; "
+    body += "int t[2] = {1, n}; auto [r, s] = t; p[1] = x + v + s;"
+    kernel = kernel_of(tmp_path, body, before=before)
+    assert kernel.body_is_complete
+    assert code(kernel)[1:3] == ["q.a = 5.0", "Q binding = q"]
+    assert code(kernel)[-1].endswith("((q.a +:f32 f32(binding.b)) +:f32 f32(local:i32[(&t + 1*4)]))")
+
+
+def test_initialisers_in_the_class_belong_to_its_constructors(tmp_path):
+    before = """struct D { float a = 2.0f; int n{3}; int width : 4; };
+    struct U { float a = 1.5f, b = 2.5f; __device__ U() : b(7.0f) {} };"""
+    kernel = kernel_of(tmp_path, "D d; U u; p[0] = d.a + d.n + u.a + u.b;", before=before)
+    assert code(kernel)[0] == "D d = D{2.0, 3}"
+    assert [line for line in code(kernel) if line.startswith("U.")] == ["U.a = 1.5", "U.b = 7.0"]
+
+
+def test_ranges_over_std_array_are_counted_loops(tmp_path):
+    body = "std::array<float, 4> a; a[n] = p[0]; float s = 0; for (float x : a) s += x; p[1] = s;"
+    kernel = kernel_of(tmp_path, body, before="#include <array>")
+    assert kernel.body_is_complete
+    assert any("__index <:i64 4" in line for line in code(kernel))

@@ -187,6 +187,8 @@ class Unit:
     def _describe(self, key: int, declaration: Node) -> FunctionInfo:
         builtin = self.parsed.is_builtin(declaration)
         definition = declaration if builtin else (declaration.definition or declaration)
+        # Of our own declarations only those are followed that name a part of an object.
+        followed = not builtin or declaration.spelling == "operator[]"
         parameters: list[ParameterInfo] = []
         body: Node | None = None
         for child in definition.children:
@@ -197,7 +199,7 @@ class Unit:
                 )
             elif child.kind == C.COMPOUND_STMT:
                 body = child
-        result = definition.type.result.canonical.kind if not builtin else 0
+        result = definition.type.result.canonical.kind if followed else 0
         members = (C.CXX_METHOD, C.CONSTRUCTOR)
         defaulted = definition.kind in members and bool(_is_defaulted()(definition.raw))
         return FunctionInfo(
@@ -205,7 +207,7 @@ class Unit:
             declaration.spelling,
             definition,
             tuple(parameters),
-            None if builtin else body,
+            body if followed else None,
             builtin,
             self.parsed.is_made_up(declaration),
             result in (103, 104),
@@ -275,6 +277,8 @@ class Body:
         self.nodes_at_call = 0
         self.is_complete = True
         self.names: dict[int, Binding] = {}
+        # Names of structured bindings; libclang does not list their declarations.
+        self.bindings: dict[str, Location] = {}
         self.pointees: dict[tuple[Variable, tuple[str, ...]], Pointee] = {}
         # Facts about expressions just built; the expression is kept beside them so that its id stays its own.
         self.expression_pointees: dict[int, tuple[Expr, Pointee]] = {}

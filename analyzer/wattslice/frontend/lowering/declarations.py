@@ -11,6 +11,7 @@ from wattslice.frontend.lowering.context import (
     statement,
 )
 from wattslice.frontend.lowering.inlining import function_named, is_callable_type
+from wattslice.frontend.lowering.members import structured_binding
 from wattslice.frontend.lowering.memory import note_pointer
 from wattslice.frontend.lowering.names import memory_attribute
 from wattslice.frontend.lowering.types import pointer_to
@@ -36,7 +37,7 @@ def _(body: Body, node: Node) -> list[Stmt]:
         if child.kind == C.VAR_DECL:
             result.extend(declare(body, child))
         elif child.kind == C.UNEXPOSED_DECL:  # structured binding
-            body.hole("PW006", body.span(child), "structured binding is not followed")
+            result.extend(structured_binding(body, node, child, body.span(child)))
     return result
 
 

@@ -18,6 +18,7 @@ from wattslice.frontend.lowering.context import (
     PointsTo,
 )
 from wattslice.frontend.lowering.known import known_value
+from wattslice.frontend.lowering.members import default_initialisers
 from wattslice.frontend.lowering.memory import note_pointer, pointee_of
 from wattslice.frontend.lowering.types import is_wide_record, pointer_to
 from wattslice.ir import (
@@ -283,11 +284,16 @@ def _member_initialisers(body: Body, info: FunctionInfo, span: Span) -> list[Stm
     field: Node | None = None
     this = body.frame.this
     assert this is not None
-    for child in info.declaration.children:
-        if child.kind == C.MEMBER_REF:
+    children = list(info.declaration.children)
+    written = {child.spelling for child in children if child.kind == C.MEMBER_REF}
+    defaults = [
+        pair for pair in default_initialisers(body, info.declaration) if pair[0].spelling not in written
+    ]
+    for child in [*(node for pair in defaults for node in pair), *children]:
+        if child.kind in (C.MEMBER_REF, C.FIELD_DECL):
             field = child
         elif 100 <= child.kind < 200 and field is not None:
-            declaration = field.referenced
+            declaration = field if field.kind == C.FIELD_DECL else field.referenced
             offset = 0 if declaration is None else body.unit.types.field_offset_bytes(declaration.raw)
             type_ = body.type(child) if declaration is None else body.unit.types.of(declaration.raw)
             value = body.expr(child)

@@ -7,9 +7,10 @@ from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.clang.kinds import UnaryOperator
 from wattslice.frontend.lowering.context import Body, LoweringError
 from wattslice.frontend.lowering.inlining import function_named
-from wattslice.ir import Construct, Expr, LaunchCall
+from wattslice.ir import Construct, Expr, LaunchCall, Read, RegisterPlace
 
 _CONFIGURE = "cudaConfigureCall"
+_CONFIGURED_LAUNCHERS = ("cudaLaunchKernelEx", "cudaLaunchKernelExC")
 _LAUNCHERS = ("cudaLaunchKernel", "cudaLaunchCooperativeKernel")
 
 
@@ -21,12 +22,38 @@ def launch_of(body: Body, node: Node, callee: Node) -> LaunchCall | None:
             callee = function_named(body, children[0]) or callee
         configuration = [child for child in children[1].children if child.kind >= 100][1:]
         return _launch(body, node, callee, configuration, list(children[2:]))
+    if callee.spelling in _CONFIGURED_LAUNCHERS:
+        return _configured_launch(body, node, callee.spelling.endswith("ExC"))
     if callee.spelling in _LAUNCHERS:
         arguments = list(node.arguments)
         kernel = function_named(body, arguments[0]) if arguments else None
         if kernel is not None and len(arguments) >= 3:
             return _launch(body, node, kernel, [*arguments[1:3], *arguments[4:5]], _packed(arguments[3:4]))
     return None
+
+
+def _configured_launch(body: Body, node: Node, packs_arguments: bool) -> LaunchCall | None:
+    """`cudaLaunchKernelEx(&configuration, kernel, arguments...)`: grid and block are members."""
+    arguments = list(node.arguments)
+    configuration = _pointed_at(arguments[0]) if len(arguments) > 1 else None
+    kernel = function_named(body, arguments[1]) if configuration is not None else None
+    where = None if configuration is None else body.location(configuration)
+    if kernel is None or not isinstance(where, RegisterPlace):
+        return None
+    span = body.span(node)
+    types = {field.name: field.type for field in where.type.fields}
+    grid, block, shared = (
+        Read(RegisterPlace(where.variable, (*where.path, name), types[name]), types[name], span)
+        if name in types
+        else Construct((), (), where.type, span)
+        for name in ("gridDim", "blockDim", "dynamicSmemBytes")
+    )
+    rest = _packed(arguments[2:3]) if packs_arguments else arguments[2:]
+    values = tuple(_value(body, argument) for argument in rest)
+    from wattslice.frontend.lowering.program import mangled_name
+
+    name = mangled_name(kernel) or kernel.spelling
+    return LaunchCall(name, kernel.spelling, grid, block, shared, values, body.type(node), span)
 
 
 def _launch(

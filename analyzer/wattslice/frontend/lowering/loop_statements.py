@@ -112,6 +112,10 @@ def _(body: Body, node: Node) -> list[Stmt]:
     span = body.unit.spans.span(node)
     range_type = body.type(rest[0])
     where = body.location(rest[0])
+    if range_type.name.startswith("std::array<") and isinstance(where, Cell) and range_type.fields:
+        elements = range_type.fields[0]
+        range_type = elements.type
+        where = Cell(where.address, where.space, range_type, where.root)
     if range_type.kind is not TypeKind.ARRAY or range_type.length is None or not isinstance(where, Cell):
         raise LoweringError("range-based for over something that is no array", node)
     element = range_type.element

@@ -109,6 +109,8 @@ def binding_of(body: Body, node: Node) -> Binding:
         )  # fmt: skip
         body.names[key] = parameter
         return parameter
+    if kind == C.UNEXPOSED_DECL and declaration.spelling in body.bindings:
+        return body.bindings[declaration.spelling]
     if kind in (C.VAR_DECL, C.UNEXPOSED_DECL):
         constant = constant_of_global(body, declaration, key, span)
         if constant is not None:
