@@ -7,13 +7,14 @@ iteration's addresses come from data.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wattslice import ir
-from wattslice.accesses import memory_accesses
+from wattslice.accesses import MemoryAccess, memory_accesses
+from wattslice.evaluations import child_regions, expression_regions
 from wattslice.execution import ExecutionProfile
 from wattslice.loaded_registers import follows_data, loaded_registers
-from wattslice.region_operations import operations
 
 DEFAULT_UNROLL = 4
 """Iterations nvcc unrolls a loop by when its trip count is unknown or large."""
@@ -22,68 +23,69 @@ MOST_IN_FLIGHT = 16.0
 """Outstanding loads of one warp that registers and scoreboards allow for."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Home:
-    """The innermost loop around a region: its number (-1: none), how many of its iterations overlap, and the
-    registers it loads from memory.
-    """
-
-    loop: int
-    overlap: int
-    loaded: frozenset[ir.Variable]
-
-
 def loads_in_flight(kernel: ir.Kernel, profile: ExecutionProfile) -> float:
     """Independent global loads a warp may have outstanding, weighted by how often they run; at least 1."""
-    homes = _homes(kernel, profile)
-    groups: dict[int, list[tuple[float, bool]]] = {}
-    overlap: dict[int, int] = {}
+    groups: dict[ir.Loop | None, list[MemoryAccess]] = {}
+    homes = _homes(kernel)
     for access in memory_accesses(kernel):
-        if access.is_store or access.space not in (ir.MemorySpace.GLOBAL, ir.MemorySpace.TEXTURE):
-            continue
-        runs = profile.warp_counts[access.region]
-        if runs > 0.0:
-            home = homes.get(access.region, _Home(-1, 1, frozenset()))
-            groups.setdefault(home.loop, []).append((runs, follows_data(access.addresses, home.loaded)))
-            overlap[home.loop] = home.overlap
+        is_read = not access.is_store and access.space in (ir.MemorySpace.GLOBAL, ir.MemorySpace.TEXTURE)
+        if is_read and profile.warp_counts[access.region] > 0.0:
+            groups.setdefault(homes.innermost[access.region], []).append(access)
+    trips = {loop.region: loop.assumed for loop in profile.loops}
     weighted = total = 0.0
     for loop, loads in groups.items():
-        most = max(runs for runs, _ in loads)
-        together = sum(runs / most for runs, _ in loads)  # a load in a rare arm counts as rarely
-        if any(waits for _, waits in loads):
-            together = max(1.0, together / 2)
-        else:
-            together *= overlap[loop]
-        runs = sum(runs for runs, _ in loads)
-        weighted += runs * min(MOST_IN_FLIGHT, together)
-        total += runs
+        runs = [profile.warp_counts[access.region] for access in loads]
+        together = sum(runs) / max(runs)  # a load in a rare arm counts as rarely
+        if loop is not None:
+            loaded = loaded_registers(loop.body)
+            if any(follows_data(access.addresses, loaded) for access in loads):
+                together = max(1.0, together / 2)
+            elif loop not in homes.with_barrier:
+                together *= min(loop.unroll or DEFAULT_UNROLL, max(1, int(trips.get(loop.region, 1.0))))
+        weighted += sum(runs) * min(MOST_IN_FLIGHT, together)
+        total += sum(runs)
     return max(1.0, weighted / total) if total else 1.0
 
 
-def _homes(kernel: ir.Kernel, profile: ExecutionProfile) -> dict[int, _Home]:
-    """The innermost loop of every region inside loops."""
-    barriers = {op.region for op in operations(kernel) if op.operation is ir.OperationClass.BARRIER}
-    trips = {loop.region: loop.assumed for loop in profile.loops}
-    homes: dict[int, _Home] = {}
-    # Statements come outer before inner, so that an inner loop overwrites what its outer loop wrote.
-    for loop in (stmt for stmt in ir.walk_statements(kernel.body) if isinstance(stmt, ir.Loop)):
-        inside = _regions(loop)
-        overlap = 1
-        if not inside & barriers:
-            overlap = min(loop.unroll or DEFAULT_UNROLL, max(1, int(trips.get(loop.region, 1.0))))
-        homes.update(dict.fromkeys(inside, _Home(loop.region, overlap, loaded_registers(loop.body))))
-    return homes
+@dataclass(frozen=True, slots=True)
+class _Homes:
+    """`innermost[r]`: the loop that region r runs in; `with_barrier`: loops with a barrier inside."""
+
+    innermost: tuple[ir.Loop | None, ...]
+    with_barrier: frozenset[ir.Loop]
 
 
-def _regions(loop: ir.Loop) -> frozenset[int]:
-    """Regions of the loop's body, test and step, inlined calls included."""
-    found = {loop.test_region, loop.step_region}
-    for stmt in ir.walk_statements(loop.body):
-        found.add(stmt.region)
-        for expr in ir.statement_expressions(stmt):
-            for node in ir.walk_expressions(expr):
-                if isinstance(node, ir.Logical):
-                    found.add(node.right_region)
-                elif isinstance(node, ir.Select):
-                    found |= {node.then_region, node.otherwise_region}
-    return frozenset(found)
+def _homes(kernel: ir.Kernel) -> _Homes:
+    innermost: list[ir.Loop | None] = [None] * kernel.region_count
+    parents: dict[ir.Loop, ir.Loop | None] = {}
+    with_barrier: set[ir.Loop] = set()
+    statements: list[tuple[ir.Stmt, ir.Loop | None]] = [(kernel.body, None)]
+    while statements:
+        stmt, loop = statements.pop()
+        innermost[stmt.region] = loop
+        inside = loop
+        if isinstance(stmt, ir.Loop):
+            parents[stmt] = loop
+            statements += ((part, loop) for part in stmt.init)
+            statements.append((stmt.body, stmt))
+            innermost[stmt.test_region] = innermost[stmt.step_region] = inside = stmt
+        else:
+            statements += ((part, loop) for part in ir.nested_statements(stmt))
+        for expr, region in expression_regions(stmt):
+            stack = [(expr, region)]
+            while stack:
+                node, region = stack.pop()
+                innermost[region] = inside
+                if isinstance(node, ir.InlinedCall):
+                    statements.append((node.body, inside))
+                elif isinstance(node, ir.Intrinsic) and node.semantics is ir.Semantics.BARRIER:
+                    with_barrier |= set(_around(inside, parents))
+                stack.extend(child_regions(node, region))
+    return _Homes(tuple(innermost), frozenset(with_barrier))
+
+
+def _around(loop: ir.Loop | None, parents: dict[ir.Loop, ir.Loop | None]) -> Iterator[ir.Loop]:
+    """`loop` and the loops around it."""
+    while loop is not None:
+        yield loop
+        loop = parents[loop]
