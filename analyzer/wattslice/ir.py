@@ -901,10 +901,15 @@ def walk_expressions(expr: Expr) -> Iterator[Expr]:
 
 def walk_statements(stmt: Stmt) -> Iterator[Stmt]:
     """`stmt` and every statement below it in source order, entering the bodies of inlined calls."""
-    yield stmt
-    for expr in statement_expressions(stmt):
-        for node in walk_expressions(expr):
-            if isinstance(node, InlinedCall):
-                yield from walk_statements(node.body)
-    for inner in nested_statements(stmt):
-        yield from walk_statements(inner)
+    stack = [stmt]
+    while stack:
+        node = stack.pop()
+        yield node
+        inner: list[Stmt] = [
+            part.body
+            for expr in statement_expressions(node)
+            for part in walk_expressions(expr)
+            if isinstance(part, InlinedCall)
+        ]
+        inner.extend(nested_statements(node))
+        stack.extend(reversed(inner))
