@@ -258,3 +258,33 @@ def test_include_folder_of_a_huge_tree(analyze):
     run = analyze("-I", "tree", "k.cu")
     assert run.status == 0
     assert "PW002" not in run.rules
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no kernel found"),
+        ("void k(float* x) { x[0] = " + "(" * 30_000 + "1" + ")" * 30_000 + "; }", "nest too deeply"),
+        ('#include "k.c"\n#include "k.c"\nvoid k(float* x) { x[0] = 1; }', "includes nest"),
+        ("void k(float* x) {" + "x[0] = x[1] * 2;" * 70_000 + "}", "too many for the parser"),
+    ],
+)
+def test_c_files_that_cannot_be_analysed(analyze, text, message):
+    Path("k.c").write_text(text)
+    run = analyze("k.c")
+    assert run.status == 2
+    assert message in run.err
+
+
+def test_long_c_expressions_are_followed(analyze):
+    Path("k.c").write_text("void k(float* x) { x[0] = 0" + " + x[1]" * 1_200 + "; }")
+    (found,) = json.loads(analyze("k.c").out)["kernels"]
+    assert found["counts_per_thread"]["global_load"] == 1_200
+
+
+def test_c_functions_too_large_to_be_followed_are_told(analyze, monkeypatch):
+    monkeypatch.setattr("wattslice.frontend.c_source.expressions.MAX_NODES", 1_000)
+    Path("k.c").write_text("void k(float* x) {" + "x[0] = x[1] + 1;" * 200 + "}")
+    run = analyze("k.c")
+    assert run.status == 2
+    assert run.rules == {"PW007"}

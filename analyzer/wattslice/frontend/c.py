@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING
 from wattslice import ir
 from wattslice.errors import FrontendError
 from wattslice.frontend.c_source.nodes import Node
+from wattslice.recursion import deep_recursion
 
 if TYPE_CHECKING:
     from wattslice.frontend.clang.flags import ParseOptions
 
-MAX_BYTES = 16 << 20
+# pycparser reads some 300 KB a second.
+MAX_BYTES = 1_000_000
 _PLACE = re.compile(r"^(?P<file>.*?):(?P<line>\d+)(?::\d+)?:\s*(?P<message>.*)$", re.S)
 
 
@@ -35,9 +37,12 @@ def read_c(path: Path, options: ParseOptions | None = None) -> ir.Program:
     defines = () if options is None else options.defines
     preprocessor = Preprocessor(include_dirs, defines)
     try:
-        expanded = preprocessor.run(path, text)
-        tree = _parse(path, expanded, preprocessor.missing)
-        program = _program(path, text, tree)
+        with deep_recursion():
+            expanded = preprocessor.run(path, text)
+            if len(expanded) > MAX_BYTES:
+                raise FrontendError(path, None, _too_many(len(expanded), "after its includes"), "split it")
+            tree = _parse(path, expanded, preprocessor.missing)
+            program = _program(path, text, tree)
     except RecursionError:
         raise FrontendError(path, None, "expressions or blocks nest too deeply", "split them") from None
     missing = tuple(
@@ -54,13 +59,17 @@ def read_c(path: Path, options: ParseOptions | None = None) -> ir.Program:
     )
 
 
+def _too_many(number: int, what: str) -> str:
+    return f"{number} bytes {what} are too many for the parser of C, which takes seconds for {MAX_BYTES}"
+
+
 def _text(path: Path) -> str:
     try:
         data = path.read_bytes()
     except OSError as error:
         raise FrontendError(path, None, f"cannot be read: {error.strerror}", "check the path") from None
     if len(data) > MAX_BYTES:
-        raise FrontendError(path, None, f"{len(data)} bytes are too many for a source file", "split it")
+        raise FrontendError(path, None, _too_many(len(data), "of source"), "split it")
     if b"\0" in data:
         raise FrontendError(path, None, "this is a binary file", "give a C source file")
     try:
@@ -109,7 +118,8 @@ def _program(path: Path, text: str, tree: Node) -> ir.Program:
                 declared.append(variable)
     kernels = tuple(_kernel(unit, node) for node in _kernel_definitions(unit, tree, path))
     names = frozenset(kernel.name for kernel in kernels)
-    functions = tuple(_host_function(unit, node, names) for node in unit.functions.values())
+    hosts = (_host_function(unit, node, names) for node in unit.functions.values())
+    functions = tuple(function for function in hosts if function is not None)
     diagnostics = tuple(unit.diagnostics)
     return ir.Program(str(path), kernels, functions, tuple(declared), diagnostics, tuple(text.split("\n")))
 
@@ -177,7 +187,7 @@ def _kernel_definitions(unit: Node, tree: Node, path: Path) -> list[Node]:
 
 
 def _kernel(unit: Node, node: Node) -> ir.Kernel:
-    from wattslice.frontend.c_source.lowering import Body, CLoweringError, span_of
+    from wattslice.frontend.c_source.lowering import Body, CLoweringError, CTooLargeError, span_of
 
     body = Body(unit, is_host=False)
     name = node.decl.name
@@ -186,6 +196,10 @@ def _kernel(unit: Node, node: Node) -> ir.Kernel:
     try:
         parameters = body.parameters(node)
         block = body.block(node.body)
+    except CTooLargeError as error:
+        body.is_complete = False
+        unit.report("PW007", ir.Severity.WARNING, span, f"'{name}' is not followed: {error}")
+        block = ir.Block((), body.region(), span)
     except CLoweringError as error:
         body.hole(node, str(error))
         block = ir.Block((), body.region(), span)
@@ -194,7 +208,11 @@ def _kernel(unit: Node, node: Node) -> ir.Kernel:
     )
 
 
-def _host_function(unit: Node, node: Node, kernels: frozenset[str]) -> ir.Function:
+def _host_function(unit: Node, node: Node, kernels: frozenset[str]) -> ir.Function | None:
     from wattslice.frontend.c_source.host import lower_host_function
+    from wattslice.frontend.c_source.scope import CTooLargeError
 
-    return lower_host_function(unit, node, kernels)
+    try:
+        return lower_host_function(unit, node, kernels)
+    except CTooLargeError:  # told of the kernel, where it is one
+        return None

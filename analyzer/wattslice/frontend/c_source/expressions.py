@@ -13,7 +13,7 @@ from wattslice import ir
 from wattslice.frontend.c_source.calls import Calls
 from wattslice.frontend.c_source.literals import constant_of
 from wattslice.frontend.c_source.nodes import Node
-from wattslice.frontend.c_source.scope import CLoweringError, Object, Value, span_of
+from wattslice.frontend.c_source.scope import CLoweringError, CTooLargeError, Object, Value, span_of
 from wattslice.frontend.c_source.types import (
     CHAR,
     UNSIGNED_LONG,
@@ -25,7 +25,7 @@ from wattslice.frontend.c_source.values import cast_to, constant_dimensions, roo
 from wattslice.ir import BOOL, INT32, UNKNOWN_TYPE, BinaryOp, MemorySpace, Span, Type, TypeKind, UnaryOp
 
 _BINARY = {op.value: op for op in BinaryOp}
-MAX_NODES = 400_000
+MAX_NODES = 100_000
 
 
 class Expressions(Calls):
@@ -35,7 +35,7 @@ class Expressions(Calls):
         """The value of an expression."""
         self._nodes += 1
         if self._nodes > MAX_NODES:
-            raise CLoweringError("the function is too large after its calls are followed", node)
+            raise CTooLargeError(f"more than {MAX_NODES} operations after its calls are followed")
         span = span_of(node)
         match node:
             case c_ast.Constant(type="string", value=text):

@@ -12,14 +12,14 @@ from pycparser import c_ast
 from wattslice import ir
 from wattslice.frontend.c_source.expressions import Expressions
 from wattslice.frontend.c_source.nodes import Node
-from wattslice.frontend.c_source.scope import CLoweringError, Unit, span_of
+from wattslice.frontend.c_source.scope import CLoweringError, CTooLargeError, Unit, span_of
 from wattslice.frontend.c_source.types import (
     CType,
 )
 from wattslice.frontend.c_source.values import cast_to, root_of
 from wattslice.ir import Span
 
-__all__ = ["Body", "CLoweringError", "Unit", "root_of", "span_of"]
+__all__ = ["Body", "CLoweringError", "CTooLargeError", "Unit", "root_of", "span_of"]
 
 
 class Body(Expressions):

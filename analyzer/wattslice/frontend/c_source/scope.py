@@ -22,11 +22,15 @@ from wattslice.ir import UNKNOWN_TYPE, MemorySpace, Span, Type, TypeKind
 
 
 class CLoweringError(Exception):
-    """A construct outside the supported C, or code that is too large; the line is 1-based."""
+    """A construct outside the supported C; the line is 1-based."""
 
     def __init__(self, message: str, node: Node) -> None:
         super().__init__(message)
         self.coord = getattr(node, "coord", None)
+
+
+class CTooLargeError(Exception):
+    """A function beyond what the analysis follows in reasonable time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +98,14 @@ def span_of(node: Node) -> Span:
     return Span(str(coord.file), int(coord.line), int(coord.column or 1), _last_line(node, str(coord.file)))
 
 
+_WIDE = (c_ast.Compound, c_ast.For, c_ast.While, c_ast.DoWhile, c_ast.If, c_ast.Switch, c_ast.FuncDef)
+
+
 def _last_line(node: Node, file: str) -> int:
     last = int(node.coord.line)
     stack: list[Node] = [node]
-    budget = 4000
+    # An expression seldom spans lines; walking each one to its end would cost the square of its length.
+    budget = 400 if isinstance(node, _WIDE) else 24
     while stack and budget:
         budget -= 1
         current = stack.pop()
