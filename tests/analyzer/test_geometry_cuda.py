@@ -11,6 +11,8 @@ from wattslice.counting.count import count
 from wattslice.frontend.callers import read_callers
 from wattslice.frontend.cuda import read_cuda
 from wattslice.geometry import NO_OVERRIDES, resolve_launches
+from wattslice.geometry.call_graph import CallGraph
+from wattslice.geometry.relevance import relevance_of
 from wattslice_models.gpu import load_gpu
 
 GPU = load_gpu("v100")
@@ -108,3 +110,36 @@ def test_variables_of_two_files_are_one(tmp_path):
     )
     (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, GPU, partial(read_callers, path))
     assert (launch.grid[0], launch.arguments[0], launch.source) == (12, 12, LaunchSource.HOST_CODE)
+
+
+REFERENCE = """
+__global__ void k(int n) { }
+int sizeOf(int n) { int size = 1; while (size < n) size *= 2; return size; }
+float reference(const float *x, int n) { float sum = 0; for (int i = 0; i < n; i++) sum += x[i]; return sum; }
+int main()
+{
+    int n = 1000, errors = 0;
+    float *x = (float *)malloc(n * 4);
+    for (int i = 0; i < n; i++) x[i] = i;
+    int size = sizeOf(n);
+    k<<<size / 32, 32>>>(size);
+    float sum = reference(x, n);
+    for (int i = 0; i < n; i++) errors += x[i] != sum;
+    if (errors) return 1;
+    if (size > 4096) return 2;
+    k<<<1, size / 2>>>(n);
+    return 0;
+}
+"""
+
+
+def test_what_no_launch_depends_on_is_not_interpreted(tmp_path):
+    path = tmp_path / "a.cu"
+    path.write_text(REFERENCE)
+    program = read_cuda(path)
+    found = relevance_of(program, CallGraph(program))
+    assert {function.name for function in found.unfollowed} == {"reference"}
+    main_function = next(function for function in program.functions if function.name == "main")
+    skipped = {stmt.span.line for stmt in main_function.body.statements if stmt in found.skipped}
+    assert skipped == {7, 8, 9, 12, 13, 14}  # of line 7: errors
+    assert [(k.grid[0], k.block[0]) for k in launches(tmp_path, REFERENCE)] == [(32, 32), (1, 512)]

@@ -16,6 +16,8 @@ from wattslice_models.gpu import Gpu
 
 MAX_STEPS = 60_000
 """Steps for all of a program together; about a fifth of a second."""
+MAX_STEPS_OF_ALL_READINGS = 150_000
+"""Steps of reading the same host code again and again, with other values for variables."""
 MIN_STEPS = 4_000
 """Steps that every entry point may take, however many the others took."""
 _RECURSION_LIMIT = 6000
@@ -32,6 +34,7 @@ class HostCode:
         self._program = program
         self._gpu = gpu
         self._graph = CallGraph(program)
+        self._steps_left = MAX_STEPS_OF_ALL_READINGS
         every = frozenset[ir.LaunchCall]().union(*(self._graph.launches_from(f) for f in program.functions))
         self.sites = every if sites is None else sites
         try:
@@ -40,7 +43,12 @@ class HostCode:
             self._relevance = Relevance()
 
     def launches(self, pins: Mapping[str, int | float]) -> tuple[LaunchInstance, ...]:
-        """Every launch the host code reaches, in the order of running; `pins`: values by variable name."""
+        """Every launch the host code reaches, in the order of running; `pins`: values by variable name.
+
+        Empty once earlier readings have taken `MAX_STEPS_OF_ALL_READINGS`.
+        """
+        if self._steps_left < MIN_STEPS:
+            return ()
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))  # deeply nested code must not look like no code
         try:
@@ -73,6 +81,7 @@ class HostCode:
                 interpreter.run(function)
             except (BudgetExceededError, RecursionError):
                 del memory.frames[1:]
+            self._steps_left -= max(MIN_STEPS, left) - interpreter.steps_left
             left = interpreter.steps_left
             instances.extend(interpreter.instances)
             # A launch only met in code that is not run may be met for certain from the next entry point.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from wattslice import ir
 from wattslice.geometry import host_api
 from wattslice.geometry.memory import Memory, construct
@@ -33,6 +36,7 @@ class Evaluator:
         self.memory = memory
         self.gpu = gpu
         self._budget = budget
+        self._evaluate = self._handlers()
 
     def spend(self) -> None:
         """One step; raises `BudgetExceededError` when there is none left."""
@@ -60,49 +64,49 @@ class Evaluator:
     def evaluate(self, node: ir.Expr) -> Value:
         """Value of an expression; its side effects happen in memory."""
         self.spend()
-        match node:
-            case ir.Constant(value=value):
-                return value
-            case ir.Text(value=text):
-                return text
-            case ir.Read(place=place):
-                storage = self.memory.storage(place.variable)
-                return self.memory.read(storage, offset_of(place.variable.type, place.path), node.type)
-            case ir.Cast(operand=operand, type=type_):
-                return convert(self.evaluate(operand), type_)
-            case ir.Binary(op=op, left=left, right=right, operand_type=operand_type):
-                return binary(op, self.evaluate(left), self.evaluate(right), operand_type)
-            case ir.Unary(op=op, operand=operand):
-                return _unary(op, self.evaluate(operand), node.type)
-            case ir.Logical():
-                return self._logical(node)
-            case ir.Select():
-                return self._select(node)
-            case ir.Assign():
-                return self._assign(node)
-            case ir.Increment():
-                return self._increment(node)
-            case ir.Construct(arguments=arguments):
-                return construct(node, tuple(self.evaluate(argument) for argument in arguments))
-            case ir.Extract(value=value, field=field):
-                return _member(self.evaluate(value), value.type, field)
-            case ir.AddressOf(variable=variable):
-                return Pointer(self.memory.storage(variable), 0)
-            case ir.PointerOffset():
-                return self._pointer_offset(node)
-            case ir.Load(place=place, type=type_):
-                return self._load(place, type_)
-            case ir.Call(arguments=arguments):
-                return self.call(node, tuple(self.evaluate(argument) for argument in arguments))
-            case ir.Intrinsic(name=name, arguments=arguments, semantics=semantics):
-                return self._intrinsic(name, arguments, semantics)
-            case ir.InlinedCall(arguments=arguments):
-                return self.inlined(node, tuple(self.evaluate(argument) for argument in arguments))
-            case ir.LaunchCall():
-                self.launch(node)
-                return Unknown("a launch has no value")
-            case _:
-                return Unknown("device code")
+        return self._evaluate[type(node)](node)
+
+    def _handlers(self) -> dict[type[ir.Expr], Callable[[Any], Value]]:
+        """What evaluates each kind of expression: asked for hundreds of thousands of times."""
+        return {
+            ir.Constant: lambda node: node.value,
+            ir.Text: lambda node: node.value,
+            ir.Read: self._read,
+            ir.Cast: lambda node: convert(self.evaluate(node.operand), node.type),
+            ir.Binary: lambda node: binary(
+                node.op, self.evaluate(node.left), self.evaluate(node.right), node.operand_type
+            ),
+            ir.Unary: lambda node: _unary(node.op, self.evaluate(node.operand), node.type),
+            ir.Logical: self._logical,
+            ir.Select: self._select,
+            ir.Assign: self._assign,
+            ir.Increment: self._increment,
+            ir.Construct: lambda node: construct(node, self._values(node.arguments)),
+            ir.Extract: lambda node: _member(self.evaluate(node.value), node.value.type, node.field),
+            ir.AddressOf: lambda node: Pointer(self.memory.storage(node.variable), 0),
+            ir.PointerOffset: self._pointer_offset,
+            ir.Load: lambda node: self._load(node.place, node.type),
+            ir.Call: lambda node: self.call(node, self._values(node.arguments)),
+            ir.Intrinsic: lambda node: self._intrinsic(node.name, node.arguments, node.semantics),
+            ir.InlinedCall: lambda node: self.inlined(node, self._values(node.arguments)),
+            ir.LaunchCall: self._launch,
+            ir.Builtin: _device_code,
+            ir.Atomic: _device_code,
+            ir.TextureFetch: _device_code,
+        }
+
+    def _values(self, nodes: tuple[ir.Expr, ...]) -> tuple[Value, ...]:
+        return tuple(self.evaluate(node) for node in nodes)
+
+    def _read(self, node: ir.Read) -> Value:
+        place = node.place
+        storage = self.memory.storage(place.variable)
+        offset = offset_of(place.variable.type, place.path) if place.path else 0
+        return self.memory.read(storage, offset, node.type)
+
+    def _launch(self, node: ir.LaunchCall) -> Value:
+        self.launch(node)
+        return Unknown("a launch has no value")
 
     def _logical(self, node: ir.Logical) -> Value:
         left = truth(self.evaluate(node.left))
@@ -182,6 +186,10 @@ class Evaluator:
         values = tuple(self.evaluate(argument) for argument in arguments)
         found = host_api.mathematics(name, values)
         return host_api.by_semantics(semantics, values) if found is None else found
+
+
+def _device_code(_: ir.Expr) -> Value:
+    return Unknown("device code")
 
 
 def _unary(op: ir.UnaryOp, value: Value, type_: ir.Type) -> Value:

@@ -13,6 +13,7 @@ from wattslice.geometry.collection import HostCode
 from wattslice.geometry.launch_geometry import is_read
 from wattslice.geometry.launches import assumed_launch, launches_of
 from wattslice.geometry.overrides import names_kernel
+from wattslice.geometry.statements import LaunchInstance
 from wattslice.geometry.types import KernelLaunch, LaunchOverride, NamedValue, Overrides
 from wattslice.geometry.values import convert
 from wattslice_models.gpu import Gpu
@@ -37,16 +38,22 @@ def resolve_launches(
     is_c = program.file.endswith((".c", ".h"))
     host = HostCode(program, gpu)
     instances = host.launches(pins)
-    if not all(is_read(instance) for instance in instances):
+    read = {instance.node for instance in instances if is_read(instance)}
+    if any(instance.node not in read for instance in instances):
         wider = None if read_callers is None else _with_callers(program, read_callers)
         if wider is not None:
             host = HostCode(wider, gpu, host.sites)
             instances = host.launches(pins)
         instances = with_assumed_variables(instances, lambda values: host.launches({**pins, **values}), gpu)
+    by_name: dict[str, list[LaunchInstance]] = {}
+    for instance in instances:
+        by_name.setdefault(instance.node.kernel or instance.node.kernel_name, []).append(instance)
     launches: list[KernelLaunch] = []
     for kernel in program.kernels:
         settings = _settings(kernel, overrides)
-        found = launches_of(kernel, instances, gpu) or (assumed_launch(kernel, gpu, is_c=is_c),)
+        names = dict.fromkeys((kernel.mangled_name, kernel.name, kernel.qualified_name))
+        candidates = [instance for name in names for instance in by_name.get(name, ())]
+        found = launches_of(kernel, candidates, gpu) or (assumed_launch(kernel, gpu, is_c=is_c),)
         chosen = [o for o in overrides.launches if names_kernel(o.kernel, kernel)]
         if chosen:
             found = tuple(_overridden(override, found[0]) for override in chosen)

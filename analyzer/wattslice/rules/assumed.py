@@ -19,7 +19,10 @@ ASSUMED_RULES = (
     Rule(
         id="PW011",
         name="geometry-assumed",
-        what="The launch configuration (grid, block) could not be read from the host code.",
+        what=(
+            "The launch configuration (grid, block) could not be read from the host code: it depends on a "
+            "variable whose value is assumed, or is assumed as a whole."
+        ),
         why="SM saturation and occupancy follow from it, and the published models start from saturation.",
         example="dim3 grid(atoi(argv[1]));  work<<<grid, 256>>>(x);",
         remedy=(
