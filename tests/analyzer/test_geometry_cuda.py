@@ -143,3 +143,36 @@ def test_what_no_launch_depends_on_is_not_interpreted(tmp_path):
     skipped = {stmt.span.line for stmt in main_function.body.statements if stmt in found.skipped}
     assert skipped == {7, 8, 9, 12, 13, 14}  # of line 7: errors
     assert [(k.grid[0], k.block[0]) for k in launches(tmp_path, REFERENCE)] == [(32, 32), (1, 512)]
+
+
+OBJECTS = """
+__global__ void k(int n) { }
+class Work {
+public:
+    Work(int n, unsigned block) : n_(n), block_(block) { extra_ = 3; }
+    void run() { int b = block_; k<<<(n_ + b - 1) / b, block_>>>(extra_ + twice()); }
+    void operator()() { run(); }
+    int twice() const { return n_ * 2; }
+    static int half(int n) { return n / 2; }
+private:
+    int n_; unsigned block_; int extra_;
+};
+void other(Work &w) { w.run(); }
+int main()
+{
+    Work a(1000, 128);
+    a.run();
+    Work *b = new Work(2000, 64);
+    b->run();
+    Work c(Work::half(600), 32);
+    c();
+    Work d(4096, 256);
+    other(d);
+    return 0;
+}
+"""
+
+
+def test_methods_know_their_object(tmp_path):
+    found = [(k.grid[0], k.block[0], k.arguments[0]) for k in launches(tmp_path, OBJECTS)]
+    assert sorted(found) == [(8, 128, 2003), (10, 32, 603), (16, 256, 8195), (32, 64, 4003)]

@@ -23,6 +23,7 @@ from wattslice.frontend.lowering.expressions import (
     arithmetic,
     assign_value,
 )
+from wattslice.frontend.lowering.host_objects import allocated, constructed, has_object, object_argument
 from wattslice.frontend.lowering.inlining import function_named, inline, inlined_location, may_inline
 from wattslice.frontend.lowering.library import library_call, opaque
 from wattslice.frontend.lowering.members import default_initialisers
@@ -236,6 +237,11 @@ def construct(body: Body, node: Node, constructor: Node) -> Expr:
             fields = default_initialisers(body, constructor)
             names = tuple(field.spelling for field, _ in fields)
             return Construct(tuple(body.expr(value) for _, value in fields), names, type_, span)
+        if body.is_host and info.body is not None and not info.is_defaulted and type_.fields:
+            from wattslice.frontend.lowering.program import mangled_name
+
+            values = tuple(body.expr(a) for a in arguments)
+            return constructed(body, mangled_name(constructor) or info.name, info.name, values, type_, span)
         if not arguments or body.is_host or info.is_builtin:
             return Construct(tuple(body.expr(a) for a in arguments), (), type_, span)
         return opaque(body, node, info.name, arguments, span)
@@ -387,6 +393,10 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         return Call("", name, tuple(values), type_, span, _pointer_called(body, expressions_in(node)[0]))
     from wattslice.frontend.lowering.program import mangled_name
 
+    if has_object(callee):
+        is_operator = name.startswith("operator") and bool(arguments)  # its object is the first argument
+        this = object_argument(body, node, span, arguments[0] if is_operator else None)
+        values[: 1 if is_operator else 0] = [Construct((), (), type_, span) if this is None else this]
     return Call(mangled_name(callee) or name, name, tuple(values), type_, span)
 
 
@@ -408,4 +418,6 @@ def _(body: Body, node: Node) -> Expr:
     what = "new" if node.kind == C.CXX_NEW_EXPR else "delete"
     if not body.is_host:
         body.hole("PW005", span, f"cost of '{what}' on the device heap is not counted")
+    elif what == "new":
+        return allocated(body, node, body.type(node), span)
     return Intrinsic(what, (), (), Semantics.OPAQUE, True, body.type(node), span)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
-from wattslice.frontend.lowering.context import Body, Frame, Location, LoweringError, TooLargeError, Unit
+from wattslice.frontend.lowering.context import Body, Frame, LoweringError, TooLargeError, Unit
+from wattslice.frontend.lowering.host_objects import has_object, member_initialisers, object_parameter
 from wattslice.frontend.lowering.statements import as_block
 from wattslice.ir import (
     Call,
@@ -14,6 +16,7 @@ from wattslice.ir import (
     Function,
     MemorySpace,
     Severity,
+    Stmt,
     Type,
     TypeKind,
     Variable,
@@ -160,6 +163,12 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
         parameters: list[Variable] = []
         defaults: list[Expr | None] = []
         references: set[Variable] = set()
+        initialisers: list[Stmt] = []
+        if has_object(function):
+            this, where = object_parameter(body, function, span)
+            parameters.append(this)
+            defaults.append(None)
+            body.frames = [Frame(None, where)]
         for child in function.children:
             if child.kind == C.PARM_DECL:
                 variable = Variable(
@@ -175,9 +184,10 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
                     references.add(variable)
                 defaults.append(_default(body, child))
         compound = next(child for child in function.children if child.kind == C.COMPOUND_STMT)
-        if function.semantic_parent is not None and function.kind == C.CXX_METHOD:
-            body.frames = [Frame(None, _object(body, function))]
+        if function.kind == C.CONSTRUCTOR and body.frame.this is not None:
+            initialisers = member_initialisers(body, function, body.frame.this, span)
         tree = as_block(body, compound)
+        tree = replace(tree, statements=(*initialisers, *tree.statements))
     except (TooLargeError, RecursionError):
         del unit.diagnostics[quiet:]
         message = (
@@ -208,11 +218,3 @@ def _default(body: Body, parameter: Node) -> Expr | None:
             except LoweringError:
                 return None
     return None
-
-
-def _object(body: Body, method: Node) -> Location:
-    from wattslice.frontend.lowering.inlining import temporary_object
-
-    parent = method.semantic_parent
-    assert parent is not None
-    return temporary_object(body, body.unit.types.of(parent.raw), body.unit.spans.span(method))

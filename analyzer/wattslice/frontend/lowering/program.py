@@ -38,7 +38,7 @@ from wattslice.ir import (
 )
 from wattslice.recursion import deep_recursion
 
-_FUNCTIONS = (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD)
+_FUNCTIONS = (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD, C.CONSTRUCTOR)
 _SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL)
 _RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.CLASS_TEMPLATE)
 # These modules register their handlers when they are imported.
