@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from wattslice.frontend.clang.flags import ParseOptions
 
 # pycparser reads some 300 KB a second.
-MAX_BYTES = 1_000_000
+MAX_BYTES = 600_000
 _PLACE = re.compile(r"^(?P<file>.*?):(?P<line>\d+)(?::\d+)?:\s*(?P<message>.*)$", re.S)
 
 

@@ -58,7 +58,7 @@ SOURCE_RULES = (
         what="A kernel, or a file's kernels together, are larger or nest deeper than the analysis follows.",
         why=(
             "The analysis must answer within seconds whatever it is given. No power is told for such a "
-            "kernel: a part of it would look like the whole. The bounds of a file are 100 000 operations "
+            "kernel: a part of it would look like the whole. The bounds of a file are 60 000 operations "
             "(with what is inlined), 400 levels of statements and 1 000 kernels."
         ),
         example="a generated kernel with 20 000 statements in a row",
