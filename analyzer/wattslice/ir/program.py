@@ -1,0 +1,85 @@
+"""What a translation unit gives: kernels, host functions, diagnostics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wattslice.ir.enums import IdentityEnum
+from wattslice.ir.expressions import Expr
+from wattslice.ir.statements import Block
+from wattslice.ir.types import Span, Variable
+
+
+class Severity(IdentityEnum):
+    """How much a diagnostic matters."""
+
+    NOTE = "note"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """Something a reader must know, with a stable rule id (`wattslice explain RULE`)."""
+
+    rule: str
+    severity: Severity
+    file: str
+    line: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """A host function, lowered without inlining, for reading launch geometry.
+
+    `reference_parameters`: the parameters that name an object of the caller (`int& blocks`).
+    """
+
+    name: str
+    mangled_name: str
+    parameters: tuple[Variable, ...]
+    default_arguments: tuple[Expr | None, ...]
+    body: Block
+    span: Span
+    reference_parameters: frozenset[Variable] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kernel:
+    """A `__global__` function (or a C function analysed as one), instantiated and inlined.
+
+    `name` is the plain name, `qualified_name` with namespaces and template arguments. `region_count` and
+    `site_count` are the sizes of the dense numberings. `shared_variables`: all `__shared__` objects
+    reachable from the body. `max_threads_per_block`/`min_blocks_per_sm` from `__launch_bounds__`.
+    `body_is_complete` False: something in the body could not be read (a diagnostic names it).
+    """
+
+    name: str
+    qualified_name: str
+    mangled_name: str
+    parameters: tuple[Variable, ...]
+    body: Block
+    span: Span
+    region_count: int
+    site_count: int
+    shared_variables: tuple[Variable, ...]
+    max_threads_per_block: int | None
+    min_blocks_per_sm: int | None
+    body_is_complete: bool
+    is_template_pattern: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """One translation unit: its kernels, the host functions around their launches, what could not be read.
+
+    `source_lines` are the lines of the main file, for quoting (index 0 is line 1).
+    """
+
+    file: str
+    kernels: tuple[Kernel, ...]
+    functions: tuple[Function, ...]
+    globals: tuple[Variable, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    source_lines: tuple[str, ...]
