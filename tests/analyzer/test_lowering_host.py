@@ -81,5 +81,7 @@ def test_launches_with_a_configuration_are_launches(tmp_path):
     program = lower(tmp_path, KERNEL + text)
     (launch,) = launches(program)
     assert launch.kernel_name == "k"
+    assert isinstance(launch.grid, ir.Read)
+    assert isinstance(launch.block, ir.Read)
     assert [launch.grid.place.path, launch.block.place.path] == [("gridDim",), ("blockDim",)]
     assert isinstance(launch.arguments[1], ir.Constant)
