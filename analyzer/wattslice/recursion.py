@@ -1,4 +1,4 @@
-"""Room for recursion over deep trees: long chains of operators and `else if` are ordinary in generated code."""
+"""Room for recursion over deep trees: long chains of operators and `else if` are common in generated code."""
 
 from __future__ import annotations
 
