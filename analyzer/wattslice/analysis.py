@@ -81,11 +81,11 @@ class KernelAnalysis:
     block: tuple[int, int, int]
     launch_source: LaunchSource
     launch_line: int | None
-    shared_bytes_per_block: int
-    registers_per_thread: int
-    sm_saturation: float
-    occupancy: float
     power_limit_w: float | None
+    shared_bytes_per_block: int | None = None
+    registers_per_thread: int | None = None
+    sm_saturation: float | None = None
+    occupancy: float | None = None
     branch_class: BranchClass | None = None
     method: str = "none"
     model: str = "none"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.ir import Diagnostic, Severity
 
-_SAYS_WHY = ("PW031", "PW014", "PW099", "PW005", "PW001", "PW006")
+_SAYS_WHY = ("PW031", "PW014", "PW015", "PW007", "PW099", "PW005", "PW001", "PW006")
 """Rules that can explain an unknown power, the likeliest first."""
 
 

@@ -7,71 +7,55 @@ from dataclasses import dataclass, replace
 from wattslice.analysis import BranchClass, KernelAnalysis, LineHeat, SliceAnalysis
 from wattslice.branches import branch_density
 from wattslice.config import Config, MethodChoice
-from wattslice.counting.count import BudgetExceededError, count
+from wattslice.counting.state import BudgetExceededError
 from wattslice.execution import Assumption, ExecutionProfile
 from wattslice.features import SliceFeatures, slice_features
 from wattslice.geometry.types import KernelLaunch
 from wattslice.heat import line_shares
-from wattslice.instructions import lower_instructions
 from wattslice.ir import Diagnostic, Kernel, Severity
-from wattslice.occupancy import Occupancy, occupancy, shared_bytes, sm_saturation
+from wattslice.launch_work import launch_work, residency
 from wattslice.power import ProgramWatts
 from wattslice.prediction import PowerAnswer, PowerQuestion, answer
 from wattslice.quoting import Quoter
-from wattslice.region_operations import total_counts
-from wattslice.registers import estimate_registers
 from wattslice.slicing.slices import slice_kernel
-from wattslice.traffic import Traffic, traffic
-from wattslice.workloads import workload
+from wattslice.traffic import Traffic
 from wattslice_models.access_power import access_power_factors
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import Gpu
-from wattslice_models.workload import Workload
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchResult:
-    """The analysis of one launch (None: an internal error) and what has to be said about it."""
+    """The analysis of one launch and what has to be said about it."""
 
-    kernel: KernelAnalysis | None
+    kernel: KernelAnalysis
     diagnostics: tuple[Diagnostic, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Residency:
-    """How a launch sits on the GPU."""
-
-    registers: int
-    shared_bytes: int
-    occupancy: Occupancy
-    sm_saturation: float
 
 
 def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
     """Counts, slices, features, watts and heat of one launch on `gpu`."""
     kernel = launch.kernel
-    residency = _residency(launch, gpu)
-    facts = _facts(launch, residency, gpu)
+    resident = residency(launch, gpu)
+    facts = replace(
+        bare_facts(launch, gpu),
+        shared_bytes_per_block=resident.shared_bytes,
+        registers_per_thread=resident.registers,
+        sm_saturation=resident.sm_saturation,
+        occupancy=resident.occupancy.occupancy,
+    )
     try:
-        profile = count(launch, config.branch_profile)
+        work = launch_work(launch, resident, config.branch_profile)
     except BudgetExceededError:
         reason = "counting its executions took more steps than allowed"
-        return LaunchResult(
-            facts, (_diagnostic("PW015", Severity.WARNING, kernel, f"power unknown: {reason}"),)
-        )
-    counts = total_counts(kernel, profile)
-    instructions = lower_instructions(kernel, profile)
+        text = f"power unknown: {reason}"
+        return LaunchResult(facts, (_diagnostic("PW015", Severity.WARNING, kernel, text),))
+    profile = work.profile
     slices = slice_kernel(kernel)
-    features = slice_features(slices, profile, access_power_factors(gpu), residency.sm_saturation)
+    features = slice_features(slices, profile, access_power_factors(gpu), resident.sm_saturation)
     branch_class = branch_density(slices, profile).branch_class
     dense = branch_class is BranchClass.DENSE
     if config.method is not MethodChoice.AUTO:
         dense = config.method is MethodChoice.BDPM
-    moved = traffic(launch, profile)
-    work: Workload | None = None
-    if not residency.occupancy.failure:
-        warps = residency.occupancy.active_warps_per_sm
-        work = workload(launch, profile, counts, instructions, moved, warps)
     found = answer(
         PowerQuestion(
             gpu=gpu,
@@ -80,9 +64,9 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
             dense=dense,
             threshold=config.branch_threshold,
             features=features,
-            counts=counts,
-            workload=work,
-            cannot_run=residency.occupancy.failure,
+            counts=work.counts,
+            workload=work.workload,
+            cannot_run=resident.occupancy.failure,
         )
     )
     watts = found.watts
@@ -98,27 +82,20 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         time_s=found.time_s,
         energy_j=None if watts.power_w is None or found.time_s is None else watts.power_w * found.time_s,
         limited_by=found.limited_by,
-        counts_per_thread=counts,
-        instructions_per_thread=instructions.per_thread,
+        counts_per_thread=work.counts,
+        instructions_per_thread=work.instructions.per_thread,
         bytes_per_thread=_bytes(features),
         slices=_slices(features, watts),
         hot_lines=_heat(kernel, profile, watts, quoter),
         loops=profile.loops,
         arms=profile.arms,
-        assumptions=_assumptions(launch, profile, moved),
+        assumptions=_assumptions(launch, profile, work.traffic),
     )
     return LaunchResult(analysis, _diagnostics(kernel, found))
 
 
-def _residency(launch: KernelLaunch, gpu: Gpu) -> _Residency:
-    registers = estimate_registers(launch.kernel)
-    shared = shared_bytes(launch.kernel, launch.dynamic_shared_bytes)
-    held = occupancy(gpu, launch.block, registers, shared)
-    return _Residency(registers, shared, held, sm_saturation(gpu, launch.grid, held.blocks_per_sm).peak)
-
-
-def _facts(launch: KernelLaunch, residency: _Residency, gpu: Gpu) -> KernelAnalysis:
-    """What is known before anything is counted; the rest unknown."""
+def bare_facts(launch: KernelLaunch, gpu: Gpu) -> KernelAnalysis:
+    """What is known of a launch before any stage looks at the kernel; everything else unknown."""
     kernel = launch.kernel
     return KernelAnalysis(
         name=kernel.name,
@@ -131,10 +108,6 @@ def _facts(launch: KernelLaunch, residency: _Residency, gpu: Gpu) -> KernelAnaly
         block=launch.block,
         launch_source=launch.source,
         launch_line=launch.line,
-        shared_bytes_per_block=residency.shared_bytes,
-        registers_per_thread=residency.registers,
-        sm_saturation=residency.sm_saturation,
-        occupancy=residency.occupancy.occupancy,
         power_limit_w=gpu.power_limit_w,
         assumptions=launch.assumptions,
     )

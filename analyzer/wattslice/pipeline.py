@@ -16,7 +16,7 @@ from wattslice.geometry.overrides import KnownNames, check_overrides, known_name
 from wattslice.geometry.resolver import CallerReader, resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
 from wattslice.ir import Diagnostic, Program, Severity
-from wattslice.kernel_analysis import LaunchResult, analyze_launch
+from wattslice.kernel_analysis import LaunchResult, analyze_launch, bare_facts
 from wattslice.quoting import Quoter
 from wattslice.recursion import deep_recursion
 from wattslice_models.gpu import Gpu, load_gpu
@@ -66,7 +66,7 @@ def analyze_file(path: Path, config: Config) -> FileAnalysis:
     results = [_analyze(launch, config, gpu, quoter) for launch in launches]
     return FileAnalysis(
         program.file,
-        tuple(result.kernel for result in results if result.kernel is not None),
+        tuple(result.kernel for result in results),
         tuple(dict.fromkeys((*program.diagnostics, *(d for result in results for d in result.diagnostics)))),
         known_names(program) if config.typed_overrides != NO_OVERRIDES else KnownNames(),
     )
@@ -108,25 +108,33 @@ def _read(path: Path, config: Config) -> Program:
 
 
 def _analyze(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
-    """One launch; a failure of ours costs this launch only and is told (PW099)."""
-    span = launch.kernel.span
+    """One launch; a failure of ours costs this launch's figures only and is told (PW099)."""
     if not (launch.kernel.body_is_complete or launch.kernel.body.statements):
-        return LaunchResult(None, ())  # nothing of it could be read, and the frontend has said why
+        return LaunchResult(bare_facts(launch, gpu), ())  # nothing could be read, the frontend has said why
     try:
         with deep_recursion():
             return analyze_launch(launch, config, gpu, quoter)
     except RecursionError:
-        message = f"{launch.kernel.name}: statements or operators nest too deeply, power unknown"
-        return LaunchResult(None, (Diagnostic("PW007", Severity.ERROR, span.file, span.line, message),))
+        return _failed(launch, gpu, "PW007", "statements or operators nest too deeply")
     except Exception as error:  # a defect in one stage must not lose the other kernels
-        message = f"{launch.kernel.name}: internal error, power unknown: {type(error).__name__}: {error}"
-        return LaunchResult(None, (Diagnostic("PW099", Severity.ERROR, span.file, span.line, message),))
+        return _failed(launch, gpu, "PW099", f"internal error: {type(error).__name__}: {error}")
+
+
+def _failed(launch: KernelLaunch, gpu: Gpu, rule: str, reason: str) -> LaunchResult:
+    span = launch.kernel.span
+    message = f"{launch.kernel.name}: power unknown: {reason}"
+    diagnostic = Diagnostic(rule, Severity.ERROR, span.file, span.line, message)
+    return LaunchResult(bare_facts(launch, gpu), (diagnostic,))
 
 
 def _analyze_or_report(path: Path, config: Config) -> FileAnalysis:
+    """One file of several: what goes wrong with it is told and costs only itself."""
     try:
         return analyze_file(path, config)
     except WattsliceError as error:
         message = f"{error.message} ({error.remedy})" if error.remedy else error.message
         where = Diagnostic("PW001", Severity.ERROR, str(path), error.line or 0, message)
-        return FileAnalysis(str(path), (), (where,), KnownNames())
+    except Exception as error:  # a defect on one file must not lose the others
+        message = f"internal error: {type(error).__name__}: {error}"
+        where = Diagnostic("PW099", Severity.ERROR, str(path), 0, message)
+    return FileAnalysis(str(path), (), (where,), KnownNames())

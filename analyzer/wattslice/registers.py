@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from wattslice import ir
+from wattslice_models.gpu import Gpu
 
-MAX_REGISTERS = 255
 MIN_REGISTERS = 8
 REGISTERS_OF_A_CALL = 24
 """Fewest registers of a kernel that makes real calls: the calling convention reserves these."""
@@ -254,15 +254,18 @@ def features(pressure: RegisterPressure) -> tuple[float, ...]:
     )
 
 
-def estimate_registers(kernel: ir.Kernel) -> int:
-    """Registers per thread, at most what `__launch_bounds__` leaves and never above 255."""
+def estimate_registers(kernel: ir.Kernel, gpu: Gpu) -> int:
+    """Registers per thread, at most what `__launch_bounds__` leaves and what a thread of `gpu` may have.
+
+    The compiler spills what does not fit; spilled values are not counted as traffic.
+    """
     pressure = register_pressure(kernel)
     weighted = zip(WEIGHTS, features(pressure), strict=True)
     estimate = sum(weight * feature for weight, feature in weighted)
     if pressure.makes_calls:
         estimate = max(estimate, REGISTERS_OF_A_CALL)
-    limit = MAX_REGISTERS
+    limit = gpu.max_registers_per_thread
     if kernel.max_threads_per_block:
         threads = kernel.max_threads_per_block * (kernel.min_blocks_per_sm or 1)
-        limit = min(limit, max(16, 65536 // threads // 8 * 8))
+        limit = min(limit, max(16, gpu.registers_per_sm // threads // 8 * 8))
     return round(min(limit, max(MIN_REGISTERS, estimate)))

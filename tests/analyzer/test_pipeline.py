@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from wattslice import kernel_analysis, pipeline
+from wattslice import launch_work, pipeline
 from wattslice.analysis import Analysis, KernelAnalysis, LaunchSource
 from wattslice.config import Options, make_config
 from wattslice.errors import FrontendError, WattsliceError
+from wattslice.gate import UnknownPolicy, judge
 from wattslice.ir import Severity
 
 SAXPY = """#include <cuda_runtime.h>
@@ -105,18 +106,20 @@ def test_no_model_is_said(tmp_path):
 
 
 def test_one_kernel_that_breaks_us_costs_only_itself(tmp_path, monkeypatch):
-    original = kernel_analysis.count
+    original = launch_work.count
 
     def count(launch, profile):
         if launch.kernel.name == "bad":
             raise ZeroDivisionError("on purpose")
         return original(launch, profile)
 
-    monkeypatch.setattr(kernel_analysis, "count", count)
+    monkeypatch.setattr(launch_work, "count", count)
     analysis = run(
         tmp_path, "__global__ void bad(float *y) { y[0] = 1; }\n__global__ void good(float *y) { y[0] = 1; }"
     )
-    assert [kernel.name for kernel in analysis.kernels] == ["good"]
+    unknown = {kernel.name: kernel.power_w is None for kernel in analysis.kernels}
+    assert unknown == {"bad": True, "good": False}
+    assert not judge(analysis, 1e6, UnknownPolicy.FAIL).passed
     (error,) = [entry for entry in analysis.diagnostics if entry.rule == "PW099"]
     assert error.severity is Severity.ERROR
     assert "bad" in error.message
@@ -151,3 +154,20 @@ def test_options_that_name_nothing_are_errors(tmp_path, override):
 def test_settings_that_concern_other_files_are_not_errors(tmp_path):
     (tmp_path / "wattslice.toml").write_text('set = ["other.n=3"]\n')
     assert only(run(tmp_path)).power_w is not None
+
+
+def test_a_file_that_breaks_us_costs_only_itself(tmp_path, monkeypatch):
+    original = pipeline.resolve_launches
+
+    def resolve(program, *rest):
+        if program.file.endswith("bad.cu"):
+            raise OverflowError("on purpose")
+        return original(program, *rest)
+
+    monkeypatch.setattr(pipeline, "resolve_launches", resolve)
+    for name in ("bad", "good"):
+        (tmp_path / f"{name}.cu").write_text(SAXPY)
+    analysis = pipeline.analyze_files(make_config(Options(paths=(tmp_path,))))
+    assert [Path(kernel.file).name for kernel in analysis.kernels] == ["good.cu"]
+    assert [entry.rule for entry in analysis.diagnostics if entry.severity is Severity.ERROR] == ["PW099"]
+    assert not judge(analysis, 1e6, UnknownPolicy.FAIL).passed

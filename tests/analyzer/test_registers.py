@@ -6,6 +6,9 @@ from dataclasses import replace
 
 from wattslice.frontend.c import read_c
 from wattslice.registers import REGISTERS_OF_A_CALL, estimate_registers, register_pressure
+from wattslice_models.gpu import load_gpu
+
+V100 = load_gpu("v100")
 
 
 def kernel(tmp_path, body, parameters="int n, float *a, float *b"):
@@ -48,6 +51,12 @@ def test_parameters_that_are_only_read_are_free(tmp_path):
 
 def test_calls_and_launch_bounds(tmp_path):
     calling = kernel(tmp_path, 'printf("%d", n);')
-    assert estimate_registers(kernel(tmp_path, "b[0] = 0;")) < REGISTERS_OF_A_CALL
-    assert estimate_registers(calling) >= REGISTERS_OF_A_CALL
-    assert estimate_registers(replace(calling, max_threads_per_block=1024, min_blocks_per_sm=4)) == 16
+    assert estimate_registers(kernel(tmp_path, "b[0] = 0;"), V100) < REGISTERS_OF_A_CALL
+    assert estimate_registers(calling, V100) >= REGISTERS_OF_A_CALL
+    assert estimate_registers(replace(calling, max_threads_per_block=1024, min_blocks_per_sm=4), V100) == 16
+
+
+def test_a_thread_has_no_more_registers_than_the_gpu_gives_one(tmp_path):
+    calling = kernel(tmp_path, 'printf("%d", n);')
+    small = replace(load_gpu("gtx480"), max_registers_per_thread=20)
+    assert estimate_registers(calling, small) == 20 < estimate_registers(calling, V100)

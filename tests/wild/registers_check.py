@@ -108,7 +108,7 @@ def main() -> None:
         return
     gpu = load_gpu("a100")
     truth = np.array([registers for _, _, registers in pairs], float)
-    estimate = np.array([estimate_registers(kernel) for _, kernel, _ in pairs], float)
+    estimate = np.array([estimate_registers(kernel, gpu) for _, kernel, _ in pairs], float)
     error = np.abs(estimate - truth)
     same = [
         occupancy(gpu, (256, 1, 1), int(e), 0).blocks_per_sm

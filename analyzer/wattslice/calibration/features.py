@@ -7,22 +7,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 from wattslice.accesses import memory_accesses
-from wattslice.counting.count import count
 from wattslice.errors import WattsliceError
 from wattslice.execution import ExecutionProfile
 from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.frontend.cuda import read_cuda
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import KernelLaunch, LaunchOverride, Overrides, Setting
-from wattslice.instructions import lower_instructions
 from wattslice.ir import MemorySpace, Program
+from wattslice.launch_work import launch_work, residency
 from wattslice.loaded_registers import follows_data, loaded_registers
-from wattslice.occupancy import occupancy, shared_bytes
 from wattslice.operations import OperationCounts
-from wattslice.region_operations import total_counts
-from wattslice.registers import estimate_registers
-from wattslice.traffic import Traffic, traffic
-from wattslice.workloads import workload
+from wattslice.traffic import Traffic
 from wattslice_corpora.records import (
     BenchmarkRecipe,
     LaunchRecipe,
@@ -113,14 +108,11 @@ def _value(value: float | str, arguments: str) -> int | float:
 
 
 def _workload(launch: KernelLaunch, gpu: Gpu) -> tuple[Workload, str]:
-    profile = count(launch)
-    mix = lower_instructions(launch.kernel, profile)
-    counts = total_counts(launch.kernel, profile)
-    moved = traffic(launch, profile)
-    shared = shared_bytes(launch.kernel, launch.dynamic_shared_bytes)
-    resident = occupancy(gpu, launch.block, estimate_registers(launch.kernel), shared)
-    work = workload(launch, profile, counts, mix, moved, resident.active_warps_per_sm)
-    return work, _doubt(launch, profile, counts, moved)
+    resident = residency(launch, gpu)
+    work = launch_work(launch, resident, None)
+    if work.workload is None:
+        raise RecordError(f"{launch.kernel.name} cannot run on {gpu.id}: {resident.occupancy.failure}")
+    return work.workload, _doubt(launch, work.profile, work.counts, work.traffic)
 
 
 def _doubt(launch: KernelLaunch, profile: ExecutionProfile, counts: OperationCounts, moved: Traffic) -> str:

@@ -180,8 +180,10 @@ def _facts(kernel: KernelAnalysis, reason: Diagnostic | None) -> Table:
     if kernel.time_s is None and kernel.energy_j is None:
         runs = f"time and energy {UNKNOWN}"
     facts.add_row("  runs", runs)
-    fills = f"SM saturation {kernel.sm_saturation:.2f} · occupancy {percent(kernel.occupancy)}"
-    fills += f" · {kernel.registers_per_thread} registers/thread"
+    fills = "unknown"
+    if kernel.sm_saturation is not None and kernel.occupancy is not None:
+        fills = f"SM saturation {kernel.sm_saturation:.2f} · occupancy {percent(kernel.occupancy)}"
+        fills += f" · {kernel.registers_per_thread} registers/thread"
     if kernel.shared_bytes_per_block:
         fills += f" · {kernel.shared_bytes_per_block} B shared/block"
     facts.add_row("  fills", fills)

@@ -60,8 +60,11 @@ ASSUMED_RULES = (
     Rule(
         id="PW015",
         name="evaluation-budget-exceeded",
-        what="Following the kernel's integer part for sampled warps was stopped at its budget.",
-        why="The analysis must not hang on long loops. The counts come from what had been seen until then.",
+        what="Following the kernel's integer part for sampled blocks took more steps than its budget.",
+        why=(
+            "The analysis must not hang on long loops. One iteration then stands for each whole loop; a "
+            "kernel too long even for that has no counts, so its power is unknown."
+        ),
         example="for (long i = 0; i < 1000000000L; ++i) state = step(state);",
         remedy="Give smaller representative values with --set: watts hardly depend on how long a loop runs.",
     ),

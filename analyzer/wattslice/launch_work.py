@@ -1,0 +1,62 @@
+"""What one launch does on a GPU, whatever model reads it: prediction and training see the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wattslice.counting.count import count
+from wattslice.execution import ExecutionProfile
+from wattslice.geometry.types import KernelLaunch
+from wattslice.instructions import InstructionMix, lower_instructions
+from wattslice.occupancy import Occupancy, occupancy, shared_bytes, sm_saturation
+from wattslice.operations import OperationCounts
+from wattslice.region_operations import total_counts
+from wattslice.registers import estimate_registers
+from wattslice.traffic import Traffic, traffic
+from wattslice.workloads import workload
+from wattslice_models.gpu import Gpu
+from wattslice_models.workload import Workload
+
+if TYPE_CHECKING:
+    from wattslice.profile_file import BranchProfile
+
+
+@dataclass(frozen=True, slots=True)
+class Residency:
+    """How a launch sits on a GPU: registers per thread (estimated), shared bytes per block, Sa of Def. 4."""
+
+    registers: int
+    shared_bytes: int
+    occupancy: Occupancy
+    sm_saturation: float
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchWork:
+    """Counts, executed instructions and traffic of one launch; `workload` None when the launch cannot run."""
+
+    profile: ExecutionProfile
+    counts: OperationCounts
+    instructions: InstructionMix
+    traffic: Traffic
+    workload: Workload | None
+
+
+def residency(launch: KernelLaunch, gpu: Gpu) -> Residency:
+    """Registers, shared memory, occupancy and SM saturation of `launch` on `gpu`."""
+    registers = estimate_registers(launch.kernel, gpu)
+    shared = shared_bytes(launch.kernel, launch.dynamic_shared_bytes)
+    held = occupancy(gpu, launch.block, registers, shared)
+    return Residency(registers, shared, held, sm_saturation(gpu, launch.grid, held.blocks_per_sm).peak)
+
+
+def launch_work(launch: KernelLaunch, resident: Residency, profile: BranchProfile | None) -> LaunchWork:
+    """Counts the launch and derives what it executes and moves. Raises `BudgetExceededError`."""
+    counted = count(launch, profile)
+    counts = total_counts(launch.kernel, counted)
+    mix = lower_instructions(launch.kernel, counted)
+    moved = traffic(launch, counted)
+    warps = resident.occupancy.active_warps_per_sm
+    work = None if resident.occupancy.failure else workload(launch, counted, counts, mix, moved, warps)
+    return LaunchWork(counted, counts, mix, moved, work)
