@@ -5,7 +5,8 @@ from pathlib import Path
 
 from wattslice import ir
 from wattslice.frontend.cuda import read_cuda
-from wattslice.ir_dump import lines_of
+
+from .ir_dump import lines_of
 
 
 def lower(folder: Path, text: str) -> ir.Program:

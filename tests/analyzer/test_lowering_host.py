@@ -66,10 +66,9 @@ def test_globals_carry_their_initial_values(tmp_path):
     assert variable.initializer.value == 1024
 
 
-def test_a_kernel_nobody_instantiates_is_a_pattern(tmp_path):
+def test_a_kernel_nobody_instantiates_is_read_with_float_and_told(tmp_path):
     program = lower(tmp_path, "template <class T> __global__ void k(T* p) { p[0] = p[1] * 2; }")
     (kernel,) = program.kernels
-    assert kernel.is_template_pattern
     assert code(kernel) == ["global:f32[(p + 0*4)] = (global:f32[(p + 1*4)] *:f32 2)"]
     assert [d.rule for d in program.diagnostics] == ["PW006"]
 

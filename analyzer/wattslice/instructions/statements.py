@@ -75,7 +75,7 @@ class _Lowering(Loops):
         condition = yield self.expression(stmt.condition, stmt.region)
         if condition.shape is Shape.CONSTANT and condition.number is None:
             cost = ()  # decided in each copy of an unrolled loop
-        elif stmt.otherwise is None and (_leaves(stmt.then) or stmt is self.last):
+        elif stmt.otherwise is None and (_is_single_jump(stmt.then) or stmt is self.last):
             cost = ()  # a predicated EXIT: every thread executes one EXIT, here or at the end
             if not isinstance(stmt.then.statements[-1] if stmt.then.statements else None, Return) and (
                 stmt is not self.last
@@ -131,6 +131,7 @@ _LOWERINGS: dict[type[Stmt], Callable[[_Lowering, Any], Step]] = {
 }
 
 
-def _leaves(block: Block) -> bool:
+def _is_single_jump(block: Block) -> bool:
+    """Whether a block is nothing but a return, break or continue."""
     last = block.statements[-1] if block.statements else None
     return isinstance(last, Return | Break | Continue) and len(block.statements) == 1

@@ -67,7 +67,6 @@ class Kernel:
     max_threads_per_block: int | None
     min_blocks_per_sm: int | None
     body_is_complete: bool
-    is_template_pattern: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -40,7 +40,7 @@ class _Flattener(FlattenExpressions):
                 actions: list[Action] = []
                 for inner in statements:
                     actions.append(lambda inner=inner, here=context: self.statement(inner, here))
-                    if isinstance(inner, If) and inner.otherwise is None and _leaves(inner.then):
+                    if isinstance(inner, If) and inner.otherwise is None and _never_falls_through(inner.then):
                         arm = Arm(inner.then.region, inner.region, negated=True)
                         context = replace(context, arms=(*context.arms, arm))
                 self.then(*actions)
@@ -136,7 +136,7 @@ class _Flattener(FlattenExpressions):
         return draft
 
 
-def _leaves(block: Block) -> bool:
+def _never_falls_through(block: Block) -> bool:
     """Does control never fall out of the end of `block`?"""
     last: Stmt | None = block
     while isinstance(last, Block):

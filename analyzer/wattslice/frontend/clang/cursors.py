@@ -97,11 +97,6 @@ class Node:
         return self._wrap(library().clang_getSpecializedCursorTemplate(self.raw))
 
     @property
-    def is_definition(self) -> bool:
-        """Whether this declaration has its body or layout."""
-        return bool(library().clang_isCursorDefinition(self.raw))
-
-    @property
     def initializer(self) -> Node | None:
         """The initialiser of a VAR_DECL."""
         return self._wrap(library().clang_Cursor_getVarDeclInitializer(self.raw))
@@ -130,9 +125,11 @@ class Node:
         return text(library().clang_getCursorSpelling(self.raw))
 
     @property
-    def display_name(self) -> str:
-        """The name with parameter or template-argument types."""
-        return text(library().clang_getCursorDisplayName(self.raw))
+    def mangled_name(self) -> str:
+        """The name of a function as the linker sees it; the plain name where it has none (templates)."""
+        if self.kind == CursorKind.FUNCTION_TEMPLATE:
+            return self.spelling
+        return text(library().clang_Cursor_getMangling(self.raw)) or self.spelling
 
     @property
     def printed(self) -> str:
@@ -148,11 +145,6 @@ class Node:
     def type(self) -> Type:
         """The type of the expression or declaration."""
         return Type(self.handle, library().clang_getCursorType(self.raw))
-
-    @property
-    def underlying_type(self) -> Type:
-        """What a TYPEDEF_DECL or TYPE_ALIAS_DECL stands for."""
-        return Type(self.handle, library().clang_getTypedefDeclUnderlyingType(self.raw))
 
     @property
     def enum_value(self) -> int:
@@ -175,9 +167,9 @@ class Node:
         return library().clang_Cursor_getStorageClass(self.raw) == 3
 
     @property
-    def is_extern(self) -> bool:
-        """Whether the declaration is written `extern` (dynamic shared memory is)."""
-        return library().clang_Cursor_getStorageClass(self.raw) == 2
+    def is_defaulted(self) -> bool:
+        """Whether a member function is written by the compiler: implicit, or `= default`."""
+        return bool(library().clang_CXXMethod_isDefaulted(self.raw))
 
     @property
     def template_arguments(self) -> tuple[Type | int | None, ...]:

@@ -74,12 +74,6 @@ class Type:
         return size if size > _SIZEOF_UNKNOWN else None
 
     @property
-    def alignment_bytes(self) -> int | None:
-        """alignof, or None for incomplete and dependent types."""
-        size: int = library().clang_Type_getAlignOf(self.raw)
-        return size if size > 0 else None
-
-    @property
     def declaration(self) -> Node | None:
         """The declaration of a record, enum or typedef type."""
         from wattslice.frontend.clang.cursors import Node  # nodes know types, and types their declarations
@@ -110,16 +104,6 @@ class Type:
     def is_const(self) -> bool:
         """Whether this level is const."""
         return bool(library().clang_isConstQualifiedType(self.raw))
-
-    @property
-    def is_volatile(self) -> bool:
-        """Whether this level is volatile."""
-        return bool(library().clang_isVolatileQualifiedType(self.raw))
-
-    @property
-    def is_restrict(self) -> bool:
-        """Whether this pointer is restrict."""
-        return bool(library().clang_isRestrictQualifiedType(self.raw))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Type) and bool(library().clang_equalTypes(self.raw, other.raw))

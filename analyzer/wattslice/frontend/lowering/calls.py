@@ -24,7 +24,7 @@ from wattslice.frontend.lowering.expressions import (
     assign_value,
 )
 from wattslice.frontend.lowering.host_objects import allocated, constructed, has_object, object_argument
-from wattslice.frontend.lowering.inlining import function_named, inline, inlined_location, may_inline
+from wattslice.frontend.lowering.inlining import function_named, inline, may_inline
 from wattslice.frontend.lowering.library import library_call, opaque
 from wattslice.frontend.lowering.members import default_initialisers
 from wattslice.frontend.lowering.memory import dereference, read
@@ -34,6 +34,7 @@ from wattslice.ir import (
     Constant,
     Construct,
     Expr,
+    ExprStmt,
     Intrinsic,
     Semantics,
     Severity,
@@ -42,17 +43,10 @@ from wattslice.ir import (
     UnaryOp,
 )
 
-_MEMBERS = (C.CXX_METHOD, C.CONVERSION_FUNCTION, C.CONSTRUCTOR, C.DESTRUCTOR)
-
 
 def expressions_in(node: Node) -> list[Node]:
     """The children that are expressions (type and namespace references left out)."""
     return [child for child in node.children if child.kind >= 100]
-
-
-def arguments_of(node: Node) -> list[Node]:
-    """The arguments of a call in order; of an operator the object comes first."""
-    return list(node.arguments)
 
 
 @expression(C.CALL_EXPR)
@@ -77,7 +71,7 @@ def call(body: Body, node: Node) -> Expr:
     info = body.unit.function(callee)
     name = info.name
     span = body.span(node)
-    arguments = arguments_of(node)
+    arguments = list(node.arguments)
     if len(node.children) > 1 and node.children[1].spelling == "cudaConfigureCall":
         return _device_launch(body, node, name, span)
     if kind == C.CONVERSION_FUNCTION and info.body is None:
@@ -96,7 +90,7 @@ def call(body: Body, node: Node) -> Expr:
     if is_plain_copy(info) and len(arguments) == 2:
         return _assign_record(body, arguments, span)
     if may_inline(body, info):
-        where = inlined_location(body, node, info, _object_of(body, node, callee, arguments), arguments, span)
+        where = inline(body, node, info, _object_of(body, node, callee, arguments), arguments, span)
         return where[0] if where[1] is None else _read_result(body, where[0], where[1], span)
     if info.body is None and not info.is_builtin:
         found = library_call(body, node, name, arguments, span)
@@ -123,23 +117,19 @@ def _(body: Body, node: Node) -> Location | None:
     if callee is None or callee.kind not in (C.FUNCTION_DECL, C.CXX_METHOD):
         return None
     info = body.unit.function(callee)
-    arguments = arguments_of(node)
+    arguments = list(node.arguments)
     span = body.span(node)
     if is_plain_copy(info) and len(arguments) == 2:
-        from wattslice.ir import ExprStmt
-
         body.before.append(ExprStmt(_assign_record(body, arguments, span), body.region(), span))
         return body.location(arguments[0])
     if not info.returns_reference or not may_inline(body, info):
         return None
-    found = inlined_location(body, node, info, _object_of(body, node, callee, arguments), arguments, span)
+    found = inline(body, node, info, _object_of(body, node, callee, arguments), arguments, span)
     value, where = found
     if where is None:
         return None
     if isinstance(where, Cell):
         return where
-    from wattslice.ir import ExprStmt
-
     body.before.append(ExprStmt(value, body.region(), span))
     return where
 
@@ -238,10 +228,8 @@ def construct(body: Body, node: Node, constructor: Node) -> Expr:
             names = tuple(field.spelling for field, _ in fields)
             return Construct(tuple(body.expr(value) for _, value in fields), names, type_, span)
         if body.is_host and info.body is not None and not info.is_defaulted and type_.fields:
-            from wattslice.frontend.lowering.program import mangled_name
-
             values = tuple(body.expr(a) for a in arguments)
-            return constructed(body, mangled_name(constructor) or info.name, info.name, values, type_, span)
+            return constructed(body, constructor.mangled_name, info.name, values, type_, span)
         if not arguments or body.is_host or info.is_builtin:
             return Construct(tuple(body.expr(a) for a in arguments), (), type_, span)
         return opaque(body, node, info.name, arguments, span)
@@ -375,7 +363,7 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         return launch
     span = body.span(node)
     name = callee.spelling
-    arguments = arguments_of(node)
+    arguments = list(node.arguments)
     values: list[Expr] = []
     for argument in arguments:
         try:
@@ -391,13 +379,11 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         return convert(body, _object_value(body, node), type_, span)
     if callee.kind in (C.PARM_DECL, C.VAR_DECL, C.FIELD_DECL):
         return Call("", name, tuple(values), type_, span, _pointer_called(body, expressions_in(node)[0]))
-    from wattslice.frontend.lowering.program import mangled_name
-
     if has_object(callee):
         is_operator = name.startswith("operator") and bool(arguments)  # its object is the first argument
         this = object_argument(body, node, span, arguments[0] if is_operator else None)
         values[: 1 if is_operator else 0] = [Construct((), (), type_, span) if this is None else this]
-    return Call(mangled_name(callee) or name, name, tuple(values), type_, span)
+    return Call(callee.mangled_name, name, tuple(values), type_, span)
 
 
 def _pointer_called(body: Body, node: Node) -> Expr | None:

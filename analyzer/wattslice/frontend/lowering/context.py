@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes as ct
-import functools
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,7 +10,7 @@ from typing import Any
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.diagnostics import ParseDiagnostic
 from wattslice.frontend.clang.kinds import CursorKind as C
-from wattslice.frontend.clang.libclang import CXCursor, library
+from wattslice.frontend.clang.libclang import library
 from wattslice.frontend.clang.places import Place
 from wattslice.frontend.clang.session import ParsedUnit
 from wattslice.frontend.lowering.spans import SpanFinder
@@ -40,7 +38,6 @@ FILE_BUDGET_NODES = 60_000
 MOST_NESTED_BLOCKS = 400
 MOST_RECURSION = 64
 DEVICE_LAUNCH = "launch from device code: the kernel it starts is not part of this one's figures"
-NOWHERE = Span("", 0, 0, 0)
 
 
 class TooLargeError(Exception):
@@ -202,7 +199,7 @@ class Unit:
                 body = child
         result = definition.type.result.canonical.kind if followed else 0
         members = (C.CXX_METHOD, C.CONSTRUCTOR)
-        defaulted = definition.kind in members and bool(_is_defaulted()(definition.raw))
+        defaulted = definition.kind in members and definition.is_defaulted
         return FunctionInfo(
             key,
             declaration.spelling,
@@ -214,14 +211,6 @@ class Unit:
             result in (103, 104),
             defaulted,
         )
-
-
-@functools.cache
-def _is_defaulted() -> Any:  # noqa: ANN401  (a foreign function)
-    function = library().clang_CXXMethod_isDefaulted
-    function.restype = ct.c_uint
-    function.argtypes = [CXCursor]
-    return function
 
 
 ExpressionHandler = Callable[["Body", Node], Expr]

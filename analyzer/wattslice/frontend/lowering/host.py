@@ -153,8 +153,6 @@ def _may_hold_numbers(pointer: Type) -> bool:
 
 def lower_host_function(unit: Unit, function: Node) -> Function | None:
     """One host function, not inlined; None (with a note) when it fails."""
-    from wattslice.frontend.lowering.program import mangled_name
-
     span = unit.spans.span(function)
     body = Body(unit, is_host=True)
     body.frames = [Frame(None, None)]
@@ -204,9 +202,14 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
         return None
     # What host code holds besides geometry is nobody's concern: no diagnostics about it.
     del unit.diagnostics[quiet:]
-    name = mangled_name(function) or function.spelling
     return Function(
-        function.spelling, name, tuple(parameters), tuple(defaults), tree, span, frozenset(references)
+        function.spelling,
+        function.mangled_name,
+        tuple(parameters),
+        tuple(defaults),
+        tree,
+        span,
+        frozenset(references),
     )
 
 

@@ -115,18 +115,6 @@ def materialise(body: Body, value: Expr, span: Span) -> Location:
     return where
 
 
-def inlined_location(
-    body: Body,
-    node: Node,
-    info: FunctionInfo,
-    this: Location | None,
-    arguments: list[Node],
-    span: Span,
-) -> tuple[Expr, Location | None]:
-    """The call followed into; for a function that returns a reference also the object it names."""
-    return inline(body, node, info, this, arguments, span)
-
-
 def inline(
     body: Body,
     node: Node,
@@ -137,7 +125,10 @@ def inline(
     *,
     is_constructor: bool = False,
 ) -> tuple[Expr, Location | None]:
-    """A fresh copy of the function's body with its parameters bound to the arguments."""
+    """A fresh copy of the function's body with its parameters bound to the arguments.
+
+    For a function that returns a reference also the object that it names.
+    """
     from wattslice.frontend.lowering.statements import lower
 
     assert info.body is not None

@@ -50,22 +50,19 @@ def _configured_launch(body: Body, node: Node, packs_arguments: bool) -> LaunchC
     )
     rest = _packed(arguments[2:3]) if packs_arguments else arguments[2:]
     values = tuple(_value(body, argument) for argument in rest)
-    from wattslice.frontend.lowering.program import mangled_name
-
-    name = mangled_name(kernel) or kernel.spelling
-    return LaunchCall(name, kernel.spelling, grid, block, shared, values, body.type(node), span)
+    return LaunchCall(
+        kernel.mangled_name, kernel.spelling, grid, block, shared, values, body.type(node), span
+    )
 
 
 def _launch(
     body: Body, node: Node, kernel: Node, configuration: list[Node], arguments: list[Node]
 ) -> LaunchCall:
-    from wattslice.frontend.lowering.program import mangled_name
-
     grid, block = (_value(body, child) for child in configuration[:2])
     shared = configuration[2] if len(configuration) > 2 else None
     written = shared is not None and not (shared.kind == C.UNEXPOSED_EXPR and not shared.children)
     return LaunchCall(
-        mangled_name(kernel) or kernel.spelling,
+        kernel.mangled_name,
         kernel.spelling,
         grid,
         block,

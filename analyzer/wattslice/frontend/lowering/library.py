@@ -57,7 +57,7 @@ def library_call(body: Body, node: Node, name: str, arguments: list[Node], span:
     if CACHED_LOAD.match(name) and arguments:
         pointer = body.expr(arguments[0])
         element = pointer.type.element or body.type(node)
-        return read(body, _global(dereference(body, pointer, _unqualified(element))), span)
+        return read(body, _global(dereference(body, pointer, element)), span)
     if CACHED_STORE.match(name) and len(arguments) == 2:
         pointer = body.expr(arguments[0])
         where = _global(dereference(body, pointer, pointer.type.element or body.type(arguments[1])))
@@ -93,10 +93,6 @@ def library_call(body: Body, node: Node, name: str, arguments: list[Node], span:
         if i < len(values):
             result = _store_output(body, values[i], result, name, span)
     return result
-
-
-def _unqualified(type_: Type) -> Type:
-    return type_
 
 
 def _global(where: Location) -> Location:

@@ -12,7 +12,6 @@ from wattslice.frontend.clang.cursors import Type as ClangType
 from wattslice.frontend.clang.facts import launch_bounds
 from wattslice.frontend.clang.flags import STUBS
 from wattslice.frontend.clang.kinds import CursorKind as C
-from wattslice.frontend.clang.libclang import CXCursor, CXString, library, text
 from wattslice.frontend.clang.session import ParsedUnit
 from wattslice.frontend.lowering import (
     calls,
@@ -49,17 +48,6 @@ _STUBS = str(STUBS)
 _TEXTURE_OBJECTS = ("cudaTextureObject_t", "cudaSurfaceObject_t")
 _USR_VALUE = re.compile(r"#V([a-zA-Z])(-?\d+)")
 _USR_FUNCTION = re.compile(r"#@F@(\w+)#")
-
-
-def mangled_name(function: Node) -> str:
-    """The mangled name of a function; empty for templates."""
-    lib = library()
-    mangling = lib.clang_Cursor_getMangling
-    mangling.restype = CXString
-    mangling.argtypes = [CXCursor]
-    if function.kind == C.FUNCTION_TEMPLATE:
-        return ""
-    return text(mangling(function.raw))
 
 
 def qualified_name(function: Node) -> str:
@@ -218,8 +206,7 @@ def lower_kernel(unit: Unit, function: Node) -> Kernel:
     unit.nodes_left -= body.nodes
     unit.report_errors_in(body, function)
     bounds = _launch_bounds(unit, function)
-    is_pattern = function.kind == C.FUNCTION_TEMPLATE
-    if is_pattern:
+    if function.kind == C.FUNCTION_TEMPLATE:
         unit.report(
             "PW006",
             Severity.NOTE,
@@ -230,7 +217,7 @@ def lower_kernel(unit: Unit, function: Node) -> Kernel:
     return Kernel(
         function.spelling,
         qualified_name(function),
-        mangled_name(function) or function.spelling,
+        function.mangled_name,
         parameters,
         tree,
         span,
@@ -240,7 +227,6 @@ def lower_kernel(unit: Unit, function: Node) -> Kernel:
         bounds[0],
         bounds[1],
         body.is_complete,
-        is_pattern,
     )
 
 

@@ -120,11 +120,6 @@ def _operands(text: str) -> tuple[str, ...]:
     return tuple(" ".join(part.split()) for part in parts)
 
 
-def operations_of_ptx(template: str) -> tuple[OperationCount, ...]:
-    """The source operations of PTX text (statements separated by `;`)."""
-    return operations_of_instructions(instructions_of(template))
-
-
 def operations_of_instructions(instructions: tuple[Instruction, ...]) -> tuple[OperationCount, ...]:
     """The source operations of instructions, one entry for each class."""
     counts: dict[OperationClass, float] = {}

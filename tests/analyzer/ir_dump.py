@@ -1,4 +1,4 @@
-"""The intermediate representation as readable pseudo-code, for tests and debugging."""
+"""The intermediate representation as readable pseudo-code: what the lowering tests compare."""
 
 from __future__ import annotations
 
