@@ -126,6 +126,8 @@ ONE_DIMENSIONAL = [
     ("after a loop", "int i, n = 0; for (i = 0; i < 100000; i++) n += 3; LAUNCH(n, 1, i);", "",
      (300000, 1, 100000)),
     ("short loop", "int i, n = 1; for (i = 0; i < 5; i++) n *= 2; LAUNCH(n, 1, i);", "", (32, 1, 5)),
+    ("rounding", "LAUNCH(round(2.5), 5 + round(-2.5), round(-0.4));", "", (3, 2, 0)),
+    ("rounding below a half", "LAUNCH(1 + round(0.49999999999999994), 1, 0);", "", (1, 1, 0)),
     ("integer wraps", "unsigned char c = 300; LAUNCH(c, 1, c);", "", (44, 1, 44)),
 ]  # fmt: skip
 
@@ -157,6 +159,20 @@ def test_call_sites_with_different_values_are_launches_equal_ones_are_not_repeat
     assert geometry(text) == [((1, 1, 1), (32, 1, 1), 1), ((2, 1, 1), (32, 1, 1), 2)]
 
 
+def test_of_many_launches_the_largest_are_shown_and_the_others_counted():
+    sizes = [3, 1, 4, 2, 9, 5, 6, 7, 10]  # the largest comes last
+    found = launches(main(" ".join(f"LAUNCH({size}, 32, 0);\n" for size in sizes)))
+    assert [launch.grid[0] for launch in found] == [3, 4, 2, 9, 5, 6, 7, 10]
+    (assumption,) = found[0].assumptions
+    assert assumption.rule == "PW011"
+    assert assumption.message.startswith("1 further launch of k not shown")
+    assert (assumption.fix, assumption.line - 1) == ("--launch 'k=1,1,1:32,1,1'", found[0].line)
+    assert not any(launch.assumptions for launch in found[1:])
+    found = launches(main(" ".join(f"LAUNCH({size}, 32, 0);" for size in range(1, 41))))
+    assert [launch.grid[0] for launch in found] == list(range(33, 41))
+    assert found[0].assumptions[0].message.startswith("32 further launches of k not shown")
+
+
 def test_a_loop_shows_the_mean_launch_and_says_so():
     (launch,) = launches(main("int i; for (i = 1; i <= 9; i++) LAUNCH(i, 32, i);"))
     assert (launch.grid, launch.arguments[0]) == ((5, 1, 1), 5)
@@ -169,6 +185,22 @@ def test_a_loop_shows_the_mean_launch_and_says_so():
 def test_a_long_loop_is_sampled():
     (launch,) = launches(main("int i; for (i = 0; i < 100000; i++) LAUNCH(100000 - i, 32, i);"))
     assert launch.grid == (50000, 1, 1)
+
+
+def test_a_loop_that_never_runs_gives_no_geometry():
+    (launch,) = launches(main("int i; for (i = 1000; i < 0; i--) LAUNCH(i, 128, i);"))
+    assert (launch.source, dict(launch.assumed_variables)) == (LaunchSource.ASSUMED, {"i": 1024})
+    assert "'i' counts a loop that never runs" in launch.assumptions[0].message
+    # What it would launch does not depend on the counter here, and is read.
+    assert geometry(main("int i, n = 0; for (i = 0; i < n; i++) LAUNCH(4, 32, n);")) == [
+        ((4, 1, 1), (32, 1, 1), 0)
+    ]
+
+
+def test_a_counter_that_moves_away_from_its_bound_is_not_counted():
+    (launch,) = launches(main("int i, n = 5; for (i = 3; i < 10; i--) n++; LAUNCH(n, 32, i);"))
+    assert launch.source is LaunchSource.ASSUMED
+    assert "'n' changes in a loop of unknown length" in launch.assumptions[0].message
 
 
 def test_a_loop_of_unknown_length_shows_its_first_iteration():
@@ -301,3 +333,13 @@ def test_launch_bounds_limit_the_assumed_block():
 def test_deeply_nested_host_code():
     chain = "else ".join(f"if (argc == {i}) n = {i}; " for i in range(2, 150))
     assert geometry(main(f"int n = 7; {chain} LAUNCH(n, 32, n);")) == [((7, 1, 1), (32, 1, 1), 7)]
+
+
+def test_host_code_nested_deeper_than_python_calls():
+    one, block = ir.Constant(1, ir.INT32, SPAN), ir.Constant(32, ir.INT32, SPAN)
+    body = ir.ExprStmt(ir.LaunchCall("k", "k", one, block, None, (one,), ir.VOID, SPAN), 0, SPAN)
+    for _ in range(2500):
+        body = ir.If(one, ir.Block((body,), 0, SPAN), None, 0, SPAN)
+    function = ir.Function("main", "main", (), (), ir.Block((body,), 0, SPAN), SPAN)
+    found = resolve_launches(ir.Program("a.cu", (kernel(),), (function,), (), (), ()), NO_OVERRIDES, GPU)
+    assert [(launch.grid[0], launch.source) for launch in found] == [(1, LaunchSource.HOST_CODE)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 
 from wattslice import ir
@@ -12,6 +11,7 @@ from wattslice.geometry.interpreter import Interpreter
 from wattslice.geometry.memory import Memory
 from wattslice.geometry.relevance import Relevance, relevance_of
 from wattslice.geometry.statements import LaunchInstance
+from wattslice.recursion import deep_recursion
 from wattslice_models.gpu import Gpu
 
 MAX_STEPS = 60_000
@@ -20,7 +20,6 @@ MAX_STEPS_OF_ALL_READINGS = 150_000
 """Steps of reading the same host code again and again, with other values for variables."""
 MIN_STEPS = 4_000
 """Steps that every entry point may take, however many the others took."""
-_RECURSION_LIMIT = 6000
 
 
 class HostCode:
@@ -38,7 +37,8 @@ class HostCode:
         every = frozenset[ir.LaunchCall]().union(*(self._graph.launches_from(f) for f in program.functions))
         self.sites = every if sites is None else sites
         try:
-            self._relevance = relevance_of(program, self._graph)
+            with deep_recursion():
+                self._relevance = relevance_of(program, self._graph)
         except RecursionError:
             self._relevance = Relevance()
 
@@ -49,14 +49,11 @@ class HostCode:
         """
         if self._steps_left < MIN_STEPS:
             return ()
-        limit = sys.getrecursionlimit()
-        sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))  # deeply nested code must not look like no code
         try:
-            return self._collect(pins)
+            with deep_recursion():  # deeply nested code must not look like no code
+                return self._collect(pins)
         except RecursionError:
             return ()
-        finally:
-            sys.setrecursionlimit(limit)
 
     def _collect(self, pins: Mapping[str, int | float]) -> tuple[LaunchInstance, ...]:
         memory = Memory(pins)

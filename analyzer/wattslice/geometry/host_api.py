@@ -23,8 +23,9 @@ def _floor(x: Number) -> float:
     return float(math.floor(x))
 
 
-def _round_half_up(x: Number) -> float:
-    return float(math.floor(x + 0.5))
+def _round_half_away_from_zero(x: Number) -> float:
+    fraction, whole = math.modf(x)  # exact, unlike x + 0.5
+    return whole + math.copysign(1.0, x) if abs(fraction) >= 0.5 else whole
 
 
 def _round_to_even(x: Number) -> float:
@@ -50,7 +51,7 @@ def _trunc(x: Number) -> float:
 _MATHEMATICS: dict[str, Callable[..., Number]] = {
     "ceil": _ceil,
     "floor": _floor,
-    "round": _round_half_up,
+    "round": _round_half_away_from_zero,
     "rint": _round_to_even,
     "trunc": _trunc,
     "sqrt": math.sqrt,

@@ -2,13 +2,14 @@
 
 A launch inside a host loop is reached many times. Per launch site and chain of calls one instance stands
 for all: the one whose number of threads is nearest to the mean (the middle one when all are alike), so that
-`representative * times` is near the total work. Equal launches are shown once, at most
-`MAX_LAUNCHES_PER_KERNEL` per kernel.
+`representative * times` is near the total work. Equal launches are shown once, per kernel the
+`MAX_LAUNCHES_PER_KERNEL` with the most threads; how many more there are is said.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from wattslice import ir
 from wattslice.analysis import LaunchSource
@@ -54,8 +55,24 @@ def launches_of(kernel: ir.Kernel, instances: Sequence[LaunchInstance], gpu: Gpu
     distinct = {
         (k.grid, k.block, k.dynamic_shared_bytes, k.arguments, k.source): k for k in reversed(launches)
     }
-    kept = sorted(distinct.values(), key=lambda launch: (launch.line or 0, launch.blocks))
-    return tuple(kept[:MAX_LAUNCHES_PER_KERNEL])
+    return _largest(kernel, sorted(distinct.values(), key=lambda launch: (launch.line or 0, launch.blocks)))
+
+
+def _largest(kernel: ir.Kernel, launches: Sequence[KernelLaunch]) -> tuple[KernelLaunch, ...]:
+    """The launches with the most threads, in the order given; the first says how many were left out."""
+    ranks = sorted(range(len(launches)), key=lambda i: -launches[i].blocks * launches[i].threads_per_block)
+    kept = [launches[i] for i in sorted(ranks[:MAX_LAUNCHES_PER_KERNEL])]
+    if left_out := [launches[i] for i in sorted(ranks[MAX_LAUNCHES_PER_KERNEL:])]:
+        number = len(left_out)
+        what = "further launch" if number == 1 else "further launches"
+        assumption = Assumption(
+            "PW011",
+            left_out[0].line or kernel.span.line,
+            f"{number} {what} of {kernel.name} not shown; shown are the {len(kept)} with the most threads",
+            f"--launch '{kernel.name}={_text(left_out[0].grid)}:{_text(left_out[0].block)}'",
+        )
+        kept[0] = replace(kept[0], assumptions=(*kept[0].assumptions, assumption))
+    return tuple(kept)
 
 
 def _launches(node: ir.LaunchCall, kernel: ir.Kernel) -> bool:

@@ -51,7 +51,7 @@ class LoopRunner(StatementRunner):
                     return self._visit_once(stmt)
                 if not holds:
                     if iteration == 0:
-                        self._speculate(stmt.body)
+                        self._visit_never(stmt, counter)
                     return Flow.NEXT
             flow = self.execute(stmt.body)
             if flow in (Flow.RETURN, Flow.EXIT):
@@ -61,6 +61,15 @@ class LoopRunner(StatementRunner):
             if stmt.step is not None:
                 self.evaluate(stmt.step)
         return self._visit_once(stmt)
+
+    def _visit_never(self, stmt: ir.Loop, counter: ir.Variable | None) -> None:
+        """A loop that never runs: what its body launches is seen, with a counter that has no value there."""
+        mark = self.memory.mark()
+        if counter is not None:
+            why = Unknown(f"'{counter.name}' counts a loop that never runs")
+            self.memory.write(self.memory.storage(counter), 0, why, counter.type)
+        self._speculate(stmt.body)
+        self.memory.roll_back(mark)
 
     def _visit_once(self, stmt: ir.Loop) -> Flow:
         """A loop of unknown length: its body is seen in the first iteration, what it changes is unknown."""
@@ -81,9 +90,15 @@ class LoopRunner(StatementRunner):
         return flow if flow is Flow.EXIT else Flow.NEXT
 
     def _trips(self, stmt: ir.Loop, counter: ir.Variable) -> int | None:
-        """Iterations of a counted loop, from its condition at the start and the step of its counter."""
+        """Iterations of a counted loop, from its condition at the start and the step of its counter.
+
+        None when unknown, also for a counter that moves away from its bound: that ends when it wraps around.
+        """
         assert isinstance(stmt.condition, ir.Binary)
         assert stmt.step is not None
+        holds = truth(self.evaluate(stmt.condition))
+        if not holds:
+            return None if holds is None else 0
         start = self._int_of(counter)
         bound = self.evaluate(stmt.condition.right)
         mark = self.memory.mark()
@@ -94,8 +109,8 @@ class LoopRunner(StatementRunner):
             return None
         inclusive = stmt.condition.op in (ir.BinaryOp.LE, ir.BinaryOp.GE)
         distance, step = int(bound) - start, second - start
-        if distance * step < 0 or (distance == 0 and not inclusive):
-            return 0
+        if distance * step < 0:
+            return None
         return abs(distance) // abs(step) + 1 if inclusive else -(-abs(distance) // abs(step))
 
     def _int_of(self, variable: ir.Variable) -> int | None:
