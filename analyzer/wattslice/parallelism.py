@@ -14,13 +14,11 @@ from wattslice import ir
 from wattslice.accesses import MemoryAccess, memory_accesses
 from wattslice.evaluations import child_regions, expression_regions
 from wattslice.execution import ExecutionProfile
+from wattslice.instructions.loops import PARTIAL_UNROLL
 from wattslice.loaded_registers import follows_data, loaded_registers
 
-DEFAULT_UNROLL = 4
-"""Iterations nvcc unrolls a loop by when its trip count is unknown or large."""
-
 MOST_IN_FLIGHT = 16.0
-"""Outstanding loads of one warp that registers and scoreboards allow for."""
+"""Outstanding loads of one warp taken to be possible at most: a bound of ours, not measured."""
 
 
 def loads_in_flight(kernel: ir.Kernel, profile: ExecutionProfile) -> float:
@@ -41,7 +39,7 @@ def loads_in_flight(kernel: ir.Kernel, profile: ExecutionProfile) -> float:
             if any(follows_data(access.addresses, loaded) for access in loads):
                 together = max(1.0, together / 2)
             elif loop not in homes.with_barrier:
-                together *= min(loop.unroll or DEFAULT_UNROLL, max(1, int(trips.get(loop.region, 1.0))))
+                together *= min(loop.unroll or int(PARTIAL_UNROLL), max(1, int(trips.get(loop.region, 1.0))))
         weighted += sum(runs) * min(MOST_IN_FLIGHT, together)
         total += sum(runs)
     return max(1.0, weighted / total) if total else 1.0

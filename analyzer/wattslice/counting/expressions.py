@@ -221,9 +221,13 @@ class ExpressionEvaluator:
         known = self.profiled(span)
         if known is not None:
             return known, ProbabilitySource.PROFILE
+        self.assume_even(span)
+        return condition.probability, ProbabilitySource.DEFAULT
+
+    def assume_even(self, span: ir.Span) -> None:
+        """Notes that nothing is known about the branch on this line."""
         message = "branch depends on data: each arm assumed as likely as the other"
         self.state.assume("PW012", span, message, "--profile FILE")
-        return condition.probability, ProbabilitySource.DEFAULT
 
     def _logical(self, expr: ir.Logical, mask: Mask) -> Value:
         is_and = expr.op is ir.LogicalOp.AND
@@ -233,7 +237,9 @@ class ExpressionEvaluator:
                 return int(left)
             inner = mask
         elif isinstance(left, Chance):
-            self.probability(expr.span, left)
+            if self.profiled(expr.span) is None:
+                self.assume_even(expr.span)
+            # A profile knows the arms of the branch, not the parts of its condition.
             chance = left.probability if is_and else 1.0 - left.probability
             inner = (
                 mask.scaled(chance)

@@ -78,13 +78,13 @@ def _continues(stmt: ir.Stmt) -> bool:
     return not isinstance(stmt, ir.Loop) and any(map(_continues, ir.nested_statements(stmt)))
 
 
-def _leaves(stmt: ir.Stmt) -> bool:
+def _may_leave(stmt: ir.Stmt) -> bool:
     """True when `stmt` contains a `break` of this loop or a `return`."""
     if isinstance(stmt, ir.Break | ir.Return):
         return True
     if isinstance(stmt, ir.Loop | ir.Switch):
         return any(isinstance(inner, ir.Return) for inner in ir.walk_statements(stmt))
-    return any(map(_leaves, ir.nested_statements(stmt)))
+    return any(map(_may_leave, ir.nested_statements(stmt)))
 
 
 def _is_invariant(expr: ir.Expr | int, assigned: Counter[Key]) -> bool:
@@ -181,7 +181,7 @@ def shape_of(loop: ir.Loop) -> LoopShape:
         bounds=tuple(bounds),
         has_other_conjuncts=others,
         iterations_differ=iterations_differ(loop.body, counters, assigned),
-        may_leave=_leaves(loop.body),
+        may_leave=_may_leave(loop.body),
         updated_in_test=frozenset(in_test),
         size=max(1, len(nodes)),
     )

@@ -30,7 +30,7 @@ def known_trips(
 ) -> tuple[int | Lanes | None, bool]:
     """Iterations of the loop, and whether they are known rather than set or only bounded."""
     state = executor.state
-    setting = state.settings.get(f"trip_L{loop.span.line}")
+    setting = state.settings.get(state.trip_name(loop))
     if setting is not None:
         return int(setting), True
     found: int | Lanes | None = None
@@ -46,7 +46,7 @@ def known_trips(
             "PW013",
             loop.span,
             "the loop may end early, which depends on data: assumed to run to its bound",
-            f"--set {state.launch.kernel.name}.trip_L{loop.span.line}=VALUE",
+            f"--set {state.launch.kernel.name}.{state.trip_name(loop)}=VALUE",
         )
         return _plain(found), False
     return _plain(found), True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 from wattslice import ir
 from wattslice.counting.loop_shape import LoopShape, shape_of
@@ -94,6 +95,12 @@ class State:
         """Notes an assumption once."""
         found = Assumption(rule, span.line, message, fix, self.other_file(span))
         self.assumptions.setdefault((rule, span.file, span.line, message), found)
+
+    def trip_name(self, loop: ir.Loop) -> str:
+        """How `--set` names the trip count of a loop: `trip_L5`, in another file `trip_L5@that.h`."""
+        file = self.other_file(loop.span)
+        name = f"trip_L{loop.span.line}"
+        return f"{name}@{PurePath(file).name}" if file else name
 
     def other_file(self, span: ir.Span) -> str:
         """The file of `span`; empty when it is the kernel's own."""

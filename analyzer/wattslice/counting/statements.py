@@ -122,8 +122,8 @@ class Executor(ExpressionEvaluator):
     def _probability(self, stmt: ir.If, condition: Chance) -> float | NDArray[np.float64]:
         """Probability of the then-arm; an arm that leaves the loop around it has a default of its own."""
         state = self.state
-        leaves_then = _leaves(stmt.then)
-        leaves_else = stmt.otherwise is not None and _leaves(stmt.otherwise)
+        leaves_then = _ends_by_leaving(stmt.then)
+        leaves_else = stmt.otherwise is not None and _ends_by_leaving(stmt.otherwise)
         leaves_loop = leaves_then != leaves_else and state.calls[-1].loop_depth > 0
         if leaves_loop and self.profiled(stmt.span) is None:
             frame = next((f for f in reversed(state.loops) if not f.is_switch), None)
@@ -241,10 +241,10 @@ def arm_name(case: ir.Case) -> str:
     return "default" if case.labels[:1] == (None,) else f"case {case.labels[0]}"
 
 
-def _leaves(stmt: ir.Stmt) -> bool:
+def _ends_by_leaving(stmt: ir.Stmt) -> bool:
     """True when running `stmt` to its end leaves the enclosing loop or function."""
     if isinstance(stmt, ir.Block):
-        return bool(stmt.statements) and _leaves(stmt.statements[-1])
+        return bool(stmt.statements) and _ends_by_leaving(stmt.statements[-1])
     return isinstance(stmt, ir.Break | ir.Return)
 
 

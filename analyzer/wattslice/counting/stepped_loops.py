@@ -107,7 +107,7 @@ def _run_assumed(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask
         "PW013",
         loop.span,
         f"trip count of the loop depends on data: {trips:g} iterations assumed",
-        f"--set {kernel}.trip_L{line}=VALUE",
+        f"--set {kernel}.{state.trip_name(loop)}=VALUE",
     )
     tally = state.loop_tallies.setdefault(loop.region, LoopTally(loop.span))
     tally.known = False
