@@ -5,8 +5,18 @@ from __future__ import annotations
 import pytest
 
 from wattslice import ir
-from wattslice.geometry import OverrideError, check_overrides, parse_overrides
-from wattslice.geometry.overrides import known_names, parse_launch, parse_setting
+from wattslice.frontend.cuda import read_cuda
+from wattslice.geometry.overrides import (
+    OverrideError,
+    check_overrides,
+    known_names,
+    parse_launch,
+    parse_overrides,
+    parse_setting,
+)
+from wattslice.geometry.resolver import resolve_launches
+from wattslice.geometry.types import MAX_THREADS_PER_BLOCK
+from wattslice_models.gpu import gpu_ids, load_gpu
 
 SPAN = ir.Span("a.cu", 1, 1, 1)
 
@@ -25,8 +35,18 @@ def test_launch(text, grid, block, shared):
 
 
 @pytest.mark.parametrize(
+    "name", ["k<float>", "a::k<float, 4>", "k<s<int> >", "s<int>::k", "k<(Op)1>", "k<-1>"]
+)
+def test_names_of_template_instances(name):
+    assert parse_launch(f"{name}=7:64").kernel == name
+    setting = parse_setting(f"{name}.n=7")
+    assert (setting.kernel, setting.name) == (name, "n")
+
+
+@pytest.mark.parametrize(
     "text",
-    ["k", "k=4", "=4:32", "k=4:32:1:2", "k=0:32", "k=4:-1", "k=a:32", "k=1,2,3,4:32", "k=4:32:-5", "k=4:32:x",
+    ["k<float=4:32", "k>=4:32", "<float>=4:32", "k<float>x=4:32",
+     "k", "k=4", "=4:32", "k=4:32:1:2", "k=0:32", "k=4:-1", "k=a:32", "k=1,2,3,4:32", "k=4:32:-5", "k=4:32:x",
      "k=1:2000", "k=1:32,32,2", "k=1,70000:32", "k=1:1,1,65"],
 )  # fmt: skip
 def test_bad_launch(text):
@@ -48,7 +68,9 @@ def test_setting(text, kernel, name, value):
     assert type(found.value) is type(value)
 
 
-@pytest.mark.parametrize("text", ["n", "=5", "n=", "n=five", "n=inf", "n=nan", ".n=5", "k.=5", "1n=5"])
+@pytest.mark.parametrize(
+    "text", ["n", "=5", "n=", "n=five", "n=inf", "n=nan", ".n=5", "k.=5", "1n=5", "n<int>=5"]
+)
 def test_bad_setting(text):
     with pytest.raises(OverrideError) as caught:
         parse_setting(text)
@@ -86,3 +108,22 @@ def test_names_that_occur_nowhere(launches, settings, message):
 def test_names_that_occur():
     overrides = parse_overrides(("blur=1:1",), ("blur.width=3", "width=2", "trip_L7=1"))
     check_overrides(overrides, [known_names(program())])
+
+
+@pytest.mark.parametrize("name", ["scale<float,4>", "scale< float, 4 >", "a::scale<float, 4>"])
+def test_one_instance_of_a_template(tmp_path, name):
+    path = tmp_path / "a.cu"
+    path.write_text(
+        "namespace a { template<class T, int N> __global__ void scale(T *x) { x[threadIdx.x] *= N; } }\n"
+        "int main() { a::scale<float, 4><<<2, 32>>>(0); a::scale<int, 2><<<2, 32>>>(0); }\n"
+    )
+    program = read_cuda(path)
+    overrides = parse_overrides((f"{name}=7:64",), ())
+    check_overrides(overrides, [known_names(program)])
+    found = resolve_launches(program, overrides, load_gpu("v100"))
+    grids = {launch.kernel.qualified_name: launch.grid[0] for launch in found}
+    assert grids == {"a::scale<float, 4>": 7, "a::scale<int, 2>": 2}
+
+
+def test_no_gpu_launches_larger_blocks_than_can_be_read():
+    assert max(load_gpu(gpu).max_threads_per_block for gpu in gpu_ids()) == MAX_THREADS_PER_BLOCK

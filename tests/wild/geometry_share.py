@@ -25,7 +25,6 @@ from wattslice.errors import FrontendError
 from wattslice.frontend.callers import read_callers
 from wattslice.frontend.cuda import read_cuda
 from wattslice.geometry import NO_OVERRIDES, resolve_launches
-from wattslice.geometry.call_graph import expressions
 from wattslice_models.gpu import load_gpu
 
 
@@ -33,7 +32,7 @@ def launched_names(program: ir.Program) -> set[str]:
     """Mangled and plain names of the kernels that some host function launches."""
     names: set[str] = set()
     for function in program.functions:
-        for expr in expressions(function.body):
+        for expr in ir.expressions_below(function.body):
             if isinstance(expr, ir.LaunchCall):
                 names.add(expr.kernel or expr.kernel_name)
     return names

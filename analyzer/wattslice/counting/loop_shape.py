@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from wattslice import ir
 from wattslice.counting.inductions import Induction, assignments, update_of
 from wattslice.counting.iteration_taint import iterations_differ
-from wattslice.counting.syntax import Key, comma_parts, expressions, read_variable, strip_casts
+from wattslice.counting.syntax import Key, comma_parts, read_variable, strip_casts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,7 +140,7 @@ def _bound(conjunct: ir.Expr, counters: frozenset[ir.Variable], assigned: Counte
 
 def shape_of(loop: ir.Loop) -> LoopShape:
     """The static facts of `loop`."""
-    nodes = list(expressions(loop.body))
+    nodes = list(ir.expressions_below(loop.body))
     header: list[ir.Expr] = []
     for expr in (loop.condition, loop.step):
         if expr is not None:

@@ -15,13 +15,6 @@ def key_of(place: ir.RegisterPlace) -> Key:
     return (place.variable, place.path) if place.path else place.variable
 
 
-def expressions(stmt: ir.Stmt) -> Iterator[ir.Expr]:
-    """Every expression in and below `stmt`, inlined bodies included."""
-    for inner in ir.walk_statements(stmt):
-        for expr in ir.statement_expressions(inner):
-            yield from ir.walk_expressions(expr)
-
-
 def strip_casts(expr: ir.Expr) -> ir.Expr:
     """`expr` without the casts around it."""
     while isinstance(expr, ir.Cast):

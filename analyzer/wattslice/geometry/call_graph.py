@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from wattslice import ir
-
-
-def expressions(stmt: ir.Stmt) -> Iterator[ir.Expr]:
-    """Every expression at any depth below a statement."""
-    for inner in ir.walk_statements(stmt):
-        for expr in ir.statement_expressions(inner):
-            yield from ir.walk_expressions(expr)
 
 
 class CallGraph:
@@ -50,7 +41,7 @@ class CallGraph:
         return frozenset(
             self._by_name[expr.value]
             for function in self.functions
-            for expr in expressions(function.body)
+            for expr in ir.expressions_below(function.body)
             if isinstance(expr, ir.Text) and expr.type.name == "function" and expr.value in self._by_name
         )
 
@@ -68,7 +59,7 @@ class CallGraph:
         called = {
             callee
             for function in self.functions
-            for expr in expressions(function.body)
+            for expr in ir.expressions_below(function.body)
             if isinstance(expr, ir.Call) and (callee := self.callee(expr)) not in (None, function)
         }
         return tuple(function for function in self.functions if function not in called)
@@ -87,7 +78,7 @@ class CallGraph:
         if found is None:
             launches: set[ir.LaunchCall] = set()
             callees: set[ir.Function] = set()
-            for expr in expressions(stmt):
+            for expr in ir.expressions_below(stmt):
                 if isinstance(expr, ir.LaunchCall):
                     launches.add(expr)
                 elif isinstance(expr, ir.Call):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from wattslice.geometry.types import MAX_BLOCK, MAX_GRID
 from wattslice.geometry.values import Pointer, Storage, Unknown, Value, member_of
 from wattslice.ir import Semantics, Type
 from wattslice_models.gpu import Gpu
@@ -210,10 +211,7 @@ def device_properties(gpu: Gpu) -> dict[str, Number]:
     return {name: value for name, value in properties.items() if value is not None}
 
 
-_EXTENTS = {  # the same for every GPU since compute capability 3.0 (CUDA C++ programming guide)
-    "maxThreadsDim": (1024, 1024, 64),
-    "maxGridSize": (2**31 - 1, 65535, 65535),
-}
+_EXTENTS = {"maxThreadsDim": MAX_BLOCK, "maxGridSize": MAX_GRID}
 
 _ATTRIBUTES = {  # numbers of enum cudaDeviceAttr in the runtime's documentation
     1: "maxThreadsPerBlock",

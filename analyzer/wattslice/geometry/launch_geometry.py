@@ -6,11 +6,8 @@ from dataclasses import dataclass
 
 from wattslice import ir
 from wattslice.geometry.statements import LaunchInstance
-from wattslice.geometry.types import Dim3
+from wattslice.geometry.types import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, Dim3
 from wattslice.geometry.values import Record, Unknown, Value, convert
-
-MAX_BLOCK_THREADS = 1024
-_MAX_GRID: Dim3 = (2**31 - 1, 65535, 65535)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +46,9 @@ def _extent(value: Value, limits: Dim3) -> tuple[Dim3 | None, Unknown | None]:
 
 def geometry_of(instance: LaunchInstance) -> Geometry:
     """Grid and block of a launch that was reached."""
-    grid, grid_reason = _extent(instance.grid, _MAX_GRID)
-    block, block_reason = _extent(instance.block, (1024, 1024, 64))
-    if block is not None and (threads := block[0] * block[1] * block[2]) > MAX_BLOCK_THREADS:
+    grid, grid_reason = _extent(instance.grid, MAX_GRID)
+    block, block_reason = _extent(instance.block, MAX_BLOCK)
+    if block is not None and (threads := block[0] * block[1] * block[2]) > MAX_THREADS_PER_BLOCK:
         block, block_reason = None, Unknown(f"the host code gives a block of {threads} threads")
     return Geometry(grid, block, grid_reason or block_reason or Unknown(""))
 

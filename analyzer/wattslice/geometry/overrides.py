@@ -9,11 +9,20 @@ from dataclasses import dataclass
 
 from wattslice import ir
 from wattslice.errors import WattsliceError
-from wattslice.geometry.types import Dim3, LaunchOverride, Overrides, Setting
+from wattslice.geometry.types import (
+    MAX_BLOCK,
+    MAX_GRID,
+    MAX_THREADS_PER_BLOCK,
+    Dim3,
+    LaunchOverride,
+    Overrides,
+    Setting,
+)
 
 _LAUNCH_SYNTAX = "write --launch 'KERNEL=gx,gy,gz:bx,by,bz' with optional ':shared_memory_bytes'"
 _SET_SYNTAX = "write --set NAME=NUMBER or --set KERNEL.NAME=NUMBER"
 _NAME = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*\Z")
+_KERNEL = re.compile(r"[A-Za-z_]\w*(?:<[^=]*>)?(?:::[A-Za-z_]\w*(?:<[^=]*>)?)*\Z")
 _SUFFIXES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -25,14 +34,14 @@ def parse_launch(text: str) -> LaunchOverride:
     """Read `KERNEL=gx[,gy[,gz]]:bx[,by[,bz]][:smem]`. Raises `OverrideError`."""
     name, equals, rest = text.partition("=")
     parts = rest.split(":")
-    if not equals or len(parts) not in (2, 3) or not _NAME.match(name.strip()):
+    if not equals or len(parts) not in (2, 3) or not _KERNEL.match(name.strip()):
         raise OverrideError(f"--launch {text!r} cannot be read", remedy=_LAUNCH_SYNTAX)
-    grid = _extent(text, "grid", parts[0], (2**31 - 1, 65535, 65535))
-    block = _extent(text, "block", parts[1], (1024, 1024, 64))
-    if block[0] * block[1] * block[2] > 1024:
+    grid = _extent(text, "grid", parts[0], MAX_GRID)
+    block = _extent(text, "block", parts[1], MAX_BLOCK)
+    if block[0] * block[1] * block[2] > MAX_THREADS_PER_BLOCK:
         raise OverrideError(
             f"--launch {text!r}: a block of {block[0] * block[1] * block[2]} threads",
-            remedy="a block has at most 1024 threads",
+            remedy=f"a block has at most {MAX_THREADS_PER_BLOCK} threads",
         )
     shared = None
     if len(parts) == 3:
@@ -71,7 +80,7 @@ def parse_setting(text: str) -> Setting:
     """Read `[KERNEL.]NAME=VALUE`; a value is an integer (also 0x…, 4K, 1M) or a float. `OverrideError`."""
     left, equals, right = text.partition("=")
     kernel, dot, name = left.strip().rpartition(".")
-    if not equals or not _NAME.match(name) or (dot and not _NAME.match(kernel)):
+    if not equals or not _NAME.match(name) or (dot and not _KERNEL.match(kernel)):
         raise OverrideError(f"--set {text!r} cannot be read", remedy=_SET_SYNTAX)
     return Setting(kernel or None, name, _number(text, right.strip()))
 
@@ -113,12 +122,21 @@ def parse_overrides(launches: Iterable[str], settings: Iterable[str]) -> Overrid
 
 def names_kernel(name: str, kernel: ir.Kernel) -> bool:
     """True when a name on the command line means this kernel."""
-    return name in _aliases(kernel)
+    return _without_spaces(name) in _aliases(kernel)
 
 
 def _aliases(kernel: ir.Kernel) -> tuple[str, ...]:
-    plain = kernel.qualified_name.split("<")[0].split("(")[0]
-    return (kernel.name, kernel.qualified_name, kernel.mangled_name, plain)
+    """With and without namespace and template arguments; no spaces, so that `k<int,4>` means `k<int, 4>`."""
+    qualified = _without_spaces(kernel.qualified_name)
+    plain = qualified.split("<")[0].split("(")[0]
+    names = [kernel.name, qualified, kernel.mangled_name, plain]
+    if plain.endswith(kernel.name):
+        names.append(qualified[len(plain) - len(kernel.name) :])
+    return tuple(dict.fromkeys(names))
+
+
+def _without_spaces(name: str) -> str:
+    return "".join(name.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +176,7 @@ def check_overrides(overrides: Overrides, known: Sequence[KnownNames]) -> None:
     named = [launch.kernel for launch in overrides.launches]
     named += [setting.kernel for setting in overrides.settings if setting.kernel is not None]
     for name in named:
-        if not any(name in kernel.aliases for kernel in kernels):
+        if not any(_without_spaces(name) in kernel.aliases for kernel in kernels):
             raise OverrideError(
                 f"no kernel {name!r} in the analysed files", remedy=_nearest(name, {k.name for k in kernels})
             )
@@ -168,7 +186,7 @@ def check_overrides(overrides: Overrides, known: Sequence[KnownNames]) -> None:
         variables = {
             variable
             for kernel in kernels
-            if setting.kernel is None or setting.kernel in kernel.aliases
+            if setting.kernel is None or _without_spaces(setting.kernel) in kernel.aliases
             for variable in kernel.variables
         }
         if setting.kernel is None:

@@ -12,6 +12,12 @@ from wattslice.ir import Kernel, Variable
 Dim3 = tuple[int, int, int]
 """Extent along x, y, z; each at least 1."""
 
+MAX_GRID: Dim3 = (2**31 - 1, 65535, 65535)
+MAX_BLOCK: Dim3 = (1024, 1024, 64)
+MAX_THREADS_PER_BLOCK = 1024
+"""What any GPU can launch: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability",
+the same for every compute capability from 3.0 on; older GPUs launch less (catalogue, PW014)."""
+
 DEFAULT_BLOCK: Dim3 = (256, 1, 1)
 """Block assumed when nothing is known: the commonest block in public CUDA code."""
 

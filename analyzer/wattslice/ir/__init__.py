@@ -98,6 +98,7 @@ from wattslice.ir.types import (
 )
 from wattslice.ir.walking import (
     children,
+    expressions_below,
     nested_statements,
     statement_expressions,
     walk_expressions,
@@ -174,6 +175,7 @@ __all__ = [
     "Variable",
     "VariableRole",
     "children",
+    "expressions_below",
     "nested_statements",
     "statement_expressions",
     "walk_expressions",

@@ -127,6 +127,13 @@ def walk_expressions(expr: Expr) -> Iterator[Expr]:
             stack.extend(below[::-1])
 
 
+def expressions_below(stmt: Stmt) -> Iterator[Expr]:
+    """Every expression at any depth below a statement, those in the bodies of inlined calls included."""
+    for inner in walk_statements(stmt):
+        for expr in statement_expressions(inner):
+            yield from walk_expressions(expr)
+
+
 def walk_statements(stmt: Stmt) -> Iterator[Stmt]:
     """`stmt` and every statement below it in source order, entering the bodies of inlined calls."""
     stack = [stmt]
