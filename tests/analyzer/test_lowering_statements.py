@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from wattslice import ir
@@ -82,10 +84,16 @@ def test_an_error_in_a_kernel_is_a_hole_with_its_line(tmp_path):
     assert "global:f32[(p + 2*4)] = 3.0" in code(kernel)
 
 
-def test_launch_bounds(tmp_path):
-    program = lower(tmp_path, "__global__ void __launch_bounds__(64 * 2, 3) k(int* p) { p[0] = 1; }")
-    (kernel,) = program.kernels
-    assert (kernel.max_threads_per_block, kernel.min_blocks_per_sm) == (128, 3)
+def test_the_pragma_and_the_error_of_a_header_are_read_from_the_header(tmp_path):
+    (tmp_path / "device.h").write_text(
+        "// a line that shifts everything\n__device__ void f(int* a) {\n#pragma unroll 6\n"
+        "  for (int i = 0; i < 9; i++) a[i] = i;\n}\n__device__ void g(int* a) { a[0] = a.x; }\n"
+    )
+    kernels = "__global__ void fine(int* a) { f(a); }\n__global__ void holed(int* a) { g(a); }\n"
+    program = lower(tmp_path, '#include "device.h"\n' + kernels)
+    assert any(line.endswith("unroll 6") for line in code(program.kernels[0]))
+    assert [kernel.body_is_complete for kernel in program.kernels] == [True, False]
+    assert {(d.rule, Path(d.file).name, d.line) for d in program.diagnostics} == {("PW001", "device.h", 6)}
 
 
 def test_assert_and_printf_cost_nothing(tmp_path):

@@ -1,14 +1,13 @@
 """The clang layer: from a `.cu` path to a syntax tree. What the lowering needs to know:
 
-Start      `unit = parse_cuda(path, options)`; `facts.kernels(unit)`, `facts.functions(unit)`,
-           `facts.launches(unit)`. `unit.recovered` says what was made up; `facts.holes(kernel, unit)` says
+Start      `unit = parse_cuda(path, options)`. `unit.recovered` says what was made up, `unit.diagnostics`
            what was lost. Ask both.
 Nodes      `node.kind` and `type.kind` are ints that compare with `CursorKind` / `TypeKind`. `children` is
            cached per node object, so keep the object. `node.line` is the expansion line: in a macro, where
            it is used. A node of line 0 or of another file (`not unit.is_in_file(node)`) is implicit or out
            of a header.
 Casts      An implicit cast is an UNEXPOSED_EXPR of one child; its type is the type after the cast, so
-           int->float shows as two types, one below the other. `strip` removes casts and parentheses.
+           int->float shows as two types, one below the other.
            Explicit casts are CSTYLE_CAST_EXPR, CXX_STATIC_CAST_EXPR, CXX_FUNCTIONAL_CAST_EXPR... whose
            first child may be a TYPE_REF.
 Built-ins  A call of a FUNCTION_DECL with `unit.is_builtin(declaration)`: go by its name. None has a body.
@@ -18,35 +17,34 @@ Built-ins  A call of a FUNCTION_DECL with `unit.is_builtin(declaration)`: go by 
            CALL_EXPRs that name a CONSTRUCTOR. Half arithmetic is a CALL_EXPR of `operator+` (children:
            left, operator reference, right); copying a half or a vector type may be a CALL_EXPR of
            `operator=` or of a CONSTRUCTOR.
-Launch     `facts.as_launch(node)`: a CALL_EXPR whose second child is a CALL_EXPR of `cudaConfigureCall`
-           with grid, block, shared bytes, stream. Defaulted arguments lie on line 0 and are None here. An
+Launch     A CALL_EXPR whose second child is a CALL_EXPR of `cudaConfigureCall` with grid, block, shared
+           bytes, stream. Defaulted arguments lie on line 0. An
            int grid is wrapped in a CALL_EXPR of dim3's constructor: evaluate its arguments, of which
            defaulted ones (line 0) are 1.
-Templates  `site.kernel` of a launch of a template is the *instance* (FUNCTION_DECL, `.template` is not
-           None), with sizes, types and `if constexpr` resolved; `kernels` yields instances beside the
+Templates  What a launch of a template names is the *instance* (FUNCTION_DECL, `.template` is not None),
+           with sizes, types and `if constexpr` resolved; the root lists instances beside the
            FUNCTION_TEMPLATE, all with the same place. Bodies of templates are dependent: `a * b` may be a
            CALL_EXPR without referent.
-Attributes `facts.attributes(decl)`; dynamic shared memory is `extern __shared__` (INCOMPLETEARRAY type).
-           `facts.launch_bounds(kernel, unit)`: a prelude macro repeats them as annotate("launch_bounds",
-           ...).
+Attributes Children of the declaration (CUDAGLOBAL_ATTR, CUDASHARED_ATTR ...); those clang does not show
+           (`__managed__`, `__launch_bounds__`) the prelude repeats as ANNOTATE_ATTR. Dynamic shared memory
+           is `extern __shared__` (INCOMPLETEARRAY type).
 Loops      FOR_STMT children are positional with gaps (init; condition; step; body), so three children are
            ambiguous: compare `child.start.offset` with the positions of the two `;` in `unit.source`. The
            body is always last. `#pragma unroll N`: the loop sits in an UNEXPOSED_STMT;
-           `facts.unroll_pragma(loop, unit)` reads the number from the text.
-Constants  `facts.evaluate_int(node, unit)`: constexpr, const, enums, macros, sizeof. None for anything that
-           rests on a made-up name. Array extents of made-up names are nonsense: check
-           `facts.mentions_made_up(decl, unit)`.
+           the tree does not name the number, the text does.
+Constants  `node.evaluate()`: constexpr, const, enums, macros, sizeof. What rests on a made-up name
+           (`unit.is_made_up`) is nonsense, array extents too.
 Assembly   `asm` is an ASM_STMT whose children are the operands' expressions (outputs first); its text is
-           `unit.text(node)`.
+           in the source.
 Holes      An undeclared *variable* deletes its whole statement without a trace in the tree, and leaves
            conditions without a child; what could not be typed is an UNEXPOSED_EXPR of type kind DEPENDENT.
-           `facts.holes` finds all three. A launch inside a kernel (dynamic parallelism) is an error to
+           A launch inside a kernel (dynamic parallelism) is an error to
            clang 18: always a hole.
 Depth      `walk` does not recurse. Chains of a few thousand operators pass the guards: recursion in Python
            must expect RecursionError, or flatten `a + b + c ...` first.
 """
 
-from wattslice.frontend.clang.cursors import Node, strip
+from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.diagnostics import ParseDiagnostic, Severity
 from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.frontend.clang.kinds import BinaryOperator, CursorKind, TypeKind, UnaryOperator
@@ -68,5 +66,4 @@ __all__ = [
     "TypeKind",
     "UnaryOperator",
     "parse_cuda",
-    "strip",
 ]

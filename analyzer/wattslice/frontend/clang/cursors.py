@@ -218,7 +218,7 @@ class Node:
     def evaluate(self) -> int | float | None:
         """What `clang_Cursor_Evaluate` folds the expression (or a constant's initialiser) to, else None.
 
-        Do not trust it where a made-up name takes part: `facts.evaluate_int` looks after that.
+        Do not trust it where a made-up name takes part (`ParsedUnit.is_made_up`).
         """
         lib = library()
         result: int | None = lib.clang_Cursor_Evaluate(self.raw)
@@ -255,10 +255,3 @@ def kind_name(kind: int) -> str:
         return CursorKind(kind).name
     except ValueError:
         return f"KIND_{kind}"
-
-
-def strip(node: Node) -> Node:
-    """The expression inside parentheses and implicit casts (UNEXPOSED_EXPR and PAREN_EXPR of one child)."""
-    while node.kind in (CursorKind.UNEXPOSED_EXPR, CursorKind.PAREN_EXPR) and len(node.children) == 1:
-        node = node.children[0]
-    return node

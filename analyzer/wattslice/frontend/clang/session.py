@@ -19,7 +19,7 @@ __all__ = ["ParsedUnit", "Recovered", "parse_cuda"]
 def parse_cuda(path: Path, options: ParseOptions | None = None) -> ParsedUnit:
     """Parse a CUDA source file as nvcc's device side would see it.
 
-    A file with errors is still a unit: look at `errors_between` for the lines of a kernel. Raises
+    A file with errors is still a unit: `diagnostics` name the lines. Raises
     `FrontendError` when there is nothing to look at: unreadable, empty, binary, or clang gives up, would
     crash, or takes longer than 6 s.
     """

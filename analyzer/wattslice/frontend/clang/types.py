@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wattslice.frontend.clang.kinds import TypeKind
 from wattslice.frontend.clang.libclang import FIELD_VISITOR, CXCursor, CXType, library, text
 from wattslice.frontend.clang.places import UnitHandle
 
@@ -60,12 +59,6 @@ class Type:
     def result(self) -> Type:
         """The return type of a function type."""
         return self._type("clang_getResultType")
-
-    @property
-    def array_size(self) -> int | None:
-        """The number of elements of a constant array; None for anything else."""
-        size: int = library().clang_getArraySize(self.raw)
-        return size if size >= 0 and self.kind == TypeKind.CONSTANTARRAY else None
 
     @property
     def size_bytes(self) -> int | None:

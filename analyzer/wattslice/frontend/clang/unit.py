@@ -63,30 +63,11 @@ class ParsedUnit:
         """Whether the parse itself declared this name because nobody else did."""
         return declaration.place.path == AUTO_DECLARED_FILE
 
-    def errors_between(
-        self, first_line: int, last_line: int, path: Path | None = None
-    ) -> tuple[ParseDiagnostic, ...]:
-        """Errors in a range of lines, both ends included, of the asked-for file or of another one."""
-        wanted = path or self.path
-        return tuple(
-            d
-            for d in self.diagnostics
-            if d.is_error
-            and first_line <= d.line <= last_line
-            and d.path is not None
-            and is_same_file(d.path, wanted)
-        )
-
     def source_of(self, place: Place) -> bytes:
         """The bytes of the file a place is in; empty for what has no file."""
         if place.path is None:
             return b""
         return self.source if is_same_file(place.path, self.path) else text_of(place.path)
-
-    def text(self, node: Node) -> str:
-        """The source text of a node (of the macro's use, for a node out of a macro)."""
-        start = node.start
-        return self.source_of(start)[start.offset : node.end.offset].decode("utf-8", "replace")
 
     def declarations(self) -> Iterator[Node]:
         """Declarations at namespace scope of the asked-for file, namespaces and extern "C" blocks opened."""

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.cursors import Type as ClangType
-from wattslice.frontend.clang.facts import launch_bounds
 from wattslice.frontend.clang.flags import STUBS
 from wattslice.frontend.clang.kinds import CursorKind as C
+from wattslice.frontend.clang.launch_bounds import launch_bounds
 from wattslice.frontend.clang.session import ParsedUnit
 from wattslice.frontend.lowering import (
     calls,

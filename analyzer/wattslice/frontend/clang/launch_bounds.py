@@ -1,0 +1,34 @@
+"""`__launch_bounds__` of a kernel: a macro of the prelude repeats its arguments as an annotation."""
+
+from __future__ import annotations
+
+from wattslice.frontend.clang.cursors import Node
+from wattslice.frontend.clang.kinds import CursorKind as K
+from wattslice.frontend.clang.unit import ParsedUnit
+
+_ANNOTATION = "launch_bounds"
+_NAMES = (K.DECL_REF_EXPR, K.TYPE_REF, K.TEMPLATE_REF)
+
+
+def launch_bounds(kernel: Node, unit: ParsedUnit) -> tuple[int | None, ...]:
+    """Values of `__launch_bounds__(maxThreads, minBlocks, ...)`; empty without, None where not known."""
+    for child in kernel.children:
+        if child.kind == K.ANNOTATE_ATTR and child.spelling == _ANNOTATION:
+            return tuple(_integer(argument, unit) for argument in child.children)
+    return ()
+
+
+def _integer(node: Node, unit: ParsedUnit) -> int | None:
+    """The integer an expression folds to at compile time; None when it does not or rests on made-up names."""
+    if _mentions_made_up(node, unit):
+        return None
+    value = node.evaluate()
+    return value if isinstance(value, int) else None
+
+
+def _mentions_made_up(node: Node, unit: ParsedUnit) -> bool:
+    """Whether a name that the parse itself declared takes part: its value means nothing."""
+    if not unit.recovered.declared:
+        return False
+    targets = (part.referenced for part in node.walk() if part.kind in _NAMES)
+    return any(target is not None and unit.is_made_up(target) for target in targets)

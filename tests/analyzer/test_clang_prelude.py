@@ -1,0 +1,63 @@
+# ruff: noqa: E501  (CUDA sources on one line)
+"""What CUDA declares without an #include: known by name, never followed, never mistaken for the user's code."""
+
+from pathlib import Path
+
+import pytest
+
+from wattslice.frontend.clang import CursorKind, parse_cuda
+from wattslice.frontend.lowering.program import lower_program
+
+from .lowered import lower
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "a[0] = __fmaf_rn(a[0], __expf(a[1]), rsqrtf(a[2]));",
+        "a[0] = __ldg(a + 1) + __ldcs(a + 2); __stcs(a, 1.0f);",
+        "sincosf(a[0], a + 1, a + 2); a[3] = fminf(a[4], 2.0f) + max(3, 4);",
+        "atomicAdd(a, 1.0f); atomicCAS((int*)a, 1, 2); __threadfence();",
+        "a[0] += __shfl_down_sync(0xffffffffu, a[0], 16); __syncwarp(); a[1] = __ballot_sync(__activemask(), 1);",
+        "float4 v = *reinterpret_cast<float4*>(a); v.x += v.w; *(float4*)a = make_float4(v.x, v.y, 0, 0);",
+        "a[0] = tex1Dfetch<float>((cudaTextureObject_t)0, 3) + tex2D<float>((cudaTextureObject_t)0, 1.f, 2.f);",
+        "a[0] = tex1Dfetch(ref, 3);",
+        'asm volatile("add.f32 %0, %0, %1;" : "+f"(a[0]) : "f"(a[1]));',
+        'printf("%d", 3); assert(a[0] > 0); a[0] = std::max(a[1], a[2]) + std::numeric_limits<float>::max();',
+    ],
+)
+def test_builtins_of_the_device_are_known(tmp_path: Path, statement: str):
+    path = tmp_path / "k.cu"
+    legacy = "texture<float, 1, cudaReadModeElementType> ref;\n"
+    path.write_text(f"{legacy}__global__ void k(float* a) {{ {statement} }}\n")
+    unit = parse_cuda(path)
+    assert unit.recovered.declared == ()
+    assert unit.diagnostics == ()
+    calls = [n for d in unit.root.children for n in d.walk() if n.kind == CursorKind.CALL_EXPR]
+    targets = [target for call in calls if (target := call.referenced) is not None]
+    assert len(targets) == len(calls)
+    assert all(unit.is_builtin(target) for target in targets)
+    program = lower_program(unit)
+    assert [kernel.body_is_complete for kernel in program.kernels] == [True]
+    assert program.diagnostics == ()
+
+
+def test_user_functions_are_not_builtins(tmp_path: Path):
+    path = tmp_path / "k.cu"
+    path.write_text(
+        "__device__ float fminf2(float x) { return x; }\n__global__ void k(float* a) { a[0] = fminf2(a[1]); }\n"
+    )
+    unit = parse_cuda(path)
+    assert [unit.is_builtin(declaration) for declaration in unit.root.children] == [False, False]
+
+
+def test_launch_bounds_fold_constants_and_refuse_made_up_names(tmp_path: Path):
+    text = """#define T 128
+    enum { E = 2 };
+    __global__ void __launch_bounds__(T * 2, E + 1) k(int* a) { a[0] = 1; }
+    __global__ void __launch_bounds__(UNKNOWN + 1) made_up(int* a) { a[0] = 1; }
+    __global__ void plain(int* a) { a[0] = 1; }
+    """
+    kernels = {kernel.name: kernel for kernel in lower(tmp_path, text).kernels}
+    bounds = {name: (k.max_threads_per_block, k.min_blocks_per_sm) for name, k in kernels.items()}
+    assert bounds == {"k": (256, 3), "made_up": (None, None), "plain": (None, None)}
