@@ -3,34 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
+from wattslice.branches import BranchClass
 from wattslice.execution import Assumption, BranchArm, LoopTrips
+from wattslice.geometry.types import LaunchSource
+from wattslice.instructions.kinds import InstructionCount
 from wattslice.ir import Diagnostic, MemorySpace
 from wattslice.operations import OperationCounts
-
-
-class LaunchSource(Enum):
-    """Where a launch configuration came from; values are those of the JSON contract."""
-
-    HOST_CODE = "host code"
-    OPTION = "--launch"
-    ASSUMED = "assumed"
-
-
-class BranchClass(Enum):
-    """Branch-sparse or branch-dense (Wang & Chen 2013, section 4)."""
-
-    SPARSE = "sparse"
-    DENSE = "dense"
-
-
-@dataclass(frozen=True, slots=True)
-class InstructionCount:
-    """Executed instructions of one kind per launched thread, e.g. `ffma`."""
-
-    name: str
-    number: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ calls dense, have no dividing branch at all here, and come out sparse (tests/ana
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
-from wattslice.analysis import BranchClass
 from wattslice.execution import ExecutionProfile
 from wattslice.features import arm_probability, executed_length
 from wattslice.slicing.slices import Slice
@@ -22,6 +22,13 @@ DENSE_FROM = 0.2
 """Share of statements in dividing arms from which a kernel is branch-dense; between the paper's two lists."""
 DIVIDING = (0.02, 0.95)
 """An arm divides when its probability lies strictly between these."""
+
+
+class BranchClass(Enum):
+    """Branch-sparse or branch-dense (Wang & Chen 2013, section 4)."""
+
+    SPARSE = "sparse"
+    DENSE = "dense"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from pathlib import Path
 from wattslice.counting.count import count
 from wattslice.execution import ExecutionProfile
 from wattslice.frontend.cuda import read_cuda
-from wattslice.geometry import NO_OVERRIDES, resolve_launches
+from wattslice.geometry.resolver import resolve_launches
+from wattslice.geometry.types import NO_OVERRIDES
 from wattslice.ir import Kernel
 from wattslice_models.gpu import load_gpu
 from wattslice_models.types import PowerFactors

@@ -7,7 +7,8 @@ import pytest
 from wattslice.counting.count import count
 from wattslice.features import slice_features
 from wattslice.frontend.cuda import read_cuda
-from wattslice.geometry import NO_OVERRIDES, resolve_launches
+from wattslice.geometry.resolver import resolve_launches
+from wattslice.geometry.types import NO_OVERRIDES
 from wattslice.heat import line_shares
 from wattslice.operations import OperationCounts
 from wattslice.region_operations import total_counts

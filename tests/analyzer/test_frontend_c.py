@@ -10,7 +10,8 @@ from wattslice import ir
 from wattslice.analysis import LaunchSource
 from wattslice.errors import FrontendError
 from wattslice.frontend.c import read_c
-from wattslice.geometry import NO_OVERRIDES, resolve_launches
+from wattslice.geometry.resolver import resolve_launches
+from wattslice.geometry.types import NO_OVERRIDES
 from wattslice_models.gpu import load_gpu
 
 

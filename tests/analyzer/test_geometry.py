@@ -12,8 +12,9 @@ from wattslice.analysis import LaunchSource
 from wattslice.frontend.c_source.host import HostBody
 from wattslice.frontend.c_source.lowering import Unit
 from wattslice.frontend.c_source.preprocessor import Preprocessor
-from wattslice.geometry import NO_OVERRIDES, parse_overrides, resolve_launches
-from wattslice.geometry.types import BLOCKS_PER_SM
+from wattslice.geometry.overrides import parse_overrides
+from wattslice.geometry.resolver import resolve_launches
+from wattslice.geometry.types import BLOCKS_PER_SM, NO_OVERRIDES
 from wattslice_models.gpu import load_gpu
 
 SPAN = ir.Span("a.cu", 1, 1, 1)

@@ -7,7 +7,8 @@ from functools import partial
 from wattslice.analysis import LaunchSource
 from wattslice.frontend.callers import caller_files, read_callers
 from wattslice.frontend.cuda import read_cuda
-from wattslice.geometry import NO_OVERRIDES, resolve_launches
+from wattslice.geometry.resolver import resolve_launches
+from wattslice.geometry.types import NO_OVERRIDES
 from wattslice_models.gpu import load_gpu
 
 KERNEL = """

@@ -10,9 +10,10 @@ from wattslice.analysis import LaunchSource
 from wattslice.counting.count import count
 from wattslice.frontend.callers import read_callers
 from wattslice.frontend.cuda import read_cuda
-from wattslice.geometry import NO_OVERRIDES, resolve_launches
 from wattslice.geometry.call_graph import CallGraph
 from wattslice.geometry.relevance import relevance_of
+from wattslice.geometry.resolver import resolve_launches
+from wattslice.geometry.types import NO_OVERRIDES
 from wattslice_models.gpu import load_gpu
 
 GPU = load_gpu("v100")

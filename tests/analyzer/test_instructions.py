@@ -6,7 +6,8 @@ import pytest
 
 from wattslice.counting.count import count
 from wattslice.frontend.cuda import read_cuda
-from wattslice.geometry import NO_OVERRIDES, resolve_launches
+from wattslice.geometry.resolver import resolve_launches
+from wattslice.geometry.types import NO_OVERRIDES
 from wattslice.instructions import InstructionMix, lower_instructions
 from wattslice.instructions.expansions import measured
 from wattslice.instructions.kinds import InstructionKind as K

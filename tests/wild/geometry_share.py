@@ -24,7 +24,8 @@ from wattslice.analysis import LaunchSource
 from wattslice.errors import FrontendError
 from wattslice.frontend.callers import read_callers
 from wattslice.frontend.cuda import read_cuda
-from wattslice.geometry import NO_OVERRIDES, resolve_launches
+from wattslice.geometry.resolver import resolve_launches
+from wattslice.geometry.types import NO_OVERRIDES
 from wattslice_models.gpu import load_gpu
 
 

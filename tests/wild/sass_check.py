@@ -20,7 +20,8 @@ from sass_emulator import BudgetError, Thread, run
 from wattslice.counting.count import count
 from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.frontend.cuda import read_cuda
-from wattslice.geometry import NO_OVERRIDES, KernelLaunch, resolve_launches
+from wattslice.geometry.resolver import resolve_launches
+from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
 from wattslice.instructions import lower_instructions
 from wattslice.instructions.kinds import InstructionKind
 from wattslice_models.gpu import load_gpu

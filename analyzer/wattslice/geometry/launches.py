@@ -12,11 +12,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from wattslice import ir
-from wattslice.analysis import LaunchSource
 from wattslice.execution import Assumption
 from wattslice.geometry.launch_geometry import geometry_of, is_read
 from wattslice.geometry.statements import AssumedVariable, LaunchInstance
-from wattslice.geometry.types import BLOCKS_PER_SM, DEFAULT_BLOCK, Dim3, KernelLaunch, MemberValue, NamedValue
+from wattslice.geometry.types import (
+    BLOCKS_PER_SM,
+    DEFAULT_BLOCK,
+    Dim3,
+    KernelLaunch,
+    LaunchSource,
+    MemberValue,
+    NamedValue,
+)
 from wattslice.geometry.values import Record, Unknown, convert
 from wattslice_models.gpu import Gpu
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from wattslice import ir
-from wattslice.analysis import LaunchSource
 from wattslice.geometry.assumed_variables import with_assumed_variables
 from wattslice.geometry.call_graph import CallGraph
 from wattslice.geometry.collection import HostCode
@@ -14,7 +13,7 @@ from wattslice.geometry.launch_geometry import is_read
 from wattslice.geometry.launches import assumed_launch, launches_of
 from wattslice.geometry.overrides import names_kernel
 from wattslice.geometry.statements import LaunchInstance
-from wattslice.geometry.types import KernelLaunch, LaunchOverride, NamedValue, Overrides
+from wattslice.geometry.types import KernelLaunch, LaunchOverride, LaunchSource, NamedValue, Overrides
 from wattslice.geometry.values import convert
 from wattslice_models.gpu import Gpu
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import NamedTuple
 
-from wattslice.analysis import LaunchSource
 from wattslice.execution import Assumption
 from wattslice.ir import Kernel, Variable
 
@@ -23,6 +23,14 @@ DEFAULT_BLOCK: Dim3 = (256, 1, 1)
 
 BLOCKS_PER_SM = 8
 """Blocks per SM of an assumed grid: 8 blocks of 256 threads fill the 2048 threads of most SMs once."""
+
+
+class LaunchSource(Enum):
+    """Where a launch configuration came from; values are those of the JSON contract."""
+
+    HOST_CODE = "host code"
+    OPTION = "--launch"
+    ASSUMED = "assumed"
 
 
 class NamedValue(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -91,3 +92,11 @@ def kind_of_sass(opcode: str, operands: str) -> InstructionKind | None:
 def _moves(operands: str) -> bool:
     """`IMAD.MOV.U32 R1, RZ, RZ, x` and its kin multiply nothing."""
     return operands.count("RZ") >= 2
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionCount:
+    """Executed instructions of one kind per launched thread, e.g. `ffma`."""
+
+    name: str
+    number: float

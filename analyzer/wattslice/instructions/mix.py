@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wattslice.analysis import InstructionCount
 from wattslice.execution import ExecutionProfile
-from wattslice.instructions.kinds import InstructionKind
+from wattslice.instructions.kinds import InstructionCount, InstructionKind
 from wattslice.instructions.statements import lower
 from wattslice.ir import Kernel
 
