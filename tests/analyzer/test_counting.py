@@ -213,3 +213,29 @@ def test_a_pointer_parameter_is_not_null(tmp_path):
     counted, operations = analyse(tmp_path, source)
     assert operations.global_store == 1
     assert counted.assumptions == ()
+
+
+@pytest.mark.parametrize("leave", [1.0, 0.5, 0.1, 0.01, 0.001])
+@pytest.mark.parametrize(
+    "loop", ["for (int j = 0; j < 1000; ++j) {", "while (true) {", "while (d[3] != 5) {", "for (;;) {"]
+)
+def test_a_profiled_exit_makes_a_geometric_loop(tmp_path, loop, leave):
+    source = f"""__global__ void k(const int *d, float *x) {{
+int i = threadIdx.x;
+{loop}
+if (d[i] == 7)
+  break;
+x[i] += 1.0f;
+}}
+}}"""
+    arms = [ArmProbability("k.cu", 4, "then", leave)]
+    again = 1.0
+    if "d[3]" in loop:
+        again = 0.75
+        arms.append(ArmProbability("k.cu", 3, "loop", again))
+    counted, _ = analyse(tmp_path, source, profile=BranchProfile(tuple(arms)))
+    (trips,) = counted.loops
+    stay = (1 - leave) * again
+    expected = (1 - stay**1000) / (1 - stay) if "1000" in loop else 1 / (1 - stay)
+    assert trips.trip_count == pytest.approx(expected)
+    assert counted.assumptions == ()

@@ -51,6 +51,8 @@ def _strata(executor: Executor, trips: int | Lanes, shape: LoopShape) -> list[tu
         head = min(longest, max(number, int(allowance // shape.size)))
         return [(k, k, k + 1) for k in range(head)] + _spread(head, longest, number)
     if number == 2:
+        if shape.may_leave:  # the first iteration tells how many lanes stay
+            return [(0, 0, 1), (longest - 1, 1, longest)]
         if executor.at_corner:
             return [(longest - 1, 0, longest)]
         half = (longest + 1) // 2
@@ -87,10 +89,11 @@ def run_counted(
     previous = -1
     before = registers(executor, shape)
     iterations = 0.0
+    stay: NDArray[np.float64] | None = None  # share of each lane that goes on after an iteration
     for representative, first, end in strata:
         # The far end of nested loops is one corner: it shows how far addresses reach, and counts as the rest.
         executor.at_corner = was_at_corner or (alike and representative > 0)
-        running = _stratum_mask(executor, survivors, trips, first, end)
+        running = _stratum_mask(executor, survivors, trips, first, end, stay)
         if running.is_empty:
             break
         if representative != previous + 1:
@@ -134,8 +137,24 @@ def _ratio(part: Mask, whole: Mask) -> NDArray[np.float64]:
     return np.divide(part.weights, whole.weights, out=np.zeros_like(whole.weights), where=whole.weights > 0)
 
 
-def _stratum_mask(executor: Executor, survivors: Mask, trips: int | Lanes, first: float, end: float) -> Mask:
-    """Survivors, weighted with the number of iterations in [first, end) each of them runs."""
+def _stratum_mask(
+    executor: Executor,
+    survivors: Mask,
+    trips: int | Lanes,
+    first: float,
+    end: float,
+    stay: NDArray[np.float64] | None,
+) -> Mask:
+    """Survivors, weighted with the number of iterations in [first, end) each of them runs.
+
+    Where only a share `stay` of a lane goes on after each iteration, that is a geometric sum.
+    """
+    if stay is not None and end - first > 1:
+        width = np.clip(trips, first, end) - first
+        leaving = 1.0 - stay
+        with np.errstate(divide="ignore", invalid="ignore"):
+            runs = np.where(leaving > 1e-12, (1.0 - stay**width) / leaving, width)
+        return executor.state.masks.where(survivors, runs)
     if isinstance(trips, int):
         return survivors.scaled(end - first)
     width = np.clip(trips, first, end) - first
@@ -153,4 +172,4 @@ def _induction_value(
     start, amount = starts[induction.variable], amounts[induction.variable]
     if isinstance(start, Pointer):
         return Pointer(start.root, value_at(scalar(start.offset), induction.op, amount, iteration))
-    return value_at(scalar(start), induction.op, amount, iteration)
+    return value_at(scalar(start), induction.op, amount, iteration, induction.variable.type)

@@ -41,6 +41,7 @@ class LoopFrame:
     continued: Mask
     expected_trips: float | None = None
     left_by_chance: bool = False
+    left_by_profile: bool = False
     is_switch: bool = False
 
 

@@ -125,8 +125,10 @@ class Executor(ExpressionEvaluator):
         leaves_then = _ends_by_leaving(stmt.then)
         leaves_else = stmt.otherwise is not None and _ends_by_leaving(stmt.otherwise)
         leaves_loop = leaves_then != leaves_else and state.calls[-1].loop_depth > 0
-        if leaves_loop and self.profiled(stmt.span) is None:
-            frame = next((f for f in reversed(state.loops) if not f.is_switch), None)
+        frame = next((f for f in reversed(state.loops) if not f.is_switch), None)
+        if leaves_loop and frame is not None and self.profiled(stmt.span) is not None:
+            frame.left_by_profile = frame.left_by_chance = True
+        elif leaves_loop:
             expected = None if frame is None else frame.expected_trips
             if frame is not None:
                 frame.left_by_chance = True

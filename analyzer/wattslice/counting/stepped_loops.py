@@ -36,6 +36,9 @@ p = 0.88 to staying in the loop, a mean of 1 / (1 - 0.88) = 8.3 iterations, here
 
 MAX_STEPPED_ITERATIONS = 4096
 
+MOST_TRIPS = 1e6
+"""Iterations a profile may make of a loop that it never saw end."""
+
 
 def run_stepwise(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask, frame: LoopFrame) -> Mask:
     """Runs iteration by iteration while the condition is known."""
@@ -63,9 +66,7 @@ def run_stepwise(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask
                 running = masks.where(running, condition)
                 if running.is_empty:
                     break
-        endless = loop.condition is None or (
-            isinstance(loop.condition, ir.Constant) and loop.condition.value != 0
-        )
+        endless = is_endless(loop)
         if iteration == limit or (endless and frame.left_by_chance):
             out = masks.sum(out, _run_assumed(executor, loop, shape, running, frame))
             break
@@ -94,24 +95,11 @@ def _condition(executor: Executor, loop: ir.Loop, mask: Mask) -> bool | NDArray[
 
 
 def _run_assumed(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask, frame: LoopFrame) -> Mask:
-    """One iteration with everything the loop assigns unknown, times the default number of iterations."""
+    """One iteration with everything the loop assigns unknown, then the same times the iterations expected.
+
+    A profile knows how often another iteration follows, or how often a branch inside leaves the loop.
+    """
     state = executor.state
-    kernel = state.launch.kernel.name
-    line = loop.span.line
-    trips = DEFAULT_TRIPS
-    if executor.profile is not None:
-        known = executor.profile.lookup(loop.span.file, line, "loop")
-        if known is not None:
-            trips = 1.0 / max(1e-9, 1.0 - known)
-    state.assume(
-        "PW013",
-        loop.span,
-        f"trip count of the loop depends on data: {trips:g} iterations assumed",
-        f"--set {kernel}.{state.trip_name(loop)}=VALUE",
-    )
-    tally = state.loop_tallies.setdefault(loop.region, LoopTally(loop.span))
-    tally.known = False
-    tally.iterations += mask.thread_mean * trips
     starts: dict[ir.Variable, Value] = {
         i.variable: state.environment.get(i.variable, VARYING) for i in shape.inductions
     }
@@ -119,22 +107,54 @@ def _run_assumed(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask
     forget(executor, shape, {})
     for variable, start in starts.items():
         state.environment[variable] = _moved(start) if variable in uniform_step else unknown_like(start)
-    frame.expected_trips = trips
-    frame.broken = frame.continued = state.masks.none
-    running = mask.scaled(trips)
+    profiled = executor.profile and executor.profile.lookup(loop.span.file, loop.span.line, "loop")
+    again = 1.0 if is_endless(loop) else 1.0 - 1.0 / DEFAULT_TRIPS
+    if profiled is not None:
+        again = profiled
+    frame.expected_trips = DEFAULT_TRIPS
     state.uncertain += 1
-    through = state.masks.sum(executor.execute(loop.body, running), frame.continued)
-    if loop.step is not None and not through.is_empty:
-        state.count(loop.step_region, through)
-        executor.evaluate(loop.step, through)
+    stay = _run_once(executor, loop, mask, frame)
+    is_measured = profiled is not None or frame.left_by_profile
+    trips = DEFAULT_TRIPS
+    if is_measured:
+        trips = min(MOST_TRIPS, 1.0 / max(1e-12, 1.0 - again * stay))
+    if trips > 1.0:
+        _run_once(executor, loop, mask.scaled(trips - 1.0), frame)
     state.uncertain -= 1
-    if not through.is_empty:
-        test_once(executor, loop, through)
+    if not is_measured:
+        state.assume(
+            "PW013",
+            loop.span,
+            f"trip count of the loop depends on data: {trips:g} iterations assumed",
+            f"--set {state.launch.kernel.name}.{state.trip_name(loop)}=VALUE",
+        )
+    tally = state.loop_tallies.setdefault(loop.region, LoopTally(loop.span))
+    tally.known = tally.known and is_measured
+    tally.iterations += mask.thread_mean * trips
     after: set[Key] = {*shape.assigned, *starts}
     for key in after:
         if key in state.environment:
             state.environment[key] = unknown_like(state.environment[key])
     return mask
+
+
+def _run_once(executor: Executor, loop: ir.Loop, mask: Mask, frame: LoopFrame) -> float:
+    """Body, step and the test behind it under `mask`; returns the share that reaches the test."""
+    state = executor.state
+    frame.broken = frame.continued = state.masks.none
+    through = state.masks.sum(executor.execute(loop.body, mask), frame.continued)
+    if through.is_empty:
+        return 0.0
+    if loop.step is not None:
+        state.count(loop.step_region, through)
+        executor.evaluate(loop.step, through)
+    test_once(executor, loop, through)
+    return through.thread_mean / mask.thread_mean if mask.thread_mean else 0.0
+
+
+def is_endless(loop: ir.Loop) -> bool:
+    """`for (;;)`, `while (true)`: only something inside ends it."""
+    return loop.condition is None or (isinstance(loop.condition, ir.Constant) and loop.condition.value != 0)
 
 
 def _moved(start: Value) -> Value:
