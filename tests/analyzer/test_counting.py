@@ -239,3 +239,28 @@ x[i] += 1.0f;
     expected = (1 - stay**1000) / (1 - stay) if "1000" in loop else 1 / (1 - stay)
     assert trips.trip_count == pytest.approx(expected)
     assert counted.assumptions == ()
+
+
+@pytest.mark.parametrize(
+    ("loop", "trips"),
+    [
+        ("int x = 1000; while (x && (x & 1) == 0) { y[x] = 1.0f; x >>= 1; }", 3),
+        ("for (int j = 0; j <= 600 && j * j < n; ++j) y[j] = 1.0f;", 23),
+        ("for (int j = 0; j < 16 && n > 3; ++j) y[j] = 1.0f;", 16),
+        ("for (int j = 0; j < 16 && n < 3; ++j) y[j] = 1.0f;", 0),
+    ],
+)
+def test_conditions_of_several_parts_are_run_when_nothing_depends_on_data(tmp_path, loop, trips):
+    source = f"__global__ void k(float *y, int n) {{ {loop} }}"
+    counted, operations = analyse(tmp_path, source, "n=512")
+    assert operations.global_store == trips
+    assert counted.assumptions == ()
+
+
+def test_a_pointer_chosen_by_warp_keeps_its_coalescing(tmp_path):
+    source = """__global__ void k(const float *a, const float *b, float *y) {
+      const float *p = threadIdx.x / 32 < 1 ? a : b;
+      y[threadIdx.x] = p[threadIdx.x];
+    }"""
+    counted, _ = analyse(tmp_path, source)
+    assert [site.sectors_per_request for site in counted.sites] == [4, 4]

@@ -78,6 +78,18 @@ class ExpressionEvaluator:
         """The value of `expr` in the lanes of `mask`."""
         return self._evaluate[type(expr)](expr, mask)
 
+    def peek(self, expr: ir.Expr, mask: Mask) -> Value:
+        """The value `expr` would have now, without counting it or leaving a trace of its side effects."""
+        state = self.state
+        threads, warps = list(state.thread_counts), list(state.warp_counts)
+        environment, assumptions = dict(state.environment), dict(state.assumptions)
+        assumed = dict(state.assumed_parameters)
+        value = self.evaluate(expr, mask)
+        state.thread_counts, state.warp_counts = threads, warps
+        state.environment, state.assumptions = environment, assumptions
+        state.assumed_parameters = assumed
+        return value
+
     def _unmodelled(self, expr: ir.Expr, mask: Mask) -> Value:
         """Strings, and calls and launches from within kernels: only what they evaluate is followed."""
         for child in ir.children(expr):
@@ -377,7 +389,8 @@ class ExpressionEvaluator:
 
     def _intrinsic(self, expr: ir.Intrinsic, mask: Mask) -> Value:
         values = [self.evaluate(argument, mask) for argument in expr.arguments]
-        return convert(apply(expr.semantics, values), expr.type)
+        bits = expr.arguments[0].type.bits if expr.arguments else 0
+        return convert(apply(expr.semantics, values, bits), expr.type)
 
 
 def _compares_with_null(expr: ir.Binary, left: Value, right: Value) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from wattslice.c_arithmetic import wrapped
 from wattslice.counting.values import (
     UNIFORM,
     VARYING,
@@ -17,10 +18,11 @@ from wattslice.counting.values import (
     Unknown,
     Value,
     binary,
+    fits_int64,
     is_warp_uniform,
     scalar,
 )
-from wattslice.ir import INT64, BinaryOp, Semantics
+from wattslice.ir import INT64, BinaryOp, Semantics, Type, TypeKind
 
 _REAL: dict[Semantics, Callable[..., Any]] = {
     Semantics.CEIL: np.ceil,
@@ -33,20 +35,19 @@ _REAL: dict[Semantics, Callable[..., Any]] = {
 }
 
 
-def _mask32(value: int) -> int:
-    return value & 0xFFFFFFFF
-
-
-_BITS: dict[Semantics, Callable[[int], int]] = {
-    Semantics.POPC: lambda v: _mask32(v).bit_count(),
-    Semantics.CLZ: lambda v: 32 - _mask32(v).bit_length(),
-    Semantics.FFS: lambda v: (_mask32(v) & -_mask32(v)).bit_length(),
-    Semantics.BREV: lambda v: int(f"{_mask32(v):032b}"[::-1], 2),
+_BITS: dict[Semantics, Callable[[int, int], int]] = {
+    Semantics.POPC: lambda v, bits: v.bit_count(),
+    Semantics.CLZ: lambda v, bits: bits - v.bit_length(),
+    Semantics.FFS: lambda v, bits: (v & -v).bit_length(),
+    Semantics.BREV: lambda v, bits: int(f"{v:0{bits}b}"[::-1], 2),
 }
 
 
-def apply(semantics: Semantics, arguments: Sequence[Value]) -> Value:
-    """The value of an intrinsic; unknown where an argument is, or where we do not model it."""
+def apply(semantics: Semantics, arguments: Sequence[Value], bits: int) -> Value:
+    """The value of an intrinsic; unknown where an argument is, or where we do not model it.
+
+    `bits`: the width of the first argument's type (`__clzll` and `__clz` differ in nothing else).
+    """
     if not arguments or semantics in (Semantics.OPAQUE, Semantics.NONE, Semantics.BARRIER):
         return VARYING
     if semantics is Semantics.UNIFORM:
@@ -60,28 +61,36 @@ def apply(semantics: Semantics, arguments: Sequence[Value]) -> Value:
     if semantics in _REAL:
         return _real(_REAL[semantics], known)
     if semantics in _BITS:
-        return _bitwise(_BITS[semantics], known[0])
+        return _bitwise(_BITS[semantics], known[0], bits or 32)
     return _arithmetic(semantics, known)
 
 
+_BINARY = {
+    Semantics.ADD: BinaryOp.ADD,
+    Semantics.MUL: BinaryOp.MUL,
+    Semantics.MUL24: BinaryOp.MUL,
+    Semantics.DIV: BinaryOp.DIV,
+    Semantics.MOD: BinaryOp.MOD,
+}
+
+
 def _arithmetic(semantics: Semantics, values: list[Number | Lanes]) -> Scalar:
+    """Sums and the like, exact modulo 2**64; what is exact only below 2**63 is unknown above."""
+    type_ = Type(TypeKind.INT, bits=64, signed=all(map(fits_int64, values)))
     a = values[0]
     b = values[1] if len(values) > 1 else 0
+    if semantics in _BINARY:
+        return scalar(binary(_BINARY[semantics], a, b, type_))
     match semantics:
-        case Semantics.ADD:
-            return a + b
-        case Semantics.MUL | Semantics.MUL24:
-            return a * b
         case Semantics.FMA:
-            return a * b + (values[2] if len(values) > 2 else 0)
-        case Semantics.DIV:
-            return scalar(binary(BinaryOp.DIV, a, b, INT64))
-        case Semantics.MOD:
-            return scalar(binary(BinaryOp.MOD, a, b, INT64))
+            product = scalar(binary(BinaryOp.MUL, a, b, type_))
+            return scalar(binary(BinaryOp.ADD, product, values[2] if len(values) > 2 else 0, type_))
         case Semantics.ABS:
             return abs(a)
         case Semantics.MIN | Semantics.MAX if len(values) > 1:
             if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+                if not type_.signed:
+                    return VARYING
                 chosen = np.minimum(a, b) if semantics is Semantics.MIN else np.maximum(a, b)
                 return cast(NDArray[Any], chosen)
             return min(a, b) if semantics is Semantics.MIN else max(a, b)
@@ -97,7 +106,8 @@ def _real(function: Callable[..., Any], values: list[Number | Lanes]) -> Scalar:
     return float(result) if result.ndim == 0 else result
 
 
-def _bitwise(function: Callable[[int], int], value: Number | Lanes) -> Scalar:
+def _bitwise(function: Callable[[int, int], int], value: Number | Lanes, bits: int) -> Scalar:
+    mask = (1 << bits) - 1
     if isinstance(value, np.ndarray):
-        return np.array([function(int(v)) for v in value], np.int64)
-    return function(int(value))
+        return np.array([wrapped(function(int(v) & mask, bits), INT64) for v in value], np.int64)
+    return function(int(value) & mask, bits)

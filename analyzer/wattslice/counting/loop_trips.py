@@ -14,11 +14,14 @@ from wattslice.counting.masks import Mask
 from wattslice.counting.trips import trip_count
 from wattslice.counting.values import (
     VARYING,
+    Chance,
     Lanes,
     Pointer,
     Value,
     binary,
+    fits_int64,
     scalar,
+    truth,
 )
 
 if TYPE_CHECKING:
@@ -42,6 +45,9 @@ def known_trips(
     if found is None or not shape.bounds:
         return None, True
     if shape.has_other_conjuncts:
+        short = int(np.max(found)) * shape.size <= executor.allowance
+        if short and loop.kind is not ir.LoopKind.DO and _is_decided(executor, loop, mask):
+            return None, True  # run step by step: nothing of the condition depends on data
         state.assume(
             "PW013",
             loop.span,
@@ -50,6 +56,11 @@ def known_trips(
         )
         return _plain(found), False
     return _plain(found), True
+
+
+def _is_decided(executor: Executor, loop: ir.Loop, mask: Mask) -> bool:
+    """True when the whole condition is known as the loop is entered."""
+    return loop.condition is not None and not isinstance(truth(executor.peek(loop.condition, mask)), Chance)
 
 
 def _plain(trips: int | Lanes) -> int | Lanes:
@@ -71,6 +82,8 @@ def _trips_of(
         if not (isinstance(start, Pointer) and isinstance(limit, Pointer) and start.root is limit.root):
             return None
         start, limit = start.offset, limit.offset
+    if isinstance(start, int | np.ndarray) and not fits_int64(start):
+        return None
     first = scalar(binary(ir.BinaryOp.ADD, start, bound.shift, ir.INT64)) if bound.shift else scalar(start)
     if loop.kind is ir.LoopKind.DO:
         if induction.variable not in shape.updated_in_test:

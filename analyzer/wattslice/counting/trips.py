@@ -4,31 +4,37 @@ from __future__ import annotations
 
 import numpy as np
 
-from wattslice.counting.values import Lanes, Scalar, Unknown, binary, scalar
-from wattslice.ir import INT64, BinaryOp
+from wattslice.counting.values import (
+    COMPARE,
+    Lanes,
+    Number,
+    Scalar,
+    Unknown,
+    binary,
+    convert,
+    fits_int64,
+    scalar,
+)
+from wattslice.ir import INT64, BinaryOp, Type
 
 MAX_GEOMETRIC_TRIPS = 128
 """Halving or doubling a 64-bit counter ends after at most 64 steps; twice that is certainly stuck."""
 
-_HOLDS = {
-    BinaryOp.LT: np.less,
-    BinaryOp.LE: np.less_equal,
-    BinaryOp.GT: np.greater,
-    BinaryOp.GE: np.greater_equal,
-    BinaryOp.EQ: np.equal,
-    BinaryOp.NE: np.not_equal,
-}
 
-
-def value_at(start: Scalar, op: BinaryOp, amount: Scalar, iteration: int | Lanes) -> Scalar:
-    """The counter at the start of `iteration` (0-based) when each iteration applies `op amount`."""
-    if op in (BinaryOp.ADD, BinaryOp.SUB):
-        return scalar(binary(op, start, scalar(binary(BinaryOp.MUL, amount, iteration, INT64)), INT64))
-    if op in (BinaryOp.SHL, BinaryOp.SHR):
-        return scalar(binary(op, start, scalar(binary(BinaryOp.MUL, amount, iteration, INT64)), INT64))
-    if isinstance(iteration, int) and isinstance(amount, int) and 0 <= iteration <= MAX_GEOMETRIC_TRIPS:
-        return scalar(binary(op, start, amount**iteration, INT64))
-    return Unknown(uniform=False)
+def value_at(
+    start: Scalar, op: BinaryOp, amount: Scalar, iteration: int | Lanes, type_: Type = INT64
+) -> Scalar:
+    """The counter of `type_` at the start of `iteration` (0-based) when each applies `op amount`."""
+    carrier = type_ if type_.is_float or (type_.bits == 64 and type_.is_integral) else INT64
+    if op in (BinaryOp.ADD, BinaryOp.SUB, BinaryOp.SHL, BinaryOp.SHR):
+        total = scalar(binary(BinaryOp.MUL, amount, iteration, carrier if type_.is_float else INT64))
+    elif isinstance(iteration, int) and isinstance(amount, int) and 0 <= iteration <= MAX_GEOMETRIC_TRIPS:
+        total = amount**iteration
+        if op is BinaryOp.DIV and not fits_int64(total):
+            return 0 if not isinstance(start, Unknown) else start
+    else:
+        return Unknown(uniform=False)
+    return scalar(convert(binary(op, start, total, carrier), type_))
 
 
 def trip_count(
@@ -36,9 +42,11 @@ def trip_count(
 ) -> int | Lanes | None:
     """Iterations of `for (v = start; v comparison limit; v = v op amount)`, per lane where lanes differ.
 
-    None when an operand is unknown or the loop does not end.
+    None when an operand is unknown or only an unsigned 64-bit integer, or when the loop does not end.
     """
     if isinstance(start, Unknown) or isinstance(amount, Unknown) or isinstance(limit, Unknown):
+        return None
+    if not (fits_int64(start) and fits_int64(amount) and fits_int64(limit)):
         return None
     if op is BinaryOp.SUB:
         op, amount = BinaryOp.ADD, -amount
@@ -52,7 +60,7 @@ def _arithmetic(
 ) -> int | Lanes | None:
     if isinstance(start, float) or isinstance(limit, float) or isinstance(amount, float):
         return _stepwise(start, BinaryOp.ADD, amount, comparison, limit)
-    if isinstance(start, int) and isinstance(limit, int) and not _HOLDS[comparison](start, limit):
+    if isinstance(start, int) and isinstance(limit, int) and not COMPARE[comparison](start, limit):
         return 0
     distance = limit - start
     if comparison in (BinaryOp.GT, BinaryOp.GE):
@@ -89,17 +97,20 @@ def _stepwise(
     limit: int | float | Lanes,
 ) -> int | Lanes | None:
     """Runs the counter alone; None when it is still running after MAX_GEOMETRIC_TRIPS steps."""
-    holds = _HOLDS[comparison]
-    value: Scalar = start
+    holds = COMPARE[comparison]
+    value: Number | Lanes = start
     trips: int | Lanes = 0
     running = holds(value, limit)
     for _ in range(MAX_GEOMETRIC_TRIPS):
         if not np.any(running):
             return int(trips) if isinstance(trips, int) else trips
         trips = _add(trips, running)
-        value = scalar(binary(op, value, amount, INT64))
-        if isinstance(value, Unknown):
+        if op in (BinaryOp.MUL, BinaryOp.SHL) and _overflows(value, op, amount, np.asarray(running)):
             return None
+        stepped = scalar(binary(op, value, amount, INT64))
+        if isinstance(stepped, Unknown):
+            return None
+        value = stepped
         running = running & holds(value, limit)
     return None
 
@@ -110,3 +121,10 @@ def _add(trips: int | Lanes, running: object) -> int | Lanes:
         more: Lanes = np.asarray(running, np.int64)
         return trips + more
     return trips + int(bool(running))
+
+
+def _overflows(value: Number | Lanes, op: BinaryOp, amount: Number | Lanes, running: bool | Lanes) -> bool:
+    """True when the next step leaves 64 bits in a lane that runs: the counter's own width decides then."""
+    factor = amount if op is BinaryOp.MUL else np.exp2(amount)
+    leaves = np.abs(np.multiply(value, factor, dtype=np.float64)) >= 2.0**63
+    return bool(np.any(np.logical_and(running, leaves)))

@@ -6,16 +6,16 @@ records below for what is only partly known. Arithmetic follows C on the given t
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wattslice.ir import BinaryOp, Type, TypeKind, Variable
+from wattslice.c_arithmetic import converted, fold, wrapped
+from wattslice.ir import COMPARISONS, FLOAT64, INT64, BinaryOp, Type, TypeKind, Variable
 
-Lanes = NDArray[Any]  # int64, float64 or bool
+Lanes = NDArray[Any]  # int64, float64 or bool; uint64 only where a lane holds 2**63 or more
 Number = int | float
 
 
@@ -105,9 +105,13 @@ def select(active: NDArray[np.bool_], new: Value, old: Value) -> Value:
     if same(new, old):
         return new
     if isinstance(new, int | float | np.ndarray) and isinstance(old, int | float | np.ndarray):
-        return np.where(active, new, old)
-    if isinstance(new, Pointer) and isinstance(old, Pointer) and new.root is old.root:
-        return Pointer(new.root, scalar(select(active, new.offset, old.offset)))
+        if fits_int64(new) and fits_int64(old):
+            return np.where(active, new, old)
+        a, b = unsigned_lanes(new), unsigned_lanes(old)
+        return VARYING if a is None or b is None else np.where(active, a, b)
+    if isinstance(new, Pointer) and isinstance(old, Pointer):
+        root = new.root if new.root is old.root else None
+        return Pointer(root, scalar(select(active, new.offset, old.offset)))
     return VARYING
 
 
@@ -127,14 +131,14 @@ def join(a: Value, b: Value) -> Value:
 
 
 def _lane_part(value: Value) -> Number | Lanes | None:
-    """How `value` differs between lanes; None when that is unknown."""
+    """How `value` differs between lanes, modulo 2**64; None when that is unknown."""
     value = scalar(value)
     if isinstance(value, Unknown):
         return value.delta if value.uniform else None
-    return value
+    return _residue(value)
 
 
-_COMPARE = {
+COMPARE = {
     BinaryOp.LT: np.less,
     BinaryOp.LE: np.less_equal,
     BinaryOp.GT: np.greater,
@@ -144,63 +148,69 @@ _COMPARE = {
 }
 
 
-def _divide(a: Number | Lanes, b: Number | Lanes, remainder: bool) -> Scalar:
-    """C's truncating integer division or its remainder; unknown when a divisor is 0."""
-    if isinstance(a, int) and isinstance(b, int):
-        if b == 0:
-            return VARYING
-        quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-        return a - quotient * b if remainder else quotient
-    left, right = np.asarray(a, np.int64), np.asarray(b, np.int64)
-    if not np.all(right):
-        # A lane that divides by zero is a lane masked off by the program; its value does not matter.
-        right = np.where(right == 0, 1, right)
-    quotient = np.abs(left) // np.abs(right) * np.where((left < 0) == (right < 0), 1, -1)
-    return left - quotient * right if remainder else quotient
+def fits_int64(value: Number | Lanes) -> bool:
+    """False for what only an unsigned 64-bit integer holds."""
+    if isinstance(value, int):
+        return -(1 << 63) <= value < 1 << 63
+    return isinstance(value, float) or value.dtype != np.uint64
+
+
+def unsigned_lanes(value: Number | Lanes) -> NDArray[np.uint64] | None:
+    """A non-negative integer below 2**64 as uint64; None for any other number."""
+    if isinstance(value, int):
+        return np.asarray(value, np.uint64) if 0 <= value < 1 << 64 else None
+    if isinstance(value, float) or value.dtype == np.float64:
+        return None
+    is_negative = value.dtype == np.int64 and bool((value < 0).any())
+    return None if is_negative else value.astype(np.uint64, copy=False)
+
+
+def _residue(value: Number | Lanes) -> Number | Lanes:
+    """An integer modulo 2**64, as two's complement: numpy's int64 arithmetic is then exact modulo 2**64."""
+    if fits_int64(value):
+        return value
+    return wrapped(value, INT64) if isinstance(value, int) else cast(Lanes, value).view(np.int64)
 
 
 def wrap(value: Scalar, type_: Type) -> Scalar:
     """`value` reduced to the range of an integer type (two's complement)."""
-    if not type_.is_integral or type_.bits not in (8, 16, 32):
+    if not type_.is_integral or type_.bits not in (8, 16, 32, 64) or isinstance(value, float | Unknown):
         return value
-    low, high = (
-        (-(1 << (type_.bits - 1)), (1 << (type_.bits - 1)) - 1)
-        if type_.signed
-        else (0, (1 << type_.bits) - 1)
-    )
     if isinstance(value, int):
-        if low <= value <= high:
-            return value
-        return ((value - low) & ((1 << type_.bits) - 1)) + low
-    if (
-        isinstance(value, np.ndarray)
-        and value.dtype == np.int64
-        and (int(value.max()) > high or int(value.min()) < low)
-    ):
+        return wrapped(value, type_)
+    if value.dtype == np.uint64:
+        value = value.view(np.int64)
+    if value.dtype != np.int64:
+        return value
+    if type_.bits == 64:
+        return value.view(np.uint64) if not type_.signed and int(value.min()) < 0 else value
+    low = -(1 << (type_.bits - 1)) if type_.signed else 0
+    high = low + (1 << type_.bits) - 1
+    if int(value.max()) > high or int(value.min()) < low:
         return ((value - low) & ((1 << type_.bits) - 1)) + low
     return value
 
 
 def _unknown_binary(op: BinaryOp, a: Scalar, b: Scalar) -> Scalar | Chance:
     """Arithmetic with at least one unknown operand: sums and known multiples keep the known part."""
-    if op in _COMPARE:
+    if op in COMPARISONS:
         return Chance(0.5)
     uniform_a = a.uniform if isinstance(a, Unknown) else is_warp_uniform(a)
     uniform_b = b.uniform if isinstance(b, Unknown) else is_warp_uniform(b)
-    delta_a = a.delta if isinstance(a, Unknown) else a
-    delta_b = b.delta if isinstance(b, Unknown) else b
+    delta_a = _residue(a.delta if isinstance(a, Unknown) else a)
+    delta_b = _residue(b.delta if isinstance(b, Unknown) else b)
     if op in (BinaryOp.ADD, BinaryOp.SUB):
         # A known operand only shifts the known part, so it need not be uniform itself.
         uniform = (not isinstance(a, Unknown) or uniform_a) and (not isinstance(b, Unknown) or uniform_b)
         if uniform:
-            return Unknown(True, delta_a + delta_b if op is BinaryOp.ADD else delta_a - delta_b)
+            return Unknown(True, _residue(delta_a + delta_b if op is BinaryOp.ADD else delta_a - delta_b))
         return VARYING
     if op is BinaryOp.MUL and isinstance(b, int) and uniform_a:
-        return Unknown(True, delta_a * b)
+        return Unknown(True, _residue(delta_a * delta_b))
     if op is BinaryOp.MUL and isinstance(a, int) and uniform_b:
-        return Unknown(True, delta_b * a)
+        return Unknown(True, _residue(delta_a * delta_b))
     if op is BinaryOp.SHL and isinstance(b, int) and 0 <= b < 63 and uniform_a:
-        return Unknown(True, delta_a * (1 << b))
+        return Unknown(True, _residue(delta_a * (1 << b)))
     both = uniform_a and uniform_b and is_warp_uniform(delta_a) and is_warp_uniform(delta_b)
     return UNIFORM if both else VARYING
 
@@ -214,10 +224,31 @@ def binary(op: BinaryOp, left: Value, right: Value, type_: Type) -> Value:
         if op is BinaryOp.AND:  # x & 0 and the masks of power-of-two wrapping
             return UNIFORM if is_warp_uniform(a) and is_warp_uniform(b) else VARYING
         return _unknown_binary(op, a, b)
-    integral = not type_.is_float
-    if op in _COMPARE:
-        result = cast(Lanes | np.bool_, _COMPARE[op](a, b))
-        return result if isinstance(result, np.ndarray) else int(result)
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return _lanes(op, a, b, type_)
+    if type_.is_integral and (isinstance(a, float) or isinstance(b, float)):
+        type_ = FLOAT64  # a counter that is stepped without its type
+    result = fold(op, a, b, type_)
+    return VARYING if result is None else result
+
+
+def _lanes(op: BinaryOp, a: Number | Lanes, b: Number | Lanes, type_: Type) -> Scalar:
+    """`a op b` where at least one of them is an array."""
+    if op is BinaryOp.COMMA:
+        return b
+    if type_.bits > 64 and op not in COMPARISONS:
+        return VARYING
+    a, b = (
+        (_in64(a, type_), _in64(b, type_))
+        if type_.bits == 64 and type_.is_integral
+        else (_residue(a), _residue(b))
+    )
+    if op in COMPARISONS:  # exact between int64, uint64 and any Python integer
+        return cast(Lanes, COMPARE[op](a, b))
+    is_real = type_.is_float or _is_real(a) or _is_real(b)
+    if not is_real and op in (BinaryOp.DIV, BinaryOp.MOD, BinaryOp.SHR):
+        return _divide_or_shift(op, a, b, type_)
+    a, b = _residue(a), _residue(b)
     match op:
         case BinaryOp.ADD:
             return wrap(a + b, type_)
@@ -225,40 +256,61 @@ def binary(op: BinaryOp, left: Value, right: Value, type_: Type) -> Value:
             return wrap(a - b, type_)
         case BinaryOp.MUL:
             return wrap(a * b, type_)
-        case BinaryOp.DIV | BinaryOp.MOD if integral:
-            return _divide(a, b, remainder=op is BinaryOp.MOD)
-        case BinaryOp.DIV:
-            if isinstance(a, int | float) and isinstance(b, int | float):
-                return a / b if b else VARYING
-            return VARYING
-        case BinaryOp.COMMA:
-            return b
         case _:
-            return _bitwise(op, a, b, type_)
+            return VARYING if is_real else _bitwise(op, cast("int | Lanes", a), cast("int | Lanes", b), type_)
 
 
-def _bitwise(op: BinaryOp, a: Number | Lanes, b: Number | Lanes, type_: Type) -> Scalar:
-    if isinstance(a, float) or isinstance(b, float):
+def _in64(value: Number | Lanes, type_: Type) -> Number | Lanes:
+    return cast("Number | Lanes", wrap(value, type_))
+
+
+def _is_real(value: Number | Lanes) -> bool:
+    return isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype == np.float64)
+
+
+def _divide_or_shift(op: BinaryOp, a: Number | Lanes, b: Number | Lanes, type_: Type) -> Scalar:
+    """What unsigned 64-bit integers do not share with signed ones: `/`, `%` and `>>`."""
+    if op is BinaryOp.SHR:
+        count = _shift_count(b, type_)
+        if count is None:
+            return VARYING
+        b = count
+    elif isinstance(b, int) and b == 0:
         return VARYING
-    if op in (BinaryOp.SHL, BinaryOp.SHR):
-        if isinstance(b, int):
-            if not 0 <= b < 64:
-                return VARYING
-        else:
-            b = np.clip(b, 0, 62)
-    left: int | NDArray[np.int64] = a if isinstance(a, int) else a.astype(np.int64, copy=False)
-    right: int | NDArray[np.int64] = b if isinstance(b, int) else b.astype(np.int64, copy=False)
+    dtype = np.int64 if fits_int64(a) and fits_int64(b) else np.uint64
+    left, right = np.asarray(a).astype(dtype, copy=False), np.asarray(b).astype(dtype, copy=False)
+    if op is BinaryOp.SHR:
+        return (
+            wrap((left >> right).astype(np.int64, copy=False), type_) if dtype is np.uint64 else left >> right
+        )
+    if not np.all(right):
+        # A lane that divides by zero is a lane masked off by the program; its value does not matter.
+        right = np.where(right == 0, right.dtype.type(1), right)
+    remainder = np.fmod(left, right)  # truncates, as C does
+    with np.errstate(over="ignore"):  # the least integer divided by -1
+        result = remainder if op is BinaryOp.MOD else (left - remainder) // right
+    return wrap(result, type_)
+
+
+def _shift_count(count: Number | Lanes, type_: Type) -> int | Lanes | None:
+    """How far to shift, inside the width; None when no lane's count is. Other lanes are masked off."""
+    bits = type_.bits or 64
+    if isinstance(count, np.ndarray):
+        return np.clip(_residue(count), 0, min(bits, 64) - 1)
+    return int(count) if 0 <= count < bits else None
+
+
+def _bitwise(op: BinaryOp, a: int | Lanes, b: int | Lanes, type_: Type) -> Scalar:
     match op:
         case BinaryOp.SHL:
-            return wrap(left << right, type_)
-        case BinaryOp.SHR:
-            return left >> right
+            count = _shift_count(b, type_)
+            return VARYING if count is None else wrap(a << count, type_)
         case BinaryOp.AND:
-            return left & right
+            return wrap(a & b, type_)
         case BinaryOp.OR:
-            return left | right
+            return wrap(a | b, type_)
         case BinaryOp.XOR:
-            return wrap(left ^ right, type_)
+            return wrap(a ^ b, type_)
         case _:
             return VARYING
 
@@ -282,18 +334,17 @@ def convert(value: Value, type_: Type) -> Value:
         return value
     if isinstance(value, Chance):
         return value if type_.is_integral else VARYING
+    if isinstance(value, int | float):
+        result = converted(value, type_) if type_.lanes == 1 else value
+        return VARYING if result is None else result
     if type_.kind is TypeKind.BOOL:
-        return int(value != 0) if isinstance(value, int | float) else value != 0
+        return value != 0
     if type_.kind is TypeKind.INT:
-        if isinstance(value, float):
-            return wrap(int(value), type_) if math.isfinite(value) else VARYING
-        if isinstance(value, np.ndarray):
-            if value.dtype == np.float64:
-                if not bool(np.isfinite(value).all()):
-                    return VARYING
-                value = np.trunc(value)
-            value = value.astype(np.int64, copy=False)
-        return wrap(value, type_)
+        if value.dtype == np.float64:
+            if not bool((np.abs(value) < 2.0**63).all()):  # NaN and infinity too
+                return VARYING
+            value = np.trunc(value)
+        return wrap(value if value.dtype == np.uint64 else value.astype(np.int64, copy=False), type_)
     if type_.is_float and type_.lanes == 1:
-        return float(value) if isinstance(value, int | float) else value.astype(np.float64, copy=False)
+        return value.astype(np.float64, copy=False)
     return value
