@@ -92,6 +92,30 @@ def test_header_is_searched_in_the_repository(parse, tmp_path: Path):
     assert completeness(unit) == [True]
 
 
+def test_what_changed_on_the_disk_is_seen_in_the_same_process(parse, tmp_path: Path):
+    text = '#include "late.h"\n__global__ void k(float* a) { a[0] = late(a[0]); }\n'
+    assert parse(text).recovered.missing_includes == ("late.h",)
+    header = tmp_path / "inc" / "late.h"
+    header.parent.mkdir()
+    assert parse(text).recovered.missing_includes == ("late.h",)
+    header.write_text("__device__ float late(float x) { return x; }\n")
+    found = parse(text)
+    assert (found.recovered.missing_includes, found.recovered.declared) == ((), ())
+    header.write_text("__device__ float late(float x) { return UNKNOWN * x; }\n")
+    assert [entry.name for entry in parse(text).recovered.declared] == ["UNKNOWN"]
+    header.unlink()
+    assert parse(text).recovered.missing_includes == ("late.h",)
+
+
+def test_a_new_including_file_is_seen_in_the_same_process(parse, tmp_path: Path):
+    text = "__global__ void step(Cell* c) { c[threadIdx.x].v += 1.0f; }\n"
+    (tmp_path / "main.cu").write_text("int main() { return 0; }\n")
+    assert parse(text, name="frag.cu").recovered.including_file is None
+    main = 'struct Cell { float v; };\n#include "frag.cu"\nint main() { step<<<1, 8>>>(0); }\n'
+    (tmp_path / "main.cu").write_text(main)
+    assert parse(text, name="frag.cu").recovered.including_file == tmp_path / "main.cu"
+
+
 def test_missing_header_is_named_and_does_not_hide_a_hole(parse):
     unit = parse('#include "nowhere/at_all.h"\n__global__ void k(int* a) { a[0] = a[1]; int *p = 1.5; }\n')
     assert unit.recovered.missing_includes == ("nowhere/at_all.h",)

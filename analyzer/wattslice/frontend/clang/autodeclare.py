@@ -13,7 +13,7 @@ from enum import Enum
 
 from wattslice.frontend.clang.diagnostics import ParseDiagnostic
 from wattslice.frontend.clang.flags import STUBS
-from wattslice.frontend.clang.includes import text_of
+from wattslice.frontend.clang.source_files import SourceFiles
 
 AUTO_DECLARED_FILE = STUBS / "auto_declared.cuh"
 
@@ -44,7 +44,7 @@ _UNDECLARED = re.compile(r"^(?:use of undeclared|unknown type|no template named|
                          r"(?: identifier| name)? ?'(?P<name>\w+)'(?P<in>.* in )?")  # fmt: skip
 
 
-def undeclared_names(diagnostics: tuple[ParseDiagnostic, ...]) -> tuple[Undeclared, ...]:
+def undeclared_names(diagnostics: tuple[ParseDiagnostic, ...], files: SourceFiles) -> tuple[Undeclared, ...]:
     """The names clang does not know, each once, with their role guessed from where it stumbled."""
     found: dict[str, Undeclared] = {}
     for d in diagnostics:
@@ -57,16 +57,16 @@ def undeclared_names(diagnostics: tuple[ParseDiagnostic, ...]) -> tuple[Undeclar
         elif d.message.startswith("unknown type"):
             role = Role.TYPE
         else:
-            role = _role_at(d, name)
+            role = _role_at(d, name, files)
         found[name] = Undeclared(name, role)
     return tuple(found.values())
 
 
-def _role_at(diagnostic: ParseDiagnostic, name: str) -> Role:
+def _role_at(diagnostic: ParseDiagnostic, name: str, files: SourceFiles) -> Role:
     """A call, a type or a value: from the text at the place of the complaint, else from the whole file."""
     if diagnostic.path is None:
         return Role.VALUE
-    source = text_of(diagnostic.path)
+    source = files.text_of(diagnostic.path)
     lines = source.split(b"\n")
     word = name.encode()
     here = before = b""

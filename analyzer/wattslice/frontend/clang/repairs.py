@@ -29,11 +29,12 @@ from wattslice.frontend.clang.flags import (
     user_flags,
 )
 from wattslice.frontend.clang.guards import may_exhaust_stack
-from wattslice.frontend.clang.includes import find_header, included_by, included_names, text_of
+from wattslice.frontend.clang.includes import find_header
 from wattslice.frontend.clang.parse import ParseTimeoutError, raw_parse
 from wattslice.frontend.clang.pch import prelude_pch
 from wattslice.frontend.clang.places import UnitHandle
 from wattslice.frontend.clang.probe import refuse_if_fatal
+from wattslice.frontend.clang.source_files import SourceFiles, included_names
 from wattslice.frontend.clang.unit import ParsedUnit, Recovered
 
 _MOST_INCLUDE_ROUNDS = 4
@@ -66,7 +67,7 @@ class _HeaderSearch:
     """Folders found so far for headers that no include folder has; our fallback headers come last."""
 
     source: Path
-    root: Path
+    files: SourceFiles
     folders: list[Path]
     asked: list[str]
 
@@ -77,7 +78,7 @@ class _HeaderSearch:
             if name in self.asked:
                 continue
             self.asked.append(name)
-            folder = find_header(name, self.source, self.root)
+            folder = find_header(name, self.source, self.files)
             if folder is None and (FALLBACK_STUBS / name).is_file():
                 folder = FALLBACK_STUBS
             if folder is not None and folder not in self.folders:
@@ -90,10 +91,10 @@ class _HeaderSearch:
 
 
 def _unknown(
-    complaints: tuple[ParseDiagnostic, ...], declared: tuple[Undeclared, ...]
+    complaints: tuple[ParseDiagnostic, ...], declared: tuple[Undeclared, ...], files: SourceFiles
 ) -> tuple[Undeclared, ...]:
     known = {entry.name for entry in declared}
-    return tuple(entry for entry in undeclared_names(complaints) if entry.name not in known)
+    return tuple(entry for entry in undeclared_names(complaints, files) if entry.name not in known)
 
 
 def _known_folder(name: str, folders: Iterable[Path]) -> Path | None:
@@ -126,8 +127,8 @@ def _look_ahead(file: Path, own: bytes, options: ParseOptions, search: _HeaderSe
             header = folder / name
             if header not in seen:
                 seen.add(header)
-                suspicious = suspicious or may_exhaust_stack(text_of(header))
-                waiting.append((header, included_by(header)))
+                suspicious = suspicious or may_exhaust_stack(search.files.text_of(header))
+                waiting.append((header, search.files.included_by(header)))
     return suspicious
 
 
@@ -147,14 +148,14 @@ def _is_stub(name: str) -> bool:
 
 
 def parse_with_repairs(
-    file: Path, asked: Path, source: bytes, options: ParseOptions, root: Path, clock: Clock
+    file: Path, asked: Path, source: bytes, options: ParseOptions, files: SourceFiles, clock: Clock
 ) -> ParsedUnit:
     """Parse `file` for the sake of `asked` (which it is, or includes), whose bytes are `source`.
 
     Raises `FrontendError` when clang gives up, would crash, or takes too long.
     """
-    search = _HeaderSearch(file.resolve(), root.resolve(), [], [])
-    own = source if file == asked else text_of(file)
+    search = _HeaderSearch(file.resolve(), files, [], [])
+    own = source if file == asked else files.text_of(file)
     if _look_ahead(file, own, options, search):
         flags = (*language_flags(options.standard, options.gpu_arch), *user_flags(options, search.flags()))
         refuse_if_fatal(file, flags)
@@ -166,7 +167,7 @@ def parse_with_repairs(
             break
         handle, complaints = _parse(content, options, search.flags(), declared, clock)
     for _ in range(_MOST_DECLARE_ROUNDS):
-        wanted = (*with_members(declared, complaints, own), *_unknown(complaints, declared))
+        wanted = (*with_members(declared, complaints, own), *_unknown(complaints, declared, files))
         if wanted == declared or not clock.allows_repairs:
             break
         declared = wanted
@@ -177,7 +178,7 @@ def parse_with_repairs(
         tuple(folder for folder in search.folders if folder != FALLBACK_STUBS),
         None if file == asked else file,
     )
-    return ParsedUnit(asked, source, complaints, recovered, handle)
+    return ParsedUnit(asked, source, complaints, recovered, handle, files)
 
 
 def _parse(

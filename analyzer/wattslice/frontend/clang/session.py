@@ -11,7 +11,8 @@ from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.frontend.clang.guards import read_source
 from wattslice.frontend.clang.includes import including_units, repository_root
 from wattslice.frontend.clang.repairs import Clock, parse_with_repairs
-from wattslice.frontend.clang.unit import ParsedUnit, Recovered, is_same_file
+from wattslice.frontend.clang.source_files import SourceFiles
+from wattslice.frontend.clang.unit import ParsedUnit, Recovered
 
 __all__ = ["ParsedUnit", "Recovered", "parse_cuda"]
 
@@ -25,13 +26,13 @@ def parse_cuda(path: Path, options: ParseOptions | None = None) -> ParsedUnit:
     """
     source = read_source(path)
     options = with_compile_commands(path, options or ParseOptions())
-    root = options.search_root or repository_root(path)
+    files = SourceFiles(options.search_root or repository_root(path))
     clock = Clock()
-    unit = parse_with_repairs(path, path, source, options, root, clock)
+    unit = parse_with_repairs(path, path, source, options, files, clock)
     if _badness(unit) > (0, 0) and clock.allows_repairs:
-        for candidate in including_units(path.resolve(), root.resolve())[:2]:
+        for candidate in including_units(path.resolve(), files)[:2]:
             try:
-                whole = parse_with_repairs(candidate, path, source, options, root, clock)
+                whole = parse_with_repairs(candidate, path, source, options, files, clock)
             except FrontendError:
                 continue
             if _badness(whole) < _badness(unit) and any(True for _ in whole.declarations()):
@@ -46,6 +47,6 @@ def _names(source: bytes, name: str) -> bool:
 def _badness(unit: ParsedUnit) -> tuple[int, int]:
     """Errors in the asked-for file, then names of it made up: the reading with less of both is the better."""
     errors = sum(
-        d.is_error and d.path is not None and is_same_file(d.path, unit.path) for d in unit.diagnostics
+        d.is_error and d.path is not None and unit.files.is_same(d.path, unit.path) for d in unit.diagnostics
     )
     return (errors, sum(_names(unit.source, entry.name) for entry in unit.recovered.declared))

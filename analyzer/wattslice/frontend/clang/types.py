@@ -84,16 +84,6 @@ class Type:
         return tuple(Node(self.handle, raw) for raw in sink)
 
     @property
-    def template_arguments(self) -> tuple[Type, ...]:
-        """Type arguments of a template's instance; a non-type argument has kind INVALID."""
-        lib = library()
-        count: int = lib.clang_Type_getNumTemplateArguments(self.raw)
-        return tuple(
-            Type(self.handle, lib.clang_Type_getTemplateArgumentAsType(self.raw, i))
-            for i in range(max(count, 0))
-        )
-
-    @property
     def is_const(self) -> bool:
         """Whether this level is const."""
         return bool(library().clang_isConstQualifiedType(self.raw))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,10 +10,10 @@ from wattslice.frontend.clang.autodeclare import AUTO_DECLARED_FILE, Undeclared
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.diagnostics import ParseDiagnostic
 from wattslice.frontend.clang.flags import STUBS
-from wattslice.frontend.clang.includes import text_of
 from wattslice.frontend.clang.kinds import CursorKind
 from wattslice.frontend.clang.libclang import library
 from wattslice.frontend.clang.places import Place, UnitHandle
+from wattslice.frontend.clang.source_files import SourceFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +40,7 @@ class ParsedUnit:
     diagnostics: tuple[ParseDiagnostic, ...]
     recovered: Recovered
     handle: UnitHandle = field(repr=False)
+    files: SourceFiles = field(repr=False)
 
     @property
     def root(self) -> Node:
@@ -51,7 +51,7 @@ class ParsedUnit:
         """Whether the node is (used) in the asked-for file, and not in a header, stub or including file."""
         path = node.place.path
         return path is not None and (
-            path == self.path or (path.name == self.path.name and is_same_file(path, self.path))
+            path == self.path or (path.name == self.path.name and self.files.is_same(path, self.path))
         )
 
     def is_builtin(self, declaration: Node) -> bool:
@@ -67,7 +67,8 @@ class ParsedUnit:
         """The bytes of the file a place is in; empty for what has no file."""
         if place.path is None:
             return b""
-        return self.source if is_same_file(place.path, self.path) else text_of(place.path)
+        is_own = self.files.is_same(place.path, self.path)
+        return self.source if is_own else self.files.text_of(place.path)
 
     def declarations(self) -> Iterator[Node]:
         """Declarations at namespace scope of the asked-for file, namespaces and extern "C" blocks opened."""
@@ -78,9 +79,3 @@ class ParsedUnit:
                 stack.extend(reversed(node.children))
             elif self.is_in_file(node):
                 yield node
-
-
-@functools.lru_cache(maxsize=4096)
-def is_same_file(left: Path, right: Path) -> bool:
-    """Whether two paths name one file."""
-    return left == right or left.resolve() == right.resolve()

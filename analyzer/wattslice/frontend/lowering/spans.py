@@ -46,10 +46,7 @@ class SpanFinder:
         self._files: dict[int, SourceFile] = {}
         self._last: SourceFile | None = None
         self._macros: dict[int, tuple[str, int, int]] = {}
-        contents = self._library.clang_getFileContents
-        contents.restype = ct.c_void_p
-        contents.argtypes = [ct.c_void_p, ct.c_void_p, ct.POINTER(ct.c_size_t)]
-        self._contents = contents
+        self._contents = self._library.clang_getFileContents
 
     def _slow(self, location: CXSourceLocation) -> tuple[int | None, int, int, int]:
         file, line, column, offset = ct.c_void_p(), ct.c_uint(), ct.c_uint(), ct.c_uint()

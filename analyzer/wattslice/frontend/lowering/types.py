@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes as ct
 import re
 from typing import Any
 
@@ -152,8 +151,6 @@ class TypeTable:
         self._cursor_type = lib.clang_getCursorType
         self._canonical = lib.clang_getCanonicalType
         self._offset = lib.clang_Cursor_getOffsetOfField
-        self._offset.restype = ct.c_longlong
-        self._offset.argtypes = [CXCursor]
 
     def of(self, raw: CXCursor) -> Type:
         """The type of a cursor."""

@@ -1,0 +1,175 @@
+"""The source files under a root as one analysis sees them.
+
+One `SourceFiles` belongs to the parse of one file: in it every file has one content. What costs more than a
+look at time stamps, the listing of a root and the `#include` lines of every file in it, is kept for the
+process, and used again only where no stamp has changed: a process that lives long sees a new header at once.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+_SOURCES = frozenset(
+    (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".c", ".cc", ".cpp", ".cxx", ".inl", ".inc")
+)
+_SKIPPED = frozenset((".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv"))
+_MOST_FILES = 20_000
+_MOST_FOLDERS = 10_000
+_MOST_BYTES = 2_000_000
+_MOST_HEADER_BYTES = 32 << 20
+_MOST_ROOTS = 8
+# Two changes within a tick of the file system's clock have one stamp: a younger stamp proves nothing.
+_TICK_NS = 20_000_000
+_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
+
+
+def included_names(source: bytes) -> tuple[str, ...]:
+    """The names in the `#include` lines of a text, switched-off ones too."""
+    return tuple(dict.fromkeys(name.decode("utf-8", "replace") for name in _INCLUDE.findall(source)))
+
+
+class SourceFiles:
+    """The files below `root` (resolved; at most 20 000 in 10 000 folders), each read at most once."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self._texts: dict[Path, bytes] = {}
+        self._included: dict[Path, tuple[str, ...]] = {}
+        self._resolved: dict[Path, Path] = {}
+
+    def text_of(self, path: Path) -> bytes:
+        """The bytes of a source file; empty if it cannot be read, is a device, or is over 32 MiB."""
+        known = self._texts.get(path)
+        if known is None:
+            known = self._texts[path] = _read(path)
+        return known
+
+    def included_by(self, path: Path) -> tuple[str, ...]:
+        """The names in the `#include` lines of a file."""
+        known = self._included.get(path)
+        if known is None:
+            known = self._included[path] = included_names(self.text_of(path))
+        return known
+
+    def is_same(self, left: Path, right: Path) -> bool:
+        """Whether two paths name one file."""
+        return left == right or self._resolve(left) == self._resolve(right)
+
+    def _resolve(self, path: Path) -> Path:
+        known = self._resolved.get(path)
+        if known is None:
+            known = self._resolved[path] = path.resolve()
+        return known
+
+    @functools.cached_property
+    def _listing(self) -> _Listing:
+        known = _listings.get(self.root)
+        if known is None or not known.is_current():
+            while len(_listings) >= _MOST_ROOTS:
+                del _listings[next(iter(_listings))]
+            known = _listings[self.root] = _list(self.root)
+        return known
+
+    def named(self, name: str) -> tuple[Path, ...]:
+        """The source files of this name below the root."""
+        return tuple(self._listing.by_name.get(name, ()))
+
+    def includers_of(self, name: str) -> tuple[Path, ...]:
+        """The files below the root with an `#include` of this file name, whatever its folder."""
+        return tuple(self._includers.get(name, ()))
+
+    @functools.cached_property
+    def _includers(self) -> dict[str, list[Path]]:
+        table: dict[str, list[Path]] = {}
+        for path in self._listing.files:
+            for name in self._listing.base_names_in(path):
+                table.setdefault(name, []).append(path)
+        return table
+
+
+@dataclass(frozen=True, slots=True)
+class _Stamp:
+    """What changes with a file or with the names in a folder; `changed_ns` None: too young to rely on."""
+
+    changed_ns: int | None
+    size_bytes: int
+
+    @classmethod
+    def of(cls, path: Path) -> _Stamp:
+        """Raises OSError."""
+        now_ns = time.time_ns()
+        found = path.stat()
+        young = found.st_mtime_ns > now_ns - _TICK_NS
+        return cls(None if young else found.st_mtime_ns, found.st_size)
+
+    def holds_for(self, path: Path) -> bool:
+        try:
+            return self.changed_ns is not None and self == _Stamp.of(path)
+        except OSError:
+            return False
+
+
+class _Listing:
+    """The source files under a root in a stable order, and the folders they were listed from."""
+
+    def __init__(self, files: tuple[Path, ...], folders: tuple[tuple[Path, _Stamp], ...]) -> None:
+        self.files = files
+        self._folders = folders
+        self._base_names: dict[Path, tuple[_Stamp, frozenset[str]]] = {}
+        self.by_name: dict[str, list[Path]] = {}
+        for path in files:
+            self.by_name.setdefault(path.name, []).append(path)
+
+    def is_current(self) -> bool:
+        """Whether no folder has gained or lost a name since."""
+        return all(stamp.holds_for(folder) for folder, stamp in self._folders)
+
+    def base_names_in(self, path: Path) -> frozenset[str]:
+        """The last parts of the names that a file includes; nothing for one that is unreadable or large."""
+        try:
+            stamp = _Stamp.of(path)
+            known = self._base_names.get(path)
+            if known is None or stamp.changed_ns is None or known[0] != stamp:
+                source = path.read_bytes() if stamp.size_bytes <= _MOST_BYTES else b""
+                names = frozenset(PurePosixPath(name).name for name in included_names(source))
+                known = self._base_names[path] = (stamp, names)
+        except OSError:
+            return frozenset()
+        return known[1]
+
+
+_listings: dict[Path, _Listing] = {}
+
+
+def _list(root: Path) -> _Listing:
+    """List the sources under a folder; symbolic links are not followed, unreadable folders are skipped."""
+    found: list[Path] = []
+    folders: list[tuple[Path, _Stamp]] = []
+    for number, (folder, subfolders, names) in enumerate(os.walk(root)):
+        folders.append((Path(folder), _stamp_of_folder(Path(folder))))
+        subfolders[:] = sorted(set(subfolders) - _SKIPPED)
+        found.extend(Path(folder, name) for name in sorted(names) if Path(name).suffix in _SOURCES)
+        if len(found) >= _MOST_FILES or number >= _MOST_FOLDERS:
+            break
+    return _Listing(tuple(found[:_MOST_FILES]), tuple(folders))
+
+
+def _stamp_of_folder(folder: Path) -> _Stamp:
+    try:
+        return _Stamp.of(folder)
+    except OSError:  # gone while it was listed
+        return _Stamp(None, 0)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if not path.is_file() or path.stat().st_size > _MOST_HEADER_BYTES:
+            return b""
+        return path.read_bytes()
+    except OSError:
+        return b""
