@@ -146,6 +146,42 @@ def test_what_no_launch_depends_on_is_not_interpreted(tmp_path):
     assert [(k.grid[0], k.block[0]) for k in launches(tmp_path, REFERENCE)] == [(32, 32), (1, 512)]
 
 
+PICTURE = """
+__global__ void k(int n) { }
+struct Picture { const char *data; int width; int at(int x) const { return data[x % width]; } };
+int check(const Picture &picture, int *sums) {
+  for (int x = 0; x < 100; x++) sums[x] += picture.at(x);
+  return sums[0];
+}
+int main(int argc, char **argv) {
+  int n = argc > 1 ? atoi(argv[1]) : 64;
+  static int sums[100];
+  k<<<n, 32>>>(n);
+  const Picture picture = {argv[0], n};
+  return check(picture, sums);
+}
+"""
+
+
+def test_a_pointer_in_a_record_makes_no_other_member_matter(tmp_path):
+    path = tmp_path / "a.cu"
+    path.write_text(PICTURE)
+    program = read_cuda(path)
+    found = relevance_of(program, CallGraph(program))
+    assert {function.name for function in found.unfollowed} == {"check", "at"}
+    assert [(k.grid[0], k.block[0]) for k in launches(tmp_path, PICTURE)] == [(64, 32)]
+
+
+def test_a_member_that_a_method_sets_matters(tmp_path):
+    text = (
+        "__global__ void k(int n) { }\n"
+        "struct Sizes { char *name; int n; void set(int *p) { *p = 7; name = 0; } };\n"
+        "int main(int argc, char **argv) { Sizes s; s.name = argv[0]; s.set(&s.n);\n"
+        "  if (s.name == 0) k<<<s.n, 32>>>(s.n); }\n"
+    )
+    assert [(k.grid[0], k.arguments[0]) for k in launches(tmp_path, text)] == [(7, 7)]
+
+
 OBJECTS = """
 __global__ void k(int n) { }
 class Work {

@@ -53,12 +53,14 @@ class _Slicer:
         }
         self._facts: dict[ir.Expr, Facts] = {}
         self._locations: set[Location] = set()
+        self._needed: set[Location] = set()  # locations that are more than what a pointer may reach
         self._valued: set[ir.Function] = set()
         self._effective: set[ir.Function] = set()
         self._core: set[ir.Stmt] = set()
         self._changed = False
         self._constants = tuple(v for v in program.globals if _may_decide(v))
         self._locations.update(self._constants)
+        self._needed.update(self._constants)
         for function in program.functions:
             for stmt in ir.walk_statements(function.body):
                 for expr in ir.statement_expressions(stmt):
@@ -110,18 +112,23 @@ class _Slicer:
             return
         for location in facts.uses:
             self._add(self._locations, location)
+            self._add(self._needed, location)
         for callee in facts.callees:
             self._add(self._valued, callee)
 
     def _spread(self) -> None:
-        """Variables that pointers and references reach share the fate of what reaches them."""
+        """Variables that pointers and references reach share the fate of what reaches them.
+
+        Of a record that matters only for a member that some pointer may reach, the other members do not.
+        """
         for parameter, variable in self._reader.references:
-            if parameter in self._locations or variable in self._locations:
-                self._add(self._locations, parameter)
-                self._add(self._locations, variable)
+            for known in (self._locations, self._needed):
+                if parameter in known or variable in known:
+                    self._add(known, parameter)
+                    self._add(known, variable)
         for variable in self._reader.escaped:
             types = scalar_types(variable.type)
-            if variable in self._locations:
+            if variable in self._needed:
                 for type_ in types:
                     self._add(self._locations, type_)
             elif types & self._locations:
