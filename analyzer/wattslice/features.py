@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wattslice.execution import BranchArm, ExecutionProfile
 from wattslice.ir import MemorySpace, OperationClass
@@ -53,6 +53,20 @@ def slice_features(
     """The features of each slice of one kernel, in the order given; `sm_saturation` in [0, 1]."""
     arms = {arm.region: arm for arm in profile.arms}
     return tuple(_features(part, profile, arms, factors, sm_saturation) for part in slices)
+
+
+def without_improbable(
+    slices: tuple[Slice, ...], profile: ExecutionProfile, threshold: float
+) -> ExecutionProfile:
+    """`profile` without the sub-slices that execute with a probability up to `threshold` δ (Def. 7)."""
+    arms = {arm.region: arm for arm in profile.arms}
+    chains = {statement.arms for part in slices for statement in part.statements}
+    dropped = {chain for chain in chains if arm_probability(chain, arms, profile.thread_counts) <= threshold}
+    regions = {s.region for part in slices for s in part.statements if s.arms in dropped}
+    threads, warps = list(profile.thread_counts), list(profile.warp_counts)
+    for region in regions:
+        threads[region] = warps[region] = 0.0
+    return replace(profile, thread_counts=tuple(threads), warp_counts=tuple(warps))
 
 
 def arm_probability(

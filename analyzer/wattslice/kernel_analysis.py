@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from wattslice.analysis import BranchClass, KernelAnalysis, LineHeat, SliceAnalysis
 from wattslice.branches import branch_density
 from wattslice.config import Config, MethodChoice
-from wattslice.counting.state import BudgetExceededError
+from wattslice.counting.count import BudgetExceededError, count
 from wattslice.execution import Assumption, ExecutionProfile
-from wattslice.features import SliceFeatures, slice_features
+from wattslice.features import SliceFeatures, slice_features, without_improbable
 from wattslice.geometry.types import KernelLaunch
 from wattslice.heat import line_shares
 from wattslice.ir import Diagnostic, Kernel, Severity
@@ -44,18 +44,22 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         occupancy=resident.occupancy.occupancy,
     )
     try:
-        work = launch_work(launch, resident, config.branch_profile)
+        profile = count(launch, config.branch_profile)
     except BudgetExceededError:
         reason = "counting its executions took more steps than allowed"
         text = f"power unknown: {reason}"
         return LaunchResult(facts, (_diagnostic("PW015", Severity.WARNING, kernel, text),))
-    profile = work.profile
+    work = launch_work(launch, resident, profile)
     slices = slice_kernel(kernel)
     features = slice_features(slices, profile, access_power_factors(gpu), resident.sm_saturation)
     branch_class = branch_density(slices, profile).branch_class
     dense = branch_class is BranchClass.DENSE
     if config.method is not MethodChoice.AUTO:
         dense = config.method is MethodChoice.BDPM
+    effective = work
+    if dense:  # Def. 7: what hardly ever executes does not count
+        likely = without_improbable(slices, profile, config.branch_threshold)
+        effective = launch_work(launch, resident, likely)
     found = answer(
         PowerQuestion(
             gpu=gpu,
@@ -64,8 +68,8 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
             dense=dense,
             threshold=config.branch_threshold,
             features=features,
-            counts=work.counts,
-            workload=work.workload,
+            counts=effective.counts,
+            workload=effective.workload,
             cannot_run=resident.occupancy.failure,
         )
     )

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from wattslice.counting.count import count
 from wattslice.execution import ExecutionProfile
 from wattslice.geometry.types import KernelLaunch
 from wattslice.instructions import InstructionMix, lower_instructions
@@ -17,9 +15,6 @@ from wattslice.traffic import Traffic, traffic
 from wattslice.workloads import workload
 from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Workload
-
-if TYPE_CHECKING:
-    from wattslice.profile_file import BranchProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +31,6 @@ class Residency:
 class LaunchWork:
     """Counts, executed instructions and traffic of one launch; `workload` None when the launch cannot run."""
 
-    profile: ExecutionProfile
     counts: OperationCounts
     instructions: InstructionMix
     traffic: Traffic
@@ -51,12 +45,11 @@ def residency(launch: KernelLaunch, gpu: Gpu) -> Residency:
     return Residency(registers, shared, held, sm_saturation(gpu, launch.grid, held.blocks_per_sm).peak)
 
 
-def launch_work(launch: KernelLaunch, resident: Residency, profile: BranchProfile | None) -> LaunchWork:
-    """Counts the launch and derives what it executes and moves. Raises `BudgetExceededError`."""
-    counted = count(launch, profile)
-    counts = total_counts(launch.kernel, counted)
-    mix = lower_instructions(launch.kernel, counted)
-    moved = traffic(launch, counted)
+def launch_work(launch: KernelLaunch, resident: Residency, profile: ExecutionProfile) -> LaunchWork:
+    """What a counted launch executes and moves."""
+    counts = total_counts(launch.kernel, profile)
+    mix = lower_instructions(launch.kernel, profile)
+    moved = traffic(launch, profile)
     warps = resident.occupancy.active_warps_per_sm
-    work = None if resident.occupancy.failure else workload(launch, counted, counts, mix, moved, warps)
-    return LaunchWork(counted, counts, mix, moved, work)
+    work = None if resident.occupancy.failure else workload(launch, profile, counts, mix, moved, warps)
+    return LaunchWork(counts, mix, moved, work)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from wattslice import launch_work, pipeline
+from wattslice import kernel_analysis, pipeline
 from wattslice.analysis import Analysis, KernelAnalysis, LaunchSource
 from wattslice.config import Options, make_config
 from wattslice.errors import FrontendError, WattsliceError
@@ -76,13 +76,13 @@ def test_slices_add_up_to_the_kernel(tmp_path, gpu, source, method):
     assert kernel.model == ("regression" if gpu.startswith("gtx") else "energy")
 
 
-def test_bdpm_drops_what_the_profile_calls_rare(tmp_path):
+@pytest.mark.parametrize("gpu", ["gtx280", "v100"])
+def test_bdpm_drops_what_the_profile_calls_rare(tmp_path, gpu):
     profile = tmp_path / "profile.json"
     rare = '{"file": "k.cu", "line": 4, "arm": "then", "probability": 0.001}'
     profile.write_text(f'{{"schema_version": 1, "branches": [{rare}]}}')
-    common = {"gpu": "gtx280", "method": "bdpm"}
-    guessed = only(run(tmp_path, BRANCHY, **common))
-    profiled = only(run(tmp_path, BRANCHY, profile=profile, **common))
+    guessed = only(run(tmp_path, BRANCHY, gpu=gpu, method="bdpm"))
+    profiled = only(run(tmp_path, BRANCHY, gpu=gpu, method="bdpm", profile=profile))
     assert guessed.power_w is not None
     assert profiled.power_w is not None
     assert profiled.power_w < guessed.power_w  # the dense arm is gone
@@ -106,14 +106,14 @@ def test_no_model_is_said(tmp_path):
 
 
 def test_one_kernel_that_breaks_us_costs_only_itself(tmp_path, monkeypatch):
-    original = launch_work.count
+    original = kernel_analysis.count
 
     def count(launch, profile):
         if launch.kernel.name == "bad":
             raise ZeroDivisionError("on purpose")
         return original(launch, profile)
 
-    monkeypatch.setattr(launch_work, "count", count)
+    monkeypatch.setattr(kernel_analysis, "count", count)
     analysis = run(
         tmp_path, "__global__ void bad(float *y) { y[0] = 1; }\n__global__ void good(float *y) { y[0] = 1; }"
     )
@@ -171,3 +171,14 @@ def test_a_file_that_breaks_us_costs_only_itself(tmp_path, monkeypatch):
     assert [Path(kernel.file).name for kernel in analysis.kernels] == ["good.cu"]
     assert [entry.rule for entry in analysis.diagnostics if entry.severity is Severity.ERROR] == ["PW099"]
     assert not judge(analysis, 1e6, UnknownPolicy.FAIL).passed
+
+
+def test_the_threshold_decides_what_is_rare(tmp_path):
+    profile = tmp_path / "profile.json"
+    rare = '{"file": "k.cu", "line": 4, "arm": "then", "probability": 0.04}'
+    profile.write_text(f'{{"schema_version": 1, "branches": [{rare}]}}')
+    watts = [
+        only(run(tmp_path, BRANCHY, method="bdpm", profile=profile, delta=delta)).power_w
+        for delta in (0.0, 0.03, 0.05)
+    ]
+    assert watts[0] == watts[1] != watts[2]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from wattslice.accesses import memory_accesses
+from wattslice.counting.count import count
 from wattslice.errors import WattsliceError
 from wattslice.execution import ExecutionProfile
 from wattslice.frontend.clang.flags import ParseOptions
@@ -109,10 +110,11 @@ def _value(value: float | str, arguments: str) -> int | float:
 
 def _workload(launch: KernelLaunch, gpu: Gpu) -> tuple[Workload, str]:
     resident = residency(launch, gpu)
-    work = launch_work(launch, resident, None)
+    profile = count(launch)
+    work = launch_work(launch, resident, profile)
     if work.workload is None:
         raise RecordError(f"{launch.kernel.name} cannot run on {gpu.id}: {resident.occupancy.failure}")
-    return work.workload, _doubt(launch, work.profile, work.counts, work.traffic)
+    return work.workload, _doubt(launch, profile, work.counts, work.traffic)
 
 
 def _doubt(launch: KernelLaunch, profile: ExecutionProfile, counts: OperationCounts, moved: Traffic) -> str:
