@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from wattslice.c_arithmetic import wrapped
 from wattslice.counting.values import (
     COMPARE,
     Lanes,
@@ -30,8 +31,8 @@ def value_at(
         total = scalar(binary(BinaryOp.MUL, amount, iteration, carrier if type_.is_float else INT64))
     elif isinstance(iteration, int) and isinstance(amount, int) and 0 <= iteration <= MAX_GEOMETRIC_TRIPS:
         total = amount**iteration
-        if op is BinaryOp.DIV and not fits_int64(total):
-            return 0 if not isinstance(start, Unknown) else start
+        if op is BinaryOp.DIV and wrapped(total, carrier) != total:
+            return Unknown(uniform=False)
     else:
         return Unknown(uniform=False)
     return scalar(convert(binary(op, start, total, carrier), type_))

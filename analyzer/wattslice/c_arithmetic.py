@@ -1,0 +1,114 @@
+"""Arithmetic of C on plain numbers: the one place where integers wrap, divide and shift.
+
+Conversions are those of C11 6.3.1, operators those of 6.5. Signed overflow, which C leaves undefined, wraps
+as the hardware does.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+
+from wattslice.ir import COMPARISONS, BinaryOp, Type, TypeKind
+
+_COMPARE: dict[BinaryOp, Callable[[float, float], bool]] = {
+    BinaryOp.LT: operator.lt,
+    BinaryOp.LE: operator.le,
+    BinaryOp.GT: operator.gt,
+    BinaryOp.GE: operator.ge,
+    BinaryOp.EQ: operator.eq,
+    BinaryOp.NE: operator.ne,
+}
+
+
+def wrapped(value: int, type_: Type) -> int:
+    """`value` reduced to the range of an integer type (two's complement); other types leave it alone."""
+    if type_.kind is TypeKind.BOOL:
+        return int(value != 0)
+    if type_.kind is not TypeKind.INT or not type_.bits:
+        return value
+    low = -(1 << (type_.bits - 1)) if type_.signed else 0
+    return ((value - low) & ((1 << type_.bits) - 1)) + low
+
+
+def converted(value: int | float, type_: Type) -> int | float | None:
+    """`value` as an object of the scalar `type_` holds it; None for what no integer can be made of."""
+    if type_.is_float:
+        try:
+            return float(value)
+        except OverflowError:
+            return None
+    if type_.kind is TypeKind.BOOL:
+        return int(value != 0)
+    if isinstance(value, float) and type_.kind in (TypeKind.INT, TypeKind.POINTER):
+        if not math.isfinite(value):
+            return None
+        value = int(value)
+    return wrapped(value, type_) if isinstance(value, int) else value
+
+
+def fold(op: BinaryOp, a: int | float, b: int | float, type_: Type) -> int | float | None:
+    """`a op b` carried out in `type_`; a type that is no number's leaves integers unbounded.
+
+    None where C defines no value: division by zero, a shift by less than 0 or by the width and more, bits
+    of a floating-point number.
+    """
+    if op is BinaryOp.COMMA:
+        return b
+    left = converted(a, type_)
+    right = b if op in (BinaryOp.SHL, BinaryOp.SHR) else converted(b, type_)
+    if left is None or right is None:
+        return None
+    if op in COMPARISONS:
+        return int(_COMPARE[op](left, right))
+    if isinstance(left, float) or isinstance(right, float):
+        return _fold_real(op, float(left), float(right))
+    value = _fold_integers(op, left, right, type_.bits or 64)
+    return None if value is None else wrapped(value, type_)
+
+
+def _fold_real(op: BinaryOp, a: float, b: float) -> float | None:
+    match op:
+        case BinaryOp.ADD:
+            return a + b
+        case BinaryOp.SUB:
+            return a - b
+        case BinaryOp.MUL:
+            return a * b
+        case BinaryOp.DIV if b:
+            return a / b
+        case _:
+            return None
+
+
+def _fold_integers(op: BinaryOp, a: int, b: int, bits: int) -> int | None:
+    match op:
+        case BinaryOp.ADD:
+            return a + b
+        case BinaryOp.SUB:
+            return a - b
+        case BinaryOp.MUL:
+            return a * b
+        case BinaryOp.DIV if b:
+            return _quotient(a, b)
+        case BinaryOp.MOD if b:
+            return a - _quotient(a, b) * b
+        case BinaryOp.SHL if 0 <= b < bits:
+            return a << b
+        case BinaryOp.SHR if 0 <= b < bits:
+            return a >> b
+        case BinaryOp.AND:
+            return a & b
+        case BinaryOp.OR:
+            return a | b
+        case BinaryOp.XOR:
+            return a ^ b
+        case _:
+            return None
+
+
+def _quotient(a: int, b: int) -> int:
+    """Division that rounds towards zero."""
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient

@@ -1,0 +1,120 @@
+"""Integers of 64 bits while a kernel is counted, alone and per lane."""
+
+import numpy as np
+import pytest
+
+from wattslice.counting.trips import trip_count, value_at
+from wattslice.counting.values import VARYING, Unknown, Value, binary, convert, join, select
+from wattslice.ir import FLOAT32, INT32, INT64, UINT32, BinaryOp, Type, TypeKind
+
+from .counted import counted
+
+UINT64 = Type(TypeKind.INT, bits=64, signed=False)
+TOP = 1 << 63
+
+
+def trips(tmp_path, body, launch="k=1:64"):
+    source = f"typedef unsigned long long u64;\n__global__ void k(float *x) {{\n{body}\n}}"
+    _, profile = counted(tmp_path, source, launch)
+    return [loop.trip_count for loop in profile.loops]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("u64 y = 0; y -= 1; for (int k = y >> 60; k > 0; --k) x[k] = 0;", 15),
+        ("u64 y = 0; y -= 1; int n = y % 10; for (int k = 0; k < n; ++k) x[k] = 0;", 5),
+        ("u64 y = 0; y -= threadIdx.x + 1; for (int k = y >> 60; k > 0; --k) x[k] = 0;", 15),
+        ("u64 y = 0; y -= threadIdx.x + 1; if (y > 5) for (int k = 0; k < 3; ++k) x[k] = 0;", 3),
+        ("u64 y = 0; y -= threadIdx.x + 1; for (int k = (double)y * 1e-18; k > 0; --k) x[k] = 0;", 18),
+        ("u64 y = 1ull << 63 | threadIdx.x; for (int k = y >> 62; k > 0; --k) x[k] = 0;", 2),
+        ("u64 y = 1ull << 63 | threadIdx.x; for (int k = y / (1ull << 61); k > 0; --k) x[k] = 0;", 4),
+        ("long long y = 1ull << 63 | threadIdx.x; for (int k = y >> 62; k < 0; ++k) x[-k] = 0;", 2),
+        ("for (u64 y = ~0ull - 9; y < ~0ull; ++y) x[y & 63] = 0;", 9),
+        ("for (u64 y = 1ull << 63; y > 0; y /= 2) x[y & 63] = 0;", 64),
+        ("for (unsigned y = 1 + (threadIdx.x & 1); y != 0; y <<= 1) x[y & 63] = 0;", 31.5),
+        ("unsigned h = 1; for (int k = 0; k < 40; ++k) h *= 3; for (h >>= 28; h > 0; --h) x[h] = 0;",
+         (3**40 % 2**32) >> 28),
+    ],
+)  # fmt: skip
+def test_loops_bounded_by_64_bit_integers(tmp_path, body, expected):
+    assert trips(tmp_path, body)[-1] == expected
+
+
+FNV1A = """
+u64 h = 14695981039346656037ULL;
+h ^= FIRST; h *= 1099511628211ULL;
+h ^= FIRST + 1; h *= 1099511628211ULL;
+int n = h & 7;
+for (int k = 0; k < n; ++k) x[k] = 0;
+"""
+
+
+def fnv1a(first):
+    value = 14695981039346656037
+    for k in range(2):
+        value = (value ^ (first + k)) * 1099511628211 % 2**64
+    return value
+
+
+def test_a_hash_is_the_number_it_is_in_c(tmp_path):
+    assert trips(tmp_path, FNV1A.replace("FIRST", "5")) == [fnv1a(5) & 7]
+    each = [fnv1a(lane) & 7 for lane in range(64)]
+    assert trips(tmp_path, FNV1A.replace("FIRST", "threadIdx.x")) == [sum(each) / 64]
+
+
+def test_an_index_below_zero_still_coalesces(tmp_path):
+    body = "unsigned long i = threadIdx.x; if (i > 0) x[i - 1] = x[i];"
+    _, profile = counted(tmp_path, f"__global__ void k(float *x) {{ {body} }}", "k=1:64")
+    assert [site.sectors_per_request for site in profile.sites] == [4.0, 4.5]
+
+
+def test_numbers_of_both_halves_meet_in_one_array():
+    active = np.array([True, False])
+    assert lanes(select(active, TOP, 1)) == [TOP, 1]
+    assert lanes(select(active, TOP, np.array([1, 2]))) == [TOP, 2]
+    assert select(active, TOP, -1) is VARYING
+    assert isinstance(join(TOP, np.arange(32)), Unknown)
+
+
+def test_a_known_part_stays_inside_64_bits():
+    base = Unknown(uniform=True, delta=np.arange(32))
+    for op in (BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL):
+        found = binary(op, base, TOP + 3, UINT64)
+        assert isinstance(found, Unknown)
+        assert isinstance(found.delta, np.ndarray)
+
+
+def test_counters_beyond_the_signed_range_are_left_to_their_type():
+    assert trip_count(TOP, BinaryOp.DIV, 2, BinaryOp.GT, 0) is None
+    assert trip_count(np.array([1, 2]), BinaryOp.SHL, 1, BinaryOp.NE, 0) is None
+
+
+@pytest.mark.parametrize(
+    ("start", "op", "amount", "iteration", "type_", "expected"),
+    [
+        (1, BinaryOp.SUB, 2, 1, UINT64, 2**64 - 1),
+        (2**64 - 1, BinaryOp.SHR, 4, 15, UINT64, 15),
+        (2**64 - 1, BinaryOp.DIV, 10, 19, UINT64, 1),
+        (5, BinaryOp.DIV, 10, 18, INT64, 0),
+        (1, BinaryOp.MUL, 3, 40, UINT32, 3**40 % 2**32),
+        (200, BinaryOp.ADD, 100, 1, Type(TypeKind.INT, bits=8, signed=False), 44),
+        (0.5, BinaryOp.ADD, 0.25, 2, FLOAT32, 1.0),
+        (-7, BinaryOp.DIV, 2, 1, INT32, -3),
+    ],
+)
+def test_a_counter_holds_what_its_type_can(start, op, amount, iteration, type_, expected):
+    assert value_at(start, op, amount, iteration, type_) == expected
+
+
+def test_division_by_a_lane_that_is_zero_leaves_the_others_known():
+    assert lanes(binary(BinaryOp.DIV, np.array([7, 7]), np.array([0, 2]), INT64))[1] == 3
+
+
+def test_unsigned_lanes_convert_to_their_true_floating_point_value():
+    assert lanes(convert(convert(np.array([-1, 1]), UINT64), FLOAT32)) == [2.0**64, 1.0]
+
+
+def lanes(value: Value):
+    assert isinstance(value, np.ndarray)
+    return value.tolist()
