@@ -130,6 +130,8 @@ ONE_DIMENSIONAL = [
     ("rounding", "LAUNCH(round(2.5), 5 + round(-2.5), round(-0.4));", "", (3, 2, 0)),
     ("rounding below a half", "LAUNCH(1 + round(0.49999999999999994), 1, 0);", "", (1, 1, 0)),
     ("integer wraps", "unsigned char c = 300; LAUNCH(c, 1, c);", "", (44, 1, 44)),
+    ("64 bits wrap", "unsigned long m = 0; int n = -7; m -= 1; LAUNCH(m >> 60, 8 + n / 2, n % 4);", "",
+     (15, 5, -3)),
 ]  # fmt: skip
 
 

@@ -27,6 +27,13 @@ from .lowered import code, kernel_of
         ("n = warpSize;", "n = warpSize"),
         ("p[0] = n / 2;", "global:f32[(p + 0*4)] = f32((n /:i32 2))"),
         ("n = true ? 7 / 2 : 0;", "n = 3"),
+        ("n = (unsigned char)300;", "n = 44"),
+        ("n = (unsigned)-1 / 1000000000u;", "n = 4"),
+        ("n = ~0ull >> 60;", "n = 15"),
+        ("n = -4294967286u;", "n = 10"),
+        # what C leaves undefined stays an operation
+        ("n = 1 << 40;", "n = (1 <<:i32 40)"),
+        ("n = (int)1e999;", "n = i32(inf)"),
     ],
 )  # fmt: skip
 def test_an_expression(tmp_path, source, lowered):

@@ -6,12 +6,12 @@ their own. Arithmetic follows C: integers wrap at their width, division truncate
 
 from __future__ import annotations
 
-import math
 import struct
 import zlib
 from dataclasses import dataclass, field
 
-from wattslice.ir import BinaryOp, Type, TypeKind
+from wattslice.c_arithmetic import converted, fold
+from wattslice.ir import COMPARISONS, BinaryOp, Type, TypeKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,23 +92,10 @@ def convert(value: Value, type_: Type) -> Value:
     """`value` as C converts it to the scalar `type_`; what is no number passes through."""
     if not isinstance(value, (int, float)) or type_.lanes > 1:
         return value
-    if type_.kind is TypeKind.BOOL:
-        return int(value != 0)
-    if type_.kind is TypeKind.INT:
-        if isinstance(value, float):
-            if not math.isfinite(value):
-                return Unknown("conversion of a non-finite number to an integer")
-            value = int(value)
-        return _wrap(int(value), type_)
-    if type_.kind is TypeKind.FLOAT:
-        return _round(float(value), type_)
-    return value
-
-
-def _wrap(value: int, type_: Type) -> int:
-    bits = type_.bits or 32
-    value &= (1 << bits) - 1
-    return value - (1 << bits) if type_.signed and value >> (bits - 1) else value
+    number = converted(value, type_)
+    if number is None:
+        return Unknown("conversion of a non-finite number to an integer")
+    return _round(number, type_) if isinstance(number, float) and type_.is_float else number
 
 
 def _round(value: float, type_: Type) -> Value:
@@ -132,19 +119,10 @@ def binary(op: BinaryOp, left: Value, right: Value, operand_type: Type) -> Value
         return _compare_pointers(op, left, right)
     if isinstance(left, (str, Record)) or isinstance(right, (str, Record)):
         return Unknown("arithmetic on something that is no number")
-    is_float = isinstance(left, float) or isinstance(right, float)
-    is_float = operand_type.is_float or (is_float and not operand_type.is_integral)
-    try:
-        if is_float:
-            return convert(_float_binary(op, float(left), float(right)), _result_type(op, operand_type))
-        return convert(_int_binary(op, int(left), int(right), operand_type), _result_type(op, operand_type))
-    except (ZeroDivisionError, OverflowError, ValueError) as error:
-        return Unknown(f"arithmetic in the host code: {error}")
-
-
-def _result_type(op: BinaryOp, operand_type: Type) -> Type:
-    comparisons = (BinaryOp.LT, BinaryOp.LE, BinaryOp.GT, BinaryOp.GE, BinaryOp.EQ, BinaryOp.NE)
-    return Type(TypeKind.INT, bits=32) if op in comparisons else operand_type
+    result = fold(op, left, right, operand_type)
+    if result is None:
+        return Unknown(f"{left} {op.value} {right} in the host code has no value")
+    return result if op in COMPARISONS else convert(result, operand_type)
 
 
 def _compare_pointers(op: BinaryOp, left: Value, right: Value) -> Value:
@@ -152,76 +130,6 @@ def _compare_pointers(op: BinaryOp, left: Value, right: Value) -> Value:
         same = left == right  # a pointer that is known points somewhere: never equal to 0
         return int(same == (op is BinaryOp.EQ))
     return Unknown("arithmetic on a pointer")
-
-
-def _float_binary(op: BinaryOp, left: float, right: float) -> float:
-    match op:
-        case BinaryOp.ADD:
-            return left + right
-        case BinaryOp.SUB:
-            return left - right
-        case BinaryOp.MUL:
-            return left * right
-        case BinaryOp.DIV:
-            return left / right
-        case BinaryOp.MOD:
-            return math.fmod(left, right)
-        case _:
-            return _compare(op, left, right)
-
-
-def _int_binary(op: BinaryOp, left: int, right: int, operand_type: Type) -> int:
-    if operand_type.is_integral and operand_type.bits >= 32:
-        left, right = _wrap(left, operand_type), _wrap(right, operand_type)
-    match op:
-        case BinaryOp.ADD:
-            return left + right
-        case BinaryOp.SUB:
-            return left - right
-        case BinaryOp.MUL:
-            return left * right
-        case BinaryOp.DIV:
-            quotient = abs(left) // abs(right)
-            return quotient if (left < 0) == (right < 0) else -quotient
-        case BinaryOp.MOD:
-            remainder = abs(left) % abs(right)
-            return -remainder if left < 0 else remainder
-        case BinaryOp.SHL:
-            return left << _shift(right)
-        case BinaryOp.SHR:
-            return left >> _shift(right)
-        case BinaryOp.AND:
-            return left & right
-        case BinaryOp.OR:
-            return left | right
-        case BinaryOp.XOR:
-            return left ^ right
-        case _:
-            return _compare(op, left, right)
-
-
-def _shift(count: int) -> int:
-    if not 0 <= count < 64:
-        raise ValueError(f"shift by {count}")
-    return count
-
-
-def _compare(op: BinaryOp, left: float, right: float) -> int:
-    match op:
-        case BinaryOp.LT:
-            return int(left < right)
-        case BinaryOp.LE:
-            return int(left <= right)
-        case BinaryOp.GT:
-            return int(left > right)
-        case BinaryOp.GE:
-            return int(left >= right)
-        case BinaryOp.EQ:
-            return int(left == right)
-        case BinaryOp.NE:
-            return int(left != right)
-        case _:
-            raise ValueError(f"operator {op.value} on these operands")
 
 
 def truth(value: Value) -> bool | None:

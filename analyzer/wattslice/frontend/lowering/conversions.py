@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wattslice.c_arithmetic import converted
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.lowering import folding
@@ -9,7 +10,6 @@ from wattslice.frontend.lowering.context import Body, LoweringError, expression
 from wattslice.frontend.lowering.memory import (
     read,
 )
-from wattslice.frontend.lowering.names import wrapped
 from wattslice.ir import (
     Cast,
     Constant,
@@ -37,7 +37,9 @@ def _(body: Body, node: Node) -> Expr:
         value = node.evaluate()
         type_ = body.type(node)
         if value is not None and type_.kind in (TypeKind.INT, TypeKind.BOOL, TypeKind.FLOAT):
-            return Constant(wrapped(value, type_), type_, body.span(node))
+            number = converted(value, type_)
+            if number is not None:
+                return Constant(number, type_, body.span(node))
         if type_.kind is TypeKind.RECORD:
             return Construct((), (), type_, body.span(node))
         if type_.kind is TypeKind.POINTER:

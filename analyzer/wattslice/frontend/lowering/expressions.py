@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wattslice.c_arithmetic import converted
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import BinaryOperator as B
 from wattslice.frontend.clang.kinds import CursorKind as C
@@ -16,7 +17,7 @@ from wattslice.frontend.lowering.memory import (
     place_for_access,
     read,
 )
-from wattslice.frontend.lowering.names import binding_of, builtin_vector, declaration_key, wrapped
+from wattslice.frontend.lowering.names import binding_of, builtin_vector, declaration_key
 from wattslice.frontend.lowering.types import (
     DIM3_AXES,
     common_type,
@@ -98,9 +99,10 @@ OPERATOR_NAMES: dict[str, BinaryOp] = {f"operator{op.value}": op for op in Binar
 def _(body: Body, node: Node) -> Expr:
     value = node.evaluate()
     type_ = body.type(node)
-    if value is None:
+    number = None if value is None else converted(value, type_)
+    if number is None:
         raise LoweringError("literal that could not be read", node)
-    return Constant(wrapped(value, type_), type_, body.span(node))
+    return Constant(number, type_, body.span(node))
 
 
 @expression(C.CXX_NULL_PTR_LITERAL_EXPR, C.GNU_NULL_EXPR)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from wattslice.c_arithmetic import converted, fold
 from wattslice.frontend.lowering.context import Body
-from wattslice.frontend.lowering.folding import fold
-from wattslice.frontend.lowering.names import wrapped
-from wattslice.ir import Binary, Cast, Constant, Expr, Logical, LogicalOp, Read, Unary, UnaryOp
+from wattslice.frontend.lowering.folding import folded_unary
+from wattslice.ir import Binary, Cast, Constant, Expr, Logical, LogicalOp, Read, Unary
 
 
 def known_value(body: Body, expr: Expr) -> int | float | None:
@@ -17,17 +17,13 @@ def known_value(body: Body, expr: Expr) -> int | float | None:
             return None if place.path else body.known.get(place.variable)
         case Cast(operand=operand, type=type_):
             value = known_value(body, operand)
-            return None if value is None or type_.lanes > 1 else wrapped(value, type_)
-        case Unary(op=op, operand=operand):
+            return None if value is None or type_.lanes > 1 else converted(value, type_)
+        case Unary(op=op, operand=operand, type=type_):
             value = known_value(body, operand)
-            if value is None:
-                return None
-            return -value if op is UnaryOp.NEGATE else int(not value) if op is UnaryOp.NOT else ~int(value)
+            return None if value is None else folded_unary(op, value, type_)
         case Binary(op=op, left=left, right=right, operand_type=type_):
             a, b = known_value(body, left), known_value(body, right)
-            if a is None or b is None:
-                return None
-            return fold(op, wrapped(a, type_), wrapped(b, type_), type_)
+            return None if a is None or b is None else fold(op, a, b, type_)
         case Logical(op=op, left=left, right=right):
             a, b = known_value(body, left), known_value(body, right)
             if a is None or b is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wattslice.c_arithmetic import converted
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.lowering.context import Binding, Body, LoweringError
@@ -46,21 +47,6 @@ def memory_attribute(declaration: Node) -> MemorySpace | None:
         elif child.kind == C.ANNOTATE_ATTR and child.spelling == "managed":
             found = found or MemorySpace.GLOBAL
     return found
-
-
-def wrapped(value: int | float, type_: Type) -> int | float:
-    """`value` as an object of `type_` would hold it."""
-    if type_.is_float:
-        return float(value)
-    number = int(value)
-    if type_.kind is TypeKind.BOOL:
-        return int(number != 0)
-    if type_.kind is not TypeKind.INT or not type_.bits:
-        return number
-    number &= (1 << type_.bits) - 1
-    if type_.signed and number >> (type_.bits - 1):
-        number -= 1 << type_.bits
-    return number
 
 
 def declaration_key(body: Body, node: Node) -> int:
@@ -147,8 +133,9 @@ def constant_of_global(body: Body, declaration: Node, key: int, span: Span) -> C
         if clang.is_const or clang.canonical.is_const:
             definition = declaration.definition or declaration
             value = definition.evaluate()
-            if value is not None and not unit.parsed.is_made_up(declaration):
-                unit.global_values[key] = Constant(wrapped(value, type_), type_, span)
+            number = None if value is None else converted(value, type_)
+            if number is not None and not unit.parsed.is_made_up(declaration):
+                unit.global_values[key] = Constant(number, type_, span)
     return unit.global_values[key]
 
 
