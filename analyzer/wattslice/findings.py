@@ -5,6 +5,7 @@ Judging happens here and in `gate`; reports only print what these functions retu
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from wattslice.analysis import Analysis, KernelAnalysis
@@ -64,10 +65,22 @@ def findings_of(analysis: Analysis) -> tuple[Finding, ...]:
 
 
 def _power_limit(kernel: KernelAnalysis) -> Finding:
-    message = f"{kernel.name} may hit the power limit"
-    if kernel.power_high_w is not None and kernel.power_limit_w is not None:
-        message += f": up to {kernel.power_high_w:.0f} W of {kernel.power_limit_w:.0f} W"
+    hits = "would" if would_hit_power_limit(kernel) else "may"
+    message = f"{kernel.name} {hits} hit the power limit"
+    if kernel.power_limit_w is not None:
+        message += f" of {kernel.power_limit_w:.0f} W"
     return Finding("PW021", Severity.WARNING, kernel.file, kernel.line, kernel.name, message)
+
+
+def would_hit_power_limit(kernel: KernelAnalysis) -> bool:
+    """Whether the whole interval lies at the limit, so that nothing but the limit itself is predicted."""
+    low_w, limit_w = kernel.power_low_w, kernel.power_limit_w
+    return low_w is not None and limit_w is not None and low_w >= limit_w
+
+
+def operations_power_w(kernel: KernelAnalysis) -> float:
+    """Watts that the hot lines share among them: what the operations draw, above idle and active SMs."""
+    return math.fsum(heat.power_w for heat in kernel.hot_lines)
 
 
 def why_unknown(kernel: KernelAnalysis, analysis: Analysis) -> Diagnostic | None:
@@ -88,6 +101,11 @@ def why_unknown(kernel: KernelAnalysis, analysis: Analysis) -> Diagnostic | None
         key=lambda entry: (kernel.name not in entry.message, _SAYS_WHY.index(entry.rule)),
         default=None,
     )
+
+
+def plain_reason(kernel: KernelAnalysis, reason: Diagnostic) -> str:
+    """The diagnostic's message for a place that names the kernel and calls its power unknown already."""
+    return reason.message.removeprefix(f"{kernel.name}: ").removeprefix("power unknown: ")
 
 
 def files_without_result(analysis: Analysis) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.findings import Finding, files_without_result, why_unknown
+from wattslice.findings import Finding, files_without_result, plain_reason, why_unknown
 from wattslice.ir import Severity
 
 
@@ -59,6 +59,6 @@ def _over_budget(kernel: KernelAnalysis, power_w: float, max_power_w: float) -> 
 
 def _unverifiable(kernel: KernelAnalysis, analysis: Analysis, severity: Severity) -> Finding:
     reason = why_unknown(kernel, analysis)
-    because = f"{reason.message} ({reason.rule})" if reason else "no diagnostic names the cause"
+    because = f"{plain_reason(kernel, reason)} ({reason.rule})" if reason else "no diagnostic names the cause"
     message = f"{kernel.name}: power unknown: {because}"
     return Finding("PW022", severity, kernel.file, kernel.line, kernel.name, message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wattslice.features import SliceFeatures
 from wattslice.operations import OperationCounts
@@ -85,6 +85,29 @@ def regression_watts(
         ),
         prices,
         tuple(dict.fromkeys(notes)),
+    )
+
+
+def limited(watts: ProgramWatts, limit_w: float) -> ProgramWatts:
+    """What the board can draw of it: nothing above `limit_w`, and a note when the program's power was.
+
+    Shares of power stay as the model has them: the limit takes from all slices alike.
+    """
+
+    def clip(power_w: float | None) -> float | None:
+        return None if power_w is None else min(power_w, limit_w)
+
+    notes = watts.notes
+    if watts.power_w is not None and watts.power_w > limit_w:
+        excess = f"{watts.power_w:.0f} W as printed exceed the limit of {limit_w:g} W, which is told instead"
+        notes = (*notes, excess)
+    return replace(
+        watts,
+        power_w=clip(watts.power_w),
+        power_low_w=clip(watts.power_low_w),
+        power_high_w=clip(watts.power_high_w),
+        slices=tuple(replace(part, power_w=clip(part.power_w)) for part in watts.slices),
+        notes=notes,
     )
 
 

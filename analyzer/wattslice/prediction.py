@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from wattslice.config import ModelChoice
 from wattslice.features import SliceFeatures
 from wattslice.operations import OperationCounts
-from wattslice.power import ProgramWatts, energy_watts, regression_watts, unknown_watts
+from wattslice.power import ProgramWatts, energy_watts, limited, regression_watts, unknown_watts
 from wattslice_models.energy import EnergyModel, NoEnergyModel
 from wattslice_models.execution_time import Clocks, core_clock_mhz, predict_time
 from wattslice_models.gpu import Gpu
@@ -77,12 +77,15 @@ def _by_regression(question: PowerQuestion, model: RegressionModel, work: Worklo
     watts = regression_watts(model, question.features, dense=question.dense, threshold=question.threshold)
     timing = predict_time(work, question.gpu, question.clocks)
     limit = question.gpu.power_limit_w
+    reaches = None if limit is None or watts.power_high_w is None else watts.power_high_w >= limit
+    if limit is not None:
+        watts = limited(watts, limit)
     return PowerAnswer(
         "regression",
-        watts,
+        replace(watts, notes=(*watts.notes, *timing.notes)),
         timing.time_s,
         str(timing.limited_by),
-        None if limit is None or watts.power_high_w is None else watts.power_high_w >= limit,
+        reaches,
         "PW031" if watts.power_w is None else "",
     )
 

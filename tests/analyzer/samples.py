@@ -129,7 +129,7 @@ DIAGNOSTICS = (
         Severity.ERROR,
         "src/matmul.cu",
         50,
-        "histogram: 2048 threads per block, at most 1024 can run",
+        "histogram: power unknown: 2048 threads per block, at most 1024 can run",
     ),
 )
 

@@ -26,7 +26,9 @@ def test_unknown_power_is_not_below_the_budget():
     failed = judge(analysis, 1000.0, UnknownPolicy.FAIL)
     assert not failed.passed
     assert failed.findings[0].rule == "PW022"
-    assert "at most 1024 can run (PW014)" in failed.findings[0].message
+    assert failed.findings[0].message == (
+        "histogram: power unknown: 2048 threads per block, at most 1024 can run (PW014)"
+    )
     warned = judge(analysis, 1000.0, UnknownPolicy.WARN)
     assert warned.passed
     assert warned.findings[0].severity is Severity.WARNING

@@ -9,6 +9,7 @@ from wattslice import kernel_analysis, pipeline
 from wattslice.analysis import Analysis, KernelAnalysis, LaunchSource
 from wattslice.config import Options, make_config
 from wattslice.errors import FrontendError, WattsliceError
+from wattslice.findings import findings_of
 from wattslice.gate import UnknownPolicy, judge
 from wattslice.ir import Severity
 
@@ -88,6 +89,32 @@ def test_bdpm_drops_what_the_profile_calls_rare(tmp_path, gpu):
     assert profiled.power_w < guessed.power_w  # the dense arm is gone
     assert {arm.source.value for arm in profiled.arms} == {"profile"}
     assert profiled.assumptions == ()
+
+
+def test_the_printed_regression_is_told_up_to_the_limit_of_the_board(tmp_path):
+    source = """__global__ void tri(float* x) {
+      float s = 0;
+      for (int j = 0; j < blockIdx.x * 64 + threadIdx.x; ++j) s = s * 1.5f + j;
+      x[blockIdx.x] = s;
+    }
+    int main() { tri<<<4096, 64>>>(0); }"""
+    analysis = run(tmp_path, source, gpu="gtx280")
+    kernel = only(analysis)
+    assert (kernel.model, kernel.power_limit_w) == ("regression", 236)
+    assert kernel.power_low_w == kernel.power_w == kernel.power_high_w == 236
+    assert {part.power_w for part in kernel.slices} == {236}
+    assert math.fsum(heat.power_w for heat in kernel.hot_lines) == pytest.approx(236)
+    assert any("as printed exceed the limit of 236 W" in entry.message for entry in analysis.diagnostics)
+    assert kernel.may_hit_power_limit
+    assert "tri would hit the power limit of 236 W" in {entry.message for entry in findings_of(analysis)}
+
+
+@pytest.mark.parametrize("gpu", ["v100", "gtx280"])
+def test_contention_of_atomics_is_told(tmp_path, gpu):
+    source = "__global__ void add(int* x) { atomicAdd(x, 1); }\nint main() { add<<<999, 256>>>(0); }"
+    message = "add: contention of atomics is not modelled: the time is a lower bound"
+    assert message in {entry.message for entry in run(tmp_path, source, gpu=gpu).diagnostics}
+    assert not any("atomics" in entry.message for entry in run(tmp_path, gpu=gpu).diagnostics)
 
 
 def test_a_launch_that_cannot_run_has_no_watts_and_a_reason(tmp_path):

@@ -86,12 +86,14 @@ def test_unknown_power_is_called_unknown_with_its_reason():
     text = rendered(ANALYSIS)
     section = text[text.index("── histogram") : text.index("── gpu::burn")]
     assert "power unknown" in section
-    assert "histogram: 2048 threads per block, at most 1024 can run (PW014)" in section
+    assert "why     2048 threads per block, at most 1024 can run (PW014)" in section
     assert "0 W" not in section
 
 
 def test_power_limit_is_told_in_the_section():
     assert "may hit the power limit" in rendered(replace(ANALYSIS, kernels=(HOT,)))
+    at_limit = replace(HOT, power_low_w=300.0, power_w=300.0, power_high_w=300.0)
+    assert "would hit the power limit" in rendered(replace(ANALYSIS, kernels=(at_limit,)))
 
 
 def test_summary_only_for_several_kernels():

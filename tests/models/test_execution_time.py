@@ -6,6 +6,8 @@ from wattslice_models.execution_time import (
     Clocks,
     Resource,
     TimeParameters,
+    core_clock_range_mhz,
+    memory_clock_range_mhz,
     memory_clock_scale,
     predict_time,
     traffic,
@@ -117,3 +119,11 @@ def test_every_gpu_of_the_catalogue_has_a_time(gpu):
     found = predict_time(mixed, gpu)
     assert 0 < found.time_s < 1
     assert all(0 < entry.share <= 1 for entry in found.utilisations)
+
+
+@pytest.mark.parametrize("gpu", gpus(), ids=lambda gpu: gpu.id)
+def test_the_clocks_of_the_catalogue_lie_in_the_possible_range(gpu):
+    low, high = core_clock_range_mhz(gpu)
+    assert low < gpu.boost_clock_mhz < high < 10_000
+    low, high = memory_clock_range_mhz(gpu)
+    assert low < (gpu.memory_clock_mhz or 0.5 * high) < high < 50_000

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.findings import Finding, findings_of, why_unknown
+from wattslice.findings import Finding, findings_of, plain_reason, why_unknown, would_hit_power_limit
 from wattslice.ir import Diagnostic, Severity
 from wattslice.report.bars import HOT, WARM, load_style, power_bar
 from wattslice.report.kernel_tables import assumption_table, hot_line_table, launch_text, slice_table
@@ -168,10 +168,15 @@ def _facts(kernel: KernelAnalysis, reason: Diagnostic | None) -> Table:
     facts.add_column(style="dim", no_wrap=True, min_width=7)
     facts.add_column()
     if kernel.power_w is None:
-        why = f"{printable(reason.message)} ({reason.rule})" if reason else "no diagnostic names the cause"
+        why = (
+            f"{printable(plain_reason(kernel, reason))} ({reason.rule})"
+            if reason
+            else "no diagnostic names the cause"
+        )
         facts.add_row("  why", Text(why, style=WARM))
     if kernel.may_hit_power_limit:
-        warning = "may hit the power limit: the GPU would lower its clocks and run longer (PW021)"
+        hits = "would" if would_hit_power_limit(kernel) else "may"
+        warning = f"{hits} hit the power limit: the GPU would lower its clocks and run longer (PW021)"
         facts.add_row("  limit", Text(warning, style=f"bold {HOT}"))
     facts.add_row("  launch", launch_text(kernel))
     runs = f"{time(kernel.time_s)} · {energy(kernel.energy_j)}"
