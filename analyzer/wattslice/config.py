@@ -13,10 +13,12 @@ from typing import TypeVar
 from wattslice.errors import WattsliceError
 from wattslice.geometry.overrides import parse_overrides
 from wattslice.geometry.types import NO_OVERRIDES, Overrides
-from wattslice.gpu_choice import choose_gpu
+from wattslice.gpu_choice import GpuChoice, choose_gpu
 from wattslice.profile_file import BranchProfile, read_branch_profile
 from wattslice.settings import Settings, find_settings
 from wattslice.sources import source_files
+from wattslice_models.execution_time import core_clock_range_mhz, memory_clock_range_mhz
+from wattslice_models.gpu import Gpu, load_gpu
 
 DEFAULT_BRANCH_THRESHOLD = 0.05
 """δ of Wang & Chen 2013, Algorithm 4: sub-slices executed with a probability up to δ are dropped.
@@ -113,6 +115,9 @@ def make_config(options: Options, settings: Settings | None = None) -> Config:
     definitions = (*settings.definitions, *options.definitions)
     _check_definitions(definitions)
     standard = options.language_standard or settings.language_standard
+    board = load_gpu(gpu.gpu_id)
+    core_mhz = _first(options.core_clock_mhz, settings.core_clock_mhz)
+    memory_mhz = _first(options.memory_clock_mhz, settings.memory_clock_mhz)
     return Config(
         files=files,
         gpu_id=gpu.gpu_id,
@@ -127,10 +132,10 @@ def make_config(options: Options, settings: Settings | None = None) -> Config:
         language_standard=_standard(standard),
         compile_commands_directory=folder,
         branch_profile=None if profile is None else read_branch_profile(profile),
-        core_clock_mhz=_clock("--core-mhz", _first(options.core_clock_mhz, settings.core_clock_mhz)),
-        memory_clock_mhz=_clock("--mem-mhz", _first(options.memory_clock_mhz, settings.memory_clock_mhz)),
+        core_clock_mhz=_clock("--core-mhz", core_mhz, core_clock_range_mhz(board), board),
+        memory_clock_mhz=_clock("--mem-mhz", memory_mhz, memory_clock_range_mhz(board), board),
         jobs=_jobs(options.jobs if options.jobs is not None else settings.jobs),
-        notes=_notes(gpu.passed_over, gpu.gpu_id),
+        notes=_notes(gpu, board, memory_mhz),
     )
 
 
@@ -160,9 +165,14 @@ def _threshold(value: float | None) -> float:
     return value
 
 
-def _clock(option: str, value: float | None) -> float | None:
-    if value is not None and not (math.isfinite(value) and value > 0):
+def _clock(option: str, value: float | None, possible: tuple[float, float], board: Gpu) -> float | None:
+    if value is None:
+        return None
+    if not (math.isfinite(value) and value > 0):
         raise ConfigError(f"{option}: {value:g} is not a clock", remedy="a positive number of MHz")
+    if not possible[0] <= value <= possible[1]:
+        remedy = f"{possible[0]:g} to {possible[1]:g} MHz"
+        raise ConfigError(f"{option}: no {board.name} runs at {value:.9g} MHz", remedy=remedy)
     return value
 
 
@@ -207,7 +217,11 @@ def _name(override: str) -> str:
     return override.partition("=")[0].strip()
 
 
-def _notes(passed_over: str, gpu_id: str) -> tuple[str, ...]:
-    if not passed_over:
-        return ()
-    return (f"the GPU of this machine, {passed_over!r}, is not in the catalogue; predicting for {gpu_id}",)
+def _notes(choice: GpuChoice, board: Gpu, memory_mhz: float | None) -> tuple[str, ...]:
+    notes: list[str] = []
+    if choice.passed_over:
+        found = f"the GPU of this machine, {choice.passed_over!r}, is not in the catalogue"
+        notes.append(f"{found}; predicting for {choice.gpu_id}")
+    if memory_mhz is not None and board.memory_clock_mhz is None:
+        notes.append(f"--mem-mhz has no effect: the memory clock of the {board.name} is unknown")
+    return tuple(notes)

@@ -51,6 +51,9 @@ def test_an_option_comes_before_a_setting(kernel):
         ({"jobs": 0}, "--jobs"),
         ({"core_clock_mhz": -1.0}, "--core-mhz"),
         ({"memory_clock_mhz": float("inf")}, "--mem-mhz"),
+        ({"core_clock_mhz": 99999.0}, r"--core-mhz: no .*V100.* runs at 99999 MHz \(76 to 3060 MHz\)"),
+        ({"core_clock_mhz": 1e-3}, "--core-mhz: no .* runs at 0.001 MHz"),
+        ({"memory_clock_mhz": 99999.0}, "--mem-mhz: no .* runs at 99999 MHz"),
         ({"language_standard": "17"}, "--std"),
         ({"definitions": ("1X",)}, "-D"),
         ({"overrides": ("n=1", "n=2")}, "contradictory"),
@@ -60,6 +63,21 @@ def test_an_option_comes_before_a_setting(kernel):
 def test_impossible_values_name_the_option(kernel, options, message):
     with pytest.raises(WattsliceError, match=message):
         config(kernel, **options)
+
+
+def test_clocks_of_the_settings_are_checked_as_well(kernel):
+    with pytest.raises(WattsliceError, match=r"--core-mhz: no .* runs at 9000 MHz"):
+        config(kernel, Settings(core_clock_mhz=9000.0))
+
+
+@pytest.mark.parametrize("mhz", [405.0, 1750.0, 7000.0])  # idle, specification, nvidia-smi
+def test_memory_clocks_are_understood_in_both_ways_of_counting(kernel, mhz):
+    assert config(kernel, gpu="quadro_rtx_8000", memory_clock_mhz=mhz).memory_clock_mhz == mhz
+
+
+def test_a_memory_clock_that_changes_nothing_is_told(kernel):
+    (note,) = config(kernel, gpu="h100", memory_clock_mhz=2619.0).notes
+    assert "--mem-mhz has no effect" in note
 
 
 def test_folders_must_exist(kernel, tmp_path):
