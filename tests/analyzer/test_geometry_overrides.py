@@ -86,7 +86,12 @@ def test_contradictions():
 
 def program():
     parameter = ir.Variable("width", ir.INT32, ir.MemorySpace.REGISTER, ir.VariableRole.PARAMETER, SPAN)
-    body = ir.Block((), 0, SPAN)
+    nothing = ir.Block((), 1, SPAN)
+    loops = [
+        ir.Loop(ir.LoopKind.WHILE, (), None, None, nothing, None, 2, 3, 4, ir.Span(file, line, 1, line))
+        for file, line in (("a.cu", 7), ("b.h", 8))
+    ]
+    body = ir.Block(tuple(loops), 0, SPAN)
     kernel = ir.Kernel("blur", "blur<3>", "_Z4blur", (parameter,), body, SPAN, 1, 0, (), None, None, True)
     return ir.Program("a.cu", (kernel,), (), (), (), ())
 
@@ -98,6 +103,8 @@ def program():
         ((), ("blurr.width=1",), "did you mean blur"),
         ((), ("blur.widht=1",), "did you mean width"),
         ((), ("nowhere=1",), "no variable 'nowhere'"),
+        ((), ("trip_L8=1",), "no loop 'trip_L8'.*trip_L7"),
+        ((), ("blur.trip_L9@b.h=1",), "no loop"),
     ],
 )
 def test_names_that_occur_nowhere(launches, settings, message):
@@ -106,7 +113,7 @@ def test_names_that_occur_nowhere(launches, settings, message):
 
 
 def test_names_that_occur():
-    overrides = parse_overrides(("blur=1:1",), ("blur.width=3", "width=2", "trip_L7=1"))
+    overrides = parse_overrides(("blur=1:1",), ("blur.width=3", "width=2", "trip_L7=1", "blur.trip_L8@b.h=4"))
     check_overrides(overrides, [known_names(program())])
 
 
@@ -127,3 +134,10 @@ def test_one_instance_of_a_template(tmp_path, name):
 
 def test_no_gpu_launches_larger_blocks_than_can_be_read():
     assert max(load_gpu(gpu).max_threads_per_block for gpu in gpu_ids()) == MAX_THREADS_PER_BLOCK
+
+
+def test_trips_have_a_file_and_are_not_negative():
+    found = parse_setting("k.trip_L5@tl.h=3")
+    assert (found.kernel, found.name, found.value) == ("k", "trip_L5@tl.h", 3)
+    with pytest.raises(OverrideError, match="cannot run -3 times"):
+        parse_setting("k.trip_L5=-3")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import PurePath
 
 from wattslice import ir
 from wattslice.counting.loop_shape import LoopShape, shape_of
@@ -13,7 +12,7 @@ from wattslice.counting.sites import SiteTally
 from wattslice.counting.syntax import Key
 from wattslice.counting.values import Value, select
 from wattslice.execution import Assumption, ProbabilitySource, SiteStatistics
-from wattslice.geometry.types import KernelLaunch
+from wattslice.geometry.types import KernelLaunch, trip_name
 
 
 class BudgetExceededError(Exception):
@@ -98,10 +97,8 @@ class State:
         self.assumptions.setdefault((rule, span.file, span.line, message), found)
 
     def trip_name(self, loop: ir.Loop) -> str:
-        """How `--set` names the trip count of a loop: `trip_L5`, in another file `trip_L5@that.h`."""
-        file = self.other_file(loop.span)
-        name = f"trip_L{loop.span.line}"
-        return f"{name}@{PurePath(file).name}" if file else name
+        """How `--set` names the trip count of a loop."""
+        return trip_name(self.launch.kernel, loop)
 
     def other_file(self, span: ir.Span) -> str:
         """The file of `span`; empty when it is the kernel's own."""

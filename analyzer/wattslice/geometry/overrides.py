@@ -17,12 +17,15 @@ from wattslice.geometry.types import (
     LaunchOverride,
     Overrides,
     Setting,
+    trip_name,
 )
 
 _LAUNCH_SYNTAX = "write --launch 'KERNEL=gx,gy,gz:bx,by,bz' with optional ':shared_memory_bytes'"
 _SET_SYNTAX = "write --set NAME=NUMBER or --set KERNEL.NAME=NUMBER"
 _NAME = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*\Z")
 _KERNEL = re.compile(r"[A-Za-z_]\w*(?:<[^=]*>)?(?:::[A-Za-z_]\w*(?:<[^=]*>)?)*\Z")
+_TRIP = re.compile(r"trip_L\d+(?:@.+)?")
+_TRIP_OF = re.compile(rf"(?:(?P<kernel>[^@]+)\.)?(?P<trip>{_TRIP.pattern})")
 _SUFFIXES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -80,6 +83,11 @@ def parse_setting(text: str) -> Setting:
     """Read `[KERNEL.]NAME=VALUE`; a value is an integer (also 0x…, 4K, 1M) or a float. `OverrideError`."""
     left, equals, right = text.partition("=")
     kernel, dot, name = left.strip().rpartition(".")
+    if found := _TRIP_OF.fullmatch(left.strip()):  # the file of a loop has a dot of its own
+        value = _number(text, right.strip())
+        if value < 0:
+            raise OverrideError(f"--set {text!r}: a loop cannot run {value} times", remedy=_SET_SYNTAX)
+        return Setting(found["kernel"], found["trip"], value)
     if not equals or not _NAME.match(name) or (dot and not _KERNEL.match(kernel)):
         raise OverrideError(f"--set {text!r} cannot be read", remedy=_SET_SYNTAX)
     return Setting(kernel or None, name, _number(text, right.strip()))
@@ -146,6 +154,7 @@ class KernelNames:
     name: str
     aliases: tuple[str, ...]
     variables: frozenset[str]
+    loops: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +169,12 @@ def known_names(program: ir.Program) -> KnownNames:
     """What `--set` and `--launch` may name in `program`."""
     return KnownNames(
         tuple(
-            KernelNames(kernel.name, _aliases(kernel), frozenset(v.name for v in _kernel_variables(kernel)))
+            KernelNames(
+                kernel.name,
+                _aliases(kernel),
+                frozenset(v.name for v in _kernel_variables(kernel)),
+                frozenset(trip_name(kernel, loop) for loop in _loops(kernel)),
+            )
             for kernel in program.kernels
         ),
         frozenset(variable.name for variable in _host_variables(program)),
@@ -181,20 +195,20 @@ def check_overrides(overrides: Overrides, known: Sequence[KnownNames]) -> None:
                 f"no kernel {name!r} in the analysed files", remedy=_nearest(name, {k.name for k in kernels})
             )
     for setting in overrides.settings:
-        if setting.name.startswith("trip_L") and setting.name[6:].isdigit():
-            continue
+        is_trip = _TRIP.fullmatch(setting.name) is not None
         variables = {
             variable
             for kernel in kernels
             if setting.kernel is None or _without_spaces(setting.kernel) in kernel.aliases
-            for variable in kernel.variables
+            for variable in (kernel.loops if is_trip else kernel.variables)
         }
-        if setting.kernel is None:
+        if setting.kernel is None and not is_trip:
             variables |= {variable for names in known for variable in names.host_variables}
         if setting.name not in variables:
             where = "the analysed files" if setting.kernel is None else f"kernel {setting.kernel!r}"
+            what = "loop" if is_trip else "variable"
             raise OverrideError(
-                f"no variable {setting.name!r} in {where}", remedy=_nearest(setting.name, variables)
+                f"no {what} {setting.name!r} in {where}", remedy=_nearest(setting.name, variables)
             )
 
 
@@ -209,6 +223,10 @@ def _nearest(name: str, known: Iterable[str]) -> str:
 def _kernel_variables(kernel: ir.Kernel) -> Iterable[ir.Variable]:
     yield from kernel.parameters
     yield from _declared(kernel.body)
+
+
+def _loops(kernel: ir.Kernel) -> Iterable[ir.Loop]:
+    return (stmt for stmt in ir.walk_statements(kernel.body) if isinstance(stmt, ir.Loop))
 
 
 def _host_variables(program: ir.Program) -> Iterable[ir.Variable]:

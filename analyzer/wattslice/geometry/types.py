@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import PurePath
 from typing import NamedTuple
 
 from wattslice.execution import Assumption
-from wattslice.ir import Kernel, Variable
+from wattslice.ir import Kernel, Loop, Variable
 
 Dim3 = tuple[int, int, int]
 """Extent along x, y, z; each at least 1."""
@@ -123,3 +124,9 @@ class KernelLaunch:
         """Blocks of the grid."""
         x, y, z = self.grid
         return x * y * z
+
+
+def trip_name(kernel: Kernel, loop: Loop) -> str:
+    """How `--set` names the trip count of the loops on a line: `trip_L5`, elsewhere `trip_L5@that.h`."""
+    name = f"trip_L{loop.span.line}"
+    return name if loop.span.file == kernel.span.file else f"{name}@{PurePath(loop.span.file).name}"
