@@ -10,13 +10,15 @@ from typing import cast
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.config import Config
 from wattslice.errors import WattsliceError
+from wattslice.evaluations import evaluations
 from wattslice.frontend.callers import read_callers
 from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.geometry.overrides import KnownNames, check_overrides, known_names
 from wattslice.geometry.resolver import CallerReader, resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
-from wattslice.ir import Diagnostic, Program, Severity
+from wattslice.ir import Diagnostic, If, Loop, Program, Select, Severity, Switch
 from wattslice.kernel_analysis import LaunchResult, analyze_launch, bare_facts
+from wattslice.profile_file import unmatched
 from wattslice.quoting import Quoter
 from wattslice.recursion import deep_recursion
 from wattslice_models.gpu import Gpu, load_gpu
@@ -30,6 +32,7 @@ class FileAnalysis:
     kernels: tuple[KernelAnalysis, ...]
     diagnostics: tuple[Diagnostic, ...]
     names: KnownNames
+    branches: frozenset[tuple[str, int]] = frozenset()
 
 
 def analyze_files(config: Config) -> Analysis:
@@ -47,13 +50,31 @@ def analyze_files(config: Config) -> Analysis:
         results = _in_parallel(config)
     check_overrides(config.typed_overrides, [result.names for result in results])
     gpu = load_gpu(config.gpu_id)
+    told = (entry for result in results for entry in result.diagnostics)
     return Analysis(
         gpu_id=gpu.id,
         gpu_name=gpu.name,
         gpu_source=config.gpu_source,
         files=tuple(result.file for result in results),
         kernels=tuple(kernel for result in results for kernel in result.kernels),
-        diagnostics=tuple(dict.fromkeys(entry for result in results for entry in result.diagnostics)),
+        diagnostics=tuple(dict.fromkeys((*_about_profile(config, results), *told))),
+    )
+
+
+def _about_profile(config: Config, results: list[FileAnalysis]) -> tuple[Diagnostic, ...]:
+    """Entries of the profile that are about no branch of the analysed files."""
+    if config.branch_profile is None:
+        return ()
+    branches = frozenset[tuple[str, int]]().union(*(result.branches for result in results))
+    return tuple(
+        Diagnostic(
+            "PW017",
+            Severity.WARNING,
+            arm.file,
+            arm.line,
+            f"the profile's '{arm.arm}' is about no branch: none is on this line",
+        )
+        for arm in unmatched(config.branch_profile, branches)
     )
 
 
@@ -69,6 +90,17 @@ def analyze_file(path: Path, config: Config) -> FileAnalysis:
         tuple(result.kernel for result in results),
         tuple(dict.fromkeys((*program.diagnostics, *(d for result in results for d in result.diagnostics)))),
         known_names(program) if config.typed_overrides != NO_OVERRIDES else KnownNames(),
+        _branches(program) if config.branch_profile is not None else frozenset(),
+    )
+
+
+def _branches(program: Program) -> frozenset[tuple[str, int]]:
+    """File and line of everything in the kernels that a profile may know."""
+    return frozenset(
+        (node.span.file, node.span.line)
+        for kernel in program.kernels
+        for node, _ in evaluations(kernel)
+        if isinstance(node, If | Loop | Select | Switch)
     )
 
 

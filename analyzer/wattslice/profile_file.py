@@ -57,6 +57,15 @@ class BranchProfile:
         return None if found is None else found.probability
 
 
+def unmatched(profile: BranchProfile, branches: frozenset[tuple[str, int]]) -> tuple[ArmProbability, ...]:
+    """Entries whose file and line are none of `branches` (file, line): typing errors, or a changed source."""
+    return tuple(
+        arm
+        for arm in profile.arms
+        if not any(line == arm.line and _is_tail(arm.file, file) for file, line in branches)
+    )
+
+
 def _is_tail(tail: str, path: str) -> bool:
     tail_parts, parts = PurePath(tail).parts, PurePath(path).parts
     return parts[len(parts) - len(tail_parts) :] == tail_parts if len(tail_parts) <= len(parts) else False

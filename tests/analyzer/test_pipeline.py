@@ -209,3 +209,12 @@ def test_the_threshold_decides_what_is_rare(tmp_path):
         for delta in (0.0, 0.03, 0.05)
     ]
     assert watts[0] == watts[1] != watts[2]
+
+
+def test_profile_entries_about_nothing_are_told(tmp_path):
+    profile = tmp_path / "profile.json"
+    entry = '{{"file": "{}", "line": {}, "arm": "then", "probability": 0.5}}'
+    entries = ", ".join(entry.format(*place) for place in (("k.cu", 4), ("k.cu", 400), ("other.cu", 4)))
+    profile.write_text(f'{{"schema_version": 1, "branches": [{entries}]}}')
+    told = [entry for entry in run(tmp_path, BRANCHY, profile=profile).diagnostics if entry.rule == "PW017"]
+    assert [(entry.file, entry.line) for entry in told] == [("k.cu", 400), ("other.cu", 4)]

@@ -79,4 +79,12 @@ ASSUMED_RULES = (
         example="y[i] = x[column[i]];",
         remedy="None from outside: where neighbours are near in truth, take bytes and watts as upper bounds.",
     ),
+    Rule(
+        id="PW017",
+        name="profile-matches-nothing",
+        what="The profile has a probability for a line on which no branch of the analysed kernels stands.",
+        why="The entry has no effect: a typing error, another file's profile, or a source that changed since.",
+        example='{"file": "match.cu", "line": 400, "arm": "then", "probability": 0.03}',
+        remedy="Correct file and line, or measure the profile again on the present source.",
+    ),
 )
