@@ -264,3 +264,10 @@ def test_a_pointer_chosen_by_warp_keeps_its_coalescing(tmp_path):
     }"""
     counted, _ = analyse(tmp_path, source)
     assert [site.sectors_per_request for site in counted.sites] == [4, 4]
+
+
+def test_fast_intrinsics_of_constants_bound_loops(tmp_path):
+    source = "__global__ void k(float *y) { for (int i = 1; i <= __log2f(16); ++i) y[i] = 1.0f; }"
+    counted, operations = analyse(tmp_path, source)
+    assert operations.global_store == 4
+    assert counted.assumptions == ()

@@ -248,7 +248,9 @@ def _by_pattern(name: str) -> Rule | None:
             return Rule(Cost.SPECIAL)
         known = {"add": Semantics.ADD, "mul": Semantics.MUL}.get(operation, Semantics.OPAQUE)
         return Rule(Cost.OF_TYPE, known)
-    if _FAST.match(name) or _HALF_SPECIAL.match(name):
+    if fast := _FAST.match(name):
+        return Rule(Cost.SPECIAL, _SEMANTICS.get(fast[1] or "", Semantics.OPAQUE))
+    if _HALF_SPECIAL.match(name):
         return Rule(Cost.SPECIAL)
     if _HALF_FMA.match(name):
         return Rule(Cost.TWICE, Semantics.FMA)
