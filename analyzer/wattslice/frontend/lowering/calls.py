@@ -4,49 +4,20 @@ from __future__ import annotations
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
-from wattslice.frontend.lowering import folding
-from wattslice.frontend.lowering.context import (
-    DEVICE_LAUNCH,
-    Body,
-    Cell,
-    FunctionInfo,
-    Location,
-    LoweringError,
-    expression,
-    location,
-)
+from wattslice.frontend.lowering.constructors import construct
+from wattslice.frontend.lowering.context import Body, Cell, Location, LoweringError, expression, location
 from wattslice.frontend.lowering.conversions import convert
 from wattslice.frontend.lowering.cooperative import group_call
-from wattslice.frontend.lowering.expressions import (
-    OPERATOR_NAMES,
-    aggregate,
-    arithmetic,
-    assign_value,
-)
-from wattslice.frontend.lowering.host_objects import allocated, constructed, has_object, object_argument
+from wattslice.frontend.lowering.host_objects import allocated, has_object, object_argument
 from wattslice.frontend.lowering.inlining import function_named, inline, may_inline
+from wattslice.frontend.lowering.launches import launch_of
 from wattslice.frontend.lowering.library import library_call, opaque
-from wattslice.frontend.lowering.members import default_initialisers
-from wattslice.frontend.lowering.memory import dereference, read
-from wattslice.ir import (
-    BinaryOp,
-    Call,
-    Constant,
-    Construct,
-    Expr,
-    ExprStmt,
-    Intrinsic,
-    Semantics,
-    Severity,
-    Span,
-    TypeKind,
-    UnaryOp,
-)
-
-
-def expressions_in(node: Node) -> list[Node]:
-    """The children that are expressions (type and namespace references left out)."""
-    return [child for child in node.children if child.kind >= 100]
+from wattslice.frontend.lowering.memory import read
+from wattslice.frontend.lowering.operator_calls import assign_record, builtin_operator, is_plain_copy
+from wattslice.frontend.lowering.operators import OPERATOR_NAMES, arithmetic, assign_value
+from wattslice.frontend.lowering.receivers import expressions_in, object_of, object_value
+from wattslice.frontend.lowering.unit import DEVICE_LAUNCH
+from wattslice.ir import Call, Construct, Expr, ExprStmt, Intrinsic, Semantics, Severity, Span
 
 
 @expression(C.CALL_EXPR)
@@ -75,22 +46,22 @@ def call(body: Body, node: Node) -> Expr:
     if len(node.children) > 1 and node.children[1].spelling == "cudaConfigureCall":
         return _device_launch(body, node, name, span)
     if kind == C.CONVERSION_FUNCTION and info.body is None:
-        return convert(body, _object_value(body, node), body.type(node), span)
+        return convert(body, object_value(body, node), body.type(node), span)
     if info.is_builtin:
         found = group_call(body, node, name, arguments, span)
         if found is not None:
             return found
         if name.startswith("operator") and not name[8:9].isalnum():
-            found = _builtin_operator(body, name, arguments, node, span)
+            found = builtin_operator(body, name, arguments, node, span)
             if found is not None:
                 return found
         found = library_call(body, node, name, arguments, span)
         if found is not None:
             return found
     if is_plain_copy(info) and len(arguments) == 2:
-        return _assign_record(body, arguments, span)
+        return assign_record(body, arguments, span)
     if may_inline(body, info):
-        where = inline(body, node, info, _object_of(body, node, callee, arguments), arguments, span)
+        where = inline(body, node, info, object_of(body, node, callee, arguments), arguments, span)
         return where[0] if where[1] is None else _read_result(body, where[0], where[1], span)
     if info.body is None and not info.is_builtin:
         found = library_call(body, node, name, arguments, span)
@@ -120,11 +91,11 @@ def _(body: Body, node: Node) -> Location | None:
     arguments = list(node.arguments)
     span = body.span(node)
     if is_plain_copy(info) and len(arguments) == 2:
-        body.before.append(ExprStmt(_assign_record(body, arguments, span), body.region(), span))
+        body.before.append(ExprStmt(assign_record(body, arguments, span), body.region(), span))
         return body.location(arguments[0])
     if not info.returns_reference or not may_inline(body, info):
         return None
-    found = inline(body, node, info, _object_of(body, node, callee, arguments), arguments, span)
+    found = inline(body, node, info, object_of(body, node, callee, arguments), arguments, span)
     value, where = found
     if where is None:
         return None
@@ -134,166 +105,8 @@ def _(body: Body, node: Node) -> Location | None:
     return where
 
 
-def is_plain_copy(info: FunctionInfo) -> bool:
-    """An assignment that the compiler wrote, or that has no body here."""
-    if info.name != "operator=":
-        return False
-    return info.body is None or info.is_defaulted
-
-
 def _is_constructor(body: Body, node: Node, callee: Node) -> bool:
     return node.spelling == callee.spelling and body.type(node).name.split("<")[0].endswith(callee.spelling)
-
-
-# --------------------------------------------------------------------------- objects of member calls
-
-
-def _object_node(node: Node) -> Node | None:
-    children = node.children
-    if children and children[0].kind == C.MEMBER_REF_EXPR:
-        inner = expressions_in(children[0])
-        return inner[0] if inner else None
-    return None
-
-
-def _object_of(body: Body, node: Node, callee: Node, arguments: list[Node]) -> Location | None:
-    """The object that a member function is called on; removes it from an operator's arguments."""
-    if callee.kind not in (C.CXX_METHOD, C.CONVERSION_FUNCTION):
-        return None
-    children = node.children
-    if not (children and children[0].kind == C.MEMBER_REF_EXPR):
-        if callee.spelling.startswith("operator") and arguments:
-            return _object_location(body, arguments.pop(0))
-        return None
-    inner = _object_node(node)
-    if inner is None:
-        return body.frame.this
-    return _object_location(body, inner)
-
-
-def _object_location(body: Body, node: Node) -> Location:
-    type_ = body.type(node)
-    if type_.kind is TypeKind.POINTER:
-        return dereference(body, body.expr(node), type_.element or type_)
-    where = body.location(node)
-    if where is not None:
-        return where
-    from wattslice.frontend.lowering.inlining import materialise
-
-    return materialise(body, body.expr(node), body.span(node))
-
-
-def _object_value(body: Body, node: Node) -> Expr:
-    inner = _object_node(node)
-    if inner is None:
-        children = expressions_in(node)
-        if not children:
-            raise LoweringError("conversion of an unknown object", node)
-        return body.expr(children[0])
-    return body.expr(inner)
-
-
-# --------------------------------------------------------------------------- constructors
-
-
-def construct(body: Body, node: Node, constructor: Node) -> Expr:
-    """`T(a, b)`: vectors and dim3 from their parts, user types by following the constructor."""
-    type_ = body.type(node)
-    span = body.span(node)
-    arguments = expressions_in(node)
-    if type_.kind is TypeKind.ARRAY:  # an array of objects: only its default constructor
-        return Construct((), (), type_, span)
-    if type_.name == "dim3":
-        if len(arguments) == 1 and body.type(arguments[0]).kind in (TypeKind.RECORD, TypeKind.INT):
-            value = body.expr(arguments[0])
-            if value.type.kind is TypeKind.RECORD or value.type.lanes > 1:
-                return value
-            return aggregate(body, _filled(body, (value,), span), type_, span)
-        return aggregate(body, _filled(body, tuple(body.expr(a) for a in arguments), span), type_, span)
-    if type_.kind is TypeKind.FLOAT and type_.bits == 16:
-        values = tuple(body.expr(a) for a in arguments)
-        if type_.lanes > 1 and len(values) != 1:
-            return aggregate(body, values, type_, span)
-        return convert(body, values[0], type_, span) if values else Construct((), (), type_, span)
-    if type_.lanes > 1 or type_.kind is not TypeKind.RECORD:
-        if len(arguments) == 1:
-            return convert(body, body.expr(arguments[0]), type_, span)
-        return aggregate(body, tuple(body.expr(a) for a in arguments), type_, span)
-    info = body.unit.function(constructor)
-    if info.body is None or info.is_defaulted or body.is_host:
-        if len(arguments) == 1 and body.type(arguments[0]).kind is TypeKind.RECORD:
-            return body.expr(arguments[0])  # copy
-        if not arguments and not info.is_builtin:
-            fields = default_initialisers(body, constructor)
-            names = tuple(field.spelling for field, _ in fields)
-            return Construct(tuple(body.expr(value) for _, value in fields), names, type_, span)
-        if body.is_host and info.body is not None and not info.is_defaulted and type_.fields:
-            values = tuple(body.expr(a) for a in arguments)
-            return constructed(body, constructor.mangled_name, info.name, values, type_, span)
-        if not arguments or body.is_host or info.is_builtin:
-            return Construct(tuple(body.expr(a) for a in arguments), (), type_, span)
-        return opaque(body, node, info.name, arguments, span)
-    return inline_constructor(body, node, info, arguments, span)
-
-
-def inline_constructor(body: Body, node: Node, info: FunctionInfo, arguments: list[Node], span: Span) -> Expr:
-    """A user constructor: fill a temporary, yield its value."""
-    from wattslice.frontend.lowering.inlining import temporary_object
-
-    if not may_inline(body, info):
-        return opaque(body, node, info.name, arguments, span, recursive=True)
-    this = temporary_object(body, body.type(node), span)
-    return inline(body, node, info, this, arguments, span, is_constructor=True)[0]
-
-
-def _filled(body: Body, parts: tuple[Expr, ...], span: Span) -> tuple[Expr, ...]:
-    from wattslice.ir import UINT32
-
-    return (*parts, *(Constant(1, UINT32, span) for _ in range(3 - len(parts))))
-
-
-def _assign_record(body: Body, arguments: list[Node], span: Span) -> Expr:
-    where = body.location(arguments[0])
-    if where is None:
-        raise LoweringError("assignment to something that is no object known here", arguments[0])
-    return assign_value(body, where, None, body.expr(arguments[1]), span)
-
-
-# --------------------------------------------------------------------------- operators of the stubs' types
-
-
-def _builtin_operator(body: Body, name: str, arguments: list[Node], node: Node, span: Span) -> Expr | None:
-    """Operators on half and bfloat16, which the stubs declare as functions."""
-    type_ = body.type(node)
-    op = OPERATOR_NAMES.get(name)
-    if name == "operator=" and len(arguments) == 2:
-        where = body.location(arguments[0])
-        if where is None:
-            return None
-        return assign_value(body, where, None, convert(body, body.expr(arguments[1]), where.type, span), span)
-    if op is None:
-        return None
-    if len(arguments) == 1:
-        operand = body.expr(arguments[0])
-        if op is BinaryOp.SUB:
-            return folding.unary(UnaryOp.NEGATE, operand, type_, span)
-        return operand
-    if len(arguments) != 2:
-        return None
-    if name.endswith("=") and op not in (
-        BinaryOp.EQ,
-        BinaryOp.NE,
-        BinaryOp.LE,
-        BinaryOp.GE,
-    ):
-        where = body.location(arguments[0])
-        if where is None:
-            return None
-        return assign_value(body, where, op, body.expr(arguments[1]), span)
-    left, right = body.expr(arguments[0]), body.expr(arguments[1])
-    if left.type.kind is TypeKind.RECORD:
-        return None
-    return arithmetic(body, op, left, right, type_, span)
 
 
 # --------------------------------------------------------------------------- calls without a known callee
@@ -356,8 +169,6 @@ def _overloads(node: Node) -> tuple[Node, ...]:
 
 
 def _host_call(body: Body, node: Node, callee: Node) -> Expr:
-    from wattslice.frontend.lowering.launches import launch_of
-
     launch = launch_of(body, node, callee)
     if launch is not None:
         return launch
@@ -376,7 +187,7 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         if where is not None:
             return assign_value(body, where, None, values[1], span)
     if callee.kind == C.CONVERSION_FUNCTION:
-        return convert(body, _object_value(body, node), type_, span)
+        return convert(body, object_value(body, node), type_, span)
     if callee.kind in (C.PARM_DECL, C.VAR_DECL, C.FIELD_DECL):
         return Call("", name, tuple(values), type_, span, _pointer_called(body, expressions_in(node)[0]))
     if has_object(callee):

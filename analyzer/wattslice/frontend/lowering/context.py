@@ -1,24 +1,16 @@
-"""What lowering knows while it works: the unit (types, functions, diagnostics) and the body being built."""
+"""The body being built: names in scope, inlined frames, numbering; and who lowers which kind of node."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from wattslice.frontend.clang.cursors import Node
-from wattslice.frontend.clang.diagnostics import ParseDiagnostic
-from wattslice.frontend.clang.kinds import CursorKind as C
-from wattslice.frontend.clang.libclang import library
-from wattslice.frontend.clang.places import Place
-from wattslice.frontend.clang.session import ParsedUnit
-from wattslice.frontend.lowering.spans import SpanFinder
-from wattslice.frontend.lowering.types import TypeTable, is_wide_record
+from wattslice.frontend.lowering.types import is_wide_record
+from wattslice.frontend.lowering.unit import DEVICE_LAUNCH, FILE_BUDGET_NODES, FunctionInfo, Unit
 from wattslice.ir import (
-    BuiltinKind,
     Constant,
-    Diagnostic,
     Expr,
     MemorySpace,
     RegisterPlace,
@@ -32,12 +24,8 @@ from wattslice.ir import (
 )
 
 INLINING_BUDGET_NODES = 20_000
-# Nodes lowered of all kernels of a file together; each costs the whole analysis some tens of
-# microseconds. The largest of 450 public files has 46 000.
-FILE_BUDGET_NODES = 60_000
 MOST_NESTED_BLOCKS = 400
 MOST_RECURSION = 64
-DEVICE_LAUNCH = "launch from device code: the kernel it starts is not part of this one's figures"
 
 
 class TooLargeError(Exception):
@@ -84,32 +72,6 @@ class Pointee:
     root: Variable | None
 
 
-@dataclass(frozen=True, slots=True)
-class ParameterInfo:
-    """A parameter of a function: `key` identifies its declaration."""
-
-    key: int
-    name: str
-    type: Type
-    is_reference: bool
-    node: Node
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionInfo:
-    """A function as calls see it. `body` None: declared only, or one of the stubs'."""
-
-    key: int
-    name: str
-    declaration: Node
-    parameters: tuple[ParameterInfo, ...]
-    body: Node | None
-    is_builtin: bool
-    is_made_up: bool
-    returns_reference: bool
-    is_defaulted: bool  # written by the compiler: copies member by member, or does nothing
-
-
 @dataclass(slots=True)
 class Frame:
     """One inlined function while its body is lowered."""
@@ -118,99 +80,6 @@ class Frame:
     this: Location | None
     result_locations: list[Location] = field(default_factory=list[Location])
     result_pointees: list[Pointee] = field(default_factory=list[Pointee])
-
-
-class Unit:
-    """One parsed translation unit and everything cached about it."""
-
-    def __init__(self, parsed: ParsedUnit) -> None:
-        self.parsed = parsed
-        self.types = TypeTable(parsed.handle)
-        self.spans = SpanFinder(parsed.handle)
-        self.diagnostics: list[Diagnostic] = []
-        # Texts of asm statements out of macros, by function and statement.
-        self.assembly: dict[int, dict[int, str]] = {}
-        self.nodes_left = FILE_BUDGET_NODES
-        # Keyed by declaration and whether host code sees it (the two differ for plain file-scope objects).
-        self.globals: dict[tuple[int, bool], Variable] = {}
-        self.global_values: dict[int, Constant | None] = {}
-        self._errors = tuple(d for d in parsed.diagnostics if d.is_error)
-        self._functions: dict[int, FunctionInfo] = {}
-        self.builtins: dict[int, BuiltinKind | None] = {}
-        self.referenced: Any = library().clang_getCursorReferenced
-        self.raise_errors = False  # tests set it
-        # Whether known arguments may end a function's recursion.
-        self.recursive: dict[int, bool] = {}
-        self._seen: set[tuple[str, int, str]] = set()
-
-    def report(self, rule: str, severity: Severity, span: Span, message: str) -> None:
-        """Add a diagnostic, each once."""
-        key = (rule, span.line, message)
-        if key not in self._seen:
-            self._seen.add(key)
-            self.diagnostics.append(
-                Diagnostic(rule, severity, span.file or str(self.parsed.path), span.line, message)
-            )
-
-    def report_errors_in(self, body: Body, node: Node) -> None:
-        """Errors that clang reported inside a kernel or a followed function: code may be missing there."""
-        if not self._errors:
-            return
-        span = self.spans.span(node)
-        for error in self._errors:
-            if span.line <= error.line <= span.end_line and str(error.path) == span.file:
-                where = Span(span.file, error.line, error.column, error.line)
-                if self._is_device_launch(error):
-                    self.report("PW006", Severity.NOTE, where, DEVICE_LAUNCH)
-                    continue
-                body.hole("PW001", where, f"not understood: {error.message}")
-
-    def _is_device_launch(self, error: ParseDiagnostic) -> bool:
-        """clang 18 knows no launch in device code; nothing but the launch is lost then."""
-        if error.message.startswith("reference to __global__ function"):
-            return True
-        if not error.message.startswith("no matching function for call to") or error.path is None:
-            return False
-        lines = self.parsed.source_of(Place(error.path, error.line, 1, 0)).split(b"\n")
-        return any(b"<<<" in line for line in lines[error.line - 1 : error.line + 1])
-
-    def function(self, declaration: Node) -> FunctionInfo:
-        """What is known of a function, looked up once per declaration."""
-        key = declaration.raw.data0
-        known = self._functions.get(key)
-        if known is None:
-            known = self._functions[key] = self._describe(key, declaration)
-        return known
-
-    def _describe(self, key: int, declaration: Node) -> FunctionInfo:
-        builtin = self.parsed.is_builtin(declaration)
-        definition = declaration if builtin else (declaration.definition or declaration)
-        # Of our own declarations only those are followed that name a part of an object.
-        followed = not builtin or declaration.spelling == "operator[]"
-        parameters: list[ParameterInfo] = []
-        body: Node | None = None
-        for child in definition.children:
-            if child.kind == C.PARM_DECL:
-                reference = self.types.is_reference(child.raw)
-                parameters.append(
-                    ParameterInfo(child.raw.data0, child.spelling, self.types.of(child.raw), reference, child)
-                )
-            elif child.kind == C.COMPOUND_STMT:
-                body = child
-        result = definition.type.result.canonical.kind if followed else 0
-        members = (C.CXX_METHOD, C.CONSTRUCTOR)
-        defaulted = definition.kind in members and definition.is_defaulted
-        return FunctionInfo(
-            key,
-            declaration.spelling,
-            definition,
-            tuple(parameters),
-            body if followed else None,
-            builtin,
-            self.parsed.is_made_up(declaration),
-            result in (103, 104),
-            defaulted,
-        )
 
 
 ExpressionHandler = Callable[["Body", Node], Expr]
@@ -364,3 +233,17 @@ class Body:
         """Something in the body that could not be read."""
         self.is_complete = False
         self.unit.report(rule, Severity.WARNING, span, message)
+
+    def report_errors_in(self, node: Node) -> None:
+        """Errors that clang reported inside a kernel or a followed function: code may be missing there."""
+        unit = self.unit
+        if not unit.errors:
+            return
+        span = unit.spans.span(node)
+        for error in unit.errors:
+            if span.line <= error.line <= span.end_line and str(error.path) == span.file:
+                where = Span(span.file, error.line, error.column, error.line)
+                if unit.is_device_launch(error):
+                    unit.report("PW006", Severity.NOTE, where, DEVICE_LAUNCH)
+                    continue
+                self.hole("PW001", where, f"not understood: {error.message}")

@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
-from wattslice.frontend.lowering.context import Body, Frame, LoweringError, TooLargeError, Unit
+from wattslice.frontend.lowering.context import Body, Frame, LoweringError, TooLargeError
 from wattslice.frontend.lowering.host_objects import has_object, member_initialisers, object_parameter
+from wattslice.frontend.lowering.names import file_scope_variable
 from wattslice.frontend.lowering.statements import as_block
+from wattslice.frontend.lowering.unit import Unit
 from wattslice.ir import (
     Call,
     Expr,
@@ -73,8 +75,6 @@ def host_functions(
 
 def declare_exports(unit: Unit) -> None:
     """File-scope integers that other files may use: `extern const int n = 4`, `int n = 4`."""
-    from wattslice.frontend.lowering.names import file_scope_variable
-
     body = Body(unit, is_host=True)
     stack = list(unit.parsed.root.children)
     while stack:
@@ -197,8 +197,6 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
         del unit.diagnostics[quiet:]
         message = f"internal error in host function '{function.spelling}': {type(error).__name__}: {error}"
         unit.report("PW099", Severity.NOTE, span, message)
-        if unit.raise_errors:
-            raise
         return None
     # What host code holds besides geometry is nobody's concern: no diagnostics about it.
     del unit.diagnostics[quiet:]

@@ -13,14 +13,14 @@ from wattslice.frontend.lowering.context import (
     Body,
     Cell,
     Frame,
-    FunctionInfo,
     Location,
     PointsTo,
 )
 from wattslice.frontend.lowering.known import known_value
 from wattslice.frontend.lowering.members import default_initialisers
-from wattslice.frontend.lowering.memory import note_pointer, pointee_of
+from wattslice.frontend.lowering.memory import member, note_pointer, place_for_access, pointee_of, read
 from wattslice.frontend.lowering.types import is_wide_record, pointer_to
+from wattslice.frontend.lowering.unit import FunctionInfo
 from wattslice.ir import (
     AddressOf,
     Assign,
@@ -132,7 +132,7 @@ def inline(
     from wattslice.frontend.lowering.statements import lower
 
     assert info.body is not None
-    body.unit.report_errors_in(body, info.body)
+    body.report_errors_in(info.body)
     parameters: list[Variable] = []
     values: list[Expr] = []
     bindings: dict[int, Binding] = {}
@@ -241,8 +241,6 @@ def _parameter(name: str, type_: Type, span: Span) -> Variable:
 def _whole(body: Body, where: Location, span: Span) -> Expr:
     if isinstance(where, RegisterPlace):
         return Read(where, where.type, span)
-    from wattslice.frontend.lowering.memory import read
-
     return read(body, where, span)
 
 
@@ -269,8 +267,6 @@ def _bind_this(
 
 def _member_initialisers(body: Body, info: FunctionInfo, span: Span) -> list[Stmt]:
     """`: a(x), b(y)` of a constructor."""
-    from wattslice.frontend.lowering.memory import member, place_for_access
-
     result: list[Stmt] = []
     field: Node | None = None
     this = body.frame.this

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from wattslice.frontend.clang.cursors import Node
+from wattslice.frontend.clang.kinds import BinaryOperator as B
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.lowering.context import Body, LoweringError
 from wattslice.ir import Severity
@@ -97,8 +98,6 @@ def _slot_by_text(body: Body, child: Node, semicolons: tuple[int, int]) -> int |
 
 def _slot_by_kind(child: Node, parts: list[Node | None]) -> int:
     """A loop out of a macro: declarations and assignments start it, increments step it, the rest tests."""
-    from wattslice.frontend.clang.kinds import BinaryOperator as B
-
     free = [i for i in range(3) if parts[i] is None]
     if child.kind in (C.DECL_STMT, C.VAR_DECL):
         wanted = 0

@@ -14,7 +14,7 @@ from wattslice.frontend.lowering.context import (
     statement,
 )
 from wattslice.frontend.lowering.loop_headers import for_parts, unroll_of
-from wattslice.frontend.lowering.memory import note_pointer
+from wattslice.frontend.lowering.memory import note_pointer, read
 from wattslice.frontend.lowering.statements import as_block, guarded, lower, split_condition
 from wattslice.frontend.lowering.types import pointer_to
 from wattslice.ir import (
@@ -148,8 +148,6 @@ def _(body: Body, node: Node) -> list[Stmt]:
 
 
 def _declare_element(body: Body, node: Node, cell: Cell, span: Span) -> list[Stmt]:
-    from wattslice.frontend.lowering.memory import read
-
     type_ = body.type(node)
     if body.unit.types.is_reference(node.raw):
         pointer = body.temporary(node.spelling, pointer_to(cell.type), span)

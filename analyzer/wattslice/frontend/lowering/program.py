@@ -18,30 +18,23 @@ from wattslice.frontend.lowering import (
     conversions,
     expressions,
     inline_assembly,
+    locations,
     loop_statements,
-    memory,
+    operators,
 )
-from wattslice.frontend.lowering.context import Body, Frame, TooLargeError, Unit
+from wattslice.frontend.lowering.context import Body, Frame, TooLargeError
 from wattslice.frontend.lowering.host import declare_exports, host_functions
 from wattslice.frontend.lowering.statements import as_block
 from wattslice.frontend.lowering.types import UINT64, is_wide_record
-from wattslice.ir import (
-    Block,
-    Kernel,
-    MemorySpace,
-    Program,
-    Severity,
-    Span,
-    Variable,
-    VariableRole,
-)
+from wattslice.frontend.lowering.unit import Unit
+from wattslice.ir import Block, Kernel, MemorySpace, Program, Severity, Span, Variable, VariableRole
 from wattslice.recursion import deep_recursion
 
 _FUNCTIONS = (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD, C.CONSTRUCTOR)
 _SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL)
 _RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.CLASS_TEMPLATE)
 # These modules register their handlers when they are imported.
-_REGISTERED = (calls, conversions, expressions, inline_assembly, loop_statements, memory)
+_REGISTERED = (calls, conversions, expressions, inline_assembly, locations, loop_statements, operators)
 # Each kernel costs the analysis some milliseconds; no file written by hand has a tenth of this.
 MOST_KERNELS = 1_000
 _STUBS = str(STUBS)
@@ -201,10 +194,8 @@ def lower_kernel(unit: Unit, function: Node) -> Kernel:
             "PW099", span, f"internal error in kernel '{function.spelling}': {type(error).__name__}: {error}"
         )
         tree = Block((), body.region(), span)
-        if unit.raise_errors:
-            raise
     unit.nodes_left -= body.nodes
-    unit.report_errors_in(body, function)
+    body.report_errors_in(function)
     bounds = _launch_bounds(unit, function)
     if function.kind == C.FUNCTION_TEMPLATE:
         unit.report(
