@@ -271,3 +271,24 @@ def test_fast_intrinsics_of_constants_bound_loops(tmp_path):
     counted, operations = analyse(tmp_path, source)
     assert operations.global_store == 4
     assert counted.assumptions == ()
+
+
+def test_sizes_in_guards_are_what_the_grid_covers_along_their_axis(tmp_path):
+    source = """__global__ void k(float *x, int width, int height) {
+      int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+      if (column >= width || row >= height) return;
+      x[row * width + column] = 0.0f;
+    }"""
+    counted, operations = analyse(tmp_path, source, launch="k=4,6:16,8")
+    assert operations.global_store == pytest.approx(1.0)
+    assert sorted(a.message.split()[-1] for a in counted.assumptions) == ["48", "64"]
+
+
+def test_sizes_that_would_let_nothing_happen_are_not_assumed(tmp_path):
+    source = """__global__ void k(float *x, int halo) {
+      int inner = 16 - 2 * halo;
+      for (int i = 0; i < inner; ++i) x[i] = 0.0f;
+    }"""
+    counted, operations = analyse(tmp_path, source)
+    assert operations.global_store == 14
+    assert "halo assumed 1" in counted.assumptions[0].message

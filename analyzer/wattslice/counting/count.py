@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from wattslice import ir
 from wattslice.counting.loops import ALLOWANCE
+from wattslice.counting.parameters import DEFAULT_PARAMETER, SMALL_PARAMETER, bind_parameters
 from wattslice.counting.sampling import sample_threads
 from wattslice.counting.state import BudgetExceededError, State
 from wattslice.counting.statements import Executor, arm_name
-from wattslice.counting.values import Pointer
 from wattslice.execution import BranchArm, ExecutionProfile, LoopTrips
 from wattslice.geometry.types import KernelLaunch
 
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 MAX_STEPS = 25_000
 """Statements one kernel may take to evaluate; about half a second."""
 
-DEFAULT_PARAMETER = 1024
-"""Value assumed for an integer parameter nobody knows and no guard hints at."""
-
 
 def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> ExecutionProfile:
     """Evaluates the integer part of the kernel for sampled blocks.
@@ -31,9 +28,13 @@ def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> Executi
     assumption says so); raises BudgetExceededError when that takes too many as well.
     """
     try:
-        state = _evaluate(launch, profile, ALLOWANCE)
+        state = _evaluate(launch, profile, ALLOWANCE, DEFAULT_PARAMETER)
+        if state.has_assumed_a_parameter and not state.touched_memory:
+            # The assumed sizes let nothing happen (a halo wider than its tile, say): small ones may.
+            small = _evaluate(launch, profile, ALLOWANCE, SMALL_PARAMETER)
+            state = small if small.touched_memory else state
     except BudgetExceededError:
-        state = _evaluate(launch, profile, 0.0)
+        state = _evaluate(launch, profile, 0.0, DEFAULT_PARAMETER)
         message = "too many different iterations to evaluate: representative ones stand for all"
         state.assume("PW015", launch.kernel.span, message, f"--set {launch.kernel.name}.trip_L<line>=VALUE")
     return ExecutionProfile(
@@ -46,53 +47,13 @@ def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> Executi
     )
 
 
-def _evaluate(launch: KernelLaunch, profile: BranchProfile | None, allowance: float) -> State:
+def _evaluate(launch: KernelLaunch, profile: BranchProfile | None, allowance: float, default: int) -> State:
     state = State(launch, sample_threads(launch.grid, launch.block), MAX_STEPS)
-    _bind_parameters(state)
+    bind_parameters(state, default)
     executor = Executor(state, profile)
     executor.allowance = allowance
     executor.execute(launch.kernel.body, state.masks.all)
     return state
-
-
-def _bind_parameters(state: State) -> None:
-    launch = state.launch
-    kernel = launch.kernel
-    guarded = _guarded_parameters(kernel)
-    for parameter, argument in zip(kernel.parameters, launch.arguments, strict=True):
-        value: int | float | None = argument
-        if value is None and parameter.type.is_integral and parameter.type.lanes == 1:
-            value = DEFAULT_PARAMETER
-            if parameter in guarded:
-                # `if (i < n) …`: the grid was made to cover n.
-                value = launch.grid[0] * launch.block[0]
-            state.assumed_parameters[parameter] = value
-        if value is not None:
-            state.environment[parameter] = value
-        elif parameter.type.kind is ir.TypeKind.POINTER:
-            state.environment[parameter] = Pointer(parameter, 0)
-    for member in launch.members:
-        state.environment[(kernel.parameters[member.parameter], member.path)] = member.value
-
-
-def _guarded_parameters(kernel: ir.Kernel) -> frozenset[ir.Variable]:
-    """Parameters that some `if` outside loops compares with a value, as bounds checks do."""
-    return frozenset(_guards(kernel.body))
-
-
-def _guards(stmt: ir.Stmt) -> Iterator[ir.Variable]:
-    if isinstance(stmt, ir.Loop):
-        return
-    if isinstance(stmt, ir.If):
-        for node in ir.walk_expressions(stmt.condition):
-            if isinstance(node, ir.Binary) and node.op in ir.COMPARISONS:
-                for side in (node.left, node.right):
-                    while isinstance(side, ir.Cast):
-                        side = side.operand
-                    if isinstance(side, ir.Read) and side.place.variable.role is ir.VariableRole.PARAMETER:
-                        yield side.place.variable
-    for inner in ir.nested_statements(stmt):
-        yield from _guards(inner)
 
 
 def _loops(state: State) -> Iterator[LoopTrips]:

@@ -49,7 +49,8 @@ class Masks:
 
     def __init__(self, threads: SampledThreads) -> None:
         self._threads = threads
-        self.all = self.of(threads.exists.astype(np.float64))
+        everywhere = threads.exists.astype(np.float64)
+        self.all = Mask(everywhere, 1.0, 1.0, int(threads.exists.sum()))  # exact, where a sum would not be
         self.none = self.of(np.zeros_like(threads.population))
 
     def of(self, weights: NDArray[np.float64]) -> Mask:

@@ -111,6 +111,11 @@ class SiteTally:
         share = distinct_share(offsets[inner_block], block_active) if bool(block_active.any()) else 1.0
         self._distinct += weight * share
 
+    @property
+    def was_visited(self) -> bool:
+        """True when some lane came here."""
+        return self._known + self._unknown > 0.0
+
     def statistics(self) -> SiteStatistics:
         """The averages over all visits; unknown where most requests went to unknown addresses."""
         if self._known == 0.0 or self._unknown > self._known:

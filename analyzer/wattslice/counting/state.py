@@ -111,6 +111,16 @@ class State:
             shape = self._shapes[loop] = shape_of(loop)
         return shape
 
+    @property
+    def has_assumed_a_parameter(self) -> bool:
+        """True when the value of some parameter had to be assumed, and was read."""
+        return any(entry.rule == "PW010" for entry in self.assumptions.values())
+
+    @property
+    def touched_memory(self) -> bool:
+        """True when some access was visited, or there is none to visit."""
+        return not self._sites or any(site.was_visited for site in self._sites)
+
     # ------------------------------------------------------------------ registers
 
     def assign(self, key: Key, value: Value, mask: Mask) -> None:
