@@ -8,6 +8,7 @@ import pytest
 
 from wattslice import ir
 from wattslice.analysis import LaunchSource
+from wattslice.counting.count import count
 from wattslice.errors import FrontendError
 from wattslice.frontend.c import read_c
 from wattslice.geometry.resolver import resolve_launches
@@ -215,3 +216,92 @@ def test_missing_include_is_named(tmp_path):
 
 def test_empty_file_has_no_kernels(tmp_path):
     assert read(tmp_path, "").kernels == ()
+
+
+def trips(tmp_path, text):
+    (launch,) = resolve_launches(read(tmp_path, text), NO_OVERRIDES, load_gpu("v100"))
+    return [loop.trip_count for loop in count(launch).loops]
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("i < (unsigned char)300", 44),
+        ("i < (unsigned)-1 / 1000000000u", 4),
+        ("i < -4294967286u", 10),
+        ("i < (signed char)0x85 + 130", 7),
+        ("i < (_Bool)300 + (_Bool)0.5", 2),
+        ("i < 0xffffffff / 1000000000", 4),
+        ("i < 0xffffffffffffffff >> 60", 15),
+        ("i < FEW", 44),
+        ("i < MANY / 1000000000", 5),
+        ("i < sizeof(length) / sizeof(length[0])", 12),
+        ("i < sizeof(sign)", 7),
+    ],
+)
+def test_constants_are_what_their_type_holds(tmp_path, condition, expected):
+    text = f"""
+    const unsigned char FEW = 300;
+    const unsigned long MANY = 5000000000;
+    enum {{ TWELVE = 3 > 2 && (1 || 1 / 0) ? 6 << 1 : 0, SEVEN = ~-8 }};
+    char length[TWELVE];
+    char sign[!0 == 1 ? SEVEN : 0];
+    void f(double *x) {{ for (long i = 0; i < 99 && {condition}; i++) x[i] = 0; }}
+    """
+    assert trips(tmp_path, text) == [expected]
+
+
+def test_what_no_integer_can_be_made_of_is_read_as_a_conversion(tmp_path):
+    program = read(tmp_path, "int f(int i) { return i < (int)1e999; }\n")
+    assert program.diagnostics == ()
+    assert [cast.type for cast in nodes(program, ir.Cast)] == [ir.INT32]
+
+
+def test_a_case_label_has_the_type_of_the_selector(tmp_path):
+    program = read(tmp_path, "int f(unsigned u) { switch (u) { case -1: return 1; } return 0; }\n")
+    assert nodes(program, ir.Switch)[0].cases[0].labels == (4294967295,)
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("defined(N) && (64 % N == 0)", False),
+        ("!defined(N) || 64 / N", True),
+        ("defined(N) ? 64 / N : 1", True),
+        ("9007199254740993 / 1 == 9007199254740993", True),
+        ("-7 / 2 == -3 && -7 % 2 == -1", True),
+        ("-1 > 0u", True),
+        ("-1 > 0", False),
+        ("0u - 1 == 18446744073709551615u", True),
+        ("(1 << 63) < 0 && ~0 == -1 && +010 == 8", True),
+        ("0 && (1 << 64)", False),
+    ],
+)
+def test_conditions_are_arithmetic_in_64_bits(tmp_path, condition, holds):
+    program = read(tmp_path, f"#if {condition}\nint yes(void);\nint yes(void) {{ return 1; }}\n#else\n"
+                             "int no(void) { return 0; }\n#endif\n")  # fmt: skip
+    assert program.kernels[0].name == ("yes" if holds else "no")
+
+
+@pytest.mark.parametrize("condition", ["64 % N", "1 || ", "1 << 64", "0 2", "1)", "(1"])
+def test_a_condition_without_a_value_is_told(tmp_path, condition):
+    with pytest.raises(FrontendError, match="cannot be evaluated") as caught:
+        read(tmp_path, f"\n#if {condition}\n#endif\n")
+    assert caught.value.line == 2
+
+
+def test_conditions_in_regions_switched_off_are_not_evaluated(tmp_path):
+    text = """
+    #if 0
+    #if 0
+    #elif 1 / 0
+    int wrong(void) { return 0; }
+    #else
+    int wrong_too(void) { return 0; }
+    #endif
+    #elif 1
+    int right(void) { return 1; }
+    #elif 1 / 0
+    #endif
+    """
+    assert [kernel.name for kernel in read(tmp_path, text).kernels] == ["right"]

@@ -3,6 +3,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+
+from wattslice.c_arithmetic import fold, wrapped
+from wattslice.frontend.c_source.types import UNSIGNED_LONG
+from wattslice.ir import COMPARISONS, INT64, BinaryOp, Type
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """An integer of 64 bits; `value` None where C defines none, as behind `defined(N) &&`."""
+
+    value: int | None
+    type: Type = INT64
 
 
 class ConditionParser:
@@ -17,17 +30,23 @@ class ConditionParser:
         self._position = 0
 
     def value(self) -> int:
-        """Value of the whole expression. Raises `ValueError` when it is none."""
-        value = self._level(0)
-        if self._peek() == "?":
-            self._position += 1
-            then = self.value()
-            self._expect(":")
-            otherwise = self.value()
-            return then if value else otherwise
-        if self._position < len(self._tokens) and self._peek() not in (")", ":"):
+        """Value of the whole expression. Raises `ValueError` when it has none."""
+        value = self._conditional().value
+        if value is None or self._position < len(self._tokens):
             raise ValueError(self._peek())
         return value
+
+    def _conditional(self) -> _Number:
+        condition = self._level(0)
+        if self._peek() != "?":
+            return condition
+        self._position += 1
+        then = self._conditional()
+        self._expect(":")
+        otherwise = self._conditional()
+        if condition.value is None:
+            return condition
+        return then if condition.value else otherwise
 
     def _peek(self) -> str:
         return self._tokens[self._position] if self._position < len(self._tokens) else ""
@@ -37,71 +56,49 @@ class ConditionParser:
             raise ValueError(token)
         self._position += 1
 
-    def _level(self, level: int) -> int:
+    def _level(self, level: int) -> _Number:
         if level == len(self._LEVELS):
             return self._unary()
         left = self._level(level + 1)
         while self._peek() in self._LEVELS[level]:
             op = self._peek()
             self._position += 1
-            left = self._apply(op, left, self._level(level + 1))
+            left = _apply(op, left, self._level(level + 1))
         return left
 
-    def _unary(self) -> int:
+    def _unary(self) -> _Number:
         token = self._peek()
         self._position += 1
         if token == "(":
-            value = self.value()
+            value = self._conditional()
             self._expect(")")
             return value
         if token == "!":
-            return int(not self._unary())
-        if token in ("-", "+", "~"):
-            value = self._unary()
-            return {"-": -value, "+": value, "~": ~value}[token]
+            return _apply("==", self._unary(), _Number(0))
+        if token == "~":
+            return _apply("^", self._unary(), _Number(-1))
+        if token in ("-", "+"):
+            return _apply(token, _Number(0), self._unary())
         if token[:1].isdigit():
             digits = token.rstrip("uUlL")
-            return int(digits, 8 if digits[:1] == "0" and digits.isdigit() and len(digits) > 1 else 0)
+            value = int(digits, 8 if digits[:1] == "0" and digits.isdigit() and len(digits) > 1 else 0)
+            is_unsigned = "u" in token[len(digits) :].lower() or value >= 1 << 63
+            type_ = UNSIGNED_LONG if is_unsigned else INT64
+            return _Number(wrapped(value, type_), type_)
         if token[:1].isalpha() or token[:1] == "_":
-            return 0
+            return _Number(0)
         raise ValueError(token)
 
-    @staticmethod
-    def _apply(op: str, left: int, right: int) -> int:
-        match op:
-            case "||":
-                return int(bool(left or right))
-            case "&&":
-                return int(bool(left and right))
-            case "==":
-                return int(left == right)
-            case "!=":
-                return int(left != right)
-            case "<":
-                return int(left < right)
-            case ">":
-                return int(left > right)
-            case "<=":
-                return int(left <= right)
-            case ">=":
-                return int(left >= right)
-            case "|":
-                return left | right
-            case "^":
-                return left ^ right
-            case "&":
-                return left & right
-            case "<<":
-                return left << (right & 63)
-            case ">>":
-                return left >> (right & 63)
-            case "+":
-                return left + right
-            case "-":
-                return left - right
-            case "*":
-                return left * right
-            case "/":
-                return int(left / right)
-            case _:
-                return left - right * int(left / right)
+
+def _apply(op: str, left: _Number, right: _Number) -> _Number:
+    a, b = left.value, right.value
+    if op in ("&&", "||"):
+        is_or = op == "||"
+        if a is None or bool(a) is is_or:  # the right side is not evaluated
+            return _Number(None if a is None else int(is_or))
+        return _Number(None if b is None else int(bool(b)))
+    operator = BinaryOp(op)
+    is_signed = left.type.signed and (right.type.signed or op in ("<<", ">>"))
+    type_ = INT64 if is_signed else UNSIGNED_LONG
+    value = None if a is None or b is None else fold(operator, a, b, type_)
+    return _Number(None if value is None else int(value), INT64 if operator in COMPARISONS else type_)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pycparser import c_ast
 
 from wattslice import ir
+from wattslice.c_arithmetic import converted
 from wattslice.frontend.c_source.calls import Calls
 from wattslice.frontend.c_source.literals import constant_of
 from wattslice.frontend.c_source.nodes import Node
@@ -44,9 +45,9 @@ class Expressions(Calls):
                 number, type_ = constant_of(node)
                 return Value(ir.Constant(number, type_, span))
             case c_ast.ID(name=name):
-                known = self.unit.types.enumerators.get(name, self.unit.constants.get(name))
+                known = self.unit.named(name)
                 if known is not None and self._lookup(name) is self.unit.globals.get(name):
-                    return Value(ir.Constant(known, INT32 if isinstance(known, int) else ir.FLOAT64, span))
+                    return Value(ir.Constant(known.value, known.type, span))
                 return self._read(self._object(node), span)
             case c_ast.ArrayRef() | c_ast.StructRef():
                 return self._read(self._object(node), span)
@@ -205,8 +206,9 @@ class Expressions(Calls):
         if op == "!":
             return Value(ir.Unary(UnaryOp.NOT, operand, BOOL, span))
         type_ = promoted(operand.type)
-        if op == "-" and isinstance(operand, ir.Constant):
-            return Value(ir.Constant(-operand.value, type_, span))
+        negated = converted(-operand.value, type_) if isinstance(operand, ir.Constant) else None
+        if op == "-" and negated is not None:
+            return Value(ir.Constant(negated, type_, span))
         kind = UnaryOp.NEGATE if op == "-" else UnaryOp.INVERT
         return Value(ir.Unary(kind, cast_to(operand, type_, span), type_, span))
 

@@ -1,4 +1,4 @@
-"""Literals and integer constant expressions of C."""
+"""Literals of C: values and types."""
 
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
 # (pycparser has no types)
@@ -8,36 +8,10 @@ from __future__ import annotations
 import re
 
 from wattslice import ir
+from wattslice.c_arithmetic import wrapped
 from wattslice.frontend.c_source.nodes import Node
+from wattslice.frontend.c_source.types import UNSIGNED_LONG
 from wattslice.ir import INT32, Type, TypeKind
-
-
-def fold_integers(op: str, left: int, right: int) -> int | None:
-    """`left op right` in C; None when it is undefined or no arithmetic."""
-    match op:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-        case "/":
-            return _quotient(left, right) if right else None
-        case "%":
-            return left - right * _quotient(left, right) if right else None
-        case "<<":
-            return left << right if 0 <= right < 64 else None
-        case ">>":
-            return left >> right if 0 <= right < 64 else None
-        case _:
-            return None
-
-
-def _quotient(left: int, right: int) -> int:
-    """Division that rounds towards zero."""
-    quotient = abs(left) // abs(right)
-    return quotient if (left < 0) == (right < 0) else -quotient
-
 
 _ESCAPES = {"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39, '"': 34, "a": 7, "b": 8, "f": 12, "v": 11}
 
@@ -60,5 +34,18 @@ def constant_of(node: Node) -> tuple[int | float, Type]:
     digits = text.rstrip("uUlL")
     suffix = text[len(digits) :].lower()
     value = int(digits, 8) if re.fullmatch(r"0[0-7]+", digits) else int(digits, 0)
-    bits = 64 if "l" in suffix or value >= 1 << 32 or (value >= 1 << 31 and "u" not in suffix) else 32
-    return value, Type(TypeKind.INT, bits=bits, signed="u" not in suffix)
+    type_ = integer_type(value, suffix, is_decimal=digits[:1] != "0")
+    return wrapped(value, type_), type_
+
+
+def integer_type(value: int, suffix: str, *, is_decimal: bool) -> Type:
+    """The first type that holds an integer literal (C11 6.4.4.1); `suffix` in lower case.
+
+    Decimal literals without `u` are signed unless only an unsigned 64-bit integer holds them.
+    """
+    for bits in (64,) if "l" in suffix else (32, 64):
+        if "u" not in suffix and value < 1 << (bits - 1):
+            return Type(TypeKind.INT, bits=bits)
+        if ("u" in suffix or not is_decimal) and value < 1 << bits:
+            return Type(TypeKind.INT, bits=bits, signed=False)
+    return UNSIGNED_LONG

@@ -10,12 +10,11 @@ import re
 from pycparser import c_ast
 
 from wattslice import ir
+from wattslice.c_arithmetic import wrapped
 from wattslice.frontend.c_source.expressions import Expressions
 from wattslice.frontend.c_source.nodes import Node
 from wattslice.frontend.c_source.scope import CLoweringError, CTooLargeError, Unit, span_of
-from wattslice.frontend.c_source.types import (
-    CType,
-)
+from wattslice.frontend.c_source.types import CType, promoted
 from wattslice.frontend.c_source.values import cast_to, root_of
 from wattslice.ir import Span
 
@@ -151,7 +150,7 @@ class Body(Expressions):
                 label = self.unit.fold(item.expr)
                 if label is None:
                     raise CLoweringError("a case label that is no constant", item)
-                labels.append(label)
+                labels.append(wrapped(label, promoted(selector.type)))
             else:
                 labels.append(None)
             if not item.stmts:

@@ -160,7 +160,8 @@ class Preprocessor:
             raise FrontendError(path, line, f"#{name} without #if", "remove it or add the #if")
         _, some = active.pop()
         if name == "elif":
-            taken = not some and self._condition(rest, path, line)
+            outer = all(taken for taken, _ in active)
+            taken = outer and not some and self._condition(rest, path, line)
             active.append((taken, some or taken))
         elif name == "else":
             active.append((not some, True))
@@ -216,7 +217,7 @@ class Preprocessor:
         text = re.sub(r"\bdefined\s*\(?\s*([A-Za-z_]\w*)\s*\)?", is_defined, text)
         try:
             return ConditionParser(self._expand_text(text, path, line)).value() != 0
-        except (ValueError, ZeroDivisionError, RecursionError):
+        except (ValueError, RecursionError):
             remedy = "write an integer expression"
             raise FrontendError(path, line, f"#if {text.strip()!r} cannot be evaluated", remedy) from None
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from wattslice import ir
-from wattslice.frontend.c_source.literals import constant_of, fold_integers
+from wattslice.c_arithmetic import converted, wrapped
+from wattslice.frontend.c_source.constants import Number, constant_number
 from wattslice.frontend.c_source.nodes import Node
 from wattslice.frontend.c_source.types import (
     CType,
@@ -18,7 +19,7 @@ from wattslice.frontend.c_source.types import (
     pointer_to,
 )
 from wattslice.frontend.c_source.values import Dimensions, constant_dimensions
-from wattslice.ir import UNKNOWN_TYPE, MemorySpace, Span, Type, TypeKind
+from wattslice.ir import INT32, INT64, UNKNOWN_TYPE, MemorySpace, Span, Type, TypeKind
 
 
 class CLoweringError(Exception):
@@ -64,24 +65,19 @@ class Unit:
 
     def fold(self, node: Node) -> int | None:
         """Integer value of a constant expression; None when it is none."""
-        match node:
-            case c_ast.Constant(type=kind) if "int" in kind or kind == "char":
-                return int(constant_of(node)[0])
-            case c_ast.ID(name=name):
-                value = self.types.enumerators.get(name, self.constants.get(name))
-                return value if isinstance(value, int) else None
-            case c_ast.UnaryOp(op="-"):
-                inner = self.fold(node.expr)
-                return None if inner is None else -inner
-            case c_ast.UnaryOp(op="sizeof"):
-                return self.types.of(node.expr).as_ir().size_bytes or None
-            case c_ast.Cast():
-                return self.fold(node.expr)
-            case c_ast.BinaryOp():
-                left, right = self.fold(node.left), self.fold(node.right)
-                return None if left is None or right is None else fold_integers(node.op, left, right)
-            case _:
-                return None
+        found = constant_number(node, self.types, self.named)
+        return found.value if found is not None and isinstance(found.value, int) else None
+
+    def named(self, name: str) -> Number | None:
+        """The constant that a name at file scope stands for: an enumerator or a `const` variable."""
+        if name in self.types.enumerators:
+            value = self.types.enumerators[name]
+            return Number(value, INT32 if wrapped(value, INT32) == value else INT64)
+        if name not in self.constants:
+            return None
+        type_ = self.globals[name][0].type
+        value = converted(self.constants[name], type_)
+        return None if value is None else Number(value, type_)
 
     def report(self, rule: str, severity: ir.Severity, span: Span, message: str) -> None:
         """Add a diagnostic, each once."""

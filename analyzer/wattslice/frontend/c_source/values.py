@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from wattslice import ir
+from wattslice.c_arithmetic import converted
 from wattslice.frontend.c_source.types import (
     common,
 )
@@ -57,8 +58,9 @@ def cast_to(expr: ir.Expr, type_: Type, span: Span) -> ir.Expr:
     if (source.kind, source.bits, source.signed) == (type_.kind, type_.bits, type_.signed):
         return expr
     if isinstance(expr, ir.Constant):
-        value = float(expr.value) if type_.is_float else int(expr.value)
-        return ir.Constant(value, type_, expr.span)
+        value = converted(expr.value, type_)
+        if value is not None:
+            return ir.Constant(value, type_, expr.span)
     return ir.Cast(expr, type_, span)
 
 
