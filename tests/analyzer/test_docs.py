@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 from wattslice.config import Options, make_config
 from wattslice.report.json import render_json
@@ -13,19 +14,33 @@ from .samples import ANALYSIS
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
 
 
-def test_every_json_field_is_documented():
-    def keys(value):
-        if isinstance(value, dict):
-            for key, entry in value.items():
-                yield key
-                if key not in ("counts_per_thread", "instructions_per_thread"):
-                    yield from keys(entry)
-        elif isinstance(value, list):
-            for entry in value:
-                yield from keys(entry)
+# Objects whose fields docs/counting.md and docs/instructions.md list.
+ELSEWHERE = ("counts_per_thread", "instructions_per_thread")
 
-    documented = set(re.findall(r"`(\w+)`", DOCUMENT))
-    assert set(keys(json.loads(render_json(ANALYSIS)))) <= documented
+
+def documented_fields(heading: str) -> dict[str, set[str]]:
+    """The fields of the table under a heading; for one that is a list of objects, the fields of those."""
+    rows = re.match(r"\n\|.*\n\|[-| ]+\|\n((?:\|.*\n)+)", DOCUMENT.split(heading, 1)[1])
+    assert rows is not None
+    found: dict[str, set[str]] = {}
+    for row in rows[1].splitlines():
+        first, *_, meaning = row.strip("|").split("|")
+        for name in re.findall(r"`(\w+)`", first):
+            found[name] = set(re.findall(r"`(\w+)`", meaning))
+    return found
+
+
+def assert_documented(value: dict[str, Any], documented: dict[str, set[str]]) -> None:
+    assert set(value) == set(documented)
+    for name, entries in value.items():
+        if name not in (*ELSEWHERE, "kernels") and isinstance(entries, list) and isinstance(entries[0], dict):
+            assert {key for entry in entries for key in entry} == documented[name], name
+
+
+def test_every_json_field_is_documented_with_its_object():
+    document = json.loads(render_json(ANALYSIS))
+    assert_documented(document, documented_fields("its meaning within a schema version.\n"))
+    assert_documented(document["kernels"][0], documented_fields("Each entry of `kernels`:\n"))
 
 
 def test_the_settings_example_works(tmp_path):
