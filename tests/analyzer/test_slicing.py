@@ -1,4 +1,4 @@
-"""Dependences, backward slices, and the partition of docs/slicing.md."""
+"""Backward slices, and the partition of docs/slicing.md."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 
 from wattslice.frontend.cuda import read_cuda
 from wattslice.ir import Kernel, MemorySpace
-from wattslice.slicing import StatementKind, backward_slice, dependence_graph, slice_kernel
+from wattslice.slicing import backward_slice, dependence_graph, slice_kernel
 from wattslice.slicing.slices import space_criterion
 
 from .source_text import kernel_of
@@ -27,13 +27,6 @@ SCALE = """__global__ void scale(const float* a, float* out, int n) {
 
 def lines_of(kernel: Kernel) -> dict[str, tuple[int, ...]]:
     return {part.memory_space.value: part.lines for part in slice_kernel(kernel)}
-
-
-def definition_lines(kernel: Kernel, line: int) -> set[int]:
-    """Lines that the statements on `line` take register values or memory contents from."""
-    graph = dependence_graph(kernel)
-    here = [s.index for s in graph.statements if s.span.line == line]
-    return {graph.statements[j].span.line for i in here for j in graph.data[i]} - {line}
 
 
 def test_the_worked_example_of_the_documentation():
@@ -62,69 +55,6 @@ def test_a_kernel_without_memory_is_one_register_slice():
     )
     assert only.memory_space is MemorySpace.REGISTER
     assert only.variables == ()
-
-
-def test_a_definition_that_is_overwritten_does_not_reach():
-    kernel = kernel_of("__global__ void k(float* a) {\n float x = 1.0f;\n x = 2.0f;\n a[0] = x;\n}")
-    assert definition_lines(kernel, 4) == {3}
-
-
-def test_both_arms_and_what_was_before_may_reach():
-    text = "__global__ void k(float* a, int n) {\n float x = 1.0f;\n if (n)\n  x = 2.0f;\n a[0] = x;\n}"
-    assert definition_lines(kernel_of(text), 5) == {2, 4}
-
-
-def test_values_travel_around_a_loop():
-    text = (
-        "__global__ void k(float* a, int n) {\n"
-        " float x = 1.0f;\n"
-        " for (int i = 0; i < n; i++) {\n"
-        "  a[i] = x;\n"
-        "  x = 2.0f;\n"
-        " }\n"
-        "}"
-    )
-    assert definition_lines(kernel_of(text), 4) == {2, 3, 5}
-
-
-def test_a_value_that_leaves_a_loop_by_break_reaches_what_follows():
-    text = (
-        "__global__ void k(float* a, int n) {\n"
-        " float x = 0.0f;\n"
-        " for (int i = 0; i < n; i++) {\n"
-        "  x = 1.0f;\n"
-        "  if (a[i] > 0.0f) {\n"
-        "   x = 2.0f;\n"
-        "   break;\n"
-        "  }\n"
-        "  x = 3.0f;\n"
-        " }\n"
-        " a[0] = x;\n"
-        "}"
-    )
-    assert definition_lines(kernel_of(text), 11) == {2, 6, 9}
-
-
-def test_memory_meets_through_a_copied_pointer_but_not_through_another_parameter():
-    text = (
-        "__global__ void k(float* a, float* b) {\n"
-        " float* p = a + 4;\n"
-        " *p = 1.0f;\n"
-        " b[1] = a[1];\n"
-        " a[2] = b[2];\n"
-        "}"
-    )
-    kernel = kernel_of(text)
-    assert definition_lines(kernel, 4) == {3}
-    assert definition_lines(kernel, 5) == {4}
-
-
-def test_statements_after_an_early_return_depend_on_it():
-    kernel = kernel_of("__global__ void k(float* a, int n) {\n if (n > 3)\n  return;\n a[0] = 1.0f;\n}")
-    graph = dependence_graph(kernel)
-    store = next(s for s in graph.statements if s.kind is StatementKind.ACCESS)
-    assert [graph.statements[i].span.line for i in graph.control[store.index]] == [3]
-    assert [(arm.negated) for arm in store.arms] == [True]
 
 
 def test_the_backward_slice_of_a_space_leaves_out_what_it_does_not_need():
