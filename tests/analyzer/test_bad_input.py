@@ -81,6 +81,11 @@ def _checked(status: int, out: str, err: str) -> Run:
     return Run(status, out, err, rules)
 
 
+def only_power(run: Run) -> float | None:
+    (found,) = json.loads(run.out)["kernels"]
+    return found["power_w"]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -146,10 +151,10 @@ def test_missing_include_is_told_and_the_kernel_analysed(analyze):
 
 
 def test_names_of_files_are_any_bytes(analyze):
-    names = ["with space.cu", "new\nline.cu", os.fsdecode(b"latin-\xe9.cu"), "quote'\".cu"]
+    names = ["-dash.cu", "with space.cu", "new\nline.cu", os.fsdecode(b"latin-\xe9.cu"), "quote'\".cu"]
     for name in names:
         Path(name).write_text(kernel("x[0] = 1;"))
-        assert analyze(name).status == 0
+        assert analyze("--", name).status == 0
     assert len(json.loads(analyze(".").out)["kernels"]) == len(names)
 
 
@@ -176,8 +181,8 @@ def test_nesting_beyond_what_is_followed_is_told(analyze):
     chain = "".join(f"if (n == {i}) x[0] = {i}; else\n" for i in range(600)) + "x[1] = 2;"
     Path("k.cu").write_text(kernel(chain))
     run = analyze("k.cu")
-    assert run.rules == {"PW007"}
-    assert "no kernel found" in run.err
+    assert "PW007" in run.rules
+    assert only_power(run) is None
 
 
 def test_long_chains_are_followed(analyze):
@@ -217,7 +222,9 @@ def test_text_that_multiplies_without_end_is_given_up(tmp_path, analyze_apart):
     (tmp_path / "bomb.cu").write_text(kernel("A40", macros))
     (tmp_path / "good.cu").write_text(kernel("x[0] = 1;"))
     run = analyze_apart("bomb.cu", "good.cu", budget_s=0.7)
-    assert run.status == 0  # the other file is analysed
+    assert run.status == 2
+    assert "bomb.cu" in run.err
+    assert only_power(run) is not None  # the other file is analysed
     assert "does not finish" in run.out
 
 
@@ -229,9 +236,10 @@ def test_large_generated_code_is_answered_in_seconds(tmp_path, analyze_apart):
         f"__device__ float f{j}(float a) {{ return a * {j}.0f + 1.0f; }}\n" for j in range(50_000)
     )
     (tmp_path / "functions.cu").write_text(kernel("x[0] = f1(x[1]);", functions))
-    flat_run = analyze_apart("flat.cu")
-    assert flat_run.rules == {"PW007"}
-    (found,) = json.loads(analyze_apart("functions.cu").out)["kernels"]
+    # The product's budget is time on the clock, which a busy machine uses up; the fixture's is processor time.
+    patient_s = 5 * MOST_SECONDS
+    assert "PW007" in analyze_apart("flat.cu", budget_s=patient_s).rules
+    (found,) = json.loads(analyze_apart("functions.cu", budget_s=patient_s).out)["kernels"]
     assert found["counts_per_thread"]["fp32"] == 2
 
 
@@ -294,5 +302,5 @@ def test_c_functions_too_large_to_be_followed_are_told(analyze, monkeypatch):
     monkeypatch.setattr("wattslice.frontend.c_source.expressions.MAX_NODES", 1_000)
     Path("k.c").write_text("void k(float* x) {" + "x[0] = x[1] + 1;" * 200 + "}")
     run = analyze("k.c")
-    assert run.status == 2
-    assert run.rules == {"PW007"}
+    assert "PW007" in run.rules
+    assert only_power(run) is None

@@ -65,8 +65,10 @@ def _parse(
     # excludeDeclarationsFromPCH: the root lists only this unit's declarations, and template instances too.
     index: int = lib.clang_createIndex(1, 0)
     unit = ct.c_void_p()
+    # clang takes -name.cu for an option, and gives ./ back where it says in which file something stands.
+    name = b"./" + os.fsencode(path) if str(path).startswith("-") else os.fsencode(path)
     status: int = lib.clang_parseTranslationUnit2(
-        index, os.fsencode(path), arguments, len(flags), files, len(unsaved), options, ct.byref(unit)
+        index, name, arguments, len(flags), files, len(unsaved), options, ct.byref(unit)
     )
     if status != 0 or not unit.value:
         lib.clang_disposeIndex(index)
