@@ -7,12 +7,15 @@ Exit status: 0 fine, 1 findings, 2 could not do the job.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
+from wattslice.streams import flush, prepare_streams
+
 TYPE_CHECKING = False  # typing itself would cost more than all the rest of --help
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
 FINE, FINDINGS, FAILED = 0, 1, 2
 
@@ -35,9 +38,7 @@ _ISSUES = "please report it with the command you ran; --debug shows the tracebac
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status. Nobody sees a traceback, except with --debug."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a terminal that knows only ASCII still gets its figures
-            stream.reconfigure(errors="replace")  # pyright: ignore[reportUnknownMemberType,reportAttributeAccessIssue]
+    prepare_streams()
     debug = words[:1] == ["--debug"]
     if debug:
         del words[0]
@@ -46,11 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if status is None:
             from wattslice.commands.dispatch import dispatch
 
-            status = dispatch(words, debug)
-        sys.stdout.flush()
-    except BrokenPipeError:  # `| head` is done reading
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return FAILED
+            with _ending_in_order():
+                status = dispatch(words, debug)
+        flush()
     except KeyboardInterrupt:
         print("wattslice: interrupted", file=sys.stderr)
         return FAILED
@@ -62,6 +61,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
     _leave_runaways(status)
     return status
+
+
+@contextlib.contextmanager
+def _ending_in_order() -> Generator[None]:
+    """Meanwhile SIGTERM is an exception: else Python ends at once and leaves the --jobs processes behind."""
+    import signal
+
+    def leave(_number: int, _frame: object) -> None:
+        raise SystemExit(128 + signal.SIGTERM)
+
+    try:
+        before = signal.signal(signal.SIGTERM, leave)
+    except ValueError:  # not in the main thread: signals are somebody else's
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _leave_runaways(status: int) -> None:

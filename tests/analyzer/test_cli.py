@@ -1,5 +1,6 @@
 import json
 import os
+import signal
 import subprocess
 import sys
 import tomllib
@@ -11,6 +12,7 @@ import pytest
 
 import wattslice
 from wattslice.cli import COMMANDS, main
+from wattslice.ir import Diagnostic, Severity
 
 from .samples import ANALYSIS, EMPTY, MATMUL
 
@@ -162,6 +164,38 @@ def test_no_kernel_is_a_clear_message(source, pipeline, capsys):
     assert "no kernel found in k.cu: no __global__ function" in capsys.readouterr().err
 
 
+def test_what_may_have_hidden_the_kernels_is_named(source, pipeline, capsys):
+    missing = Diagnostic("PW002", Severity.WARNING, "k.cu", 1, "include file 'defs.h' not found (use -I)")
+    pipeline(replace(EMPTY, files=("k.cu",), diagnostics=(missing,)))
+    assert main(["analyze", "k.cu"]) == 2
+    assert (
+        "no kernel found in k.cu: include file 'defs.h' not found (use -I) [PW002]" in capsys.readouterr().err
+    )
+
+
+def test_a_file_that_gave_nothing_is_a_failure_beside_good_ones(source, pipeline, capsys):
+    broken = Diagnostic("PW001", Severity.ERROR, "b.cu", 1, "holds NUL bytes: a binary file?")
+    pipeline(replace(ANALYSIS, files=(*ANALYSIS.files, "b.cu"), diagnostics=(broken,)))
+    assert main(["analyze", "k.cu"]) == 2
+    captured = capsys.readouterr()
+    assert "matMul" in captured.out
+    assert captured.err == "wattslice: no result for b.cu: see the diagnostics\n"
+
+
+def test_sigterm_is_an_exception_while_a_command_runs(source, pipeline, monkeypatch):
+    before = signal.getsignal(signal.SIGTERM)
+
+    def terminated(_config):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    pipeline(ANALYSIS)
+    monkeypatch.setattr(sys.modules["wattslice.pipeline"], "analyze_files", terminated)
+    with pytest.raises(SystemExit) as leaving:
+        main(["analyze", "k.cu"])
+    assert leaving.value.code == 143
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
 BAD = [
     ("frobnicate", "no command 'frobnicate'"),
     ("analyse k.cu", "did you mean analyze"),
@@ -282,3 +316,21 @@ def test_each_source_root_holds_exactly_one_package(root):
     expected = {"analyzer": "wattslice", "models": "wattslice_models", "corpora": "wattslice_corpora"}[root]
     assert folders == [expected]
     assert not [path for path in (ROOT / root).iterdir() if path.is_file()]
+
+
+@pytest.mark.parametrize("command", ["explain", "gpus", "gpus --format json", "analyze k.cu"])
+def test_a_reader_that_leaves_is_no_failure(source, command):
+    source.write_text("__global__ void k(float* x) { x[0] = 1; }\n", encoding="utf-8")
+    line = f"{{ sleep 0.2; {sys.executable} -m wattslice {command}; echo $? >&2; }} | true"
+    done = subprocess.run(["bash", "-c", f"{line}"], capture_output=True, check=False)
+    assert done.stderr == b"0\n"
+
+
+def test_a_terminal_of_ascii_gets_bars_of_ascii():
+    code = (
+        "import sys; from wattslice.streams import prepare_streams; prepare_streams();"
+        "sys.stdout.write('█▌▏▓░ ── 1–2 · 3 µs → é \\udcff\\n')"
+    )
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, env=environment)
+    assert done.stdout == b"##|=- -- 1-2 . 3 us > ? ?\n"

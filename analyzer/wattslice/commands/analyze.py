@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from wattslice.analysis import Analysis
 
 FORMATS = ("text", "json", "gcc")
+_HIDING = ("PW002", "PW007")
+"""Rules of what hides whole kernels: a missing header with its macros, the bounds of the analysis."""
 
 
 @click.command(context_settings=CONTEXT)
@@ -37,6 +39,7 @@ def analyze(report_format: str, output: Path | None, **values: object) -> int:
     config = make_config(options_from(values))
     for note in config.notes:
         message(note)
+    from wattslice.findings import files_without_result
     from wattslice.pipeline import analyze_files  # numpy and libclang load here, after all checks
 
     analysis = analyze_files(config)
@@ -44,13 +47,21 @@ def analyze(report_format: str, output: Path | None, **values: object) -> int:
     if not analysis.kernels:
         message(no_kernels(analysis))
         return FAILED
-    return FINE
+    unread = files_without_result(analysis)
+    if unread:
+        message(f"no result for {', '.join(unread)}: see the diagnostics")
+    return FAILED if unread else FINE
 
 
 def no_kernels(analysis: Analysis) -> str:
-    """What to tell when there was nothing to predict."""
+    """What to tell when there was nothing to predict, with what may have hidden the kernels."""
     files = analysis.files[0] if len(analysis.files) == 1 else f"{len(analysis.files)} files"
-    cause = "see the diagnostics" if analysis.diagnostics else "no __global__ function is defined there"
+    hiding = [f"{entry.message} [{entry.rule}]" for entry in analysis.diagnostics if entry.rule in _HIDING]
+    if hiding:
+        more = f"; and {len(hiding) - 2} more" if len(hiding) > 2 else ""
+        cause = "; ".join(hiding[:2]) + more
+    else:
+        cause = "see the diagnostics" if analysis.diagnostics else "no __global__ function is defined there"
     return f"no kernel found in {files}: {cause}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 import click
 
 from wattslice.errors import WattsliceError
+from wattslice.streams import flush
 
 if TYPE_CHECKING:
     from wattslice.config import Options
@@ -83,7 +85,9 @@ def message(text: str) -> None:
 def write_result(render: Callable[[TextIO], None], output: Path | None) -> None:
     """Render to stdout, or to a file that appears complete or not at all. Raises `WattsliceError`."""
     if output is None:
-        render(sys.stdout)
+        with contextlib.suppress(BrokenPipeError):  # the reader left; `flush` sees to what is left unwritten
+            render(sys.stdout)
+        flush()
         return
     buffer = StringIO()
     render(buffer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from wattslice.cli import FINE
-from wattslice.commands.common import CONTEXT
+from wattslice.commands.common import CONTEXT, write_result
 from wattslice.rules import RULES, Rule, find_rule
 
 
@@ -13,15 +13,18 @@ from wattslice.rules import RULES, Rule, find_rule
 @click.argument("rule", required=False)
 def explain(rule: str | None) -> int:
     """Explain RULE (PW010, or its name), or list all rules."""
-    if rule is None:
-        width = max(len(entry.name) for entry in RULES)
-        for entry in RULES:
-            start = f"{entry.id}  {entry.name:{width}}  "
-            click.echo(click.wrap_text(entry.what, 100, start, " " * len(start)))
-        click.echo("\n`wattslice explain RULE` tells why, with an example and a remedy.")
-    else:
-        click.echo(_text(find_rule(rule)))
+    text = _overview() if rule is None else _text(find_rule(rule))
+    write_result(lambda file: click.echo(text, file), None)
     return FINE
+
+
+def _overview() -> str:
+    width = max(len(entry.name) for entry in RULES)
+    lines: list[str] = []
+    for entry in RULES:
+        start = f"{entry.id}  {entry.name:{width}}  "
+        lines.append(click.wrap_text(entry.what, 100, start, " " * len(start)))
+    return "\n".join((*lines, "", "`wattslice explain RULE` tells why, with an example and a remedy."))
 
 
 def _text(rule: Rule) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
 
 import click
 
 from wattslice.cli import FINE
-from wattslice.commands.common import CONTEXT
+from wattslice.commands.common import CONTEXT, write_result
 from wattslice.report.catalogue import catalogue_entries, write_catalogue
 
 
@@ -22,7 +21,8 @@ def gpus(report_format: str) -> int:
     entries = catalogue_entries()
     if report_format == "json":
         document = {"schema_version": 1, "gpus": [asdict(entry) for entry in entries]}
-        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+        text = json.dumps(document, indent=2, ensure_ascii=False)
+        write_result(lambda file: click.echo(text, file), None)
     else:
-        write_catalogue(entries, sys.stdout)
+        write_result(lambda file: write_catalogue(entries, file), None)
     return FINE

@@ -1,0 +1,50 @@
+"""Output streams that know few characters, and readers that leave: the report goes on in either case."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import sys
+
+_PLAIN = str.maketrans(
+    {
+        **dict.fromkeys("█▉▊▋▌", "#"),
+        **dict.fromkeys("▍▎▏", "|"),
+        **dict.fromkeys("–─—░", "-"),
+        "▓": "=",
+        "·": ".",
+        "…": "~",
+        "→": ">",
+        "×": "x",
+        "µ": "u",
+        "δ": "d",
+        "’": "'",
+    }
+)
+"""One character for one, so that columns stay columns."""
+
+
+def _plainly(error: UnicodeError) -> tuple[str, int]:
+    """What a stream cannot encode, in ASCII: the nearest sign, else a question mark."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end].translate(_PLAIN)
+    return "".join(sign if sign.isascii() else "?" for sign in text), error.end
+
+
+def prepare_streams() -> None:
+    """A terminal that knows only ASCII still gets its figures and bars."""
+    codecs.register_error("wattslice", _plainly)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="wattslice")  # pyright: ignore[reportUnknownMemberType,reportAttributeAccessIssue]
+
+
+def flush() -> None:
+    """Write out what stdout still holds. A reader that has left (`| head`) read enough: no failure."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
