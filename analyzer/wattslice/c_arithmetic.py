@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from typing import Any
 
 from wattslice.ir import COMPARISONS, BinaryOp, Type, TypeKind
 
-_COMPARE: dict[BinaryOp, Callable[[float, float], bool]] = {
+COMPARE: dict[BinaryOp, Callable[[Any, Any], Any]] = {
     BinaryOp.LT: operator.lt,
     BinaryOp.LE: operator.le,
     BinaryOp.GT: operator.gt,
@@ -20,6 +21,7 @@ _COMPARE: dict[BinaryOp, Callable[[float, float], bool]] = {
     BinaryOp.EQ: operator.eq,
     BinaryOp.NE: operator.ne,
 }
+"""The comparisons, of numbers and of arrays alike."""
 
 
 def wrapped(value: int, type_: Type) -> int:
@@ -61,7 +63,7 @@ def fold(op: BinaryOp, a: int | float, b: int | float, type_: Type) -> int | flo
     if left is None or right is None:
         return None
     if op in COMPARISONS:
-        return int(_COMPARE[op](left, right))
+        return int(COMPARE[op](left, right))
     if isinstance(left, float) or isinstance(right, float):
         return _fold_real(op, float(left), float(right))
     value = _fold_integers(op, left, right, type_.bits or 64)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from wattslice.c_arithmetic import wrapped
+from wattslice.c_arithmetic import COMPARE, wrapped
 from wattslice.counting.values import (
-    COMPARE,
     Lanes,
     Number,
     Scalar,

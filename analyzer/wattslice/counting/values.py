@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from wattslice.c_arithmetic import converted, fold, wrapped
+from wattslice.c_arithmetic import COMPARE, converted, fold, wrapped
 from wattslice.ir import COMPARISONS, FLOAT64, INT64, BinaryOp, Type, TypeKind, Variable
 
 Lanes = NDArray[Any]  # int64, float64 or bool; uint64 only where a lane holds 2**63 or more
@@ -136,16 +136,6 @@ def _lane_part(value: Value) -> Number | Lanes | None:
     if isinstance(value, Unknown):
         return value.delta if value.uniform else None
     return _residue(value)
-
-
-COMPARE = {
-    BinaryOp.LT: np.less,
-    BinaryOp.LE: np.less_equal,
-    BinaryOp.GT: np.greater,
-    BinaryOp.GE: np.greater_equal,
-    BinaryOp.EQ: np.equal,
-    BinaryOp.NE: np.not_equal,
-}
 
 
 def fits_int64(value: Number | Lanes) -> bool:
