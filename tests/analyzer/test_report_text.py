@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 from rich.cells import cell_len
+from rich.console import Console
 
 from wattslice.analysis import LineHeat
+from wattslice.report.kernel_tables import slice_table
 from wattslice.report.printable import printable
 from wattslice.report.text import make_console, write_text
 from wattslice.report.units import energy, line_ranges, percent, power, three_digits, time
@@ -64,6 +66,28 @@ def test_a_narrow_terminal_gets_all_of_it(monkeypatch, columns):
     assert "183" in terminal.getvalue()
     plain = re.sub(r"\x1b\[[0-9;]*m", "", terminal.getvalue())
     assert all(cell_len(line) <= columns for line in plain.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("columns", "there", "gone"),
+    [
+        (100, ("tileA, tileB", "14–16, 22, 38", "length", "density", "119 W", "65 %", "██"), ()),
+        (60, ("tileA, tileB", "14–16,", "length", "density", "119 W"), ("██", "65 %")),
+        (40, ("tileA, tileB", "14–16,", "119 W"), ("65 %", "density", "length")),
+    ],
+)
+def test_a_narrow_slice_table_keeps_what_no_other_place_tells(columns, there, gone):
+    console = Console(file=io.StringIO(), width=columns)
+    console.print(slice_table(MATMUL.slices, columns))
+    text = console.file.getvalue()
+    assert all(part in text for part in there), text
+    assert not any(part in text for part in gone), text
+
+
+def test_the_heading_says_of_how_many_watts_the_shares_are():
+    assert "hottest source, of the 130 W that operations draw" in rendered(ANALYSIS)
+    published = replace(MATMUL, model="regression")
+    assert "of the 130 W that the board draws" in rendered(replace(ANALYSIS, kernels=(published,)))
 
 
 def test_what_matters_stands_in_the_text():

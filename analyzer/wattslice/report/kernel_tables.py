@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 from textwrap import dedent
 
 from rich.table import Table
 from rich.text import Text
 
-from wattslice.analysis import KernelAnalysis, LaunchSource, SliceAnalysis
+from wattslice.analysis import KernelAnalysis, LaunchSource, LineHeat, SliceAnalysis
 from wattslice.execution import Assumption
+from wattslice.findings import operations_power_w
 from wattslice.report.bars import WARM, heat_style, share_bar
-from wattslice.report.printable import printable
+from wattslice.report.columns import ORNAMENT, Column, fitting_table
+from wattslice.report.printable import printable, tail
 from wattslice.report.units import line_ranges, percent, power, three_digits
 
 MAX_HOT_LINES = 8
@@ -19,6 +22,9 @@ MAX_HOT_LINES = 8
 
 _NOTHING = "–"
 _BAR = 10
+_PLACE = 22
+_ROOMY = 80
+"""From this width on figures of several tables line up."""
 
 
 def launch_text(kernel: KernelAnalysis) -> Text:
@@ -39,69 +45,70 @@ def _extent(extent: tuple[int, int, int]) -> str:
     return f"({x}, {y}, {z})" if z != 1 else f"({x}, {y})" if y != 1 else str(x)
 
 
-def _table() -> Table:
-    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", expand=True)
-
-
-def _add_power_columns(table: Table) -> None:
+def _power_columns(powers: list[Text], shares: Sequence[float | None], width: int) -> tuple[Column, ...]:
     """Watts, share and its bar: at the right edge and of one width, so that they line up across tables."""
-    table.add_column("watts", justify="right", no_wrap=True, min_width=9)
-    table.add_column("share", justify="right", no_wrap=True, min_width=5)
-    table.add_column("", no_wrap=True, min_width=_BAR)
+    percents = tuple(Text(percent(share)) for share in shares)
+    bars = tuple(share_bar(share, _BAR) for share in shares)
+    return (
+        Column("watts", tuple(powers), right=True, at_least=9 if width >= _ROOMY else 0),
+        Column("share", percents, right=True, give_up=ORNAMENT),
+        Column("", bars, give_up=ORNAMENT + 1),
+    )
 
 
-def slice_table(slices: tuple[SliceAnalysis, ...]) -> Table:
+def slice_table(slices: tuple[SliceAnalysis, ...], width: int) -> Table:
     """One row per slice, in the order of the analysis."""
-    table = _table()
-    table.add_column("  slice", no_wrap=True)
-    table.add_column("variables", overflow="ellipsis", no_wrap=True, ratio=1)
-    table.add_column("lines", max_width=20)
-    table.add_column("length", justify="right", no_wrap=True, min_width=6)
-    table.add_column("density", justify="right", no_wrap=True, min_width=7)
-    _add_power_columns(table)
-    for part in slices:
-        table.add_row(
-            f"  {part.memory_space.value}",
-            printable(", ".join(part.variables)) or _NOTHING,
-            line_ranges(part.lines) or _NOTHING,
-            three_digits(part.length),
-            _NOTHING if part.arithmetic_density is None else three_digits(part.arithmetic_density),
-            Text(power(part.power_w), style="" if part.power_w is not None else WARM),
-            percent(part.share_of_power),
-            share_bar(part.share_of_power, _BAR),
-        )
-    return table
+
+    def texts(cells: Iterable[str]) -> tuple[Text, ...]:
+        return tuple(map(Text, cells))
+
+    watts = [Text(power(part.power_w), style="" if part.power_w is not None else WARM) for part in slices]
+    densities = (
+        _NOTHING if part.arithmetic_density is None else three_digits(part.arithmetic_density)
+        for part in slices
+    )
+    columns = (
+        Column("  slice", texts(f"  {part.memory_space.value}" for part in slices)),
+        Column(
+            "variables",
+            texts(printable(", ".join(part.variables)) or _NOTHING for part in slices),
+            least=12,
+            wanted=24,
+            stretch=True,
+            cut=True,
+        ),
+        Column("lines", texts(line_ranges(part.lines) or _NOTHING for part in slices), least=5, wanted=20),
+        Column("length", texts(three_digits(part.length) for part in slices), right=True, give_up=1),
+        Column("density", texts(densities), right=True, give_up=2),
+        *_power_columns(watts, [part.share_of_power for part in slices], width),
+    )
+    return fitting_table(columns, width)
 
 
-def hot_line_table(kernel: KernelAnalysis) -> Table:
-    """The hottest lines as the source has them, each with its watts above idle."""
+def hot_line_table(kernel: KernelAnalysis, width: int) -> Table:
+    """The hottest lines as the source has them, each with its watts of those that the heading tells."""
     shown = kernel.hot_lines[:MAX_HOT_LINES]
-    foreign = any(heat.file != kernel.file for heat in shown)
     quoted = dedent("\n".join(printable(heat.text) for heat in shown)).split("\n")
-    table = _table()
-    table.add_column("  line", justify="right", no_wrap=True, style="dim", max_width=24)
-    table.add_column("hottest source", no_wrap=True, overflow="ellipsis", ratio=1)
-    _add_power_columns(table)
-    for heat, text in zip(shown, quoted, strict=True):
-        place = (
-            f"{PurePath(heat.file).name}:{heat.line}"
-            if foreign and heat.file != kernel.file
-            else str(heat.line)
-        )
-        style = heat_style(heat.share)
-        table.add_row(
-            f"  {place}",
-            Text(text),
-            Text(power(heat.power_w), style=style),
-            percent(heat.share),
-            share_bar(heat.share, _BAR),
-        )
-    return table
+    whose = "the board draws" if kernel.model == "regression" else "operations draw"
+    heading = f"hottest source, of the {power(operations_power_w(kernel))} that {whose}"
+    watts = [Text(power(heat.power_w), style=heat_style(heat.share)) for heat in shown]
+    columns = (
+        Column("  line", tuple(Text(f"  {_place(heat, kernel)}") for heat in shown), right=True, style="dim"),
+        Column(heading, tuple(map(Text, quoted)), least=24, wanted=40, stretch=True, cut=True),
+        *_power_columns(watts, [heat.share for heat in shown], width),
+    )
+    return fitting_table(columns, width)
+
+
+def _place(heat: LineHeat, kernel: KernelAnalysis) -> str:
+    if heat.file == kernel.file:
+        return str(heat.line)
+    return tail(f"{PurePath(heat.file).name}:{heat.line}", _PLACE)
 
 
 def assumption_table(assumptions: tuple[Assumption, ...]) -> Table:
-    """What had to be assumed, each with the option that settles it."""
-    table = _table()
+    """What had to be assumed, each with the option that settles it where there is one."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", expand=True)
     table.add_column("  line", justify="right", no_wrap=True, style="dim")
     table.add_column("assumed", ratio=1)
     table.add_column("", style="dim", no_wrap=True)

@@ -13,11 +13,14 @@ from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.findings import Finding, findings_of, plain_reason, why_unknown, would_hit_power_limit
 from wattslice.ir import Diagnostic, Severity
 from wattslice.report.bars import HOT, WARM, load_style, power_bar
+from wattslice.report.columns import ORNAMENT, Column, fitting_table
 from wattslice.report.kernel_tables import assumption_table, hot_line_table, launch_text, slice_table
-from wattslice.report.printable import printable
+from wattslice.report.printable import printable, tail
 from wattslice.report.units import UNKNOWN, energy, percent, power, three_digits, time
 
 MAX_COLUMNS = 100
+_NARROW = 70
+"""Below this width what stands side by side comes one below the other."""
 SUMMARY_FROM = 4
 """From this many kernels on a summary stands first."""
 
@@ -64,7 +67,7 @@ def _parts(analysis: Analysis, width: int) -> Iterator[RenderableType]:
         yield from _kernel_parts(kernel, analysis, width)
     findings = tuple(finding for finding in findings_of(analysis) if not _told_in_section(finding, analysis))
     if findings:
-        yield from ("", section_title("Diagnostics", "", width, "bold"), finding_table(findings))
+        yield from ("", section_title("Diagnostics", "", width, "bold"), finding_table(findings, width))
     if findings or any(kernel.assumptions for kernel in analysis.kernels):
         yield from ("", Text("wattslice explain RULE tells more about a finding.", style="dim"))
 
@@ -101,41 +104,44 @@ def section_title(left: str, right: str, width: int, style: str) -> Text:
 
 
 def _summary(analysis: Analysis, width: int) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("kernel", no_wrap=True, overflow="ellipsis", max_width=width // 3, style="bold")
-    table.add_column("where", no_wrap=True, overflow="ellipsis", max_width=width // 4)
-    table.add_column("power", justify="right", no_wrap=True)
-    table.add_column("of limit", no_wrap=True)
-    table.add_column("time", justify="right", no_wrap=True)
-    table.add_column("energy", justify="right", no_wrap=True)
-    for kernel in analysis.kernels:
-        bar = Text("")
-        watts = Text(power(kernel.power_w), style="" if kernel.power_w is not None else WARM)
-        if kernel.power_w is not None and kernel.power_limit_w:
-            low, high = kernel.power_low_w, kernel.power_high_w
-            bar = power_bar(kernel.power_w, low, high, kernel.power_limit_w, 14)
-            watts.stylize(load_style(kernel.power_w / kernel.power_limit_w))
-        place = f"{printable(kernel.file)}:{kernel.line}"
-        name = printable(kernel.qualified_name)
-        table.add_row(
-            name, _tail(place, width // 4), watts, bar, time(kernel.time_s), energy(kernel.energy_j)
-        )
-    return table
+    kernels = analysis.kernels
+    names = tuple(Text(printable(kernel.qualified_name)) for kernel in kernels)
+    places = tuple(Text(tail(f"{printable(kernel.file)}:{kernel.line}", width // 4)) for kernel in kernels)
+    columns = (
+        Column("kernel", names, least=12, wanted=width // 3, cut=True, style="bold"),
+        Column("where", places, give_up=ORNAMENT),
+        Column("power", tuple(map(_power_text, kernels)), right=True),
+        Column("of limit", tuple(map(_limit_bar, kernels)), give_up=ORNAMENT + 1),
+        Column("time", tuple(Text(time(kernel.time_s)) for kernel in kernels), right=True, give_up=1),
+        Column("energy", tuple(Text(energy(kernel.energy_j)) for kernel in kernels), right=True, give_up=2),
+    )
+    return fitting_table(columns, width)
 
 
-def _tail(place: str, width: int) -> str:
-    return place if len(place) <= width else "…" + place[-(width - 1) :]
+def _power_text(kernel: KernelAnalysis) -> Text:
+    if kernel.power_w is None:
+        return Text(power(None), style=WARM)
+    style = load_style(kernel.power_w / kernel.power_limit_w) if kernel.power_limit_w else ""
+    return Text(power(kernel.power_w), style=style)
+
+
+def _limit_bar(kernel: KernelAnalysis) -> Text:
+    if kernel.power_w is None or not kernel.power_limit_w:
+        return Text("")
+    return power_bar(kernel.power_w, kernel.power_low_w, kernel.power_high_w, kernel.power_limit_w, 14)
 
 
 def _kernel_parts(kernel: KernelAnalysis, analysis: Analysis, width: int) -> Iterator[RenderableType]:
-    place = _tail(f"{printable(kernel.file)}:{kernel.line}", width // 2)
-    yield section_title(printable(kernel.qualified_name), place, width, "bold cyan")
+    name = printable(kernel.qualified_name)
+    room = max(12, min(width // 2, width - len(name) - 9))
+    place = tail(f"{printable(kernel.file)}:{kernel.line}", room)
+    yield section_title(name, place, width, "bold cyan")
     yield _power_line(kernel, width)
     yield _facts(kernel, why_unknown(kernel, analysis))
     if kernel.slices:
-        yield from ("", slice_table(kernel.slices))
+        yield from ("", slice_table(kernel.slices, width))
     if kernel.hot_lines:
-        yield from ("", hot_line_table(kernel))
+        yield from ("", hot_line_table(kernel, width))
     if kernel.assumptions:
         yield from ("", assumption_table(kernel.assumptions))
 
@@ -149,11 +155,11 @@ def _power_line(kernel: KernelAnalysis, width: int) -> Text:
     line.append(power(kernel.power_w).rjust(7), style=style)
     line.append("  ")
     if limit_w:
-        bar_width = max(10, width - 59)
+        bar_width = width - 59 if width >= _NARROW else width - 11
         line.append_text(
             power_bar(kernel.power_w, kernel.power_low_w, kernel.power_high_w, limit_w, bar_width)
         )
-        line.append("  ")
+        line.append("  " if width >= _NARROW else "\n  ")
     words: list[str] = []
     if kernel.power_low_w is not None and kernel.power_high_w is not None:
         words.append(f"{three_digits(kernel.power_low_w)}–{three_digits(kernel.power_high_w)} W")
@@ -197,11 +203,13 @@ def _facts(kernel: KernelAnalysis, reason: Diagnostic | None) -> Table:
     return facts
 
 
-def finding_table(findings: tuple[Finding, ...]) -> Table:
+def finding_table(findings: tuple[Finding, ...], width: int) -> Table:
     """Findings one below the other: severity, place, message, rule."""
+    narrow = width < _NARROW
     table = Table.grid(padding=(0, 2, 0, 0), expand=True)
     table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True, overflow="ellipsis", max_width=34)
+    if not narrow:
+        table.add_column(no_wrap=True, overflow="ellipsis", max_width=34)
     table.add_column(ratio=1)
     table.add_column(style="dim", no_wrap=True)
     for finding in findings:
@@ -210,5 +218,9 @@ def finding_table(findings: tuple[Finding, ...]) -> Table:
         if finding.fix:
             message.append(f"\n→ {printable(finding.fix)}", style="cyan")
         severity = Text(finding.severity.value, style=_SEVERITY_STYLES[finding.severity])
-        table.add_row(severity, _tail(place, 34), message, finding.rule)
+        if narrow:
+            placed = Text(f"{place}\n" if place else "").append_text(message)
+            table.add_row(severity, placed, finding.rule)
+        else:
+            table.add_row(severity, tail(place, 34), message, finding.rule)
     return table

@@ -16,7 +16,7 @@ def write_verdict(verdict: Verdict, analysis: Analysis, file: TextIO) -> None:
     """The findings, then one line with the outcome."""
     console = make_console(file)
     if verdict.findings:
-        print_stripped(console, finding_table(verdict.findings), "")
+        print_stripped(console, finding_table(verdict.findings, console.width), "")
     over = sum(finding.rule == "PW020" for finding in verdict.findings)
     unverified = sum(finding.rule == "PW022" for finding in verdict.findings)
     outcome = "passed" if verdict.passed else "failed"
