@@ -236,7 +236,7 @@ def test_large_generated_code_is_answered_in_seconds(tmp_path, analyze_apart):
         f"__device__ float f{j}(float a) {{ return a * {j}.0f + 1.0f; }}\n" for j in range(50_000)
     )
     (tmp_path / "functions.cu").write_text(kernel("x[0] = f1(x[1]);", functions))
-    # The product's budget is time on the clock, which a busy machine uses up; the fixture's is processor time.
+    # The product's budget is time on the clock, which a busy machine uses up; ours is processor time.
     patient_s = 5 * MOST_SECONDS
     assert "PW007" in analyze_apart("flat.cu", budget_s=patient_s).rules
     (found,) = json.loads(analyze_apart("functions.cu", budget_s=patient_s).out)["kernels"]
