@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from wattslice.ir import COMPARISONS, BinaryOp, Type, TypeKind
+from wattslice.ir import BinaryOp, Type, TypeKind
 
 COMPARE: dict[BinaryOp, Callable[[Any, Any], Any]] = {
     BinaryOp.LT: operator.lt,
@@ -24,14 +24,26 @@ COMPARE: dict[BinaryOp, Callable[[Any, Any], Any]] = {
 """The comparisons, of numbers and of arrays alike."""
 
 
+EXACT: dict[BinaryOp, Callable[[Any, Any], Any]] = {
+    BinaryOp.ADD: operator.add,
+    BinaryOp.SUB: operator.sub,
+    BinaryOp.MUL: operator.mul,
+    BinaryOp.AND: operator.and_,  # pyright: ignore[reportUnknownMemberType]
+    BinaryOp.OR: operator.or_,  # pyright: ignore[reportUnknownMemberType]
+    BinaryOp.XOR: operator.xor,  # pyright: ignore[reportUnknownMemberType]
+}
+"""What is the same modulo 2**n whether integers are signed or not."""
+
+_SHIFTS = (BinaryOp.SHL, BinaryOp.SHR)
+
+
 def wrapped(value: int, type_: Type) -> int:
     """`value` reduced to the range of an integer type (two's complement); other types leave it alone."""
-    if type_.kind is TypeKind.BOOL:
-        return int(value != 0)
-    if type_.kind is not TypeKind.INT or not type_.bits:
-        return value
-    low = -(1 << (type_.bits - 1)) if type_.signed else 0
-    return ((value - low) & ((1 << type_.bits) - 1)) + low
+    bits = type_.bits
+    if type_.kind is TypeKind.INT and bits:
+        low = -(1 << (bits - 1)) if type_.signed else 0
+        return ((value - low) & ((1 << bits) - 1)) + low
+    return int(value != 0) if type_.kind is TypeKind.BOOL else value
 
 
 def converted(value: int | float, type_: Type) -> int | float | None:
@@ -58,40 +70,30 @@ def fold(op: BinaryOp, a: int | float, b: int | float, type_: Type) -> int | flo
     """
     if op is BinaryOp.COMMA:
         return b
-    left = converted(a, type_)
-    right = b if op in (BinaryOp.SHL, BinaryOp.SHR) else converted(b, type_)
-    if left is None or right is None:
-        return None
-    if op in COMPARISONS:
-        return int(COMPARE[op](left, right))
+    if type_.kind is TypeKind.INT and isinstance(a, int) and isinstance(b, int):  # in nearly all calls
+        left, right = wrapped(a, type_), b if op in _SHIFTS else wrapped(b, type_)
+    else:
+        left, right = converted(a, type_), b if op in _SHIFTS else converted(b, type_)
+        if left is None or right is None:
+            return None
+    compare = COMPARE.get(op)
+    if compare is not None:
+        return int(compare(left, right))
     if isinstance(left, float) or isinstance(right, float):
         return _fold_real(op, float(left), float(right))
-    value = _fold_integers(op, left, right, type_.bits or 64)
+    exact = EXACT.get(op)
+    value = _divide_or_shift(op, left, right, type_.bits or 64) if exact is None else exact(left, right)
     return None if value is None else wrapped(value, type_)
 
 
 def _fold_real(op: BinaryOp, a: float, b: float) -> float | None:
-    match op:
-        case BinaryOp.ADD:
-            return a + b
-        case BinaryOp.SUB:
-            return a - b
-        case BinaryOp.MUL:
-            return a * b
-        case BinaryOp.DIV if b:
-            return a / b
-        case _:
-            return None
+    if op is BinaryOp.DIV:
+        return a / b if b else None
+    return EXACT[op](a, b) if op in (BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL) else None
 
 
-def _fold_integers(op: BinaryOp, a: int, b: int, bits: int) -> int | None:
+def _divide_or_shift(op: BinaryOp, a: int, b: int, bits: int) -> int | None:
     match op:
-        case BinaryOp.ADD:
-            return a + b
-        case BinaryOp.SUB:
-            return a - b
-        case BinaryOp.MUL:
-            return a * b
         case BinaryOp.DIV if b:
             return _quotient(a, b)
         case BinaryOp.MOD if b:
@@ -100,12 +102,6 @@ def _fold_integers(op: BinaryOp, a: int, b: int, bits: int) -> int | None:
             return a << b
         case BinaryOp.SHR if 0 <= b < bits:
             return a >> b
-        case BinaryOp.AND:
-            return a & b
-        case BinaryOp.OR:
-            return a | b
-        case BinaryOp.XOR:
-            return a ^ b
         case _:
             return None
 

@@ -25,7 +25,9 @@ def value_at(
     start: Scalar, op: BinaryOp, amount: Scalar, iteration: int | Lanes, type_: Type = INT64
 ) -> Scalar:
     """The counter of `type_` at the start of `iteration` (0-based) when each applies `op amount`."""
-    carrier = type_ if type_.is_float or (type_.bits == 64 and type_.is_integral) else INT64
+    is_modular = op in (BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL)
+    is_carried = type_.is_float or (type_.is_integral and (is_modular or type_.bits == 64))
+    carrier = type_ if is_carried else INT64
     if op in (BinaryOp.ADD, BinaryOp.SUB, BinaryOp.SHL, BinaryOp.SHR):
         total = scalar(binary(BinaryOp.MUL, amount, iteration, carrier if type_.is_float else INT64))
     elif isinstance(iteration, int) and isinstance(amount, int) and 0 <= iteration <= MAX_GEOMETRIC_TRIPS:
@@ -34,7 +36,8 @@ def value_at(
             return Unknown(uniform=False)
     else:
         return Unknown(uniform=False)
-    return scalar(convert(binary(op, start, total, carrier), type_))
+    value = binary(op, start, total, carrier)
+    return scalar(value if carrier is type_ else convert(value, type_))
 
 
 def trip_count(

@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from wattslice.c_arithmetic import COMPARE, converted, fold, wrapped
+from wattslice.c_arithmetic import COMPARE, EXACT, converted, fold, wrapped
 from wattslice.ir import COMPARISONS, FLOAT64, INT64, BinaryOp, Type, TypeKind, Variable
 
 Lanes = NDArray[Any]  # int64, float64 or bool; uint64 only where a lane holds 2**63 or more
@@ -164,7 +164,7 @@ def _residue(value: Number | Lanes) -> Number | Lanes:
 
 def wrap(value: Scalar, type_: Type) -> Scalar:
     """`value` reduced to the range of an integer type (two's complement)."""
-    if not type_.is_integral or type_.bits not in (8, 16, 32, 64) or isinstance(value, float | Unknown):
+    if not type_.is_integral or type_.bits not in (8, 16, 32, 64) or isinstance(value, (float, Unknown)):
         return value
     if isinstance(value, int):
         return wrapped(value, type_)
@@ -187,8 +187,8 @@ def _unknown_binary(op: BinaryOp, a: Scalar, b: Scalar) -> Scalar | Chance:
         return Chance(0.5)
     uniform_a = a.uniform if isinstance(a, Unknown) else is_warp_uniform(a)
     uniform_b = b.uniform if isinstance(b, Unknown) else is_warp_uniform(b)
-    delta_a = _residue(a.delta if isinstance(a, Unknown) else a)
-    delta_b = _residue(b.delta if isinstance(b, Unknown) else b)
+    delta_a = a.delta if isinstance(a, Unknown) else _residue(a)
+    delta_b = b.delta if isinstance(b, Unknown) else _residue(b)
     if op in (BinaryOp.ADD, BinaryOp.SUB):
         # A known operand only shifts the known part, so it need not be uniform itself.
         uniform = (not isinstance(a, Unknown) or uniform_a) and (not isinstance(b, Unknown) or uniform_b)
@@ -226,28 +226,40 @@ def _lanes(op: BinaryOp, a: Number | Lanes, b: Number | Lanes, type_: Type) -> S
     """`a op b` where at least one of them is an array."""
     if op is BinaryOp.COMMA:
         return b
+    plain = type_.kind is TypeKind.INT and (type_.bits < 64 or (type_.signed and type_.bits == 64))
+    if not (plain and _is_int64(a) and _is_int64(b)):
+        return _any_lanes(op, a, b, type_)
+    compare, exact = COMPARE.get(op), EXACT.get(op)
+    if compare is not None:
+        return compare(a, b)
+    return _divide_or_shift(op, a, b, type_) if exact is None else wrap(exact(a, b), type_)
+
+
+def _is_int64(value: Number | Lanes) -> bool:
+    return (
+        value.dtype.kind == "i"
+        if isinstance(value, np.ndarray)
+        else isinstance(value, int) and fits_int64(value)
+    )
+
+
+def _any_lanes(op: BinaryOp, a: Number | Lanes, b: Number | Lanes, type_: Type) -> Scalar:
+    """`_lanes` of floating-point numbers, and of integers that are not all int64."""
     if type_.bits > 64 and op not in COMPARISONS:
         return VARYING
-    a, b = (
-        (_in64(a, type_), _in64(b, type_))
-        if type_.bits == 64 and type_.is_integral
-        else (_residue(a), _residue(b))
-    )
+    if type_.bits == 64 and type_.is_integral:
+        a, b = _in64(a, type_), _in64(b, type_)
+    else:
+        a, b = _residue(a), _residue(b)
     if op in COMPARISONS:  # exact between int64, uint64 and any Python integer
-        return cast(Lanes, COMPARE[op](a, b))
-    is_real = type_.is_float or _is_real(a) or _is_real(b)
-    if not is_real and op in (BinaryOp.DIV, BinaryOp.MOD, BinaryOp.SHR):
-        return _divide_or_shift(op, a, b, type_)
-    a, b = _residue(a), _residue(b)
-    match op:
-        case BinaryOp.ADD:
-            return wrap(a + b, type_)
-        case BinaryOp.SUB:
-            return wrap(a - b, type_)
-        case BinaryOp.MUL:
-            return wrap(a * b, type_)
-        case _:
-            return VARYING if is_real else _bitwise(op, cast("int | Lanes", a), cast("int | Lanes", b), type_)
+        return COMPARE[op](a, b)
+    if type_.is_float or _is_real(a) or _is_real(b):
+        if op in (BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL):
+            return EXACT[op](a, b)
+        return VARYING
+    if op in EXACT:
+        return wrap(EXACT[op](_residue(a), _residue(b)), type_)
+    return _divide_or_shift(op, a, b, type_)
 
 
 def _in64(value: Number | Lanes, type_: Type) -> Number | Lanes:
@@ -259,27 +271,25 @@ def _is_real(value: Number | Lanes) -> bool:
 
 
 def _divide_or_shift(op: BinaryOp, a: Number | Lanes, b: Number | Lanes, type_: Type) -> Scalar:
-    """What unsigned 64-bit integers do not share with signed ones: `/`, `%` and `>>`."""
-    if op is BinaryOp.SHR:
+    if op in (BinaryOp.SHL, BinaryOp.SHR):
         count = _shift_count(b, type_)
         if count is None:
             return VARYING
+        if op is BinaryOp.SHL:
+            return wrap(cast("int | Lanes", _residue(a)) << count, type_)
         b = count
     elif isinstance(b, int) and b == 0:
         return VARYING
     dtype = np.int64 if fits_int64(a) and fits_int64(b) else np.uint64
     left, right = np.asarray(a).astype(dtype, copy=False), np.asarray(b).astype(dtype, copy=False)
     if op is BinaryOp.SHR:
-        return (
-            wrap((left >> right).astype(np.int64, copy=False), type_) if dtype is np.uint64 else left >> right
-        )
+        return wrap(left >> right, type_)
     if not np.all(right):
         # A lane that divides by zero is a lane masked off by the program; its value does not matter.
         right = np.where(right == 0, right.dtype.type(1), right)
     remainder = np.fmod(left, right)  # truncates, as C does
     with np.errstate(over="ignore"):  # the least integer divided by -1
-        result = remainder if op is BinaryOp.MOD else (left - remainder) // right
-    return wrap(result, type_)
+        return wrap(remainder if op is BinaryOp.MOD else (left - remainder) // right, type_)
 
 
 def _shift_count(count: Number | Lanes, type_: Type) -> int | Lanes | None:
@@ -288,21 +298,6 @@ def _shift_count(count: Number | Lanes, type_: Type) -> int | Lanes | None:
     if isinstance(count, np.ndarray):
         return np.clip(_residue(count), 0, min(bits, 64) - 1)
     return int(count) if 0 <= count < bits else None
-
-
-def _bitwise(op: BinaryOp, a: int | Lanes, b: int | Lanes, type_: Type) -> Scalar:
-    match op:
-        case BinaryOp.SHL:
-            count = _shift_count(b, type_)
-            return VARYING if count is None else wrap(a << count, type_)
-        case BinaryOp.AND:
-            return wrap(a & b, type_)
-        case BinaryOp.OR:
-            return wrap(a | b, type_)
-        case BinaryOp.XOR:
-            return wrap(a ^ b, type_)
-        case _:
-            return VARYING
 
 
 def truth(value: Value) -> bool | NDArray[np.bool_] | Chance:
