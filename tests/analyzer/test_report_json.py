@@ -1,6 +1,7 @@
 import json
 from dataclasses import replace
 
+from wattslice.execution import LoopTrips
 from wattslice.report.json import render_json
 
 from .samples import ANALYSIS, EMPTY, MATMUL
@@ -55,6 +56,13 @@ def test_numbers_keep_their_full_precision_and_infinity_is_unknown():
     kernel = json.loads(render_json(replace(EMPTY, kernels=(odd,))))["kernels"][0]
     assert kernel["power_w"] == 0.1 + 0.2
     assert kernel["energy_j"] is None
+
+
+def test_counts_lose_what_rounding_left_of_whole_numbers():
+    odd = replace(MATMUL, loops=(LoopTrips(18, 3, 17.000000000000004, 17.0001),), bytes_per_thread=1e-12)
+    kernel = json.loads(render_json(replace(EMPTY, kernels=(odd,))))["kernels"][0]
+    assert (kernel["loops"][0]["trip_count"], kernel["loops"][0]["assumed"]) == (17.0, 17.0001)
+    assert kernel["bytes_per_thread"] == 1e-12  # little is not nothing
 
 
 def test_ends_with_one_newline_even_without_kernels():

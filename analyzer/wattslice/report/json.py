@@ -1,7 +1,8 @@
 """The JSON report: schema version 1, the contract that scripts rely on.
 
-Unknown is null, never 0. Keys have a fixed order, numbers their full precision. Fields beyond the contract
-may be added; none is removed or changes its meaning without a new schema version.
+Unknown is null, never 0. Keys have a fixed order, numbers their full precision, except that what rounding left
+beside a whole number of executions is that number. Fields beyond the contract may be added; none is removed or
+changes its meaning without a new schema version.
 """
 
 from __future__ import annotations
@@ -70,15 +71,15 @@ def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
         "time_s": _number(kernel.time_s),
         "energy_j": _number(kernel.energy_j),
         "limited_by": kernel.limited_by,
-        "bytes_per_thread": _number(kernel.bytes_per_thread),
+        "bytes_per_thread": _times(kernel.bytes_per_thread),
         "counts_per_thread": None
         if kernel.counts_per_thread is None
         else {
-            name: _number(value)
+            name: _times(value)
             for name, value in zip(JSON_NAMES, kernel.counts_per_thread.values(), strict=True)
         },
         "instructions_per_thread": {
-            entry.name: _number(entry.number) for entry in kernel.instructions_per_thread
+            entry.name: _times(entry.number) for entry in kernel.instructions_per_thread
         },
         "slices": [_slice(part) for part in kernel.slices],
         "hot_lines": [
@@ -95,8 +96,8 @@ def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
             {
                 "file": loop.file or kernel.file,
                 "line": loop.line,
-                "trip_count": _number(loop.trip_count),
-                "assumed": _number(loop.assumed),
+                "trip_count": _times(loop.trip_count),
+                "assumed": _times(loop.assumed),
             }
             for loop in kernel.loops
         ],
@@ -128,10 +129,10 @@ def _slice(part: SliceAnalysis) -> dict[str, Json]:
         "memory_space": part.memory_space.value,
         "variables": list(part.variables),
         "lines": list(part.lines),
-        "length": _number(part.length),
+        "length": _times(part.length),
         "arithmetic_density": _number(part.arithmetic_density),
-        "compute_ops": _number(part.compute_ops),
-        "memory_ops_weighted": _number(part.memory_ops_weighted),
+        "compute_ops": _times(part.compute_ops),
+        "memory_ops_weighted": _times(part.memory_ops_weighted),
         "probability": _number(part.probability),
         "power_w": _number(part.power_w),
         "share_of_power": _number(part.share_of_power),
@@ -141,3 +142,11 @@ def _slice(part: SliceAnalysis) -> dict[str, Json]:
 def _number(value: float | None) -> float | None:
     """JSON has neither NaN nor infinity: both mean that the figure is unknown."""
     return value if value is not None and math.isfinite(value) else None
+
+
+def _times(value: float | None) -> float | None:
+    """How often something happens: 17.000000000000004 is what sums of shares make of 17."""
+    number = _number(value)
+    if number is None or number == round(number) or not math.isclose(number, round(number), rel_tol=1e-9):
+        return number
+    return float(round(number))
