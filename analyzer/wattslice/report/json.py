@@ -1,7 +1,7 @@
 """The JSON report: schema version 1, the contract that scripts rely on.
 
-Unknown is null, never 0. Keys have a fixed order, numbers their full precision, except that what rounding left
-beside a whole number of executions is that number. Fields beyond the contract may be added; none is removed or
+Unknown is null, never 0. Keys have a fixed order, numbers their full precision; what rounding left beside a
+whole number of executions is told as that number. Fields beyond the contract may be added; none is removed or
 changes its meaning without a new schema version.
 """
 
