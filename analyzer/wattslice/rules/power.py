@@ -37,11 +37,14 @@ POWER_RULES = (
     ),
     Rule(
         id="PW030",
-        name="outside-trained-range",
-        what="A feature of the kernel lies outside what the model was fitted on.",
-        why="The prediction extrapolates: its interval promises nothing there.",
-        example="arithmetic density 410 outside the fitted range [0.1, 20]",
-        remedy="Choose another model with --model, or take the figure as a trend only.",
+        name="model-out-of-its-depth",
+        what=(
+            "The model has something to say about its own answer: a feature or clock outside what it was fitted "
+            "on, coefficients carried over from another board, a limit it ran into, an effect it does not know."
+        ),
+        why="There the prediction extrapolates, and its interval promises less than elsewhere.",
+        example="arithmetic density 2.7 outside the fitted range [7.1, 8200]",
+        remedy="Choose another model with --model or clocks with --core-mhz, or take the figure as a trend.",
     ),
     Rule(
         id="PW031",
