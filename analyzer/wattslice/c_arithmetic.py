@@ -70,7 +70,10 @@ def fold(op: BinaryOp, a: int | float, b: int | float, type_: Type) -> int | flo
     """
     if op is BinaryOp.COMMA:
         return b
-    if type_.kind is TypeKind.INT and isinstance(a, int) and isinstance(b, int):  # in nearly all calls
+    exact = EXACT.get(op)
+    if type_.kind is TypeKind.INT and isinstance(a, int) and isinstance(b, int):  # nearly always
+        if exact is not None:
+            return wrapped(exact(a, b), type_)
         left, right = wrapped(a, type_), b if op in _SHIFTS else wrapped(b, type_)
     else:
         left, right = converted(a, type_), b if op in _SHIFTS else converted(b, type_)
@@ -81,7 +84,6 @@ def fold(op: BinaryOp, a: int | float, b: int | float, type_: Type) -> int | flo
         return int(compare(left, right))
     if isinstance(left, float) or isinstance(right, float):
         return _fold_real(op, float(left), float(right))
-    exact = EXACT.get(op)
     value = _divide_or_shift(op, left, right, type_.bits or 64) if exact is None else exact(left, right)
     return None if value is None else wrapped(value, type_)
 

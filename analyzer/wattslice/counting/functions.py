@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from wattslice.c_arithmetic import wrapped
+from wattslice.c_arithmetic import EXACT, wrapped
 from wattslice.counting.values import (
     UNIFORM,
     VARYING,
@@ -65,6 +65,7 @@ def apply(semantics: Semantics, arguments: Sequence[Value], bits: int) -> Value:
     return _arithmetic(semantics, known)
 
 
+_UINT64 = Type(TypeKind.INT, bits=64, signed=False)
 _BINARY = {
     Semantics.ADD: BinaryOp.ADD,
     Semantics.MUL: BinaryOp.MUL,
@@ -76,11 +77,12 @@ _BINARY = {
 
 def _arithmetic(semantics: Semantics, values: list[Number | Lanes]) -> Scalar:
     """Sums and the like, exact modulo 2**64; what is exact only below 2**63 is unknown above."""
-    type_ = Type(TypeKind.INT, bits=64, signed=all(map(fits_int64, values)))
+    type_ = INT64 if all(map(fits_int64, values)) else _UINT64
     a = values[0]
     b = values[1] if len(values) > 1 else 0
-    if semantics in _BINARY:
-        return scalar(binary(_BINARY[semantics], a, b, type_))
+    op = _BINARY.get(semantics)
+    if op is not None:
+        return EXACT[op](a, b) if op in EXACT and type_.signed else scalar(binary(op, a, b, type_))
     match semantics:
         case Semantics.FMA:
             product = scalar(binary(BinaryOp.MUL, a, b, type_))

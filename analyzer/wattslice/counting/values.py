@@ -232,7 +232,9 @@ def _lanes(op: BinaryOp, a: Number | Lanes, b: Number | Lanes, type_: Type) -> S
     compare, exact = COMPARE.get(op), EXACT.get(op)
     if compare is not None:
         return compare(a, b)
-    return _divide_or_shift(op, a, b, type_) if exact is None else wrap(exact(a, b), type_)
+    if exact is None:
+        return _divide_or_shift(op, a, b, type_)
+    return exact(a, b) if op in (BinaryOp.AND, BinaryOp.OR) else wrap(exact(a, b), type_)
 
 
 def _is_int64(value: Number | Lanes) -> bool:
@@ -283,13 +285,22 @@ def _divide_or_shift(op: BinaryOp, a: Number | Lanes, b: Number | Lanes, type_: 
     dtype = np.int64 if fits_int64(a) and fits_int64(b) else np.uint64
     left, right = np.asarray(a).astype(dtype, copy=False), np.asarray(b).astype(dtype, copy=False)
     if op is BinaryOp.SHR:
-        return wrap(left >> right, type_)
+        return _signed_if_it_fits(left >> right)
     if not np.all(right):
         # A lane that divides by zero is a lane masked off by the program; its value does not matter.
         right = np.where(right == 0, right.dtype.type(1), right)
     remainder = np.fmod(left, right)  # truncates, as C does
+    if op is BinaryOp.MOD:
+        return _signed_if_it_fits(remainder)
     with np.errstate(over="ignore"):  # the least integer divided by -1
-        return wrap(remainder if op is BinaryOp.MOD else (left - remainder) // right, type_)
+        quotient = (left - remainder) // right
+    may_leave = type_.signed and not (isinstance(b, int) and b != -1)
+    return wrap(quotient, type_) if may_leave else _signed_if_it_fits(quotient)
+
+
+def _signed_if_it_fits(value: Lanes) -> Lanes:
+    """uint64 lanes as int64 where they are all below 2**63."""
+    return value if value.dtype != np.uint64 or value.max() >= 1 << 63 else value.view(np.int64)
 
 
 def _shift_count(count: Number | Lanes, type_: Type) -> int | Lanes | None:
