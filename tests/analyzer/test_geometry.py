@@ -179,10 +179,23 @@ def test_of_many_launches_the_largest_are_shown_and_the_others_counted():
 def test_a_loop_shows_the_mean_launch_and_says_so():
     (launch,) = launches(main("int i; for (i = 1; i <= 9; i++) LAUNCH(i, 32, i);"))
     assert (launch.grid, launch.arguments[0]) == ((5, 1, 1), 5)
-    assert [(a.rule, "9 different grids" in a.message) for a in launch.assumptions[:1]] == [("PW011", True)]
+    (assumption,) = launch.assumptions
+    assert assumption.rule == "PW011"
+    assert "another grid and another argument n in each iteration" in assumption.message
+    assert "k<<<(5,1,1), (32,1,1)>>>" in assumption.message
     # 1 2 4 ... 128: the mean is 31.9
     (launch,) = launches(main("int s; for (s = 1; s < 256; s *= 2) LAUNCH(s, 32, s);"))
     assert launch.grid == (32, 1, 1)
+
+
+def test_blocks_and_arguments_that_differ_between_iterations_are_told():
+    sizes = "int s[3] = {32, 64, 128}, i;"
+    (launch,) = launches(main(f"{sizes} for (i = 0; i < 3; i++) LAUNCH(1024 / s[i], s[i], 5);"))
+    assert launch.block == (64, 1, 1)
+    assert "another grid and another block in each iteration" in launch.assumptions[0].message
+    (launch,) = launches(main("int i; for (i = 0; i < 3; i++) LAUNCH(4, 32, i, 6);"))
+    assert (launch.source, launch.assumptions[0].fix) == (LaunchSource.HOST_CODE, "--set k.n=VALUE")
+    assert "another argument n in each iteration" in launch.assumptions[0].message
 
 
 def test_a_long_loop_is_sampled():
@@ -194,10 +207,9 @@ def test_a_loop_that_never_runs_gives_no_geometry():
     (launch,) = launches(main("int i; for (i = 1000; i < 0; i--) LAUNCH(i, 128, i);"))
     assert (launch.source, dict(launch.assumed_variables)) == (LaunchSource.ASSUMED, {"i": 1024})
     assert "'i' counts a loop that never runs" in launch.assumptions[0].message
-    # What it would launch does not depend on the counter here, and is read.
-    assert geometry(main("int i, n = 0; for (i = 0; i < n; i++) LAUNCH(4, 32, n);")) == [
-        ((4, 1, 1), (32, 1, 1), 0)
-    ]
+    # What it would launch does not depend on the counter here; still it is not launched.
+    (launch,) = launches(main("int i, n = 0; for (i = 0; i < n; i++) LAUNCH(4, 32, n);"))
+    assert (launch.grid, launch.source) == ((4, 1, 1), LaunchSource.ASSUMED)
 
 
 def test_a_counter_that_moves_away_from_its_bound_is_not_counted():
@@ -212,12 +224,28 @@ def test_a_loop_of_unknown_length_shows_its_first_iteration():
     assert "first iteration" in launch.assumptions[0].message
 
 
-def test_what_would_not_run_is_read_where_nothing_else_launches():
-    text = main(
-        "int v = 1; if (v == 2) run(2); else other();",
-        "void run(int n) { LAUNCH(n, 32, n); }\nvoid other(void) { }\n",
-    )
-    assert geometry(text) == [((2, 1, 1), (32, 1, 1), 2)]
+DEAD = [
+    "int v = 1; if (v == 2) run(2); else other();",
+    "int v = 3; switch (v) { case 1: run(2); break; case 2: run(5); break; default: other(); }",
+    "other(); return 0; run(2);",
+    "int i; for (i = 0; i < 0; i++) run(2);",
+]
+
+
+@pytest.mark.parametrize("body", DEAD)
+def test_what_does_not_run_is_one_assumed_launch(body):
+    functions = "void run(int n) { LAUNCH(n, 32, n); }\nvoid other(void) { }\n"
+    (launch,) = launches(main(body, functions))
+    assert (launch.grid, launch.block, launch.source) == ((2, 1, 1), (32, 1, 1), LaunchSource.ASSUMED)
+    (assumption,) = launch.assumptions
+    assert assumption.rule == "PW011"
+    assert "only where the host code does not come with the values read" in assumption.message
+    # Where the same kernel is launched for certain, nothing is said of it.
+    (launch,) = launches(main(f"LAUNCH(7, 64, 1); {body}", functions))
+    assert (launch.grid, launch.source, launch.assumptions) == ((7, 1, 1), LaunchSource.HOST_CODE, ())
+
+
+def test_an_arm_that_does_not_run_changes_nothing():
     text = main("int v = 1, n = 7; if (v == 2) { n = 9; } LAUNCH(n, 32, n);")
     assert geometry(text) == [((7, 1, 1), (32, 1, 1), 7)]
 
@@ -256,7 +284,7 @@ def test_variables_without_a_value_are_assumed_and_the_rest_follows(body, reason
     (launch,) = launches(main(body))
     assert launch.source is LaunchSource.ASSUMED
     assert (launch.grid[0], dict(launch.assumed_variables)) == (grid, values)
-    assert [a.fix for a in launch.assumptions] == [f"--set {name}=..." for name in values]
+    assert [a.fix for a in launch.assumptions] == [f"--set {name}=VALUE" for name in values]
     assert reason in launch.assumptions[0].message
     assert launch.arguments[0] == values["n"]
     # The option gives the same launch, then without an assumption.
@@ -264,6 +292,71 @@ def test_variables_without_a_value_are_assumed_and_the_rest_follows(body, reason
     (same,) = launches(main(body), given)
     assert (same.grid, same.block, same.arguments[0]) == (launch.grid, launch.block, launch.arguments[0])
     assert (same.source, same.assumptions) == (LaunchSource.HOST_CODE, ())
+
+
+UNDECIDED = [
+    ("if", "int b = 64; if (n > 100000) b = 4096;"),
+    ("if and else", "int b; if (n > 100000) b = 4096; else b = 64;"),
+    ("select", "int b = n > 100000 ? 4096 : 64;"),
+    ("logical", "int b = 64; if (n > 0 && !(n <= 100000)) b = 4096;"),
+    ("switch", "int b = 64; switch (n) { case 200000: b = 4096; break; case 3: b = 2; break; }"),
+    ("function", "int b = blocks(n);"),
+]
+
+
+@pytest.mark.parametrize("source", ['fscanf(0, "%d", &n);', "n = atoi(argv[1]);"])
+@pytest.mark.parametrize("code", [pytest.param(code, id=name) for name, code in UNDECIDED])
+def test_what_an_undecided_branch_sets_follows_from_the_assumed_variable(code, source):
+    text = main(
+        f"int n; {source} {code} LAUNCH(b, 256, n, b);",
+        "int blocks(int m) { if (m > 100000) return 4096; return 64; }\n",
+    )
+    (launch,) = launches(text)
+    assert (launch.grid[0], launch.source) == (64, LaunchSource.ASSUMED)
+    assert (launch.arguments, dict(launch.assumed_variables)) == ((1024, 64), {"n": 1024})
+    (assumption,) = launch.assumptions
+    assert (assumption.rule, assumption.fix) == ("PW011", "--set n=VALUE")
+    for option in ("n=200000", "k.n=200000"):  # also the setting that the counting of the kernel suggests
+        (launch,) = launches(text, parse_overrides((), (option,)))
+        assert (launch.grid[0], launch.source) == (4096, LaunchSource.HOST_CODE)
+        assert (launch.arguments, launch.assumptions) == ((200000, 4096), ())
+
+
+def test_a_branch_that_no_variable_decides_leaves_a_likely_value():
+    text = main("int b = 64; if (ready()) b = 4096; LAUNCH(b, 256, b);")
+    (launch,) = launches(text)
+    assert (launch.grid[0], launch.source) == (64, LaunchSource.ASSUMED)
+    assert "'b' is set under a condition that is not known: the result of ready()" in (
+        launch.assumptions[0].message
+    )
+    # Nor does an argument get a value out of nothing.
+    (launch,) = launches(main("int b = 64; if (ready()) b = 4096; LAUNCH(8, 256, b);"))
+    assert (launch.source, launch.arguments[0]) == (LaunchSource.HOST_CODE, None)
+
+
+OPTIONS = [
+    'if (argc > 2 && !strcmp(argv[1], "-n")) b = atoi(argv[2]);',
+    "if (argv[1][0] == 45) b = 4096;",
+    'int i; for (i = 1; i < argc; i++) { if (strcmp(argv[i], "big") == 0) b = 4096; }',
+    'if (getenv("BIG")) b = 4096;',
+    "struct s *p = parse(&argc, argv); if (p->big) b = 4096;",
+]
+
+
+@pytest.mark.parametrize("code", OPTIONS)
+def test_options_that_are_not_given_leave_the_default(code):
+    assert geometry(main(f"int b = 64; {code} LAUNCH(b, 32, b);", "struct s { int big; };\n")) == [
+        ((64, 1, 1), (32, 1, 1), 64)
+    ]
+
+
+def test_a_launch_in_a_branch_that_the_assumed_value_excludes_is_dropped():
+    (launch,) = launches(
+        main("int n = atoi(argv[1]); if (n == 1) { LAUNCH(4, 32, n); } else { LAUNCH(n / 32, 64, n); }")
+    )
+    assert (launch.block[0], launch.source, dict(launch.assumed_variables)) == (
+        64, LaunchSource.ASSUMED, {"n": 65536},
+    )  # fmt: skip
 
 
 def test_only_launches_that_need_an_assumed_variable_see_it():

@@ -37,7 +37,7 @@ def test_sizes_come_from_the_file_beside(tmp_path):
     path.write_text(KERNEL)
     gpu = load_gpu("v100")
     (alone,) = resolve_launches(read_cuda(path), NO_OVERRIDES, gpu)
-    assert (alone.source, alone.assumptions[0].fix) == (LaunchSource.ASSUMED, "--set n=...")
+    assert (alone.source, alone.assumptions[0].fix) == (LaunchSource.ASSUMED, "--set n=VALUE")
     (tmp_path / "main.cpp").write_text(MAIN)
     (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, gpu, partial(read_callers, path))
     assert (launch.grid, launch.block, launch.source) == ((8192, 1, 1), (128, 1, 1), LaunchSource.HOST_CODE)

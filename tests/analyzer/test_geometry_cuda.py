@@ -213,3 +213,30 @@ int main()
 def test_methods_know_their_object(tmp_path):
     found = [(k.grid[0], k.block[0], k.arguments[0]) for k in launches(tmp_path, OBJECTS)]
     assert sorted(found) == [(8, 128, 2003), (10, 32, 603), (16, 256, 8195), (32, 64, 4003)]
+
+
+def test_callbacks_are_entry_points_though_calls_of_them_are_dead(tmp_path):
+    text = """
+    __global__ void k(int n) { }
+    void glutDisplayFunc(void (*callback)());
+    int n = 0;
+    void display() { k<<<n, 32>>>(n); }
+    int main() { n = 96; if (n < 0) display(); glutDisplayFunc(display); return 0; }
+    """
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid, launch.source) == ((96, 1, 1), LaunchSource.HOST_CODE)
+
+
+def test_the_instance_that_a_dead_branch_launches_is_assumed(tmp_path):
+    text = """
+    template <int N> __global__ void k(int n) { }
+    int main() {
+      int size = 32; dim3 threads(size, size);
+      if (size == 16) k<16><<<4, threads>>>(1); else k<32><<<4, threads>>>(2);
+      return 0;
+    }
+    """
+    found = {launch.arguments[0]: launch for launch in launches(tmp_path, text)}
+    assert [found[n].source for n in (1, 2)] == [LaunchSource.ASSUMED, LaunchSource.HOST_CODE]
+    assert [a.rule for a in found[1].assumptions] == ["PW011"]
+    assert found[2].assumptions == ()

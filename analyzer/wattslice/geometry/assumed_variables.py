@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from wattslice import ir
-from wattslice.geometry.launch_geometry import geometry_of, is_read
+from wattslice.geometry.launch_geometry import geometry_of, is_read, kernel_key, without_dead
 from wattslice.geometry.statements import AssumedVariable, LaunchInstance
 from wattslice.geometry.types import BLOCKS_PER_SM
 from wattslice.geometry.values import Record, Unknown, Value
@@ -32,15 +32,20 @@ Reader = Callable[[Mapping[str, int | float]], Sequence[LaunchInstance]]
 class _Site:
     """What is known of one launch in the source that could not be read."""
 
-    causes: dict[str, str]  # variables its geometry needs, with the reason why each is unknown
-    others: dict[str, str]  # variables its arguments need
+    causes: dict[str, Unknown]  # variables its geometry needs, with the reason why each is unknown
+    others: dict[str, Unknown]  # variables its arguments need
 
 
 def with_assumed_variables(
     instances: Sequence[LaunchInstance], read: Reader, gpu: Gpu
 ) -> tuple[LaunchInstance, ...]:
     """`instances`, those of unread launch sites replaced by what assumed variables make of them."""
-    known = {instance.node for instance in instances if is_read(instance)}
+    running = {kernel_key(instance) for instance in instances if instance.is_certain}
+    known = {
+        instance.node
+        for instance in instances
+        if is_read(instance) and (instance.is_certain or kernel_key(instance) not in running)
+    }
     sites = {instance.node: _Site({}, {}) for instance in instances if instance.node not in known}
     values: dict[str, int | float] = {}
     latest = instances
@@ -48,21 +53,29 @@ def with_assumed_variables(
         if not _note_causes(sites, latest):
             break
         for site in sites.values():
-            values.update({name: ASSUMED_SIZE for name in site.causes if name not in values})
+            for name, why in site.causes.items():
+                values.setdefault(name, ASSUMED_SIZE if why.likely is None else why.likely)
         latest = read(values)
     if not values:
         return tuple(instances)
     values, latest = _launchable(sites, values, latest, read)
     values, latest = _filling(sites, values, latest, read, BLOCKS_PER_SM * gpu.sm_count)
     solved = {instance.node for instance in latest if instance.node in sites and is_read(instance)}
-    kept = [instance for instance in instances if instance.node not in solved]
+    # What the assumed values leave unreached stands only where nothing else launches the kernel.
+    reached = {instance.node for instance in latest if instance.is_certain}
+    launched = {kernel_key(instance) for instance in latest if instance.is_certain and is_read(instance)}
+    kept = [
+        instance
+        for instance in instances
+        if instance.node not in solved and (instance.node in reached or kernel_key(instance) not in launched)
+    ]
     for instance in latest:
         if instance.node in solved and is_read(instance):
             site = sites[instance.node]
             used = {**{name: why for name, why in site.others.items() if name in values}, **site.causes}
-            assumed = tuple(AssumedVariable(name, int(values[name]), used[name]) for name in sorted(used))
+            assumed = tuple(AssumedVariable(name, values[name], used[name].reason) for name in sorted(used))
             kept.append(replace(instance, assumed=assumed))
-    return tuple(kept)
+    return without_dead(kept)
 
 
 def _note_causes(sites: Mapping[ir.LaunchCall, _Site], latest: Sequence[LaunchInstance]) -> bool:
@@ -75,12 +88,12 @@ def _note_causes(sites: Mapping[ir.LaunchCall, _Site], latest: Sequence[LaunchIn
             continue
         for unknown in (*_unknowns(instance.grid), *_unknowns(instance.block)):
             if unknown.variable is not None and unknown.variable not in site.causes:
-                site.causes[unknown.variable] = unknown.reason
+                site.causes[unknown.variable] = unknown
                 found = True
         for value in (instance.shared_bytes, *instance.arguments):
             for unknown in _unknowns(value):
                 if unknown.variable is not None:
-                    site.others.setdefault(unknown.variable, unknown.reason)
+                    site.others.setdefault(unknown.variable, unknown)
     return found
 
 
@@ -104,7 +117,7 @@ def _launchable(
     done = {instance.node for instance in latest if is_read(instance)}
     wanted = {name for node in done if node in sites for name in sites[node].causes}
     failing = {name for node, site in sites.items() if node not in done for name in site.causes}
-    shrunk = failing - wanted
+    shrunk = failing - wanted - _likely(sites)
     if not shrunk:
         return values, latest
     smaller = {name: SMALL_SIZE if name in shrunk else value for name, value in values.items()}
@@ -123,7 +136,7 @@ def _filling(
     """Larger values for variables that alone decide launches too small for the GPU."""
     done = {instance.node for instance in latest if is_read(instance)}
     shared = {name for site in sites.values() if len(site.causes) > 1 for name in site.causes}
-    alone = {name for node in done if node in sites for name in sites[node].causes} - shared
+    alone = {name for node in done if node in sites for name in sites[node].causes} - shared - _likely(sites)
     while alone:
         blocks = _most_blocks(sites, latest)
         alone = {name for name in alone if blocks.get(name, wanted_blocks) < wanted_blocks}
@@ -138,6 +151,11 @@ def _filling(
             break
         values, latest = larger, again
     return values, latest
+
+
+def _likely(sites: Mapping[ir.LaunchCall, _Site]) -> set[str]:
+    """Variables whose assumed value stands in the host code."""
+    return {name for site in sites.values() for name, why in site.causes.items() if why.likely is not None}
 
 
 def _most_blocks(sites: Mapping[ir.LaunchCall, _Site], instances: Sequence[LaunchInstance]) -> dict[str, int]:

@@ -45,6 +45,19 @@ class CallGraph:
             if isinstance(expr, ir.Text) and expr.type.name == "function" and expr.value in self._by_name
         )
 
+    def entries(self) -> frozenset[ir.Function]:
+        """Functions that others than this program may call: nobody here does, or a library is given them."""
+        handed_over = {
+            self._by_name[node.value]
+            for function in self.functions
+            for expr in ir.expressions_below(function.body)
+            if isinstance(expr, ir.Call) and expr.function is None and self.callee(expr) is None
+            for argument in expr.arguments
+            for node in ir.walk_expressions(argument)
+            if isinstance(node, ir.Text) and node.type.name == "function" and node.value in self._by_name
+        }
+        return (frozenset(self.uncalled()) - self._pointed_at) | handed_over
+
     def launches_from(self, function: ir.Function) -> frozenset[ir.LaunchCall]:
         """All launches in a function and in what it calls."""
         return self._reachable[function]

@@ -8,6 +8,7 @@ from wattslice import ir
 from wattslice.geometry.call_graph import CallGraph
 from wattslice.geometry.evaluator import BudgetExceededError
 from wattslice.geometry.interpreter import Interpreter
+from wattslice.geometry.launch_geometry import without_dead
 from wattslice.geometry.memory import Memory
 from wattslice.geometry.relevance import Relevance, relevance_of
 from wattslice.geometry.statements import LaunchInstance
@@ -68,9 +69,13 @@ class HostCode:
                     break
         start = memory.mark()
         seen: set[ir.LaunchCall] = set()
+        visited: set[ir.LaunchCall] = set()
+        entries = self._graph.entries()
         left = MAX_STEPS
         for function in self._graph.roots():
-            if function.name != "main" and self._graph.launches_from(function) <= seen:
+            # A function that others call, but only where they do not run, is no entry point.
+            known = seen if function in entries else seen | visited
+            if function.name != "main" and self._graph.launches_from(function) <= known:
                 continue
             interpreter = self._interpreter(memory, max(MIN_STEPS, left))
             interpreter.mark_seen(seen)
@@ -82,12 +87,13 @@ class HostCode:
             left = interpreter.steps_left
             instances.extend(interpreter.instances)
             # A launch only met in code that is not run may be met for certain from the next entry point.
+            visited.update(instance.node for instance in interpreter.instances)
             seen.update(instance.node for instance in interpreter.instances if instance.is_certain)
             # What `main` leaves in file-scope variables is what callbacks find there.
             if function.name == "main":
                 start = memory.mark()
             memory.roll_back(start)
-        return tuple(instance for instance in instances if instance.node in self.sites)
+        return without_dead([instance for instance in instances if instance.node in self.sites])
 
     def _interpreter(self, memory: Memory, steps: int) -> Interpreter:
         return Interpreter(self._graph, self._relevance, memory, self._gpu, steps)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from wattslice import ir
@@ -15,6 +16,8 @@ from wattslice.geometry.values import (
     Unknown,
     Value,
     binary,
+    cause,
+    condition_of,
     convert,
     is_aggregate,
     member_of,
@@ -109,24 +112,34 @@ class Evaluator:
         return Unknown("a launch has no value")
 
     def _logical(self, node: ir.Logical) -> Value:
-        left = truth(self.evaluate(node.left))
+        first = self.evaluate(node.left)
+        left = truth(first)
         decisive = node.op is ir.LogicalOp.OR
         if left is decisive:
             return int(decisive)
-        right = truth(self.evaluate(node.right))
-        if left is None:
-            return int(decisive) if right is decisive else Unknown("a condition")
-        return Unknown("a condition") if right is None else int(right)
+        second = self.evaluate(node.right)
+        right = truth(second)
+        if right is decisive:
+            return int(decisive)
+        if left is None or right is None:
+            return cause(condition_of(first), condition_of(second))
+        return int(right)
 
     def _select(self, node: ir.Select) -> Value:
-        condition = truth(self.evaluate(node.condition))
-        if condition is not None:
-            return self.evaluate(node.then if condition else node.otherwise)
+        condition = self.evaluate(node.condition)
+        decided = truth(condition)
+        if decided is not None:
+            return self.evaluate(node.then if decided else node.otherwise)
         then, otherwise = self.evaluate(node.then), self.evaluate(node.otherwise)
+        if same(then, otherwise):
+            return then
+        why = condition_of(condition)
+        if not why.is_option:
+            return why
         # `argc > 1 ? atoi(argv[1]) : 1024`: the side that is known is the default.
-        if isinstance(then, Unknown) or same(then, otherwise):
+        if isinstance(then, Unknown):
             return otherwise
-        return then if isinstance(otherwise, Unknown) else Unknown("both arms of ?: are possible")
+        return then if isinstance(otherwise, Unknown) else replace(why, is_option=False)
 
     def _place(self, place: ir.Place) -> tuple[Storage, int] | None:
         if isinstance(place, ir.RegisterPlace):
@@ -197,7 +210,7 @@ def _unary(op: ir.UnaryOp, value: Value, type_: ir.Type) -> Value:
         return value
     if op is ir.UnaryOp.NOT:
         known = truth(value)
-        return Unknown("a condition") if known is None else int(not known)
+        return condition_of(value) if known is None else int(not known)
     if not isinstance(value, (int, float)):
         return Unknown("arithmetic on something that is no number")
     if op is ir.UnaryOp.NEGATE:

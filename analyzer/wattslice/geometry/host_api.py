@@ -100,7 +100,14 @@ _NO_OPTION_GIVEN: dict[str, int] = {
     "findCudaDevice": 0,
     "gpuGetMaxGflopsDeviceId": 0,
     "cudaSetDevice": 0,
+    "getenv": 0,
 }
+
+TEXT_TESTS = frozenset(
+    {"strcmp", "strncmp", "strcasecmp", "strncasecmp", "strlen", "strstr", "strchr", "strrchr", "strspn",
+     "strcspn", "memcmp", "tolower", "toupper", "isdigit", "isalpha", "compare", "operator==", "operator!="}
+)  # fmt: skip
+"""Functions that tell something about text: of an option, whether it is given."""
 
 EXITS = frozenset({"exit", "_exit", "abort", "_Exit", "quick_exit", "__builtin_unreachable", "longjmp"})
 """Functions that do not return."""

@@ -1,8 +1,9 @@
 """A small interpreter of host code that collects kernel launches: entry points, calls and launches.
 
 It walks host functions in the order they would run, with what is known. Where a condition is unknown
-both ways are tried and joined (`Memory.merge`); a way that leaves the function does not count. Arms that
-would not run are still visited for launches nothing else reaches, without lasting effect. Long counted
+both ways are tried and joined (`Memory.merge`): options of the command line count as not given; what else
+decides leaves unknown what the ways do not agree on. A way that leaves the function does not count. Arms
+that would not run are still visited for launches nothing else reaches, without lasting effect. Long counted
 loops are visited at their first, middle and last iteration. Steps are bounded.
 """
 
@@ -41,7 +42,8 @@ class Interpreter(LoopRunner):
         self.memory.frames.append({})
         for parameter, default in zip(function.parameters, _defaults(function), strict=True):
             storage = self.memory.declare(parameter)
-            value = Unknown(where) if default is None else self.evaluate(default)
+            is_option = function.name == "main" or parameter.name in ("argc", "argv")
+            value = Unknown(where, is_option=is_option) if default is None else self.evaluate(default)
             self.memory.write(storage, 0, value, parameter.type)
         self._body(function)
         self.memory.frames.pop()
@@ -129,19 +131,15 @@ class Interpreter(LoopRunner):
 
     def _body(self, function: ir.Function) -> Value:
         self._active.append(function)
-        self._returned.append(None)
-        self.execute(function.body)
+        result = self.returned_by(function.body)
         self._active.pop()
-        result = self._returned.pop()
         return Unknown(f"the result of {function.name}()") if result is None else result
 
     def inlined(self, node: ir.InlinedCall, arguments: tuple[Value, ...]) -> Value:
         """Follow a call the frontend inlined."""
         for parameter, value in zip(node.parameters, arguments, strict=False):
             self.memory.write(self.memory.declare(parameter), 0, value, parameter.type)
-        self._returned.append(None)
-        self.execute(node.body)
-        result = self._returned.pop()
+        result = self.returned_by(node.body)
         return Unknown(f"the result of {node.name}()") if result is None else convert(result, node.type)
 
 

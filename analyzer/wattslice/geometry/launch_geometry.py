@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wattslice import ir
@@ -56,3 +57,14 @@ def geometry_of(instance: LaunchInstance) -> Geometry:
 def is_read(instance: LaunchInstance) -> bool:
     """True when grid and block of a launch are known."""
     return geometry_of(instance).threads is not None
+
+
+def kernel_key(instance: LaunchInstance) -> str:
+    """The kernel that is launched, as the host code names it."""
+    return instance.node.kernel or instance.node.kernel_name
+
+
+def without_dead(instances: Sequence[LaunchInstance]) -> tuple[LaunchInstance, ...]:
+    """`instances`, without those in code that is not run, where what is run launches the same kernel."""
+    running = {kernel_key(instance) for instance in instances if instance.is_certain and is_read(instance)}
+    return tuple(i for i in instances if i.is_certain or kernel_key(i) not in running)

@@ -44,21 +44,21 @@ def _representative(group: Sequence[LaunchInstance]) -> LaunchInstance:
 
 def launches_of(kernel: ir.Kernel, instances: Sequence[LaunchInstance], gpu: Gpu) -> tuple[KernelLaunch, ...]:
     """The launches of one kernel that the host code makes; empty when it makes none."""
-    own = [instance for instance in instances if _launches(instance.node, kernel)]
+    own = [instance for instance in instances if launches_kernel(instance.node, kernel)]
+    if not any(instance.is_certain and is_read(instance) for instance in own):
+        own = [instance for instance in own if not instance.is_certain and is_read(instance)] or own
     groups: dict[tuple[ir.LaunchCall, tuple[ir.Call, ...]], list[LaunchInstance]] = {}
     for instance in own:
         groups.setdefault((instance.node, instance.path), []).append(instance)
-    certain_sites = {instance.node for instance in own if instance.is_certain and is_read(instance)}
     read_sites = {instance.node for instance in own if is_read(instance)}
     launches: list[KernelLaunch] = []
     for (site, _), group in groups.items():
-        # Code that the known values do not reach counts only where nothing better is known.
-        if site in certain_sites:
-            group = [instance for instance in group if instance.is_certain]
         if site in read_sites:
             group = [instance for instance in group if is_read(instance)]
         if group:
             launches.append(_launch(kernel, group, gpu))
+    if not any(instance.is_certain for instance in own):  # one stands for all of what is not run
+        launches = launches[:1]
     distinct = {
         (k.grid, k.block, k.dynamic_shared_bytes, k.arguments, k.source): k for k in reversed(launches)
     }
@@ -82,7 +82,8 @@ def _largest(kernel: ir.Kernel, launches: Sequence[KernelLaunch]) -> tuple[Kerne
     return tuple(kept)
 
 
-def _launches(node: ir.LaunchCall, kernel: ir.Kernel) -> bool:
+def launches_kernel(node: ir.LaunchCall, kernel: ir.Kernel) -> bool:
+    """True when a launch in the source is of this kernel."""
     if node.kernel:
         return node.kernel == kernel.mangled_name or (
             node.kernel == kernel.name and kernel.mangled_name != kernel.name
@@ -91,7 +92,8 @@ def _launches(node: ir.LaunchCall, kernel: ir.Kernel) -> bool:
 
 
 def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> KernelLaunch:
-    chosen = _representative(group)
+    running = [instance for instance in group if instance.is_certain]
+    chosen = _representative(running or group)
     geometry = geometry_of(chosen)
     line = chosen.node.span.line
     assumptions: list[Assumption] = []
@@ -113,13 +115,21 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
             )
         )
         shared = 0
-    assumptions.extend(_loop_assumptions(kernel, group, chosen, grid))
+    assumptions.extend(_loop_assumptions(kernel, running, chosen, grid, block))
+    if not running:
+        message = (
+            f"{kernel.name} is launched only where the host code does not come with the values read; "
+            f"assumed {_configuration(kernel, grid, block)}"
+        )
+        assumptions.append(Assumption("PW011", line, message, _by_launch(kernel)))
     return KernelLaunch(
         kernel,
         grid,
         block,
         shared,
-        LaunchSource.HOST_CODE if is_read(chosen) and not chosen.assumed else LaunchSource.ASSUMED,
+        LaunchSource.HOST_CODE
+        if running and is_read(chosen) and not chosen.assumed
+        else LaunchSource.ASSUMED,
         line,
         tuple(_scalar(chosen, index, parameter) for index, parameter in enumerate(kernel.parameters)),
         assumptions=tuple(assumptions),
@@ -159,20 +169,37 @@ def _scalars(
 
 
 def _loop_assumptions(
-    kernel: ir.Kernel, group: Sequence[LaunchInstance], chosen: LaunchInstance, grid: Dim3
+    kernel: ir.Kernel, group: Sequence[LaunchInstance], chosen: LaunchInstance, grid: Dim3, block: Dim3
 ) -> list[Assumption]:
-    grids = {geometry_of(instance).grid for instance in group} - {None}
+    """What differs from one iteration to the next in the host loop that holds the launch."""
     line = chosen.node.span.line
-    if len(grids) > 1:
+    geometries = [geometry_of(instance) for instance in group]
+    extents = [
+        name
+        for name, values in (("grid", {g.grid for g in geometries}), ("block", {g.block for g in geometries}))
+        if len(values - {None}) > 1
+    ]
+    arguments = [
+        parameter.name
+        for index, parameter in enumerate(kernel.parameters)
+        if len({_scalar(instance, index, parameter) for instance in group} - {None}) > 1
+    ]
+    if extents or arguments:
+        what = [f"another {name}" for name in extents] + [f"another argument {name}" for name in arguments]
         message = (
-            f"{kernel.name} is launched with {len(grids)} different grids from this loop; "
-            f"shown is the one nearest to their mean, {_text(grid)}"
+            f"{kernel.name} is launched from a loop, with {' and '.join(what)} in each iteration; shown is "
+            f"the launch of nearly the mean number of threads, {_configuration(kernel, grid, block)}"
         )
     elif chosen.in_unknown_loop and any(isinstance(a, (int, float)) for a in chosen.arguments):
         message = f"{kernel.name} is launched from a loop of unknown length; arguments of its first iteration"
     else:
         return []
-    return [Assumption("PW011", line, message, f"--launch '{kernel.name}=gx,gy,gz:bx,by,bz'")]
+    fix = _by_launch(kernel) if extents or not arguments else f"--set {kernel.name}.{arguments[0]}=VALUE"
+    return [Assumption("PW011", line, message, fix)]
+
+
+def _by_launch(kernel: ir.Kernel) -> str:
+    return f"--launch '{kernel.name}=gx,gy,gz:bx,by,bz'"
 
 
 # ----------------------------------------------------------------------------- stated defaults
@@ -210,8 +237,8 @@ def _assumed(kernel: ir.Kernel, grid: Dim3, block: Dim3, line: int, what: str, c
     if variable is not None and f"'{variable}'" not in reason:
         reason = f"'{variable}' unknown, {reason}" if reason.startswith("'") else f"'{variable}' is {reason}"
     message = f"{what}: {reason}; assumed {_configuration(kernel, grid, block)}"
-    by_launch = f"--launch '{kernel.name}=gx,gy,gz:bx,by,bz'"
-    return Assumption("PW011", line, message, by_launch if variable is None else f"--set {variable}=...")
+    fix = _by_launch(kernel) if variable is None else f"--set {variable}=VALUE"
+    return Assumption("PW011", line, message, fix)
 
 
 def _assumed_variable(
@@ -221,7 +248,7 @@ def _assumed_variable(
     if f"'{name}'" not in reason:
         reason = f"'{name}' unknown, {reason}" if reason.startswith("'") else f"'{name}' is {reason}"
     message = f"{reason}; {name} assumed {variable.value}: {_configuration(kernel, grid, block)}"
-    return Assumption("PW011", line, message, f"--set {name}=...")
+    return Assumption("PW011", line, message, f"--set {name}=VALUE")
 
 
 def _configuration(kernel: ir.Kernel, grid: Dim3, block: Dim3) -> str:

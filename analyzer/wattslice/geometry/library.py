@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from wattslice import ir
 from wattslice.geometry import host_api
@@ -28,12 +29,31 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
             found = effect(memory, gpu, node, arguments)
             if found is not None:
                 return found
+    is_option = _looks_at_options(name, node, arguments)
     if name not in host_api.KEEPS_ITS_ARGUMENTS:
         for argument in arguments:
             if isinstance(argument, Pointer):
-                memory.forget(argument.storage, f"set by {name}()")
+                memory.forget(argument.storage, Unknown(f"set by {name}()", is_option=is_option))
     unknown = next((a for a in arguments if isinstance(a, Unknown)), None)
-    return unknown if unknown is not None and name.startswith("ato") else Unknown(f"the result of {name}()")
+    if unknown is not None and name.startswith("ato"):
+        return replace(unknown, is_option=False)  # a number that is given is no question of whether it is
+    if node.name.startswith("cuda") and node.type.is_integral:
+        return 0  # cudaSuccess: a run that fails is none to predict
+    return Unknown(f"the result of {name}()", is_option=is_option)
+
+
+def _looks_at_options(name: str, node: ir.Call, arguments: _Arguments) -> bool:
+    """True when a function compares text of the command line, or is handed argv as a whole."""
+    for argument, value in zip(node.arguments, arguments, strict=False):
+        target = argument.type.element
+        if isinstance(value, Pointer):
+            value = value.storage.cells.get(value.offset, value)
+            target = None if target is None else target.element
+        if isinstance(value, Unknown) and value.is_option:
+            is_argv = target is not None and target.kind is ir.TypeKind.POINTER
+            if is_argv or name in host_api.TEXT_TESTS:
+                return True
+    return False
 
 
 def _store(memory: Memory, pointer: Value, value: Value) -> bool:
@@ -103,7 +123,7 @@ def _copy_to_symbol(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Argumen
     offset = arguments[3] if len(arguments) > 3 else 0
     target = Pointer(memory.storage(symbol), offset if isinstance(offset, int) else 0)
     if not isinstance(offset, int) or not _copied(memory, target, arguments[1], arguments[2], node):
-        memory.forget(target.storage, f"set by {node.name}()")
+        memory.forget(target.storage, Unknown(f"set by {node.name}()"))
     return 0
 
 
@@ -112,7 +132,7 @@ def _copied(memory: Memory, target: Pointer, source: Value, size: Value, node: i
         return False
     end = source.offset + size
     cells = {at: value for at, value in source.storage.cells.items() if source.offset <= at < end}
-    memory.forget(target.storage, f"set by {node.name}()")
+    memory.forget(target.storage, Unknown(f"set by {node.name}()"))
     for at, value in cells.items():
         memory.set_cell(target.storage, target.offset + at - source.offset, value)
     return True

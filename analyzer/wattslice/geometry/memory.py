@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from wattslice.geometry.values import (
     Record,
@@ -13,6 +14,7 @@ from wattslice.geometry.values import (
     is_aggregate,
     is_dim3,
     member_of,
+    same,
 )
 from wattslice.ir import Construct, Type, TypeKind, Variable, VariableRole
 
@@ -100,16 +102,14 @@ class Memory:
                 for axis in range(3):
                     self._set(storage, offset + 4 * axis, int(value) if axis == 0 else 1)
             else:
-                self.forget(storage, value.reason if isinstance(value, Unknown) else "not followed")
+                self.forget(storage, value if isinstance(value, Unknown) else Unknown("not followed"))
         else:
             self._set(storage, offset, _named(convert(value, type_), storage))
 
-    def forget(self, storage: Storage, reason: str) -> None:
+    def forget(self, storage: Storage, why: Unknown) -> None:
         """Everything in `storage` becomes unknown."""
-        for key in tuple(storage.cells):
-            self._set(storage, key, _named(Unknown(reason), storage))
-        if not storage.cells:
-            self._set(storage, 0, _named(Unknown(reason), storage))
+        for key in tuple(storage.cells) or (0,):
+            self._set(storage, key, _named(why, storage))
 
     def set_cell(self, storage: Storage, key: int, value: Value) -> None:
         """Store a scalar at a byte offset, as it is."""
@@ -153,12 +153,13 @@ class Memory:
         """Present value of a cell."""
         return cell[0].cells.get(cell[1], _MISSING)
 
-    def merge(self, first: Delta, second: Delta) -> None:
-        """Join two paths, of which one is taken, nobody knows which.
+    def merge(self, first: Delta, second: Delta, condition: Unknown) -> None:
+        """Join two paths, of which one is taken: which one, `condition` does not tell.
 
-        The path that leaves fewer values unknown wins, as a whole; among equals the one that changes
-        nothing, because the paths then differ in what the command line says, and the values before are its
-        defaults; else the first. What the winner does not know comes from the other.
+        Where options decide, the path without them is taken: as a whole the one that leaves fewer values
+        unknown; among equals the one that changes nothing, because the values before are the defaults; else
+        the first. What the winner does not know comes from the other. Where anything else decides, numbers
+        that the paths do not agree on are as unknown as the condition.
         """
         cells = tuple(dict.fromkeys((*first, *second)))
         views: list[tuple[Value, Value]] = []
@@ -171,14 +172,32 @@ class Memory:
         for cell, (one, two) in zip(cells, views, strict=True):
             winner, other = (two, one) if second_wins else (one, two)
             chosen = other if isinstance(winner, Unknown) else winner
+            if not condition.is_option and not same(one, two) and _is_number(one, two):
+                chosen = _undecided(cell, chosen, condition)
             if chosen is not self.current(cell):  # a default that stays is no change
                 self._set(*cell, chosen)
+
+
+def _is_number(one: Value, two: Value) -> bool:
+    """True when a number is at stake: what pointers point to decides no launch."""
+    return isinstance(one, (int, float)) or isinstance(two, (int, float))
+
+
+def _undecided(cell: Cell, likely: Value, condition: Unknown) -> Unknown:
+    """The value of a cell after a branch that is not decided: settled by what settles the condition."""
+    storage, _ = cell
+    if condition.variable is not None:
+        return Unknown(condition.reason, condition.variable, likely=condition.likely)
+    reason = f"'{storage.name}' is set under a condition that is not known: {condition.reason}"
+    if not storage.is_scalar or not isinstance(likely, (int, float)):
+        return Unknown(reason)
+    return Unknown(reason, storage.name, likely=likely)
 
 
 def _named(value: Value, storage: Storage) -> Value:
     """An unknown value remembers the first variable that held it: what --set can settle."""
     if isinstance(value, Unknown) and value.variable is None and storage.is_scalar:
-        return Unknown(value.reason, storage.name)
+        return replace(value, variable=storage.name)
     return value
 
 

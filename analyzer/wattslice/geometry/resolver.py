@@ -10,11 +10,11 @@ from wattslice.geometry.assumed_variables import with_assumed_variables
 from wattslice.geometry.call_graph import CallGraph
 from wattslice.geometry.collection import HostCode
 from wattslice.geometry.launch_geometry import is_read
-from wattslice.geometry.launches import assumed_launch, launches_of
+from wattslice.geometry.launches import assumed_launch, launches_kernel, launches_of
 from wattslice.geometry.overrides import names_kernel
 from wattslice.geometry.statements import LaunchInstance
 from wattslice.geometry.types import KernelLaunch, LaunchOverride, LaunchSource, NamedValue, Overrides
-from wattslice.geometry.values import convert
+from wattslice.geometry.values import Unknown, convert
 from wattslice_models.gpu import Gpu
 
 CallerReader = Callable[[frozenset[str]], Sequence[ir.Program]]
@@ -37,6 +37,9 @@ def resolve_launches(
     is_c = program.file.endswith((".c", ".h"))
     host = HostCode(program, gpu)
     instances = host.launches(pins)
+    if given := _host_variables(program, overrides, instances):
+        pins = {**given, **pins}
+        instances = host.launches(pins)
     read = {instance.node for instance in instances if is_read(instance)}
     if any(instance.node not in read for instance in instances):
         wider = None if read_callers is None else _with_callers(program, read_callers)
@@ -58,6 +61,34 @@ def resolve_launches(
             found = tuple(_overridden(override, found[0]) for override in chosen)
         launches.extend(_with_settings(launch, settings) for launch in found)
     return tuple(launches)
+
+
+def _host_variables(
+    program: ir.Program, overrides: Overrides, instances: Sequence[LaunchInstance]
+) -> dict[str, int | float]:
+    """What `--set KERNEL.NAME` says of host variables: of those without a value that are passed for NAME."""
+    found: dict[str, int | float] = {}
+    for setting in overrides.settings:
+        for kernel in program.kernels:
+            if setting.kernel is None or not names_kernel(setting.kernel, kernel):
+                continue
+            for index, parameter in enumerate(kernel.parameters):
+                if parameter.name != setting.name:
+                    continue
+                for instance in instances:
+                    if not launches_kernel(instance.node, kernel) or index >= len(instance.arguments):
+                        continue
+                    name = _variable_read(instance.node.arguments[index])
+                    if name is not None and isinstance(instance.arguments[index], Unknown):
+                        found[name] = setting.value
+    return found
+
+
+def _variable_read(argument: ir.Expr) -> str | None:
+    """The host variable that an argument is, converted or not."""
+    while isinstance(argument, ir.Cast):
+        argument = argument.operand
+    return argument.place.variable.name if isinstance(argument, ir.Read) and not argument.place.path else None
 
 
 def _with_callers(program: ir.Program, read_callers: CallerReader) -> ir.Program | None:

@@ -13,7 +13,7 @@ from wattslice.geometry.evaluator import Evaluator
 from wattslice.geometry.memory import Delta, Memory
 from wattslice.geometry.relevance import Relevance
 from wattslice.geometry.types import ConstantValue
-from wattslice.geometry.values import Unknown, Value, truth
+from wattslice.geometry.values import Pointer, Record, Unknown, Value, condition_of, same, truth
 from wattslice_models.gpu import Gpu
 
 
@@ -27,11 +27,18 @@ class Flow(Enum):
     EXIT = auto()
 
 
+class _Returned(NamedTuple):
+    """What a function returns; `others`: what it returns instead when an unknown condition holds."""
+
+    value: Value | None = None
+    others: tuple[tuple[Value, Unknown], ...] = ()
+
+
 class AssumedVariable(NamedTuple):
     """A host variable that the source does not give: the value assumed for it, and why it is unknown."""
 
     name: str
-    value: int
+    value: int | float
     reason: str
 
 
@@ -60,7 +67,7 @@ class StatementRunner(Evaluator):
         self.instances: list[LaunchInstance] = []
         self._graph = graph
         self._seen: set[ir.LaunchCall] = set()
-        self._returned: list[Value | None] = []
+        self._returned: list[_Returned] = []
         self._speculating = 0
 
     def loop(self, stmt: ir.Loop) -> Flow:
@@ -122,15 +129,28 @@ class StatementRunner(Evaluator):
             for axis in range(3):
                 self.memory.write(storage, 4 * axis, 1, ir.UINT32)
 
+    def returned_by(self, body: ir.Stmt) -> Value | None:
+        """Run the body of a function; what it returns, None when nothing."""
+        self._returned.append(_Returned())
+        self.execute(body)
+        found = self._returned.pop()
+        if found.value is not None:
+            for value, condition in found.others:
+                if not same(value, found.value) and not isinstance(found.value, (Pointer, Record)):
+                    return condition
+        return found.value
+
     def _return(self, value: Value | None) -> None:
-        if value is not None and (self._returned[-1] is None or not isinstance(value, Unknown)):
-            self._returned[-1] = value
+        now = self._returned[-1]
+        if value is not None and (now.value is None or not isinstance(value, Unknown)):
+            self._returned[-1] = now._replace(value=value)
 
     def _if(self, stmt: ir.If) -> Flow:
-        condition = truth(self.evaluate(stmt.condition))
-        if condition is None:
-            return self._either(stmt.then, stmt.otherwise)
-        taken, other = (stmt.then, stmt.otherwise) if condition else (stmt.otherwise, stmt.then)
+        condition = self.evaluate(stmt.condition)
+        decided = truth(condition)
+        if decided is None:
+            return self._either(stmt.then, stmt.otherwise, condition_of(condition))
+        taken, other = (stmt.then, stmt.otherwise) if decided else (stmt.otherwise, stmt.then)
         if other is not None:
             self._speculate(other)
         return Flow.NEXT if taken is None else self.execute(taken)
@@ -142,11 +162,21 @@ class StatementRunner(Evaluator):
         self.memory.roll_back(mark)
         return flow, delta
 
-    def _either(self, then: ir.Stmt, otherwise: ir.Stmt | None) -> Flow:
+    def _either(self, then: ir.Stmt, otherwise: ir.Stmt | None, condition: Unknown) -> Flow:
+        before = self._returned[-1]
         then_flow, then_changes = self._try(then)
+        if not condition.is_option and then_flow is Flow.RETURN:
+            value = self._returned[-1].value
+            others = before.others if value is None else (*before.others, (value, condition))
+            self._returned[-1] = before._replace(others=others)
         else_flow, else_changes = self._try(otherwise)
+        if not condition.is_option and else_flow is Flow.RETURN and then_flow is Flow.NEXT:
+            value = self._returned[-1].value
+            others = self._returned[-1].others
+            others = others if value is None else (*others, (value, condition))
+            self._returned[-1] = before._replace(others=others)
         if then_flow is Flow.NEXT and else_flow is Flow.NEXT:
-            self.memory.merge(then_changes, else_changes)
+            self.memory.merge(then_changes, else_changes, condition)
             return Flow.NEXT
         if then_flow is Flow.NEXT or else_flow is Flow.EXIT:
             self.memory.apply(then_changes)
@@ -165,12 +195,26 @@ class StatementRunner(Evaluator):
         self._speculating -= 1
         self._returned[:] = returned
 
+    def _any_case(self, stmt: ir.Switch, condition: Unknown) -> None:
+        """A switch of which nobody knows the case that is taken."""
+        ways = [self._try(case.body) for case in stmt.cases]
+        left = [changes for flow, changes in ways if flow not in (Flow.EXIT, Flow.RETURN)]
+        if condition.is_option:
+            for changes in left:
+                self.memory.merge(changes, {}, condition)
+            return
+        if not any(None in case.labels for case in stmt.cases):
+            left.append({})
+        start = self.memory.mark()
+        for number, changes in enumerate(left):
+            so_far = self.memory.changes_since(start)
+            self.memory.roll_back(start)
+            self.memory.merge(changes, so_far if number else changes, condition)
+
     def _switch(self, stmt: ir.Switch) -> Flow:
         selector = self.evaluate(stmt.selector)
         if not isinstance(selector, int):
-            for case in stmt.cases:
-                _, changes = self._try(case.body)
-                self.memory.merge(changes, {})
+            self._any_case(stmt, condition_of(selector))
             return Flow.NEXT
         chosen = [i for i, case in enumerate(stmt.cases) if selector in case.labels]
         chosen = chosen or [i for i, case in enumerate(stmt.cases) if None in case.labels]

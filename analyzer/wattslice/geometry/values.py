@@ -16,10 +16,17 @@ from wattslice.ir import COMPARISONS, BinaryOp, Type, TypeKind
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A value that the source does not tell, and why; `variable`, when set with --set, would settle it."""
+    """A value that the source does not tell, and why; `variable`, when set with --set, would settle it.
+
+    `is_option`: what the command line holds, as argc or text of argv; a program run without options has
+    none of it, so that defaults stay. A number read from there is another matter. `likely`: the value of
+    `variable` on the way through an undecided branch that is likelier taken.
+    """
 
     reason: str
     variable: str | None = None
+    is_option: bool = False
+    likely: int | float | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -111,10 +118,8 @@ def binary(op: BinaryOp, left: Value, right: Value, operand_type: Type) -> Value
     """`left op right` carried out in `operand_type`, with C semantics."""
     if op is BinaryOp.COMMA:
         return right
-    if isinstance(left, Unknown):
-        return left
-    if isinstance(right, Unknown):
-        return right
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return cause(left, right)
     if isinstance(left, Pointer) or isinstance(right, Pointer):
         return _compare_pointers(op, left, right)
     if isinstance(left, (str, Record)) or isinstance(right, (str, Record)):
@@ -130,6 +135,18 @@ def _compare_pointers(op: BinaryOp, left: Value, right: Value) -> Value:
         same = left == right  # a pointer that is known points somewhere: never equal to 0
         return int(same == (op is BinaryOp.EQ))
     return Unknown("arithmetic on a pointer")
+
+
+def condition_of(value: Value) -> Unknown:
+    """Why nobody knows whether a condition holds."""
+    return value if isinstance(value, Unknown) else Unknown("a condition that is no number")
+
+
+def cause(left: Value, right: Value) -> Unknown:
+    """Why a value made of two, of which one is unknown, is: what is no option counts more."""
+    if isinstance(left, Unknown) and not (left.is_option and isinstance(right, Unknown)):
+        return left
+    return condition_of(right)
 
 
 def truth(value: Value) -> bool | None:
