@@ -83,7 +83,7 @@ ASSUMED_RULES = (
         id="PW017",
         name="profile-matches-nothing",
         what="The profile has a probability for a line without a branch in the analysed kernels.",
-        why="The entry has no effect: a typing error, another file's profile, or a source that changed since.",
+        why="The entry has no effect: a typing error, another file's profile, or a source that has changed.",
         example='{"file": "match.cu", "line": 400, "arm": "then", "probability": 0.03}',
         remedy="Correct file and line, or measure the profile again on the present source.",
     ),

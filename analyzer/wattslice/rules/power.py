@@ -39,8 +39,8 @@ POWER_RULES = (
         id="PW030",
         name="model-out-of-its-depth",
         what=(
-            "The model has something to say about its own answer: a feature or clock outside what it was fitted "
-            "on, coefficients carried over from another board, a limit it ran into, an effect it does not know."
+            "The model has something to say about its own answer: a feature or clock outside what it was "
+            "fitted on, coefficients of another board, a limit it ran into, an effect it does not know."
         ),
         why="There the prediction extrapolates, and its interval promises less than elsewhere.",
         example="arithmetic density 2.7 outside the fitted range [7.1, 8200]",
