@@ -278,6 +278,8 @@ def test_unknown_geometry_is_assumed_with_its_reason_and_the_option(body, reason
          {"m": 1024, "n": 1024}),
         ("int n = atoi(argv[1]); dim3 b; b.x = n; b.y = n; b.z = 1; LAUNCH(5, b, n);", "n assumed 16", 5,
          {"n": 16}),
+        ("int n = atoi(argv[1]), m, r = n % (2 * m), b = r > m ? 0 : (n - r) / 128; LAUNCH(b, 128, n);",
+         "m assumed 1024", 512, {"m": 1024, "n": 65536}),
     ],
 )  # fmt: skip
 def test_variables_without_a_value_are_assumed_and_the_rest_follows(body, reason, grid, values):

@@ -61,7 +61,8 @@ class KernelFacts:
     `is_own`: defined in the file itself, else in a file it includes. `launched_here`: the file's text has
     a launch of that name. `complete`: every instance was read, and every function it calls. `usable`: the
     same, but for calls of functions without a body anywhere (PW005): only their cost is missing.
-    `block_known`: not the grid, but the block of some launch came from the host code.
+    `geometry_computed`: no launch was read, but grid and block of one were computed from host variables whose
+    value is assumed: `--set` settles every assumption about it.
     """
 
     name: str
@@ -74,7 +75,7 @@ class KernelFacts:
     usable: bool
     why_not_complete: str
     geometry_read: bool
-    block_known: bool
+    geometry_computed: bool
     why_no_geometry: str
     loops: tuple[LoopFacts, ...]
 
@@ -172,11 +173,13 @@ def _kernel_facts(
     kernel = kernels[0]
     span = kernel.span
     inside = [d for d in diagnostics if d.file == span.file and span.line <= d.line <= span.end_line]
+    geometry_read = any(launch.launch_source is LaunchSource.HOST_CODE for launch in launches)
     reasons = [
-        a.message.split(";")[0].split(": ", 1)[-1]
+        _nameless(assumption.message, kernel.name)
         for launch in launches
-        for a in launch.assumptions
-        if a.rule == "PW011" and "unknown: " in a.message
+        if launch.launch_source is LaunchSource.ASSUMED
+        for assumption in launch.assumptions
+        if assumption.rule == "PW011"
     ]
     named = [d for d in diagnostics if d.message.startswith(f"{kernel.name}: ")]
     no_power = [_general(d, kernel.name) for d in (*named, *inside) if d.rule != "PW030"]
@@ -196,11 +199,24 @@ def _kernel_facts(
         complete=complete,
         usable=complete or (bool(holes) and all(hole.startswith("PW005") for hole in holes)),
         why_not_complete=holes[0] if holes else "no diagnostic within its lines",
-        geometry_read=any(launch.launch_source is LaunchSource.HOST_CODE for launch in launches),
-        block_known=any(a.message.startswith("grid unknown") for x in launches for a in x.assumptions),
-        why_no_geometry=reasons[0] if reasons else "no reason given",
+        geometry_read=geometry_read,
+        geometry_computed=not geometry_read and any(_is_computed(launch) for launch in launches),
+        why_no_geometry=reasons[0] if reasons else "no launch of it in the analysis",
         loops=tuple(_loops(launches, others)),
     )
+
+
+def _is_computed(launch: KernelAnalysis) -> bool:
+    """True when values for host variables would settle grid and block, no `--launch` needed."""
+    fixes = [a.fix or "" for a in launch.assumptions if a.rule == "PW011"]
+    assumed = launch.launch_source is LaunchSource.ASSUMED
+    return assumed and bool(fixes) and all(fix.startswith("--set") for fix in fixes)
+
+
+def _nameless(message: str, kernel: str) -> str:
+    """Why a geometry is assumed, without the kernel, the values assumed and the line numbers."""
+    reason = re.split(r"; | assumed ", message)[0]
+    return re.sub(r"[0-9]+", "N", reason.replace(kernel, "the kernel"))
 
 
 def _general(diagnostic: ir.Diagnostic, name: str) -> str:

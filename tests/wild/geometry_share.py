@@ -2,7 +2,7 @@
 
 Usage: python tests/wild/geometry_share.py CHECKOUT... [--why] [--arguments] [--alone] [--gpu v100]
 
-Three classes: read; computed from host variables whose value is assumed (`--set` gives it); assumed entirely.
+Three classes: read; computed from host variables whose value is assumed (`--set` settles all of it); assumed.
 A kernel counts when its file holds a launch of it: once per definition in the source, whatever the number of
 its template instances or of the files that include it, and as read when any of its launches is.
 `--why` lists those whose geometry had to be assumed, with
@@ -103,7 +103,10 @@ def main() -> None:
                     continue
                 reason = next((a.message for a in own[0].assumptions if a.rule == "PW011"), "?")
                 causes[reason.split(";")[0].split(": ", 1)[-1]] += 1
-                if any(launch.assumed_variables for launch in own):
+                if any(
+                    launch.assumptions and all(a.fix.startswith("--set") for a in launch.assumptions)
+                    for launch in own
+                ):
                     computed += 1
                 lines.append(f"  {path.relative_to(checkout)}:{own[0].line} {kernels[0].name}: {reason}")
         total, total_read, total_computed = total + count, total_read + read, total_computed + computed

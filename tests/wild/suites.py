@@ -64,7 +64,8 @@ class Suite:
     complete: int = 0
     launched: int = 0
     geometry_read: int = 0
-    block_known: int = 0
+    geometry_computed: int = 0
+    geometry_assumed: int = 0
     loops: int = 0
     loops_known: int = 0
     loops_assumed: int = 0
@@ -126,7 +127,8 @@ class Suite:
         if kernel.launched_here:
             self.launched += 1
             self.geometry_read += kernel.geometry_read
-            self.block_known += kernel.block_known and not kernel.geometry_read
+            self.geometry_computed += kernel.geometry_computed
+            self.geometry_assumed += not kernel.geometry_read and not kernel.geometry_computed
             if not kernel.geometry_read:
                 self.causes["geometry"].add(kernel.why_no_geometry, place)
 
@@ -171,9 +173,10 @@ def report(suites: list[Suite], gpu: str) -> list[str]:
           _share(s.complete, s.definitions)) for s in rows),
     )  # fmt: skip
     lines += _table(
-        ("suite", "launched in their file", "geometry read", "only the block", "loops", "trips known",
+        ("suite", "launched in their file", "geometry read", "computed", "assumed", "loops", "trips known",
          "… on an assumed value", "of geometry read: loops", "trips known", "… on an assumed value"),
-        ((s.name, s.launched, _share(s.geometry_read, s.launched), _share(s.block_known, s.launched),
+        ((s.name, s.launched, _share(s.geometry_read, s.launched), _share(s.geometry_computed, s.launched),
+          _share(s.geometry_assumed, s.launched),
           s.loops, _share(s.loops_known, s.loops), _share(s.loops_assumed, s.loops),
           s.own_loops, _share(s.own_loops_known, s.own_loops), _share(s.own_loops_assumed, s.own_loops))
          for s in rows),

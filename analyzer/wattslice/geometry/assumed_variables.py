@@ -4,7 +4,8 @@ When grid or block of a launch are unknown because a variable is, the host code 
 value for that variable, exactly as `--set NAME=VALUE` would do. So grid, block and arguments agree with one
 another. The value is 1024, as for unknown kernel parameters. Where the variable alone decides launches that
 all would leave the GPU partly empty, it is the smallest 1024 * 4^k at which one of them gives every SM
-`BLOCKS_PER_SM` blocks. A value that cannot be launched (a block of 1024 x 1024) is replaced by 16.
+`BLOCKS_PER_SM` blocks. A value that cannot be launched (a block of
+1024 x 1024, a grid of 0) is replaced by 16, or by 65536 where that helps.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from wattslice_models.gpu import Gpu
 
 ASSUMED_SIZE = 1024
 SMALL_SIZE = 16
+LARGE_SIZE = 1 << 16
 LARGEST_SIZE = 1 << 22
 _ROUNDS = 4
+_MAX_CHANGES = 6
 
 Reader = Callable[[Mapping[str, int | float]], Sequence[LaunchInstance]]
 """Reads the launches again, with more variables fixed."""
@@ -113,17 +116,23 @@ def _launchable(
     latest: Sequence[LaunchInstance],
     read: Reader,
 ) -> _State:
-    """Smaller values for variables whose launches are all impossible with the assumed ones."""
+    """Other values for variables whose launches are all impossible with the assumed ones.
+
+    Smaller ones, for blocks that are too large; else one of them larger, for grids of no block.
+    """
     done = {instance.node for instance in latest if is_read(instance)}
     wanted = {name for node in done if node in sites for name in sites[node].causes}
     failing = {name for node, site in sites.items() if node not in done for name in site.causes}
     shrunk = failing - wanted - _likely(sites)
     if not shrunk:
         return values, latest
-    smaller = {name: SMALL_SIZE if name in shrunk else value for name, value in values.items()}
-    again = read(smaller)
-    better = {instance.node for instance in again if is_read(instance)} > done
-    return (smaller, again) if better else (values, latest)
+    changes = [dict.fromkeys(shrunk, SMALL_SIZE), *({name: LARGE_SIZE} for name in sorted(shrunk))]
+    for change in changes[:_MAX_CHANGES]:
+        changed = {**values, **change}
+        again = read(changed)
+        if {instance.node for instance in again if is_read(instance)} > done:
+            return changed, again
+    return values, latest
 
 
 def _filling(

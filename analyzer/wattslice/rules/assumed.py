@@ -21,7 +21,8 @@ ASSUMED_RULES = (
         name="geometry-assumed",
         what=(
             "The launch configuration (grid, block) could not be read from the host code: it depends on a "
-            "variable whose value is assumed, or is assumed as a whole."
+            "variable whose value is assumed, directly or through a branch, or is assumed as a whole; or the "
+            "launch is not reached with the values read; or a host loop launches with others each time."
         ),
         why="SM saturation and occupancy follow from it, and the published models start from saturation.",
         example="dim3 grid(atoi(argv[1]));  work<<<grid, 256>>>(x);",
