@@ -222,6 +222,7 @@ def test_a_loop_of_unknown_length_shows_its_first_iteration():
     (launch,) = launches(main("int i = 0; do { LAUNCH(4, 32, i); i++; } while (converged());"))
     assert (launch.grid, launch.arguments[0]) == ((4, 1, 1), 0)
     assert "first iteration" in launch.assumptions[0].message
+    assert launch.assumptions[0].fix == "--set k.n=VALUE"
 
 
 DEAD = [

@@ -184,17 +184,19 @@ def _loop_assumptions(
         for index, parameter in enumerate(kernel.parameters)
         if len({_scalar(instance, index, parameter) for instance in group} - {None}) > 1
     ]
+    known = [p.name for index, p in enumerate(kernel.parameters) if _scalar(chosen, index, p) is not None]
     if extents or arguments:
         what = [f"another {name}" for name in extents] + [f"another argument {name}" for name in arguments]
         message = (
             f"{kernel.name} is launched from a loop, with {' and '.join(what)} in each iteration; shown is "
             f"the launch of nearly the mean number of threads, {_configuration(kernel, grid, block)}"
         )
-    elif chosen.in_unknown_loop and any(isinstance(a, (int, float)) for a in chosen.arguments):
+    elif chosen.in_unknown_loop and known:
+        arguments = known
         message = f"{kernel.name} is launched from a loop of unknown length; arguments of its first iteration"
     else:
         return []
-    fix = _by_launch(kernel) if extents or not arguments else f"--set {kernel.name}.{arguments[0]}=VALUE"
+    fix = _by_launch(kernel) if extents else f"--set {kernel.name}.{arguments[0]}=VALUE"
     return [Assumption("PW011", line, message, fix)]
 
 
