@@ -207,9 +207,10 @@ def test_a_loop_that_never_runs_gives_no_geometry():
     (launch,) = launches(main("int i; for (i = 1000; i < 0; i--) LAUNCH(i, 128, i);"))
     assert (launch.source, dict(launch.assumed_variables)) == (LaunchSource.ASSUMED, {"i": 1024})
     assert "'i' counts a loop that never runs" in launch.assumptions[0].message
-    # What it would launch does not depend on the counter here; still it is not launched.
+    # What it would launch does not depend on the counter here; still it is told that it is not launched.
     (launch,) = launches(main("int i, n = 0; for (i = 0; i < n; i++) LAUNCH(4, 32, n);"))
-    assert (launch.grid, launch.source) == ((4, 1, 1), LaunchSource.ASSUMED)
+    assert (launch.grid, launch.source) == ((4, 1, 1), LaunchSource.HOST_CODE)
+    assert [entry.rule for entry in launch.assumptions] == ["PW011"]
 
 
 def test_a_counter_that_moves_away_from_its_bound_is_not_counted():
@@ -234,16 +235,31 @@ DEAD = [
 
 
 @pytest.mark.parametrize("body", DEAD)
-def test_what_does_not_run_is_one_assumed_launch(body):
+def test_what_does_not_run_is_one_launch_as_written(body):
     functions = "void run(int n) { LAUNCH(n, 32, n); }\nvoid other(void) { }\n"
     (launch,) = launches(main(body, functions))
-    assert (launch.grid, launch.block, launch.source) == ((2, 1, 1), (32, 1, 1), LaunchSource.ASSUMED)
+    assert (launch.grid, launch.block, launch.source) == ((2, 1, 1), (32, 1, 1), LaunchSource.HOST_CODE)
     (assumption,) = launch.assumptions
     assert assumption.rule == "PW011"
     assert "only where the host code does not come with the values read" in assumption.message
     # Where the same kernel is launched for certain, nothing is said of it.
     (launch,) = launches(main(f"LAUNCH(7, 64, 1); {body}", functions))
     assert (launch.grid, launch.source, launch.assumptions) == ((7, 1, 1), LaunchSource.HOST_CODE, ())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "int v = 3; if (v == 2) LAUNCH(v, 32, 1);",
+        "int v = 3; int n = twice(v); if (v == 2) LAUNCH(4, n, 1);",
+        "int v = 3, n = 1; fill(&n, v); switch (v) { case 1: LAUNCH(n, 32, 1); }",
+    ],
+)
+def test_geometry_made_of_what_keeps_it_from_running_is_assumed(body):
+    functions = "int twice(int a) { return 2 * a; }\nvoid fill(int *to, int a) { *to = a; }\n"
+    (launch,) = launches(main(body, functions))
+    assert launch.source is LaunchSource.ASSUMED
+    assert "only where the host code does not come" in launch.assumptions[-1].message
 
 
 def test_an_arm_that_does_not_run_changes_nothing():

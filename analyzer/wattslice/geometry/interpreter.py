@@ -12,6 +12,7 @@ from __future__ import annotations
 from wattslice import ir
 from wattslice.geometry import host_api
 from wattslice.geometry.call_graph import CallGraph
+from wattslice.geometry.dependence import HostDependence
 from wattslice.geometry.library import library_call
 from wattslice.geometry.loops import LoopRunner
 from wattslice.geometry.memory import Frame, Memory
@@ -29,6 +30,7 @@ class Interpreter(LoopRunner):
 
     def __init__(self, graph: CallGraph, relevance: Relevance, memory: Memory, gpu: Gpu, budget: int) -> None:
         super().__init__(graph, relevance, memory, gpu, budget)
+        self._dependence = HostDependence(graph)
         self._path: list[ir.Call] = []
         self._active: list[ir.Function] = []
 
@@ -65,7 +67,18 @@ class Interpreter(LoopRunner):
                 not self._speculating,
                 self._unknown_loops > 0,
                 self._constant_values(),
+                is_as_written=not self._dependence.geometry_depends_on(node, self._hinges()),
             )
+        )
+
+    def _hinges(self) -> frozenset[ir.Variable]:
+        """Variables that decide whether the code being visited is run at all."""
+        return frozenset(
+            node.place.variable
+            for condition in self._speculating
+            if condition is not None
+            for node in ir.walk_expressions(condition)
+            if isinstance(node, ir.Read)
         )
 
     def _constant_values(self) -> tuple[ConstantValue, ...]:

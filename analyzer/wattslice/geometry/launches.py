@@ -117,9 +117,10 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
         shared = 0
     assumptions.extend(_loop_assumptions(kernel, running, chosen, grid, block))
     if not running:
+        how = "as written there" if chosen.is_as_written else "assumed"
         message = (
             f"{kernel.name} is launched only where the host code does not come with the values read; "
-            f"assumed {_configuration(kernel, grid, block)}"
+            f"{how}: {_configuration(kernel, grid, block)}"
         )
         assumptions.append(Assumption("PW011", line, message, _by_launch(kernel)))
     return KernelLaunch(
@@ -128,7 +129,7 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
         block,
         shared,
         LaunchSource.HOST_CODE
-        if running and is_read(chosen) and not chosen.assumed
+        if is_read(chosen) and not chosen.assumed and (running or chosen.is_as_written)
         else LaunchSource.ASSUMED,
         line,
         tuple(_scalar(chosen, index, parameter) for index, parameter in enumerate(kernel.parameters)),

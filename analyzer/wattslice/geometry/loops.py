@@ -68,7 +68,7 @@ class LoopRunner(StatementRunner):
         if counter is not None:
             why = Unknown(f"'{counter.name}' counts a loop that never runs")
             self.memory.write(self.memory.storage(counter), 0, why, counter.type)
-        self._speculate(stmt.body)
+        self._speculate(stmt.body, stmt.condition)
         self.memory.roll_back(mark)
 
     def _visit_once(self, stmt: ir.Loop) -> Flow:

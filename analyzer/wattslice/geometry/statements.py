@@ -56,6 +56,7 @@ class LaunchInstance:
     in_unknown_loop: bool
     constants: tuple[ConstantValue, ...] = ()
     assumed: tuple[AssumedVariable, ...] = ()  # what it was computed from and the source does not give
+    is_as_written: bool = True  # False: grid or block depend on what keeps the launch from being run
 
 
 class StatementRunner(Evaluator):
@@ -68,7 +69,7 @@ class StatementRunner(Evaluator):
         self._graph = graph
         self._seen: set[ir.LaunchCall] = set()
         self._returned: list[_Returned] = []
-        self._speculating = 0
+        self._speculating: list[ir.Expr | None] = []  # the conditions that keep this code from being run
 
     def loop(self, stmt: ir.Loop) -> Flow:
         """Run a loop."""
@@ -116,7 +117,7 @@ class StatementRunner(Evaluator):
             if flow is not Flow.NEXT:
                 if position + 1 < len(statements):
                     rest = statements[position + 1 :]
-                    self._speculate(ir.Block(rest, 0, rest[0].span))
+                    self._speculate(ir.Block(rest, 0, rest[0].span), None)
                 return flow
         return Flow.NEXT
 
@@ -152,7 +153,7 @@ class StatementRunner(Evaluator):
             return self._either(stmt.then, stmt.otherwise, condition_of(condition))
         taken, other = (stmt.then, stmt.otherwise) if decided else (stmt.otherwise, stmt.then)
         if other is not None:
-            self._speculate(other)
+            self._speculate(other, stmt.condition)
         return Flow.NEXT if taken is None else self.execute(taken)
 
     def _try(self, stmt: ir.Stmt | None) -> tuple[Flow, Delta]:
@@ -184,15 +185,18 @@ class StatementRunner(Evaluator):
         self.memory.apply(else_changes)
         return else_flow
 
-    def _speculate(self, stmt: ir.Stmt) -> None:
-        """Visit code that is not run, if it holds launches not seen elsewhere; undo its effects."""
+    def _speculate(self, stmt: ir.Stmt, condition: ir.Expr | None) -> None:
+        """Visit code that is not run, if it holds launches not seen elsewhere; undo its effects.
+
+        `condition` is what keeps it from being run; None: a return before it.
+        """
         if not self.unseen(self._graph.launches_in(stmt)):
             return
         self.spend()
         returned = list(self._returned)
-        self._speculating += 1
+        self._speculating.append(condition)
         self._try(stmt)
-        self._speculating -= 1
+        self._speculating.pop()
         self._returned[:] = returned
 
     def _any_case(self, stmt: ir.Switch, condition: Unknown) -> None:
@@ -223,5 +227,5 @@ class StatementRunner(Evaluator):
             if chosen and index >= chosen[0] and flow is Flow.NEXT:
                 flow = self.execute(case.body)
             else:
-                self._speculate(case.body)
+                self._speculate(case.body, stmt.selector)
         return Flow.NEXT if flow is Flow.BREAK else flow
