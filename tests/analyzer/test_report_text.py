@@ -77,9 +77,9 @@ def test_a_narrow_terminal_gets_all_of_it(monkeypatch, columns):
     ],
 )
 def test_a_narrow_slice_table_keeps_what_no_other_place_tells(columns, there, gone):
-    console = Console(file=io.StringIO(), width=columns)
-    console.print(slice_table(MATMUL.slices, columns))
-    text = console.file.getvalue()
+    printed = io.StringIO()
+    Console(file=printed, width=columns).print(slice_table(MATMUL.slices, columns))
+    text = printed.getvalue()
     assert all(part in text for part in there), text
     assert not any(part in text for part in gone), text
 
