@@ -61,6 +61,7 @@ class KernelAnalysis:
     launch_source: LaunchSource
     launch_line: int | None
     power_limit_w: float | None
+    launch_file: str = ""  # empty for the kernel's own
     shared_bytes_per_block: int | None = None
     registers_per_thread: int | None = None
     sm_saturation: float | None = None

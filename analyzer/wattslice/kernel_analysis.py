@@ -113,6 +113,7 @@ def bare_facts(launch: KernelLaunch, gpu: Gpu) -> KernelAnalysis:
         launch_source=launch.source,
         launch_line=launch.line,
         power_limit_w=gpu.power_limit_w,
+        launch_file=launch.file,
         assumptions=launch.assumptions,
     )
 

@@ -64,6 +64,19 @@ def test_from_file_to_watts(tmp_path):
     assert kernel.energy_j == pytest.approx(kernel.power_w * (kernel.time_s or 0))
 
 
+def test_a_launch_in_another_file_than_the_kernel_names_that_file(tmp_path):
+    (tmp_path / "kernel.cu").write_text("__global__ void copy(int *a, int n) { a[threadIdx.x] = n; }")
+    host = '#include "kernel.cu"\n\nint main(int argc, char **argv) { copy<<<atoi(argv[1]), 64>>>(0, 1); }\n'
+    kernel = only(run(tmp_path, host, name="host.cu"))
+    host_file = str(tmp_path / "host.cu")
+    assert (kernel.file, kernel.launch_file, kernel.launch_line) == (
+        str(tmp_path / "kernel.cu"),
+        host_file,
+        3,
+    )
+    assert [(entry.rule, entry.file, entry.line) for entry in kernel.assumptions] == [("PW011", host_file, 3)]
+
+
 @pytest.mark.parametrize("gpu", ["v100", "quadro_rtx_8000", "h200", "gtx280", "gtx480"])
 @pytest.mark.parametrize("source", [SAXPY, BRANCHY])
 @pytest.mark.parametrize("method", ["bspm", "bdpm"])

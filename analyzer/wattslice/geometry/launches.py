@@ -77,6 +77,7 @@ def _largest(kernel: ir.Kernel, launches: Sequence[KernelLaunch]) -> tuple[Kerne
             left_out[0].line or kernel.span.line,
             f"{number} {what} of {kernel.name} not shown; shown are the {len(kept)} with the most threads",
             f"--launch '{kernel.name}={_text(left_out[0].grid)}:{_text(left_out[0].block)}'",
+            left_out[0].file,
         )
         kept[0] = replace(kept[0], assumptions=(*kept[0].assumptions, assumption))
     return tuple(kept)
@@ -95,7 +96,8 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
     running = [instance for instance in group if instance.is_certain]
     chosen = _representative(running or group)
     geometry = geometry_of(chosen)
-    line = chosen.node.span.line
+    line, file = chosen.node.span.line, chosen.node.span.file
+    host_file = "" if file == kernel.span.file else file
     assumptions: list[Assumption] = []
     block, grid = geometry.block, geometry.grid
     if block is None or grid is None:
@@ -133,10 +135,11 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
         else LaunchSource.ASSUMED,
         line,
         tuple(_scalar(chosen, index, parameter) for index, parameter in enumerate(kernel.parameters)),
-        assumptions=tuple(assumptions),
+        assumptions=tuple(replace(entry, file=host_file) for entry in assumptions),
         members=tuple(_members(kernel, chosen)),
         constants=chosen.constants,
         assumed_variables=tuple(NamedValue(variable.name, variable.value) for variable in chosen.assumed),
+        file=host_file,
     )
 
 

@@ -97,7 +97,7 @@ class KernelLaunch:
     this kernel, also those that name no parameter (loop trips, locals); they have already been applied
     to `arguments`. `assumed_variables` are host variables whose value the source does not give and that
     grid, block or arguments were computed from, with the values assumed. `line` is the line of the launch
-    in the host code, None without one.
+    in the host code, None without one; `file` its file where that is not the kernel's own, else empty.
     """
 
     kernel: Kernel
@@ -112,6 +112,7 @@ class KernelLaunch:
     members: tuple[MemberValue, ...] = ()
     assumed_variables: tuple[NamedValue, ...] = ()
     constants: tuple[ConstantValue, ...] = ()
+    file: str = ""
 
     @property
     def threads_per_block(self) -> int:

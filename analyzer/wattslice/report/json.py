@@ -56,6 +56,7 @@ def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
         "block": list(kernel.block),
         "launch_source": kernel.launch_source.value,
         "launch_line": kernel.launch_line,
+        "launch_file": None if kernel.launch_line is None else kernel.launch_file or kernel.file,
         "shared_bytes_per_block": kernel.shared_bytes_per_block,
         "registers_per_thread": kernel.registers_per_thread,
         "sm_saturation": _number(kernel.sm_saturation),

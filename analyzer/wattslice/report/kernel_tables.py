@@ -33,6 +33,7 @@ def launch_text(kernel: KernelAnalysis) -> Text:
     text = Text(f"<<<{inside}>>>")
     if kernel.launch_source is LaunchSource.HOST_CODE:
         where = "host code" if kernel.launch_line is None else f"host code, line {kernel.launch_line}"
+        where += f" of {printable(PurePath(kernel.launch_file).name)}" if kernel.launch_file else ""
         text.append(f"  {where}", style="dim")
     else:
         style = WARM if kernel.launch_source is LaunchSource.ASSUMED else "dim"
