@@ -15,7 +15,7 @@ from wattslice.geometry.overrides import parse_overrides
 from wattslice.geometry.types import NO_OVERRIDES, Overrides
 from wattslice.gpu_choice import GpuChoice, choose_gpu
 from wattslice.profile_file import BranchProfile, read_branch_profile
-from wattslice.settings import Settings, find_settings
+from wattslice.settings import Choices, Settings, find_settings
 from wattslice.sources import source_files
 from wattslice_models.execution_time import core_clock_range_mhz, memory_clock_range_mhz
 from wattslice_models.gpu import Gpu, load_gpu
@@ -47,25 +47,11 @@ class ConfigError(WattsliceError):
     """An option or setting with an impossible value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(Choices):
     """The command line as typed; None or empty where an option was not given."""
 
     paths: tuple[Path, ...]
-    gpu: str | None = None
-    model: str | None = None
-    method: str | None = None
-    delta: float | None = None
-    overrides: tuple[str, ...] = ()
-    launches: tuple[str, ...] = ()
-    include_directories: tuple[Path, ...] = ()
-    definitions: tuple[str, ...] = ()
-    language_standard: str | None = None
-    compile_commands_directory: Path | None = None
-    profile: Path | None = None
-    core_clock_mhz: float | None = None
-    memory_clock_mhz: float | None = None
-    jobs: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

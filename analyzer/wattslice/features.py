@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from wattslice.execution import BranchArm, ExecutionProfile
 from wattslice.ir import MemorySpace, OperationClass
-from wattslice.operations import OperationCounts
+from wattslice.operations import SPACE_OF, OperationCounts
 from wattslice.region_operations import weighted_counts
 from wattslice.slicing.slices import Slice
 from wattslice.slicing.statements import Arm, LogicalStatement, StatementKind
@@ -145,7 +145,7 @@ def access_counts(statements: Iterable[LogicalStatement], thread_counts: tuple[f
     totals = dict.fromkeys(MemorySpace, 0.0)
     for statement in statements:
         for region, _, operation, number in statement.operations:
-            space = _SPACE.get(operation)
+            space = SPACE_OF.get(operation)
             if operation is OperationClass.ATOMIC:
                 space = statement.space
             if space is not None:
@@ -156,16 +156,6 @@ def access_counts(statements: Iterable[LogicalStatement], thread_counts: tuple[f
         constant_memory=totals[MemorySpace.CONSTANT],
         texture_memory=totals[MemorySpace.TEXTURE],
     )
-
-
-_SPACE: dict[OperationClass, MemorySpace] = {
-    OperationClass.GLOBAL_LOAD: MemorySpace.GLOBAL,
-    OperationClass.GLOBAL_STORE: MemorySpace.GLOBAL,
-    OperationClass.SHARED_LOAD: MemorySpace.SHARED,
-    OperationClass.SHARED_STORE: MemorySpace.SHARED,
-    OperationClass.CONSTANT_LOAD: MemorySpace.CONSTANT,
-    OperationClass.TEXTURE_LOAD: MemorySpace.TEXTURE,
-}
 
 
 def _counts(statements: Iterable[LogicalStatement], thread_counts: tuple[float, ...]) -> OperationCounts:

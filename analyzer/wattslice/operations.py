@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from wattslice.ir import OperationClass
+from wattslice.ir import MemorySpace, OperationClass
+
+SPACE_OF: dict[OperationClass, MemorySpace] = {
+    OperationClass.GLOBAL_LOAD: MemorySpace.GLOBAL,
+    OperationClass.GLOBAL_STORE: MemorySpace.GLOBAL,
+    OperationClass.SHARED_LOAD: MemorySpace.SHARED,
+    OperationClass.SHARED_STORE: MemorySpace.SHARED,
+    OperationClass.CONSTANT_LOAD: MemorySpace.CONSTANT,
+    OperationClass.TEXTURE_LOAD: MemorySpace.TEXTURE,
+}
+"""The memory space that a load or store of a class works on; atomics name theirs themselves."""
 
 
 @dataclass(frozen=True, slots=True)

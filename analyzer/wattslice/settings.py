@@ -21,14 +21,13 @@ class SettingsError(WattsliceError):
     """A settings file with an unknown key or an impossible value; the message names the key."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What a settings file says; None or empty where it is silent. `path` is the file, None without one.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """What a command line and a settings file can both say, unchecked; None or empty where they are silent.
 
-    Units: clocks in MHz, `gate_max_power_w` in watts, `delta` is a probability.
+    Units: clocks in MHz; `delta` is a probability.
     """
 
-    path: Path | None = None
     gpu: str | None = None
     model: str | None = None
     method: str | None = None
@@ -43,6 +42,13 @@ class Settings:
     core_clock_mhz: float | None = None
     memory_clock_mhz: float | None = None
     jobs: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings(Choices):
+    """What a settings file says. `path` is the file, None without one; `gate_max_power_w` in watts."""
+
+    path: Path | None = None
     gate_max_power_w: float | None = None
     gate_unknown: str | None = None
 

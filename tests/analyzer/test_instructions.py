@@ -137,3 +137,27 @@ def test_a_profile_of_another_kernel_is_refused():
 )
 def test_kinds_of_sass(opcode: str, operands: str, kind: K | None):
     assert kind_of_sass(opcode, operands) is kind
+
+
+def test_the_same_kernel_always_lowers_to_the_same_instructions():
+    """Values are told apart by themselves, never by addresses that a later object may get again."""
+    kernel, profile = launched("""
+        __global__ void k(const float* a, float* out, int n, float x) {
+          float s[8][8] = {};
+          for (int i = 0; i < n; ++i)
+            for (int u = 0; u < 8; ++u)
+              for (int j = 0; j < 8; ++j) s[u][j] += a[i * 8 + j];
+          for (int i = 0; i < 8; ++i)
+            for (int j = 0; j < 8; j += 4) {
+              float4 r;
+              r.x = s[i][j + 0] * x; r.y = s[i][j + 1] * x; r.z = s[i][j + 2] * x; r.w = s[i][j + 3] * x;
+              *reinterpret_cast<float4*>(out + i * n + j) = r;
+            }
+        }
+        int main() { k<<<16, dim3(16, 16)>>>(0, 0, 512, 0.5f); }""")
+    litter: list[list[object]] = []  # so that the runs find different free addresses
+    found: set[str] = set()
+    for run in range(100):
+        found.add(str(lower_instructions(kernel, profile).per_thread))
+        litter.append([object() for _ in range(37 * run % 501)])
+    assert len(found) == 1

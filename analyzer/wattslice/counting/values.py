@@ -68,11 +68,6 @@ def scalar(value: Value) -> Scalar:
     return value
 
 
-def is_known(value: Value) -> bool:
-    """True when the value is a number in every lane."""
-    return isinstance(value, int | float | np.ndarray)
-
-
 def is_warp_uniform(value: Value) -> bool:
     """True when all lanes of each warp hold the same value, known or not."""
     if isinstance(value, int | float):

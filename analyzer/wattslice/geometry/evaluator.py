@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -32,7 +33,7 @@ class BudgetExceededError(Exception):
     """The host code takes more steps than reading a launch is worth."""
 
 
-class Evaluator:
+class Evaluator(ABC):
     """Expressions over a `Memory`; what a call or a launch does is left to the subclass."""
 
     def __init__(self, memory: Memory, gpu: Gpu, budget: int) -> None:
@@ -52,17 +53,17 @@ class Evaluator:
         """What remains of the budget."""
         return max(0, self._budget)
 
+    @abstractmethod
     def call(self, node: ir.Call, arguments: tuple[Value, ...]) -> Value:
         """Value of a call to a function of the program, or to one that is known."""
-        raise NotImplementedError
 
+    @abstractmethod
     def launch(self, node: ir.LaunchCall) -> None:
         """Note a kernel launch in the present state."""
-        raise NotImplementedError
 
+    @abstractmethod
     def inlined(self, node: ir.InlinedCall, arguments: tuple[Value, ...]) -> Value:
         """Value of a call that the frontend inlined (a constexpr or __host__ __device__ function)."""
-        raise NotImplementedError
 
     def evaluate(self, node: ir.Expr) -> Value:
         """Value of an expression; its side effects happen in memory."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple
@@ -71,9 +72,9 @@ class StatementRunner(Evaluator):
         self._returned: list[_Returned] = []
         self._speculating: list[ir.Expr | None] = []  # the conditions that keep this code from being run
 
+    @abstractmethod
     def loop(self, stmt: ir.Loop) -> Flow:
         """Run a loop."""
-        raise NotImplementedError
 
     def mark_seen(self, launches: set[ir.LaunchCall]) -> None:
         """Launches that need not be sought in code that is not run."""

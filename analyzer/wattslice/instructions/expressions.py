@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Generator
 from typing import Any, cast
 
@@ -172,9 +173,9 @@ class Expressions(Memory):
             found += [value]
         return found
 
+    @abstractmethod
     def call(self, expr: InlinedCall, region: int) -> Step:
         """Lower an inlined call; the statements are the subclass's business."""
-        raise NotImplementedError
 
     def pointer(self, expr: PointerOffset, region: int) -> Steps:
         """Pointer plus scaled index plus offset."""

@@ -57,7 +57,7 @@ class LinearForms(Environment):
             )
         if len(terms) == 1 and terms[0][1] == 1 and offset == 0 and not varying:
             return terms[0][0]
-        key = ("sum", frozenset(terms), offset, *((id(v), c) for v, c in varying), bits, is_wide)
+        key = ("sum", frozenset(terms), offset, *varying, bits, is_wide)
         values = (*(term for term, _ in terms), *(copy for copy, _ in varying))
         return self.shared(
             key,

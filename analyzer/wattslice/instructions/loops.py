@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from wattslice.execution import ExecutionProfile
 from wattslice.instructions.expressions import Expressions, Step, Steps
 from wattslice.instructions.kinds import InstructionKind
@@ -52,9 +54,9 @@ class Loops(Expressions):
         self.facts = kernel_facts(kernel)
         self.trips = {loop.region: loop.trip_count for loop in profile.loops}
 
+    @abstractmethod
     def statement(self, stmt: Stmt) -> Step:
         """Lower a statement; all but loops are the subclass's business."""
-        raise NotImplementedError
 
     def loop(self, stmt: Loop) -> Steps:
         """Lower a loop: one iteration, told from the others by what it changes."""

@@ -56,7 +56,7 @@ class Memory(Operators):
             place.root if not terms or narrow else None,
             frozenset(terms),
             offset,
-            *((id(v), c) for v, c in varying),
+            *varying,
         )
         return address, name
 

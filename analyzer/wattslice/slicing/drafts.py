@@ -6,6 +6,7 @@ One stack of pending actions replaces recursion over statements and expressions,
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -68,7 +69,7 @@ Action = Visit | Event | Callable[[], None]
 """Something to do: read an expression, note an event, or whatever the function does."""
 
 
-class Drafting:
+class Drafting(ABC):
     """The drafts of a kernel, what is still to be read, and the frames that jumps may leave."""
 
     def __init__(self, kernel: Kernel) -> None:
@@ -92,9 +93,9 @@ class Drafting:
                 visit(expr, region, owner, context)
         return FlatKernel(tuple([_finished(draft) for draft in self.drafts]), tuple(events))
 
+    @abstractmethod
     def visit(self, expr: Expr, region: int, owner: Draft, context: Context) -> None:
         """Read one expression."""
-        raise NotImplementedError
 
     def then(self, *actions: Action) -> None:
         """Do `actions` next, in this order."""

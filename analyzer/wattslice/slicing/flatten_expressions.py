@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,7 @@ from wattslice.ir import (
     VariableRole,
     children,
 )
+from wattslice.operations import SPACE_OF
 from wattslice.slicing.aliases import pointer_bases
 from wattslice.slicing.drafts import (
     Action,
@@ -51,22 +53,14 @@ _LOADS = frozenset(
     }
 )
 _STORES = frozenset({OperationClass.GLOBAL_STORE, OperationClass.SHARED_STORE})
-SPACE_OF: dict[OperationClass, MemorySpace] = {
-    OperationClass.GLOBAL_LOAD: MemorySpace.GLOBAL,
-    OperationClass.GLOBAL_STORE: MemorySpace.GLOBAL,
-    OperationClass.SHARED_LOAD: MemorySpace.SHARED,
-    OperationClass.SHARED_STORE: MemorySpace.SHARED,
-    OperationClass.CONSTANT_LOAD: MemorySpace.CONSTANT,
-    OperationClass.TEXTURE_LOAD: MemorySpace.TEXTURE,
-}
 
 
 class FlattenExpressions(Drafting):
     """Reads expressions into drafts."""
 
+    @abstractmethod
     def statement(self, stmt: Stmt, context: Context) -> None:
         """Read a statement: the subclass's business."""
-        raise NotImplementedError
 
     def root(self, expr: Expr, region: int, context: Context) -> None:
         """An expression run for its effect; what is left when assignments and accesses are split off."""

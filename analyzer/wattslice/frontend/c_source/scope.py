@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from pycparser import c_ast
@@ -112,7 +113,7 @@ def _last_line(node: Node, file: str) -> int:
     return last
 
 
-class Scope:
+class Scope(ABC):
     """One function while it is lowered; `is_host` leaves calls as calls and all variables on the host."""
 
     def __init__(self, unit: Unit, *, is_host: bool) -> None:
@@ -123,7 +124,6 @@ class Scope:
         self.sites = 0
         self._nodes = 0
         self._scopes: list[dict[str, tuple[ir.Variable, Dimensions]]] = [{}]
-        self._depth = 0
         self._active: list[str] = []
 
     # ------------------------------------------------------------------------- bookkeeping
@@ -168,14 +168,14 @@ class Scope:
 
     # ------------------------------------------------------------------------- expressions
 
+    @abstractmethod
     def block(self, node: Node) -> ir.Block:
         """A block of statements; the statements' room knows how."""
-        raise NotImplementedError
 
+    @abstractmethod
     def value(self, node: Node) -> Value:
         """The value of an expression; the expressions' room knows how."""
-        raise NotImplementedError
 
+    @abstractmethod
     def parameters(self, definition: Node) -> tuple[ir.Variable, ...]:
         """The parameters of a definition, declared; the statements' room knows how."""
-        raise NotImplementedError

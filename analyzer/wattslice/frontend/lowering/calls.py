@@ -11,7 +11,7 @@ from wattslice.frontend.lowering.cooperative import group_call
 from wattslice.frontend.lowering.host_objects import allocated, has_object, object_argument
 from wattslice.frontend.lowering.inlining import function_named, inline, may_inline
 from wattslice.frontend.lowering.launches import launch_of
-from wattslice.frontend.lowering.library import library_call, opaque
+from wattslice.frontend.lowering.library import library_call, opaque, readable_values
 from wattslice.frontend.lowering.memory import read
 from wattslice.frontend.lowering.operator_calls import assign_record, builtin_operator, is_plain_copy
 from wattslice.frontend.lowering.operators import OPERATOR_NAMES, arithmetic, assign_value
@@ -175,12 +175,7 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
     span = body.span(node)
     name = callee.spelling
     arguments = list(node.arguments)
-    values: list[Expr] = []
-    for argument in arguments:
-        try:
-            values.append(body.expr(argument))
-        except LoweringError:
-            values.append(Construct((), (), body.type(argument), span))
+    values = readable_values(body, arguments, span)
     type_ = body.type(node)
     if name == "operator=" and len(arguments) == 2:
         where = body.location(arguments[0])

@@ -191,16 +191,22 @@ def _swap(body: Body, arguments: list[Node], span: Span) -> Expr:
 # --------------------------------------------------------------------------- unknown functions
 
 
-def opaque(
-    body: Body, node: Node, name: str, arguments: list[Node], span: Span, *, recursive: bool = False
-) -> Expr:
-    """A call that cannot be followed: its cost is unknown, its outputs become unknown."""
+def readable_values(body: Body, arguments: list[Node], span: Span) -> list[Expr]:
+    """The arguments of a call that is not followed; what cannot be read stands there without a value."""
     values: list[Expr] = []
     for argument in arguments:
         try:
             values.append(body.expr(argument))
         except LoweringError:
             values.append(Construct((), (), body.type(argument), span))
+    return values
+
+
+def opaque(
+    body: Body, node: Node, name: str, arguments: list[Node], span: Span, *, recursive: bool = False
+) -> Expr:
+    """A call that cannot be followed: its cost is unknown, its outputs become unknown."""
+    values = readable_values(body, arguments, span)
     type_ = body.type(node)
     if _DEVICE_RUNTIME.match(name):
         body.unit.report("PW005", Severity.NOTE, span, f"cost of '{name}' in device code is not counted")
