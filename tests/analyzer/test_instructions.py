@@ -100,6 +100,15 @@ def test_integer_division_by_a_power_of_two_is_a_shift():
     assert mix_of("c[0] = (unsigned)c[1] / 8u;").number(K.SHF) == 1
 
 
+def test_every_element_of_a_register_array_is_computed():
+    mix = mix_of(
+        "float s[8][8];"
+        "for (int i = 0; i < 8; i++) for (int j = 0; j < 8; j++) s[i][j] = b[8 * i + j];"
+        "for (int i = 0; i < 8; i++) for (int j = 0; j < 8; j++) a[8 * i + j] = s[i][j] * x;"
+    )
+    assert mix.number(K.FMUL) == 64
+
+
 def test_warps_issue_what_any_lane_executes():
     kernel, profile = launched(
         "__global__ void k(float* a) { if (threadIdx.x == 0) a[0] = 1.0f; }\nint main() { k<<<1, 64>>>(0); }"

@@ -64,16 +64,22 @@ class Memory(Operators):
         """A read from memory: shared with equal reads as long as nothing was stored to the space."""
         address, name = self.address(place, pointer, region)
         fixed = not address.terms
+        varying = linear(pointer)[2]
+        copies = tuple(copy for copy, _ in varying)
         if place.space is MemorySpace.LOCAL and place.root is not None:
             contents = self.whole(place.root)
             cost = () if fixed else ((K.LDL, 1.0),)
             return self.shared(
-                ("local", name, contents), region, (contents, address), shape=Shape.PLAIN, cost=cost
+                ("local", name, contents),
+                region,
+                (contents, address, *copies),
+                shape=Shape.PLAIN,
+                inputs=[contents, address],
+                cost=cost,
             )
         version = self.version(place.space)
         kind = _LOAD.get(place.space, K.TEX if place.space is MemorySpace.TEXTURE else K.LDG)
         number = 0.0 if kind is K.LDC and fixed else float(max(1, -(-type_.size_bytes // 16)))
-        varying = linear(pointer)[2]
         if kind is K.LDS:
             number /= _merged(address, varying, type_.size_bytes)
         key = ("load", name, version, type_.bits, type_.lanes)
@@ -81,7 +87,7 @@ class Memory(Operators):
         return self.shared(
             key,
             region,
-            (address, version, *(copy for copy, _ in varying)),
+            (address, version, *copies),
             may_hoist=False,
             shape=Shape.PLAIN,
             inputs=[address],
