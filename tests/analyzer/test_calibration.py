@@ -52,9 +52,9 @@ def recipes(file="saxpy.cu", grid=(1000, 1, 1)):
 
 
 def run(arguments, benchmark="bench", kernel="saxpy"):
-    unknown: Any = dict.fromkeys(field.name for field in fields(MeasuredRow))
-    told: Any = {"benchmark": benchmark, "kernel": kernel, "arguments": arguments, "core_mhz": 1380.0}
-    return MeasuredRow(**{**unknown, **told, "dataset": "set", "memory_mhz": 877.0, "power_valid": True})
+    cells: Any = dict.fromkeys(field.name for field in fields(MeasuredRow))
+    cells.update(benchmark=benchmark, kernel=kernel, arguments=arguments)
+    return MeasuredRow(**cells)
 
 
 def runs(*arguments):

@@ -1,6 +1,6 @@
 """Measured runs of kernels: the rows, where they come from, how they were made, our features of the kernels.
 
-`tables` reads and writes typed CSV, `measured` is the one schema of measured runs, `cards` tells what is known
+`tables` reads and writes typed CSV, `measured` is the one schema of measured runs, `cards` says what is known
 of them, `recipes` how public programs were run, and `workloads` what our analyzer found in their source.
 """
 

@@ -39,7 +39,7 @@ class InvalidRows:
 class DataSet:
     """Runs that were measured together. An empty text is unknown.
 
-    `key` stands in the rows. `recipes`: the recipe file that tells how the programs were run, if there is one.
+    `key` stands in the rows. `recipes`: the recipe file that tells how the programs were run, if there is.
     `repository`, `path`, `commit`: of the table that the rows were taken from. `measured_in`: year or date.
     `power_definition`: how the watts came from the samples, which the rows name in short in `method`.
     `faults`: what is known to be wrong, with numbers. `invalid`: which rows the importer flags.

@@ -15,7 +15,7 @@ class MeasuredRow:
     """One run of one kernel at one pair of clocks; None is what the data set does not tell.
 
     Which run:
-    `dataset`: key of the data set in the GPU's card, which tells who measured, how, and what it may serve for.
+    `dataset`: key of the data set in the GPU's card, which tells who measured, how, and what it may serve.
     `benchmark`, `kernel` (empty: the program's only one, or several), `arguments` of the program.
     `grid`, `block`, `shared_bytes` (dynamic shared memory): of the launch.
     `input`: what the data were: ``zeros``, ``random``, ``real``; empty when unknown.
