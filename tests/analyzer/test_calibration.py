@@ -21,6 +21,7 @@ from wattslice_corpora.records import (
     Recipes,
     RecordError,
     Use,
+    WithoutSource,
     card_path,
     measured_gpu_ids,
     measurements_path,
@@ -48,7 +49,8 @@ def recipes(file="saxpy.cu", grid=(1000, 1, 1)):
     launch = LaunchRecipe(
         "", grid, (256, 1, 1), 0, 3, (ParameterValue("n", 1e9), ParameterValue("rounds", "ratio"))
     )
-    return Recipes(Path("r.toml"), "", (), (BenchmarkRecipe("bench", file, (), (launch,), False, ""),))
+    benchmark = BenchmarkRecipe("bench", file, (), (launch,), False, "")
+    return Recipes(Path("r.toml"), "", (), (benchmark,), (WithoutSource("lost", "only a binary"),))
 
 
 def run(arguments, benchmark="bench", kernel="saxpy"):
@@ -81,6 +83,8 @@ def test_what_cannot_be_analysed_is_left_out_and_told(tmp_path):
     told = []
     assert workload_rows(tmp_path, recipes(), runs("-other=1"), V100, told.append) == ()
     assert "no number for option 'ratio'" in told[0]
+    assert workload_rows(tmp_path, recipes(), (run("", "lost"),), V100, told.append) == ()
+    assert "lost: left out: only a binary" in told[1]
 
 
 def test_guessed_bytes_are_marked(tmp_path):

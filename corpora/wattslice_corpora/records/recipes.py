@@ -60,6 +60,14 @@ class BenchmarkRecipe:
 
 
 @dataclass(frozen=True, slots=True)
+class WithoutSource:
+    """A measured program whose source is not in the repository, and why: its runs have no features."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Recipes:
     """Everything in a recipe file."""
 
@@ -67,12 +75,16 @@ class Recipes:
     repository: str
     include: tuple[str, ...]
     benchmarks: tuple[BenchmarkRecipe, ...]
+    without_source: tuple[WithoutSource, ...]
 
     def benchmark(self, name: str) -> BenchmarkRecipe:
-        """The recipe of a benchmark; `RecordError` when there is none."""
+        """The recipe of a benchmark. Raises `RecordError` that says why there is none."""
         for entry in self.benchmarks:
             if entry.name == name:
                 return entry
+        for missing in self.without_source:
+            if missing.name == name:
+                raise RecordError(missing.reason)
         raise RecordError(f"{self.path}: no [[benchmark]] named {name!r}")
 
 
@@ -85,8 +97,13 @@ def read_recipes(path: Path) -> Recipes:
         for entry in document["benchmark"]:
             place = f"{path}: [[benchmark]] {entry.get('name')}"
             benchmarks.append(_benchmark(entry))
-        place = str(path)
-        return Recipes(path, document["repository"], tuple(document["include"]), tuple(benchmarks))
+        place = f"{path}: [[without_source]]"
+        missing = (
+            WithoutSource(entry["name"], entry["reason"]) for entry in document.get("without_source", ())
+        )
+        return Recipes(
+            path, document["repository"], tuple(document["include"]), tuple(benchmarks), tuple(missing)
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise RecordError(f"{place}: entry missing or malformed ({error})") from None
 
