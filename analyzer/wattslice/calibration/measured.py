@@ -15,6 +15,7 @@ class PublicSet:
     """A data set of the public table: its name there, and the GPU and key of its card here.
 
     `method`: the definition of the watts, in short. `window_s`: how long a kernel was repeated, when told.
+    `total_time`: the table's time is that of the whole window, of a number of launches that it does not tell.
     """
 
     table_name: str
@@ -22,6 +23,7 @@ class PublicSet:
     key: str
     method: str
     window_s: float | None = None
+    total_time: bool = False
 
 
 _TOP_10 = "mean of the 10 highest samples"
@@ -37,6 +39,13 @@ PUBLIC_SETS = (
     ),
     PublicSet(f"{_HKBU} master:data/rtx8000-dvfs-real", "quadro_rtx_8000", "hkbu-real", _TOP_10, 12.0),
     PublicSet(f"{_HKBU} wsl:csvs/raw/gtx1080ti-dvfs-real", "gtx_1080_ti", "hkbu-real", _TOP_100),
+    PublicSet(
+        "hpc-ulisboa gpuPTXModel micro",
+        "gtx_titan_x",
+        "ulisboa-micro",
+        "mean of the samples more than 7 W above idle",
+        total_time=True,
+    ),
 )
 
 
@@ -66,6 +75,11 @@ def read_public_table(path: Path, card: DataCard) -> tuple[MeasuredRow, ...]:
 
 
 def _row(entry: dict[str, str], public: PublicSet, dataset: DataSet) -> MeasuredRow:
+    core_mhz, memory_mhz = float(entry["core_mhz"]), float(entry["mem_mhz"])
+    time_s = float(entry["time_ms"]) * 1e-3
+    idle = (
+        idle.power_w for idle in dataset.idle if (idle.core_mhz, idle.memory_mhz) == (core_mhz, memory_mhz)
+    )
     row = MeasuredRow(
         dataset=public.key,
         benchmark=entry["benchmark"],
@@ -75,16 +89,16 @@ def _row(entry: dict[str, str], public: PublicSet, dataset: DataSet) -> Measured
         block=_dim3(entry["block"]),
         shared_bytes=None,
         input="",
-        core_mhz=float(entry["core_mhz"]),
-        memory_mhz=float(entry["mem_mhz"]),
-        time_s=float(entry["time_ms"]) * 1e-3,
+        core_mhz=core_mhz,
+        memory_mhz=memory_mhz,
+        time_s=None if public.total_time else time_s,
         power_w=float(entry["power_w"]),
         energy_j=None,
-        idle_power_w=None,
+        idle_power_w=next(idle, None),
         memory_power_w=None,
         temperature_c=None,
         launches=None,
-        window_s=public.window_s,
+        window_s=time_s if public.total_time else public.window_s,
         method=public.method,
         power_valid=True,
         capped=None,

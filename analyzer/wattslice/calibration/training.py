@@ -75,7 +75,7 @@ def _unusable(row: MeasuredRow, launches: list[WorkloadRow], use: Use) -> str:
     if not row.power_valid:
         return row.reason
     if row.time_s is None:
-        return "its time is not told"
+        return "the time of one launch is not told"
     if not launches:
         return "a kernel of it could not be analysed"
     doubts = [launch.doubt for launch in launches if launch.doubt]

@@ -21,18 +21,32 @@ class Use(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class InvalidRows:
-    """Rows of a data set whose watts must not be used: those at a core clock, of a benchmark, or both.
+    """Rows of a data set whose watts must not be used: those at a clock, of a benchmark, or both.
 
-    `core_mhz` None: at every clock. `benchmark` empty: of every program.
+    A clock None: every clock. `benchmark` empty: every program.
     """
 
     core_mhz: float | None
+    memory_mhz: float | None
     benchmark: str
     reason: str
 
     def hit(self, row: MeasuredRow) -> bool:
         """Whether `row` is one of them."""
-        return self.core_mhz in (None, row.core_mhz) and self.benchmark in ("", row.benchmark)
+        return (
+            self.core_mhz in (None, row.core_mhz)
+            and self.memory_mhz in (None, row.memory_mhz)
+            and self.benchmark in ("", row.benchmark)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class IdlePower:
+    """Board power without work at one pair of clocks."""
+
+    core_mhz: float
+    memory_mhz: float
+    power_w: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +57,7 @@ class DataSet:
     `repository`, `path`, `commit`: of the table that the rows were taken from. `measured_in`: year or date.
     `power_definition`: how the watts came from the samples, which the rows name in short in `method`.
     `faults`: what is known to be wrong, with numbers. `invalid`: which rows the importer flags.
+    `idle`: idle power, where it was measured once for all runs.
     """
 
     key: str
@@ -58,6 +73,7 @@ class DataSet:
     power_definition: str
     faults: tuple[str, ...]
     invalid: tuple[InvalidRows, ...]
+    idle: tuple[IdlePower, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +132,14 @@ def _dataset(entry: dict[str, Any]) -> DataSet:
         power_definition=entry["power_definition"],
         faults=tuple(entry["faults"]),
         invalid=tuple(
-            InvalidRows(rows.get("core_mhz"), rows.get("benchmark", ""), rows["reason"])
+            InvalidRows(
+                rows.get("core_mhz"), rows.get("memory_mhz"), rows.get("benchmark", ""), rows["reason"]
+            )
             for rows in entry.get("invalid", ())
+        ),
+        idle=tuple(
+            IdlePower(float(core), float(memory), float(watts))
+            for core, memory, watts in entry.get("idle", ())
         ),
     )
     for name in ("key", "measured_by", "protocol", "power_definition", "licence"):
