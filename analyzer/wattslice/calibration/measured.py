@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wattslice.errors import WattsliceError
-from wattslice_corpora.records import DataCard, DataSet, Dim3, MeasuredRow
+from wattslice_corpora.records import DataCard, DataSet, Dim3, MeasuredRow, Timed
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,6 @@ class PublicSet:
     """A data set of the public table: its name there, and the GPU and key of its card here.
 
     `method`: the definition of the watts, in short. `window_s`: how long a kernel was repeated, when told.
-    `total_time`: the table's time is that of the whole window, of a number of launches that it does not tell.
     """
 
     table_name: str
@@ -23,7 +22,6 @@ class PublicSet:
     key: str
     method: str
     window_s: float | None = None
-    total_time: bool = False
 
 
 _TOP_10 = "mean of the 10 highest samples"
@@ -44,7 +42,6 @@ PUBLIC_SETS = (
         "gtx_titan_x",
         "ulisboa-micro",
         "mean of the samples more than 7 W above idle",
-        total_time=True,
     ),
 )
 
@@ -91,14 +88,14 @@ def _row(entry: dict[str, str], public: PublicSet, dataset: DataSet) -> Measured
         input="",
         core_mhz=core_mhz,
         memory_mhz=memory_mhz,
-        time_s=None if public.total_time else time_s,
+        time_s=None if dataset.timed is Timed.RUN else time_s,
         power_w=float(entry["power_w"]),
         energy_j=None,
         idle_power_w=next(idle, None),
         memory_power_w=None,
         temperature_c=None,
         launches=None,
-        window_s=time_s if public.total_time else public.window_s,
+        window_s=time_s if dataset.timed is Timed.RUN else public.window_s,
         method=public.method,
         power_valid=True,
         capped=None,

@@ -19,6 +19,14 @@ class Use(StrEnum):
     TEST = "test"
 
 
+class Timed(StrEnum):
+    """What the time of a row is the time of."""
+
+    ITERATION = "iteration"  # all launches of one timed iteration
+    KERNEL = "kernel"  # one launch of the kernel that the row names
+    RUN = "run"  # the whole run, of a number of launches that nobody recorded: stands in `window_s`
+
+
 @dataclass(frozen=True, slots=True)
 class InvalidRows:
     """Rows of a data set whose watts must not be used: those at a clock, of a benchmark, or both.
@@ -62,6 +70,7 @@ class DataSet:
 
     key: str
     use: Use
+    timed: Timed
     recipes: str
     repository: str
     path: str
@@ -121,6 +130,7 @@ def _dataset(entry: dict[str, Any]) -> DataSet:
     found = DataSet(
         key=entry["key"],
         use=Use(entry["use"]),
+        timed=Timed(entry["timed"]),
         recipes=entry["recipes"],
         repository=entry["repository"],
         path=entry["path"],
