@@ -50,7 +50,7 @@ def recipes(file="saxpy.cu", grid=(1000, 1, 1)):
     launch = LaunchRecipe(
         "", grid, (256, 1, 1), 0, 3, (ParameterValue("n", 1e9), ParameterValue("rounds", "ratio"))
     )
-    benchmark = BenchmarkRecipe("bench", file, (), (launch,), False, "")
+    benchmark = BenchmarkRecipe("bench", file, (), (launch,), False, "", "")
     return Recipes(Path("r.toml"), "", (), (benchmark,), (WithoutRecipe(("lost",), "only a binary"),))
 
 
@@ -175,7 +175,7 @@ def test_the_public_table_becomes_ours(tmp_path):
         (4, 1, 1),
         None,
     )
-    assert (fast.time_s, fast.power_w, fast.power_valid) == (0.0015, 150.0, True)
+    assert (fast.time_s, fast.power_w, fast.power_valid, fast.input) == (0.0015, 150.0, True, "random")
     assert (slow.power_w, slow.power_valid) == (150.0, False)
     assert "half the labelled clock" in slow.reason
     for text in ("gpu\n", f"{header}\n"):

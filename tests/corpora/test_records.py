@@ -232,3 +232,14 @@ def test_activity_is_a_fraction(tmp_path):
     write_table(tmp_path / "d.csv", (), UtilisationRow, (row, replace(row, sm_active=75.0)))
     with pytest.raises(RecordError, match=r"d\.csv:3: sm_active must be a fraction"):
         read_utilisation(tmp_path / "d.csv")
+
+
+def test_the_recipes_launch_what_the_profiler_saw():
+    recipes = read_recipes(recipes_path("nv_dvfs_benchmark"))
+    geometry = {
+        entry.name: {(launch.grid, launch.block) for launch in entry.launches} for entry in recipes.benchmarks
+    }
+    rows = [row for row in read_measurements(measurements_path("gtx_1080_ti")) if row.benchmark in geometry]
+    assert len({row.benchmark for row in rows}) == 22
+    for row in rows:
+        assert (row.grid, row.block) in geometry[row.benchmark], row.benchmark
