@@ -3,18 +3,7 @@
 // neighbours are taken from the source frame (texture, clamped at the edges), so that all blocks are
 // independent. Formulas: ITU-T H.264, sections 8.3.1.2 and 8.3.3.
 // Usage: h264_intra [width] [height]    (multiples of 16)
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
-
-#define CUDA_CHECK(call)                                                                  \
-    do {                                                                                  \
-        const cudaError_t status = (call);                                                \
-        if (status != cudaSuccess) {                                                      \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(status)); \
-            exit(1);                                                                      \
-        }                                                                                 \
-    } while (0)
+#include "../common.cuh"
 
 constexpr int kMacroblock = 16;
 constexpr int kModes4x4 = 9;
@@ -292,14 +281,11 @@ int main(int argc, char** argv) {
 
     const int blocksX = width / 4, blocksY = height / 4;
     const int macroblocksX = width / kMacroblock, macroblocksY = height / kMacroblock;
-    std::vector<unsigned char> modes4(blocksX * blocksY), modes16(macroblocksX * macroblocksY);
-    std::vector<int> costs4(modes4.size()), costs16(modes16.size());
-    unsigned char *dModes4, *dModes16;
-    int *dCosts4, *dCosts16;
-    CUDA_CHECK(cudaMalloc(&dModes4, modes4.size()));
-    CUDA_CHECK(cudaMalloc(&dModes16, modes16.size()));
-    CUDA_CHECK(cudaMalloc(&dCosts4, costs4.size() * sizeof(int)));
-    CUDA_CHECK(cudaMalloc(&dCosts16, costs16.size() * sizeof(int)));
+    const int blockCount = blocksX * blocksY, macroblockCount = macroblocksX * macroblocksY;
+    unsigned char* dModes4 = deviceZeros<unsigned char>(blockCount);
+    unsigned char* dModes16 = deviceZeros<unsigned char>(macroblockCount);
+    int* dCosts4 = deviceZeros<int>(blockCount);
+    int* dCosts16 = deviceZeros<int>(macroblockCount);
 
     const dim3 block4(16, kThreadsY);
     const dim3 grid4((blocksX + block4.x - 1) / block4.x, (blocksY + block4.y - 1) / block4.y);
@@ -307,21 +293,19 @@ int main(int argc, char** argv) {
     const dim3 block16(kMacroblock, kMacroblock);
     const dim3 grid16(macroblocksX, macroblocksY);
     intra16x16<<<grid16, block16>>>(frame, dModes16, dCosts16);
-    CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaMemcpy(modes4.data(), dModes4, modes4.size(), cudaMemcpyDeviceToHost));
-    CUDA_CHECK(cudaMemcpy(costs4.data(), dCosts4, costs4.size() * sizeof(int), cudaMemcpyDeviceToHost));
-    CUDA_CHECK(cudaMemcpy(modes16.data(), dModes16, modes16.size(), cudaMemcpyDeviceToHost));
-    CUDA_CHECK(cudaMemcpy(costs16.data(), dCosts16, costs16.size() * sizeof(int), cudaMemcpyDeviceToHost));
+    const std::vector<unsigned char> modes4 = toHost(dModes4, blockCount);
+    const std::vector<int> costs4 = toHost(dCosts4, blockCount);
+    const std::vector<unsigned char> modes16 = toHost(dModes16, macroblockCount);
+    const std::vector<int> costs16 = toHost(dCosts16, macroblockCount);
 
     const Frame source = {pixels.data(), width, height};
     const bool ok =
         check(source, 4, kModes4x4, modes4, costs4) && check(source, kMacroblock, kModes16x16, modes16, costs16);
-    printf("%s\n", ok ? "OK" : "FAILED");
     cudaDestroyTextureObject(frame);
     cudaFreeArray(array);
     cudaFree(dModes4);
     cudaFree(dModes16);
     cudaFree(dCosts4);
     cudaFree(dCosts16);
-    return ok ? 0 : 1;
+    return report(ok, "h264_intra");
 }

@@ -1,18 +1,6 @@
 // Matrix multiply-add D = A * B + C in single precision, tiles of A and B kept in shared memory.
 // Usage: multiply_add [n]    (n x n matrices)
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
-
-#define CUDA_CHECK(call)                                                                  \
-    do {                                                                                  \
-        const cudaError_t status = (call);                                                \
-        if (status != cudaSuccess) {                                                      \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(status)); \
-            exit(1);                                                                      \
-        }                                                                                 \
-    } while (0)
+#include "../common.cuh"
 
 constexpr int kTile = 16;
 
@@ -42,29 +30,23 @@ __global__ void multiplyAdd(const float* a, const float* b, const float* c, floa
 int main(int argc, char** argv) {
     const int n = argc > 1 ? atoi(argv[1]) : 512;
     const size_t count = static_cast<size_t>(n) * n;
-    const size_t bytes = count * sizeof(float);
 
-    std::vector<float> a(count), b(count), c(count), d(count);
+    std::vector<float> a(count), b(count), c(count);
     for (size_t i = 0; i < count; ++i) {
         a[i] = static_cast<float>(i % 7) - 3.0f;
         b[i] = static_cast<float>(i % 5) - 2.0f;
         c[i] = static_cast<float>(i % 11);
     }
 
-    float *dA, *dB, *dC, *dD;
-    CUDA_CHECK(cudaMalloc(&dA, bytes));
-    CUDA_CHECK(cudaMalloc(&dB, bytes));
-    CUDA_CHECK(cudaMalloc(&dC, bytes));
-    CUDA_CHECK(cudaMalloc(&dD, bytes));
-    CUDA_CHECK(cudaMemcpy(dA, a.data(), bytes, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemcpy(dB, b.data(), bytes, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemcpy(dC, c.data(), bytes, cudaMemcpyHostToDevice));
+    float* dA = toDevice(a);
+    float* dB = toDevice(b);
+    float* dC = toDevice(c);
+    float* dD = deviceZeros<float>(count);
 
     const dim3 block(kTile, kTile);
     const dim3 grid((n + kTile - 1) / kTile, (n + kTile - 1) / kTile);
     multiplyAdd<<<grid, block>>>(dA, dB, dC, dD, n);
-    CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaMemcpy(d.data(), dD, bytes, cudaMemcpyDeviceToHost));
+    const std::vector<float> d = toHost(dD, count);
 
     // Small whole numbers: the sums are exact, so the comparison is too. A sample of rows is enough.
     bool ok = true;
@@ -78,10 +60,9 @@ int main(int argc, char** argv) {
             ok = ok && d[at] == sum + c[at];
         }
     }
-    printf("%s\n", ok ? "OK" : "FAILED");
     cudaFree(dA);
     cudaFree(dB);
     cudaFree(dC);
     cudaFree(dD);
-    return ok ? 0 : 1;
+    return report(ok, "multiply_add");
 }

@@ -1,18 +1,6 @@
 // Black-Scholes prices of European call and put options, one option per thread and pass.
 // Usage: black_scholes [options]
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
-
-#define CUDA_CHECK(call)                                                                  \
-    do {                                                                                  \
-        const cudaError_t status = (call);                                                \
-        if (status != cudaSuccess) {                                                      \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(status)); \
-            exit(1);                                                                      \
-        }                                                                                 \
-    } while (0)
+#include "../common.cuh"
 
 constexpr int kThreads = 128;
 constexpr int kBlocks = 480;
@@ -45,31 +33,25 @@ __global__ void blackScholes(const float* price, const float* strike, const floa
 
 int main(int argc, char** argv) {
     const int n = argc > 1 ? atoi(argv[1]) : 1 << 20;
-    const size_t bytes = n * sizeof(float);
     const float rate = 0.02f;
     const float volatility = 0.3f;
 
-    std::vector<float> price(n), strike(n), years(n), call(n), put(n);
+    std::vector<float> price(n), strike(n), years(n);
     for (int i = 0; i < n; ++i) {
         price[i] = 5.0f + 25.0f * static_cast<float>(i % 101) / 101.0f;
         strike[i] = 1.0f + 99.0f * static_cast<float>(i % 89) / 89.0f;
         years[i] = 0.25f + 9.75f * static_cast<float>(i % 67) / 67.0f;
     }
 
-    float *dPrice, *dStrike, *dYears, *dCall, *dPut;
-    CUDA_CHECK(cudaMalloc(&dPrice, bytes));
-    CUDA_CHECK(cudaMalloc(&dStrike, bytes));
-    CUDA_CHECK(cudaMalloc(&dYears, bytes));
-    CUDA_CHECK(cudaMalloc(&dCall, bytes));
-    CUDA_CHECK(cudaMalloc(&dPut, bytes));
-    CUDA_CHECK(cudaMemcpy(dPrice, price.data(), bytes, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemcpy(dStrike, strike.data(), bytes, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemcpy(dYears, years.data(), bytes, cudaMemcpyHostToDevice));
+    float* dPrice = toDevice(price);
+    float* dStrike = toDevice(strike);
+    float* dYears = toDevice(years);
+    float* dCall = deviceZeros<float>(n);
+    float* dPut = deviceZeros<float>(n);
 
     blackScholes<<<kBlocks, kThreads>>>(dPrice, dStrike, dYears, dCall, dPut, rate, volatility, n);
-    CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaMemcpy(call.data(), dCall, bytes, cudaMemcpyDeviceToHost));
-    CUDA_CHECK(cudaMemcpy(put.data(), dPut, bytes, cudaMemcpyDeviceToHost));
+    const std::vector<float> call = toHost(dCall, n);
+    const std::vector<float> put = toHost(dPut, n);
 
     bool ok = true;
     for (int i = 0; i < n; ++i) {
@@ -83,11 +65,10 @@ int main(int argc, char** argv) {
         ok = ok && std::fabs(call[i] - (price[i] * n1 - discounted * n2)) < 1e-3;
         ok = ok && std::fabs(put[i] - (discounted * (1.0 - n2) - price[i] * (1.0 - n1))) < 1e-3;
     }
-    printf("%s\n", ok ? "OK" : "FAILED");
     cudaFree(dPrice);
     cudaFree(dStrike);
     cudaFree(dYears);
     cudaFree(dCall);
     cudaFree(dPut);
-    return ok ? 0 : 1;
+    return report(ok, "black_scholes");
 }

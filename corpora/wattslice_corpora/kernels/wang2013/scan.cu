@@ -1,18 +1,7 @@
 // Exclusive prefix sum: work-efficient scan of each block in shared memory, a scan of the block
 // totals, and a pass that adds the offsets.
 // Usage: scan [n]    (at most 1024 * 1024)
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
-
-#define CUDA_CHECK(call)                                                                  \
-    do {                                                                                  \
-        const cudaError_t status = (call);                                                \
-        if (status != cudaSuccess) {                                                      \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(status)); \
-            exit(1);                                                                      \
-        }                                                                                 \
-    } while (0)
+#include "../common.cuh"
 
 constexpr int kElements = 1024;  // per block, two per thread
 constexpr int kThreads = kElements / 2;
@@ -75,24 +64,21 @@ int main(int argc, char** argv) {
         return 1;
     }
 
-    std::vector<int> in(n), out(n);
+    std::vector<int> in(n);
     for (int i = 0; i < n; ++i) {
         in[i] = (i * 7) % 10;
     }
 
-    int *dIn, *dOut, *dTotals, *dOffsets;
-    CUDA_CHECK(cudaMalloc(&dIn, n * sizeof(int)));
-    CUDA_CHECK(cudaMalloc(&dOut, n * sizeof(int)));
-    CUDA_CHECK(cudaMalloc(&dTotals, blocks * sizeof(int)));
-    CUDA_CHECK(cudaMalloc(&dOffsets, blocks * sizeof(int)));
-    CUDA_CHECK(cudaMemcpy(dIn, in.data(), n * sizeof(int), cudaMemcpyHostToDevice));
+    int* dIn = toDevice(in);
+    int* dOut = deviceZeros<int>(n);
+    int* dTotals = deviceZeros<int>(blocks);
+    int* dOffsets = deviceZeros<int>(blocks);
 
     const size_t sharedBytes = kElements * sizeof(int);
     scanBlocks<<<blocks, kThreads, sharedBytes>>>(dIn, dOut, dTotals, n);
     scanBlocks<<<1, kThreads, sharedBytes>>>(dTotals, dOffsets, nullptr, blocks);
     addOffsets<<<(n + kThreads - 1) / kThreads, kThreads>>>(dOut, dOffsets, n);
-    CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaMemcpy(out.data(), dOut, n * sizeof(int), cudaMemcpyDeviceToHost));
+    const std::vector<int> out = toHost(dOut, n);
 
     bool ok = true;
     int running = 0;
@@ -100,10 +86,9 @@ int main(int argc, char** argv) {
         ok = ok && out[i] == running;
         running += in[i];
     }
-    printf("%s\n", ok ? "OK" : "FAILED");
     cudaFree(dIn);
     cudaFree(dOut);
     cudaFree(dTotals);
     cudaFree(dOffsets);
-    return ok ? 0 : 1;
+    return report(ok, "scan");
 }

@@ -1,17 +1,6 @@
 // Matrix transpose through a padded shared-memory tile: both global accesses are coalesced.
 // Usage: transpose [width] [height]
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
-
-#define CUDA_CHECK(call)                                                                  \
-    do {                                                                                  \
-        const cudaError_t status = (call);                                                \
-        if (status != cudaSuccess) {                                                      \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(status)); \
-            exit(1);                                                                      \
-        }                                                                                 \
-    } while (0)
+#include "../common.cuh"
 
 constexpr int kTile = 32;
 constexpr int kRowsPerPass = 8;
@@ -39,23 +28,19 @@ int main(int argc, char** argv) {
     const int width = argc > 1 ? atoi(argv[1]) : 1024;
     const int height = argc > 2 ? atoi(argv[2]) : 1024;
     const size_t count = static_cast<size_t>(width) * height;
-    const size_t bytes = count * sizeof(float);
 
-    std::vector<float> in(count), out(count);
+    std::vector<float> in(count);
     for (size_t i = 0; i < count; ++i) {
         in[i] = static_cast<float>(i % 65521);
     }
 
-    float *dIn, *dOut;
-    CUDA_CHECK(cudaMalloc(&dIn, bytes));
-    CUDA_CHECK(cudaMalloc(&dOut, bytes));
-    CUDA_CHECK(cudaMemcpy(dIn, in.data(), bytes, cudaMemcpyHostToDevice));
+    float* dIn = toDevice(in);
+    float* dOut = deviceZeros<float>(count);
 
     const dim3 block(kTile, kRowsPerPass);
     const dim3 grid((width + kTile - 1) / kTile, (height + kTile - 1) / kTile);
     transpose<<<grid, block>>>(dIn, dOut, width, height);
-    CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaMemcpy(out.data(), dOut, bytes, cudaMemcpyDeviceToHost));
+    const std::vector<float> out = toHost(dOut, count);
 
     bool ok = true;
     for (int y = 0; y < height; ++y) {
@@ -63,8 +48,7 @@ int main(int argc, char** argv) {
             ok = ok && out[static_cast<size_t>(x) * height + y] == in[static_cast<size_t>(y) * width + x];
         }
     }
-    printf("%s\n", ok ? "OK" : "FAILED");
     cudaFree(dIn);
     cudaFree(dOut);
-    return ok ? 0 : 1;
+    return report(ok, "transpose");
 }

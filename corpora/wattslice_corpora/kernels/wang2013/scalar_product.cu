@@ -1,18 +1,6 @@
 // Scalar products of many pairs of vectors: one block per pair, warp shuffles for the last step.
 // Usage: scalar_product [pairs] [length]
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
-
-#define CUDA_CHECK(call)                                                                  \
-    do {                                                                                  \
-        const cudaError_t status = (call);                                                \
-        if (status != cudaSuccess) {                                                      \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(status)); \
-            exit(1);                                                                      \
-        }                                                                                 \
-    } while (0)
+#include "../common.cuh"
 
 constexpr int kThreads = 128;
 constexpr int kWarp = 32;
@@ -51,22 +39,18 @@ int main(int argc, char** argv) {
     const int length = argc > 2 ? atoi(argv[2]) : 4096;
     const size_t count = static_cast<size_t>(pairs) * length;
 
-    std::vector<float> a(count), b(count), products(pairs);
+    std::vector<float> a(count), b(count);
     for (size_t i = 0; i < count; ++i) {
         a[i] = static_cast<float>(i % 13) * 0.25f;
         b[i] = static_cast<float>(i % 19) * 0.125f;
     }
 
-    float *dA, *dB, *dProducts;
-    CUDA_CHECK(cudaMalloc(&dA, count * sizeof(float)));
-    CUDA_CHECK(cudaMalloc(&dB, count * sizeof(float)));
-    CUDA_CHECK(cudaMalloc(&dProducts, pairs * sizeof(float)));
-    CUDA_CHECK(cudaMemcpy(dA, a.data(), count * sizeof(float), cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemcpy(dB, b.data(), count * sizeof(float), cudaMemcpyHostToDevice));
+    float* dA = toDevice(a);
+    float* dB = toDevice(b);
+    float* dProducts = deviceZeros<float>(pairs);
 
     scalarProduct<<<pairs, kThreads>>>(dA, dB, dProducts, length);
-    CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaMemcpy(products.data(), dProducts, pairs * sizeof(float), cudaMemcpyDeviceToHost));
+    const std::vector<float> products = toHost(dProducts, pairs);
 
     bool ok = true;
     for (int pair = 0; pair < pairs; ++pair) {
@@ -75,11 +59,10 @@ int main(int argc, char** argv) {
             const size_t at = static_cast<size_t>(pair) * length + i;
             expected += static_cast<double>(a[at]) * b[at];
         }
-        ok = ok && std::fabs(products[pair] - expected) <= 1e-5 * expected + 1e-6;
+        ok = ok && near(products[pair], expected, 1e-5);
     }
-    printf("%s\n", ok ? "OK" : "FAILED");
     cudaFree(dA);
     cudaFree(dB);
     cudaFree(dProducts);
-    return ok ? 0 : 1;
+    return report(ok, "scalar_product");
 }

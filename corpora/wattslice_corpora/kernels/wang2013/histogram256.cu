@@ -1,17 +1,6 @@
 // 256-bin histogram of bytes: one private histogram per block in shared memory, then a merge.
 // Usage: histogram256 [bytes]    (rounded down to a multiple of four)
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
-
-#define CUDA_CHECK(call)                                                                  \
-    do {                                                                                  \
-        const cudaError_t status = (call);                                                \
-        if (status != cudaSuccess) {                                                      \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(status)); \
-            exit(1);                                                                      \
-        }                                                                                 \
-    } while (0)
+#include "../common.cuh"
 
 constexpr int kBins = 256;
 constexpr int kThreads = 256;
@@ -46,7 +35,7 @@ int main(int argc, char** argv) {
     const int wordCount = byteCount / 4;
 
     std::vector<unsigned char> bytes(byteCount);
-    std::vector<unsigned int> expected(kBins, 0), histogram(kBins);
+    std::vector<unsigned int> expected(kBins, 0);
     unsigned int state = 12345u;
     for (int i = 0; i < byteCount; ++i) {
         state = state * 1664525u + 1013904223u;
@@ -54,21 +43,17 @@ int main(int argc, char** argv) {
         ++expected[bytes[i]];
     }
 
-    unsigned int *dWords, *dPartial, *dHistogram;
-    CUDA_CHECK(cudaMalloc(&dWords, byteCount));
-    CUDA_CHECK(cudaMalloc(&dPartial, kBlocks * kBins * sizeof(unsigned int)));
-    CUDA_CHECK(cudaMalloc(&dHistogram, kBins * sizeof(unsigned int)));
-    CUDA_CHECK(cudaMemcpy(dWords, bytes.data(), byteCount, cudaMemcpyHostToDevice));
+    unsigned int* dWords = reinterpret_cast<unsigned int*>(toDevice(bytes));
+    unsigned int* dPartial = deviceZeros<unsigned int>(kBlocks * kBins);
+    unsigned int* dHistogram = deviceZeros<unsigned int>(kBins);
 
     histogramPartial<<<kBlocks, kThreads>>>(dWords, dPartial, wordCount);
     histogramMerge<<<1, kBins>>>(dPartial, dHistogram, kBlocks);
-    CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaMemcpy(histogram.data(), dHistogram, kBins * sizeof(unsigned int), cudaMemcpyDeviceToHost));
+    const std::vector<unsigned int> histogram = toHost(dHistogram, kBins);
 
     const bool ok = histogram == expected;
-    printf("%s\n", ok ? "OK" : "FAILED");
     cudaFree(dWords);
     cudaFree(dPartial);
     cudaFree(dHistogram);
-    return ok ? 0 : 1;
+    return report(ok, "histogram256");
 }

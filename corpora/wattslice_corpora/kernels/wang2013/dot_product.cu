@@ -1,18 +1,6 @@
 // Dot product of two vectors: grid-stride accumulation, then a tree reduction in shared memory.
 // Usage: dot_product [n]
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
-
-#define CUDA_CHECK(call)                                                                  \
-    do {                                                                                  \
-        const cudaError_t status = (call);                                                \
-        if (status != cudaSuccess) {                                                      \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(status)); \
-            exit(1);                                                                      \
-        }                                                                                 \
-    } while (0)
+#include "../common.cuh"
 
 constexpr int kThreads = 256;
 constexpr int kMaxBlocks = 240;
@@ -45,7 +33,7 @@ int main(int argc, char** argv) {
         blocks = kMaxBlocks;
     }
 
-    std::vector<float> a(n), b(n), partial(blocks);
+    std::vector<float> a(n), b(n);
     double expected = 0.0;
     for (int i = 0; i < n; ++i) {
         a[i] = static_cast<float>(i % 17) * 0.125f;
@@ -53,25 +41,19 @@ int main(int argc, char** argv) {
         expected += static_cast<double>(a[i]) * b[i];
     }
 
-    float *dA, *dB, *dPartial;
-    CUDA_CHECK(cudaMalloc(&dA, n * sizeof(float)));
-    CUDA_CHECK(cudaMalloc(&dB, n * sizeof(float)));
-    CUDA_CHECK(cudaMalloc(&dPartial, blocks * sizeof(float)));
-    CUDA_CHECK(cudaMemcpy(dA, a.data(), n * sizeof(float), cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemcpy(dB, b.data(), n * sizeof(float), cudaMemcpyHostToDevice));
+    float* dA = toDevice(a);
+    float* dB = toDevice(b);
+    float* dPartial = deviceZeros<float>(blocks);
 
     dotProduct<<<blocks, kThreads>>>(dA, dB, dPartial, n);
-    CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaMemcpy(partial.data(), dPartial, blocks * sizeof(float), cudaMemcpyDeviceToHost));
+    const std::vector<float> partial = toHost(dPartial, blocks);
 
     double sum = 0.0;
     for (int i = 0; i < blocks; ++i) {
         sum += partial[i];
     }
-    const bool ok = std::fabs(sum - expected) <= 1e-5 * std::fabs(expected) + 1e-6;
-    printf("%s: %.6f, expected %.6f\n", ok ? "OK" : "FAILED", sum, expected);
     cudaFree(dA);
     cudaFree(dB);
     cudaFree(dPartial);
-    return ok ? 0 : 1;
+    return report(near(sum, expected, 1e-5), "dot_product");
 }

@@ -1,19 +1,7 @@
 // Fast Walsh-Hadamard transform of a batch of vectors, natural (Hadamard) order.
 // Strides that do not fit a shared-memory segment run in global memory, the rest in shared memory.
 // Usage: walsh_transform [log2_length] [batch]
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
-
-#define CUDA_CHECK(call)                                                                  \
-    do {                                                                                  \
-        const cudaError_t status = (call);                                                \
-        if (status != cudaSuccess) {                                                      \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(status)); \
-            exit(1);                                                                      \
-        }                                                                                 \
-    } while (0)
+#include "../common.cuh"
 
 constexpr int kSegmentLog2 = 10;
 constexpr int kSegment = 1 << kSegmentLog2;
@@ -61,21 +49,18 @@ int main(int argc, char** argv) {
     const int length = 1 << log2Length;
     const int count = length * batch;
 
-    std::vector<float> data(count), expected(count);
+    std::vector<float> expected(count);
     for (int i = 0; i < count; ++i) {
         expected[i] = static_cast<float>((i * 31) % 9) - 4.0f;
     }
 
-    float* dData;
-    CUDA_CHECK(cudaMalloc(&dData, count * sizeof(float)));
-    CUDA_CHECK(cudaMemcpy(dData, expected.data(), count * sizeof(float), cudaMemcpyHostToDevice));
+    float* dData = toDevice(expected);
 
     for (int stride = length / 2; stride >= kSegment; stride /= 2) {
         walshStage<<<count / 2 / kThreads, kThreads>>>(dData, stride);
     }
     walshShared<<<count / kSegment, kThreads>>>(dData);
-    CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaMemcpy(data.data(), dData, count * sizeof(float), cudaMemcpyDeviceToHost));
+    const std::vector<float> data = toHost(dData, count);
 
     for (int stride = 1; stride < length; stride *= 2) {
         for (int i = 0; i < count; ++i) {
@@ -91,7 +76,6 @@ int main(int argc, char** argv) {
     for (int i = 0; i < count; ++i) {
         ok = ok && data[i] == expected[i];
     }
-    printf("%s\n", ok ? "OK" : "FAILED");
     cudaFree(dData);
-    return ok ? 0 : 1;
+    return report(ok, "walsh_transform");
 }

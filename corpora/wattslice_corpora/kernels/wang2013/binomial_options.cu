@@ -1,19 +1,7 @@
 // European call options on a binomial (Cox-Ross-Rubinstein) tree: one block per option, the values
 // of one time step in shared memory, option data in constant memory.
 // Usage: binomial_options [options]    (at most 1024)
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
-
-#define CUDA_CHECK(call)                                                                  \
-    do {                                                                                  \
-        const cudaError_t status = (call);                                                \
-        if (status != cudaSuccess) {                                                      \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(status)); \
-            exit(1);                                                                      \
-        }                                                                                 \
-    } while (0)
+#include "../common.cuh"
 
 constexpr int kSteps = 1024;
 constexpr int kThreads = 256;
@@ -72,7 +60,6 @@ int main(int argc, char** argv) {
     const double volatility = 0.1;
 
     std::vector<OptionData> data(count);
-    std::vector<float> values(count);
     std::vector<double> expected(count);
     for (int i = 0; i < count; ++i) {
         const double price = 5.0 + 25.0 * (i % 97) / 97.0;
@@ -96,18 +83,15 @@ int main(int argc, char** argv) {
         expected[i] = price * cumulativeNormal(d1) - strike * std::exp(-rate * years) * cumulativeNormal(d2);
     }
 
-    float* dValues;
-    CUDA_CHECK(cudaMalloc(&dValues, count * sizeof(float)));
+    float* dValues = deviceZeros<float>(count);
     CUDA_CHECK(cudaMemcpyToSymbol(options, data.data(), count * sizeof(OptionData)));
     binomialOptions<<<count, kThreads>>>(dValues);
-    CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaMemcpy(values.data(), dValues, count * sizeof(float), cudaMemcpyDeviceToHost));
+    const std::vector<float> values = toHost(dValues, count);
 
     bool ok = true;
     for (int i = 0; i < count; ++i) {
         ok = ok && std::fabs(values[i] - expected[i]) < 5e-3 * (1.0 + expected[i]);
     }
-    printf("%s\n", ok ? "OK" : "FAILED");
     cudaFree(dValues);
-    return ok ? 0 : 1;
+    return report(ok, "binomial_options");
 }

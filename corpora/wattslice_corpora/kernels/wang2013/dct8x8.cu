@@ -1,19 +1,7 @@
 // 8x8 discrete cosine transform (type II, orthonormal) of an image: rows, then columns, with the
 // cosine table in constant memory and the block of pixels in shared memory.
 // Usage: dct8x8 [width] [height]    (multiples of 8)
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
-
-#define CUDA_CHECK(call)                                                                  \
-    do {                                                                                  \
-        const cudaError_t status = (call);                                                \
-        if (status != cudaSuccess) {                                                      \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(status)); \
-            exit(1);                                                                      \
-        }                                                                                 \
-    } while (0)
+#include "../common.cuh"
 
 constexpr int kSide = 8;
 
@@ -59,22 +47,19 @@ int main(int argc, char** argv) {
             table[u * kSide + x] = static_cast<float>(scale * std::cos((2 * x + 1) * u * pi / (2 * kSide)));
         }
     }
-    std::vector<float> image(count), coefficients(count);
+    std::vector<float> image(count);
     for (int i = 0; i < count; ++i) {
         image[i] = static_cast<float>((i * 37 + i / width * 11) % 256);
     }
 
-    float *dImage, *dCoefficients;
-    CUDA_CHECK(cudaMalloc(&dImage, count * sizeof(float)));
-    CUDA_CHECK(cudaMalloc(&dCoefficients, count * sizeof(float)));
-    CUDA_CHECK(cudaMemcpy(dImage, image.data(), count * sizeof(float), cudaMemcpyHostToDevice));
+    float* dImage = toDevice(image);
+    float* dCoefficients = deviceZeros<float>(count);
     CUDA_CHECK(cudaMemcpyToSymbol(basis, table.data(), kSide * kSide * sizeof(float)));
 
     const dim3 block(kSide, kSide);
     const dim3 grid(width / kSide, height / kSide);
     dct8x8<<<grid, block>>>(dImage, dCoefficients, width);
-    CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaMemcpy(coefficients.data(), dCoefficients, count * sizeof(float), cudaMemcpyDeviceToHost));
+    const std::vector<float> coefficients = toHost(dCoefficients, count);
 
     // The definition, as a double sum over the pixels, for every 16th block.
     bool ok = true;
@@ -95,8 +80,7 @@ int main(int argc, char** argv) {
             }
         }
     }
-    printf("%s\n", ok ? "OK" : "FAILED");
     cudaFree(dImage);
     cudaFree(dCoefficients);
-    return ok ? 0 : 1;
+    return report(ok, "dct8x8");
 }

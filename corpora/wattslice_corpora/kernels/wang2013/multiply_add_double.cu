@@ -1,19 +1,7 @@
 // Matrix multiply-add D = A * B + C in double precision, straight from global memory through the
 // read-only path (__ldg): the counterpart of multiply_add without shared memory.
 // Usage: multiply_add_double [n]    (n x n matrices)
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
-
-#define CUDA_CHECK(call)                                                                  \
-    do {                                                                                  \
-        const cudaError_t status = (call);                                                \
-        if (status != cudaSuccess) {                                                      \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(status)); \
-            exit(1);                                                                      \
-        }                                                                                 \
-    } while (0)
+#include "../common.cuh"
 
 constexpr int kBlock = 16;
 
@@ -34,29 +22,23 @@ __global__ void multiplyAddDouble(const double* __restrict__ a, const double* __
 int main(int argc, char** argv) {
     const int n = argc > 1 ? atoi(argv[1]) : 256;
     const size_t count = static_cast<size_t>(n) * n;
-    const size_t bytes = count * sizeof(double);
 
-    std::vector<double> a(count), b(count), c(count), d(count);
+    std::vector<double> a(count), b(count), c(count);
     for (size_t i = 0; i < count; ++i) {
         a[i] = static_cast<double>(i % 7) - 3.0;
         b[i] = static_cast<double>(i % 5) - 2.0;
         c[i] = static_cast<double>(i % 11);
     }
 
-    double *dA, *dB, *dC, *dD;
-    CUDA_CHECK(cudaMalloc(&dA, bytes));
-    CUDA_CHECK(cudaMalloc(&dB, bytes));
-    CUDA_CHECK(cudaMalloc(&dC, bytes));
-    CUDA_CHECK(cudaMalloc(&dD, bytes));
-    CUDA_CHECK(cudaMemcpy(dA, a.data(), bytes, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemcpy(dB, b.data(), bytes, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemcpy(dC, c.data(), bytes, cudaMemcpyHostToDevice));
+    double* dA = toDevice(a);
+    double* dB = toDevice(b);
+    double* dC = toDevice(c);
+    double* dD = deviceZeros<double>(count);
 
     const dim3 block(kBlock, kBlock);
     const dim3 grid((n + kBlock - 1) / kBlock, (n + kBlock - 1) / kBlock);
     multiplyAddDouble<<<grid, block>>>(dA, dB, dC, dD, n);
-    CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaMemcpy(d.data(), dD, bytes, cudaMemcpyDeviceToHost));
+    const std::vector<double> d = toHost(dD, count);
 
     // Small whole numbers: the sums are exact, so the comparison is too. A sample of rows is enough.
     bool ok = true;
@@ -70,10 +52,9 @@ int main(int argc, char** argv) {
             ok = ok && d[at] == sum;
         }
     }
-    printf("%s\n", ok ? "OK" : "FAILED");
     cudaFree(dA);
     cudaFree(dB);
     cudaFree(dC);
     cudaFree(dD);
-    return ok ? 0 : 1;
+    return report(ok, "multiply_add_double");
 }

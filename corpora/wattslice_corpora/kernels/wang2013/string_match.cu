@@ -1,20 +1,10 @@
 // String matching like grep: one thread per line of text looks for a pattern with '.', 'x*', '^', '$'.
 // The pattern lies in constant memory. Nearly every step is a branch that depends on the data.
 // Usage: string_match [lines]
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
-#include <vector>
 
-#define CUDA_CHECK(call)                                                                  \
-    do {                                                                                  \
-        const cudaError_t status = (call);                                                \
-        if (status != cudaSuccess) {                                                      \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(status)); \
-            exit(1);                                                                      \
-        }                                                                                 \
-    } while (0)
+#include "../common.cuh"
 
 constexpr int kThreads = 128;
 constexpr int kMaxPattern = 64;
@@ -132,24 +122,17 @@ int main(int argc, char** argv) {
     }
     lineStart[lines] = static_cast<int>(text.size());
 
-    char* dText;
-    int* dLineStart;
-    unsigned char* dMatched;
-    CUDA_CHECK(cudaMalloc(&dText, text.size()));
-    CUDA_CHECK(cudaMalloc(&dLineStart, (lines + 1) * sizeof(int)));
-    CUDA_CHECK(cudaMalloc(&dMatched, lines));
-    CUDA_CHECK(cudaMemcpy(dText, text.data(), text.size(), cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemcpy(dLineStart, lineStart.data(), (lines + 1) * sizeof(int), cudaMemcpyHostToDevice));
+    char* dText = toDevice(std::vector<char>(text.begin(), text.end()));
+    int* dLineStart = toDevice(lineStart);
+    unsigned char* dMatched = deviceZeros<unsigned char>(lines);
 
     bool ok = true;
-    std::vector<unsigned char> matched(lines);
     for (const char* wanted : patterns) {
         char padded[kMaxPattern] = {};
         strncpy(padded, wanted, kMaxPattern - 2);
         CUDA_CHECK(cudaMemcpyToSymbol(pattern, padded, kMaxPattern));
         stringMatch<<<(lines + kThreads - 1) / kThreads, kThreads>>>(dText, dLineStart, dMatched, lines);
-        CUDA_CHECK(cudaGetLastError());
-        CUDA_CHECK(cudaMemcpy(matched.data(), dMatched, lines, cudaMemcpyDeviceToHost));
+        const std::vector<unsigned char> matched = toHost(dMatched, lines);
         int count = 0;
         for (int line = 0; line < lines; ++line) {
             const bool expected = reference(wanted, text.data() + lineStart[line], text.data() + lineStart[line + 1]);
@@ -158,9 +141,8 @@ int main(int argc, char** argv) {
         }
         printf("%-10s %d of %d lines\n", wanted, count, lines);
     }
-    printf("%s\n", ok ? "OK" : "FAILED");
     cudaFree(dText);
     cudaFree(dLineStart);
     cudaFree(dMatched);
-    return ok ? 0 : 1;
+    return report(ok, "string_match");
 }
