@@ -90,9 +90,7 @@ class FullDisk:
 def test_a_full_disk_loses_nothing_and_the_next_run_goes_on(undisturbed: Path, tmp_path: Path):
     with Journal(tmp_path, IDENTITY) as journal:
         journal._file = cast("Any", FullDisk(journal._file, room=2500))
-        with pytest.raises(
-            MeasureError, match=r"No space left on device.*make room"
-        ):
+        with pytest.raises(MeasureError, match=r"No space left on device.*make room"):
             run_campaign(plan(), FakeBench(), journal, ("fake",))
         kept = len(journal.entries)
     assert 0 < kept < COUNT

@@ -146,13 +146,12 @@ public:
         launches_ = launches;
         stream_ = stream;
         cudaGraph_t graph = nullptr;
-        TRY(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-        cudaError_t failed = cudaSuccess;
+        cudaError_t failed = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
         for (int i = 0; i < launches && failed == cudaSuccess; ++i) {
             failed = launch.on(stream);
         }
-        const cudaError_t captured = cudaStreamEndCapture(stream, &graph);
-        if (failed != cudaSuccess || captured != cudaSuccess) {
+        const cudaError_t ended = cudaStreamEndCapture(stream, &graph);
+        if (failed != cudaSuccess || ended != cudaSuccess) {
             cudaGetLastError();  // some launches cannot be captured: they are queued one by one instead
             return true;
         }
