@@ -1,4 +1,4 @@
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +7,9 @@ import pytest
 pytest.importorskip("scipy")
 
 import wattslice.calibration.__main__ as command
-from wattslice.calibration.document import BEGIN, END, update
+from wattslice.calibration.document import BEGIN, END, Trained, update
 from wattslice.calibration.evaluation import errors, spearman
-from wattslice.calibration.features import workload_rows
+from wattslice.calibration.features import run_features
 from wattslice.calibration.measured import PUBLIC_SETS, read_public_table
 from wattslice.calibration.training import public_runs
 from wattslice.errors import WattsliceError
@@ -21,6 +21,7 @@ from wattslice_corpora.records import (
     Recipes,
     RecordError,
     Use,
+    WithoutRecipe,
     card_path,
     measured_gpu_ids,
     measurements_path,
@@ -48,7 +49,8 @@ def recipes(file="saxpy.cu", grid=(1000, 1, 1)):
     launch = LaunchRecipe(
         "", grid, (256, 1, 1), 0, 3, (ParameterValue("n", 1e9), ParameterValue("rounds", "ratio"))
     )
-    return Recipes(Path("r.toml"), "", (), (BenchmarkRecipe("bench", file, (), (launch,), False, ""),))
+    benchmark = BenchmarkRecipe("bench", file, (), (launch,), False, "")
+    return Recipes(Path("r.toml"), "", (), (benchmark,), (WithoutRecipe(("lost",), "only a binary"),))
 
 
 def run(arguments, benchmark="bench", kernel="saxpy"):
@@ -63,7 +65,7 @@ def runs(*arguments):
 
 def test_features_come_from_the_source(tmp_path):
     (tmp_path / "saxpy.cu").write_text(SAXPY)
-    few, many = workload_rows(tmp_path, recipes(), runs("-ratio=1", "-ratio=100", "-ratio=1"), V100)
+    few, many = run_features(tmp_path, recipes(), runs("-ratio=1", "-ratio=100", "-ratio=1"), V100).rows
     assert (few.blocks, few.threads_per_block, few.repeat, few.launched_kernel) == (1000, 256, 3, "saxpy")
     assert many.fp32 == pytest.approx(100 * few.fp32)
     assert few.l1_bytes == pytest.approx(12.0)
@@ -72,20 +74,41 @@ def test_features_come_from_the_source(tmp_path):
 
 def test_a_launch_can_fill_the_gpu(tmp_path):
     (tmp_path / "saxpy.cu").write_text(SAXPY)
-    (row,) = workload_rows(tmp_path, recipes(grid=None), runs("-ratio=1"), V100)
+    (row,) = run_features(tmp_path, recipes(grid=None), runs("-ratio=1"), V100).rows
     assert row.blocks == 80 * 2048 // 256
 
 
 def test_what_cannot_be_analysed_is_left_out_and_told(tmp_path):
     (tmp_path / "saxpy.cu").write_text(SAXPY)
-    told = []
-    assert workload_rows(tmp_path, recipes(), runs("-other=1"), V100, told.append) == ()
-    assert "no number for option 'ratio'" in told[0]
+    measured = (
+        *runs("-other=1", "-ratio=2"),
+        run("", "lost"),
+        run("", "new"),
+        run("-ratio=1", kernel="axpy"),
+    )
+    found = run_features(tmp_path, recipes(), measured, V100)
+    assert [row.arguments for row in found.rows] == ["-ratio=2"]
+    reasons = {runs: entry.reason for entry in found.left_out for runs in entry.runs}
+    assert "no number for option 'ratio'" in reasons["bench saxpy -other=1"]
+    assert reasons["lost saxpy"] == "only a binary"
+    assert "no [[benchmark]] named 'new'" in reasons["new saxpy"]
+    assert "no kernel axpy" in reasons["bench axpy -ratio=1"]
+
+
+def test_an_iteration_is_left_out_as_a_whole(tmp_path):
+    (tmp_path / "saxpy.cu").write_text(SAXPY)
+    known = recipes()
+    (benchmark,) = known.benchmarks
+    (launch,) = benchmark.launches
+    two = replace(benchmark, launches=(launch, replace(launch, kernel="other")))
+    found = run_features(tmp_path, replace(known, benchmarks=(two,)), runs("-ratio=1"), V100)
+    assert found.rows == ()
+    assert "no kernel other" in found.left_out[0].reason
 
 
 def test_guessed_bytes_are_marked(tmp_path):
     (tmp_path / "saxpy.cu").write_text(SAXPY.replace("x[i]", "x[(int)x[i]]"))
-    (row,) = workload_rows(tmp_path, recipes(), runs("-ratio=1"), V100)
+    (row,) = run_features(tmp_path, recipes(), runs("-ratio=1"), V100).rows
     assert "addresses not followed" in row.doubt
 
 
@@ -101,7 +124,7 @@ def test_the_committed_tables_fit_together(gpu_id):
     found = public_runs(load_gpu(gpu_id))
     assert len(found.training) > 100 or gpu_id not in trained_gpu_ids()
     assert {row.benchmark for row in found.training}.isdisjoint(row.benchmark for row in found.test)
-    assert len({row.benchmark for row in found.test}) >= 15
+    assert len({row.benchmark for row in found.test}) >= 15 or gpu_id == "gtx_titan_x"
     card = read_card(card_path(gpu_id))
     use = {
         row.benchmark: card.dataset(row.dataset).use for row in read_measurements(measurements_path(gpu_id))
@@ -109,6 +132,20 @@ def test_the_committed_tables_fit_together(gpu_id):
     assert all(use[row.benchmark] is Use.TRAINING for row in found.training)
     assert all(use[row.benchmark] is Use.TEST for row in found.test)
     assert all(entry.reason for entry in found.left_out)
+
+
+def test_runs_without_the_time_of_a_launch_cannot_serve():
+    found = public_runs(load_gpu("gtx_titan_x"))
+    assert (found.training, found.test) == ((), ())
+    assert sum(entry.runs for entry in found.left_out) == 4480
+
+
+def test_the_document_says_when_no_run_can_serve(tmp_path):
+    gpu = load_gpu("gtx_titan_x")
+    path = tmp_path / "doc.md"
+    path.write_text(f"{BEGIN}\n{END}")
+    update(path, (Trained(gpu, None, public_runs(gpu)),))
+    assert "4479 runs of 140 programs: the time of one launch is not told" in path.read_text()
 
 
 def test_misread_clocks_are_left_out():

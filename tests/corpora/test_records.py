@@ -1,4 +1,5 @@
 from dataclasses import fields, replace
+from pathlib import Path
 
 import pytest
 
@@ -10,13 +11,16 @@ from wattslice_corpora.records import (
     card_path,
     measured_gpu_ids,
     measurements_path,
+    page,
     read_card,
     read_measurements,
     read_recipes,
     read_workloads,
+    recipes_path,
     workloads_path,
     write_table,
 )
+from wattslice_corpora.records.page import datasets_page
 
 FULL = MeasuredRow(
     dataset="ours",
@@ -177,3 +181,34 @@ def test_a_broken_recipe_names_its_benchmark(tmp_path):
     path.write_text('repository=""\ninclude=[]\n[[benchmark]]\nname="odd"\nfile="f"\n')
     with pytest.raises(RecordError, match=r"odd.*launch"):
         read_recipes(path)
+
+
+def test_the_page_of_the_data_sets_is_up_to_date():
+    path = Path(__file__).parents[2] / "docs" / "datasets.md"
+    assert path.read_text(encoding="utf-8") == datasets_page(), (
+        "run `python -m wattslice_corpora.records.page docs/datasets.md`"
+    )
+    for field in fields(MeasuredRow):
+        assert f"`{field.name}`" in path.read_text(encoding="utf-8")
+
+
+def test_the_page_is_written_or_the_fault_told(tmp_path, capsys):
+    assert page.main([str(tmp_path / "page.md")]) == 0
+    assert (tmp_path / "page.md").read_text(encoding="utf-8") == datasets_page()
+    assert page.main([]) == 2
+    assert page.main([str(tmp_path / "no" / "page.md")]) == 2
+    assert capsys.readouterr().err.count("\n") == 2
+
+
+@pytest.mark.parametrize("gpu_id", measured_gpu_ids())
+def test_every_measured_program_has_a_recipe_or_a_reason(gpu_id):
+    card = read_card(card_path(gpu_id))
+    featured = {(row.benchmark, row.kernel, row.arguments) for row in read_workloads(workloads_path(gpu_id))}
+    recipes = {
+        entry.key: read_recipes(recipes_path(entry.recipes)) for entry in card.datasets if entry.recipes
+    }
+    for row in read_measurements(measurements_path(gpu_id)):
+        if row.dataset not in recipes:
+            continue
+        lacking = [row.benchmark in entry.names for entry in recipes[row.dataset].without_recipe]
+        assert ((row.benchmark, row.kernel, row.arguments) in featured) != any(lacking), row

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import wattslice_models
+from wattslice.calibration.checkout import find_recipes, public_features, runs_of
 from wattslice.calibration.document import Trained, update
-from wattslice.calibration.features import checkout_commit, workload_rows
 from wattslice.calibration.measured import public_gpu_ids, read_public_table
 from wattslice.calibration.training import public_runs
 from wattslice.errors import WattsliceError
@@ -16,16 +16,13 @@ from wattslice_corpora.records import (
     DataCard,
     MeasuredRow,
     RecordError,
-    WorkloadRow,
     card_path,
     measurements_path,
     read_card,
-    read_measurements,
-    read_recipes,
-    recipes_path,
     sha256,
     workloads_path,
     write_table,
+    write_text,
 )
 from wattslice_models.energy import NoEnergyModel
 from wattslice_models.energy_fit import NotEnoughDataError, fit_energy_model
@@ -78,20 +75,19 @@ def _import(table: Path, card: DataCard) -> None:
 
 
 def _analyze(sources: Path, card: DataCard) -> None:
-    recipes = read_recipes(recipes_path(card.datasets[0].recipes))
-    commit = checkout_commit(sources)
-    measured = read_measurements(measurements_path(card.gpu_id))
-    rows = workload_rows(sources, recipes, measured, load_gpu(card.gpu_id), _tell)
-    comments = (
-        f"features that wattslice found in public kernels, for {card.gpu_id}; counts and bytes per thread",
-        f"source: {recipes.repository} at {commit}",
-    )
-    write_table(workloads_path(card.gpu_id), comments, WorkloadRow, rows)
+    for name in dict.fromkeys(entry.recipes for entry in card.datasets if entry.recipes):
+        recipes = find_recipes(sources, name)
+        found = public_features(sources, recipes, runs_of(recipes, card.gpu_id), load_gpu(card.gpu_id))
+        for entry in found.features.left_out:
+            print(f"{', '.join(entry.runs)}: left out: {entry.reason}", file=sys.stderr)
+        write_text(workloads_path(card.gpu_id), found.table)
 
 
 def _train(card: DataCard) -> Trained:
     gpu = load_gpu(card.gpu_id)
     runs = public_runs(gpu)
+    if not (runs.training or runs.test):
+        return Trained(gpu, None, runs)
     if not runs.training:
         transferred = energy_model(gpu)
         if isinstance(transferred, NoEnergyModel):
@@ -101,10 +97,6 @@ def _train(card: DataCard) -> Trained:
     model, residuals = fit_energy_model(runs.training, gpu, data)
     save(_TRAINED / gpu.id / "energy.json", model, residuals)
     return Trained(gpu, model, runs)
-
-
-def _tell(message: str) -> None:
-    print(message, file=sys.stderr)
 
 
 if __name__ == "__main__":

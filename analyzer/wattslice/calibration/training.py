@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from wattslice_corpora.records import (
     DataCard,
     MeasuredRow,
+    Timed,
     Use,
     WorkloadRow,
     card_path,
@@ -36,8 +37,8 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class PublicRuns:
-    """What may be trained on and what may be tested on, for one GPU. `incomplete`: benchmarks whose timed
-    iteration holds more than what was analysed, so that their time tells nothing.
+    """What may be trained on and what may be tested on, for one GPU. `incomplete`: benchmarks whose time is
+    not that of the launches analysed, so that it tells nothing.
     """
 
     training: tuple[TrainingRow, ...]
@@ -76,7 +77,7 @@ def _unusable(row: MeasuredRow, launches: list[WorkloadRow], use: Use) -> str:
     if not row.power_valid:
         return row.reason
     if row.time_s is None:
-        return "its time is not told"
+        return "the time of one launch is not told"
     if not launches:
         return "a kernel of it could not be analysed"
     doubts = [launch.doubt for launch in launches if launch.doubt]
@@ -85,9 +86,13 @@ def _unusable(row: MeasuredRow, launches: list[WorkloadRow], use: Use) -> str:
 
 
 def _incomplete(card: DataCard) -> tuple[str, ...]:
-    files = dict.fromkeys(dataset.recipes for dataset in card.datasets if dataset.recipes)
-    recipes = (recipe for name in files for recipe in read_recipes(recipes_path(name)).benchmarks)
-    return tuple(recipe.name for recipe in recipes if recipe.incomplete)
+    found: dict[str, None] = {}
+    for dataset in card.datasets:
+        for recipe in read_recipes(recipes_path(dataset.recipes)).benchmarks if dataset.recipes else ():
+            several = not recipe.one_of and sum(launch.repeat for launch in recipe.launches) > 1
+            if recipe.incomplete or (several and dataset.timed is Timed.KERNEL):
+                found[recipe.name] = None
+    return tuple(found)
 
 
 def _training_row(row: MeasuredRow, launches: list[WorkloadRow]) -> TrainingRow:

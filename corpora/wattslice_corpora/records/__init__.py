@@ -4,7 +4,16 @@
 of them, `recipes` how public programs were run, and `workloads` what our analyzer found in their source.
 """
 
-from wattslice_corpora.records.cards import DataCard, DataSet, InvalidRows, Use, card_path, read_card
+from wattslice_corpora.records.cards import (
+    DataCard,
+    DataSet,
+    IdlePower,
+    InvalidRows,
+    Timed,
+    Use,
+    card_path,
+    read_card,
+)
 from wattslice_corpora.records.measured import (
     MEASUREMENT_DIRECTORY,
     MeasuredRow,
@@ -18,11 +27,20 @@ from wattslice_corpora.records.recipes import (
     LaunchRecipe,
     ParameterValue,
     Recipes,
+    WithoutRecipe,
     option,
     read_recipes,
     recipes_path,
 )
-from wattslice_corpora.records.tables import Dim3, RecordError, read_table, sha256, write_table
+from wattslice_corpora.records.tables import (
+    Dim3,
+    RecordError,
+    read_table,
+    sha256,
+    table_text,
+    write_table,
+    write_text,
+)
 from wattslice_corpora.records.workloads import WorkloadRow, read_workloads, workloads_path
 
 __all__ = [
@@ -31,13 +49,16 @@ __all__ = [
     "DataCard",
     "DataSet",
     "Dim3",
+    "IdlePower",
     "InvalidRows",
     "LaunchRecipe",
     "MeasuredRow",
     "ParameterValue",
     "Recipes",
     "RecordError",
+    "Timed",
     "Use",
+    "WithoutRecipe",
     "WorkloadRow",
     "card_path",
     "measured_fault",
@@ -51,6 +72,8 @@ __all__ = [
     "read_workloads",
     "recipes_path",
     "sha256",
+    "table_text",
     "workloads_path",
     "write_table",
+    "write_text",
 ]

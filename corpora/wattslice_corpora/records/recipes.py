@@ -60,6 +60,14 @@ class BenchmarkRecipe:
 
 
 @dataclass(frozen=True, slots=True)
+class WithoutRecipe:
+    """Measured programs of which nobody can tell how they were run: their runs have no features, and why."""
+
+    names: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Recipes:
     """Everything in a recipe file."""
 
@@ -67,12 +75,16 @@ class Recipes:
     repository: str
     include: tuple[str, ...]
     benchmarks: tuple[BenchmarkRecipe, ...]
+    without_recipe: tuple[WithoutRecipe, ...]
 
     def benchmark(self, name: str) -> BenchmarkRecipe:
-        """The recipe of a benchmark; `RecordError` when there is none."""
+        """The recipe of a benchmark. Raises `RecordError` that says why there is none."""
         for entry in self.benchmarks:
             if entry.name == name:
                 return entry
+        for missing in self.without_recipe:
+            if name in missing.names:
+                raise RecordError(missing.reason)
         raise RecordError(f"{self.path}: no [[benchmark]] named {name!r}")
 
 
@@ -85,8 +97,14 @@ def read_recipes(path: Path) -> Recipes:
         for entry in document["benchmark"]:
             place = f"{path}: [[benchmark]] {entry.get('name')}"
             benchmarks.append(_benchmark(entry))
+        place = f"{path}: [[without_recipe]]"
+        missing = tuple(
+            WithoutRecipe(tuple(entry["names"]), entry["reason"])
+            for entry in document.get("without_recipe", ())
+        )
         place = str(path)
-        return Recipes(path, document["repository"], tuple(document["include"]), tuple(benchmarks))
+        include = tuple(document["include"])
+        return Recipes(path, document["repository"], include, tuple(benchmarks), missing)
     except (KeyError, TypeError, ValueError) as error:
         raise RecordError(f"{place}: entry missing or malformed ({error})") from None
 

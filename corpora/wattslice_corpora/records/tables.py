@@ -61,11 +61,8 @@ def read_table(
     return tuple(rows)
 
 
-def write_table(path: Path, comments: tuple[str, ...], row_type: type[_Row], rows: tuple[_Row, ...]) -> None:
-    """Write a table that `read_table` reads back exactly (numbers with full precision).
-
-    The old table stays whole until the new one is: also when the disk is full or the process is killed.
-    """
+def table_text(comments: tuple[str, ...], row_type: type[_Row], rows: tuple[_Row, ...]) -> str:
+    """A table that `read_table` reads back exactly (numbers with full precision)."""
     names = [field.name for field in fields(cast("Any", row_type))]
     text = io.StringIO()
     text.writelines(f"# {comment}\n" for comment in comments)
@@ -73,10 +70,20 @@ def write_table(path: Path, comments: tuple[str, ...], row_type: type[_Row], row
     writer.writerow(names)
     for row in rows:
         writer.writerow(_text(name, getattr(row, name)) for name in names)
+    return text.getvalue()
+
+
+def write_table(path: Path, comments: tuple[str, ...], row_type: type[_Row], rows: tuple[_Row, ...]) -> None:
+    """Write a table, in the order of `rows`. Raises `RecordError` for what would not read back."""
+    write_text(path, table_text(comments, row_type, rows))
+
+
+def write_text(path: Path, text: str) -> None:
+    """The old file stays whole until the new one is: also when the disk is full or the process is killed."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with unfinished.open("w", encoding="utf-8", newline="") as stream:
-            stream.write(text.getvalue())
+            stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())
         unfinished.replace(path)
