@@ -63,9 +63,7 @@ class _Options:
 @click.option("--out", type=_PATH, metavar="DIR", help="Keep rows and raw traces; go on from what is there.")
 @click.option("--time-budget", type=_SECONDS, metavar="S", help="Stop in time; run again to go on.")
 @click.option("--seed", default=0, metavar="N", help="Of the order of a campaign.  [default: 0]")
-@click.option(
-    "--device", default=0, metavar="N", help="Number of the GPU (nvidia-smi).  [default: 0]"
-)
+@click.option("--device", default=0, metavar="N", help="Number of the GPU (nvidia-smi).  [default: 0]")
 @click.option("--window", type=_SECONDS, metavar="S", help="Seconds measured.  [default: 5, campaign 2.5]")
 @click.option(
     "--warmup", type=_SECONDS, default=1.0, metavar="S", help="Seconds dropped first.  [default: 1]"

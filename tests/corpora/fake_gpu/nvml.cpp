@@ -37,7 +37,8 @@ double watts() {
 
 double joules() {
     const long long at = lastUpdateNs();
-    const long long ahead = gpu()->busyUntilNs > at ? gpu()->busyUntilNs - at : 0;
+    const long long from = gpu()->busyFromNs > at ? gpu()->busyFromNs : at;
+    const long long ahead = gpu()->busyUntilNs > from ? gpu()->busyUntilNs - from : 0;
     return (at * kIdleW + (gpu()->busyTotalNs - ahead) * (kBusyW - kIdleW)) * 1e-9;
 }
 
