@@ -20,7 +20,7 @@
 #define __noinline__
 #define __grid_constant__
 #define __launch_bounds__(...)
-#define __align__(bytes) alignas(bytes)
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #define __restrict__ __restrict
 
 // Blocks run one after another, so one copy of a block's variables is enough.
