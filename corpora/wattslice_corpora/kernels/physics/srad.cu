@@ -87,7 +87,7 @@ int main(int argc, char** argv) {
     const int iterations = argc > 2 ? atoi(argv[2]) : 2;
     const size_t count = static_cast<size_t>(n) * n;
     const float rate = 0.5f;
-    const float speckle = 0.5f;  // coefficient of variation at the start; it decays with the iterations
+    const float speckle = 0.15f;  // coefficient of variation at the start; it decays with the iterations
 
     std::vector<float> image(count), coefficient(count);
     for (int y = 0; y < n; ++y) {
