@@ -185,6 +185,6 @@ def test_no_manifest_an_unreadable_one_and_a_name_used_twice(tmp_path: Path):
     (tmp_path / "f" / "manifest.toml").rmdir()
     family(tmp_path, "f", GOOD)
     with pytest.raises(
-        ManifestError, match="g: program name 'a' is used twice, also in .*f; names must differ"
+        ManifestError, match=r"g: program name 'a' is used twice, also in .*f; names must differ"
     ):
         load_manifest(family(tmp_path, "g", GOOD))
