@@ -1,6 +1,7 @@
 // Convolution layer, 8 channels in, 16 out, 5x5 filters: directly from global memory, one output a thread; or with
 // the filters in constant memory, the image tile of a channel in shared memory and four output channels a thread,
-// so that each value that was read is used four times. Bound by the load units, then by the fp32 pipe.
+// so that each value that was read is used four times. The first is bound by loads, the second moves the work to the
+// fp32 pipe.
 // Usage: convolution [n]    (side of the image)
 #include "../common.cuh"
 

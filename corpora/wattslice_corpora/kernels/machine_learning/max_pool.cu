@@ -1,6 +1,6 @@
 // Max pooling of the images of several channels, windows of 3x3 at every second pixel, with the place of the maximum
-// kept for the backward pass. Windows overlap: nine loads an output, of which the cache serves more than half; every
-// second number of a row is skipped by a thread's neighbour. Bound by bandwidth, comparisons instead of arithmetic.
+// kept for the backward pass. Windows overlap, so that the L1 cache serves more than half of the nine loads of an
+// output; each load uses every second number of its sectors. Comparisons instead of arithmetic: bound by bandwidth.
 // Usage: max_pool [channels] [n]    (n: side of an image)
 #include "../common.cuh"
 

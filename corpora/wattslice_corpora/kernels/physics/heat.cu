@@ -1,5 +1,5 @@
 // Heat conduction in a plate with insulated edges: explicit time steps, one launch each, between two buffers that
-// change roles. Five loads and one store for six operations: bound by DRAM bandwidth once the plate is larger
+// change roles. Five loads and one store for seven operations: bound by DRAM bandwidth once the plate is larger
 // than the L2 cache, and by the cache while it is not.
 // Usage: heat [n] [steps]
 #include "../common.cuh"

@@ -1,6 +1,6 @@
 // Gravitational accelerations of n bodies, all pairs: every thread reads all bodies from global memory, or the block
-// brings them through shared memory in tiles. Twenty operations and a reciprocal square root a pair: bound by the
-// fp32 pipe, near the power limit of the board.
+// brings them through shared memory in tiles. Eighteen operations and a reciprocal square root a pair: bound by
+// the fp32 pipe, near the power limit of the board.
 // Usage: nbody [n]
 #include "../common.cuh"
 

@@ -1,6 +1,6 @@
 // Acoustic waves in an inhomogeneous medium, double precision: second order in time, fourth in space, one launch a
-// step with three wave fields that change roles. Fifteen fp64 operations a point: GPUs with few fp64 units are bound
-// by them and draw little, those with many are bound by DRAM bandwidth.
+// step with three wave fields that change roles. Fifteen fp64 operations and 32 bytes of DRAM traffic a point: the
+// memory decides the power where fp64 units abound; where they are few, they work nearly as hard as the memory.
 // Usage: wave [n] [steps]
 #include "../common.cuh"
 
