@@ -11,7 +11,7 @@ constexpr int kDigits = 1 << kDigitBits;
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
 constexpr int kTile = 4 * kThreads;
-constexpr int kScanThreads = 1024;
+constexpr int kScanThreads = 256;
 
 // counts: digit-major, so that its exclusive scan gives every block the first place of each digit.
 __global__ void countDigits(const uint32_t* keys, int* counts, int n, int shift) {
