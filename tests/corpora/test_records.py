@@ -75,7 +75,7 @@ def test_measured_rows_read_back_exactly(tmp_path):
         ({"power_w": 0.0}, "watts that are valid must be positive"),
         ({"time_s": 0.0}, "time_s must be positive"),
         ({"launches": 0}, "launches must be positive"),
-        ({"core_mhz": 0.0}, "clocks must be positive"),
+        ({"core_mhz": 0.0}, "core_mhz must be positive"),
         ({"power_valid": False}, "reason must be told"),
         ({"reason": "no reason"}, "reason must be told"),
         ({"input": "ones"}, "input is 'ones'"),

@@ -60,7 +60,8 @@ def public_runs(gpu: Gpu) -> PublicRuns:
         launches = works.get((row.benchmark, row.kernel, row.arguments), [])
         reason = _unusable(row, launches, use)
         if reason:
-            left_out[row.benchmark if row.power_valid else f"at {row.core_mhz:g} MHz", reason] += 1
+            whole_clock = not row.power_valid and row.core_mhz is not None
+            left_out[f"at {row.core_mhz:g} MHz" if whole_clock else row.benchmark, reason] += 1
         else:
             by_use[use].append(_training_row(row, launches))
     return PublicRuns(
