@@ -2,9 +2,10 @@
 
 A slice runs independent chains. The main operation squares and adds, `a = a * a + v` with v between -1.875 and
 -1.75: the quadratic map, which is chaotic there and never leaves [-1.875, 1.77]. So its bits keep toggling, nothing
-overflows or becomes denormal however long it runs, and no two steps can be merged. Integers wrap around instead; a
-special function is the reciprocal, which goes to and fro. The light operation, `b = v - b`, takes in a loaded
-value where the density leaves room for one operation only; it has chains of its own, which are never squared.
+overflows or becomes denormal however long it runs, and no two steps can be merged. Integers wrap around instead.
+A special function is the reciprocal in `a = v - 1 / a`, which for v between -2 and 2 is a rotation: it never settles
+either (and comes back by itself when it meets 1 / 0). The light operation, `b = v - b`, takes in a loaded value where the
+density leaves room for one operation only; it has chains of its own, which are never squared.
 """
 
 from __future__ import annotations
@@ -27,8 +28,7 @@ class ScalarKind:
     `texel` the one that a texture fetch returns; `to_value` turns an element
     into a value. `device_element` makes an element of hashed bits on the device, in `element_operations`; `host_bits`
     are its bits on the host.
-    `main` is one instruction, of `main_sass` by name, and counts `main_operations`; it takes in a loaded value when
-    `main_reads`. `light` counts one for each of the `lanes` of a value. `start` is a thread's first value, out of
+    `main` is one instruction of `main_sass` by name (special: and an addition), and counts `main_operations`. `light` counts one for each of the `lanes` of a value. `start` is a thread's first value, out of
     a `seed`, and `constant` what takes the place of loaded values in registers only, with two operations each; `times` multiplies `start` by a number. `add` joins two values, and
     `total` what is left, a `total_type`; `improbable` is hardly ever true of it, which no compiler can know; `finite` says that it is a number (empty: it always is).
     """
@@ -44,7 +44,6 @@ class ScalarKind:
     host_bits: str
     main: str
     main_operations: int
-    main_reads: bool
     main_sass: str
     light: str
     light_sass: tuple[str, ...]
@@ -79,7 +78,6 @@ _FP32 = ScalarKind(
     host_bits="0xbfe00000u | h >> 12",
     main="{a} = fmaf({a}, {a}, {v});",
     main_operations=2,
-    main_reads=True,
     main_sass="FFMA",
     light="{a} = {v} - {a};",
     light_sass=("FADD",),
@@ -106,7 +104,6 @@ _FP64 = ScalarKind(
     host_bits="0xbffc000000000000ull | static_cast<unsigned long long>(h) << 17",
     main="{a} = fma({a}, {a}, {v});",
     main_operations=2,
-    main_reads=True,
     main_sass="DFMA",
     light="{a} = {v} - {a};",
     light_sass=("DADD",),
@@ -133,7 +130,6 @@ _FP16 = ScalarKind(
     host_bits="0xbf00bf00u | (h & 0x007f007fu)",
     main="{a} = __hfma2({a}, {a}, {v});",
     main_operations=4,
-    main_reads=True,
     main_sass="HFMA2",
     light="{a} = __hsub2({v}, {a});",
     light_sass=("HADD2",),
@@ -160,7 +156,6 @@ _INT = ScalarKind(
     host_bits="h | 1u",
     main="{a} = {a} * {a} + {v};",
     main_operations=2,
-    main_reads=True,
     main_sass="IMAD",
     light="{a} = {v} - {a};",
     light_sass=("IADD3", "VIADD", "IMAD.IADD", "IADD"),
@@ -176,11 +171,7 @@ _INT = ScalarKind(
     finite="",
 )
 _SPECIAL = replace(
-    _FP32,
-    main="{a} = reciprocal({a});",
-    main_operations=1,
-    main_reads=False,
-    main_sass="MUFU",
+    _FP32, main="RECIPROCAL({a}); {a} = {v} - {a};", main_sass="MUFU", finite="!isnan(total)"
 )
 SCALAR_KINDS: dict[OperationKind, ScalarKind] = {
     OperationKind.FP32: _FP32,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from wattslice_corpora.synthetic.addressing import STRIDE, Addressing, addressing
 from wattslice_corpora.synthetic.kinds import CHAINS, LIGHT_CHAINS, SCALAR_KINDS
 from wattslice_corpora.synthetic.spec import THREADS_PER_BLOCK, OperationKind, Pattern, SliceSpec, Space, SpecError
-from wattslice_corpora.synthetic.tiles import TILE_BYTES_PER_THREAD, TILE_CHAINS, tile_addressing
+from wattslice_corpora.synthetic.tiles import TILE_BYTES_PER_THREAD, TILE_CHAINS, TILE_ELEMENTS, tile_addressing
 
 TOLERANCE = 0.05
 """How far the density of a slice may be from the one asked for, relative to it."""
@@ -79,12 +79,8 @@ class _Costs:
 
     main: int
     light: int
-    main_reads: bool
     round_mains: int
     start: int
-    chains: int
-    join: int
-    extra: int
     bytes_per_load: int
 
 
@@ -136,7 +132,7 @@ def _solved(spec: SliceSpec, costs: _Costs, density: float, loads: int) -> Plan 
     per_round = costs.round_mains * costs.main + 2
     rounds = int((budget - 1) // per_round) if budget > 2 * per_round else 0
     left = budget - (rounds * per_round + 1 if rounds else 0)
-    must_read = 0 if where.may_skip or (rounds and costs.main_reads) else loads
+    must_read = 0 if where.may_skip or rounds else loads
     split = _split(costs, left, must_read)
     if split is None or rounds + split[0] == 0:
         return None
@@ -145,10 +141,6 @@ def _solved(spec: SliceSpec, costs: _Costs, density: float, loads: int) -> Plan 
 
 def _split(costs: _Costs, left: float, must_read: int) -> tuple[int, int] | None:
     """`left` counted operations as main and light ones that take in at least `must_read` values."""
-    if not costs.main_reads:
-        lights = must_read or int(left >= costs.main + costs.light)
-        mains = round((left - lights * costs.light) / costs.main)
-        return (mains, lights) if mains >= 0 else None
     mains = int((left + 0.25) // costs.main)
     if mains >= must_read:
         rest = left - mains * costs.main
@@ -164,8 +156,7 @@ def _split(costs: _Costs, left: float, must_read: int) -> tuple[int, int] | None
 def _with(
     spec: SliceSpec, costs: _Costs, loads: int, rounds: int, mains: int, lights: int, trips: int
 ) -> Plan:
-    reading = lights + (mains if costs.main_reads else 0)
-    used = min(loads, max(reading, costs.round_mains if rounds and costs.main_reads else 0))
+    used = min(loads, max(mains + lights, costs.round_mains if rounds else 0))
     where = _addressing(spec, loads, used < loads)
     own = costs.main * (rounds * costs.round_mains + mains) + costs.light * lights
     inner = 2 * rounds + 1 if rounds else 0
@@ -188,28 +179,27 @@ def _with(
 
 def _costs(spec: SliceSpec) -> _Costs:
     if spec.kind is OperationKind.TENSOR:
-        return _Costs(1, 0, True, _TILE_ROUND, 0, TILE_CHAINS, 1, 0, TILE_BYTES_PER_THREAD)
+        return _Costs(1, 0, _TILE_ROUND, 0, TILE_BYTES_PER_THREAD)
     kind = SCALAR_KINDS[spec.kind]
     start = 2 + kind.lanes * (CHAINS - 1)
     return _Costs(
         main=kind.main_operations,
         light=kind.lanes,
-        main_reads=kind.main_reads,
         round_mains=_ROUND,
         start=start,
-        chains=CHAINS,
-        join=kind.lanes,
-        extra=kind.lanes - 1,
         bytes_per_load=kind.element_bytes,
     )
 
 
 def _fixed(spec: SliceSpec, costs: _Costs, where: Addressing, lights: int) -> int:
     """Operations outside the loop: thread number, addresses, first values, the loop's last test, the total."""
-    chains = costs.chains + min(lights, LIGHT_CHAINS)
+    if spec.kind is OperationKind.TENSOR:
+        join = 2 * TILE_ELEMENTS + 1 + TILE_ELEMENTS * TILE_CHAINS
+    else:  # two halves of a pair are joined at last
+        join = costs.light * (CHAINS + min(lights, LIGHT_CHAINS) - 1) + costs.light - 1
     thread = 2 * uses_thread(spec, where)
     check = not spec.is_global
-    return thread + where.setup_operations + costs.start + 1 + check + costs.join * (chains - 1) + costs.extra
+    return thread + where.setup_operations + costs.start + 1 + join + check
 
 
 def uses_thread(spec: SliceSpec, where: Addressing) -> bool:

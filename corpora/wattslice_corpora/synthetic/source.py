@@ -8,7 +8,7 @@ from wattslice_corpora.synthetic.host import host_part
 from wattslice_corpora.synthetic.kinds import CHAINS, LIGHT_CHAINS, SCALAR_KINDS, ScalarKind
 from wattslice_corpora.synthetic.plan import Plan, plan, uses_thread
 from wattslice_corpora.synthetic.spec import THREADS_PER_BLOCK, OperationKind, SliceSpec, Space
-from wattslice_corpora.synthetic.tiles import TILE_CHAINS
+from wattslice_corpora.synthetic.tiles import TILE_CHAINS, TILE_ELEMENTS
 
 KERNEL_NAME = "slice"
 """The name of the kernel in every generated file."""
@@ -69,11 +69,7 @@ def _constants(spec: SliceSpec, numbers: Plan) -> Iterator[str]:
         yield "__device__ __half2 asHalves(unsigned bits) { return *reinterpret_cast<const __half2*>(&bits); }"
     if spec.kind is OperationKind.SPECIAL:
         yield ""
-        yield "__device__ float reciprocal(float x) {"
-        yield "    float y;"
-        yield '    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));'
-        yield "    return y;"
-        yield "}"
+        yield '#define RECIPROCAL(x) asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(x) : "f"(x))'
     if spec.kind is OperationKind.FP64 and spec.space is Space.TEXTURE:
         yield ""
         yield "__device__ double asDouble(int2 bits) { return __hiloint2double(bits.y, bits.x); }"
@@ -147,7 +143,7 @@ def _scalar_work(kind: ScalarKind, numbers: Plan) -> Iterator[str]:
 
     yield from _round_loop(numbers, main)
     yield from _lines([main(number) for number in range(numbers.mains)], " ")
-    first = numbers.mains if kind.main_reads else 0
+    first = numbers.mains
     lights = [
         kind.light.format(a=f"b{number % LIGHT_CHAINS}", v=f"v{(first + number) % used}")
         for number in range(numbers.lights)
@@ -203,7 +199,10 @@ def _tile_kernel(spec: SliceSpec, numbers: Plan) -> Iterator[str]:
     yield from _indented(2, _lines([main(number) for number in range(numbers.mains)], " ", 2))
     yield from _indented(2, where.trip_end)
     yield "    }"
-    yield f"    const float total = {' + '.join(f'{name}.x[0]' for name in chains)};"
+    yield "    float total = 0.0f;"
+    yield f"    for (int e = 0; e < {TILE_ELEMENTS}; ++e) {{"
+    yield f"        total += {' + '.join(f'{name}.x[e]' for name in chains)};"
+    yield "    }"
     yield from _end(spec, "total > 1e30f", "fabsf(total) < 1e30f")
     yield "}"
 

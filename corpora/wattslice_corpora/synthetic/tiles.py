@@ -7,6 +7,8 @@ from wattslice_corpora.synthetic.spec import THREADS_PER_BLOCK, InputData, Patte
 
 TILE_CHAINS = 4
 """Independent accumulators of a warp."""
+TILE_ELEMENTS = 8
+"""Elements of an accumulator that a thread holds."""
 TILE_BYTES_PER_THREAD = 16
 """A tile of 16 x 16 halves over the 32 threads of a warp."""
 MOST_TILES = 16
