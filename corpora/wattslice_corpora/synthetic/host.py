@@ -87,15 +87,15 @@ def _memory(spec: SliceSpec) -> Iterator[str]:
     element = "__half" if tensor else SCALAR_KINDS[spec.kind].element
     streams = spec.space is Space.GLOBAL and spec.pattern is not Pattern.RANDOM
     count = "static_cast<size_t>(iterations) * kStep" if streams else "kSet"
-    margin = " + 15 * kLead" if tensor else ""
-    yield f"    const size_t bytes = ({count}{margin}) * sizeof({element});"
+    yield f"    const size_t bytes = sizeof({element}) * {count};"
     yield f"    {element}* data;"
     yield "    CUDA_CHECK(cudaMalloc(&data, bytes));"
     yield "    const std::vector<Bits> values = patterned(1 << 20);"
     yield "    const size_t piece = values.size() * sizeof(Bits);"
     yield "    for (size_t done = 0; done < bytes; done += piece) {"
     yield "        const size_t next = bytes - done < piece ? bytes - done : piece;"
-    yield "        CUDA_CHECK(cudaMemcpy(reinterpret_cast<char*>(data) + done, values.data(), next, cudaMemcpyHostToDevice));"
+    yield "        char* const target = reinterpret_cast<char*>(data) + done;"
+    yield "        CUDA_CHECK(cudaMemcpy(target, values.data(), next, cudaMemcpyHostToDevice));"
     yield "    }"
 
 
@@ -117,18 +117,21 @@ def _texture(spec: SliceSpec) -> Iterator[str]:
 
 
 def _check(spec: SliceSpec, total: str) -> Iterator[str]:
-    yield f"    std::vector<{total}> results(kBlocks * kThreads);"
-    yield f"    CUDA_CHECK(cudaMemcpy(results.data(), out, results.size() * sizeof({total}), cudaMemcpyDeviceToHost));"
-    yield "    bool ok = true;"
-    yield f"    for (const {total} result : results) {{"
+    """Results are numbers; what always is one differs between threads at least."""
+    sound = "std::isfinite(result)"
     if spec.data is InputData.ZEROS:
-        yield "        ok = ok && result == 0;"
-    elif spec.kind is OperationKind.INT:
-        yield "        ok = ok && result != 0x9e3779b9u;"
+        sound = "result == 0"
     elif spec.kind is OperationKind.SPECIAL:
-        yield "        ok = ok && !std::isnan(result);  // 1 / 0 is a step like any other"
+        sound = "!std::isnan(result)"  # 1 / 0 is a step like any other
+    yield f"    std::vector<{total}> results(kBlocks * kThreads);"
+    yield f"    const size_t size = results.size() * sizeof({total});"
+    yield "    CUDA_CHECK(cudaMemcpy(results.data(), out, size, cudaMemcpyDeviceToHost));"
+    if spec.kind is OperationKind.INT and spec.data is not InputData.ZEROS:
+        yield "    const bool ok = results.front() != results.back();"
     else:
-        yield "        ok = ok && std::isfinite(result);"
-    yield "    }"
+        yield "    bool ok = true;"
+        yield f"    for (const {total} result : results) {{"
+        yield f"        ok = ok && {sound};"
+        yield "    }"
     yield '    printf("%s\\n", ok ? "OK" : "FAILED");'
     yield "    return ok ? 0 : 1;"

@@ -24,8 +24,8 @@ def source(spec: SliceSpec) -> str:
     """
     numbers = plan(spec)
     body = _tile_kernel(spec, numbers) if spec.kind is OperationKind.TENSOR else _scalar_kernel(spec, numbers)
-    parts = (*_head(spec, numbers), "", *_constants(spec, numbers), "", *body, "", *host_part(spec, numbers))
-    return "\n".join(parts) + "\n"
+    text = "\n".join((*body, "", *host_part(spec, numbers)))
+    return "\n".join((*_head(spec, numbers), "", *_constants(spec, numbers, text), "", text)) + "\n"
 
 
 def _head(spec: SliceSpec, numbers: Plan) -> Iterator[str]:
@@ -54,11 +54,15 @@ def _head(spec: SliceSpec, numbers: Plan) -> Iterator[str]:
         yield "using namespace nvcuda;"
 
 
-def _constants(spec: SliceSpec, numbers: Plan) -> Iterator[str]:
+def _constants(spec: SliceSpec, numbers: Plan, text: str) -> Iterator[str]:
+    """What stands between the includes and the kernel; of the constants only those that `text` needs."""
+    needed: list[str] = []
+    for name, value in reversed(numbers.addressing.constants):
+        if name in "\n".join((text, *needed)):
+            needed.insert(0, f"constexpr int {name} = {value};")
     yield f"constexpr int kBlocks = {spec.blocks};"
     yield f"constexpr int kThreads = {THREADS_PER_BLOCK};"
-    for name, value in numbers.addressing.constants:
-        yield f"constexpr int {name} = {value};"
+    yield from needed
     if numbers.rounds:
         yield f"constexpr int kRounds = {numbers.rounds};"
     if spec.space is Space.CONSTANT:
@@ -99,8 +103,9 @@ def _scalar_kernel(spec: SliceSpec, numbers: Plan) -> Iterator[str]:
         yield _THREAD
     yield f"    const {kind.value} start = {kind.start};"
     yield from _indented(1, where.setup)
-    others = ", ".join(f"{name} = {kind.times.format(chain + 1)}" for chain, name in enumerate(mains[1:]))
-    yield f"    {kind.value} a0 = start, {others};"
+    starts = ["a0 = start", *(f"{name} = {kind.times.format(n)}" for n, name in enumerate(mains[1:], 1))]
+    for line in _lines(starts, ", "):
+        yield f"    {kind.value} {line};"
     if lights:
         yield f"    {kind.value} {', '.join(f'{name} = start' for name in lights)};"
     yield "#pragma unroll 1"
