@@ -229,4 +229,4 @@ def _trips(spec: SliceSpec, costs: _Costs, loads: int, mains: float) -> int:
         bytes_per_trip = _row_bytes(spec, costs) * loads
         trips = max(trips, min(_BEYOND_L2_BYTES / bytes_per_trip, _MOST_CYCLES / cycles))
         trips = min(trips, _MOST_BYTES / bytes_per_trip)
-    return max(_FEWEST_TRIPS if spec.space is not Space.GLOBAL else 1, round(trips))
+    return max(1 if spec.space is Space.GLOBAL else _FEWEST_TRIPS, int(trips))
