@@ -1,3 +1,4 @@
+from collections import Counter
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from wattslice_corpora.records import (
     MEASUREMENT_DIRECTORY,
     MeasuredRow,
     RecordError,
+    UtilisationRow,
     WorkloadRow,
     card_path,
     measured_gpu_ids,
@@ -15,13 +17,16 @@ from wattslice_corpora.records import (
     read_card,
     read_measurements,
     read_recipes,
+    read_utilisation,
     read_workloads,
     recipes_path,
+    utilisation_path,
     workloads_path,
     write_table,
 )
 from wattslice_corpora.records.page import datasets_page
 
+WITH_ACTIVITY = [gpu_id for gpu_id in measured_gpu_ids() if utilisation_path(gpu_id).exists()]
 FULL = MeasuredRow(
     dataset="ours",
     benchmark="scan",
@@ -135,14 +140,9 @@ def test_workloads_read_back_exactly(tmp_path):
 
 
 def test_every_table_has_a_card():
-    tables = {path.stem for path in MEASUREMENT_DIRECTORY.glob("*.csv")}
-    suffixes = ("", "_workloads")
-    assert tables == {
-        f"{gpu_id}{suffix}"
-        for gpu_id in measured_gpu_ids()
-        for suffix in suffixes
-        if f"{gpu_id}{suffix}" in tables or not suffix
-    }
+    for path in MEASUREMENT_DIRECTORY.glob("*.csv"):
+        cards = [gpu_id for gpu_id in measured_gpu_ids() if f"{path.stem}_".startswith(f"{gpu_id}_")]
+        assert cards, f"{path.name} has no card"
 
 
 @pytest.mark.parametrize("gpu_id", measured_gpu_ids())
@@ -212,3 +212,34 @@ def test_every_measured_program_has_a_recipe_or_a_reason(gpu_id):
             continue
         lacking = [row.benchmark in entry.names for entry in recipes[row.dataset].without_recipe]
         assert ((row.benchmark, row.kernel, row.arguments) in featured) != any(lacking), row
+
+
+@pytest.mark.parametrize("gpu_id", WITH_ACTIVITY)
+def test_every_row_of_activity_belongs_to_a_measured_run(gpu_id):
+    keys = [
+        (row.dataset, row.benchmark, row.kernel, row.arguments, row.core_mhz, row.memory_mhz)
+        for row in (
+            *read_measurements(measurements_path(gpu_id)),
+            *read_utilisation(utilisation_path(gpu_id)),
+        )
+    ]
+    assert set(Counter(keys).values()) == {2}
+    assert all(entry.utilisation_path for entry in read_card(card_path(gpu_id)).datasets)
+
+
+def test_activity_is_a_fraction(tmp_path):
+    row = read_utilisation(utilisation_path("v100_pcie"))[0]
+    write_table(tmp_path / "d.csv", (), UtilisationRow, (row, replace(row, sm_active=75.0)))
+    with pytest.raises(RecordError, match=r"d\.csv:3: sm_active must be a fraction"):
+        read_utilisation(tmp_path / "d.csv")
+
+
+def test_the_recipes_launch_what_the_profiler_saw():
+    recipes = read_recipes(recipes_path("nv_dvfs_benchmark"))
+    geometry = {
+        entry.name: {(launch.grid, launch.block) for launch in entry.launches} for entry in recipes.benchmarks
+    }
+    rows = [row for row in read_measurements(measurements_path("gtx_1080_ti")) if row.benchmark in geometry]
+    assert len({row.benchmark for row in rows}) == 22
+    for row in rows:
+        assert (row.grid, row.block) in geometry[row.benchmark], row.benchmark

@@ -90,6 +90,11 @@ def _dataset_lines(
         f"| watts | {_range([row.power_w for row in rows if row.power_w is not None])} |",
         f"| time | of one {dataset.timed}, {sum(row.time_s is not None for row in rows)} rows |",
         f"| source | {dataset.repository}, `{dataset.path}` at `{dataset.commit[:10]}` |",
+        *(
+            [f"| DCGM activity of the same runs | `{dataset.utilisation_path}` |"]
+            if dataset.utilisation_path
+            else []
+        ),
         f"| licence | {dataset.licence} |",
         f"| measured by | {dataset.measured_by} |",
         f"| measured in | {dataset.measured_in or 'not told'} |",
