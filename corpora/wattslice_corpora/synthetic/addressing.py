@@ -75,9 +75,7 @@ def addressing(spec: SliceSpec, kind: ScalarKind, loads: int, skip: bool) -> Add
 def _registers(spec: SliceSpec, kind: ScalarKind) -> Addressing:
     if spec.data is InputData.ZEROS:
         return Addressing(setup=(f"const {kind.value} v0 = start;",), most_loads=0)
-    return Addressing(
-        setup=(f"const {kind.value} v0 = {kind.constant};",), setup_operations=2, most_loads=0
-    )
+    return Addressing(setup=(f"const {kind.value} v0 = {kind.constant};",), setup_operations=2, most_loads=0)
 
 
 def _global(spec: SliceSpec, kind: ScalarKind, loads: int, skip: bool) -> Addressing:
@@ -128,7 +126,8 @@ def _shared(spec: SliceSpec, kind: ScalarKind) -> Addressing:
         found,
         setup=(*fill, *found.setup),
         setup_operations=found.setup_operations
-        + 2 * filled + 1
+        + 2 * filled
+        + 1
         + (0 if zeros else filled * (1 + kind.element_operations)),
         setup_accesses=filled,
         constants=_TABLE,
@@ -173,7 +172,9 @@ def _texture(spec: SliceSpec, kind: ScalarKind) -> Addressing:
 
 
 _TABLE = (("kTable", str(TABLE_ELEMENTS)), ("kRow", str(TABLE_ELEMENTS // 2 // DISTINCT_OFFSETS)))
-_TURN = TABLE_ELEMENTS // 4 - 1  # a place in the first quarter, a turn of up to a quarter, half for the offsets
+_TURN = (
+    TABLE_ELEMENTS // 4 - 1
+)  # a place in the first quarter, a turn of up to a quarter, half for the offsets
 
 
 def _pointer(kind: ScalarKind, volatile: bool) -> str:

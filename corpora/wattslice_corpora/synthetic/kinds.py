@@ -170,9 +170,7 @@ _INT = ScalarKind(
     improbable="total == 0x9e3779b9u",
     finite="",
 )
-_SPECIAL = replace(
-    _FP32, main="RECIPROCAL({a}); {a} = {v} - {a};", main_sass="MUFU", finite="!isnan(total)"
-)
+_SPECIAL = replace(_FP32, main="RECIPROCAL({a}); {a} = {v} - {a};", main_sass="MUFU", finite="!isnan(total)")
 SCALAR_KINDS: dict[OperationKind, ScalarKind] = {
     OperationKind.FP32: _FP32,
     OperationKind.FP64: _FP64,

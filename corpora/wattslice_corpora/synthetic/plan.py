@@ -6,8 +6,20 @@ from dataclasses import dataclass
 
 from wattslice_corpora.synthetic.addressing import STRIDE, Addressing, addressing
 from wattslice_corpora.synthetic.kinds import CHAINS, LIGHT_CHAINS, SCALAR_KINDS
-from wattslice_corpora.synthetic.spec import THREADS_PER_BLOCK, OperationKind, Pattern, SliceSpec, Space, SpecError
-from wattslice_corpora.synthetic.tiles import TILE_BYTES_PER_THREAD, TILE_CHAINS, TILE_ELEMENTS, tile_addressing
+from wattslice_corpora.synthetic.spec import (
+    THREADS_PER_BLOCK,
+    OperationKind,
+    Pattern,
+    SliceSpec,
+    Space,
+    SpecError,
+)
+from wattslice_corpora.synthetic.tiles import (
+    TILE_BYTES_PER_THREAD,
+    TILE_CHAINS,
+    TILE_ELEMENTS,
+    tile_addressing,
+)
 
 TOLERANCE = 0.05
 """How far the density of a slice may be from the one asked for, relative to it."""

@@ -30,7 +30,9 @@ def source(spec: SliceSpec) -> str:
 
 def _head(spec: SliceSpec, numbers: Plan) -> Iterator[str]:
     made = numbers.density(spec.access_weight)
-    trip = f"{numbers.loads} loads, {numbers.mains_per_trip} main and {numbers.lights} light operations a trip"
+    trip = (
+        f"{numbers.loads} loads, {numbers.mains_per_trip} main and {numbers.lights} light operations a trip"
+    )
     yield f"// Synthetic slice {spec.name}: {trip} of the loop."
     if made is not None:
         yield f"// Arithmetic density {made:.4g} with accesses of weight {spec.access_weight:.4g}; {spec.pattern} addresses,"
@@ -82,7 +84,9 @@ def _constants(spec: SliceSpec, numbers: Plan, text: str) -> Iterator[str]:
 def _signature(spec: SliceSpec, element: str, skip: bool, seed_type: str, total_type: str) -> str:
     parameters: list[str] = []
     if spec.is_global:
-        volatile = "volatile " if skip or (spec.space is Space.L2 and spec.kind is not OperationKind.TENSOR) else ""
+        volatile = (
+            "volatile " if skip or (spec.space is Space.L2 and spec.kind is not OperationKind.TENSOR) else ""
+        )
         parameters.append(f"const {volatile}{element}* data")
     if spec.space is Space.TEXTURE:
         parameters.append("cudaTextureObject_t data")

@@ -108,7 +108,9 @@ class SliceSpec:
             raise SpecError(f"registers only: no access, so none can be {self.pattern}")
         if self.kind is OperationKind.TENSOR:
             if self.space in (Space.CONSTANT, Space.TEXTURE):
-                raise SpecError(f"tensor cores read no matrix tile from {self.space} memory; use global or shared")
+                raise SpecError(
+                    f"tensor cores read no matrix tile from {self.space} memory; use global or shared"
+                )
             if self.pattern is Pattern.RANDOM:
                 raise SpecError("a matrix tile is read as a whole: coalesced or strided, not random")
         if self.kind is OperationKind.FP16 and self.space is Space.TEXTURE:
