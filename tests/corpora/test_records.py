@@ -115,6 +115,27 @@ def test_a_damaged_table_names_its_line(tmp_path, old, new, complaint):
 
 
 @pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", r"m\.csv:1: columns must be"),
+        (b"# only a comment\n", r"m\.csv:2: columns must be"),
+        (b"\xff\n", r"m\.csv: not UTF-8 text"),
+        (b"x" * 200_000 + b"\n", r"m\.csv: not a table \(field larger"),
+    ],
+)
+def test_what_is_no_table_is_told(tmp_path, content, complaint):
+    path = tmp_path / "m.csv"
+    path.write_bytes(content)
+    with pytest.raises(RecordError, match=complaint):
+        read_measurements(path)
+
+
+def test_a_comment_stays_one_line(tmp_path):
+    write_table(tmp_path / "m.csv", ("left out:\n scan",), MeasuredRow, (FULL,))
+    assert (tmp_path / "m.csv").read_text().startswith("# left out: scan\ndataset,")
+
+
+@pytest.mark.parametrize(
     "change", [{"power_w": float("nan")}, {"reason": "two\nlines", "power_valid": False}]
 )
 def test_what_would_not_read_back_is_not_written(tmp_path, change):
