@@ -1,4 +1,5 @@
 import re
+import tomllib
 from math import prod
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from wattslice_corpora.manifest import (
     VariantRole,
     load_manifest,
 )
+from wattslice_corpora.manifest_page import corpus_page, main
 from wattslice_models.gpu import load_gpu
 
 # Rows of Wang & Chen 2013, Tables 2 and 3, in print order.
@@ -185,6 +187,25 @@ def test_no_manifest_an_unreadable_one_and_a_name_used_twice(tmp_path: Path):
     (tmp_path / "f" / "manifest.toml").rmdir()
     family(tmp_path, "f", GOOD)
     with pytest.raises(
-        ManifestError, match="g: program name 'a' is used twice, also in .*f; names must differ"
+        ManifestError, match=r"g: program name 'a' is used twice, also in .*f; names must differ"
     ):
         load_manifest(family(tmp_path, "g", GOOD))
+
+
+def test_the_page_of_the_corpus_is_up_to_date():
+    path = Path(__file__).parents[2] / "docs" / "corpus.md"
+    text = path.read_text(encoding="utf-8")
+    assert text == corpus_page(PROGRAMS), "run `python -m wattslice_corpora.manifest_page docs/corpus.md`"
+    for target in re.findall(r"\]\((\S+)\)", text):
+        assert (path.parent / target).is_file(), target
+    for key in tomllib.loads(GOOD)["program"][0]:
+        assert f"`{key}`" in text
+
+
+def test_the_page_is_written_or_the_fault_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "corpus.md"
+    assert main([str(path)]) == 0
+    assert path.read_text(encoding="utf-8") == corpus_page(PROGRAMS)
+    assert main([]) == 2
+    assert main([str(tmp_path)]) == 2
+    assert str(tmp_path) in capsys.readouterr().err
