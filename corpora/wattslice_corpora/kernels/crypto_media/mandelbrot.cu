@@ -49,5 +49,5 @@ int main(int argc, char** argv) {
             differing += steps[row * width + column] != escapeTime(column, row, width, height);
         }
     }
-    return report(differing <= 0.02 * pixels, "escape times");
+    return report(differing <= 0.01 * pixels, "escape times");
 }
