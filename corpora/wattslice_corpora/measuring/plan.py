@@ -18,7 +18,7 @@ from wattslice_corpora.measuring.bench import Configuration
 from wattslice_corpora.measuring.program import Choice, Command, launches
 from wattslice_corpora.synthetic import KERNEL_NAME, SliceSpec, default_grid, source
 
-SLICES, KERNELS, REPEATS, MEASURED = "slices", "kernels", "repeats", "measured"
+SLICES, KERNELS, MEASURED = "slices", "kernels", "measured"
 """What the keys of the data sets begin with."""
 
 _ROUNDS = 6
@@ -49,7 +49,7 @@ def campaign_plan(sm_count: int, board: str, folder: Path, seed: int = 0) -> tup
     chance = random.Random(seed)
     repeated = chance.sample([*slices, *largest], min(_REPEATED, len(slices) + len(largest)))
     again = tuple(
-        replace(configuration, name=f"{configuration.name}--{number}", dataset=f"{REPEATS}-{board}")
+        replace(configuration, name=f"{configuration.name}--{number}")
         for number in range(2, _TIMES + 1)
         for configuration in repeated
     )
