@@ -64,9 +64,8 @@ class Builder:
             raise MeasureError(f"nvcc cannot be run: {error}") from None
         if done.returncode != 0:
             draft.unlink(missing_ok=True)
-            raise ConfigurationError(
-                f"{source}: does not compile: {_first_error(done.stderr or done.stdout)}"
-            )
+            said = _first_error(done.stderr or done.stdout).replace(f"{source.parent}/", "")
+            raise ConfigurationError(f"{source.name}: does not build: {said}")
         draft.replace(program)
         return program
 
