@@ -100,6 +100,6 @@ def find_nvcc() -> str:
 
 def _first_error(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = (": error", "undefined reference", "error")
+    telling = ("undefined reference", ": error", "error")
     errors = [line for sign in telling for line in lines if sign in line]
     return (errors or lines or ["no message"])[0]
