@@ -42,6 +42,7 @@ TWO_FUNCTIONS = "if (threadIdx.x & 1) __syncwarp(); else __any_sync(~0u, 1);"
     [
         ("", "", None),
         ("__syncthreads();", "", ""),
+        ("tile[threadIdx.x] = threadIdx.x;", "if (threadIdx.x > 0) tile[threadIdx.x] = threadIdx.x;", ""),
         ("31 - threadIdx.x", "32 - threadIdx.x", "global-buffer-overflow"),
         ("data[threadIdx.x]", "data[threadIdx.x + 1]", "heap-buffer-overflow"),
         ("__syncthreads();", LONELY, "waits for lanes that never come"),

@@ -34,6 +34,9 @@ void launch(const Configuration& configuration, Kernel kernel, Arguments... argu
 // Dynamic shared memory of the running block; `extern __shared__ T name[]` becomes a pointer to it.
 extern unsigned char* const dynamicShared;
 
+// All ones into a shared variable, the first time that a block declares it: its value is undefined in CUDA.
+void undefine(void* variable, size_t bytes);
+
 // Waits until all threads of the block that have not returned are here; counts the true predicates of
 // all of them. Ends the program when that never happens.
 struct Votes {
