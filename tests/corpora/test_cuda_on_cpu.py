@@ -69,7 +69,7 @@ void f() { ns::k<A<int>, 3>
     changed = rewritten(source)
     assert changed.splitlines()[:3] == source.splitlines()[:3]
     assert changed.count("\n") == source.count("\n")
-    assert "launch(cuda_on_cpu::Configuration(dim3(n >> 3, g(a, b)), 32), [&]" in changed
+    assert 'launch(cuda_on_cpu::Configuration(dim3(n >> 3, g(a, b)), 32), "k", [&]' in changed
     assert "{ ns::k<A<int>, 3>\n  (arguments...); });" in changed
     assert "{ k(arguments...); }, h(x, y), z); }" in changed
 

@@ -23,6 +23,7 @@ _EXTERN = re.compile(
 )
 _SHARED = re.compile(r"__shared__\s+([^;{}=]*);")
 _KERNEL = re.compile(r"[\w:]+\s*$")
+_NAME = re.compile(r"(?:\w+::)*(\w+)")
 _OPEN, _CLOSE = "([{", ")]}"
 
 
@@ -59,11 +60,21 @@ class Toolchain:
         return executable
 
 
-def run(executable: Path, arguments: Sequence[int], order: str) -> tuple[int, str]:
-    """Exit status and all output; `order` of the threads of a block: "ascending" or "descending"."""
+def run(
+    executable: Path, arguments: Sequence[int], order: str = "ascending", without: str = ""
+) -> tuple[int, str]:
+    """Exit status and all output.
+
+    `order` of the threads of a block: "ascending" or "descending"; launches of kernel `without` do nothing.
+    """
     done = subprocess.run(
         [str(executable), *map(str, arguments)],
-        env={**os.environ, "CUDA_ON_CPU_ORDER": order, "ASAN_OPTIONS": "detect_leaks=0"},
+        env={
+            **os.environ,
+            "CUDA_ON_CPU_ORDER": order,
+            "CUDA_ON_CPU_WITHOUT": without,
+            "ASAN_OPTIONS": "detect_leaks=0",
+        },
         capture_output=True,
         text=True,
         timeout=120,
@@ -93,6 +104,7 @@ def rewritten(source: str) -> str:
         parts += (
             source[done:start],
             f"cuda_on_cpu::launch(cuda_on_cpu::Configuration({source[found.end() : configuration_end]}), ",
+            f'"{_NAME.findall(kernel)[0]}", ',
             f"[&](auto... arguments) {{ {kernel}(arguments...); }}",
             f", {arguments}" if arguments.strip() else "",
             ")",

@@ -1,6 +1,7 @@
 // The fibers behind launch.h: one stack per thread of a block, kept from block to block. A warp runs until all
 // of its threads wait for others, then the next one, in ascending order, or in descending order when
-// CUDA_ON_CPU_ORDER=descending: a program whose result depends on that order lacks a barrier.
+// CUDA_ON_CPU_ORDER=descending: a program whose result depends on that order lacks a barrier. The launches of
+// the kernel that CUDA_ON_CPU_WITHOUT names do nothing: a program that does not notice checks too little.
 #include "launch.h"
 
 #include <algorithm>
@@ -273,6 +274,11 @@ void runBlock(bool descending) {
     }
 }
 
+bool isSet(const char* variable, const char* value) {
+    const char* found = getenv(variable);
+    return found != nullptr && strcmp(found, value) == 0;
+}
+
 bool possible(const Configuration& c) {
     const auto within = [](const dim3& size, unsigned x, unsigned y, unsigned z) {
         return size.x >= 1 && size.x <= x && size.y >= 1 && size.y <= y && size.z >= 1 && size.z <= z;
@@ -285,13 +291,15 @@ bool possible(const Configuration& c) {
 
 unsigned char* const dynamicShared = sharedMemory;
 
-void run(const Configuration& configuration, const std::function<void()>& thread) {
+void run(const Configuration& configuration, const char* name, const std::function<void()>& thread) {
     if (!possible(configuration)) {
         setLastError(cudaErrorInvalidConfiguration);
         return;
     }
-    const char* order = getenv("CUDA_ON_CPU_ORDER");
-    const bool descending = order != nullptr && strcmp(order, "descending") == 0;
+    if (isSet("CUDA_ON_CPU_WITHOUT", name)) {
+        return;
+    }
+    const bool descending = isSet("CUDA_ON_CPU_ORDER", "descending");
     gridDim = configuration.grid;
     blockDim = configuration.block;
     threads = size_t{blockDim.x} * blockDim.y * blockDim.z;
