@@ -7,10 +7,11 @@ import pytest
 pytest.importorskip("scipy")
 
 import wattslice.calibration.__main__ as command
+from wattslice.calibration.dcgm import read_dcgm_table
 from wattslice.calibration.document import BEGIN, END, Trained, update
 from wattslice.calibration.evaluation import errors, spearman
 from wattslice.calibration.features import run_features
-from wattslice.calibration.measured import PUBLIC_SETS, read_public_table
+from wattslice.calibration.measured import PUBLIC_SETS, public_gpu_ids, read_public_table
 from wattslice.calibration.training import public_runs
 from wattslice.errors import WattsliceError
 from wattslice_corpora.records import (
@@ -23,7 +24,6 @@ from wattslice_corpora.records import (
     Use,
     WithoutRecipe,
     card_path,
-    measured_gpu_ids,
     measurements_path,
     option,
     read_card,
@@ -49,7 +49,7 @@ def recipes(file="saxpy.cu", grid=(1000, 1, 1)):
     launch = LaunchRecipe(
         "", grid, (256, 1, 1), 0, 3, (ParameterValue("n", 1e9), ParameterValue("rounds", "ratio"))
     )
-    benchmark = BenchmarkRecipe("bench", file, (), (launch,), False, "")
+    benchmark = BenchmarkRecipe("bench", file, (), (launch,), False, "", "")
     return Recipes(Path("r.toml"), "", (), (benchmark,), (WithoutRecipe(("lost",), "only a binary"),))
 
 
@@ -119,7 +119,7 @@ def test_options_of_a_command_line():
             option(text, "ratio")
 
 
-@pytest.mark.parametrize("gpu_id", measured_gpu_ids())
+@pytest.mark.parametrize("gpu_id", public_gpu_ids())
 def test_the_committed_tables_fit_together(gpu_id):
     found = public_runs(load_gpu(gpu_id))
     assert len(found.training) > 100 or gpu_id not in trained_gpu_ids()
@@ -174,13 +174,34 @@ def test_the_public_table_becomes_ours(tmp_path):
         (4, 1, 1),
         None,
     )
-    assert (fast.time_s, fast.power_w, fast.power_valid) == (0.0015, 150.0, True)
+    assert (fast.time_s, fast.power_w, fast.power_valid, fast.input) == (0.0015, 150.0, True, "random")
     assert (slow.power_w, slow.power_valid) == (150.0, False)
     assert "half the labelled clock" in slow.reason
     for text in ("gpu\n", f"{header}\n"):
         path.write_text(text)
         with pytest.raises(WattsliceError, match="table"):
             read_public_table(path, read_card(card_path("v100_pcie")))
+
+
+def test_activity_is_joined_with_the_run_it_was_counted_in(tmp_path):
+    path = tmp_path / "dcgm.csv"
+    header = "SMACT,SMOCC,DRAMA,FP32A,FP64A,FP16A,TENSO,average_power"
+    header += ",benchmark,core_frequency,kernel,memory_frequency,time"
+    text = f"{header}\n0.9,0.5,,0.1,0,0,0,100.0,bench,1380,saxpy,877,1.5\n"
+    timed = replace(run("-n=1"), core_mhz=1380.0, memory_mhz=877.0, time_s=0.0015, power_w=100.0)
+    others = (replace(timed, arguments="-n=2", time_s=0.0016), replace(timed, core_mhz=1000.0))
+    path.write_text(text)
+    (row,) = read_dcgm_table(path, (*others, timed))
+    assert (row.arguments, row.sm_active, row.dram_active) == ("-n=1", 0.9, None)
+    for wrong, measured, complaint in (
+        (text, others, r"dcgm\.csv:2: .*belongs to 0 measured runs"),
+        (text, (timed, timed), r"dcgm\.csv:2: .*belongs to 2 measured runs"),
+        (text.replace("0.9", "high"), (timed,), "not a table of DCGM activity"),
+        ("SMACT\n1\n", (timed,), "not a table of DCGM activity"),
+    ):
+        path.write_text(wrong)
+        with pytest.raises(WattsliceError, match=complaint):
+            read_dcgm_table(path, measured)
 
 
 def test_a_document_without_a_generated_part_is_left_alone(tmp_path):
@@ -198,7 +219,8 @@ def test_a_document_without_a_generated_part_is_left_alone(tmp_path):
 def test_the_command_reports_instead_of_crashing(tmp_path, capsys):
     assert command.main(["--measurements", str(tmp_path / "missing.csv")]) == 2
     assert command.main(["--sources", str(tmp_path), "--gpu", "v100_pcie"]) == 2
-    assert capsys.readouterr().err.count("wattslice.calibration: ") == 2
+    assert command.main(["--dcgm", str(tmp_path / "missing.csv")]) == 2
+    assert capsys.readouterr().err.count("wattslice.calibration: ") == 3
 
 
 @pytest.mark.parametrize("gpu_id", trained_gpu_ids())
@@ -213,4 +235,4 @@ def test_the_models_were_fitted_on_the_committed_tables(gpu_id):
 def test_the_document_is_up_to_date():
     text = (Path(__file__).parents[2] / "docs" / "energy-model.md").read_text(encoding="utf-8")
     assert BEGIN in text
-    assert all(f"`{gpu_id}`" in text for gpu_id in measured_gpu_ids())
+    assert all(f"`{gpu_id}`" in text for gpu_id in public_gpu_ids())

@@ -8,9 +8,13 @@ import os
 import shutil
 import subprocess
 import sys
+from ctypes.util import find_library
 from pathlib import Path
 
 import pytest
+
+from wattslice.cli import main
+from wattslice_corpora.records import read_measurements
 
 HERE = Path(__file__).parent
 FAKE_GPU = HERE / "fake_gpu"
@@ -61,19 +65,12 @@ bench.close()
 
 @pytest.fixture(scope="session")
 def fake_gpu(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the stand-ins built: libnvidia-ml.so.1 and, where CUDA's headers are, libfake.a."""
+    """A folder with the stand-ins built: both driver libraries and, where nvcc is, libfake.a."""
     folder = tmp_path_factory.mktemp("fake-gpu")
     assert GXX is not None
-    nvml = [
-        GXX,
-        "-shared",
-        "-fPIC",
-        "-O1",
-        "-o",
-        str(folder / "libnvidia-ml.so.1"),
-        str(FAKE_GPU / "nvml.cpp"),
-    ]
-    subprocess.run(nvml, check=True)
+    for library, code in (("libcuda.so.1", "driver.cpp"), ("libnvidia-ml.so.1", "nvml.cpp")):
+        command = [GXX, "-shared", "-fPIC", "-O1", "-o", str(folder / library), str(FAKE_GPU / code)]
+        subprocess.run(command, check=True)
     if NVCC is not None:
         runtime = [NVCC, "-O1", "-lib", "-o", str(folder / "libfake.a"), str(FAKE_GPU / "cudart.cpp")]
         subprocess.run(runtime, check=True)
@@ -107,6 +104,17 @@ def measure(fake_gpu: Path, kernel: str, occurrence: int = 0, **fakes: str) -> d
     done = python(fake_gpu, BENCH, *arguments, **fakes)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+COMMAND = "import sys; from wattslice.cli import main; sys.exit(main())"
+
+
+def wattslice(fake_gpu: Path, *arguments: str, **fakes: str) -> subprocess.CompletedProcess[str]:
+    """``wattslice measure`` on a program of two kernels, linked with the stand-in."""
+    source = fake_gpu / "t.cu"
+    source.write_text(PROGRAM)
+    flags = ("--nvcc-flags", f"-cudart none {fake_gpu / 'libfake.a'}", "--window", "2.1", "--warmup", "0.3")
+    return python(fake_gpu, COMMAND, "measure", *arguments, *flags, **fakes)
 
 
 def sensor_says(fake_gpu: Path, **fakes: str) -> subprocess.CompletedProcess[str]:
@@ -200,5 +208,69 @@ class TestProgram:
         done = python(
             fake_gpu, BENCH, str(fake_gpu / "build"), str(fake_gpu / "libfake.a"), str(source), "k", "0"
         )
-        assert "does not compile" in json.loads(done.stdout)["error"]
+        assert "does not build" in json.loads(done.stdout)["error"]
         assert 'identifier "nonsense" is undefined' in json.loads(done.stdout)["error"]
+
+    def test_a_program_that_hangs_is_killed(self, fake_gpu: Path):
+        code = (
+            "import sys; from pathlib import Path\n"
+            "from wattslice_corpora.measuring.builder import Builder, find_nvcc\n"
+            "from wattslice_corpora.measuring.program import Command, launches\n"
+            "flags = ('-cudart', 'none', sys.argv[2])\n"
+            "program = Builder(find_nvcc(), Path(sys.argv[1]), 'sm_90', flags).build(Path(sys.argv[3]))\n"
+            "launches(Command(program), limit_s=1.0)"
+        )
+        source = fake_gpu / "t.cu"
+        source.write_text(PROGRAM)
+        arguments = (str(fake_gpu / "build"), str(fake_gpu / "libfake.a"), str(source))
+        assert "no end in sight, killed" in python(fake_gpu, code, *arguments, FAKE_HANG="1").stderr
+
+    def test_the_command_measures_every_kernel_of_a_program(self, fake_gpu: Path):
+        done = wattslice(fake_gpu, str(fake_gpu / "t.cu"))
+        assert (done.returncode, done.stdout.count("100 µs")) == (0, 2), done.stderr
+        assert "Fake GPU · driver 580.00 · limit 700 W" in done.stdout
+        assert "fill" in done.stdout
+        assert "<<<(2, 3), (32, 2)>>>" in done.stdout
+
+    def test_the_command_keeps_rows_and_does_not_measure_twice(self, fake_gpu: Path, tmp_path: Path):
+        arguments = (str(fake_gpu / "t.cu"), "--kernel", "scale", "--out", str(tmp_path), "--format", "csv")
+        first = wattslice(fake_gpu, *arguments)
+        again = wattslice(fake_gpu, *arguments)
+        assert first.stdout == again.stdout == (tmp_path / "measured.csv").read_text()
+        assert "1 configurations measured before, going on" in again.stderr
+        assert len(read_measurements(tmp_path / "measured.csv")) == 1
+        assert len(list((tmp_path / "traces").iterdir())) == 1
+
+    def test_the_method_of_the_rows_can_be_chosen(self, fake_gpu: Path):
+        arguments = (str(fake_gpu / "t.cu"), "--kernel", "scale", "--format", "csv", "--method", "papi")
+        header, row = wattslice(fake_gpu, *arguments).stdout.splitlines()[-2:]
+        assert dict(zip(header.split(","), row.split(","), strict=False))["benchmark"] == "t"
+        assert ",PAPI,true," in row
+
+    def test_rows_that_are_not_valid_end_with_status_2(self, fake_gpu: Path):
+        done = wattslice(fake_gpu, str(fake_gpu / "t.cu"), "--kernel", "scale", FAKE_SENSOR="dead")
+        assert done.returncode == 2
+        assert "not valid: scale: the sensor never moved" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give either a FILE.cu or --campaign"),
+        (("a.cu", "--campaign"), "give either a FILE.cu or --campaign"),
+        (("--campaign",), "--campaign needs --out DIR"),
+        (("nobody.cu",), "nobody.cu: no such file"),
+    ],
+)
+def test_wrong_use_is_told(arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["measure", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.skipif(find_library("nvidia-ml") is not None, reason="this machine has an NVIDIA driver")
+def test_a_machine_without_a_gpu_is_told(tmp_path: Path):
+    source = tmp_path / "t.cu"
+    source.write_text(PROGRAM)
+    done = python(tmp_path, COMMAND, "measure", str(source))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "only be measured on a machine with an NVIDIA GPU" in done.stderr

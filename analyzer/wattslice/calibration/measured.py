@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wattslice.errors import WattsliceError
-from wattslice_corpora.records import DataCard, DataSet, Dim3, MeasuredRow, Timed
+from wattslice_corpora.records import (
+    DataCard,
+    DataSet,
+    Dim3,
+    MeasuredRow,
+    Timed,
+    read_recipes,
+    recipes_path,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +65,20 @@ def read_public_table(path: Path, card: DataCard) -> tuple[MeasuredRow, ...]:
     Raises `WattsliceError` when the table cannot be read or lacks a column or the GPU.
     """
     known = {public.table_name: public for public in PUBLIC_SETS if public.gpu_id == card.gpu_id}
+    recipes = {
+        entry.key: read_recipes(recipes_path(entry.recipes)) for entry in card.datasets if entry.recipes
+    }
     rows: list[MeasuredRow] = []
     try:
         with path.open(encoding="utf-8", newline="") as stream:
             for entry in csv.DictReader(stream):
                 public = known.get(entry["dataset"])
                 if public:
-                    rows.append(_row(entry, public, card.dataset(public.key)))
+                    row = _row(entry, public, card.dataset(public.key))
+                    known_input = (
+                        recipes[row.dataset].input_of(row.benchmark) if row.dataset in recipes else ""
+                    )
+                    rows.append(replace(row, input=known_input))
     except (OSError, KeyError, ValueError) as error:
         raise WattsliceError(f"{path}: not a table of measured kernels ({error!r})") from None
     if not rows:

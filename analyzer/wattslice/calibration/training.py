@@ -79,7 +79,7 @@ def _unusable(row: MeasuredRow, launches: list[WorkloadRow], use: Use) -> str:
     if row.time_s is None:
         return "the time of one launch is not told"
     if not launches:
-        return "a kernel of it could not be analysed"
+        return "it has no features"
     doubts = [launch.doubt for launch in launches if launch.doubt]
     # An application is tested whatever we know of it; but nothing is learnt from guessed bytes.
     return doubts[0] if doubts and use is Use.TRAINING else ""

@@ -42,6 +42,7 @@ class _Options:
     device: int
     window: float | None
     warmup: float
+    method: str | None
     nvcc_flags: str
     report_format: str
     output: Path | None
@@ -63,12 +64,15 @@ class _Options:
 @click.option("--out", type=_PATH, metavar="DIR", help="Keep rows and raw traces; go on from what is there.")
 @click.option("--time-budget", type=_SECONDS, metavar="S", help="Stop in time; run again to go on.")
 @click.option("--seed", default=0, metavar="N", help="Of the order of a campaign.  [default: 0]")
-@click.option(
-    "--device", default=0, metavar="N", help="Number of the GPU (nvidia-smi).  [default: 0]"
-)
+@click.option("--device", default=0, metavar="N", help="Number of the GPU (nvidia-smi).  [default: 0]")
 @click.option("--window", type=_SECONDS, metavar="S", help="Seconds measured.  [default: 5, campaign 2.5]")
 @click.option(
     "--warmup", type=_SECONDS, default=1.0, metavar="S", help="Seconds dropped first.  [default: 1]"
+)
+@click.option(
+    "--method",
+    type=click.Choice(("energy-counter", "mtsm", "sma", "papi")),
+    help="Whose watts a row gets.  [default: energy-counter, without one mtsm]",
 )
 @click.option("--nvcc-flags", default="", metavar="FLAGS", help="More for nvcc, e.g. '-I include -lcublas'.")
 @click.option(
@@ -98,8 +102,10 @@ def _run(options: _Options, folder: Path) -> int:
     from wattslice_corpora.measuring.card import protocol, write_card
     from wattslice_corpora.measuring.journal import Journal
     from wattslice_corpora.measuring.machine import this_machine
+    from wattslice_corpora.measuring.power import Method
 
     timing = Timing(warmup_s=options.warmup, window_s=options.window or (2.5 if options.campaign else 5.0))
+    method = None if options.method is None else Method[options.method.replace("-", "_").upper()]
     flags = tuple(shlex.split(options.nvcc_flags))
     with this_machine(options.device, folder / "build", timing, flags) as machine:
         board = machine.board
@@ -107,12 +113,16 @@ def _run(options: _Options, folder: Path) -> int:
             f"measured on {board.name} {board.uuid}, driver {board.driver}, CUDA {board.cuda}",
             protocol(timing),
         )
-        with Journal(folder, f"{board.name}, seed {options.seed}, {timing}") as journal:
+        with Journal(
+            folder, f"{board.name}, seed {options.seed}, {method or 'best method'}, {timing}"
+        ) as journal:
             _tell_found(journal)
             plan = _plan(options, machine, folder)
             names = tuple(configuration.name for configuration in plan)
             with _progress(len(plan)) as tell:
-                outcome = run_campaign(plan, machine.bench, journal, comments, options.time_budget, tell)
+                outcome = run_campaign(
+                    plan, machine.bench, journal, comments, options.time_budget, method, tell
+                )
             table = journal.write_tables(comments, names)
             entries = tuple(entry for entry in journal.entries if entry.name in names)
         if options.campaign:

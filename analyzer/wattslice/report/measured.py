@@ -19,33 +19,53 @@ _MOST_FAILURES = 10
 
 
 def write_measured(board: Board, entries: tuple[Entry, ...], file: TextIO) -> None:
-    """A line per measured launch, the watts by every method, and why watts are not to be believed."""
+    """A line per measured launch, its watts by every method, and why watts are not to be believed."""
     console = make_console(file)
-    table = Table(box=None, pad_edge=False)
-    for heading in ("kernel", "launch"):
-        table.add_column(heading)
-    for heading in ("time", "energy", "power", *(method.value for method in Method), "idle", "clock"):
-        table.add_column(heading, justify="right")
+    limit = f" · limit {units.power(board.power_limit_w)}" if board.power_limit_w else ""
+    print_stripped(console, Text(f"{board.name} · driver {board.driver}{limit}"), Text())
+    print_stripped(console, _launches(entries), Text(), _methods(entries))
     for entry in entries:
-        row, powers = entry.row, entry.powers
+        if entry.row.reason:
+            print_stripped(console, Text(), Text(f"not valid: {_name(entry)}: {entry.row.reason}"))
+        if entry.row.capped:
+            print_stripped(console, Text(), Text(f"at the power limit: {_name(entry)} would draw more"))
+
+
+def _launches(entries: tuple[Entry, ...]) -> Table:
+    table = _table(("kernel", "launch"), ("time", "energy", "power", "idle", "clock"))
+    for entry in entries:
+        row = entry.row
         table.add_row(
-            row.kernel or row.benchmark,
+            _name(entry),
             _launch(row.grid, row.block),
             units.time(row.time_s),
             units.energy(row.energy_j),
             units.power(row.power_w),
-            *(units.power(None if powers is None else powers.by(method)) for method in Method),
             units.power(row.idle_power_w),
             units.UNKNOWN if row.core_mhz is None else f"{row.core_mhz:.0f} MHz",
         )
-    limit = f" · limit {units.power(board.power_limit_w)}" if board.power_limit_w else ""
-    print_stripped(console, Text(f"{board.name} · driver {board.driver}{limit}"), Text(), table)
+    return table
+
+
+def _methods(entries: tuple[Entry, ...]) -> Table:
+    table = _table(("power by method",), tuple(method.value for method in Method))
     for entry in entries:
-        if entry.row.reason:
-            name = entry.row.kernel or entry.row.benchmark
-            print_stripped(console, Text(f"not valid: {name}: {entry.row.reason}"))
-        if entry.row.capped:
-            print_stripped(console, Text(f"at the power limit: {entry.row.kernel} would draw more"))
+        watts = (None if entry.powers is None else entry.powers.by(method) for method in Method)
+        table.add_row(_name(entry), *(units.power(power_w) for power_w in watts))
+    return table
+
+
+def _table(left: tuple[str, ...], right: tuple[str, ...]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for heading in left:
+        table.add_column(heading, no_wrap=True)
+    for heading in right:
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table
+
+
+def _name(entry: Entry) -> str:
+    return entry.row.kernel or entry.row.benchmark
 
 
 def write_summary(summary: Summary, left: int, file: TextIO) -> None:

@@ -59,14 +59,13 @@ class Builder:
                 command, capture_output=True, text=True, errors="replace", timeout=_BUILD_LIMIT_S, check=False
             )
         except subprocess.TimeoutExpired:
-            raise ConfigurationError(f"{source}: nvcc did not end within {_BUILD_LIMIT_S} s") from None
+            raise ConfigurationError(f"{source.name}: nvcc did not end within {_BUILD_LIMIT_S} s") from None
         except OSError as error:
             raise MeasureError(f"nvcc cannot be run: {error}") from None
         if done.returncode != 0:
             draft.unlink(missing_ok=True)
-            raise ConfigurationError(
-                f"{source}: does not compile: {_first_error(done.stderr or done.stdout)}"
-            )
+            said = _first_error(done.stderr or done.stdout).replace(f"{source.parent}/", "")
+            raise ConfigurationError(f"{source.name}: does not build: {said}")
         draft.replace(program)
         return program
 
@@ -101,5 +100,6 @@ def find_nvcc() -> str:
 
 def _first_error(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    errors = [line for line in lines if "error" in line.lower()]
+    telling = ("undefined reference", ": error", "error")
+    errors = [line for sign in telling for line in lines if sign in line]
     return (errors or lines or ["no message"])[0]

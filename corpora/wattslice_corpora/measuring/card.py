@@ -6,13 +6,12 @@ import json
 from pathlib import Path
 
 from wattslice_corpora.measuring.bench import Timing
-from wattslice_corpora.measuring.plan import KERNELS, REPEATS, SLICES
+from wattslice_corpora.measuring.plan import KERNELS, SLICES
 from wattslice_corpora.measuring.sensor import Board
 
 _USES = (
     (SLICES, "training", "synthetic slices of wattslice's generator"),
     (KERNELS, "test", "kernels of wattslice's corpus at two or three sizes"),
-    (REPEATS, "test", "some of both measured again, to see how well the board repeats itself"),
 )
 
 
@@ -47,6 +46,7 @@ def _dataset(key: str, use: str, what: str, timing: Timing) -> str:
     return f"""[[dataset]]
 key = {_quoted(key)}
 use = {_quoted(use)}
+timed = "kernel"
 recipes = ""
 repository = ""
 path = ""

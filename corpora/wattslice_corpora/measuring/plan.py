@@ -13,12 +13,12 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from wattslice_corpora.manifest import CorpusKernel, CorpusRun, load_manifest
+from wattslice_corpora.manifest import CorpusKernel, CorpusRun, RunSize, load_manifest
 from wattslice_corpora.measuring.bench import Configuration
 from wattslice_corpora.measuring.program import Choice, Command, launches
-from wattslice_corpora.synthetic import SliceSpec, default_grid, source
+from wattslice_corpora.synthetic import KERNEL_NAME, SliceSpec, default_grid, source
 
-SLICES, KERNELS, REPEATS, MEASURED = "slices", "kernels", "repeats", "measured"
+SLICES, KERNELS, MEASURED = "slices", "kernels", "measured"
 """What the keys of the data sets begin with."""
 
 _ROUNDS = 6
@@ -42,13 +42,14 @@ def campaign_plan(sm_count: int, board: str, folder: Path, seed: int = 0) -> tup
     smaller = tuple(
         configuration
         for program in programs
-        for run in reversed(program.runs[:-1])
+        for run in program.runs[:-1]
+        if run.size is not RunSize.SMALL  # that one is for checking on a CPU, and mostly gaps on a GPU
         for configuration in _kernels(program, run, board)
     )
     chance = random.Random(seed)
     repeated = chance.sample([*slices, *largest], min(_REPEATED, len(slices) + len(largest)))
     again = tuple(
-        replace(configuration, name=f"{configuration.name}--{number}", dataset=f"{REPEATS}-{board}")
+        replace(configuration, name=f"{configuration.name}--{number}")
         for number in range(2, _TIMES + 1)
         for configuration in repeated
     )
@@ -107,7 +108,7 @@ def _slice(spec: SliceSpec, board: str, folder: Path) -> Configuration:
         dataset=f"{SLICES}-{board}",
         benchmark=spec.name,
         source=path,
-        choice=Choice(),
+        choice=Choice(KERNEL_NAME),
         input=spec.data.value,
     )
 

@@ -1,7 +1,8 @@
 """Measured runs of kernels: the rows, where they come from, how they were made, our features of the kernels.
 
 `tables` reads and writes typed CSV, `measured` is the one schema of measured runs, `cards` says what is known
-of them, `recipes` how public programs were run, and `workloads` what our analyzer found in their source.
+of them, `recipes` how public programs were run, `workloads` what our analyzer found in their source, and
+`utilisation` what counters of the GPU saw.
 """
 
 from wattslice_corpora.records.cards import (
@@ -41,6 +42,11 @@ from wattslice_corpora.records.tables import (
     write_table,
     write_text,
 )
+from wattslice_corpora.records.utilisation import (
+    UtilisationRow,
+    read_utilisation,
+    utilisation_path,
+)
 from wattslice_corpora.records.workloads import WorkloadRow, read_workloads, workloads_path
 
 __all__ = [
@@ -58,6 +64,7 @@ __all__ = [
     "RecordError",
     "Timed",
     "Use",
+    "UtilisationRow",
     "WithoutRecipe",
     "WorkloadRow",
     "card_path",
@@ -69,10 +76,12 @@ __all__ = [
     "read_measurements",
     "read_recipes",
     "read_table",
+    "read_utilisation",
     "read_workloads",
     "recipes_path",
     "sha256",
     "table_text",
+    "utilisation_path",
     "workloads_path",
     "write_table",
     "write_text",

@@ -63,7 +63,8 @@ class DataSet:
 
     `key` stands in the rows. `recipes`: the recipe file that tells how the programs were run, if there is.
     `repository`, `path`, `commit`: of the table that the rows were taken from. `measured_in`: year or date.
-    `power_definition`: how the watts came from the samples, which the rows name in short in `method`.
+    `utilisation_path`: of the table with DCGM activity of the same runs, if there is one. `power_definition`:
+    how the watts came from the samples, which the rows name in short in `method`.
     `faults`: what is known to be wrong, with numbers. `invalid`: which rows the importer flags.
     `idle`: idle power, where it was measured once for all runs.
     """
@@ -74,6 +75,7 @@ class DataSet:
     recipes: str
     repository: str
     path: str
+    utilisation_path: str
     commit: str
     licence: str
     measured_by: str
@@ -134,6 +136,7 @@ def _dataset(entry: dict[str, Any]) -> DataSet:
         recipes=entry["recipes"],
         repository=entry["repository"],
         path=entry["path"],
+        utilisation_path=entry.get("utilisation_path", ""),
         commit=entry["commit"],
         licence=entry["licence"],
         measured_by=entry["measured_by"],

@@ -48,7 +48,7 @@ class BenchmarkRecipe:
     """How one program was run.
 
     `one_of`: an iteration makes only the launch of the kernel that the measurement names. `incomplete`: what
-    the launches leave out of an iteration, else empty.
+    the launches leave out of an iteration, else empty. `input`: what the data were, as in a measured row.
     """
 
     name: str
@@ -57,6 +57,7 @@ class BenchmarkRecipe:
     launches: tuple[LaunchRecipe, ...]
     one_of: bool
     incomplete: str
+    input: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,10 @@ class Recipes:
     include: tuple[str, ...]
     benchmarks: tuple[BenchmarkRecipe, ...]
     without_recipe: tuple[WithoutRecipe, ...]
+
+    def input_of(self, name: str) -> str:
+        """What the data of a benchmark were; empty when unknown, or without a recipe."""
+        return next((entry.input for entry in self.benchmarks if entry.name == name), "")
 
     def benchmark(self, name: str) -> BenchmarkRecipe:
         """The recipe of a benchmark. Raises `RecordError` that says why there is none."""
@@ -129,6 +134,7 @@ def _benchmark(entry: dict[str, Any]) -> BenchmarkRecipe:
         launches=tuple(_launch(launch) for launch in entry["launch"]),
         one_of=bool(entry.get("one_of", False)),
         incomplete=entry.get("incomplete", ""),
+        input=entry.get("input", ""),
     )
 
 

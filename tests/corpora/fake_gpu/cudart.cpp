@@ -37,8 +37,10 @@ void sleepUntil(long long ns) {
 void work(long long launches) {
     const long long now = monotonicNs();
     State* state = gpu();
-    const long long from = state->busyUntilNs > now ? state->busyUntilNs : now;
-    state->busyUntilNs = from + launches * kernelNs();
+    if (state->busyUntilNs < now) {
+        state->busyFromNs = state->busyUntilNs = now;
+    }
+    state->busyUntilNs += launches * kernelNs();
     state->busyTotalNs += launches * kernelNs();
 }
 

@@ -37,7 +37,8 @@ double watts() {
 
 double joules() {
     const long long at = lastUpdateNs();
-    const long long ahead = gpu()->busyUntilNs > at ? gpu()->busyUntilNs - at : 0;
+    const long long from = gpu()->busyFromNs > at ? gpu()->busyFromNs : at;
+    const long long ahead = gpu()->busyUntilNs > from ? gpu()->busyUntilNs - from : 0;
     return (at * kIdleW + (gpu()->busyTotalNs - ahead) * (kBusyW - kIdleW)) * 1e-9;
 }
 
@@ -53,11 +54,6 @@ struct FieldValue {
         unsigned long ul;
         unsigned long long ull;
     } value;
-};
-
-struct Temperature {
-    unsigned version, sensor;
-    int celsius;
 };
 
 extern "C" {
@@ -85,7 +81,7 @@ int nvmlDeviceGetTotalEnergyConsumption(void*, unsigned long long* millijoules) 
     return *millijoules = joules() * 1e3, kOk;
 }
 int nvmlDeviceGetClockInfo(void*, int type, unsigned* mhz) { return *mhz = type == 1 ? 1980 : 3201, kOk; }
-int nvmlDeviceGetTemperatureV(void*, Temperature* temperature) { return temperature->celsius = 40, kOk; }
+int nvmlDeviceGetTemperature(void*, int, unsigned* celsius) { return *celsius = 40, kOk; }
 int nvmlDeviceGetCurrentClocksEventReasons(void*, unsigned long long* reasons) {
     return *reasons = sensor("throttled") ? 0x40 : gpu()->busyUntilNs > monotonicNs() ? 0 : 1, kOk;
 }

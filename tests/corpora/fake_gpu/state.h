@@ -1,4 +1,4 @@
-// What the two stand-ins share: since when and until when the "GPU" is busy.
+// What the stand-ins share: since when and until when the "GPU" is busy, and how long it was in all.
 #pragma once
 
 #include <cstdlib>
@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 struct State {
+    long long busyFromNs;
     long long busyUntilNs;
     long long busyTotalNs;
 };

@@ -1,22 +1,13 @@
-"""Typed readers for tables printed in papers; the tables lie beside this file, each with its source."""
+"""Wang & Chen 2013: a power model from static program slices."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-_WANG2013 = Path(__file__).parent / "published" / "wang2013"
+from wattslice_corpora.published.tables import table_rows
 
-
-class PublishedTableError(ValueError):
-    """A table that lacks its source line or a column, or holds text where a number belongs."""
-
-    def __init__(self, path: Path, line: int, message: str) -> None:
-        super().__init__(f"{path}:{line}: {message}")
-        self.path = path
-        self.line = line
+_TABLES = Path(__file__).parent / "wang2013"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,41 +59,12 @@ class RelativeErrorRow:
     relative_error: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    path: Path
-    line: int
-    cells: dict[str, str]
-
-    def text(self, column: str) -> str:
-        cell = self.cells.get(column)
-        if not cell:
-            raise PublishedTableError(self.path, self.line, f"column {column!r} is missing or empty")
-        return cell
-
-    def number(self, column: str) -> float:
-        cell = self.text(column)
-        try:
-            return float(cell)
-        except ValueError:
-            raise PublishedTableError(self.path, self.line, f"{column!r} is not a number: {cell!r}") from None
-
-
-def table_source(path: Path) -> str:
-    """The source of a table: its first line, ``# Source: ...``. Raises `PublishedTableError` without one."""
-    with path.open(encoding="utf-8") as file:
-        first = file.readline()
-    if not first.startswith("# Source: "):
-        raise PublishedTableError(path, 1, "a published table starts with a line '# Source: ...'")
-    return first.removeprefix("# Source: ").strip()
-
-
 def wang2013_tables() -> tuple[Path, ...]:
     """The files of the tables of Wang & Chen 2013, Table 1 first."""
-    return tuple(sorted(_WANG2013.glob("table*.csv")))
+    return tuple(sorted(_TABLES.glob("table*.csv")))
 
 
-def wang2013_regressions(path: Path = _WANG2013 / "table1.csv") -> tuple[RegressionRow, ...]:
+def wang2013_regressions(path: Path = _TABLES / "table1.csv") -> tuple[RegressionRow, ...]:
     """Table 1. Raises `PublishedTableError` with file and line for a damaged table."""
     return tuple(
         RegressionRow(
@@ -111,11 +73,11 @@ def wang2013_regressions(path: Path = _WANG2013 / "table1.csv") -> tuple[Regress
             beta_1_w=row.number("beta1"),
             beta_2=row.number("beta2_exponent_of_x2_compute_density"),
         )
-        for row in _rows(path)
+        for row in table_rows(path)
     )
 
 
-def wang2013_sparse_programs(path: Path = _WANG2013 / "table2.csv") -> tuple[SparseProgramRow, ...]:
+def wang2013_sparse_programs(path: Path = _TABLES / "table2.csv") -> tuple[SparseProgramRow, ...]:
     """Table 2. Raises `PublishedTableError` with file and line for a damaged table."""
     return tuple(
         SparseProgramRow(
@@ -126,11 +88,11 @@ def wang2013_sparse_programs(path: Path = _WANG2013 / "table2.csv") -> tuple[Spa
             printed_prediction_w=row.number("predicted_w_printed"),
             measured_w=row.number("measured_w"),
         )
-        for row in _rows(path)
+        for row in table_rows(path)
     )
 
 
-def wang2013_dense_programs(path: Path = _WANG2013 / "table3.csv") -> tuple[DenseProgramRow, ...]:
+def wang2013_dense_programs(path: Path = _TABLES / "table3.csv") -> tuple[DenseProgramRow, ...]:
     """Table 3. Raises `PublishedTableError` with file and line for a damaged table."""
     return tuple(
         DenseProgramRow(
@@ -142,11 +104,11 @@ def wang2013_dense_programs(path: Path = _WANG2013 / "table3.csv") -> tuple[Dens
             printed_bdpm_w=row.number("bdpm_w"),
             measured_w=row.number("measured_w"),
         )
-        for row in _rows(path)
+        for row in table_rows(path)
     )
 
 
-def wang2013_relative_errors(path: Path = _WANG2013 / "table4.csv") -> tuple[RelativeErrorRow, ...]:
+def wang2013_relative_errors(path: Path = _TABLES / "table4.csv") -> tuple[RelativeErrorRow, ...]:
     """Table 4, one row per number. Raises `PublishedTableError` with file and line for a damaged table."""
     return tuple(
         RelativeErrorRow(
@@ -156,16 +118,7 @@ def wang2013_relative_errors(path: Path = _WANG2013 / "table4.csv") -> tuple[Rel
             sm_saturation=sm_saturation,
             relative_error=row.number(f"rel_err_pct_{gpu}_Sa{sm_saturation:.1f}") / 100,
         )
-        for row in _rows(path)
+        for row in table_rows(path)
         for sm_saturation in (1.0, 0.8, 0.6)
         for gpu in ("GTX280", "GTX480")
     )
-
-
-def _rows(path: Path) -> Iterator[_Row]:
-    table_source(path)
-    with path.open(encoding="utf-8", newline="") as file:
-        file.readline()
-        reader = csv.DictReader(file)
-        for cells in reader:
-            yield _Row(path, reader.line_num + 1, cells)

@@ -1,0 +1,80 @@
+"""What every model must do, whatever it is made of."""
+
+import dataclasses
+import json
+import math
+
+import pytest
+
+from wattslice_models.contract import Example, Interval, Learner, NotEnoughDataError
+from wattslice_models.frozen_json import decoded, dumps
+from wattslice_models.mean import MeanLearner
+
+from .model_examples import examples, subject
+
+LEARNERS: tuple[Learner, ...] = (MeanLearner(),)
+each_learner = pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: str(learner.kind))
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[Example, ...]:
+    return examples()
+
+
+@each_learner
+def test_a_model_predicts_watts_in_an_interval(learner: Learner, data: tuple[Example, ...]):
+    model = learner.fit(data).with_interval(Interval(0.8, 1.3, 0.9, "a test"))
+    assert model.kind is learner.kind
+    for example in data[::7]:
+        prediction = model.predict(example.subject)
+        assert prediction.power_w is not None
+        assert math.isfinite(prediction.power_w)
+        assert prediction.power_w > 0
+        assert prediction.power_low_w == pytest.approx(0.8 * prediction.power_w)
+        assert prediction.power_high_w == pytest.approx(1.3 * prediction.power_w)
+        assert prediction.interval_source == "a test"
+
+
+@each_learner
+def test_a_model_is_frozen(learner: Learner, data: tuple[Example, ...]):
+    model = learner.fit(data)
+    name = dataclasses.fields(model)[0].name  # pyright: ignore[reportArgumentType]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(model, name, None)
+
+
+@each_learner
+def test_a_model_reads_back_exactly(learner: Learner, data: tuple[Example, ...]):
+    model = learner.fit(data)
+    assert decoded(type(model), json.loads(dumps(model))) == model
+
+
+@each_learner
+def test_the_same_seed_learns_the_same_model(learner: Learner, data: tuple[Example, ...]):
+    assert learner.fit(data, seed=3) == learner.fit(data, seed=3)
+
+
+@each_learner
+def test_no_data_is_an_error(learner: Learner):
+    with pytest.raises(NotEnoughDataError):
+        learner.fit(())
+
+
+@each_learner
+def test_a_model_learns_the_law(learner: Learner, data: tuple[Example, ...]):
+    """All but the mean come within 10 % of a law of the published form."""
+    model = learner.fit(data)
+    errors = [abs((model.predict(example.subject).power_w or 0.0) / example.power_w - 1) for example in data]
+    bound = 0.6 if isinstance(learner, MeanLearner) else 0.10
+    assert sum(errors) / len(errors) < bound
+
+
+@each_learner
+def test_a_subject_far_from_the_training_data_says_so(learner: Learner, data: tuple[Example, ...]):
+    if isinstance(learner, MeanLearner):
+        pytest.skip("the mean knows no distance")
+    near = learner.fit(data).predict(data[0].subject)
+    far = learner.fit(data).predict(subject(density=1e6))
+    assert near.in_trained_domain
+    assert not far.in_trained_domain
+    assert far.notes
