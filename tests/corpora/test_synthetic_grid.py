@@ -18,7 +18,9 @@ def test_every_value_of_everything_occurs_also_with_every_other():
         (space, pattern) for space in Space if space is not Space.REGISTERS for pattern in Pattern
     }
     kinds = {(spec.space, spec.kind) for spec in GRID}
-    assert len(kinds) == 6 * 6 - 3  # no tensor tile from constant and texture memory, no halves from a texture
+    assert (
+        len(kinds) == 6 * 6 - 3
+    )  # no tensor tile from constant and texture memory, no halves from a texture
     assert {spec.saturation for spec in GRID} == set(SATURATIONS)
 
 

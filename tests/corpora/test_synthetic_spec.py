@@ -1,6 +1,15 @@
 import pytest
 
-from wattslice_corpora.synthetic import InputData, OperationKind, Pattern, SliceSpec, Space, SpecError, plan, source
+from wattslice_corpora.synthetic import (
+    InputData,
+    OperationKind,
+    Pattern,
+    SliceSpec,
+    Space,
+    SpecError,
+    plan,
+    source,
+)
 
 FP32 = SliceSpec(Space.GLOBAL, OperationKind.FP32, 4.0, 132)
 
@@ -20,8 +29,14 @@ FP32 = SliceSpec(Space.GLOBAL, OperationKind.FP32, 4.0, 132)
         ((Space.GLOBAL, OperationKind.TENSOR, 4.0, 132, 1.0, Pattern.RANDOM), "read as a whole"),
         ((Space.TEXTURE, OperationKind.FP16, 40.0, 132), "no pair of halves"),
         ((Space.SHARED, OperationKind.SPECIAL, 4.0, 132, 1.0, Pattern.COALESCED, InputData.ZEROS), "finite"),
-        ((Space.L2, OperationKind.INT, 4.0, 132, 1.0, Pattern.COALESCED, InputData.RANDOM, 0.5), "must be 1 for l2"),
-        ((Space.SHARED, OperationKind.INT, 4.0, 132, 1.0, Pattern.COALESCED, InputData.RANDOM, 0.0), "positive"),
+        (
+            (Space.L2, OperationKind.INT, 4.0, 132, 1.0, Pattern.COALESCED, InputData.RANDOM, 0.5),
+            "must be 1 for l2",
+        ),
+        (
+            (Space.SHARED, OperationKind.INT, 4.0, 132, 1.0, Pattern.COALESCED, InputData.RANDOM, 0.0),
+            "positive",
+        ),
     ],
 )
 def test_what_means_nothing_is_refused(arguments, message):

@@ -1,9 +1,9 @@
 """Where a slice reads: per memory space and pattern, the CUDA text of the addresses and what it counts.
 
-Every offset of a load is a constant, so that a load costs no operation of its own (but for textures, whose index is
-computed for each fetch). What changes from one trip of the loop to the next is one pointer. Shared memory and L2 are
-read at the same addresses in every trip, through `volatile`: such a load is neither dropped nor hoisted, and
-does not stay in L1.
+Every offset of a load is a constant, so that a load costs no operation of its own (but for textures, whose
+index is computed for each fetch). What changes from one trip of the loop to the next is one pointer. Shared
+memory and L2 are read at the same addresses in every trip, through `volatile`: such a load is neither
+dropped nor hoisted, and does not stay in L1.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ STRIDE = 8
 TABLE_ELEMENTS = 4096
 """Elements of the table in shared, constant and texture memory: it stays in the nearest cache."""
 L2_ELEMENTS = 1 << 20
-"""Elements that an L2-resident slice reads again and again: 4 MiB of four bytes, in the L2 of any recent GPU."""
+"""Elements that an L2-resident slice reads again and again: 4 MiB of four bytes, in the L2 of any recent
+GPU.
+"""
 RANDOM_GLOBAL_BYTES = 1 << 30
 """Bytes that the random pattern of global memory reads from."""
 DISTINCT_OFFSETS = 64
@@ -30,10 +32,10 @@ _MOST_VOLATILE_LOADS = 256
 class Addressing:
     """Text of the addresses, and what docs/counting.md counts of it.
 
-    `constants`: (name, value) for the file. `setup` runs once, with `setup_operations` and `setup_accesses` to the
-    slice's own space; `trip` before the loads of a trip, `trip_end` at its end, with `trip_operations` in all.
-    `load` is one load with `{offset}`, each but the first with `load_operations`. `may_skip`: a loaded value need
-    not be used; `most_loads` in a trip.
+    `constants`: (name, value) for the file. `setup` runs once, with `setup_operations` and `setup_accesses`
+    to the slice's own space; `trip` before the loads of a trip, `trip_end` at its end, with
+    `trip_operations` in all. `load` is one load with `{offset}`, each but the first with `load_operations`.
+    `may_skip`: a loaded value need not be used; `most_loads` in a trip.
     """
 
     setup: tuple[str, ...] = ()
@@ -75,9 +77,7 @@ def addressing(spec: SliceSpec, kind: ScalarKind, loads: int, skip: bool) -> Add
 def _registers(spec: SliceSpec, kind: ScalarKind) -> Addressing:
     if spec.data is InputData.ZEROS:
         return Addressing(setup=(f"const {kind.value} v0 = start;",), most_loads=0)
-    return Addressing(
-        setup=(f"const {kind.value} v0 = {kind.constant};",), setup_operations=2, most_loads=0
-    )
+    return Addressing(setup=(f"const {kind.value} v0 = {kind.constant};",), setup_operations=2, most_loads=0)
 
 
 def _global(spec: SliceSpec, kind: ScalarKind, loads: int, skip: bool) -> Addressing:
@@ -112,7 +112,7 @@ def _shared(spec: SliceSpec, kind: ScalarKind) -> Addressing:
     zeros = spec.data is InputData.ZEROS
     filled = TABLE_ELEMENTS // THREADS_PER_BLOCK
     fill = (
-        f"__shared__ volatile {kind.element} table[kTable];",
+        f"__shared__ {kind.element} table[kTable];",
         "for (int j = threadIdx.x; j < kTable; j += blockDim.x) {",
         *(() if zeros else ("    const unsigned h = j * 2654435761u;",)),
         f"    table[j] = {'0' if zeros else kind.device_element};",
@@ -128,7 +128,8 @@ def _shared(spec: SliceSpec, kind: ScalarKind) -> Addressing:
         found,
         setup=(*fill, *found.setup),
         setup_operations=found.setup_operations
-        + 2 * filled + 1
+        + 2 * filled
+        + 1
         + (0 if zeros else filled * (1 + kind.element_operations)),
         setup_accesses=filled,
         constants=_TABLE,
@@ -173,7 +174,9 @@ def _texture(spec: SliceSpec, kind: ScalarKind) -> Addressing:
 
 
 _TABLE = (("kTable", str(TABLE_ELEMENTS)), ("kRow", str(TABLE_ELEMENTS // 2 // DISTINCT_OFFSETS)))
-_TURN = TABLE_ELEMENTS // 4 - 1  # a place in the first quarter, a turn of up to a quarter, half for the offsets
+_TURN = (
+    TABLE_ELEMENTS // 4 - 1
+)  # a place in the first quarter, a turn of up to a quarter, half for the offsets
 
 
 def _pointer(kind: ScalarKind, volatile: bool) -> str:
@@ -190,7 +193,9 @@ def _place(spec: SliceSpec) -> tuple[str, int]:
 
 
 def _hashed(declared: str, elements: int) -> Addressing:
-    """A base out of `elements` (a power of two), drawn anew in every trip; the loads have fixed offsets from it."""
+    """A base out of `elements` (a power of two), drawn anew in every trip; the loads have fixed offsets
+    from it.
+    """
     shift = 32 - (elements.bit_length() - 1)
     return Addressing(
         setup=("unsigned h = thread * 2654435761u;", "h = (h ^ h >> 15) * 2246822519u;"),

@@ -1,4 +1,6 @@
-"""From a density to whole numbers: how many loads and operations a trip of the loop makes, and how many trips."""
+"""From a density to whole numbers: how many loads and operations a trip of the loop makes, and how many
+trips.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,20 @@ from dataclasses import dataclass
 
 from wattslice_corpora.synthetic.addressing import STRIDE, Addressing, addressing
 from wattslice_corpora.synthetic.kinds import CHAINS, LIGHT_CHAINS, SCALAR_KINDS
-from wattslice_corpora.synthetic.spec import THREADS_PER_BLOCK, OperationKind, Pattern, SliceSpec, Space, SpecError
-from wattslice_corpora.synthetic.tiles import TILE_BYTES_PER_THREAD, TILE_CHAINS, TILE_ELEMENTS, tile_addressing
+from wattslice_corpora.synthetic.spec import (
+    THREADS_PER_BLOCK,
+    OperationKind,
+    Pattern,
+    SliceSpec,
+    Space,
+    SpecError,
+)
+from wattslice_corpora.synthetic.tiles import (
+    TILE_BYTES_PER_THREAD,
+    TILE_CHAINS,
+    TILE_ELEMENTS,
+    tile_addressing,
+)
 
 TOLERANCE = 0.05
 """How far the density of a slice may be from the one asked for, relative to it."""
@@ -22,8 +36,8 @@ _BEYOND_L2_BYTES = 128 << 20
 _MOST_BYTES = 1 << 30
 _FEWEST_TRIPS = 64
 
-# Main operations (of one thread) that a multiprocessor completes in a cycle, and bytes that it reads: rough figures of
-# recent data-centre GPUs, which decide nothing but how long a launch lasts.
+# Main operations (of one thread) that a multiprocessor completes in a cycle, and bytes that it reads:
+# rough figures of recent data-centre GPUs, which decide nothing but how long a launch lasts.
 _OPERATIONS_PER_CYCLE = {
     OperationKind.FP32: 128.0,
     OperationKind.FP64: 64.0,
@@ -47,8 +61,9 @@ class Plan:
     """What one trip of the loop does, and the counts of a thread that docs/counting.md gives for the launch.
 
     A trip makes `loads`, `rounds` of an inner loop with `round_mains` main operations each, `mains` of them
-    after it, and `lights`. `values_used` of the loads are taken in by an operation. `operations` and `accesses`
-    (to the slice's own space, not weighted) are those of one thread in the whole launch of `iterations` trips.
+    after it, and `lights`. `values_used` of the loads are taken in by an operation. `operations` and
+    `accesses` (to the slice's own space, not weighted) are those of one thread in the whole launch of
+    `iterations` trips.
     """
 
     loads: int
@@ -103,8 +118,9 @@ def plan(spec: SliceSpec) -> Plan:
             break
     if best is None:
         raise SpecError(
-            f"{spec.name}: no slice of density {spec.density:g} with accesses of weight {spec.access_weight:g}: "
-            "addresses, the loop and the use of each loaded value count more operations; ask for a higher density"
+            f"{spec.name}: no slice of density {spec.density:g} can be built with accesses of weight "
+            f"{spec.access_weight:g}: the addresses, the loop and the use of each loaded value count more "
+            "operations; ask for a higher density"
         )
     return best
 
@@ -119,7 +135,9 @@ def is_feasible(spec: SliceSpec) -> bool:
 
 
 def _solved(spec: SliceSpec, costs: _Costs, density: float, loads: int) -> Plan | None:
-    """The plan with this many loads: the rest of the operations that the density allows are the kind's own."""
+    """The plan with this many loads: the rest of the operations that the density allows are the kind's
+    own.
+    """
     wanted = density * spec.access_weight
     about = wanted * loads / costs.main
     trips = _trips(spec, costs, loads, about)
@@ -192,7 +210,9 @@ def _costs(spec: SliceSpec) -> _Costs:
 
 
 def _fixed(spec: SliceSpec, costs: _Costs, where: Addressing, lights: int) -> int:
-    """Operations outside the loop: thread number, addresses, first values, the loop's last test, the total."""
+    """Operations outside the loop: thread number, addresses, first values, the loop's last test, the
+    total.
+    """
     if spec.kind is OperationKind.TENSOR:
         join = 2 * TILE_ELEMENTS + 1 + TILE_ELEMENTS * TILE_CHAINS
     else:  # two halves of a pair are joined at last

@@ -37,21 +37,27 @@ def tile_addressing(spec: SliceSpec, loads: int) -> Addressing:
             trip_end=("p += kStep;",),
             trip_operations=1,
             constants=(
-                ("kLead", str(lead)), tile, ("kRow", "kBlocks * kThreads / 32 * kTile"), ("kStep", f"{loads} * kRow"),
+                ("kLead", str(lead)),
+                tile,
+                ("kRow", "kBlocks * kThreads / 32 * kTile"),
+                ("kStep", f"{loads} * kRow"),
             ),
             load="&p[{offset}]",
             may_skip=False,
             most_loads=MOST_TILES,
         )
     turns = 8 if strided else 64
-    return Addressing(  # every block reads the same set, and all of it before any of it again: more than L1 holds
+    return Addressing(  # every block reads the same set, all of it before any again: more than L1 holds
         setup=("const __half* first = data + threadIdx.x / 32 * kTile;",),
         setup_operations=3,
         setup_accesses=1,
         trip=(f"const __half* p = first + (i & {turns - 1}) * kStep;",),
         trip_operations=3,
         constants=(
-            ("kLead", str(lead)), tile, ("kRow", "kThreads / 32 * kTile"), ("kStep", f"{loads} * kRow"),
+            ("kLead", str(lead)),
+            tile,
+            ("kRow", "kThreads / 32 * kTile"),
+            ("kStep", f"{loads} * kRow"),
             ("kSet", f"{turns} * kStep"),
         ),
         load="&p[{offset}]",
@@ -78,7 +84,11 @@ def _shared(spec: SliceSpec, strided: bool, lead: int) -> Addressing:
         setup_accesses=filled + 1,
         trip=("const __half* p = first + (i & 7) * 16;",),
         trip_operations=3,
-        constants=(("kTable", str(_SHARED_HALVES)), ("kLead", str(lead)), ("kRow", str(128 if strided else 256))),
+        constants=(
+            ("kTable", str(_SHARED_HALVES)),
+            ("kLead", str(lead)),
+            ("kRow", str(128 if strided else 256)),
+        ),
         load="&p[{offset}]",
         may_skip=False,
         most_loads=MOST_TILES,
