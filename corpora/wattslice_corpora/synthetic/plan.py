@@ -33,7 +33,7 @@ _USUAL_LOADS = 16
 _TARGET_CYCLES = 2e6  # about a millisecond
 _MOST_CYCLES = 1e7
 _BEYOND_L2_BYTES = 128 << 20
-_MOST_BYTES = 1 << 30
+_MOST_BYTES = 2 << 30
 _FEWEST_TRIPS = 64
 
 # Main operations (of one thread) that a multiprocessor completes in a cycle, and bytes that it reads:
@@ -239,7 +239,7 @@ def _row_bytes(spec: SliceSpec, costs: _Costs) -> int:
 
 
 def _trips(spec: SliceSpec, costs: _Costs, loads: int, mains: float) -> int:
-    """Trips for a launch of about a millisecond; of global memory more than L2 holds, and at most 1 GiB."""
+    """Trips for a launch of about a millisecond; of global memory more than L2 holds, and at most 2 GiB."""
     moved = loads * THREADS_PER_BLOCK * costs.bytes_per_load / _BYTES_PER_CYCLE[spec.space]
     if spec.pattern is not Pattern.COALESCED:
         moved *= STRIDE

@@ -34,9 +34,7 @@ def source(spec: SliceSpec) -> str:
 def _head(spec: SliceSpec, numbers: Plan) -> Iterator[str]:
     where = f"{spec.data} data, {spec.blocks} of {spec.sm_count} multiprocessors"
     made = numbers.density(spec.access_weight)
-    trip = (
-        f"{numbers.loads} loads, {numbers.mains_per_trip} main and {numbers.lights} light operations a trip"
-    )
+    trip = f"{numbers.loads} loads, {numbers.mains_per_trip} main and {numbers.lights} light operations"
     yield f"// Synthetic slice {spec.name}."
     yield f"// A trip of the loop: {trip}."
     if made is not None:
@@ -51,7 +49,6 @@ def _head(spec: SliceSpec, numbers: Plan) -> Iterator[str]:
     yield "#include <cmath>"
     yield "#include <cstdio>"
     yield "#include <cstdlib>"
-    yield "#include <cstring>"
     yield "#include <vector>"
     if spec.kind in (OperationKind.FP16, OperationKind.TENSOR):
         yield "#include <cuda_fp16.h>"
