@@ -40,5 +40,7 @@ def test_where_the_grid_of_an_h200_begins():
         if spec.density is not None:
             lowest[spec.space] = min(spec.density, lowest.get(spec.space, spec.density))
     assert {lowest[space] for space in (Space.GLOBAL, Space.L2, Space.SHARED)} == {0.25}
-    sentence = f"at {lowest[Space.TEXTURE]:g} for texture memory and at {lowest[Space.CONSTANT]:g} for constant memory"
-    assert sentence in " ".join(DOCUMENT.split())
+    texture, constant = lowest[Space.TEXTURE], lowest[Space.CONSTANT]
+    assert f"at {texture:g} for texture memory and at {constant:g} for constant memory" in " ".join(
+        DOCUMENT.split()
+    )

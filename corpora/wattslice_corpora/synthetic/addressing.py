@@ -18,9 +18,7 @@ STRIDE = 8
 TABLE_ELEMENTS = 4096
 """Elements of the table in shared, constant and texture memory: it stays in the nearest cache."""
 L2_ELEMENTS = 1 << 20
-"""Elements that an L2-resident slice reads again and again: 4 MiB of four bytes, in the L2 of any recent
-GPU.
-"""
+"""Elements that an L2-resident slice reads again and again: of four bytes 4 MiB, which a recent L2 holds."""
 RANDOM_GLOBAL_BYTES = 1 << 30
 """Bytes that the random pattern of global memory reads from."""
 DISTINCT_OFFSETS = 64
@@ -193,9 +191,7 @@ def _place(spec: SliceSpec) -> tuple[str, int]:
 
 
 def _hashed(declared: str, elements: int) -> Addressing:
-    """A base out of `elements` (a power of two), drawn anew in every trip; the loads have fixed offsets
-    from it.
-    """
+    """A base out of `elements` (a power of two), drawn anew in every trip: the loads go from there."""
     shift = 32 - (elements.bit_length() - 1)
     return Addressing(
         setup=("unsigned h = thread * 2654435761u;", "h = (h ^ h >> 15) * 2246822519u;"),

@@ -30,9 +30,7 @@ _COINCIDENCE_AT_FULL = 0.5
 
 @dataclass(frozen=True, slots=True)
 class AccessWeights:
-    """Power of an access relative to a global one, r of Wang & Chen 2013, eq. (1); 1 counts every access
-    alike.
-    """
+    """Power of an access relative to a global one: r of Wang & Chen 2013, eq. (1); 1 counts all alike."""
 
     shared: float = 1.0
     constant: float = 1.0

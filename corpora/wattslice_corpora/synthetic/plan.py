@@ -1,6 +1,4 @@
-"""From a density to whole numbers: how many loads and operations a trip of the loop makes, and how many
-trips.
-"""
+"""From a density to whole numbers: loads and operations of a trip of the loop, and how many trips."""
 
 from __future__ import annotations
 
@@ -135,18 +133,14 @@ def is_feasible(spec: SliceSpec) -> bool:
 
 
 def _solved(spec: SliceSpec, costs: _Costs, density: float, loads: int) -> Plan | None:
-    """The plan with this many loads: the rest of the operations that the density allows are the kind's
-    own.
-    """
+    """The plan with this many loads, the kind's own operations being what is left; None if nothing is."""
     wanted = density * spec.access_weight
     about = wanted * loads / costs.main
     trips = _trips(spec, costs, loads, about)
     where = _addressing(spec, loads, False)
     overhead = 2 + where.trip_operations + where.load_operations * (loads - 1)
-    reserved = _fixed(spec, costs, where, lights=0)
-    final_store = int(spec.is_global)
-    accesses = trips * loads + where.setup_accesses + final_store
-    budget = (wanted * accesses - reserved) / trips - overhead
+    accesses = trips * loads + where.setup_accesses + int(spec.is_global)
+    budget = (wanted * accesses - _fixed(spec, costs, where, lights=0)) / trips - overhead
     per_round = costs.round_mains * costs.main + 2
     rounds = int((budget - 1) // per_round) if budget > 2 * per_round else 0
     left = budget - (rounds * per_round + 1 if rounds else 0)
@@ -158,8 +152,8 @@ def _solved(spec: SliceSpec, costs: _Costs, density: float, loads: int) -> Plan 
 
 
 def _split(costs: _Costs, left: float, must_read: int) -> tuple[int, int] | None:
-    """`left` counted operations as main and light ones that take in at least `must_read` values."""
-    mains = int((left + 0.25) // costs.main)
+    """`left` counted operations as main and light ones, rounded, that take in at least `must_read` values."""
+    mains = int((left + 0.25) // costs.main)  # a fraction short of a whole operation is one
     if mains >= must_read:
         rest = left - mains * costs.main
         if rest > costs.main - 0.5 * max(1, costs.light):
@@ -179,7 +173,7 @@ def _with(
     own = costs.main * (rounds * costs.round_mains + mains) + costs.light * lights
     inner = 2 * rounds + 1 if rounds else 0
     trip = 2 + where.trip_operations + where.load_operations * max(0, loads - 1) + inner + own
-    final_store = int(spec.is_global)
+    stored = int(spec.is_global)  # the total, at the end
     return Plan(
         loads=loads,
         rounds=rounds,
@@ -190,7 +184,7 @@ def _with(
         iterations=trips,
         addressing=where,
         operations=trips * trip + _fixed(spec, costs, where, lights),
-        accesses=0 if spec.density is None else trips * loads + where.setup_accesses + final_store,
+        accesses=0 if spec.density is None else trips * loads + where.setup_accesses + stored,
         footprint_bytes=_row_bytes(spec, costs) * loads * trips if spec.space is Space.GLOBAL else None,
     )
 
@@ -210,9 +204,7 @@ def _costs(spec: SliceSpec) -> _Costs:
 
 
 def _fixed(spec: SliceSpec, costs: _Costs, where: Addressing, lights: int) -> int:
-    """Operations outside the loop: thread number, addresses, first values, the loop's last test, the
-    total.
-    """
+    """Operations outside the loop: thread, addresses, first values, the loop's last test, the total."""
     if spec.kind is OperationKind.TENSOR:
         join = 2 * TILE_ELEMENTS + 1 + TILE_ELEMENTS * TILE_CHAINS
     else:  # two halves of a pair are joined at last

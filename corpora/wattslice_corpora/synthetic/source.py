@@ -19,8 +19,7 @@ _THREAD = "    const int thread = blockIdx.x * blockDim.x + threadIdx.x;"
 
 
 def source(spec: SliceSpec) -> str:
-    """A CUDA program that launches `spec` once: `program [iterations]`, exit status 0 when the results are
-    sound.
+    """A CUDA program that launches `spec` once: `slice [iterations]`, exit status 0 when all is well.
 
     The text needs nothing but the CUDA toolkit and compiles without warnings. Raises `SpecError` when the
     density is lower than accesses of this kind allow.

@@ -16,9 +16,7 @@ HIGHEST_DENSITY = 8200.0
 LOWEST_SATURATION = 0.1
 """The least SM saturation, the paper's."""
 THREADS_PER_BLOCK = 512
-"""Threads of a block. Each SM in use holds one block: two would spread over idle SMs and belie the
-saturation.
-"""
+"""Threads of a block; one for each SM in use: more would spread over idle ones and belie the saturation."""
 
 
 class SpecError(ValueError):
@@ -48,9 +46,7 @@ class OperationKind(StrEnum):
 
 
 class Pattern(StrEnum):
-    """Addresses within a warp: neighbours (one word for all lanes in constant memory), 8 elements apart, or
-    hashed.
-    """
+    """Addresses in a warp: neighbours (in constant memory one word for all), 8 elements apart, or hashed."""
 
     COALESCED = "coalesced"
     STRIDED = "strided"
