@@ -19,7 +19,7 @@ from wattslice_corpora.synthetic.spec import (
 
 GRID_SIZE = 150
 """Slices of the default grid: at three seconds each, a campaign of under ten minutes."""
-DENSITIES = (LOWEST_DENSITY, 1.0, 4.0, 10.0, 25.0, 80.0, 250.0, 800.0, 2500.0, HIGHEST_DENSITY)
+DENSITIES = (LOWEST_DENSITY, 1.0, 4.0, 12.0, 36.0, 100.0, 300.0, 900.0, 2700.0, HIGHEST_DENSITY)
 SATURATIONS = (1.0, 0.1, 0.3, 0.6, 0.8)
 """The paper's four and its lower bound (Wang & Chen 2013, Def. 4 and section 3)."""
 
