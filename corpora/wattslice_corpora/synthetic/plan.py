@@ -102,24 +102,36 @@ def plan(spec: SliceSpec) -> Plan:
     costs = _costs(spec)
     if spec.density is None:
         return _with(spec, costs, 0, 0, costs.round_mains, 0, _trips(spec, costs, 0, costs.round_mains))
-    usual = max(1, min(_USUAL_LOADS, int(_MOST_OPERATIONS / (spec.density * spec.access_weight))))
-    best: Plan | None = None
-    best_error = TOLERANCE
-    for loads in range(usual, _addressing(spec, usual, False).most_loads + 1):
-        found = _solved(spec, costs, spec.density, loads)
-        if found is None:
-            continue
-        error = abs((found.density(spec.access_weight) or 0.0) / spec.density - 1.0)
-        if error <= best_error:
-            best, best_error = found, error
-        if error <= _CLOSE:
-            break
+    best = _best(spec, costs, spec.density, False) or _best(spec, costs, spec.density, True)
     if best is None:
         raise SpecError(
             f"{spec.name}: no slice of density {spec.density:g} can be built with accesses of weight "
             f"{spec.access_weight:g}: the addresses, the loop and the use of each loaded value count more "
             "operations; ask for a higher density"
         )
+    return best
+
+
+def _best(spec: SliceSpec, costs: _Costs, density: float, skip: bool) -> Plan | None:
+    """The first number of loads that comes near enough to the density, else the nearest within the tolerance.
+
+    `skip`: not all loaded values have to be used.
+    """
+    usual = max(1, min(_USUAL_LOADS, int(_MOST_OPERATIONS / (density * spec.access_weight))))
+    where = _addressing(spec, usual, skip)
+    if skip and not where.may_skip:
+        return None
+    best: Plan | None = None
+    best_error = TOLERANCE
+    for loads in range(usual, where.most_loads + 1):
+        found = _solved(spec, costs, density, loads, skip)
+        if found is None:
+            continue
+        error = abs((found.density(spec.access_weight) or 0.0) / density - 1.0)
+        if error <= best_error:
+            best, best_error = found, error
+        if error <= _CLOSE:
+            break
     return best
 
 
@@ -132,19 +144,19 @@ def is_feasible(spec: SliceSpec) -> bool:
     return True
 
 
-def _solved(spec: SliceSpec, costs: _Costs, density: float, loads: int) -> Plan | None:
+def _solved(spec: SliceSpec, costs: _Costs, density: float, loads: int, skip: bool) -> Plan | None:
     """The plan with this many loads, the kind's own operations being what is left; None if nothing is."""
     wanted = density * spec.access_weight
     about = wanted * loads / costs.main
     trips = _trips(spec, costs, loads, about)
-    where = _addressing(spec, loads, False)
+    where = _addressing(spec, loads, skip)
     overhead = 2 + where.trip_operations + where.load_operations * (loads - 1)
     accesses = trips * loads + where.setup_accesses + int(spec.is_global)
     budget = (wanted * accesses - _fixed(spec, costs, where, lights=0)) / trips - overhead
     per_round = costs.round_mains * costs.main + 2
     rounds = int((budget - 1) // per_round) if budget > 2 * per_round else 0
     left = budget - (rounds * per_round + 1 if rounds else 0)
-    must_read = 0 if where.may_skip or rounds else loads
+    must_read = 0 if skip or rounds else loads
     split = _split(costs, left, must_read)
     if split is None or rounds + split[0] == 0:
         return None

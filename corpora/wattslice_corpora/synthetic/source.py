@@ -87,9 +87,7 @@ def _constants(spec: SliceSpec, numbers: Plan, text: str) -> Iterator[str]:
 def _signature(spec: SliceSpec, element: str, skip: bool, seed_type: str, total_type: str) -> str:
     parameters: list[str] = []
     if spec.is_global:
-        volatile = (
-            "volatile " if skip or (spec.space is Space.L2 and spec.kind is not OperationKind.TENSOR) else ""
-        )
+        volatile = "volatile " if skip else ""
         parameters.append(f"const {volatile}{element}* data")
     if spec.space is Space.TEXTURE:
         parameters.append("cudaTextureObject_t data")
