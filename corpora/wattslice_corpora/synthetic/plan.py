@@ -32,7 +32,7 @@ _TARGET_CYCLES = 2e6  # about a millisecond
 _MOST_CYCLES = 1e7
 _BEYOND_L2_BYTES = 128 << 20
 _MOST_BYTES = 2 << 30
-_FEWEST_TRIPS = 64
+_FEWEST_TRIPS = 16
 
 # Main operations (of one thread) that a multiprocessor completes in a cycle, and bytes that it reads:
 # rough figures of recent data-centre GPUs, which decide nothing but how long a launch lasts.
