@@ -117,6 +117,26 @@ def test_runs_without_clocks_make_one_set():
     assert (entry.core_mhz, entry.memory_mhz) == (GPU.boost_clock_mhz, None)
 
 
+def test_runs_that_set_no_memory_clock_ran_at_the_highest():
+    """Ten of forty say none, all at one core clock: still one memory clock, not two."""
+    known = [replace(run, subject=replace(run.subject, clocks=Clocks(700.0, 800.0))) for run in runs(30, 0.0)]
+    unset = [replace(run, subject=replace(run.subject, clocks=Clocks(1000.0))) for run in runs(10, 0.0)]
+    model = fitted(known + unset)
+    assert [(entry.core_mhz, entry.memory_mhz) for entry in model.clocks] == [(700.0, 800.0), (1000.0, 800.0)]
+
+
+def test_a_density_of_zero_at_another_clock():
+    """Falling watts (beta_2 < 0) at 1380 MHz, where no run had it; at 700 MHz some had."""
+    falling = [
+        replace(run, power_w=100.0 * (run.subject.slices[0].arithmetic_density or 0.0) ** -0.1)
+        for run in runs(20, noise=0.0)
+    ]
+    zero = [replace(run, subject=subject(0.0, 0.5, 700.0), power_w=50.0) for run in runs(10, noise=0.0)]
+    model = fitted(falling + zero)
+    assert model.clocks[1].beta_2.value == pytest.approx(-0.1, rel=1e-3)
+    assert model.predict(subject(0.0)).power_w == pytest.approx(100.0 * 0.25**-0.1, rel=1e-3)
+
+
 def test_a_coefficient_at_its_bound_has_no_interval():
     """Watts that follow the saturation alone: nothing is left for density."""
     data = [replace(run, power_w=50.0 * run.subject.slices[0].sm_saturation) for run in runs(40, noise=0.0)]

@@ -28,6 +28,8 @@ def at(core_mhz: float, memory_mhz: float | None, beta_0_w: float) -> ClockRegre
     return ClockRegression(
         core_mhz,
         memory_mhz,
+        1.0,
+        100.0,
         Coefficient(beta_0_w, None, None),
         Coefficient(10.0, None, None),
         Coefficient(0.5, None, None),
@@ -110,6 +112,7 @@ def test_no_power_law_is_extrapolated():
 
 
 def test_saturation_outside_says_so():
+    assert ONE.predict(run(dense(4.0, saturation=0.199))).in_trained_domain
     assert "SM saturation 0.05 outside" in ONE.predict(run(dense(4.0, saturation=0.05))).notes[0]
 
 
