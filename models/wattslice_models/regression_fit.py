@@ -43,9 +43,8 @@ EXPONENTS = (-1.0, 1.0)
 START_EXPONENTS = (0.2, -0.2)
 HUBER_TUNING = 1.345
 """Huber's constant: 95 % efficiency for normal errors, in units of their robust standard deviation."""
-LEAST_SCALE = 0.01
-"""Relative errors below this are never outliers: sensors repeat no better."""
-FIRST_SCALE = 0.1
+FIRST_SCALE, LEAST_SCALE = 0.1, 0.01
+"""Relative errors below the least are never outliers: sensors repeat no better."""
 SCALE_ROUNDS = 3
 ROUGHLY, EXACTLY = 1e-4, 1e-8
 """Tolerances: to choose among the starts, and of the coefficients."""
@@ -75,9 +74,7 @@ class RegressionLearner:
             raise ValueError(f"examples of {', '.join(gpu_ids)}: train the regression on one GPU at a time")
         runs = tuple(run for run in map(_run, examples) if run is not None)
         if len(runs) < LEAST_RUNS:
-            raise NotEnoughDataError(
-                f"{len(runs)} run(s) with an arithmetic density: at least {LEAST_RUNS} are needed"
-            )
+            raise NotEnoughDataError(f"{len(runs)} run(s) with a density: at least {LEAST_RUNS} are needed")
         highest = max((run.memory_mhz for run in runs if run.memory_mhz is not None), default=None)
         clocks: list[ClockRegression] = []
         for level in _by_clock(runs, lambda run: run.memory_mhz or highest or 0.0):
@@ -131,13 +128,8 @@ def _run(example: Example) -> _Run | None:
 def _domain(runs: Sequence[_Run]) -> RegressionDomain:
     densities = [density for run in runs for density in run.densities]
     saturations = [saturation for run in runs for saturation in run.saturations]
-    return RegressionDomain(
-        min(densities),
-        max(densities),
-        min(saturations),
-        max(saturations),
-        max(run.no_density_share for run in runs),
-    )
+    no_density = max(run.no_density_share for run in runs)
+    return RegressionDomain(min(densities), max(densities), min(saturations), max(saturations), no_density)
 
 
 def _by_clock(runs: Sequence[_Run], mhz: Callable[[_Run], float]) -> list[list[_Run]]:
