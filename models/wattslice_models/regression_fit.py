@@ -41,6 +41,7 @@ CONFIDENCE = 0.95
 EXPONENTS = (-1.0, 1.0)
 """Bounds of beta_2. The paper prints 0.1 to 0.2; below 0 watts fall as density grows."""
 START_EXPONENTS = (0.2, -0.2)
+"""Watts that rise and watts that fall with density can each be a minimum of the loss."""
 HUBER_TUNING = 1.345
 """Huber's constant: 95 % efficiency for normal errors, in units of their robust standard deviation."""
 FIRST_SCALE, LEAST_SCALE = 0.1, 0.01

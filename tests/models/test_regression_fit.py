@@ -41,6 +41,18 @@ def test_the_law_is_found():
     assert [beta.value for beta in coefficients(entry)] == pytest.approx(BETA, rel=1e-5)
 
 
+@pytest.mark.parametrize(("fall_w", "falling", "error"), [(10.0, False, 0.03), (30.0, True, 0.05)])
+def test_the_better_of_two_minima_is_found(fall_w: float, falling: bool, error: float):
+    """Watts fall steeply, then rise gently; eq. (4) can follow either, and each is a minimum."""
+    data: list[Example] = []
+    for run in runs(40, noise=0.0):
+        density = run.subject.slices[0].arithmetic_density or 0.0
+        data.append(replace(run, subject=subject(density), power_w=100.0 * density**0.03 + fall_w / density))
+    (entry,) = fitted(data).clocks
+    assert (entry.beta_2.value < 0) is falling
+    assert entry.diagnostics.mean_absolute_error < error
+
+
 def test_confidence_intervals_hold_the_law_as_often_as_they_say():
     held = [0, 0, 0]
     for seed in range(200):
