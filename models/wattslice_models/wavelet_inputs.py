@@ -13,8 +13,20 @@ SAME_CLOCK = 0.01
 
 
 @dataclass(frozen=True, slots=True)
+class InputKind:
+    """One input of the network: its name and unit; whether its logarithm counts; a number of the board?
+
+    A training set holds few boards: whatever is fitted to their numbers is thinly supported.
+    """
+
+    name: str
+    logarithmic: bool = False
+    of_board: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class InputRange:
-    """One input of the network: its name and unit, and the range of the training data in that unit."""
+    """The range of one input in the training data, in its unit."""
 
     name: str
     logarithmic: bool
@@ -131,19 +143,23 @@ class CatalogueGpus:
         return ()
 
 
-SLICE_INPUTS = (("arithmetic density", True), ("SM saturation", False), ("code lines", True))
-NUMBERED_INPUTS = (*SLICE_INPUTS, ("GPU number", False))
+SLICE_INPUTS = (
+    InputKind("arithmetic density", logarithmic=True),
+    InputKind("SM saturation"),
+    InputKind("code lines", logarithmic=True),
+)
+NUMBERED_INPUTS = (*SLICE_INPUTS, InputKind("GPU number"))
 CATALOGUE_INPUTS = (
     *SLICE_INPUTS,
-    ("SMs", True),
-    ("peak fp32 rate per watt of the power limit, GFLOP/s/W,", True),
-    ("memory bandwidth per watt of the power limit, GB/s/W,", True),
-    ("process in nm", True),
-    ("boost clock in MHz", True),
-    ("core clock / boost clock", False),
-    ("memory clock / catalogue's", False),
+    InputKind("SMs", logarithmic=True, of_board=True),
+    InputKind("peak fp32 rate per watt of the power limit, GFLOP/s/W,", logarithmic=True, of_board=True),
+    InputKind("memory bandwidth per watt of the power limit, GB/s/W,", logarithmic=True, of_board=True),
+    InputKind("process in nm", logarithmic=True, of_board=True),
+    InputKind("boost clock in MHz", logarithmic=True, of_board=True),
+    InputKind("core clock / boost clock"),
+    InputKind("memory clock / catalogue's"),
 )
-"""Inputs in the order of `slice_values` and `values`, and which are taken logarithmically."""
+"""Inputs in the order of `slice_values` and `values`."""
 
 
 def slice_values(part: SliceSample) -> tuple[float, ...] | None:

@@ -1,6 +1,7 @@
 """What every model must do, whatever it is made of."""
 
 import dataclasses
+import importlib.util
 import json
 import math
 
@@ -12,7 +13,16 @@ from wattslice_models.mean import MeanLearner
 
 from .model_examples import examples, subject
 
-LEARNERS: tuple[Learner, ...] = (MeanLearner(),)
+
+def torch_learners() -> tuple[object, ...]:
+    if importlib.util.find_spec("torch") is None:
+        return (pytest.param(None, id="wavelet", marks=pytest.mark.skip("torch is not installed")),)
+    from wattslice_models.wavelet_fit import WaveletLearner
+
+    return (WaveletLearner(), WaveletLearner(numbered_gpus=True))
+
+
+LEARNERS = (MeanLearner(), *torch_learners())
 each_learner = pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: str(learner.kind))
 
 
