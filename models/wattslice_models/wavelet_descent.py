@@ -24,6 +24,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from wattslice_models.contract import NotEnoughDataError
 from wattslice_models.wavelet_network import MORLET_FREQUENCY, SIGMOID_HEIGHT, SIGMOID_SLOPE, WAVELONS
 
 STEP_SIZE = 0.02
@@ -121,13 +122,15 @@ def descent(runs: Runs, held_out: Tensor, seed: int) -> Iterator[tuple[float, Ne
 
     `held_out`: networks x runs, which runs a network must not see. The error is the mean over the networks
     that hold out something, every benchmark with the same weight; runs at clocks that a network never saw do
-    not count. Never ends.
+    not count. Never ends. Raises `NotEnoughDataError` when nothing counts.
     """
     networks = _start(runs, held_out, seed)
     scaled = networks.scaled(runs.inputs)
     trained = _benchmark_weights(runs, ~held_out)
     tested = _benchmark_weights(runs, held_out & _known_settings(runs, held_out))
-    tested = tested / max(1.0, float(tested.sum()))
+    if not tested.any():
+        raise NotEnoughDataError("no two benchmarks share a GPU at the same clocks: none can be held out")
+    tested = tested / tested.sum()
     for tensor in networks.moved:
         tensor.requires_grad_()
     adam: Any = torch.optim.Adam(networks.moved, lr=STEP_SIZE)

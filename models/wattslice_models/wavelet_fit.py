@@ -63,7 +63,8 @@ class WaveletLearner:
         """The network of `examples`; those without a slice that has a density, or on a GPU without a number
         that is needed, do not count.
 
-        Raises `NotEnoughDataError` for fewer than two benchmarks or fewer examples than wavelons.
+        Raises `NotEnoughDataError` for fewer than two benchmarks, fewer examples than wavelons, and numbered
+        GPUs when no two benchmarks were measured on one GPU at the same clocks.
         """
         usable = tuple(
             example
@@ -154,7 +155,7 @@ def _doubles(values: Iterable[float]) -> Tensor:
 
 def _setting(subject: Subject) -> _Setting:
     gpu, clocks = subject.gpu, subject.clocks
-    return gpu.id, core_clock_mhz(gpu, clocks), memory_clock_scale(gpu, clocks)
+    return gpu.id, core_clock_mhz(gpu, clocks), round(memory_clock_scale(gpu, clocks), 2)
 
 
 def _settings(examples: tuple[Example, ...]) -> tuple[_Setting, ...]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from wattslice_models.contract import SliceSample, Subject
 from wattslice_models.execution_time import core_clock_mhz, memory_clock_scale
 
-SAME_CLOCK = 0.01
-"""Memory clocks that differ by less than this share are the same clock, read twice."""
+SAME = 0.01
+"""Numbers that differ by less than this share are the same, read twice: 876 and 877 MHz."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class InputRange:
     def note(self, values: tuple[float, ...]) -> tuple[str, ...]:
         """What to say about the worst of `values` outside the range; nothing when none is."""
         worst = max(values, key=lambda value: max(self.low - value, value - self.high))
-        if self.low <= worst <= self.high:
+        if (1 - SAME) * self.low <= worst <= (1 + SAME) * self.high:
             return ()
         return (f"{self.name} {worst:.4g} outside the trained range [{self.low:.4g}, {self.high:.4g}]",)
 
@@ -99,7 +99,7 @@ class NumberedGpus:
         outside = InputRange("core clock in MHz", False, min(clocks), max(clocks))
         notes = outside.note((core_clock_mhz(subject.gpu, subject.clocks),))
         scale = memory_clock_scale(subject.gpu, subject.clocks)
-        if abs(scale - factors[0].memory_scale) > SAME_CLOCK:
+        if abs(scale - factors[0].memory_scale) > SAME:
             notes += (
                 f"memory clock {scale:.4g} of the catalogue's; nearest trained {factors[0].memory_scale:.4g}",
             )

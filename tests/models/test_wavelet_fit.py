@@ -219,6 +219,23 @@ def test_too_little_data_names_what_is_needed(data: tuple[Example, ...], message
         WaveletLearner().fit(data)
 
 
+def test_numbered_gpus_need_benchmarks_at_the_same_clocks():
+    data = tuple(
+        measured(f"b{number}", shares((density, 1.0), relative_clock=0.5 + number / 10), 100.0 + density)
+        for number in range(4)
+        for density in range(1, 5)
+    )
+    with pytest.raises(NotEnoughDataError, match="no two benchmarks share a GPU at the same clocks"):
+        WaveletLearner(numbered_gpus=True).fit(data)
+    assert WaveletLearner().fit(data).held_out_error > 0
+
+
+@both_variants
+def test_inputs_and_watts_that_never_vary_are_no_trouble(learner: WaveletLearner):
+    data = tuple(measured(f"b{number % 3}", shares((5.0, 1.0)), 120.0) for number in range(12))
+    assert learner.fit(data).predict(data[0].subject).power_w == pytest.approx(120.0)
+
+
 def test_training_leaves_the_settings_of_torch_alone(mixtures: tuple[Example, ...]):
     threads = torch.get_num_threads()
     torch.set_num_threads(2)

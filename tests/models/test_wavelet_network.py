@@ -121,6 +121,7 @@ def test_watts_follow_the_factor_of_the_clock():
         (Clocks(690.0, 876.0), 50.0, True),
         (Clocks(1035.0, 876.0), 75.0, True),  # halfway between measured clocks
         (Clocks(None, None), 100.0, True),
+        (Clocks(1385.0, 877.0), 100.0, True),  # the same clocks, read by another tool
         (Clocks(300.0, 876.0), 50.0, False),
         (Clocks(1380.0, 0.8 * 876.0), 90.0, True),
         (Clocks(1380.0, 0.7 * 876.0), 90.0, False),
