@@ -1,4 +1,6 @@
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,17 +20,16 @@ from wattslice_corpora.records import (
     ParameterValue,
     Recipes,
     RecordError,
-    Role,
-    WorkloadRow,
+    Use,
+    WithoutSource,
+    card_path,
     measured_gpu_ids,
     measurements_path,
     option,
+    read_card,
     read_measurements,
-    read_recipes,
-    read_workloads,
     sha256,
     workloads_path,
-    write_table,
 )
 from wattslice_models.energy import EnergyModel
 from wattslice_models.gpu import load_gpu
@@ -48,11 +49,18 @@ def recipes(file="saxpy.cu", grid=(1000, 1, 1)):
     launch = LaunchRecipe(
         "", grid, (256, 1, 1), 0, 3, (ParameterValue("n", 1e9), ParameterValue("rounds", "ratio"))
     )
-    return Recipes("", (), (), (BenchmarkRecipe("bench", Role.TRAINING, file, (), (launch,), False, ""),))
+    benchmark = BenchmarkRecipe("bench", file, (), (launch,), False, "")
+    return Recipes(Path("r.toml"), "", (), (benchmark,), (WithoutSource("lost", "only a binary"),))
+
+
+def run(arguments, benchmark="bench", kernel="saxpy"):
+    cells: Any = dict.fromkeys(field.name for field in fields(MeasuredRow))
+    cells.update(benchmark=benchmark, kernel=kernel, arguments=arguments)
+    return MeasuredRow(**cells)
 
 
 def runs(*arguments):
-    return tuple(MeasuredRow("bench", "saxpy", text, 1380.0, 877.0, 1e-3, 100.0) for text in arguments)
+    return tuple(run(text) for text in arguments)
 
 
 def test_features_come_from_the_source(tmp_path):
@@ -75,6 +83,8 @@ def test_what_cannot_be_analysed_is_left_out_and_told(tmp_path):
     told = []
     assert workload_rows(tmp_path, recipes(), runs("-other=1"), V100, told.append) == ()
     assert "no number for option 'ratio'" in told[0]
+    assert workload_rows(tmp_path, recipes(), (run("", "lost"),), V100, told.append) == ()
+    assert "lost: left out: only a binary" in told[1]
 
 
 def test_guessed_bytes_are_marked(tmp_path):
@@ -96,8 +106,12 @@ def test_the_committed_tables_fit_together(gpu_id):
     assert len(found.training) > 100 or gpu_id not in trained_gpu_ids()
     assert {row.benchmark for row in found.training}.isdisjoint(row.benchmark for row in found.test)
     assert len({row.benchmark for row in found.test}) >= 15
-    recipe = {entry.name: entry for entry in read_recipes().benchmarks}
-    assert all(recipe[row.benchmark].role is Role.TRAINING for row in found.training)
+    card = read_card(card_path(gpu_id))
+    use = {
+        row.benchmark: card.dataset(row.dataset).use for row in read_measurements(measurements_path(gpu_id))
+    }
+    assert all(use[row.benchmark] is Use.TRAINING for row in found.training)
+    assert all(use[row.benchmark] is Use.TEST for row in found.test)
     assert all(entry.reason for entry in found.left_out)
 
 
@@ -105,30 +119,6 @@ def test_misread_clocks_are_left_out():
     found = public_runs(V100)
     assert all((row.clocks.core_mhz or 0.0) > 405.0 for row in (*found.training, *found.test))
     assert any("405 MHz" in entry.benchmark for entry in found.left_out)
-
-
-def test_tables_read_back_exactly(tmp_path):
-    rows = read_workloads(workloads_path("v100_pcie"))
-    write_table(tmp_path / "w.csv", ("a comment",), WorkloadRow, rows)
-    assert read_workloads(tmp_path / "w.csv") == rows
-    assert (tmp_path / "w.csv").read_text().startswith("# a comment\nbenchmark,")
-
-
-@pytest.mark.parametrize("line", ["a,b,c,1,1", "a,b,c,1,1,x,5", "a,b,c,1,1,0,5"])
-def test_a_broken_table_names_its_line(tmp_path, line):
-    path = tmp_path / "m.csv"
-    path.write_text(f"benchmark,kernel,arguments,core_mhz,memory_mhz,time_s,power_w\n{line}\n")
-    with pytest.raises(RecordError, match=r"m\.csv"):
-        read_measurements(path)
-
-
-def test_a_broken_recipe_names_its_benchmark(tmp_path):
-    path = tmp_path / "r.toml"
-    path.write_text(
-        'repository=""\ninclude=[]\nexclude=[]\n[[benchmark]]\nname="odd"\nrole="training"\nfile="f"\n'
-    )
-    with pytest.raises(RecordError, match=r"odd.*launch"):
-        read_recipes(path)
 
 
 def test_spearman_and_errors():
@@ -142,17 +132,22 @@ def test_spearman_and_errors():
 def test_the_public_table_becomes_ours(tmp_path):
     path = tmp_path / "table.csv"
     header = "dataset,gpu,benchmark,kernel,args,grid,block,core_mhz,mem_mhz,time_ms,power_w,power_definition"
-    row = "set,V100 (2022 set),vectorAdd,vectorAdd,-n=64  -x=1,,,1380,877,1.5,150,mean"
-    path.write_text(
-        f"{header}\n{row}\n{row.replace('V100 (2022 set)', 'other')}\n{row.replace('vectorAdd', 'new')}\n"
+    row = f'{PUBLIC_SETS[1].table_name},V100,vectorAdd,k,-n=64  -x=1,"(4,1,1)",,1380,877,1.5,150,mean'
+    path.write_text(f"{header}\n{row}\nother{row}\n{row.replace('1380', '405')}\n")
+    fast, slow = read_public_table(path, read_card(card_path("v100_pcie")))
+    assert (fast.benchmark, fast.arguments, fast.grid, fast.block) == (
+        "vectorAdd",
+        "-n=64 -x=1",
+        (4, 1, 1),
+        None,
     )
-    rows, comments = read_public_table(path, PUBLIC_SETS[0], read_recipes())
-    assert rows == (MeasuredRow("vectorAdd", "vectorAdd", "-n=64 -x=1", 1380.0, 877.0, 0.0015, 150.0),)
-    assert any("nv-dvfs" in comment.lower() for comment in comments)
+    assert (fast.time_s, fast.power_w, fast.power_valid) == (0.0015, 150.0, True)
+    assert (slow.power_w, slow.power_valid) == (150.0, False)
+    assert "half the labelled clock" in slow.reason
     for text in ("gpu\n", f"{header}\n"):
         path.write_text(text)
         with pytest.raises(WattsliceError, match="table"):
-            read_public_table(path, PUBLIC_SETS[0], read_recipes())
+            read_public_table(path, read_card(card_path("v100_pcie")))
 
 
 def test_a_document_without_a_generated_part_is_left_alone(tmp_path):

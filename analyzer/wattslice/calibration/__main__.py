@@ -9,17 +9,20 @@ from pathlib import Path
 import wattslice_models
 from wattslice.calibration.document import Trained, update
 from wattslice.calibration.features import checkout_commit, workload_rows
-from wattslice.calibration.measured import PUBLIC_SETS, PublicSet, read_public_table
+from wattslice.calibration.measured import public_gpu_ids, read_public_table
 from wattslice.calibration.training import public_runs
 from wattslice.errors import WattsliceError
 from wattslice_corpora.records import (
+    DataCard,
     MeasuredRow,
-    Recipes,
     RecordError,
     WorkloadRow,
+    card_path,
     measurements_path,
+    read_card,
     read_measurements,
     read_recipes,
+    recipes_path,
     sha256,
     workloads_path,
     write_table,
@@ -41,8 +44,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--measurements", type=Path, metavar="CSV", help="public table of measured kernels")
     parser.add_argument("--sources", type=Path, metavar="DIR", help="git checkout of the kernels' repository")
     parser.add_argument("--document", type=Path, metavar="FILE", help="write the results into this document")
-    known = [public.gpu_id for public in PUBLIC_SETS]
-    parser.add_argument("--gpu", choices=known, action="append", help="only this GPU (may be repeated)")
+    parser.add_argument(
+        "--gpu", choices=public_gpu_ids(), action="append", help="only this GPU (may be repeated)"
+    )
     return parser
 
 
@@ -50,14 +54,13 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs the command; 0 when all went well, 2 with a message when not."""
     options = _parser().parse_args(arguments)
     try:
-        recipes = read_recipes()
-        chosen = [public for public in PUBLIC_SETS if not options.gpu or public.gpu_id in options.gpu]
-        for public in chosen:
+        cards = [read_card(card_path(gpu_id)) for gpu_id in options.gpu or public_gpu_ids()]
+        for card in cards:
             if options.measurements:
-                _import(options.measurements, public, recipes)
+                _import(options.measurements, card)
             if options.sources:
-                _analyze(options.sources, public, recipes)
-        trained = tuple(_train(public) for public in chosen)
+                _analyze(options.sources, card)
+        trained = tuple(_train(card) for card in cards)
         if options.document:
             update(options.document, trained)
     except (WattsliceError, RecordError, NotEnoughDataError, OSError) as error:
@@ -66,26 +69,30 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _import(table: Path, public: PublicSet, recipes: Recipes) -> None:
-    rows, comments = read_public_table(table, public, recipes)
-    write_table(measurements_path(public.gpu_id), comments, MeasuredRow, rows)
-
-
-def _analyze(sources: Path, public: PublicSet, recipes: Recipes) -> None:
-    commit = checkout_commit(sources)
-    measured = read_measurements(measurements_path(public.gpu_id))
-    rows = workload_rows(sources, recipes, measured, load_gpu(public.gpu_id), _tell)
+def _import(table: Path, card: DataCard) -> None:
     comments = (
-        f"features that wattslice found in public kernels, for {public.gpu_id}; counts and bytes per thread",
+        f"runs of public kernels measured on {card.gpu_id}; card: {card_path(card.gpu_id).name}",
+        *(f"{entry.key}: {entry.repository} {entry.path} at {entry.commit}" for entry in card.datasets),
+    )
+    write_table(measurements_path(card.gpu_id), comments, MeasuredRow, read_public_table(table, card))
+
+
+def _analyze(sources: Path, card: DataCard) -> None:
+    recipes = read_recipes(recipes_path(card.datasets[0].recipes))
+    commit = checkout_commit(sources)
+    measured = read_measurements(measurements_path(card.gpu_id))
+    rows = workload_rows(sources, recipes, measured, load_gpu(card.gpu_id), _tell)
+    comments = (
+        f"features that wattslice found in public kernels, for {card.gpu_id}; counts and bytes per thread",
         f"source: {recipes.repository} at {commit}",
     )
-    write_table(workloads_path(public.gpu_id), comments, WorkloadRow, rows)
+    write_table(workloads_path(card.gpu_id), comments, WorkloadRow, rows)
 
 
-def _train(public: PublicSet) -> Trained:
-    gpu = load_gpu(public.gpu_id)
+def _train(card: DataCard) -> Trained:
+    gpu = load_gpu(card.gpu_id)
     runs = public_runs(gpu)
-    if not public.trains:
+    if not runs.training:
         transferred = energy_model(gpu)
         if isinstance(transferred, NoEnergyModel):
             raise WattsliceError(f"{gpu.id}: {transferred.reason}")

@@ -1,72 +1,102 @@
-"""From a public table of measured kernels to the project's own tables of watts and seconds."""
+"""From a public table of measured kernels to the project's own tables of measured runs."""
 
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wattslice.errors import WattsliceError
-from wattslice_corpora.records import MeasuredRow, Recipes
+from wattslice_corpora.records import DataCard, DataSet, Dim3, MeasuredRow
 
 
 @dataclass(frozen=True, slots=True)
 class PublicSet:
-    """The rows of one GPU in the public table, and the catalogue's id of the board they were measured on.
+    """A data set of the public table: its name there, and the GPU and key of its card here.
 
-    `trains` False: a GPU without microbenchmarks, on which a transferred model is only tested.
+    `method`: the definition of the watts, in short. `window_s`: how long a kernel was repeated, when told.
     """
 
-    table_gpu: str
+    table_name: str
     gpu_id: str
-    trains: bool = True
+    key: str
+    method: str
+    window_s: float | None = None
 
+
+_TOP_10 = "mean of the 10 highest samples"
+_TOP_100 = "mean of the 100 highest samples"
+_HKBU = "HKBU NV-DVFS-Benchmark"
 
 PUBLIC_SETS = (
     # The set says "V100" only; its clocks end at the PCIe board's 1380 MHz, its watts below the 250 W of it.
-    PublicSet("V100 (2022 set)", "v100_pcie"),
-    PublicSet("Quadro RTX 8000", "quadro_rtx_8000"),
-    PublicSet("GTX 1080 Ti", "gtx_1080_ti", trains=False),
+    PublicSet(f"{_HKBU} master:data/v100-dvfs-microbenchmark", "v100_pcie", "hkbu-micro", _TOP_10, 12.0),
+    PublicSet(f"{_HKBU} master:data/v100-dvfs-real", "v100_pcie", "hkbu-real", _TOP_10, 12.0),
+    PublicSet(
+        f"{_HKBU} master:data/rtx8000-dvfs-microbenchmark", "quadro_rtx_8000", "hkbu-micro", _TOP_10, 12.0
+    ),
+    PublicSet(f"{_HKBU} master:data/rtx8000-dvfs-real", "quadro_rtx_8000", "hkbu-real", _TOP_10, 12.0),
+    PublicSet(f"{_HKBU} wsl:csvs/raw/gtx1080ti-dvfs-real", "gtx_1080_ti", "hkbu-real", _TOP_100),
 )
 
 
-def read_public_table(
-    path: Path, public: PublicSet, recipes: Recipes
-) -> tuple[tuple[MeasuredRow, ...], tuple[str, ...]]:
-    """The rows of one GPU whose program has a recipe, and the comment lines that say where they come from.
+def public_gpu_ids() -> tuple[str, ...]:
+    """GPUs with a public data set."""
+    return tuple(dict.fromkeys(public.gpu_id for public in PUBLIC_SETS))
+
+
+def read_public_table(path: Path, card: DataCard) -> tuple[MeasuredRow, ...]:
+    """The rows of one GPU, those that the card calls invalid flagged.
 
     Raises `WattsliceError` when the table cannot be read or lacks a column or the GPU.
     """
+    known = {public.table_name: public for public in PUBLIC_SETS if public.gpu_id == card.gpu_id}
     rows: list[MeasuredRow] = []
-    datasets: dict[str, None] = {}
-    definitions: dict[str, None] = {}
-    known = {recipe.name for recipe in recipes.benchmarks}
     try:
         with path.open(encoding="utf-8", newline="") as stream:
             for entry in csv.DictReader(stream):
-                if entry["gpu"] != public.table_gpu or entry["benchmark"] not in known:
-                    continue
-                datasets[entry["dataset"]] = None
-                definitions[entry["power_definition"]] = None
-                rows.append(
-                    MeasuredRow(
-                        benchmark=entry["benchmark"],
-                        kernel=entry["kernel"],
-                        arguments=" ".join(entry["args"].split()),
-                        core_mhz=float(entry["core_mhz"]),
-                        memory_mhz=float(entry["mem_mhz"]),
-                        time_s=float(entry["time_ms"]) * 1e-3,
-                        power_w=float(entry["power_w"]),
-                    )
-                )
+                public = known.get(entry["dataset"])
+                if public:
+                    rows.append(_row(entry, public, card.dataset(public.key)))
     except (OSError, KeyError, ValueError) as error:
         raise WattsliceError(f"{path}: not a table of measured kernels ({error!r})") from None
     if not rows:
-        raise WattsliceError(f"{path}: no rows of {public.table_gpu!r} with a recipe")
-    comments = (
-        f"power and time of public kernels on {public.table_gpu!r}, taken for {public.gpu_id}",
-        f"repository: {recipes.repository}",
-        f"sets: {'; '.join(datasets)}",
-        f"power_w: {'; '.join(definitions)}",
+        raise WattsliceError(f"{path}: no table of rows measured on {card.gpu_id}")
+    return tuple(rows)
+
+
+def _row(entry: dict[str, str], public: PublicSet, dataset: DataSet) -> MeasuredRow:
+    row = MeasuredRow(
+        dataset=public.key,
+        benchmark=entry["benchmark"],
+        kernel=entry["kernel"],
+        arguments=" ".join(entry["args"].split()),
+        grid=_dim3(entry["grid"]),
+        block=_dim3(entry["block"]),
+        shared_bytes=None,
+        input="",
+        core_mhz=float(entry["core_mhz"]),
+        memory_mhz=float(entry["mem_mhz"]),
+        time_s=float(entry["time_ms"]) * 1e-3,
+        power_w=float(entry["power_w"]),
+        energy_j=None,
+        idle_power_w=None,
+        memory_power_w=None,
+        temperature_c=None,
+        launches=None,
+        window_s=public.window_s,
+        method=public.method,
+        power_valid=True,
+        capped=None,
+        throttled=None,
+        reason="",
     )
-    return tuple(rows), comments
+    reasons = "; ".join(invalid.reason for invalid in dataset.invalid if invalid.hit(row))
+    return replace(row, power_valid=False, reason=reasons) if reasons else row
+
+
+def _dim3(text: str) -> Dim3 | None:
+    if not text:
+        return None
+    x, y, z = (int(part) for part in text.strip("()").split(","))
+    return x, y, z

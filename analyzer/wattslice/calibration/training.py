@@ -6,13 +6,17 @@ from collections import Counter
 from dataclasses import dataclass
 
 from wattslice_corpora.records import (
+    DataCard,
     MeasuredRow,
-    Role,
+    Use,
     WorkloadRow,
+    card_path,
     measurements_path,
+    read_card,
     read_measurements,
     read_recipes,
     read_workloads,
+    recipes_path,
     workloads_path,
 )
 from wattslice_models.energy_fit import LaunchWork, TrainingRow
@@ -44,35 +48,50 @@ class PublicRuns:
 
 def public_runs(gpu: Gpu) -> PublicRuns:
     """All committed runs of one GPU. Raises `RecordError`, and ``OSError`` when a table is missing."""
-    recipes = read_recipes()
+    card = read_card(card_path(gpu.id))
     works: dict[tuple[str, str, str], list[WorkloadRow]] = {}
     for row in read_workloads(workloads_path(gpu.id)):
         works.setdefault((row.benchmark, row.kernel, row.arguments), []).append(row)
-    excluded = {entry.core_mhz: entry.reason for entry in recipes.exclusions if entry.gpu_id == gpu.id}
-    by_role: dict[Role, list[TrainingRow]] = {Role.TRAINING: [], Role.TEST: []}
+    by_use: dict[Use, list[TrainingRow]] = {Use.TRAINING: [], Use.TEST: []}
     left_out: Counter[tuple[str, str]] = Counter()
     for row in read_measurements(measurements_path(gpu.id)):
-        recipe = recipes.benchmark(row.benchmark)
+        use = card.dataset(row.dataset).use
         launches = works.get((row.benchmark, row.kernel, row.arguments), [])
-        doubts = [launch.doubt for launch in launches if launch.doubt]
-        if row.core_mhz in excluded:
-            left_out[f"at {row.core_mhz:g} MHz", excluded[row.core_mhz]] += 1
-        elif not launches:
-            left_out[row.benchmark, "a kernel of it could not be analysed"] += 1
-        elif doubts and recipe.role is Role.TRAINING:
-            # An application is tested whatever we know of it; but nothing is learnt from guessed bytes.
-            left_out[row.benchmark, doubts[0]] += 1
+        reason = _unusable(row, launches, use)
+        if reason:
+            left_out[row.benchmark if row.power_valid else f"at {row.core_mhz:g} MHz", reason] += 1
         else:
-            by_role[recipe.role].append(_training_row(row, launches))
+            by_use[use].append(_training_row(row, launches))
     return PublicRuns(
-        training=tuple(by_role[Role.TRAINING]),
-        test=tuple(by_role[Role.TEST]),
-        incomplete=tuple(recipe.name for recipe in recipes.benchmarks if recipe.incomplete),
+        training=tuple(by_use[Use.TRAINING]),
+        test=tuple(by_use[Use.TEST]),
+        incomplete=_incomplete(card),
         left_out=tuple(LeftOut(name, runs, reason) for (name, reason), runs in left_out.items()),
     )
 
 
+def _unusable(row: MeasuredRow, launches: list[WorkloadRow], use: Use) -> str:
+    """Why a run enters neither fit nor evaluation, else empty."""
+    if not row.power_valid:
+        return row.reason
+    if row.time_s is None:
+        return "its time is not told"
+    if not launches:
+        return "a kernel of it could not be analysed"
+    doubts = [launch.doubt for launch in launches if launch.doubt]
+    # An application is tested whatever we know of it; but nothing is learnt from guessed bytes.
+    return doubts[0] if doubts and use is Use.TRAINING else ""
+
+
+def _incomplete(card: DataCard) -> tuple[str, ...]:
+    files = dict.fromkeys(dataset.recipes for dataset in card.datasets if dataset.recipes)
+    recipes = (recipe for name in files for recipe in read_recipes(recipes_path(name)).benchmarks)
+    return tuple(recipe.name for recipe in recipes if recipe.incomplete)
+
+
 def _training_row(row: MeasuredRow, launches: list[WorkloadRow]) -> TrainingRow:
+    assert row.time_s is not None
+    assert row.power_w is not None
     return TrainingRow(
         benchmark=row.benchmark,
         kernel=row.kernel,

@@ -1,0 +1,126 @@
+"""Data cards, `measurements/<gpu>.toml`: where the measured runs of a GPU come from, what they are worth."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from wattslice_corpora.records.measured import MEASUREMENT_DIRECTORY, MeasuredRow
+from wattslice_corpora.records.tables import RecordError
+
+
+class Use(StrEnum):
+    """What a data set may be used for: nothing of a test set ever enters a fit."""
+
+    TRAINING = "training"
+    TEST = "test"
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidRows:
+    """Rows of a data set whose watts must not be used: those at a core clock, of a benchmark, or both.
+
+    `core_mhz` None: at every clock. `benchmark` empty: of every program.
+    """
+
+    core_mhz: float | None
+    benchmark: str
+    reason: str
+
+    def hit(self, row: MeasuredRow) -> bool:
+        """Whether `row` is one of them."""
+        return self.core_mhz in (None, row.core_mhz) and self.benchmark in ("", row.benchmark)
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """Runs that were measured together. An empty text is unknown.
+
+    `key` stands in the rows. `recipes`: the recipe file that tells how the programs were run, if there is.
+    `repository`, `path`, `commit`: of the table that the rows were taken from. `measured_in`: year or date.
+    `power_definition`: how the watts came from the samples, which the rows name in short in `method`.
+    `faults`: what is known to be wrong, with numbers. `invalid`: which rows the importer flags.
+    """
+
+    key: str
+    use: Use
+    recipes: str
+    repository: str
+    path: str
+    commit: str
+    licence: str
+    measured_by: str
+    measured_in: str
+    protocol: str
+    power_definition: str
+    faults: tuple[str, ...]
+    invalid: tuple[InvalidRows, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DataCard:
+    """All that is known of the measured runs of one GPU. `driver` empty: unknown."""
+
+    gpu_id: str
+    board: str
+    chip: str
+    driver: str
+    datasets: tuple[DataSet, ...]
+
+    def dataset(self, key: str) -> DataSet:
+        """The data set of a row. Raises `RecordError` when the card has none of that key."""
+        for entry in self.datasets:
+            if entry.key == key:
+                return entry
+        raise RecordError(f"{card_path(self.gpu_id)}: no [[dataset]] with key {key!r}")
+
+
+def card_path(gpu_id: str) -> Path:
+    """The data card of a GPU."""
+    return MEASUREMENT_DIRECTORY / f"{gpu_id}.toml"
+
+
+def read_card(path: Path) -> DataCard:
+    """A data card. Raises `RecordError` naming the data set at fault, and ``OSError`` when unreadable."""
+    place = str(path)
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        datasets: list[DataSet] = []
+        for entry in document["dataset"]:
+            place = f"{path}: [[dataset]] {entry.get('key')}"
+            datasets.append(_dataset(entry))
+        place = str(path)
+        keys = [entry.key for entry in datasets]
+        if len(set(keys)) < len(keys):
+            raise ValueError("a key stands twice")
+        return DataCard(path.stem, document["board"], document["chip"], document["driver"], tuple(datasets))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RecordError(f"{place}: entry missing or malformed ({error})") from None
+
+
+def _dataset(entry: dict[str, Any]) -> DataSet:
+    found = DataSet(
+        key=entry["key"],
+        use=Use(entry["use"]),
+        recipes=entry["recipes"],
+        repository=entry["repository"],
+        path=entry["path"],
+        commit=entry["commit"],
+        licence=entry["licence"],
+        measured_by=entry["measured_by"],
+        measured_in=entry["measured_in"],
+        protocol=entry["protocol"],
+        power_definition=entry["power_definition"],
+        faults=tuple(entry["faults"]),
+        invalid=tuple(
+            InvalidRows(rows.get("core_mhz"), rows.get("benchmark", ""), rows["reason"])
+            for rows in entry.get("invalid", ())
+        ),
+    )
+    for name in ("key", "measured_by", "protocol", "power_definition", "licence"):
+        if not getattr(found, name):
+            raise ValueError(f"{name} must be told, if only by saying that nothing is known")
+    return found

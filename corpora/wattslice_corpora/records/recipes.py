@@ -1,0 +1,149 @@
+"""How the programs of a public repository were run: `measurements/<repository>.toml`.
+
+Which source file, which launches make one timed iteration, which value each kernel parameter has. Facts read
+in host code; none of that code is here.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from wattslice_corpora.records.measured import MEASUREMENT_DIRECTORY
+from wattslice_corpora.records.tables import Dim3, RecordError
+
+
+def recipes_path(name: str) -> Path:
+    """The recipe file that a data set names."""
+    return MEASUREMENT_DIRECTORY / f"{name}.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterValue:
+    """A kernel parameter and its value: a number, or the name of the program's option that holds it."""
+
+    name: str
+    value: float | str
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRecipe:
+    """One launch of a timed iteration. `kernel` empty: the one that the measurement names.
+
+    `grid` None: as many blocks as the GPU holds at a time.
+    """
+
+    kernel: str
+    grid: Dim3 | None
+    block: Dim3
+    shared_bytes: int
+    repeat: int
+    parameters: tuple[ParameterValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkRecipe:
+    """How one program was run.
+
+    `one_of`: an iteration makes only the launch of the kernel that the measurement names. `incomplete`: what
+    the launches leave out of an iteration, else empty.
+    """
+
+    name: str
+    file: str
+    defines: tuple[str, ...]
+    launches: tuple[LaunchRecipe, ...]
+    one_of: bool
+    incomplete: str
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutSource:
+    """A measured program whose source is not in the repository, and why: its runs have no features."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recipes:
+    """Everything in a recipe file."""
+
+    path: Path
+    repository: str
+    include: tuple[str, ...]
+    benchmarks: tuple[BenchmarkRecipe, ...]
+    without_source: tuple[WithoutSource, ...]
+
+    def benchmark(self, name: str) -> BenchmarkRecipe:
+        """The recipe of a benchmark. Raises `RecordError` that says why there is none."""
+        for entry in self.benchmarks:
+            if entry.name == name:
+                return entry
+        for missing in self.without_source:
+            if missing.name == name:
+                raise RecordError(missing.reason)
+        raise RecordError(f"{self.path}: no [[benchmark]] named {name!r}")
+
+
+def read_recipes(path: Path) -> Recipes:
+    """A recipe file. Raises `RecordError` naming the benchmark at fault."""
+    place = str(path)
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        benchmarks: list[BenchmarkRecipe] = []
+        for entry in document["benchmark"]:
+            place = f"{path}: [[benchmark]] {entry.get('name')}"
+            benchmarks.append(_benchmark(entry))
+        place = f"{path}: [[without_source]]"
+        missing = (
+            WithoutSource(entry["name"], entry["reason"]) for entry in document.get("without_source", ())
+        )
+        return Recipes(
+            path, document["repository"], tuple(document["include"]), tuple(benchmarks), tuple(missing)
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise RecordError(f"{place}: entry missing or malformed ({error})") from None
+
+
+def option(arguments: str, name: str) -> float:
+    """The number of ``-name=5`` in a command line. Raises `RecordError` without it."""
+    for word in arguments.split():
+        key, _, value = word.lstrip("-").partition("=")
+        if key == name and value:
+            try:
+                return float(value)
+            except ValueError:
+                break
+    raise RecordError(f"no number for option {name!r} in {arguments!r}")
+
+
+def _benchmark(entry: dict[str, Any]) -> BenchmarkRecipe:
+    return BenchmarkRecipe(
+        name=entry["name"],
+        file=entry["file"],
+        defines=tuple(entry.get("define", ())),
+        launches=tuple(_launch(launch) for launch in entry["launch"]),
+        one_of=bool(entry.get("one_of", False)),
+        incomplete=entry.get("incomplete", ""),
+    )
+
+
+def _launch(entry: dict[str, Any]) -> LaunchRecipe:
+    grid = None if entry.get("fills_gpu") else _dim3(entry["grid"])
+    values = cast("dict[str, float | str]", entry.get("set", {}))
+    return LaunchRecipe(
+        kernel=entry.get("kernel", ""),
+        grid=grid,
+        block=_dim3(entry["block"]),
+        shared_bytes=int(entry.get("shared_bytes", 0)),
+        repeat=int(entry.get("repeat", 1)),
+        parameters=tuple(ParameterValue(name, value) for name, value in values.items()),
+    )
+
+
+def _dim3(values: list[int]) -> Dim3:
+    x, y, z = (int(value) for value in values)
+    return x, y, z

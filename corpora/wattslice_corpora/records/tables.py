@@ -1,0 +1,153 @@
+"""Tables of typed rows: a CSV whose columns are the fields of a frozen dataclass, in their order.
+
+Comment lines (``#``) before the header say where a table comes from. An empty cell is unknown: None.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import math
+import os
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+_Row = TypeVar("_Row")
+
+Dim3 = tuple[int, int, int]
+"""x, y, z; in a table ``(x,y,z)``."""
+
+
+class RecordError(ValueError):
+    """A table, card or recipe that cannot be used; the message names the file, the place and the fault."""
+
+
+def read_table(
+    path: Path, row_type: type[_Row], fault: Callable[[_Row], str] | None = None
+) -> tuple[_Row, ...]:
+    """All rows of a table; `fault` says what is wrong with a row (empty: nothing).
+
+    Raises `RecordError` with file and line (a row cut short, too), and ``OSError`` when unreadable.
+    """
+    convert = {field.name: _CONVERT[str(field.type)] for field in fields(cast("Any", row_type))}
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise RecordError(f"{path}: not UTF-8 text ({error.reason})") from None
+    lines = text.splitlines()
+    if not text.endswith("\n"):
+        raise RecordError(f"{path}:{len(lines)}: the last line is cut short")
+    skipped = 0
+    while skipped < len(lines) and lines[skipped].startswith("#"):
+        skipped += 1
+    reader = csv.reader(lines[skipped:])
+    header = next(reader, None)
+    if header != list(convert):
+        raise RecordError(f"{path}:{skipped + 1}: columns must be {','.join(convert)}")
+    rows: list[_Row] = []
+    for cells in reader:
+        place = f"{path}:{skipped + reader.line_num}"
+        if len(cells) != len(convert):
+            raise RecordError(f"{place}: {len(cells)} cells instead of {len(convert)}: is the row cut short?")
+        named = zip(convert.items(), cells, strict=True)
+        row = row_type(**{name: _cell(place, name, parse, cell) for (name, parse), cell in named})
+        complaint = fault(row) if fault else ""
+        if complaint:
+            raise RecordError(f"{place}: {complaint}")
+        rows.append(row)
+    return tuple(rows)
+
+
+def write_table(path: Path, comments: tuple[str, ...], row_type: type[_Row], rows: tuple[_Row, ...]) -> None:
+    """Write a table that `read_table` reads back exactly (numbers with full precision).
+
+    The old table stays whole until the new one is: also when the disk is full or the process is killed.
+    """
+    names = [field.name for field in fields(cast("Any", row_type))]
+    text = io.StringIO()
+    text.writelines(f"# {comment}\n" for comment in comments)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    for row in rows:
+        writer.writerow(_text(name, getattr(row, name)) for name in names)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with unfinished.open("w", encoding="utf-8", newline="") as stream:
+            stream.write(text.getvalue())
+            stream.flush()
+            os.fsync(stream.fileno())
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def sha256(*paths: Path) -> str:
+    """Hash of the contents of `paths`, in order."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _cell(place: str, name: str, parse: Callable[[str], object], cell: str) -> object:
+    try:
+        return parse(cell)
+    except ValueError as error:
+        raise RecordError(f"{place}: column {name!r}: {error}") from None
+
+
+def _text(name: str, value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise RecordError(f"column {name!r}: {value} is no number to write")
+        return repr(float(value))
+    if isinstance(value, tuple):
+        return f"({','.join(str(part) for part in cast('Dim3', value))})"
+    text = str(value)
+    if text != " ".join(text.split()):
+        raise RecordError(f"column {name!r}: line breaks or spaces to no purpose in {text!r}")
+    return text
+
+
+def _number(cell: str) -> float:
+    value = float(cell)
+    if not math.isfinite(value):
+        raise ValueError(f"not a finite number: {cell!r}")
+    return value
+
+
+def _truth(cell: str) -> bool:
+    if cell not in ("true", "false"):
+        raise ValueError(f"neither true nor false: {cell!r}")
+    return cell == "true"
+
+
+def _dim3(cell: str) -> Dim3:
+    try:
+        x, y, z = (int(part) for part in cell.removeprefix("(").removesuffix(")").split(","))
+    except ValueError:
+        raise ValueError(f"not of the form (x,y,z): {cell!r}") from None
+    return x, y, z
+
+
+def _optional(convert: Callable[[str], object]) -> Callable[[str], object]:
+    return lambda cell: convert(cell) if cell else None
+
+
+_CONVERT: dict[str, Callable[[str], object]] = {
+    "str": str,
+    "int": int,
+    "float": _number,
+    "bool": _truth,
+    "int | None": _optional(int),
+    "float | None": _optional(_number),
+    "bool | None": _optional(_truth),
+    "Dim3 | None": _optional(_dim3),
+}

@@ -1,0 +1,60 @@
+"""Our own static features of measured kernels: `measurements/<gpu>_workloads.csv`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from wattslice_corpora.records.measured import MEASUREMENT_DIRECTORY
+from wattslice_corpora.records.tables import read_table
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadRow:
+    """Our static features of one kernel launch of one timed iteration; units as in the `Workload` record.
+
+    `launch`: 0, 1, ... for the launches of an iteration, each made `repeat` times. An empty cell is unknown.
+    `doubt`: why the bytes are not to be trusted (addresses not followed), else empty.
+    """
+
+    benchmark: str
+    kernel: str
+    arguments: str
+    launch: int
+    launched_kernel: str
+    path: str
+    repeat: int
+    blocks: int
+    threads_per_block: int
+    active_warps_per_sm: float
+    fp32: float
+    fp64: float
+    fp16: float
+    integer: float
+    integer_multiply: float
+    special: float
+    tensor: float
+    load_store: float
+    other: float
+    warp_instructions: float | None
+    l1_bytes: float | None
+    l2_bytes: float | None
+    dram_bytes: float | None
+    shared_passes: float | None
+    shared_accesses: float
+    atomics: float
+    barriers: float
+    global_loads: float | None
+    loads_in_flight: float | None
+    footprint_bytes: float | None
+    doubt: str
+
+
+def workloads_path(gpu_id: str) -> Path:
+    """The table of our features, made for a GPU (occupancy and filling launches depend on it)."""
+    return MEASUREMENT_DIRECTORY / f"{gpu_id}_workloads.csv"
+
+
+def read_workloads(path: Path) -> tuple[WorkloadRow, ...]:
+    """All rows of a table of features. Raises `RecordError`, and ``OSError`` when unreadable."""
+    return read_table(path, WorkloadRow)
