@@ -19,7 +19,7 @@ class CounterRow:
     """Counters of one launch, the median over the clocks it was measured at; units as nvprof's.
 
     `clocks`: pairs of core and memory clock that the median was taken over. `changes_with_clock`: the counters
-    that differ by more than 1 % between clocks, separated by spaces. `..._per_request`: per warp-wide request.
+    that differ by more than 5 % between clocks, separated by spaces. `..._per_request`: per warp-wide request.
     Efficiencies and hit rates are shares of 1. `inst_executed`, `inst_per_warp` and `cf_executed` count warp
     instructions, the other `inst_...` and `flop_...` thread operations, where an FMA is two `flop`.
     """
@@ -27,8 +27,12 @@ class CounterRow:
     benchmark: str
     kernel: str
     arguments: str
-    grid: Dim3
-    block: Dim3
+    grid_x: int
+    grid_y: int
+    grid_z: int
+    block_x: int
+    block_y: int
+    block_z: int
     clocks: int
     changes_with_clock: str
     warp_execution_efficiency: float
@@ -60,6 +64,16 @@ class CounterRow:
     l2_write_transactions: float
     dram_read_transactions: float
     dram_write_transactions: float
+
+    @property
+    def grid(self) -> Dim3:
+        """Blocks along x, y, z."""
+        return self.grid_x, self.grid_y, self.grid_z
+
+    @property
+    def block(self) -> Dim3:
+        """Threads of a block along x, y, z."""
+        return self.block_x, self.block_y, self.block_z
 
 
 COUNTERS: tuple[str, ...] = tuple(field.name for field in fields(CounterRow) if field.type == "float")

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from wattslice.calibration.counters.causes import CAUSES_FILE, Notes, read_notes, stale, without_cause
+from wattslice.calibration.counters.causes import CAUSES_FILE, read_notes, stale, without_cause
 from wattslice.calibration.counters.document import Comparison, NotCompared, update
 from wattslice.calibration.counters.geometry import ReadGeometry, read_geometry
 from wattslice.calibration.counters.launches import counted_launch
@@ -17,15 +17,16 @@ from wattslice.errors import WattsliceError
 from wattslice_corpora.counters import CounterRow, counters_path, read_counters
 from wattslice_corpora.records import (
     RecordError,
-    Recipes,
     measurements_path,
     read_measurements,
     read_recipes,
+    recipes_path,
     write_table,
 )
 from wattslice_models.gpu import Gpu, load_gpu
 
 _GPU = "gtx_1080_ti"
+_RECIPES = "nv_dvfs_benchmark"
 _REPOSITORY = "https://github.com/blackjack2015/NV-DVFS-Benchmark"
 _TABLE = "csvs/raw/gtx1080ti-dvfs-real-Performance-Power.csv"
 
@@ -82,7 +83,7 @@ def _import(table: Path, gpu: Gpu) -> None:
 
 
 def _compare(sources: tuple[Path, ...], gpu: Gpu) -> Comparison:
-    recipes, notes = read_recipes(), read_notes()
+    recipes, notes = read_recipes(recipes_path(_RECIPES)), read_notes()
     rows = read_counters(counters_path(gpu.id))
     compared: list[Compared] = []
     failed: list[NotCompared] = []

@@ -43,17 +43,21 @@ def _row(benchmark: str, kernel: str, arguments: str, run: list[dict[str, str]])
     found = _EXTENT.match(next(iter(extents)))
     if len(extents) != 1 or found is None:
         raise ValueError(f"{benchmark}: launches {sorted(extents)}")
-    x, y, z, threads_x, threads_y, threads_z = map(int, found.groups())
+    x, y, z, threads_x, threads_y, threads_z = (int(number) for number in found.groups())
     values = {name: [float(entry[name]) for entry in run] for name in COUNTERS}
     middle = {name: statistics.median(numbers) for name, numbers in values.items()}
     changing = [n for n, numbers in values.items() if max(numbers) - min(numbers) > CHANGES * middle[n]]
     return CounterRow(
-        benchmark,
-        kernel,
-        arguments,
-        (x, y, z),
-        (threads_x, threads_y, threads_z),
-        len(run),
-        " ".join(changing),
+        benchmark=benchmark,
+        kernel=kernel,
+        arguments=arguments,
+        grid_x=x,
+        grid_y=y,
+        grid_z=z,
+        block_x=threads_x,
+        block_y=threads_y,
+        block_z=threads_z,
+        clocks=len(run),
+        changes_with_clock=" ".join(changing),
         **middle,
     )

@@ -186,7 +186,7 @@ class Compared:
 def compare(row: CounterRow, launch: CountedLaunch) -> tuple[Compared, ...]:
     """All quantities that the launch has, by our count or by the counter.
 
-    Left out is what the clocks change by more than 1 %: then it is no property of the kernel alone.
+    Left out is what the clocks change by more than 5 %: then it is no property of the kernel alone.
     """
     changing = set(row.changes_with_clock.split())
     found = (
