@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from wattslice.execution import ExecutionProfile
 from wattslice.geometry.types import KernelLaunch
-from wattslice.instructions import InstructionMix, lower_instructions
+from wattslice.instructions import InstructionMix, Isa, isa_of, lower_instructions
 from wattslice.occupancy import Occupancy, occupancy, shared_bytes, sm_saturation
 from wattslice.operations import OperationCounts
 from wattslice.region_operations import total_counts
@@ -19,12 +19,15 @@ from wattslice_models.workload import Workload
 
 @dataclass(frozen=True, slots=True)
 class Residency:
-    """How a launch sits on a GPU: registers per thread (estimated), shared bytes per block, Sa of Def. 4."""
+    """How a launch sits on a GPU: registers per thread (estimated), shared bytes per block, Sa of Def. 4,
+    and the instruction set that its kernel is compiled to.
+    """
 
     registers: int
     shared_bytes: int
     occupancy: Occupancy
     sm_saturation: float
+    isa: Isa
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +45,19 @@ def residency(launch: KernelLaunch, gpu: Gpu) -> Residency:
     registers = estimate_registers(launch.kernel, gpu)
     shared = shared_bytes(launch.kernel, launch.dynamic_shared_bytes)
     held = occupancy(gpu, launch.block, registers, shared)
-    return Residency(registers, shared, held, sm_saturation(gpu, launch.grid, held.blocks_per_sm).peak)
+    return Residency(
+        registers,
+        shared,
+        held,
+        sm_saturation(gpu, launch.grid, held.blocks_per_sm).peak,
+        isa_of(gpu.compute_capability),
+    )
 
 
 def launch_work(launch: KernelLaunch, resident: Residency, profile: ExecutionProfile) -> LaunchWork:
     """What a counted launch executes and moves."""
     counts = total_counts(launch.kernel, profile)
-    mix = lower_instructions(launch.kernel, profile)
+    mix = lower_instructions(launch.kernel, profile, resident.isa)
     moved = traffic(launch, profile)
     warps = resident.occupancy.active_warps_per_sm
     work = None if resident.occupancy.failure else workload(launch, profile, counts, mix, moved, warps)

@@ -132,6 +132,7 @@ class Loops(Expressions):
             constant,
             strides,
             body.single_stores,
+            trips,
         )
 
     def has_constant_trips(self, stmt: Loop, steps: dict[Variable, Expr]) -> bool:
@@ -159,7 +160,9 @@ class Loops(Expressions):
     ) -> Value:
         """The value of `variable` at the start of an iteration."""
         step = steps.get(variable)
-        if level.is_unrolled and step is not None:
+        if level.is_unrolled and step is not None and level.trips == 1.0 and initial.number is not None:
+            head = initial  # the only iteration starts and ends with it
+        elif level.is_unrolled and step is not None:
             head = Value(Shape.CONSTANT, level, level.body_region, is_uniform=True, bits=initial.bits)
         else:
             head = Value(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wattslice.execution import ExecutionProfile
+from wattslice.instructions.isa import Isa
 from wattslice.instructions.kinds import InstructionCount, InstructionKind
 from wattslice.instructions.statements import lower
 from wattslice.ir import Kernel
@@ -31,7 +32,7 @@ class InstructionMix:
         return sum(count.number for count in self.per_thread)
 
 
-def lower_instructions(kernel: Kernel, profile: ExecutionProfile) -> InstructionMix:
+def lower_instructions(kernel: Kernel, profile: ExecutionProfile, isa: Isa = Isa.IMAD) -> InstructionMix:
     """The executed instructions of `kernel` for the launch that `profile` describes.
 
     `ValueError` when the profile is not one of this kernel.
@@ -41,7 +42,7 @@ def lower_instructions(kernel: Kernel, profile: ExecutionProfile) -> Instruction
         raise ValueError(message)
     per_thread = dict.fromkeys(InstructionKind, 0.0)
     per_warp = dict.fromkeys(InstructionKind, 0.0)
-    for kind, region, number in lower(kernel, profile):
+    for kind, region, number in lower(kernel, profile, isa):
         per_thread[kind] += number * profile.thread_counts[region]
         per_warp[kind] += number * profile.warp_counts[region]
     return InstructionMix(_counts(per_thread), _counts(per_warp))

@@ -9,6 +9,7 @@ from wattslice.execution import ExecutionProfile
 from wattslice.instructions.charging import Charge, charges
 from wattslice.instructions.environment import EnvironmentKey
 from wattslice.instructions.expressions import Step, Steps, drive
+from wattslice.instructions.isa import Isa
 from wattslice.instructions.kinds import InstructionKind
 from wattslice.instructions.loops import Loops
 from wattslice.instructions.value_graph import Shape, Value
@@ -28,11 +29,11 @@ from wattslice.ir import (
 )
 
 
-def lower(kernel: Kernel, profile: ExecutionProfile) -> list[Charge]:
+def lower(kernel: Kernel, profile: ExecutionProfile, isa: Isa = Isa.IMAD) -> list[Charge]:
     """The instructions of `kernel` by kind and region."""
     lowering = _Lowering(kernel, profile)
     drive(lowering.kernel_body())
-    return charges(lowering.roots)
+    return charges(lowering.roots, isa)
 
 
 class _Lowering(Loops):

@@ -22,7 +22,8 @@ class LoopLevel:
     """A loop being lowered: `entry_region` counts entries, `body_region` iterations.
 
     `unroll`: iterations of the source per round of the machine loop. `is_unrolled`: fully, no loop is left.
-    `single_stores`: memory spaces that exactly one statement in the loop stores to.
+    `single_stores`: memory spaces that exactly one statement in the loop stores to. `trips`: iterations per
+    entry, None when unknown.
     """
 
     parent: LoopLevel | None
@@ -36,6 +37,7 @@ class LoopLevel:
     has_constant_trips: bool = False
     has_constant_strides: bool = False
     single_stores: frozenset[MemorySpace] = frozenset()
+    trips: float | None = None
 
 
 class Shape(Enum):
