@@ -58,7 +58,7 @@ def launch_work(launch: KernelLaunch, resident: Residency, profile: ExecutionPro
     """What a counted launch executes and moves."""
     counts = total_counts(launch.kernel, profile)
     mix = lower_instructions(launch.kernel, profile, resident.isa)
-    moved = traffic(launch, profile)
+    moved = traffic(launch, profile, mix.requests)
     warps = resident.occupancy.active_warps_per_sm
     work = None if resident.occupancy.failure else workload(launch, profile, counts, mix, moved, warps)
     return LaunchWork(counts, mix, moved, work)

@@ -14,7 +14,7 @@ from wattslice.execution import Reach, SiteStatistics
 from wattslice.ir import MemorySpace
 
 DETAILED_VISITS = 6
-"""Visits of one access site whose requests are looked at; later ones are taken to be alike."""
+"""Visits of one access site of which each is looked at; then as many of every second one, every fourth one ..."""
 
 REACH_VISITS = 48
 """Visits of one access site that may extend what it reaches."""
@@ -30,7 +30,7 @@ class SiteTally:
 
     def __init__(self) -> None:
         self._size_bytes = 0
-        self._visits = 0
+        self._visits = self._looked = self._next = 0
         self._known = self._unknown = self._detailed = 0.0
         self._sectors = self._passes = self._distinct = 0.0
         self._launch: Reach | None = None
@@ -86,15 +86,18 @@ class SiteTally:
         weight = max(mask.warp_mean, 1e-12)
         self._known += weight
         self._visits += 1
-        if self._visits > REACH_VISITS:
-            return
         active = mask.active
-        self._launch = _extended(self._launch, axes, active, unit_bytes, length)
-        in_block = tuple(axis if isinstance(axis, int) else axis[inner_block] for axis in axes)
-        if bool(active[inner_block].any()):
-            self._block = _extended(self._block, in_block, active[inner_block], unit_bytes, length)
-        if self._visits > DETAILED_VISITS:
+        if self._visits <= REACH_VISITS:
+            self._launch = _extended(self._launch, axes, active, unit_bytes, length)
+            in_block = tuple(axis if isinstance(axis, int) else axis[inner_block] for axis in axes)
+            if bool(active[inner_block].any()):
+                self._block = _extended(self._block, in_block, active[inner_block], unit_bytes, length)
+        stride = 1 << (self._looked // DETAILED_VISITS)
+        if self._visits < self._next:
             return
+        self._looked += 1
+        self._next = self._visits + stride
+        weight *= stride
         self._detailed += weight
         if isinstance(offsets, int):
             self._sectors += weight * (1 + (self._size_bytes - 1) // 32)

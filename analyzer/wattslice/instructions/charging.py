@@ -22,7 +22,23 @@ class Charge(NamedTuple):
     number: float
 
 
-def charges(roots: list[Value], isa: Isa) -> list[Charge]:
+class Request(NamedTuple):
+    """`number` requests of the access at `site` of the source for each run of `region`."""
+
+    site: int
+    is_store: bool
+    region: int
+    number: float
+
+
+class Charges(NamedTuple):
+    """Instructions, and which accesses to memory are among them."""
+
+    instructions: list[Charge]
+    requests: list[Request]
+
+
+def charges(roots: list[Value], isa: Isa) -> Charges:
     """What the values needed by `roots` cost on `isa`, each once."""
     return _Charger(roots, isa).run()
 
@@ -32,6 +48,7 @@ class _Charger:
         self.roots = roots
         self.isa = isa
         self.found: list[Charge] = []
+        self.requests: list[Request] = []
         self.sums: dict[object, Value] = {}
         self.wide: list[Value] = []
         self.there: list[Value] = []
@@ -40,7 +57,7 @@ class _Charger:
         self.other_uses: dict[Value, int] = {}
         self.seen: set[Value] = set()
 
-    def run(self) -> list[Charge]:
+    def run(self) -> Charges:
         """Sums first, short ones before those that contain them; then all that is needed, with its uses."""
         for value in sorted(self.linear_forms(), key=lambda form: (len(form.terms), form.region)):
             self.expand(value)
@@ -65,7 +82,10 @@ class _Charger:
             if value not in absorbed:
                 for kind, number in value.cost:
                     self.found.append(Charge(kind, value.region, number * value.scale))
-        return self.found
+                if value.access is not None:
+                    site, is_store, number = value.access
+                    self.requests.append(Request(site, is_store, value.region, number * value.scale))
+        return Charges(self.found, self.requests)
 
     def linear_forms(self) -> list[Value]:
         """All integer sums and addresses that something needs."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from wattslice.instructions.kinds import InstructionKind
 from wattslice.ir import MemorySpace
@@ -53,12 +54,23 @@ class Shape(Enum):
     ADDRESS = "address"  # linear form that an access uses
 
 
+class MemoryRequest(NamedTuple):
+    """The memory access that computing a value makes: its `site` in the source, and `number` of it per run
+    (below 1 where neighbours are loaded together).
+    """
+
+    site: int
+    is_store: bool
+    number: float
+
+
 @dataclass(slots=True, eq=False)
 class Value:
     """One value. `level`: innermost loop it varies in. `region`, `scale`: where and how much it is charged.
 
     `terms`, `offset`: an integer or pointer as a linear form of other values. `number`: of a constant; None:
     it differs between the copies of an unrolled loop. `step`: of an induction variable, per iteration.
+    `access`: the load or store that this value is.
     """
 
     shape: Shape
@@ -78,6 +90,7 @@ class Value:
     scale: float = 1.0
     fused: Cost = ()  # cost when one input is a product that nothing else needs
     stack: tuple[LoopLevel, ...] = ()
+    access: MemoryRequest | None = None
 
 
 def charge_region(level: LoopLevel | None, stack: tuple[LoopLevel, ...], region: int) -> int:

@@ -6,20 +6,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from wattslice.accesses import MemoryAccess, memory_accesses
+from wattslice.accesses import MemoryAccess
 from wattslice.calibration.features import parameter_value
 from wattslice.counting.count import count
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.errors import WattsliceError
-from wattslice.execution import ExecutionProfile, SiteStatistics
+from wattslice.execution import ExecutionProfile
 from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.frontend.cuda import read_cuda
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import KernelLaunch, LaunchOverride, Overrides, Setting
 from wattslice.instructions import InstructionKind
+from wattslice.instructions.mix import RequestCount
 from wattslice.ir import MemorySpace
 from wattslice.launch_work import LaunchWork, launch_work, residency
-from wattslice.traffic import GATHERED_SECTORS
+from wattslice.traffic import made_accesses, request_passes, request_sectors
 from wattslice_corpora.counters import CounterRow
 from wattslice_corpora.records import BenchmarkRecipe, LaunchRecipe, Recipes, RecordError
 from wattslice_models.gpu import Gpu
@@ -56,24 +57,21 @@ class CountedLaunch:
     def sectors(self, *, stores: bool) -> float:
         """32-byte sectors that the requests of global loads, or of stores, touch; atomics are neither."""
         return sum(
-            requests * (GATHERED_SECTORS if found.sectors_per_request is None else found.sectors_per_request)
-            for requests, found in self._accesses(MemorySpace.GLOBAL, stores=stores)
+            self.warps * made.per_warp * request_sectors(access, self.profile.sites[access.site], made)
+            for access, made in self._made(MemorySpace.GLOBAL, stores=stores)
         )
 
     def shared_passes(self, *, stores: bool) -> float:
         """Passes through shared memory of loads, or of stores; an 8-byte access takes two."""
         return sum(
-            requests * (found.bank_passes or 1.0) * max(1, found.access_bytes // 4)
-            for requests, found in self._accesses(MemorySpace.SHARED, stores=stores)
+            self.warps * made.per_warp * request_passes(self.profile.sites[access.site])
+            for access, made in self._made(MemorySpace.SHARED, stores=stores)
         )
 
-    def _accesses(self, space: MemorySpace, *, stores: bool) -> Iterable[tuple[float, SiteStatistics]]:
-        def is_one(access: MemoryAccess) -> bool:
-            return access.space is space and access.is_store == stores and not access.is_atomic
-
-        for access in filter(is_one, memory_accesses(self.launch.kernel)):
-            requests = self.warps * self.profile.warp_counts[access.region]
-            yield requests, self.profile.sites[access.site]
+    def _made(self, space: MemorySpace, *, stores: bool) -> Iterable[tuple[MemoryAccess, RequestCount]]:
+        for access, made in made_accesses(self.launch, self.profile, self.work.instructions.requests):
+            if access.space is space and access.is_store == stores and not access.is_atomic:
+                yield access, made
 
 
 def source_root(sources: tuple[Path, ...], recipe: BenchmarkRecipe) -> Path:
