@@ -235,7 +235,8 @@ class Expressions(Memory):
             return self.plain(
                 "fma", region, tuple(inputs), ((fused, float(max(1, working.lanes))),), working.bits
             )
-        cost = call_cost(expr.name, working, expr.operations)
+        base = inputs[0].number if inputs and inputs[0].shape is Shape.CONSTANT else None
+        cost = call_cost(expr.name, working, expr.operations, base)
         classes = {count.operation for count in expr.operations}
         if OperationClass.BARRIER in classes:
             self.root(region, ((K.BAR, 1.0),), inputs)
