@@ -20,7 +20,7 @@ from wattslice_models.workload import Workload
 @dataclass(frozen=True, slots=True)
 class Residency:
     """How a launch sits on a GPU: registers per thread (estimated), shared bytes per block, Sa of Def. 4,
-    and the instruction set that its kernel is compiled to.
+    the instruction set that its kernel is compiled to, and whether L1 keeps what global loads bring.
     """
 
     registers: int
@@ -28,6 +28,7 @@ class Residency:
     occupancy: Occupancy
     sm_saturation: float
     isa: Isa
+    l1_keeps_loads: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,11 @@ class LaunchWork:
     instructions: InstructionMix
     traffic: Traffic
     workload: Workload | None
+
+
+_NO_LOADS_IN_L1 = frozenset({(3, 0), (3, 5), (3, 7), (5, 0), (5, 2), (5, 3), (6, 1), (6, 2)})
+"""Compute capabilities whose L1 keeps no global loads unless asked to (-dlcm=ca): CUDA C++ Programming Guide,
+sections on compute capability 3.x to 6.x; Pascal Tuning Guide."""
 
 
 def residency(launch: KernelLaunch, gpu: Gpu) -> Residency:
@@ -51,6 +57,7 @@ def residency(launch: KernelLaunch, gpu: Gpu) -> Residency:
         held,
         sm_saturation(gpu, launch.grid, held.blocks_per_sm).peak,
         isa_of(gpu.compute_capability),
+        gpu.compute_capability not in _NO_LOADS_IN_L1,
     )
 
 
@@ -58,7 +65,7 @@ def launch_work(launch: KernelLaunch, resident: Residency, profile: ExecutionPro
     """What a counted launch executes and moves."""
     counts = total_counts(launch.kernel, profile)
     mix = lower_instructions(launch.kernel, profile, resident.isa)
-    moved = traffic(launch, profile, mix.requests)
+    moved = traffic(launch, profile, mix.requests, l1_keeps_loads=resident.l1_keeps_loads)
     warps = resident.occupancy.active_warps_per_sm
     work = None if resident.occupancy.failure else workload(launch, profile, counts, mix, moved, warps)
     return LaunchWork(counts, mix, moved, work)

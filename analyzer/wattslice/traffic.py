@@ -48,6 +48,7 @@ class _Object:
     block_reach: Reach | None = None
     launch_reach: Reach | None = None
     is_bounded: bool = True
+    is_kept: bool = True  # by the L1 cache
 
     def add(self, requested: float, warps_per_block: int, statistics: SiteStatistics) -> None:
         """Takes in one access."""
@@ -67,6 +68,10 @@ class _Object:
             return self.distinct_per_block
         return min(self.distinct_per_block, _whole_sectors(self.block_reach.bytes))
 
+    def fetched(self, warps_per_block: int) -> float:
+        """Bytes that one block's loads bring from L2."""
+        return self.block_bytes if self.is_kept else self.requested * warps_per_block
+
     def launch_bytes(self, blocks: int) -> float:
         """Bytes that move between DRAM and L2 in one launch."""
         fetched = self.block_bytes * blocks
@@ -75,8 +80,18 @@ class _Object:
         return min(fetched, _whole_sectors(self.launch_reach.bytes))
 
 
-def traffic(launch: KernelLaunch, profile: ExecutionProfile, requests: tuple[RequestCount, ...]) -> Traffic:
-    """The traffic of one launch; `requests`: those that the compiler leaves of the accesses as written."""
+def traffic(
+    launch: KernelLaunch,
+    profile: ExecutionProfile,
+    requests: tuple[RequestCount, ...],
+    *,
+    l1_keeps_loads: bool = True,
+) -> Traffic:
+    """The traffic of one launch.
+
+    `requests`: those that the compiler leaves of the accesses as written. `l1_keeps_loads`: whether the L1 cache
+    keeps what global loads bring for the next ones; textures are always cached.
+    """
     warps_per_block = -(-launch.threads_per_block // WARP_SIZE)
     loads: dict[Variable | None, _Object] = {}
     stores: dict[Variable | None, _Object] = {}
@@ -94,11 +109,13 @@ def traffic(launch: KernelLaunch, profile: ExecutionProfile, requests: tuple[Req
             gathered.append(access)
         requested = made.per_warp * request_sectors(access, statistics, made) * SECTOR_BYTES
         table = stores if access.is_store else loads
-        table.setdefault(access.root, _Object()).add(requested, warps_per_block, statistics)
+        entry = table.setdefault(access.root, _Object())
+        entry.is_kept = l1_keeps_loads or access.space is MemorySpace.TEXTURE
+        entry.add(requested, warps_per_block, statistics)
         if access.is_store:
             stored += requested * (2.0 if access.is_atomic else 1.0)
     requested = sum(entry.requested for entry in loads.values())
-    fetched = sum(entry.block_bytes for entry in loads.values()) * launch.blocks
+    fetched = sum(entry.fetched(warps_per_block) for entry in loads.values()) * launch.blocks
     moved = sum(entry.launch_bytes(launch.blocks) for entry in (*loads.values(), *stores.values()))
     threads = launch.threads_per_block * launch.blocks
     warps = warps_per_block * launch.blocks
