@@ -57,7 +57,7 @@ def read_geometry(
     if not named:
         raise WattsliceError(f"{file}: no launch of {row.kernel}")
     found = min(named, key=lambda launch: (not _is_counted(launch, row), not _is_read(launch)))
-    sizes = tuple(f"{setting.name} = {setting.value:g}" for setting in settings)
+    sizes = tuple(f"{setting.name} = {setting.value}" for setting in settings)
     read = _is_read(found)
     reason = run.reason or ("" if read else "; ".join(_assumed(found)))
     grid, block = (found.grid, found.block) if read else (None, None)
