@@ -22,7 +22,9 @@ FINE, FINDINGS, FAILED = 0, 1, 2
 COMMANDS = (
     ("analyze", "Predict watts per kernel, slice and line of CUDA and C sources."),
     ("gate", "Exit with status 1 when a kernel's predicted power is over a budget."),
+    ("measure", "Measure the power of kernels on the GPU of this machine."),
     ("gpus", "List the GPUs to predict for."),
+    ("features", "Compute the features of public kernels whose power was measured."),
     ("explain", "Explain a rule: what a finding means and what to do about it."),
 )
 """Name and one line of help; the command `x` is the function `x` of `wattslice.commands.x`."""

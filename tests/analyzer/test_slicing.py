@@ -11,7 +11,7 @@ from wattslice.slicing.slices import space_criterion
 
 from .source_text import kernel_of
 
-CORPUS = sorted((Path(__file__).parents[2] / "corpora" / "wattslice_corpora" / "kernels").glob("*.cu"))
+CORPUS = sorted((Path(__file__).parents[2] / "corpora" / "wattslice_corpora" / "kernels").rglob("*.cu"))
 SCALE = """__global__ void scale(const float* a, float* out, int n) {
     __shared__ float s[256];
     int i = blockIdx.x * blockDim.x + threadIdx.x;

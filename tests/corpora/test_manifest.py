@@ -1,16 +1,25 @@
 import re
+import tomllib
 from math import prod
 from pathlib import Path
 
 import pytest
 
+from wattslice.frontend.cuda import read_cuda
+from wattslice.geometry.resolver import resolve_launches
+from wattslice.geometry.types import NO_OVERRIDES, LaunchSource
 from wattslice_corpora.manifest import (
     KERNEL_DIRECTORY,
     BranchClass,
     CorpusKernel,
     ManifestError,
+    RunSize,
+    Variant,
+    VariantRole,
     load_manifest,
 )
+from wattslice_corpora.manifest_page import corpus_page, main
+from wattslice_models.gpu import load_gpu
 
 # Rows of Wang & Chen 2013, Tables 2 and 3, in print order.
 TABLE_2 = ("Dotp", "Madd", "Dmadd", "Mtrans", "scalarProd", "fwtBatch1", "scan", "256histogram")
@@ -21,20 +30,44 @@ each_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: 
 
 
 def test_one_program_for_every_row_of_the_paper():
-    assert tuple(p.paper_name for p in PROGRAMS if p.paper_table == 2) == TABLE_2
-    assert tuple(p.paper_name for p in PROGRAMS if p.paper_table == 3) == TABLE_3
-    assert all((p.branch_class is BranchClass.SPARSE) == (p.paper_table == 2) for p in PROGRAMS)
+    papers = [p.paper for p in PROGRAMS if p.paper is not None]
+    assert tuple(paper.name for paper in papers if paper.table == 2) == TABLE_2
+    assert tuple(paper.name for paper in papers if paper.table == 3) == TABLE_3
+    assert all((paper.branch_class is BranchClass.SPARSE) == (paper.table == 2) for paper in papers)
+    assert {p.family for p in PROGRAMS if p.paper is not None} == {"wang2013"}
 
 
 def test_every_cuda_file_is_listed():
-    assert {p.file for p in PROGRAMS} == set(KERNEL_DIRECTORY.glob("*.cu"))
+    assert {p.file for p in PROGRAMS} == set(KERNEL_DIRECTORY.rglob("*.cu"))
+
+
+def test_every_pair_has_a_good_and_a_bad_member():
+    roles: dict[str, set[VariantRole]] = {}
+    for variant in (variant for program in PROGRAMS for variant in program.variants):
+        roles.setdefault(variant.pair, set()).add(variant.role)
+    assert {pair for pair, found in roles.items() if found != set(VariantRole)} == set()
 
 
 @each_program
 def test_kernels_are_those_of_the_source(program: CorpusKernel):
     source = program.file.read_text(encoding="utf-8")
-    assert tuple(re.findall(r"__global__ void (\w+)\(", source)) == program.kernels
-    assert re.findall(r"(\w+)<<<", source) == [launch.kernel for launch in program.launches]
+    definitions = r"__global__ void (?:__launch_bounds__\(.*?\) )?(\w+)\("
+    assert tuple(re.findall(definitions, source)) == program.kernels
+    launched = re.findall(r"(\w+)(?:<[^;<>]*>)?<<<", source)
+    assert set(launched) == set(program.kernels)
+    assert list(dict.fromkeys(launched)) == list(dict.fromkeys(launch.kernel for launch in program.launches))
+
+
+@each_program
+def test_launches_are_what_the_analyzer_reads(program: CorpusKernel):
+    launches = resolve_launches(read_cuda(program.file), NO_OVERRIDES, load_gpu("v100"))
+    assert {launch.source for launch in launches} == {LaunchSource.HOST_CODE}
+    # Of the launches that a loop makes with different grids, the analyzer and the manifest name a middle one.
+    found = {
+        (launch.kernel.name, launch.grid, launch.block, launch.dynamic_shared_bytes) for launch in launches
+    }
+    listed = [(launch.kernel, launch.grid, launch.block, launch.shared_bytes) for launch in program.launches]
+    assert sorted(listed) == sorted(found)
 
 
 @each_program
@@ -56,7 +89,7 @@ def test_launches_are_possible(program: CorpusKernel):
     for launch in program.launches:
         assert prod(launch.block) <= 1024
         assert launch.shared_bytes <= 48 * 1024
-        used = max(axis for axis in range(3) if launch.grid[axis] * launch.block[axis] > 1) + 1
+        used = max((axis for axis in range(3) if launch.grid[axis] * launch.block[axis] > 1), default=0) + 1
         assert launch.dimensions == used
 
 
@@ -65,11 +98,15 @@ GOOD = """
 name = "a"
 file = "a.cu"
 description = "d"
-paper_name = "A"
-paper_table = 2
-branch_class = "sparse"
 kernels = ["k"]
 sizes = [{ name = "n", default = 4 }]
+runs = [{ size = "small", arguments = [2] }, { size = "large", arguments = [8] }]
+repeatable = true
+variant = { pair = "p", role = "good" }
+[program.paper]
+name = "A"
+table = 2
+branch_class = "sparse"
 [[program.launch]]
 kernel = "k"
 dimensions = 1
@@ -79,34 +116,96 @@ shared_bytes = 0
 """
 
 
+def family(directory: Path, name: str, text: str) -> Path:
+    manifest = directory / name / "manifest.toml"
+    manifest.parent.mkdir(exist_ok=True)
+    (manifest.parent / "a.cu").touch()
+    manifest.write_text(text, encoding="utf-8")
+    return directory
+
+
+def test_what_a_manifest_says(tmp_path: Path):
+    (program,) = load_manifest(family(tmp_path, "f", GOOD))
+    assert (program.family, program.file) == ("f", tmp_path / "f" / "a.cu")
+    assert [(run.size, run.arguments) for run in program.runs] == [
+        (RunSize.SMALL, (2,)),
+        (RunSize.LARGE, (8,)),
+    ]
+    assert program.launches[0].block == (32, 1, 1)
+    assert program.variants == (Variant("p", VariantRole.GOOD, None),)
+    assert program.repeatable
+    consumed = GOOD.replace("repeatable = true", 'repeatable = false\nwhy_not = "sorts in place"')
+    both = consumed.replace(
+        'variant = { pair = "p", role = "good" }',
+        'variant = [{ pair = "p", role = "good", kernel = "k" }, { pair = "p", role = "bad", kernel = "k" }]',
+    )
+    (program,) = load_manifest(family(tmp_path, "f", both))
+    assert (program.repeatable, program.why_not_repeatable) == (False, "sorts in place")
+    assert [(variant.role, variant.kernel) for variant in program.variants] == [
+        (VariantRole.GOOD, "k"),
+        (VariantRole.BAD, "k"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ('file = "a.cu"', 'file = "b.cu"', "program 1: no such file"),
-        ('"sparse"', '"sparce"', "must be one of sparse, dense"),
-        ("paper_table = 2", "", "'paper_table' must be a int, found None"),
+        ('"sparse"', '"sparce"', "program 1, paper: 'branch_class' must be one of sparse, dense"),
+        ("table = 2", "", "'table' must be a int, found None"),
         ("default = 4", "default = true", "'default' must be a int"),
         ("grid = [1, 1, 1]", "grid = [1, 0, 1]", "launch 1: 'grid' must be three positive"),
+        ("grid = [1, 1, 1]", "grid = [1, 1.5, 1]", "launch 1: 'grid' must be whole numbers"),
         ('kernel = "k"', 'kernel = "other"', "not in the program's list"),
         ("[[program]]", "[[program", "not TOML"),
         ('kernels = ["k"]', "kernels = 3", "'kernels' must be a list"),
+        ('"large"', '"huge"', "runs: 'size' must be one of small, medium, large"),
+        ('"large"', '"small"', "of different sizes, from small to large"),
+        ("arguments = [8]", "arguments = [8, 9]", "the large run must give all 1 of 'sizes'"),
+        ("repeatable = true", "repeatable = 1", "'repeatable' must be true or false"),
+        ("repeatable = true", "repeatable = false", "'why_not' must be a str, found None"),
+        (
+            "repeatable = true",
+            'repeatable = true\nwhy_not = "w"',
+            "only for a program that is not repeatable",
+        ),
+        ('role = "good"', 'role = "fair"', "variant: 'role' must be one of good, bad"),
+        ('role = "good"', 'role = "good", kernel = "other"', "variant: kernel 'other' is not in"),
     ],
 )
 def test_a_bad_manifest_names_the_entry(tmp_path: Path, old: str, new: str, message: str):
-    (tmp_path / "a.cu").touch()
-    manifest = tmp_path / "manifest.toml"
-    manifest.write_text(GOOD, encoding="utf-8")
-    assert load_manifest(manifest)[0].launches[0].block == (32, 1, 1)
-    manifest.write_text(GOOD.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(ManifestError, match=re.escape(message)):
-        load_manifest(manifest)
+        load_manifest(family(tmp_path, "f", GOOD.replace(old, new, 1)))
 
 
-def test_a_missing_manifest_and_a_name_used_twice(tmp_path: Path):
-    manifest = tmp_path / "manifest.toml"
+def test_no_manifest_an_unreadable_one_and_a_name_used_twice(tmp_path: Path):
+    with pytest.raises(ManifestError, match="no family"):
+        load_manifest(tmp_path)
+    (tmp_path / "f" / "manifest.toml").mkdir(parents=True)
     with pytest.raises(ManifestError, match="cannot be read"):
-        load_manifest(manifest)
-    (tmp_path / "a.cu").touch()
-    manifest.write_text(GOOD + GOOD, encoding="utf-8")
-    with pytest.raises(ManifestError, match="used twice"):
-        load_manifest(manifest)
+        load_manifest(tmp_path)
+    (tmp_path / "f" / "manifest.toml").rmdir()
+    family(tmp_path, "f", GOOD)
+    with pytest.raises(
+        ManifestError, match=r"g: program name 'a' is used twice, also in .*f; names must differ"
+    ):
+        load_manifest(family(tmp_path, "g", GOOD))
+
+
+def test_the_page_of_the_corpus_is_up_to_date():
+    path = Path(__file__).parents[2] / "docs" / "corpus.md"
+    text = path.read_text(encoding="utf-8")
+    assert text == corpus_page(PROGRAMS), "run `python -m wattslice_corpora.manifest_page docs/corpus.md`"
+    for target in re.findall(r"\]\((\S+)\)", text):
+        assert (path.parent / target).is_file(), target
+    for key in tomllib.loads(GOOD)["program"][0]:
+        assert f"`{key}`" in text
+
+
+def test_the_page_is_written_or_the_fault_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "corpus.md"
+    assert main([str(path)]) == 0
+    assert path.read_text(encoding="utf-8") == corpus_page(PROGRAMS)
+    assert main([]) == 2
+    assert main([str(tmp_path)]) == 2
+    assert str(tmp_path) in capsys.readouterr().err

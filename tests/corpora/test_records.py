@@ -1,23 +1,37 @@
+from collections import Counter
 from dataclasses import fields, replace
+from pathlib import Path
 
 import pytest
 
+from wattslice_corpora.measuring.bench import Timing
+from wattslice_corpora.measuring.card import write_card
+from wattslice_corpora.measuring.sensor import Board
 from wattslice_corpora.records import (
     MEASUREMENT_DIRECTORY,
     MeasuredRow,
     RecordError,
+    Timed,
+    Use,
+    UtilisationRow,
     WorkloadRow,
     card_path,
     measured_gpu_ids,
     measurements_path,
+    page,
     read_card,
     read_measurements,
     read_recipes,
+    read_utilisation,
     read_workloads,
+    recipes_path,
+    utilisation_path,
     workloads_path,
     write_table,
 )
+from wattslice_corpora.records.page import datasets_page
 
+WITH_ACTIVITY = [gpu_id for gpu_id in measured_gpu_ids() if utilisation_path(gpu_id).exists()]
 FULL = MeasuredRow(
     dataset="ours",
     benchmark="scan",
@@ -66,7 +80,7 @@ def test_measured_rows_read_back_exactly(tmp_path):
         ({"power_w": 0.0}, "watts that are valid must be positive"),
         ({"time_s": 0.0}, "time_s must be positive"),
         ({"launches": 0}, "launches must be positive"),
-        ({"core_mhz": 0.0}, "clocks must be positive"),
+        ({"core_mhz": 0.0}, "core_mhz must be positive"),
         ({"power_valid": False}, "reason must be told"),
         ({"reason": "no reason"}, "reason must be told"),
         ({"input": "ones"}, "input is 'ones'"),
@@ -101,6 +115,27 @@ def test_a_damaged_table_names_its_line(tmp_path, old, new, complaint):
 
 
 @pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", r"m\.csv:1: columns must be"),
+        (b"# only a comment\n", r"m\.csv:2: columns must be"),
+        (b"\xff\n", r"m\.csv: not UTF-8 text"),
+        (b"x" * 200_000 + b"\n", r"m\.csv: not a table \(field larger"),
+    ],
+)
+def test_what_is_no_table_is_told(tmp_path, content, complaint):
+    path = tmp_path / "m.csv"
+    path.write_bytes(content)
+    with pytest.raises(RecordError, match=complaint):
+        read_measurements(path)
+
+
+def test_a_comment_stays_one_line(tmp_path):
+    write_table(tmp_path / "m.csv", ("left out:\n scan",), MeasuredRow, (FULL,))
+    assert (tmp_path / "m.csv").read_text().startswith("# left out: scan\ndataset,")
+
+
+@pytest.mark.parametrize(
     "change", [{"power_w": float("nan")}, {"reason": "two\nlines", "power_valid": False}]
 )
 def test_what_would_not_read_back_is_not_written(tmp_path, change):
@@ -131,14 +166,9 @@ def test_workloads_read_back_exactly(tmp_path):
 
 
 def test_every_table_has_a_card():
-    tables = {path.stem for path in MEASUREMENT_DIRECTORY.glob("*.csv")}
-    suffixes = ("", "_workloads")
-    assert tables == {
-        f"{gpu_id}{suffix}"
-        for gpu_id in measured_gpu_ids()
-        for suffix in suffixes
-        if f"{gpu_id}{suffix}" in tables or not suffix
-    }
+    for path in MEASUREMENT_DIRECTORY.glob("*.csv"):
+        cards = [gpu_id for gpu_id in measured_gpu_ids() if f"{path.stem}_".startswith(f"{gpu_id}_")]
+        assert cards, f"{path.name} has no card"
 
 
 @pytest.mark.parametrize("gpu_id", measured_gpu_ids())
@@ -177,3 +207,72 @@ def test_a_broken_recipe_names_its_benchmark(tmp_path):
     path.write_text('repository=""\ninclude=[]\n[[benchmark]]\nname="odd"\nfile="f"\n')
     with pytest.raises(RecordError, match=r"odd.*launch"):
         read_recipes(path)
+
+
+def test_the_page_of_the_data_sets_is_up_to_date():
+    path = Path(__file__).parents[2] / "docs" / "datasets.md"
+    assert path.read_text(encoding="utf-8") == datasets_page(), (
+        "run `python -m wattslice_corpora.records.page docs/datasets.md`"
+    )
+    for field in fields(MeasuredRow):
+        assert f"`{field.name}`" in path.read_text(encoding="utf-8")
+
+
+def test_the_page_is_written_or_the_fault_told(tmp_path, capsys):
+    assert page.main([str(tmp_path / "page.md")]) == 0
+    assert (tmp_path / "page.md").read_text(encoding="utf-8") == datasets_page()
+    assert page.main([]) == 2
+    assert page.main([str(tmp_path / "no" / "page.md")]) == 2
+    assert capsys.readouterr().err.count("\n") == 2
+
+
+@pytest.mark.parametrize("gpu_id", measured_gpu_ids())
+def test_every_program_of_a_public_set_has_features_or_a_reason(gpu_id):
+    sets = {entry.key: entry.recipes for entry in read_card(card_path(gpu_id)).datasets if entry.recipes}
+    public = [row for row in read_measurements(measurements_path(gpu_id)) if row.dataset in sets]
+    recipes = {name: read_recipes(recipes_path(name)) for name in set(sets.values())}
+    features = read_workloads(workloads_path(gpu_id)) if public else ()
+    featured = {(row.benchmark, row.kernel, row.arguments) for row in features}
+    for row in public:
+        lacking = [row.benchmark in entry.names for entry in recipes[sets[row.dataset]].without_recipe]
+        assert ((row.benchmark, row.kernel, row.arguments) in featured) != any(lacking), row
+
+
+def test_the_card_of_a_campaign_is_read_like_any_other(tmp_path):
+    board = Board("NVIDIA H200", "GPU-0", "0000:00", "580.1", "13.0", None)
+    write_card(tmp_path, board, "h200", "GH100", Timing())
+    found = read_card(tmp_path / "card.toml")
+    assert (found.chip, found.driver) == ("GH100", "580.1, CUDA 13.0")
+    assert {entry.timed for entry in found.datasets} == {Timed.KERNEL}
+    assert {entry.use for entry in found.datasets} == {Use.TRAINING, Use.TEST}
+
+
+@pytest.mark.parametrize("gpu_id", WITH_ACTIVITY)
+def test_every_row_of_activity_belongs_to_a_measured_run(gpu_id):
+    keys = [
+        (row.dataset, row.benchmark, row.kernel, row.arguments, row.core_mhz, row.memory_mhz)
+        for row in (
+            *read_measurements(measurements_path(gpu_id)),
+            *read_utilisation(utilisation_path(gpu_id)),
+        )
+    ]
+    assert set(Counter(keys).values()) == {2}
+    assert all(entry.utilisation_path for entry in read_card(card_path(gpu_id)).datasets)
+
+
+def test_activity_is_a_fraction(tmp_path):
+    row = read_utilisation(utilisation_path("v100_pcie"))[0]
+    write_table(tmp_path / "d.csv", (), UtilisationRow, (row, replace(row, sm_active=75.0)))
+    with pytest.raises(RecordError, match=r"d\.csv:3: sm_active must be a fraction"):
+        read_utilisation(tmp_path / "d.csv")
+
+
+def test_the_recipes_launch_what_the_profiler_saw():
+    recipes = read_recipes(recipes_path("nv_dvfs_benchmark"))
+    geometry = {
+        entry.name: {(launch.grid, launch.block) for launch in entry.launches} for entry in recipes.benchmarks
+    }
+    rows = [row for row in read_measurements(measurements_path("gtx_1080_ti")) if row.benchmark in geometry]
+    assert len({row.benchmark for row in rows}) == 22
+    for row in rows:
+        assert (row.grid, row.block) in geometry[row.benchmark], row.benchmark

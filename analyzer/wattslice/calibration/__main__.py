@@ -7,25 +7,27 @@ import sys
 from pathlib import Path
 
 import wattslice_models
+from wattslice.calibration.checkout import find_recipes, public_features, runs_of
+from wattslice.calibration.dcgm import read_dcgm_table
 from wattslice.calibration.document import Trained, update
-from wattslice.calibration.features import checkout_commit, workload_rows
 from wattslice.calibration.measured import public_gpu_ids, read_public_table
 from wattslice.calibration.training import public_runs
 from wattslice.errors import WattsliceError
 from wattslice_corpora.records import (
     DataCard,
     MeasuredRow,
+    Recipes,
     RecordError,
-    WorkloadRow,
+    UtilisationRow,
     card_path,
     measurements_path,
     read_card,
     read_measurements,
-    read_recipes,
-    recipes_path,
     sha256,
+    utilisation_path,
     workloads_path,
     write_table,
+    write_text,
 )
 from wattslice_models.energy import NoEnergyModel
 from wattslice_models.energy_fit import NotEnoughDataError, fit_energy_model
@@ -42,7 +44,17 @@ def _parser() -> argparse.ArgumentParser:
         "With --measurements and --sources these tables are made anew first.",
     )
     parser.add_argument("--measurements", type=Path, metavar="CSV", help="public table of measured kernels")
-    parser.add_argument("--sources", type=Path, metavar="DIR", help="git checkout of the kernels' repository")
+    parser.add_argument(
+        "--dcgm",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="CSV",
+        help="public table of DCGM activity of the runs of the one --gpu (may be repeated)",
+    )
+    parser.add_argument(
+        "--sources", type=Path, metavar="DIR", help="git checkout of a repository of measured kernels"
+    )
     parser.add_argument("--document", type=Path, metavar="FILE", help="write the results into this document")
     parser.add_argument(
         "--gpu", choices=public_gpu_ids(), action="append", help="only this GPU (may be repeated)"
@@ -54,12 +66,19 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs the command; 0 when all went well, 2 with a message when not."""
     options = _parser().parse_args(arguments)
     try:
+        if options.dcgm and len(options.gpu or ()) != 1:
+            raise WattsliceError("--dcgm is for one GPU", remedy="say which with --gpu")
         cards = [read_card(card_path(gpu_id)) for gpu_id in options.gpu or public_gpu_ids()]
         for card in cards:
             if options.measurements:
                 _import(options.measurements, card)
-            if options.sources:
-                _analyze(options.sources, card)
+            if options.dcgm:
+                _import_dcgm(options.dcgm, card)
+        if options.sources:
+            recipes = find_recipes(options.sources, None)
+            for card in cards:
+                if any(entry.recipes == recipes.path.stem for entry in card.datasets):
+                    _analyze(options.sources, card, recipes)
         trained = tuple(_train(card) for card in cards)
         if options.document:
             update(options.document, trained)
@@ -77,21 +96,31 @@ def _import(table: Path, card: DataCard) -> None:
     write_table(measurements_path(card.gpu_id), comments, MeasuredRow, read_public_table(table, card))
 
 
-def _analyze(sources: Path, card: DataCard) -> None:
-    recipes = read_recipes(recipes_path(card.datasets[0].recipes))
-    commit = checkout_commit(sources)
+def _import_dcgm(tables: list[Path], card: DataCard) -> None:
     measured = read_measurements(measurements_path(card.gpu_id))
-    rows = workload_rows(sources, recipes, measured, load_gpu(card.gpu_id), _tell)
+    rows = tuple(row for table in tables for row in read_dcgm_table(table, measured))
     comments = (
-        f"features that wattslice found in public kernels, for {card.gpu_id}; counts and bytes per thread",
-        f"source: {recipes.repository} at {commit}",
+        f"DCGM activity of runs of public kernels on {card.gpu_id}; card: {card_path(card.gpu_id).name}",
+        *(
+            f"{entry.key}: {entry.repository} {entry.utilisation_path} at {entry.commit}"
+            for entry in card.datasets
+        ),
     )
-    write_table(workloads_path(card.gpu_id), comments, WorkloadRow, rows)
+    write_table(utilisation_path(card.gpu_id), comments, UtilisationRow, rows)
+
+
+def _analyze(sources: Path, card: DataCard, recipes: Recipes) -> None:
+    found = public_features(sources, recipes, runs_of(recipes, card.gpu_id), load_gpu(card.gpu_id))
+    for entry in found.features.left_out:
+        print(f"{', '.join(entry.runs)}: left out: {entry.reason}", file=sys.stderr)
+    write_text(workloads_path(card.gpu_id), found.table)
 
 
 def _train(card: DataCard) -> Trained:
     gpu = load_gpu(card.gpu_id)
     runs = public_runs(gpu)
+    if not (runs.training or runs.test):
+        return Trained(gpu, None, runs)
     if not runs.training:
         transferred = energy_model(gpu)
         if isinstance(transferred, NoEnergyModel):
@@ -101,10 +130,6 @@ def _train(card: DataCard) -> Trained:
     model, residuals = fit_energy_model(runs.training, gpu, data)
     save(_TRAINED / gpu.id / "energy.json", model, residuals)
     return Trained(gpu, model, runs)
-
-
-def _tell(message: str) -> None:
-    print(message, file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -18,10 +18,10 @@ END = "<!-- end of the generated part -->"
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A fitted model with what it was fitted on and is tested on."""
+    """A fitted model with what it was fitted on and is tested on. None: no run of the GPU can serve."""
 
     gpu: Gpu
-    model: EnergyModel
+    model: EnergyModel | None
     runs: PublicRuns
 
 
@@ -37,12 +37,23 @@ def update(path: Path, trained: tuple[Trained, ...]) -> None:
 
 
 def _gpu_section(trained: Trained) -> str:
-    return _trained_section(trained) if trained.runs.training else _transferred_section(trained)
+    if trained.model is None:
+        return _unused_section(trained.gpu, trained.runs)
+    section = _trained_section if trained.runs.training else _transferred_section
+    return section(trained.gpu, trained.model, trained.runs)
 
 
-def _transferred_section(trained: Trained) -> str:
+def _unused_section(gpu: Gpu, runs: PublicRuns) -> str:
+    """A GPU of whose measured runs none can be compared with a prediction."""
+    lines = [f"### {gpu.name} (`{gpu.id}`), no run can serve", ""]
+    for reason in dict.fromkeys(entry.reason for entry in runs.left_out):
+        here = [entry for entry in runs.left_out if entry.reason == reason]
+        lines.append(f"- {sum(entry.runs for entry in here)} runs of {len(here)} programs: {reason}.")
+    return "\n".join([*lines, ""])
+
+
+def _transferred_section(gpu: Gpu, model: EnergyModel, runs: PublicRuns) -> str:
     """A GPU whose model was never fitted to it: what the transfer is worth."""
-    gpu, model, runs = trained.gpu, trained.model, trained.runs
     compared = compare(model, runs.test, gpu)
     mean_w = statistics.fmean(row.power_w for row in runs.test)
     lines = [
@@ -75,8 +86,7 @@ def _left_out(entry: LeftOut) -> str:
     return f"- Left out: {entry.runs} runs {what}: {entry.reason}."
 
 
-def _trained_section(trained: Trained) -> str:
-    gpu, model, runs = trained.gpu, trained.model, trained.runs
+def _trained_section(gpu: Gpu, model: EnergyModel, runs: PublicRuns) -> str:
     compared = compare(model, runs.test, gpu)
     fitted = compare(model, runs.training, gpu)
     mean_w = statistics.fmean(row.power_w for row in runs.training)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from wattslice.accesses import memory_accesses
@@ -32,43 +31,55 @@ from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Workload
 
 
-def checkout_commit(sources: Path) -> str:
-    """The commit a git checkout stands at. Raises `WattsliceError` when `sources` is none."""
-    command = ["git", "-C", str(sources), "rev-parse", "HEAD"]
-    try:
-        return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        raise WattsliceError(
-            f"{sources}: no git checkout", remedy="clone the repository of the recipes"
-        ) from None
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Runs without features, each ``benchmark``, with kernel and arguments where it has some, and why."""
+
+    runs: tuple[str, ...]
+    reason: str
 
 
-def workload_rows(
-    sources: Path,
-    recipes: Recipes,
-    measured: tuple[MeasuredRow, ...],
-    gpu: Gpu,
-    report: Callable[[str], None] = print,
-) -> tuple[WorkloadRow, ...]:
-    """One row per launch of every distinct measured run; `report` is told what could not be analysed."""
-    runs = dict.fromkeys((row.benchmark, row.kernel, row.arguments) for row in measured)
-    programs: dict[str, Program] = {}
+@dataclass(frozen=True, slots=True)
+class RunFeatures:
+    """Our features of measured runs. `left_out`: the runs of which a launch could not be analysed."""
+
+    rows: tuple[WorkloadRow, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def run_features(sources: Path, recipes: Recipes, measured: tuple[MeasuredRow, ...], gpu: Gpu) -> RunFeatures:
+    """One row per launch of every distinct run, as far as the kernels can be analysed."""
     rows: list[WorkloadRow] = []
-    for benchmark, kernel, arguments in runs:
-        recipe = recipes.benchmark(benchmark)
-        if benchmark not in programs:
-            programs[benchmark] = _read(sources, recipes, recipe)
-        for index, launch in enumerate(_launches(recipe, kernel)):
-            name = launch.kernel or kernel
-            try:
-                found, doubt = launch_workload(programs[benchmark], name, launch, arguments, gpu)
-            except (WattsliceError, RecordError, ValueError) as error:
-                report(f"{benchmark} {name} {arguments}: left out: {error}")
-                continue
-            rows.append(
-                _row(benchmark, kernel, arguments, index, name, recipe.file, launch.repeat, found, doubt)
-            )
-    return tuple(rows)
+    left_out: dict[str, list[str]] = {}
+    programs: dict[str, Program] = {}
+    for benchmark, kernel, arguments in dict.fromkeys(
+        (row.benchmark, row.kernel, row.arguments) for row in measured
+    ):
+        try:
+            recipe = recipes.benchmark(benchmark)
+            if benchmark not in programs:
+                programs[benchmark] = _read(sources, recipes, recipe)
+            rows += _run(programs[benchmark], recipe, kernel, arguments, gpu)
+        except (WattsliceError, RecordError, ValueError) as error:
+            run = " ".join(part for part in (benchmark, kernel, arguments) if part)
+            left_out.setdefault(str(error), []).append(run)
+    return RunFeatures(tuple(rows), tuple(LeftOut(tuple(runs), why) for why, runs in left_out.items()))
+
+
+def _run(
+    program: Program, recipe: BenchmarkRecipe, kernel: str, arguments: str, gpu: Gpu
+) -> list[WorkloadRow]:
+    """All launches of an iteration: without one of them, the rest says nothing about what was measured."""
+    rows: list[WorkloadRow] = []
+    for index, launch in enumerate(_launches(recipe, kernel)):
+        name = launch.kernel or kernel
+        found, doubt = launch_workload(program, name, launch, arguments, gpu)
+        rows.append(
+            _row(recipe.name, kernel, arguments, index, name, recipe.file, launch.repeat, found, doubt)
+        )
+    if not rows:
+        raise RecordError(f"the recipe has no launch of {kernel}")
+    return rows
 
 
 def _read(sources: Path, recipes: Recipes, recipe: BenchmarkRecipe) -> Program:

@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wattslice.errors import WattsliceError
-from wattslice_corpora.records import DataCard, DataSet, Dim3, MeasuredRow
+from wattslice_corpora.records import (
+    DataCard,
+    DataSet,
+    Dim3,
+    MeasuredRow,
+    Timed,
+    read_recipes,
+    recipes_path,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +45,12 @@ PUBLIC_SETS = (
     ),
     PublicSet(f"{_HKBU} master:data/rtx8000-dvfs-real", "quadro_rtx_8000", "hkbu-real", _TOP_10, 12.0),
     PublicSet(f"{_HKBU} wsl:csvs/raw/gtx1080ti-dvfs-real", "gtx_1080_ti", "hkbu-real", _TOP_100),
+    PublicSet(
+        "hpc-ulisboa gpuPTXModel micro",
+        "gtx_titan_x",
+        "ulisboa-micro",
+        "mean of the samples more than 7 W above idle",
+    ),
 )
 
 
@@ -51,13 +65,20 @@ def read_public_table(path: Path, card: DataCard) -> tuple[MeasuredRow, ...]:
     Raises `WattsliceError` when the table cannot be read or lacks a column or the GPU.
     """
     known = {public.table_name: public for public in PUBLIC_SETS if public.gpu_id == card.gpu_id}
+    recipes = {
+        entry.key: read_recipes(recipes_path(entry.recipes)) for entry in card.datasets if entry.recipes
+    }
     rows: list[MeasuredRow] = []
     try:
         with path.open(encoding="utf-8", newline="") as stream:
             for entry in csv.DictReader(stream):
                 public = known.get(entry["dataset"])
                 if public:
-                    rows.append(_row(entry, public, card.dataset(public.key)))
+                    row = _row(entry, public, card.dataset(public.key))
+                    known_input = (
+                        recipes[row.dataset].input_of(row.benchmark) if row.dataset in recipes else ""
+                    )
+                    rows.append(replace(row, input=known_input))
     except (OSError, KeyError, ValueError) as error:
         raise WattsliceError(f"{path}: not a table of measured kernels ({error!r})") from None
     if not rows:
@@ -66,6 +87,11 @@ def read_public_table(path: Path, card: DataCard) -> tuple[MeasuredRow, ...]:
 
 
 def _row(entry: dict[str, str], public: PublicSet, dataset: DataSet) -> MeasuredRow:
+    core_mhz, memory_mhz = float(entry["core_mhz"]), float(entry["mem_mhz"])
+    time_s = float(entry["time_ms"]) * 1e-3
+    idle = (
+        idle.power_w for idle in dataset.idle if (idle.core_mhz, idle.memory_mhz) == (core_mhz, memory_mhz)
+    )
     row = MeasuredRow(
         dataset=public.key,
         benchmark=entry["benchmark"],
@@ -75,16 +101,16 @@ def _row(entry: dict[str, str], public: PublicSet, dataset: DataSet) -> Measured
         block=_dim3(entry["block"]),
         shared_bytes=None,
         input="",
-        core_mhz=float(entry["core_mhz"]),
-        memory_mhz=float(entry["mem_mhz"]),
-        time_s=float(entry["time_ms"]) * 1e-3,
+        core_mhz=core_mhz,
+        memory_mhz=memory_mhz,
+        time_s=None if dataset.timed is Timed.RUN else time_s,
         power_w=float(entry["power_w"]),
         energy_j=None,
-        idle_power_w=None,
+        idle_power_w=next(idle, None),
         memory_power_w=None,
         temperature_c=None,
         launches=None,
-        window_s=public.window_s,
+        window_s=time_s if dataset.timed is Timed.RUN else public.window_s,
         method=public.method,
         power_valid=True,
         capped=None,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from wattslice_corpora.records import (
     DataCard,
     MeasuredRow,
+    Timed,
     Use,
     WorkloadRow,
     card_path,
@@ -36,8 +37,8 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class PublicRuns:
-    """What may be trained on and what may be tested on, for one GPU. `incomplete`: benchmarks whose timed
-    iteration holds more than what was analysed, so that their time tells nothing.
+    """What may be trained on and what may be tested on, for one GPU. `incomplete`: benchmarks whose time is
+    not that of the launches analysed, so that it tells nothing.
     """
 
     training: tuple[TrainingRow, ...]
@@ -59,7 +60,8 @@ def public_runs(gpu: Gpu) -> PublicRuns:
         launches = works.get((row.benchmark, row.kernel, row.arguments), [])
         reason = _unusable(row, launches, use)
         if reason:
-            left_out[row.benchmark if row.power_valid else f"at {row.core_mhz:g} MHz", reason] += 1
+            whole_clock = not row.power_valid and row.core_mhz is not None
+            left_out[f"at {row.core_mhz:g} MHz" if whole_clock else row.benchmark, reason] += 1
         else:
             by_use[use].append(_training_row(row, launches))
     return PublicRuns(
@@ -75,18 +77,22 @@ def _unusable(row: MeasuredRow, launches: list[WorkloadRow], use: Use) -> str:
     if not row.power_valid:
         return row.reason
     if row.time_s is None:
-        return "its time is not told"
+        return "the time of one launch is not told"
     if not launches:
-        return "a kernel of it could not be analysed"
+        return "it has no features"
     doubts = [launch.doubt for launch in launches if launch.doubt]
     # An application is tested whatever we know of it; but nothing is learnt from guessed bytes.
     return doubts[0] if doubts and use is Use.TRAINING else ""
 
 
 def _incomplete(card: DataCard) -> tuple[str, ...]:
-    files = dict.fromkeys(dataset.recipes for dataset in card.datasets if dataset.recipes)
-    recipes = (recipe for name in files for recipe in read_recipes(recipes_path(name)).benchmarks)
-    return tuple(recipe.name for recipe in recipes if recipe.incomplete)
+    found: dict[str, None] = {}
+    for dataset in card.datasets:
+        for recipe in read_recipes(recipes_path(dataset.recipes)).benchmarks if dataset.recipes else ():
+            several = not recipe.one_of and sum(launch.repeat for launch in recipe.launches) > 1
+            if recipe.incomplete or (several and dataset.timed is Timed.KERNEL):
+                found[recipe.name] = None
+    return tuple(found)
 
 
 def _training_row(row: MeasuredRow, launches: list[WorkloadRow]) -> TrainingRow:

@@ -1,10 +1,20 @@
 """Measured runs of kernels: the rows, where they come from, how they were made, our features of the kernels.
 
 `tables` reads and writes typed CSV, `measured` is the one schema of measured runs, `cards` says what is known
-of them, `recipes` how public programs were run, and `workloads` what our analyzer found in their source.
+of them, `recipes` how public programs were run, `workloads` what our analyzer found in their source, and
+`utilisation` what counters of the GPU saw.
 """
 
-from wattslice_corpora.records.cards import DataCard, DataSet, InvalidRows, Use, card_path, read_card
+from wattslice_corpora.records.cards import (
+    DataCard,
+    DataSet,
+    IdlePower,
+    InvalidRows,
+    Timed,
+    Use,
+    card_path,
+    read_card,
+)
 from wattslice_corpora.records.measured import (
     MEASUREMENT_DIRECTORY,
     MeasuredRow,
@@ -18,12 +28,25 @@ from wattslice_corpora.records.recipes import (
     LaunchRecipe,
     ParameterValue,
     Recipes,
-    WithoutSource,
+    WithoutRecipe,
     option,
     read_recipes,
     recipes_path,
 )
-from wattslice_corpora.records.tables import Dim3, RecordError, read_table, sha256, write_table
+from wattslice_corpora.records.tables import (
+    Dim3,
+    RecordError,
+    read_table,
+    sha256,
+    table_text,
+    write_table,
+    write_text,
+)
+from wattslice_corpora.records.utilisation import (
+    UtilisationRow,
+    read_utilisation,
+    utilisation_path,
+)
 from wattslice_corpora.records.workloads import WorkloadRow, read_workloads, workloads_path
 
 __all__ = [
@@ -32,14 +55,17 @@ __all__ = [
     "DataCard",
     "DataSet",
     "Dim3",
+    "IdlePower",
     "InvalidRows",
     "LaunchRecipe",
     "MeasuredRow",
     "ParameterValue",
     "Recipes",
     "RecordError",
+    "Timed",
     "Use",
-    "WithoutSource",
+    "UtilisationRow",
+    "WithoutRecipe",
     "WorkloadRow",
     "card_path",
     "measured_fault",
@@ -50,9 +76,13 @@ __all__ = [
     "read_measurements",
     "read_recipes",
     "read_table",
+    "read_utilisation",
     "read_workloads",
     "recipes_path",
     "sha256",
+    "table_text",
+    "utilisation_path",
     "workloads_path",
     "write_table",
+    "write_text",
 ]

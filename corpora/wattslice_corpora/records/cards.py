@@ -19,20 +19,42 @@ class Use(StrEnum):
     TEST = "test"
 
 
+class Timed(StrEnum):
+    """What the time of a row is the time of."""
+
+    ITERATION = "iteration"  # all launches of one timed iteration
+    KERNEL = "kernel"  # one launch of the kernel that the row names
+    RUN = "run"  # the whole run, of a number of launches that nobody recorded: stands in `window_s`
+
+
 @dataclass(frozen=True, slots=True)
 class InvalidRows:
-    """Rows of a data set whose watts must not be used: those at a core clock, of a benchmark, or both.
+    """Rows of a data set whose watts must not be used: those at a clock, of a benchmark, or both.
 
-    `core_mhz` None: at every clock. `benchmark` empty: of every program.
+    A clock None: every clock. `benchmark` empty: every program.
     """
 
     core_mhz: float | None
+    memory_mhz: float | None
     benchmark: str
     reason: str
 
     def hit(self, row: MeasuredRow) -> bool:
         """Whether `row` is one of them."""
-        return self.core_mhz in (None, row.core_mhz) and self.benchmark in ("", row.benchmark)
+        return (
+            self.core_mhz in (None, row.core_mhz)
+            and self.memory_mhz in (None, row.memory_mhz)
+            and self.benchmark in ("", row.benchmark)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class IdlePower:
+    """Board power without work at one pair of clocks."""
+
+    core_mhz: float
+    memory_mhz: float
+    power_w: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +63,19 @@ class DataSet:
 
     `key` stands in the rows. `recipes`: the recipe file that tells how the programs were run, if there is.
     `repository`, `path`, `commit`: of the table that the rows were taken from. `measured_in`: year or date.
-    `power_definition`: how the watts came from the samples, which the rows name in short in `method`.
+    `utilisation_path`: of the table with DCGM activity of the same runs, if there is one. `power_definition`:
+    how the watts came from the samples, which the rows name in short in `method`.
     `faults`: what is known to be wrong, with numbers. `invalid`: which rows the importer flags.
+    `idle`: idle power, where it was measured once for all runs.
     """
 
     key: str
     use: Use
+    timed: Timed
     recipes: str
     repository: str
     path: str
+    utilisation_path: str
     commit: str
     licence: str
     measured_by: str
@@ -58,6 +84,7 @@ class DataSet:
     power_definition: str
     faults: tuple[str, ...]
     invalid: tuple[InvalidRows, ...]
+    idle: tuple[IdlePower, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +132,11 @@ def _dataset(entry: dict[str, Any]) -> DataSet:
     found = DataSet(
         key=entry["key"],
         use=Use(entry["use"]),
+        timed=Timed(entry["timed"]),
         recipes=entry["recipes"],
         repository=entry["repository"],
         path=entry["path"],
+        utilisation_path=entry.get("utilisation_path", ""),
         commit=entry["commit"],
         licence=entry["licence"],
         measured_by=entry["measured_by"],
@@ -116,8 +145,14 @@ def _dataset(entry: dict[str, Any]) -> DataSet:
         power_definition=entry["power_definition"],
         faults=tuple(entry["faults"]),
         invalid=tuple(
-            InvalidRows(rows.get("core_mhz"), rows.get("benchmark", ""), rows["reason"])
+            InvalidRows(
+                rows.get("core_mhz"), rows.get("memory_mhz"), rows.get("benchmark", ""), rows["reason"]
+            )
             for rows in entry.get("invalid", ())
+        ),
+        idle=tuple(
+            IdlePower(float(core), float(memory), float(watts))
+            for core, memory, watts in entry.get("idle", ())
         ),
     )
     for name in ("key", "measured_by", "protocol", "power_definition", "licence"):

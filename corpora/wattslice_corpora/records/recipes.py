@@ -48,7 +48,7 @@ class BenchmarkRecipe:
     """How one program was run.
 
     `one_of`: an iteration makes only the launch of the kernel that the measurement names. `incomplete`: what
-    the launches leave out of an iteration, else empty.
+    the launches leave out of an iteration, else empty. `input`: what the data were, as in a measured row.
     """
 
     name: str
@@ -57,13 +57,14 @@ class BenchmarkRecipe:
     launches: tuple[LaunchRecipe, ...]
     one_of: bool
     incomplete: str
+    input: str
 
 
 @dataclass(frozen=True, slots=True)
-class WithoutSource:
-    """A measured program whose source is not in the repository, and why: its runs have no features."""
+class WithoutRecipe:
+    """Measured programs of which nobody can tell how they were run: their runs have no features, and why."""
 
-    name: str
+    names: tuple[str, ...]
     reason: str
 
 
@@ -75,15 +76,19 @@ class Recipes:
     repository: str
     include: tuple[str, ...]
     benchmarks: tuple[BenchmarkRecipe, ...]
-    without_source: tuple[WithoutSource, ...]
+    without_recipe: tuple[WithoutRecipe, ...]
+
+    def input_of(self, name: str) -> str:
+        """What the data of a benchmark were; empty when unknown, or without a recipe."""
+        return next((entry.input for entry in self.benchmarks if entry.name == name), "")
 
     def benchmark(self, name: str) -> BenchmarkRecipe:
         """The recipe of a benchmark. Raises `RecordError` that says why there is none."""
         for entry in self.benchmarks:
             if entry.name == name:
                 return entry
-        for missing in self.without_source:
-            if missing.name == name:
+        for missing in self.without_recipe:
+            if name in missing.names:
                 raise RecordError(missing.reason)
         raise RecordError(f"{self.path}: no [[benchmark]] named {name!r}")
 
@@ -97,13 +102,14 @@ def read_recipes(path: Path) -> Recipes:
         for entry in document["benchmark"]:
             place = f"{path}: [[benchmark]] {entry.get('name')}"
             benchmarks.append(_benchmark(entry))
-        place = f"{path}: [[without_source]]"
-        missing = (
-            WithoutSource(entry["name"], entry["reason"]) for entry in document.get("without_source", ())
+        place = f"{path}: [[without_recipe]]"
+        missing = tuple(
+            WithoutRecipe(tuple(entry["names"]), entry["reason"])
+            for entry in document.get("without_recipe", ())
         )
-        return Recipes(
-            path, document["repository"], tuple(document["include"]), tuple(benchmarks), tuple(missing)
-        )
+        place = str(path)
+        include = tuple(document["include"])
+        return Recipes(path, document["repository"], include, tuple(benchmarks), missing)
     except (KeyError, TypeError, ValueError) as error:
         raise RecordError(f"{place}: entry missing or malformed ({error})") from None
 
@@ -128,6 +134,7 @@ def _benchmark(entry: dict[str, Any]) -> BenchmarkRecipe:
         launches=tuple(_launch(launch) for launch in entry["launch"]),
         one_of=bool(entry.get("one_of", False)),
         incomplete=entry.get("incomplete", ""),
+        input=entry.get("input", ""),
     )
 
 

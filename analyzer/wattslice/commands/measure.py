@@ -1,0 +1,208 @@
+"""`wattslice measure`"""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wattslice.cli import FAILED, FINE
+from wattslice.commands.common import CONTEXT, message, write_result
+from wattslice.errors import WattsliceError
+
+if TYPE_CHECKING:
+    from wattslice_corpora.measuring.bench import Configuration
+    from wattslice_corpora.measuring.campaign import Progress
+    from wattslice_corpora.measuring.journal import Entry, Journal
+    from wattslice_corpora.measuring.machine import Machine
+    from wattslice_corpora.measuring.sensor import Board
+
+_PATH = click.Path(path_type=Path)
+_SECONDS = click.FloatRange(min=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """What the command line said. `file` None: a campaign. `occurrence` counts from 1."""
+
+    file: Path | None
+    program_arguments: tuple[str, ...]
+    kernel: str
+    occurrence: int
+    campaign: bool
+    out: Path | None
+    time_budget: float | None
+    seed: int
+    device: int
+    window: float | None
+    warmup: float
+    nvcc_flags: str
+    report_format: str
+    output: Path | None
+
+
+@click.command(context_settings=CONTEXT)
+@click.argument("file", required=False, type=_PATH, metavar="[FILE.cu")
+@click.argument("program_arguments", nargs=-1, metavar="[ARGUMENT]...]")
+@click.option("--kernel", default="", metavar="NAME", help="Only this kernel.  [default: every kernel]")
+@click.option(
+    "--occurrence",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default="1",
+    metavar="N",
+    help="The N-th launch of the kernel.",
+)
+@click.option("--campaign", is_flag=True, help="Measure synthetic slices and the corpus, for training.")
+@click.option("--out", type=_PATH, metavar="DIR", help="Keep rows and raw traces; go on from what is there.")
+@click.option("--time-budget", type=_SECONDS, metavar="S", help="Stop in time; run again to go on.")
+@click.option("--seed", default=0, metavar="N", help="Of the order of a campaign.  [default: 0]")
+@click.option("--device", default=0, metavar="N", help="Number of the GPU (nvidia-smi).  [default: 0]")
+@click.option("--window", type=_SECONDS, metavar="S", help="Seconds measured.  [default: 5, campaign 2.5]")
+@click.option(
+    "--warmup", type=_SECONDS, default=1.0, metavar="S", help="Seconds dropped first.  [default: 1]"
+)
+@click.option("--nvcc-flags", default="", metavar="FLAGS", help="More for nvcc, e.g. '-I include -lcublas'.")
+@click.option(
+    "--format", "report_format", type=click.Choice(("text", "csv")), default="text", show_default=True
+)
+@click.option("-o", "--output", type=_PATH, metavar="FILE", help="Write the result to FILE.")
+def measure(**values: object) -> int:
+    """Measure what the kernels of a program draw on the GPU of this machine.
+
+    Builds FILE.cu with nvcc, runs it with the ARGUMENTs (after `--` if they look like options), repeats
+    its launches and reads the power meanwhile. Needs two more packages: pip install 'wattslice[measure]'.
+    """
+    options = _Options(**values)  # pyright: ignore[reportArgumentType]  (click has checked the types)
+    if options.campaign == (options.file is not None):
+        raise click.UsageError("give either a FILE.cu or --campaign")
+    if options.campaign and options.out is None:
+        raise click.UsageError("--campaign needs --out DIR")
+    if options.file is not None and not options.file.is_file():
+        raise WattsliceError("no such file", path=options.file, remedy="give a .cu file with a main function")
+    with _errors_told(), _folder(options.out) as folder:
+        return _run(options, folder)
+
+
+def _run(options: _Options, folder: Path) -> int:
+    from wattslice_corpora.measuring.bench import Timing
+    from wattslice_corpora.measuring.campaign import run_campaign
+    from wattslice_corpora.measuring.card import protocol, write_card
+    from wattslice_corpora.measuring.journal import Journal
+    from wattslice_corpora.measuring.machine import this_machine
+
+    timing = Timing(warmup_s=options.warmup, window_s=options.window or (2.5 if options.campaign else 5.0))
+    flags = tuple(shlex.split(options.nvcc_flags))
+    with this_machine(options.device, folder / "build", timing, flags) as machine:
+        board = machine.board
+        comments = (
+            f"measured on {board.name} {board.uuid}, driver {board.driver}, CUDA {board.cuda}",
+            protocol(timing),
+        )
+        with Journal(folder, f"{board.name}, seed {options.seed}, {timing}") as journal:
+            _tell_found(journal)
+            plan = _plan(options, machine, folder)
+            names = tuple(configuration.name for configuration in plan)
+            with _progress(len(plan)) as tell:
+                outcome = run_campaign(plan, machine.bench, journal, comments, options.time_budget, tell)
+            table = journal.write_tables(comments, names)
+            entries = tuple(entry for entry in journal.entries if entry.name in names)
+        if options.campaign:
+            write_card(folder, board, machine.key, machine.chip.architecture, timing)
+    _report(options, board, entries, outcome.left, table)
+    return FINE if any(entry.row.power_valid for entry in entries) else FAILED
+
+
+def _plan(options: _Options, machine: Machine, folder: Path) -> tuple[Configuration, ...]:
+    from wattslice_corpora.measuring.plan import campaign_plan, file_plan
+    from wattslice_corpora.measuring.program import Command
+
+    if options.file is None:
+        return campaign_plan(machine.chip.sm_count, machine.key, folder, options.seed)
+    command = Command(machine.builder.build(options.file), options.program_arguments)
+    return file_plan(options.file, command, options.kernel, options.occurrence - 1, machine.key)
+
+
+def _report(options: _Options, board: Board, entries: tuple[Entry, ...], left: int, table: Path) -> None:
+    from wattslice.report.measured import write_measured, write_summary
+    from wattslice_corpora.measuring.summary import summarise
+
+    if options.report_format == "csv":
+        text = table.read_text(encoding="utf-8")
+        write_result(lambda stream: click.echo(text, stream, nl=False), options.output)
+    elif options.campaign:
+        write_result(lambda stream: write_summary(summarise(entries), left, stream), options.output)
+    else:
+        write_result(lambda stream: write_measured(board, entries, stream), options.output)
+
+
+@contextmanager
+def _folder(out: Path | None) -> Generator[Path]:
+    if out is not None:
+        yield out
+        return
+    with tempfile.TemporaryDirectory(prefix="wattslice-") as folder:
+        yield Path(folder)
+
+
+@contextmanager
+def _errors_told() -> Generator[None]:
+    from wattslice_corpora.measuring.errors import ConfigurationError, MeasureError
+
+    try:
+        yield
+    except (MeasureError, ConfigurationError) as error:
+        raise WattsliceError(str(error)) from None
+    except OSError as error:
+        path = Path(error.filename) if isinstance(error.filename, str) else None
+        raise WattsliceError(error.strerror or str(error), path=path, remedy="choose another --out") from None
+
+
+def _tell_found(journal: Journal) -> None:
+    if journal.entries:
+        message(f"{journal.folder}: {len(journal.entries)} configurations measured before, going on")
+    if journal.dropped:
+        message(f"{journal.folder}: {journal.dropped} damaged lines dropped, measured again")
+
+
+@contextmanager
+def _progress(total: int) -> Generator[Callable[[Progress], None]]:
+    """A bar with the remaining time on a terminal, else a line per configuration; both on stderr."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    from wattslice.report import units
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda progress: message(
+            f"{progress.done}/{progress.total} {progress.name}: "
+            f"{progress.row.reason or units.power(progress.row.power_w)}, {progress.remaining_s:.0f} s left"
+        )
+        return
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[left]}"),
+        TextColumn("{task.description}"),
+    )
+    with Bar(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("building", total=total, left="")
+
+        def tell(progress: Progress) -> None:
+            minutes, seconds = divmod(round(progress.remaining_s), 60)
+            bar.update(
+                task,
+                completed=progress.done,
+                left=f"{minutes}:{seconds:02} left",
+                description=f"{progress.name} {units.power(progress.row.power_w)}",
+            )
+
+        yield tell

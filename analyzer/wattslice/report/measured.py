@@ -1,0 +1,106 @@
+"""Measured rows and what a campaign showed, as tables."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from rich.table import Table
+from rich.text import Text
+
+from wattslice.report import units
+from wattslice.report.text import make_console, print_stripped
+from wattslice_corpora.measuring.journal import Entry
+from wattslice_corpora.measuring.power import Method
+from wattslice_corpora.measuring.sensor import Board
+from wattslice_corpora.measuring.summary import Spread, Summary
+from wattslice_corpora.records import Dim3
+
+_MOST_FAILURES = 10
+
+
+def write_measured(board: Board, entries: tuple[Entry, ...], file: TextIO) -> None:
+    """A line per measured launch, its watts by every method, and why watts are not to be believed."""
+    console = make_console(file)
+    limit = f" · limit {units.power(board.power_limit_w)}" if board.power_limit_w else ""
+    print_stripped(console, Text(f"{board.name} · driver {board.driver}{limit}"), Text())
+    print_stripped(console, _launches(entries), Text(), _methods(entries))
+    for entry in entries:
+        if entry.row.reason:
+            print_stripped(console, Text(), Text(f"not valid: {_name(entry)}: {entry.row.reason}"))
+        if entry.row.capped:
+            print_stripped(console, Text(), Text(f"at the power limit: {_name(entry)} would draw more"))
+
+
+def _launches(entries: tuple[Entry, ...]) -> Table:
+    table = _table(("kernel", "launch"), ("time", "energy", "power", "idle", "clock"))
+    for entry in entries:
+        row = entry.row
+        table.add_row(
+            _name(entry),
+            _launch(row.grid, row.block),
+            units.time(row.time_s),
+            units.energy(row.energy_j),
+            units.power(row.power_w),
+            units.power(row.idle_power_w),
+            units.UNKNOWN if row.core_mhz is None else f"{row.core_mhz:.0f} MHz",
+        )
+    return table
+
+
+def _methods(entries: tuple[Entry, ...]) -> Table:
+    table = _table(("power by method",), tuple(method.value for method in Method))
+    for entry in entries:
+        watts = (None if entry.powers is None else entry.powers.by(method) for method in Method)
+        table.add_row(_name(entry), *(units.power(power_w) for power_w in watts))
+    return table
+
+
+def _table(left: tuple[str, ...], right: tuple[str, ...]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for heading in left:
+        table.add_column(heading, no_wrap=True)
+    for heading in right:
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table
+
+
+def _name(entry: Entry) -> str:
+    return entry.row.kernel or entry.row.benchmark
+
+
+def write_summary(summary: Summary, left: int, file: TextIO) -> None:
+    """How many rows are valid, how the methods compare, how well the board repeats itself."""
+    console = make_console(file)
+    lines = [
+        f"{summary.rows} configurations measured, {summary.valid} valid, "
+        f"{summary.capped} at the power limit, {left} left",
+        f"idle power (median): {units.power(summary.idle_w)}",
+        *(
+            f"{entry.method.value} against the energy counter: {_differences(entry.spread)}"
+            for entry in summary.methods
+        ),
+        f"the same launch again: {_differences(summary.repeats)}",
+        *(f"not valid: {failure}" for failure in summary.failures[:_MOST_FAILURES]),
+    ]
+    if len(summary.failures) > _MOST_FAILURES:
+        lines.append(f"and {len(summary.failures) - _MOST_FAILURES} more, see the column `reason`")
+    print_stripped(console, *(Text(line) for line in lines))
+
+
+def _launch(grid: Dim3 | None, block: Dim3 | None) -> str:
+    if grid is None or block is None:
+        return units.UNKNOWN
+    return f"<<<{_dim3(grid)}, {_dim3(block)}>>>"
+
+
+def _dim3(sizes: Dim3) -> str:
+    x, y, z = sizes
+    used = (x, y, z) if z > 1 else (x, y) if y > 1 else (x,)
+    text = ", ".join(str(size) for size in used)
+    return text if len(used) == 1 else f"({text})"
+
+
+def _differences(spread: Spread | None) -> str:
+    if spread is None:
+        return "nothing to compare"
+    return f"median {spread.median:.1%}, worst {spread.worst:.1%} of {spread.number}"

@@ -1,0 +1,173 @@
+"""Measures one configuration: build, idle, run, and the trace of it all."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from wattslice_corpora.measuring.builder import Builder
+from wattslice_corpora.measuring.errors import MeasureError
+from wattslice_corpora.measuring.power import Power
+from wattslice_corpora.measuring.program import Choice, Command, Launch, repeat
+from wattslice_corpora.measuring.sampling import Sampler
+from wattslice_corpora.measuring.sensor import Board, Sensor
+from wattslice_corpora.measuring.trace import Trace
+from wattslice_corpora.records import MeasuredRow
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One launch of one program to be measured. `name` is unique and fit for a file name.
+
+    `dataset`: key of the data set the row belongs to; `input`: what the data are, as in `MeasuredRow`.
+    """
+
+    name: str
+    dataset: str
+    benchmark: str
+    source: Path
+    choice: Choice
+    arguments: tuple[str, ...] = ()
+    input: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds of a measurement: idle before, warm-up (dropped), window, and mean time between readings."""
+
+    idle_s: float = 0.5
+    warmup_s: float = 1.0
+    window_s: float = 2.5
+    period_s: float = 0.015
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A launch and the trace taken while it was repeated."""
+
+    launch: Launch
+    trace: Trace
+
+
+class Bench(Protocol):
+    """Where configurations are measured: this machine's GPU, or its stand-in in a test."""
+
+    def prepare(self, configurations: tuple[Configuration, ...]) -> None:
+        """These come next: whatever can be done ahead may be done meanwhile."""
+        ...
+
+    def measure(self, configuration: Configuration) -> Measured:
+        """Raises `ConfigurationError` when it cannot be measured, `MeasureError` when nothing can."""
+        ...
+
+
+class GpuBench:
+    """The GPU of `sensor`; programs are built ahead in `workers` threads."""
+
+    def __init__(self, sensor: Sensor, builder: Builder, timing: Timing, workers: int = 1) -> None:
+        self._sensor = sensor
+        self._builder = builder
+        self._timing = timing
+        self._board = sensor.board()
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="nvcc")
+        self._builds: dict[Path, Future[Path]] = {}
+
+    def board(self) -> Board:
+        """Which GPU this is."""
+        return self._board
+
+    def prepare(self, configurations: tuple[Configuration, ...]) -> None:
+        """Starts building the programs."""
+        for configuration in configurations:
+            self._build(configuration.source)
+
+    def measure(self, configuration: Configuration) -> Measured:
+        """Idle, then the program, sampled throughout."""
+        program = self._build(configuration.source).result()
+        command = Command(program, configuration.arguments)
+        timing = self._timing
+        with Sampler(self._sensor, timing.period_s, seed=len(self._builds)) as sampler:
+            time.sleep(timing.idle_s)
+            start_s = time.monotonic()
+            repeated = repeat(command, configuration.choice, timing.warmup_s, timing.window_s)
+        if not same_bus(repeated.launch.pci_bus_id, self._board.pci_bus_id):
+            raise MeasureError(
+                f"the program ran on GPU {repeated.launch.pci_bus_id}, but GPU {self._board.pci_bus_id} "
+                "was read: choose the other with --device, or set CUDA_VISIBLE_DEVICES"
+            )
+        return Measured(
+            repeated.launch, Trace(sampler.readings(), start_s, repeated.window, sampler.failures)
+        )
+
+    def close(self) -> None:
+        """Ends builds that nobody waits for, and lets the driver go."""
+        self._pool.shutdown(cancel_futures=True)
+        self._sensor.close()
+
+    def _build(self, source: Path) -> Future[Path]:
+        if source not in self._builds:
+            self._builds[source] = self._pool.submit(self._builder.build, source)
+        return self._builds[source]
+
+
+def same_bus(one: str, other: str) -> bool:
+    """Whether two PCI bus ids are one: NVML writes the domain with eight digits, CUDA with four."""
+    return one.lower().rpartition(":")[0].lstrip("0") == other.lower().rpartition(":")[0].lstrip("0")
+
+
+def failed_row(configuration: Configuration, reason: str) -> MeasuredRow:
+    """The row of a configuration that could not be measured: what was asked for, and why there is no more."""
+    return MeasuredRow(
+        dataset=configuration.dataset,
+        benchmark=configuration.benchmark,
+        kernel=configuration.choice.kernel,
+        arguments=" ".join(configuration.arguments),
+        grid=None,
+        block=None,
+        shared_bytes=None,
+        input=configuration.input,
+        core_mhz=None,
+        memory_mhz=None,
+        time_s=None,
+        power_w=None,
+        energy_j=None,
+        idle_power_w=None,
+        memory_power_w=None,
+        temperature_c=None,
+        launches=None,
+        window_s=None,
+        method="none",
+        power_valid=False,
+        capped=None,
+        throttled=None,
+        reason=" ".join(reason.split()),
+    )
+
+
+def measured_row(configuration: Configuration, measured: Measured, power: Power) -> MeasuredRow:
+    """The row of a measurement; flagged, with the reasons, when the watts are not to be believed."""
+    launch, window = measured.launch, measured.trace.window
+    return replace(
+        failed_row(configuration, power.invalid),
+        kernel=launch.kernel,
+        grid=launch.grid,
+        block=launch.block,
+        shared_bytes=launch.shared_bytes,
+        core_mhz=power.core_mhz,
+        memory_mhz=power.memory_mhz,
+        time_s=window.elapsed_s / window.launches,
+        power_w=power.power_w,
+        energy_j=power.energy_j,
+        idle_power_w=power.idle_w,
+        memory_power_w=power.memory_w,
+        temperature_c=power.temperature_c,
+        launches=window.launches,
+        window_s=window.end_s - window.begin_s,
+        method=power.method.value,
+        power_valid=not power.invalid,
+        capped=power.capped,
+        throttled=power.throttled,
+    )

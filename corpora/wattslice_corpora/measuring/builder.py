@@ -1,0 +1,106 @@
+"""Builds a CUDA program with nvcc so that one of its launches can be repeated (see loop.cpp)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from wattslice_corpora.measuring.errors import ConfigurationError, MeasureError
+
+_LOOP = Path(__file__).with_name("loop.cpp")
+_WRAPPED = (
+    "cudaLaunchKernel",
+    "cudaLaunchCooperativeKernel",
+    "cudaLaunchKernelExC",
+    "__cudaRegisterFunction",
+)
+_BUILD_LIMIT_S = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Builder:
+    """nvcc and how to call it. `folder`: where programs are kept; the same source is not built twice.
+
+    `architecture`: as nvcc's ``-arch`` wants it; ``native`` is the GPU of this machine.
+    """
+
+    nvcc: str
+    folder: Path
+    architecture: str = "native"
+    flags: tuple[str, ...] = ()
+
+    def build(self, source: Path, definitions: tuple[str, ...] = ()) -> Path:
+        """The executable. Raises `ConfigurationError` with the compiler's words when it does not compile."""
+        flags = (*self.flags, *(f"-D{definition}" for definition in definitions))
+        program = self.folder / f"{source.stem}-{self._key(source, flags)}"
+        if program.exists():
+            return program
+        self.folder.mkdir(parents=True, exist_ok=True)
+        draft = program.with_name(f"{program.name}.{os.getpid()}.tmp")
+        command = [
+            self.nvcc,
+            "-std=c++17",
+            "-O3",
+            f"-arch={self.architecture}",
+            "-Xcompiler=-D__NV_LEGACY_LAUNCH",
+            *(f"-Xlinker=--wrap={name}" for name in _WRAPPED),
+            *flags,
+            str(source),
+            str(_LOOP),
+            "-o",
+            str(draft),
+        ]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", timeout=_BUILD_LIMIT_S, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise ConfigurationError(f"{source.name}: nvcc did not end within {_BUILD_LIMIT_S} s") from None
+        except OSError as error:
+            raise MeasureError(f"nvcc cannot be run: {error}") from None
+        if done.returncode != 0:
+            draft.unlink(missing_ok=True)
+            raise ConfigurationError(
+                f"{source}: does not compile: {_first_error(done.stderr or done.stdout)}"
+            )
+        draft.replace(program)
+        return program
+
+    def _key(self, source: Path, flags: tuple[str, ...]) -> str:
+        """Of everything that makes the program: sources beside it count too, as it may include them."""
+        digest = hashlib.sha256()
+        headers = sorted(
+            path
+            for folder in (source.parent, source.parent.parent)
+            for path in folder.glob("*.*h*")
+            if path.suffix in (".h", ".cuh", ".hpp") and path.is_file()
+        )
+        for path in (source, _LOOP, *headers):
+            digest.update(path.read_bytes())
+        digest.update("\0".join((self.nvcc, self.architecture, *flags)).encode())
+        return digest.hexdigest()[:12]
+
+
+def find_nvcc() -> str:
+    """nvcc on the PATH, or where CUDA installs it. Raises `MeasureError` when there is none."""
+    candidates = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
+    for folder in (*candidates, Path("/usr/local/cuda")):
+        if (folder / "bin" / "nvcc").is_file():
+            return str(folder / "bin" / "nvcc")
+    found = shutil.which("nvcc")
+    if found is None:
+        raise MeasureError(
+            "nvcc not found: measuring builds the kernels; install the CUDA toolkit or set CUDA_HOME"
+        )
+    return found
+
+
+def _first_error(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = (": error", "undefined reference", "error")
+    errors = [line for sign in telling for line in lines if sign in line]
+    return (errors or lines or ["no message"])[0]

@@ -1,0 +1,86 @@
+"""Measures many configurations, in slices of time, until all are done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from wattslice_corpora.measuring.bench import Bench, Configuration, failed_row, measured_row
+from wattslice_corpora.measuring.errors import ConfigurationError
+from wattslice_corpora.measuring.journal import Entry, Journal
+from wattslice_corpora.measuring.power import power_of
+from wattslice_corpora.records import MeasuredRow
+
+_AHEAD = 8
+_FIRST_GUESS_S = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """After a configuration: `done` of `total`, its row, and how long the rest would take."""
+
+    done: int
+    total: int
+    name: str
+    row: MeasuredRow
+    remaining_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one slice of time brought. `left`: configurations not yet measured."""
+
+    measured: int
+    left: int
+
+
+def run_campaign(
+    plan: tuple[Configuration, ...],
+    bench: Bench,
+    journal: Journal,
+    comments: tuple[str, ...],
+    time_budget_s: float | None = None,
+    tell: Callable[[Progress], None] = lambda progress: None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Outcome:
+    """Measures what `plan` has and the journal has not, in the order of the plan.
+
+    Stops before a configuration that would not fit into `time_budget_s`. A configuration that fails is kept
+    as a flagged row and not tried again. Raises `MeasureError` when nothing more can be measured.
+    """
+    begin_s = clock()
+    names = tuple(configuration.name for configuration in plan)
+    known = {entry.name for entry in journal.entries}
+    waiting = [configuration for configuration in plan if configuration.name not in known]
+    if known:  # the last run may have been killed after the journal was written and before the tables were
+        journal.write_tables(comments, names)
+    longest_s = _FIRST_GUESS_S
+    measured = 0
+    for number, configuration in enumerate(waiting):
+        started_s = clock()
+        if time_budget_s is not None and started_s + longest_s > begin_s + time_budget_s:
+            break
+        bench.prepare(tuple(waiting[number : number + _AHEAD]))
+        entry = _measure(bench, journal, configuration)
+        journal.write_tables(comments, names)
+        measured += 1
+        spent_s = clock() - started_s
+        longest_s = spent_s if measured == 1 else max(longest_s, spent_s)
+        left = len(waiting) - measured
+        mean_s = (clock() - begin_s) / measured
+        tell(Progress(len(plan) - left, len(plan), entry.name, entry.row, left * mean_s))
+    return Outcome(measured, len(waiting) - measured)
+
+
+def _measure(bench: Bench, journal: Journal, configuration: Configuration) -> Entry:
+    try:
+        found = bench.measure(configuration)
+    except ConfigurationError as error:
+        entry = Entry(configuration.name, failed_row(configuration, str(error)), None)
+        journal.add(entry, None)
+        return entry
+    power = power_of(found.trace)
+    entry = Entry(configuration.name, measured_row(configuration, found, power), power.powers)
+    journal.add(entry, found.trace)
+    return entry

@@ -1,0 +1,198 @@
+"""What a campaign has measured so far, on disk so that nothing is lost whenever the process dies.
+
+A line per configuration is appended to ``journal.jsonl`` and forced to disk before the next configuration
+starts; its raw trace was written before. Every line carries a checksum: one that was cut short (power loss,
+full disk, kill) is known as such, dropped, and its configuration measured again. The tables are made anew
+from the journal after every configuration, each appearing whole or not at all.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from types import TracebackType
+from typing import Any, cast
+
+from wattslice_corpora.measuring.errors import MeasureError
+from wattslice_corpora.measuring.power import MethodPowers
+from wattslice_corpora.measuring.trace import Trace, write_trace
+from wattslice_corpora.records import MeasuredRow, write_table
+
+_JOURNAL, _MEASURED, _METHODS, _TRACES = "journal.jsonl", "measured.csv", "methods.csv", "traces"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One measured configuration. `powers`: by every method; None when there was no trace."""
+
+    name: str
+    row: MeasuredRow
+    powers: MethodPowers | None
+
+
+@dataclass(frozen=True, slots=True)
+class MethodRow:
+    """A line of ``methods.csv``: the watts of one configuration by every method."""
+
+    name: str
+    energy_counter_w: float | None
+    mtsm_w: float | None
+    sma_w: float | None
+    papi_w: float | None
+
+
+class Journal:
+    """``with Journal(folder) as journal``: alone in `folder` until the block ends.
+
+    `identity` tells what all entries have in common (board, seed, timing); a folder of another one is
+    refused. Raises `MeasureError` when the folder cannot be used.
+    """
+
+    def __init__(self, folder: Path, identity: str) -> None:
+        self.folder = folder
+        self.dropped = 0
+        """Lines found damaged when the journal was opened."""
+        self._identity = identity
+        self._entries: dict[str, Entry] = {}
+
+    def __enter__(self) -> Journal:
+        try:
+            (self.folder / _TRACES).mkdir(parents=True, exist_ok=True)
+            self._file = (self.folder / _JOURNAL).open("a+b", buffering=0)
+        except OSError as error:
+            raise MeasureError(f"{self.folder}: cannot be written: {error.strerror}") from None
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._file.close()
+            raise MeasureError(f"{self.folder}: another campaign is writing here") from None
+        try:
+            self._load()
+        except BaseException:
+            self._file.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Everything measured, in the order it was; a configuration measured again stands once, as last."""
+        return tuple(self._entries.values())
+
+    def add(self, entry: Entry, trace: Trace | None) -> None:
+        """Keeps an entry for good. Raises `MeasureError` when the disk is full; what was there stays."""
+        try:
+            if trace is not None:
+                self._keep_trace(entry.name, trace)
+            self._append(_encoded(entry))
+        except OSError as error:
+            raise MeasureError(
+                f"{self.folder}: cannot keep the result of {entry.name}: {error.strerror}; "
+                "everything measured before is safe: make room and run the same command again"
+            ) from None
+        self._entries.pop(entry.name, None)
+        self._entries[entry.name] = entry
+
+    def write_tables(self, comments: tuple[str, ...], order: tuple[str, ...]) -> Path:
+        """``measured.csv`` and ``methods.csv`` anew, rows in the order of the names in `order`.
+
+        Returns the first. Raises `MeasureError` when the disk is full; the old tables stay.
+        """
+        rank = {name: number for number, name in enumerate(order)}
+        entries = sorted(self.entries, key=lambda entry: (rank.get(entry.name, len(rank)), entry.name))
+        methods = tuple(
+            MethodRow(entry.name, **asdict(entry.powers)) for entry in entries if entry.powers is not None
+        )
+        table = self.folder / _MEASURED
+        try:
+            write_table(table, comments, MeasuredRow, tuple(entry.row for entry in entries))
+            write_table(self.folder / _METHODS, comments, MethodRow, methods)
+        except OSError as error:
+            raise MeasureError(f"{table}: cannot be written: {error.strerror}; the journal is safe") from None
+        return table
+
+    def _load(self) -> None:
+        self._file.seek(0)
+        content = self._file.read()
+        whole, _, torn = content.rpartition(b"\n")
+        if torn:
+            self._file.truncate(len(content) - len(torn))
+            self.dropped += 1
+        lines = whole.split(b"\n") if whole else []
+        if not lines:
+            self._append(_checked({"identity": self._identity}))
+            return
+        head = _verified(lines[0])
+        if head is None or "identity" not in head:
+            raise MeasureError(
+                f"{self.folder / _JOURNAL}: not the journal of a campaign; choose another --out"
+            )
+        if head["identity"] != self._identity:
+            raise MeasureError(
+                f"{self.folder}: holds a campaign of another kind ({head['identity']} instead of "
+                f"{self._identity}); choose another --out, or the same settings"
+            )
+        for line in lines[1:]:
+            values = _verified(line)
+            if values is None:
+                self.dropped += 1
+                continue
+            entry = _decoded(values)
+            self._entries.pop(entry.name, None)
+            self._entries[entry.name] = entry
+
+    def _append(self, line: bytes) -> None:
+        """All of the line, or nothing of it."""
+        end = self._file.seek(0, os.SEEK_END)
+        try:
+            written = 0
+            while written < len(line):
+                written += self._file.write(line[written:]) or 0
+            os.fsync(self._file.fileno())
+        except OSError:
+            self._file.truncate(end)
+            raise
+
+    def _keep_trace(self, name: str, trace: Trace) -> None:
+        final = self.folder / _TRACES / f"{name}.csv.gz"
+        draft = final.with_suffix(".tmp")
+        try:
+            write_trace(draft, trace)
+            draft.replace(final)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def _encoded(entry: Entry) -> bytes:
+    powers = None if entry.powers is None else asdict(entry.powers)
+    return _checked({"name": entry.name, "row": asdict(entry.row), "powers": powers})
+
+
+def _decoded(values: Mapping[str, Any]) -> Entry:
+    row = cast("dict[str, Any]", values["row"])
+    for field in fields(MeasuredRow):
+        if isinstance(row[field.name], list):  # JSON has no tuples
+            row[field.name] = tuple(cast("list[int]", row[field.name]))
+    powers = None if values["powers"] is None else MethodPowers(**values["powers"])
+    return Entry(values["name"], MeasuredRow(**row), powers)
+
+
+def _checked(values: Mapping[str, object]) -> bytes:
+    text = json.dumps(values, separators=(",", ":"), allow_nan=False).encode()
+    return b"%08x %b\n" % (zlib.crc32(text), text)
+
+
+def _verified(line: bytes) -> dict[str, Any] | None:
+    checksum, _, text = line.partition(b" ")
+    if checksum != b"%08x" % zlib.crc32(text):
+        return None
+    return json.loads(text)

@@ -1,0 +1,128 @@
+"""What a campaign measures, most valuable first.
+
+Six rounds, each a sample of everything that is left, so that a campaign cut short at any point is a design
+in itself: synthetic slices in the order of their grid, kernels of the corpus first at their largest size,
+then some of both again (how well does the board repeat itself?), then the other sizes. Within a round the
+order is shuffled, so that the board's warming up does not follow any axis of the design.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from wattslice_corpora.manifest import CorpusKernel, CorpusRun, RunSize, load_manifest
+from wattslice_corpora.measuring.bench import Configuration
+from wattslice_corpora.measuring.program import Choice, Command, launches
+from wattslice_corpora.synthetic import KERNEL_NAME, SliceSpec, default_grid, source
+
+SLICES, KERNELS, REPEATS, MEASURED = "slices", "kernels", "repeats", "measured"
+"""What the keys of the data sets begin with."""
+
+_ROUNDS = 6
+_REPEATED = 10
+_TIMES = 3
+_SOURCES = "sources"
+
+
+def campaign_plan(sm_count: int, board: str, folder: Path, seed: int = 0) -> tuple[Configuration, ...]:
+    """Every configuration in the order it is to be measured; the same for the same arguments.
+
+    `board`: a short name of the one board that measures; it enters the keys of the data sets, because two
+    boards of one kind differ and must not be fitted as one. The sources of synthetic slices are written into
+    `folder`.
+    """
+    slices = tuple(_slice(spec, board, folder) for spec in default_grid(sm_count))
+    programs = [program for program in load_manifest() if program.repeatable]
+    largest = tuple(
+        configuration for program in programs for configuration in _kernels(program, program.runs[-1], board)
+    )
+    smaller = tuple(
+        configuration
+        for program in programs
+        for run in program.runs[:-1]
+        if run.size is not RunSize.SMALL  # that one is for checking on a CPU, and mostly gaps on a GPU
+        for configuration in _kernels(program, run, board)
+    )
+    chance = random.Random(seed)
+    repeated = chance.sample([*slices, *largest], min(_REPEATED, len(slices) + len(largest)))
+    again = tuple(
+        replace(configuration, name=f"{configuration.name}--{number}", dataset=f"{REPEATS}-{board}")
+        for number in range(2, _TIMES + 1)
+        for configuration in repeated
+    )
+    half = _ROUNDS // 2
+    rounds = [
+        [
+            *_share(slices, number, _ROUNDS),
+            *_share(largest, number, half),
+            *_share((*again, *smaller), number - half, half),
+        ]
+        for number in range(_ROUNDS)
+    ]
+    for configurations in rounds:
+        chance.shuffle(configurations)
+    return tuple(configuration for configurations in rounds for configuration in configurations)
+
+
+def file_plan(
+    file: Path, command: Command, kernel: str, occurrence: int, board: str
+) -> tuple[Configuration, ...]:
+    """Launch number `occurrence` of `kernel`, or of every kernel that the program launches.
+
+    `command`: the program built of `file`. Raises `ConfigurationError` when it launches none.
+    """
+    kernels = (kernel,) if kernel else tuple(dict.fromkeys(launch.kernel for launch in launches(command)))
+    words = (*command.arguments, str(occurrence + 1))
+    return tuple(
+        Configuration(
+            name=re.sub(r"[^\w.-]", "_", "-".join((file.stem, name, *words))),
+            dataset=f"{MEASURED}-{board}",
+            benchmark=file.stem,
+            source=file,
+            choice=Choice(name, occurrence),
+            arguments=command.arguments,
+        )
+        for name in kernels
+    )
+
+
+def _share(configurations: tuple[Configuration, ...], number: int, parts: int) -> tuple[Configuration, ...]:
+    """Part `number` of `parts` consecutive ones; nothing for a number outside of them."""
+    if not 0 <= number < parts:
+        return ()
+    size = len(configurations)
+    return configurations[size * number // parts : size * (number + 1) // parts]
+
+
+def _slice(spec: SliceSpec, board: str, folder: Path) -> Configuration:
+    path = folder / _SOURCES / f"{spec.name}.cu"
+    text = source(spec)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+    return Configuration(
+        name=f"slice-{spec.name}",
+        dataset=f"{SLICES}-{board}",
+        benchmark=spec.name,
+        source=path,
+        choice=Choice(KERNEL_NAME),
+        input=spec.data.value,
+    )
+
+
+def _kernels(program: CorpusKernel, run: CorpusRun, board: str) -> tuple[Configuration, ...]:
+    return tuple(
+        Configuration(
+            name=f"kernel-{program.name}-{kernel}-{run.size}",
+            dataset=f"{KERNELS}-{board}",
+            benchmark=program.name,
+            source=program.file,
+            choice=Choice(kernel),
+            arguments=tuple(str(argument) for argument in run.arguments),
+            input="real",
+        )
+        for kernel in program.kernels
+    )

@@ -1,0 +1,181 @@
+"""How each operation kind is written in CUDA, and what of it docs/counting.md counts.
+
+A slice runs independent chains. The main operation squares and adds, `a = a * a + v` with v between -1.875 and
+-1.75: the quadratic map, which is chaotic there and never leaves [-1.875, 1.77]. So its bits keep toggling, nothing
+overflows or becomes denormal however long it runs, and no two steps can be merged. Integers wrap around instead.
+A special function is the reciprocal in `a = v - 1 / a`, which for v between -2 and 2 is a rotation: it never settles
+either (and comes back by itself when it meets 1 / 0). The light operation, `b = v - b`, takes in a loaded value where the
+density leaves room for one operation only; it has chains of its own, which are never squared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from wattslice_corpora.synthetic.spec import OperationKind
+
+CHAINS = 8
+"""Chains of the main operation in a thread: with 16 warps a multiprocessor, enough to fill every pipe."""
+LIGHT_CHAINS = 4
+"""Chains of the light operation, where there is any."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarKind:
+    """Text of one kind: `{a}` is a chain, `{v}` a loaded value, `{h}` a variable of 32 hashed bits.
+
+    `value` is the type computed in, `element` the one in memory, of `element_bytes`, and
+    `texel` the one that a texture fetch returns; `to_value` turns an element
+    into a value. `device_element` makes an element of hashed bits on the device, in `element_operations`; `host_bits`
+    are its bits on the host.
+    `main` is one instruction of `main_sass` by name (special: and an addition), and counts `main_operations`. `light` counts one for each of the `lanes` of a value. `start` is a thread's first value, out of
+    a `seed`, and `constant` what takes the place of loaded values in registers only, with two operations each; `times` multiplies `start` by a number. `add` joins two values, and
+    `total` what is left, a `total_type`; `improbable` is hardly ever true of it, which no compiler can know; `finite` says that it is a number (empty: it always is).
+    """
+
+    value: str
+    element: str
+    element_bytes: int
+    texel: str
+    to_value: str
+    device_element: str
+    element_operations: int
+    constant: str
+    host_bits: str
+    main: str
+    main_operations: int
+    main_sass: str
+    light: str
+    light_sass: tuple[str, ...]
+    lanes: int
+    seed_type: str
+    seed: str
+    start: str
+    times: str
+    add: str
+    total_type: str
+    total: str
+    improbable: str
+    finite: str
+
+    def joined(self, names: tuple[str, ...]) -> str:
+        """The sum of `names`, as a tree: its operations do not wait for one another."""
+        if len(names) == 1:
+            return names[0]
+        half = len(names) // 2
+        return self.add.format(self.joined(names[:half]), self.joined(names[half:]))
+
+
+_FP32 = ScalarKind(
+    value="float",
+    element="float",
+    element_bytes=4,
+    texel="float",
+    to_value="{v}",
+    device_element="__uint_as_float(0xbfe00000u | h >> 12)",
+    element_operations=2,
+    constant="-1.75f - threadIdx.x / 4096.0f",
+    host_bits="0xbfe00000u | h >> 12",
+    main="{a} = fmaf({a}, {a}, {v});",
+    main_operations=2,
+    main_sass="FFMA",
+    light="{a} = {v} - {a};",
+    light_sass=("FADD",),
+    lanes=1,
+    seed_type="float",
+    seed="-1.0f / 1024",
+    start="seed * (513 + threadIdx.x)",
+    times="0.9{0}f * start",
+    add="{} + {}",
+    total_type="float",
+    total="{}",
+    improbable="total > 1e30f",
+    finite="fabsf(total) < 1e30f",
+)
+_FP64 = ScalarKind(
+    value="double",
+    element="double",
+    element_bytes=8,
+    texel="int2",
+    to_value="{v}",
+    device_element="__hiloint2double(0xbffc0000u | h >> 15, h)",
+    element_operations=2,
+    constant="-1.75 - threadIdx.x / 4096.0",
+    host_bits="0xbffc000000000000ull | static_cast<unsigned long long>(h) << 17",
+    main="{a} = fma({a}, {a}, {v});",
+    main_operations=2,
+    main_sass="DFMA",
+    light="{a} = {v} - {a};",
+    light_sass=("DADD",),
+    lanes=1,
+    seed_type="double",
+    seed="-1.0 / 1024",
+    start="seed * (513 + threadIdx.x)",
+    times="0.9{0} * start",
+    add="{} + {}",
+    total_type="double",
+    total="{}",
+    improbable="total > 1e30",
+    finite="fabs(total) < 1e30",
+)
+_FP16 = ScalarKind(
+    value="__half2",
+    element="unsigned",
+    element_bytes=4,
+    texel="unsigned",
+    to_value="asHalves({v})",
+    device_element="0xbf00bf00u | (h & 0x007f007fu)",
+    element_operations=2,
+    constant="__float2half2_rn(-1.75f - threadIdx.x / 4096.0f)",
+    host_bits="0xbf00bf00u | (h & 0x007f007fu)",
+    main="{a} = __hfma2({a}, {a}, {v});",
+    main_operations=4,
+    main_sass="HFMA2",
+    light="{a} = __hsub2({v}, {a});",
+    light_sass=("HADD2",),
+    lanes=2,
+    seed_type="float",
+    seed="-1.0f / 1024",
+    start="__float2half2_rn(seed * (513 + threadIdx.x))",
+    times="__hmul2(start, __float2half2_rn(0.9{0}f))",
+    add="__hadd2({}, {})",
+    total_type="float",
+    total="__low2float({0}) + __high2float({0})",
+    improbable="total > 1e30f",
+    finite="fabsf(total) < 1e30f",
+)
+_INT = ScalarKind(
+    value="unsigned",
+    element="unsigned",
+    element_bytes=4,
+    texel="unsigned",
+    to_value="{v}",
+    device_element="h | 1u",
+    element_operations=1,
+    constant="2 * thread + 1",
+    host_bits="h | 1u",
+    main="{a} = {a} * {a} + {v};",
+    main_operations=2,
+    main_sass="IMAD",
+    light="{a} = {v} - {a};",
+    light_sass=("IADD3", "VIADD", "IMAD.IADD", "IADD"),
+    lanes=1,
+    seed_type="unsigned",
+    seed="2654435761u",
+    start="seed * (513 + threadIdx.x)",
+    times="{0}1u * start",
+    add="{} + {}",
+    total_type="unsigned",
+    total="{}",
+    improbable="total == 0x9e3779b9u",
+    finite="",
+)
+_SPECIAL = replace(_FP32, main="RECIPROCAL({a}); {a} = {v} - {a};", main_sass="MUFU", finite="!isnan(total)")
+SCALAR_KINDS: dict[OperationKind, ScalarKind] = {
+    OperationKind.FP32: _FP32,
+    OperationKind.FP64: _FP64,
+    OperationKind.FP16: _FP16,
+    OperationKind.INT: _INT,
+    OperationKind.SPECIAL: _SPECIAL,
+}
+"""Every kind but tensor cores, whose operands are matrix tiles."""

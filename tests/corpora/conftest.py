@@ -1,0 +1,13 @@
+import shutil
+
+import pytest
+
+from .cuda_on_cpu.build import Toolchain
+
+
+@pytest.fixture(scope="session")
+def toolchain(tmp_path_factory: pytest.TempPathFactory) -> Toolchain:
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("g++ is not on the PATH")
+    return Toolchain.build(compiler, tmp_path_factory.mktemp("cuda_on_cpu"))

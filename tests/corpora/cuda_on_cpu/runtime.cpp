@@ -1,0 +1,336 @@
+// The fibers behind launch.h: one stack per thread of a block, kept from block to block. Threads run in
+// ascending order, or in descending order when CUDA_ON_CPU_ORDER=descending: a program whose result
+// depends on that order lacks a barrier.
+#include "launch.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include <sys/mman.h>
+
+#include "api.h"
+
+#if !defined(__x86_64__) || defined(CUDA_ON_CPU_UCONTEXT)
+#include <ucontext.h>
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+uint3 threadIdx, blockIdx;
+dim3 blockDim, gridDim;
+
+namespace cuda_on_cpu {
+namespace {
+
+constexpr size_t kStackBytes = 256 * 1024;
+constexpr size_t kMaxThreads = 1024;
+constexpr size_t kMaxSharedBytes = 227 * 1024;
+
+alignas(128) unsigned char sharedMemory[kMaxSharedBytes + 4096];
+
+enum class State { kReady, kAtBarrier, kInWarp, kDone };
+
+// What a thread brings to a warp-wide function, and where it wants the values of the others.
+struct Meeting {
+    const char* function;
+    unsigned mask;
+    const void* value;
+    void* seen;
+    size_t bytes;
+    unsigned here;
+};
+
+#if defined(__x86_64__) && !defined(CUDA_ON_CPU_UCONTEXT)
+
+// Saves the registers that a call must preserve on the stack, and goes on with another stack.
+extern "C" void cudaOnCpuSwitch(void** from, void* to);
+asm(R"(
+    .text
+    .type cudaOnCpuSwitch, @function
+cudaOnCpuSwitch:
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq %rsi, %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    ret
+    .size cudaOnCpuSwitch, .-cudaOnCpuSwitch
+)");
+
+struct Context {
+    void* top = nullptr;
+
+    void start(void* stack, size_t bytes, void (*entry)()) {
+        auto** words = reinterpret_cast<void**>(static_cast<char*>(stack) + bytes);
+        *--words = nullptr;  // a return address that is never used: keeps the stack aligned as after a call
+        *--words = reinterpret_cast<void*>(entry);
+        for (int saved = 0; saved < 6; ++saved) {
+            *--words = nullptr;
+        }
+        top = words;
+    }
+    static void change(Context& from, Context& to) { cudaOnCpuSwitch(&from.top, to.top); }
+};
+
+#else
+
+struct Context {
+    ucontext_t context;
+
+    void start(void* stack, size_t bytes, void (*entry)()) {
+        getcontext(&context);
+        context.uc_stack.ss_sp = stack;
+        context.uc_stack.ss_size = bytes;
+        context.uc_link = nullptr;
+        makecontext(&context, entry, 0);
+    }
+    static void change(Context& from, Context& to) { swapcontext(&from.context, &to.context); }
+};
+
+#endif
+
+struct Fiber {
+    Context context;
+    void* stack = nullptr;
+    State state = State::kDone;
+    bool predicate = false;
+    uint3 index = {0, 0, 0};
+    Meeting meeting = {};
+};
+
+std::vector<std::unique_ptr<Fiber>> fibers;
+Context scheduler;
+const std::function<void()>* body = nullptr;
+size_t threads = 0;
+size_t running = 0;
+Votes votes = {0, 0};
+
+#ifdef __SANITIZE_ADDRESS__
+const void* mainStack = nullptr;
+size_t mainStackBytes = 0;
+
+void enter(Fiber& fiber) {
+    void* fake = nullptr;
+    __sanitizer_start_switch_fiber(&fake, fiber.stack, kStackBytes);
+    Context::change(scheduler, fiber.context);
+    __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
+}
+void leave() {
+    void* fake = nullptr;
+    __sanitizer_start_switch_fiber(&fake, mainStack, mainStackBytes);
+    Context::change(fibers[running]->context, scheduler);
+    __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
+}
+void arrive() { __sanitizer_finish_switch_fiber(nullptr, &mainStack, &mainStackBytes); }
+void limitShared(size_t bytes) {
+    ASAN_UNPOISON_MEMORY_REGION(sharedMemory, sizeof sharedMemory);
+    ASAN_POISON_MEMORY_REGION(sharedMemory + bytes, sizeof sharedMemory - bytes);
+}
+#else
+void enter(Fiber& fiber) { Context::change(scheduler, fiber.context); }
+void leave() { Context::change(fibers[running]->context, scheduler); }
+void arrive() {}
+void limitShared(size_t) {}
+#endif
+
+[[noreturn]] void fail(const char* what, const char* function) {
+    fprintf(stderr, "block (%u, %u, %u), thread (%u, %u, %u): %s: %s\n", blockIdx.x, blockIdx.y, blockIdx.z,
+            threadIdx.x, threadIdx.y, threadIdx.z, function, what);
+    _Exit(3);
+}
+
+// Ends the meeting of the lanes of `mask` once all of them that have not returned are there.
+void settle(size_t warp, unsigned mask) {
+    std::array<Meeting*, warpSize> present = {};
+    const char* function = nullptr;
+    for (int lane = 0; lane < warpSize; ++lane) {
+        const size_t thread = warp * warpSize + lane;
+        if ((mask >> lane & 1) == 0 || thread >= threads || fibers[thread]->state == State::kDone) {
+            continue;
+        }
+        Fiber& fiber = *fibers[thread];
+        if (fiber.state != State::kInWarp || fiber.meeting.mask != mask) {
+            return;
+        }
+        if (function != nullptr && strcmp(function, fiber.meeting.function) != 0) {
+            fail("lanes of the same mask call different functions", function);
+        }
+        function = fiber.meeting.function;
+        present[lane] = &fiber.meeting;
+    }
+    for (int reader = 0; reader < warpSize; ++reader) {
+        if (present[reader] == nullptr) {
+            continue;
+        }
+        for (int lane = 0; lane < warpSize; ++lane) {
+            auto* cell = static_cast<unsigned char*>(present[reader]->seen) + lane * present[reader]->bytes;
+            if (present[lane] == nullptr) {
+                memset(cell, 0xff, present[reader]->bytes);
+            } else {
+                memcpy(cell, present[lane]->value, present[reader]->bytes);
+            }
+        }
+    }
+    unsigned here = 0;
+    for (int lane = 0; lane < warpSize; ++lane) {
+        here |= present[lane] != nullptr ? 1u << lane : 0u;
+    }
+    for (int lane = 0; lane < warpSize; ++lane) {
+        if (present[lane] != nullptr) {
+            present[lane]->here = here;
+            fibers[warp * warpSize + lane]->state = State::kReady;
+        }
+    }
+}
+
+void threadMain() {
+    arrive();
+    for (;;) {
+        (*body)();
+        fibers[running]->state = State::kDone;
+        const size_t warp = running / warpSize;  // others may have been waiting only for this one
+        for (size_t other = warp * warpSize; other < std::min(threads, (warp + 1) * warpSize); ++other) {
+            if (fibers[other]->state == State::kInWarp) {
+                settle(warp, fibers[other]->meeting.mask);
+            }
+        }
+        leave();
+    }
+}
+
+void releaseBarrier() {
+    votes = {0, 0};
+    for (size_t thread = 0; thread < threads; ++thread) {
+        Fiber& fiber = *fibers[thread];
+        threadIdx = fiber.index;
+        if (fiber.state == State::kInWarp) {
+            fail("waits for lanes that never come", fiber.meeting.function);
+        }
+        if (fiber.state == State::kAtBarrier) {
+            votes.yes += fiber.predicate ? 1 : 0;
+            ++votes.threads;
+            fiber.state = State::kReady;
+        }
+    }
+}
+
+void runBlock(bool descending) {
+    for (size_t thread = 0; thread < threads; ++thread) {
+        fibers[thread]->state = State::kReady;
+    }
+    size_t left = threads;
+    while (left > 0) {
+        bool progress = false;
+        for (size_t turn = 0; turn < threads; ++turn) {
+            running = descending ? threads - 1 - turn : turn;
+            if (fibers[running]->state == State::kReady) {
+                progress = true;
+                threadIdx = fibers[running]->index;
+                enter(*fibers[running]);
+                left -= fibers[running]->state == State::kDone ? 1 : 0;
+            }
+        }
+        if (!progress) {
+            releaseBarrier();
+        }
+    }
+}
+
+bool possible(const Configuration& c) {
+    const auto within = [](const dim3& size, unsigned x, unsigned y, unsigned z) {
+        return size.x >= 1 && size.x <= x && size.y >= 1 && size.y <= y && size.z >= 1 && size.z <= z;
+    };
+    return within(c.grid, 0x7fffffff, 65535, 65535) && within(c.block, 1024, 1024, 64) &&
+           size_t{c.block.x} * c.block.y * c.block.z <= kMaxThreads && c.sharedBytes <= kMaxSharedBytes;
+}
+
+}  // namespace
+
+unsigned char* const dynamicShared = sharedMemory;
+
+void run(const Configuration& configuration, const std::function<void()>& thread) {
+    if (!possible(configuration)) {
+        setLastError(cudaErrorInvalidConfiguration);
+        return;
+    }
+    const char* order = getenv("CUDA_ON_CPU_ORDER");
+    const bool descending = order != nullptr && strcmp(order, "descending") == 0;
+    gridDim = configuration.grid;
+    blockDim = configuration.block;
+    threads = size_t{blockDim.x} * blockDim.y * blockDim.z;
+    while (fibers.size() < threads) {
+        auto fiber = std::make_unique<Fiber>();
+        fiber->stack = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (fiber->stack == MAP_FAILED) {
+            fail("no memory for its stack", "launch");
+        }
+        fiber->context.start(fiber->stack, kStackBytes, threadMain);
+        fibers.push_back(std::move(fiber));
+    }
+    for (unsigned i = 0; i < threads; ++i) {
+        fibers[i]->index = {i % blockDim.x, i / blockDim.x % blockDim.y, i / (blockDim.x * blockDim.y)};
+    }
+    body = &thread;
+    limitShared(configuration.sharedBytes);
+    for (unsigned z = 0; z < gridDim.z; ++z) {
+        for (unsigned y = 0; y < gridDim.y; ++y) {
+            for (unsigned x = 0; x < gridDim.x; ++x) {
+                blockIdx = {x, y, z};
+                memset(sharedMemory, 0xff, configuration.sharedBytes);  // undefined in CUDA
+                runBlock(descending);
+            }
+        }
+    }
+}
+
+Votes blockBarrier(bool predicate) {
+    Fiber& self = *fibers[running];
+    self.predicate = predicate;
+    self.state = State::kAtBarrier;
+    leave();
+    return votes;
+}
+
+unsigned meet(const char* function, unsigned mask, const void* value, void* seen, size_t bytes) {
+    if ((mask >> lane() & 1) == 0) {
+        fail("the calling lane is not in its mask", function);
+    }
+    Fiber& self = *fibers[running];
+    self.meeting = {function, mask, value, seen, bytes, 0};
+    self.state = State::kInWarp;
+    settle(running / warpSize, mask);
+    if (self.state == State::kInWarp) {
+        leave();
+    }
+    return self.meeting.here;
+}
+
+void yield() { leave(); }
+
+int lane() { return static_cast<int>(running % warpSize); }
+
+unsigned unfinishedLanes() {
+    unsigned mask = 0;
+    const size_t first = running / warpSize * warpSize;
+    for (size_t thread = first; thread < std::min(threads, first + warpSize); ++thread) {
+        mask |= fibers[thread]->state == State::kDone ? 0u : 1u << (thread - first);
+    }
+    return mask;
+}
+
+}  // namespace cuda_on_cpu

@@ -1,0 +1,113 @@
+// A stand-in for libnvidia-ml.so.1: a board that draws 70 W idle and 300 W busy, whose readings move every
+// 100 ms as Hopper's do. FAKE_SENSOR=dead: readings never move; =lost: the board is gone; =old: no power
+// fields, as before Ampere; =throttled: heat slows the clocks.
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "state.h"
+
+namespace {
+
+constexpr double kIdleW = 70.0, kBusyW = 300.0;
+enum { kOk = 0, kNotSupported = 3, kGpuIsLost = 15 };
+
+State* gpu() {
+    static State* mapped = mapState();
+    return mapped;
+}
+
+bool sensor(const char* kind) {
+    const char* text = getenv("FAKE_SENSOR");
+    return text && strcmp(text, kind) == 0;
+}
+
+long long lastUpdateNs() { return monotonicNs() / 100000000LL * 100000000LL; }
+
+// The sensor's own noise, the same whenever one reading is asked for twice.
+double noiseW(long long ns) { return std::sin(ns * 1e-7) * 1.5; }
+
+double watts() {
+    if (sensor("dead")) {
+        return kIdleW;
+    }
+    const long long at = lastUpdateNs();
+    return (gpu()->busyUntilNs > at ? kBusyW : kIdleW) + noiseW(at);
+}
+
+double joules() {
+    const long long at = lastUpdateNs();
+    const long long from = gpu()->busyFromNs > at ? gpu()->busyFromNs : at;
+    const long long ahead = gpu()->busyUntilNs > from ? gpu()->busyUntilNs - from : 0;
+    return (at * kIdleW + (gpu()->busyTotalNs - ahead) * (kBusyW - kIdleW)) * 1e-9;
+}
+
+}  // namespace
+
+struct FieldValue {
+    unsigned fieldId, scopeId;
+    long long timestamp, latencyUsec;
+    int valueType, nvmlReturn;
+    union {
+        double d;
+        unsigned ui;
+        unsigned long ul;
+        unsigned long long ull;
+    } value;
+};
+
+struct Temperature {
+    unsigned version, sensor;
+    int celsius;
+};
+
+extern "C" {
+
+int nvmlInitWithFlags(unsigned) { return kOk; }
+int nvmlInit_v2() { return kOk; }
+int nvmlShutdown() { return kOk; }
+int nvmlDeviceGetCount_v2(unsigned* count) { return *count = 1, kOk; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned, void** handle) { return *handle = gpu(), kOk; }
+int nvmlDeviceGetHandleByPciBusId_v2(const char*, void** handle) { return *handle = gpu(), kOk; }
+int nvmlDeviceGetName(void*, char* text, unsigned length) { return strncpy(text, "Fake GPU", length), kOk; }
+int nvmlDeviceGetUUID(void*, char* text, unsigned length) { return strncpy(text, "GPU-0123abcd-fake", length), kOk; }
+int nvmlSystemGetDriverVersion(char* text, unsigned length) { return strncpy(text, "580.00", length), kOk; }
+int nvmlSystemGetCudaDriverVersion_v2(int* version) { return *version = 13000, kOk; }
+int nvmlSystemGetCudaDriverVersion(int* version) { return *version = 13000, kOk; }
+int nvmlDeviceGetPciInfo_v3(void*, char* info) {
+    // nvmlPciInfo_t: busIdLegacy[16], domain, bus, device, pciDeviceId, pciSubSystemId, busId[32]
+    memset(info, 0, 68);
+    strcpy(info + 36, "00000000:1B:00.0");
+    return kOk;
+}
+int nvmlDeviceGetEnforcedPowerLimit(void*, unsigned* milliwatts) { return *milliwatts = 700000, kOk; }
+int nvmlDeviceGetPowerUsage(void*, unsigned* milliwatts) { return *milliwatts = watts() * 1e3, kOk; }
+int nvmlDeviceGetTotalEnergyConsumption(void*, unsigned long long* millijoules) {
+    return *millijoules = joules() * 1e3, kOk;
+}
+int nvmlDeviceGetClockInfo(void*, int type, unsigned* mhz) { return *mhz = type == 1 ? 1980 : 3201, kOk; }
+int nvmlDeviceGetTemperatureV(void*, Temperature* temperature) { return temperature->celsius = 40, kOk; }
+int nvmlDeviceGetCurrentClocksEventReasons(void*, unsigned long long* reasons) {
+    return *reasons = sensor("throttled") ? 0x40 : gpu()->busyUntilNs > monotonicNs() ? 0 : 1, kOk;
+}
+int nvmlDeviceGetFieldValues(void*, int count, FieldValue* values) {
+    if (sensor("lost")) {
+        return kGpuIsLost;
+    }
+    for (int i = 0; i < count; ++i) {
+        FieldValue& value = values[i];
+        const bool power = value.fieldId == 185 || value.fieldId == 186;
+        value.nvmlReturn = sensor("old") || !(power || value.fieldId == 83) ? kNotSupported : kOk;
+        if (power) {
+            value.valueType = 1;
+            value.value.ui = (value.scopeId == 2 ? 0.2 : 1.0) * watts() * 1e3;
+        } else {
+            value.valueType = 3;
+            value.value.ull = joules() * 1e3;
+        }
+    }
+    return kOk;
+}
+const char* nvmlErrorString(int) { return "the stand-in says no"; }
+
+}  // extern "C"

@@ -1,0 +1,28 @@
+// What the stand-ins share: since when and until when the "GPU" is busy, and how long it was in all.
+#pragma once
+
+#include <cstdlib>
+#include <ctime>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct State {
+    long long busyFromNs;
+    long long busyUntilNs;
+    long long busyTotalNs;
+};
+
+inline State* mapState() {
+    const int file = open(getenv("FAKE_GPU_STATE"), O_RDWR | O_CREAT, 0600);
+    if (file < 0 || ftruncate(file, sizeof(State)) != 0) {
+        abort();
+    }
+    return static_cast<State*>(mmap(nullptr, sizeof(State), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+}
+
+inline long long monotonicNs() {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}

@@ -1,0 +1,186 @@
+"""Nothing that was measured is lost, however a campaign ends."""
+
+import errno
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from wattslice_corpora.measuring import journal as journal_module
+from wattslice_corpora.measuring.campaign import Progress, run_campaign
+from wattslice_corpora.measuring.errors import MeasureError
+from wattslice_corpora.measuring.journal import Journal
+from wattslice_corpora.measuring.trace import read_trace
+from wattslice_corpora.records import read_measurements
+
+from .fake_campaign import COUNT, IDENTITY, FakeBench, plan
+
+TABLES = ("measured.csv", "methods.csv")
+SCRIPT = Path(__file__).with_name("fake_campaign.py")
+
+
+def run(folder: Path, budget_s: float | None = None, bench: FakeBench | None = None) -> int:
+    """Runs the fake campaign in this process; how many configurations it measured."""
+    with Journal(folder, IDENTITY) as journal:
+        return run_campaign(plan(), bench or FakeBench(), journal, ("fake",), budget_s).measured
+
+
+def start(folder: Path, seconds: float) -> subprocess.Popen[bytes]:
+    """Runs it in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, str(SCRIPT), str(folder), str(seconds)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+    )
+
+
+def lines_of(folder: Path) -> int:
+    path = folder / "journal.jsonl"
+    return path.read_bytes().count(b"\n") - 1 if path.exists() else 0
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    assert run(folder) == COUNT
+    return folder
+
+
+def same(one: Path, other: Path) -> bool:
+    return all((one / name).read_bytes() == (other / name).read_bytes() for name in TABLES)
+
+
+def test_killed_twice_it_ends_with_the_same_rows(undisturbed: Path, tmp_path: Path):
+    for least in (4, 12):
+        process = start(tmp_path, 0.03)
+        deadline_s = time.monotonic() + 60
+        while lines_of(tmp_path) < least and time.monotonic() < deadline_s:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+        assert least <= lines_of(tmp_path) < COUNT
+    before = lines_of(tmp_path)
+    assert run(tmp_path) in (COUNT - before, COUNT + 1 - before)
+    assert same(tmp_path, undisturbed)
+
+
+class FullDisk:
+    """Stands in for the journal's file: of the next line, only some bytes fit."""
+
+    def __init__(self, file: Any, room: int) -> None:
+        self._file = file
+        self._room = room
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._file, name)
+
+    def write(self, data: bytes) -> int:
+        if self._room == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written = self._file.write(data[: self._room])
+        self._room -= written
+        return written
+
+
+def test_a_full_disk_loses_nothing_and_the_next_run_goes_on(undisturbed: Path, tmp_path: Path):
+    with Journal(tmp_path, IDENTITY) as journal:
+        journal._file = cast("Any", FullDisk(journal._file, room=2500))
+        with pytest.raises(MeasureError, match=r"No space left on device.*make room"):
+            run_campaign(plan(), FakeBench(), journal, ("fake",))
+        kept = len(journal.entries)
+    assert 0 < kept < COUNT
+    assert (tmp_path / "journal.jsonl").read_bytes().endswith(b"\n")
+    assert len(read_measurements(tmp_path / "measured.csv")) == kept
+    assert run(tmp_path) == COUNT - kept
+    assert same(tmp_path, undisturbed)
+
+
+def test_a_disk_too_full_for_a_trace_or_a_table_loses_nothing(
+    undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    run(tmp_path, budget_s=0.0)
+    for name in ("write_trace", "write_table"):
+        with monkeypatch.context() as patch:
+            patch.setattr(journal_module, name, full)
+            with pytest.raises(MeasureError, match="No space left on device"):
+                run(tmp_path)
+        assert not list((tmp_path / "traces").glob("*.tmp"))
+    run(tmp_path)
+    assert same(tmp_path, undisturbed)
+
+
+def test_a_half_written_line_is_dropped_and_measured_again(undisturbed: Path, tmp_path: Path):
+    run(tmp_path)
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(path.read_bytes()[:-100])
+    with Journal(tmp_path, IDENTITY) as journal:
+        assert (journal.dropped, len(journal.entries)) == (1, COUNT - 1)
+    bench = FakeBench()
+    assert run(tmp_path, bench=bench) == 1
+    assert bench.measured == [f"c{COUNT - 1}"]
+    assert same(tmp_path, undisturbed)
+
+
+def test_a_line_with_a_flipped_bit_is_measured_again(undisturbed: Path, tmp_path: Path):
+    run(tmp_path)
+    path = tmp_path / "journal.jsonl"
+    lines = path.read_bytes().split(b"\n")
+    lines[5] = lines[5].replace(b"program4", b"program5")
+    path.write_bytes(b"\n".join(lines))
+    bench = FakeBench()
+    assert run(tmp_path, bench=bench) == 1
+    assert bench.measured == ["c04"]
+    assert same(tmp_path, undisturbed)
+
+
+def test_rows_that_fail_are_kept_with_their_reason(undisturbed: Path):
+    rows = read_measurements(undisturbed / "measured.csv")
+    failed = [row for row in rows if not row.power_valid]
+    assert len(rows) == COUNT
+    assert failed
+    assert all("killed by signal 11" in row.reason and row.power_w is None for row in failed)
+
+
+def test_every_valid_row_has_its_raw_trace(undisturbed: Path):
+    rows = read_measurements(undisturbed / "measured.csv")
+    traces = sorted((undisturbed / "traces").glob("*.csv.gz"))
+    assert len(traces) == sum(row.power_valid for row in rows)
+    assert all(len(read_trace(path).readings) > 200 for path in traces)
+
+
+def test_a_time_budget_is_kept_and_the_rest_is_left(tmp_path: Path):
+    seconds = itertools.count(0.0, 5.0)
+    told: list[Progress] = []
+    with Journal(tmp_path, IDENTITY) as journal:
+        outcome = run_campaign(
+            plan(), FakeBench(), journal, (), 100.0, tell=told.append, clock=lambda: next(seconds)
+        )
+    assert 0 < outcome.measured < COUNT
+    assert outcome.measured + outcome.left == COUNT
+    assert [progress.done for progress in told] == list(range(1, outcome.measured + 1))
+
+
+def test_two_campaigns_do_not_write_into_one_folder(tmp_path: Path):
+    with Journal(tmp_path, IDENTITY), pytest.raises(MeasureError, match="another campaign is writing here"):
+        Journal(tmp_path, IDENTITY).__enter__()
+
+
+def test_a_folder_of_another_board_is_refused(tmp_path: Path):
+    run(tmp_path, budget_s=0.0)
+    with pytest.raises(MeasureError, match=r"campaign of another kind.*choose another --out"):
+        Journal(tmp_path, "another board").__enter__()
+
+
+def test_a_folder_that_is_no_campaign_is_refused(tmp_path: Path):
+    (tmp_path / "journal.jsonl").write_text("my precious notes\n")
+    with pytest.raises(MeasureError, match="not the journal of a campaign"):
+        Journal(tmp_path, IDENTITY).__enter__()
+    assert (tmp_path / "journal.jsonl").read_text() == "my precious notes\n"

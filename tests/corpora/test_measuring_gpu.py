@@ -1,0 +1,270 @@
+"""The whole way from a `.cu` file to a row, on a stand-in for the GPU (fake_gpu/).
+
+nvcc builds, the loop repeats, NVML is asked through nvidia-ml-py; only the board behind them is played.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from ctypes.util import find_library
+from pathlib import Path
+
+import pytest
+
+from wattslice.cli import main
+from wattslice_corpora.records import read_measurements
+
+HERE = Path(__file__).parent
+FAKE_GPU = HERE / "fake_gpu"
+NVCC = shutil.which("nvcc")
+GXX = shutil.which("g++")
+
+pytestmark = pytest.mark.skipif(GXX is None, reason="g++ is not on the PATH")
+needs_nvcc = [
+    pytest.mark.nvcc,
+    pytest.mark.skipif(NVCC is None, reason="nvcc is not on the PATH"),
+]
+
+PROGRAM = """
+template <class T> __global__ void scale(T* a, T x) { a[threadIdx.x] *= x; }
+__global__ void fill(float* a) { a[threadIdx.x] = 1.0f; }
+int main() {
+    float* a;
+    cudaMalloc(&a, 1024);
+    fill<<<1, 256>>>(a);
+    for (int i = 0; i < 3; ++i) scale<float><<<dim3(2, 3), dim3(32, 2), 64>>>(a, 2.0f);
+    return cudaDeviceSynchronize() != cudaSuccess;
+}
+"""
+
+BENCH = """
+import json, sys
+from dataclasses import asdict
+from pathlib import Path
+from wattslice_corpora.measuring.bench import Configuration, GpuBench, Timing, measured_row
+from wattslice_corpora.measuring.builder import Builder, find_nvcc
+from wattslice_corpora.measuring.errors import ConfigurationError
+from wattslice_corpora.measuring.nvml import NvmlSensor
+from wattslice_corpora.measuring.power import power_of
+from wattslice_corpora.measuring.program import Choice
+
+folder, library, source, kernel, occurrence = sys.argv[1:]
+builder = Builder(find_nvcc(), Path(folder), "sm_90", ("-cudart", "none", library))
+bench = GpuBench(NvmlSensor(), builder, Timing(idle_s=0.3, warmup_s=0.3, window_s=2.1))
+configuration = Configuration("t", "fake", "t", Path(source), Choice(kernel, int(occurrence)))
+try:
+    measured = bench.measure(configuration)
+    print(json.dumps(asdict(measured_row(configuration, measured, power_of(measured.trace)))))
+except ConfigurationError as error:
+    print(json.dumps({"error": str(error)}))
+bench.close()
+"""
+
+
+@pytest.fixture(scope="session")
+def fake_gpu(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the stand-ins built: both driver libraries and, where nvcc is, libfake.a."""
+    folder = tmp_path_factory.mktemp("fake-gpu")
+    assert GXX is not None
+    for library, code in (("libcuda.so.1", "driver.cpp"), ("libnvidia-ml.so.1", "nvml.cpp")):
+        command = [GXX, "-shared", "-fPIC", "-O1", "-o", str(folder / library), str(FAKE_GPU / code)]
+        subprocess.run(command, check=True)
+    if NVCC is not None:
+        runtime = [NVCC, "-O1", "-lib", "-o", str(folder / "libfake.a"), str(FAKE_GPU / "cudart.cpp")]
+        subprocess.run(runtime, check=True)
+    return folder
+
+
+def python(fake_gpu: Path, code: str, *arguments: str, **fakes: str) -> subprocess.CompletedProcess[str]:
+    """Runs `code` in a process that sees the stand-ins."""
+    environment = {
+        **os.environ,
+        "LD_LIBRARY_PATH": str(fake_gpu),
+        "FAKE_GPU_STATE": str(fake_gpu / f"state-{os.getpid()}"),
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        **fakes,
+    }
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def measure(fake_gpu: Path, kernel: str, occurrence: int = 0, **fakes: str) -> dict[str, object]:
+    source = fake_gpu / "t.cu"
+    source.write_text(PROGRAM)
+    library = str(fake_gpu / "libfake.a")
+    arguments = (str(fake_gpu / "build"), library, str(source), kernel, str(occurrence))
+    done = python(fake_gpu, BENCH, *arguments, **fakes)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+COMMAND = "import sys; from wattslice.cli import main; sys.exit(main())"
+
+
+def wattslice(fake_gpu: Path, *arguments: str, **fakes: str) -> subprocess.CompletedProcess[str]:
+    """``wattslice measure`` on a program of two kernels, linked with the stand-in."""
+    source = fake_gpu / "t.cu"
+    source.write_text(PROGRAM)
+    flags = ("--nvcc-flags", f"-cudart none {fake_gpu / 'libfake.a'}", "--window", "2.1", "--warmup", "0.3")
+    return python(fake_gpu, COMMAND, "measure", *arguments, *flags, **fakes)
+
+
+def sensor_says(fake_gpu: Path, **fakes: str) -> subprocess.CompletedProcess[str]:
+    code = (
+        "import json; from dataclasses import asdict\n"
+        "from wattslice_corpora.measuring.nvml import NvmlSensor\n"
+        "from wattslice_corpora.measuring.sensor import SensorError\n"
+        "sensor = NvmlSensor()\n"
+        "try: reading = asdict(sensor.read()); reading['throttle'] = reading['throttle'].name\n"
+        "except SensorError as error: reading = {'error': str(error)}\n"
+        "print(json.dumps({'board': asdict(sensor.board()), 'reading': reading})); sensor.close()"
+    )
+    return python(fake_gpu, code, **fakes)
+
+
+def test_nvml_is_read_field_by_field(fake_gpu: Path):
+    said = json.loads(sensor_says(fake_gpu).stdout)
+    assert said["board"] == {
+        "name": "Fake GPU",
+        "uuid": "GPU-0123abcd-fake",
+        "pci_bus_id": "00000000:1B:00.0",
+        "driver": "580.00",
+        "cuda": "13.0",
+        "power_limit_w": 700.0,
+    }
+    reading = said["reading"]
+    assert reading["instant_w"] == pytest.approx(70.0, abs=2.0)
+    assert reading["memory_w"] == pytest.approx(0.2 * reading["average_w"], rel=0.01)
+    assert reading["energy_j"] > 0
+    assert (reading["core_mhz"], reading["memory_mhz"], reading["temperature_c"]) == (1980.0, 3201.0, 40.0)
+    assert reading["throttle"] == "IDLE"
+
+
+def test_a_board_without_the_power_fields_is_read_the_old_way(fake_gpu: Path):
+    reading = json.loads(sensor_says(fake_gpu, FAKE_SENSOR="old").stdout)["reading"]
+    assert reading["instant_w"] is None
+    assert reading["memory_w"] is None
+    assert reading["average_w"] == pytest.approx(70.0, abs=2.0)
+    assert reading["energy_j"] > 0
+
+
+def test_a_lost_board_is_a_sensor_error(fake_gpu: Path):
+    assert "lost" in json.loads(sensor_says(fake_gpu, FAKE_SENSOR="lost").stdout)["reading"]["error"].lower()
+
+
+def test_a_gpu_number_that_is_not_there_is_told(fake_gpu: Path):
+    code = "from wattslice_corpora.measuring.nvml import NvmlSensor; NvmlSensor(3)"
+    assert "MeasureError: no GPU number 3: this machine has 1" in python(fake_gpu, code).stderr
+
+
+@pytest.mark.usefixtures("fake_gpu")
+class TestProgram:
+    pytestmark = needs_nvcc
+
+    def test_the_chosen_launch_is_repeated_and_its_power_read(self, fake_gpu: Path):
+        row = measure(fake_gpu, "scale", 1)
+        assert (row["power_valid"], row["reason"]) == (True, "")
+        assert row["power_w"] == pytest.approx(300.0, rel=0.02)
+        assert row["time_s"] == pytest.approx(100e-6, rel=0.01)
+        assert row["idle_power_w"] == pytest.approx(70.0, abs=2.0)
+        assert (row["kernel"], row["grid"], row["block"]) == ("scale", [2, 3, 1], [32, 2, 1])
+        assert row["shared_bytes"] == 64
+        assert row["launches"] == pytest.approx(21000, rel=0.02)
+
+    def test_launches_that_cannot_be_captured_are_queued_one_by_one(self, fake_gpu: Path):
+        row = measure(fake_gpu, "fill", FAKE_NO_CAPTURE="1")
+        assert row["power_w"] == pytest.approx(300.0, rel=0.02)
+
+    def test_a_kernel_that_is_never_launched_is_told(self, fake_gpu: Path):
+        assert "ended without launching kernel 'nobody' for the first time" in str(
+            measure(fake_gpu, "nobody")["error"]
+        )
+        assert "for the 4th time" in str(measure(fake_gpu, "scale", 3)["error"])
+
+    def test_a_program_that_crashes_is_told(self, fake_gpu: Path):
+        assert "killed by signal 11" in str(measure(fake_gpu, "scale", FAKE_CRASH="1")["error"])
+
+    def test_a_dead_sensor_spoils_the_row(self, fake_gpu: Path):
+        row = measure(fake_gpu, "scale", FAKE_SENSOR="dead")
+        assert row["power_valid"] is False
+        assert "the sensor never moved" in str(row["reason"])
+
+    def test_a_board_slowed_by_heat_spoils_the_row(self, fake_gpu: Path):
+        row = measure(fake_gpu, "scale", FAKE_SENSOR="throttled")
+        assert row["throttled"] is True
+        assert "heat slowed the clocks" in str(row["reason"])
+
+    def test_a_program_that_does_not_compile_names_the_error(self, fake_gpu: Path):
+        source = fake_gpu / "bad.cu"
+        source.write_text("__global__ void k() { nonsense; }\nint main() { k<<<1, 1>>>(); }\n")
+        done = python(
+            fake_gpu, BENCH, str(fake_gpu / "build"), str(fake_gpu / "libfake.a"), str(source), "k", "0"
+        )
+        assert "does not build" in json.loads(done.stdout)["error"]
+        assert 'identifier "nonsense" is undefined' in json.loads(done.stdout)["error"]
+
+    def test_a_program_that_hangs_is_killed(self, fake_gpu: Path):
+        code = (
+            "import sys; from pathlib import Path\n"
+            "from wattslice_corpora.measuring.builder import Builder, find_nvcc\n"
+            "from wattslice_corpora.measuring.program import Command, launches\n"
+            "flags = ('-cudart', 'none', sys.argv[2])\n"
+            "program = Builder(find_nvcc(), Path(sys.argv[1]), 'sm_90', flags).build(Path(sys.argv[3]))\n"
+            "launches(Command(program), limit_s=1.0)"
+        )
+        source = fake_gpu / "t.cu"
+        source.write_text(PROGRAM)
+        arguments = (str(fake_gpu / "build"), str(fake_gpu / "libfake.a"), str(source))
+        assert "no end in sight, killed" in python(fake_gpu, code, *arguments, FAKE_HANG="1").stderr
+
+    def test_the_command_measures_every_kernel_of_a_program(self, fake_gpu: Path):
+        done = wattslice(fake_gpu, str(fake_gpu / "t.cu"))
+        assert (done.returncode, done.stdout.count("100 µs")) == (0, 2), done.stderr
+        assert "Fake GPU · driver 580.00 · limit 700 W" in done.stdout
+        assert "fill" in done.stdout
+        assert "<<<(2, 3), (32, 2)>>>" in done.stdout
+
+    def test_the_command_keeps_rows_and_does_not_measure_twice(self, fake_gpu: Path, tmp_path: Path):
+        arguments = (str(fake_gpu / "t.cu"), "--kernel", "scale", "--out", str(tmp_path), "--format", "csv")
+        first = wattslice(fake_gpu, *arguments)
+        again = wattslice(fake_gpu, *arguments)
+        assert first.stdout == again.stdout == (tmp_path / "measured.csv").read_text()
+        assert "1 configurations measured before, going on" in again.stderr
+        assert len(read_measurements(tmp_path / "measured.csv")) == 1
+        assert len(list((tmp_path / "traces").iterdir())) == 1
+
+    def test_rows_that_are_not_valid_end_with_status_2(self, fake_gpu: Path):
+        done = wattslice(fake_gpu, str(fake_gpu / "t.cu"), "--kernel", "scale", FAKE_SENSOR="dead")
+        assert done.returncode == 2
+        assert "not valid: scale: the sensor never moved" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give either a FILE.cu or --campaign"),
+        (("a.cu", "--campaign"), "give either a FILE.cu or --campaign"),
+        (("--campaign",), "--campaign needs --out DIR"),
+        (("nobody.cu",), "nobody.cu: no such file"),
+    ],
+)
+def test_wrong_use_is_told(arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["measure", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.skipif(find_library("nvidia-ml") is not None, reason="this machine has an NVIDIA driver")
+def test_a_machine_without_a_gpu_is_told(tmp_path: Path):
+    source = tmp_path / "t.cu"
+    source.write_text(PROGRAM)
+    done = python(tmp_path, COMMAND, "measure", str(source))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "only be measured on a machine with an NVIDIA GPU" in done.stderr
