@@ -6,13 +6,13 @@ import argparse
 import sys
 from pathlib import Path
 
+from wattslice.calibration.checkout import checkout_commit
 from wattslice.calibration.counters.causes import CAUSES_FILE, read_notes, stale, without_cause
 from wattslice.calibration.counters.document import Comparison, NotCompared, update
 from wattslice.calibration.counters.geometry import ReadGeometry, read_geometry
 from wattslice.calibration.counters.launches import counted_launch
 from wattslice.calibration.counters.nvprof import read_nvprof_table
 from wattslice.calibration.counters.quantities import Compared, compare
-from wattslice.calibration.features import checkout_commit
 from wattslice.errors import WattsliceError
 from wattslice_corpora.counters import CounterRow, counters_path, read_counters
 from wattslice_corpora.records import (

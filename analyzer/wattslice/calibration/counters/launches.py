@@ -93,7 +93,7 @@ def counted_launch(sources: tuple[Path, ...], recipes: Recipes, row: CounterRow,
     root = source_root(sources, recipe)
     include = tuple(root / folder for folder in recipes.include)
     program = read_cuda(root / recipe.file, ParseOptions(include_dirs=include, defines=recipe.defines))
-    entry = _recipe_of(recipe, row.kernel)
+    entry = recipe_of(recipe, row.kernel)
     kernel = entry.kernel or row.kernel
     settings = tuple(
         Setting(kernel, parameter.name, parameter_value(parameter.value, row.arguments))
@@ -108,7 +108,7 @@ def counted_launch(sources: tuple[Path, ...], recipes: Recipes, row: CounterRow,
     return CountedLaunch(launch, profile, launch_work(launch, residency(launch, gpu), profile))
 
 
-def _recipe_of(recipe: BenchmarkRecipe, kernel: str) -> LaunchRecipe:
+def recipe_of(recipe: BenchmarkRecipe, kernel: str) -> LaunchRecipe:
     """The launch of `kernel`: named so, by another variant of the name, or the one that is left unnamed."""
     for entry in recipe.launches:
         if entry.kernel in ("", kernel):
