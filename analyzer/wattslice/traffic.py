@@ -55,11 +55,12 @@ class _Object:
         self.requested += requested
         share = 1.0 if statistics.block_distinct_share is None else statistics.block_distinct_share
         self.distinct_per_block += requested * warps_per_block * share
-        if statistics.block_reach is None or statistics.launch_reach is None:
+        if statistics.launch_reach is None:
             self.is_bounded = False
             return
-        self.block_reach = _around(self.block_reach, statistics.block_reach)
         self.launch_reach = _around(self.launch_reach, statistics.launch_reach)
+        if statistics.block_reach is not None:  # else only blocks at the edge of the grid come here
+            self.block_reach = _around(self.block_reach, statistics.block_reach)
 
     @property
     def block_bytes(self) -> float:
