@@ -334,7 +334,7 @@ def _sum_cost(terms: tuple[tuple[Value, int], ...], value: Value, isa: Isa) -> C
             shifts += 1
         else:
             constants += 1
-    if value.shape is Shape.ADDRESS and len(terms) == 1 and abs(terms[0][1]) in (1, 4, 8, 16):
+    if value.shape is Shape.ADDRESS and len(terms) == 1 and abs(terms[0][1]) in isa.address_scales:
         return ()  # [R.X4]
     plain += value.offset != 0 and value.shape is not Shape.ADDRESS
     free = max(1, products + constants + shifts)  # addends that come along, or the first one

@@ -25,6 +25,11 @@ class Isa(Enum):
         """Instructions of a multiply-add with a constant that is no power of two."""
         return 2.0 if self is Isa.XMAD else 1.0
 
+    @property
+    def address_scales(self) -> tuple[int, ...]:
+        """By what an access to shared memory scales its address register for free: ``[R.X4]``."""
+        return (1,) if self is Isa.XMAD else (1, 4, 8, 16)
+
 
 def isa_of(compute_capability: tuple[int, int]) -> Isa:
     """The instruction set of a GPU; Kepler and older are treated like the newest ones."""
