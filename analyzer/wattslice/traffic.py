@@ -90,8 +90,8 @@ def traffic(
 ) -> Traffic:
     """The traffic of one launch.
 
-    `requests`: those that the compiler leaves of the accesses as written. `l1_keeps_loads`: whether the L1 cache
-    keeps what global loads bring for the next ones; textures are always cached.
+    `requests`: those that the compiler leaves of the accesses as written. `l1_keeps_loads`: whether the L1
+    cache keeps what global loads bring for the next ones; textures are always cached.
     """
     warps_per_block = -(-launch.threads_per_block // WARP_SIZE)
     loads: dict[Variable | None, _Object] = {}

@@ -13,7 +13,7 @@ from wattslice.calibration.counters.launches import counted_launch
 from wattslice.calibration.counters.nvprof import read_nvprof_table
 from wattslice.calibration.counters.quantities import compare
 from wattslice.errors import WattsliceError
-from wattslice_corpora.counters import counters_path, read_counters
+from wattslice_corpora.counters import COUNTERS, counters_path, read_counters
 from wattslice_corpora.records import BenchmarkRecipe, LaunchRecipe, ParameterValue, Recipes
 from wattslice_models.gpu import load_gpu
 
@@ -42,7 +42,10 @@ def sources(tmp_path):
     return (tmp_path,)
 
 
-def comparison(compared, notes=Notes((), ())):
+NO_NOTES = Notes((), ())
+
+
+def comparison(compared, notes=NO_NOTES):
     return Comparison(GPU, "here", 1, compared, (), (), notes, stale(notes, compared))
 
 
@@ -77,11 +80,12 @@ def test_geometry_comes_from_the_host_code_and_the_sizes_of_the_run(sources):
     found = read_geometry(sources, RECIPES, ROW, run, GPU)
     assert (found.grid, found.block, found.is_right) == (ROW.grid, ROW.block, True)
     unread = read_geometry(sources, RECIPES, ROW, HostRun("vectorAdd", "", (), ""), GPU)
-    assert unread.grid is None and "command line" in unread.reason
+    assert unread.grid is None
+    assert "command line" in unread.reason
 
 
 def test_the_import_takes_the_median_and_tells_what_the_clock_changes(tmp_path):
-    names = [name for name in (*_counters(), "appName", "kernel", "blocks")]
+    names = (*COUNTERS, "appName", "kernel", "blocks")
     lines = [",".join(names)]
     for dram in ("100", "120", "130"):
         cells = dict.fromkeys(names, "7") | {"appName": "x", "kernel": "k", "blocks": "(4 1 1) (32 2 1)"}
@@ -95,12 +99,6 @@ def test_the_import_takes_the_median_and_tells_what_the_clock_changes(tmp_path):
     table.write_text("a,b\n1,2\n")
     with pytest.raises(WattsliceError, match=r"t\.csv: not a table of nvprof counters"):
         read_nvprof_table(table, ())
-
-
-def _counters():
-    from wattslice_corpora.counters import COUNTERS
-
-    return COUNTERS
 
 
 @pytest.mark.parametrize(
@@ -122,7 +120,7 @@ def test_the_document_is_replaced_between_its_markers(tmp_path):
     document.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
     update(document, comparison(()))
     text = document.read_text()
-    assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
+    assert (text[:7], text[-7:], "old" in text) == ("before\n", "\nafter\n", False)
     document.write_text("nothing")
     with pytest.raises(WattsliceError, match="no generated part"):
         update(document, comparison(()))
@@ -135,4 +133,5 @@ def test_a_wrong_checkout_is_told_without_traceback(tmp_path, capsys):
 
 def test_the_committed_document_has_a_cause_for_every_miss():
     text = (Path(__file__).parents[2] / "docs" / "accuracy.md").read_text(encoding="utf-8")
-    assert BEGIN in text and NO_CAUSE not in text
+    assert BEGIN in text
+    assert NO_CAUSE not in text

@@ -13,7 +13,7 @@ class Isa(Enum):
 
     XMAD = "xmad"
     """Maxwell and Pascal multiply 16 bits at a time: three XMAD for a product of 32 bits, two for one with a
-    16-bit constant. An index is scaled in 64 bits by two shifts, and added to each base by IADD.CC and IADD.X."""
+    16-bit constant. An index is scaled to 64 bits by two shifts; IADD.CC and IADD.X add it to each base."""
 
     @property
     def multiplies_per_product(self) -> float:

@@ -34,7 +34,7 @@ _TABLE = "csvs/raw/gtx1080ti-dvfs-real-Performance-Power.csv"
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m wattslice.calibration.counters",
-        description="Compares our static counts with the hardware counters of public kernels, kernel by kernel. "
+        description="Compares our static counts with the hardware counters of public kernels, one by one. "
         f"Why a count misses stands in {CAUSES_FILE.name}, written by people.",
     )
     parser.add_argument(
