@@ -158,3 +158,9 @@ def test_what_only_an_edge_block_touches_leaves_the_object_bounded(tmp_path):
     launch, profile = counted(tmp_path, source, "k=1000:32")
     moved = traffic(launch, profile, lower_instructions(launch.kernel, profile).requests)
     assert moved.footprint_bytes == 4 * 32000
+
+
+def test_a_vector_is_what_it_was_built_from():
+    body = "float3 v = make_float3(a[0] * b[0], 1.0f, 2.0f); float3 w = v; c[0] = w.x + c[1];"
+    mix = mix_of(body, Isa.IMAD)
+    assert (mix.number(K.FFMA), mix.number(K.FMUL), mix.number(K.FADD)) == (1, 0, 0)

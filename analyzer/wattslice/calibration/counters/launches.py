@@ -84,6 +84,12 @@ def source_root(sources: tuple[Path, ...], recipe: BenchmarkRecipe) -> Path:
     )
 
 
+def recipes_of(every: tuple[Recipes, ...], benchmark: str) -> Recipes:
+    """The recipes that tell how the program was run; the first ones, which say why, when none does."""
+    found = (recipes for recipes in every if any(entry.name == benchmark for entry in recipes.benchmarks))
+    return next(found, every[0])
+
+
 def counted_launch(sources: tuple[Path, ...], recipes: Recipes, row: CounterRow, gpu: Gpu) -> CountedLaunch:
     """Our analysis of the launch that `row` counted, with its grid and block and the values of the recipe.
 
