@@ -75,6 +75,9 @@ class _Charger:
                 uses = self.fusing_uses if needed.shape is fuses else self.other_uses
                 uses[needed] = uses.get(needed, 0) + 1
                 stack.append(needed)
+        for value in self.order:
+            if value.is_unsigned and value.shape is Shape.PLAIN and self.other_uses.get(value) == 1:
+                value.cost = ()  # the one address that needs it is computed by LEA and LEA.HI
         absorbed: set[Value] = set()
         for value in self.order:
             self.fuse(value, absorbed)
@@ -229,6 +232,7 @@ class _Charger:
             self.sums[key] = Value(
                 Shape.PLAIN, level, region, ((InstructionKind.SHF, 2.0),), [index], stack=value.stack
             )
+            self.sums[key].is_unsigned = value.is_unsigned
         return self.sums[key]
 
     def strength_reduce(

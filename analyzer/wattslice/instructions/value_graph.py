@@ -70,7 +70,7 @@ class Value:
 
     `terms`, `offset`: an integer or pointer as a linear form of other values. `number`: of a constant; None:
     it differs between the copies of an unrolled loop. `step`: of an induction variable, per iteration.
-    `access`: the load or store that this value is.
+    `access`: the load or store that this value is. `is_unsigned`: of an address, that its index is.
     """
 
     shape: Shape
@@ -91,6 +91,7 @@ class Value:
     fused: Cost = ()  # cost when one input is a product that nothing else needs
     stack: tuple[LoopLevel, ...] = ()
     access: MemoryRequest | None = None
+    is_unsigned: bool = False
 
 
 def charge_region(level: LoopLevel | None, stack: tuple[LoopLevel, ...], region: int) -> int:
