@@ -10,7 +10,7 @@ from wattslice.instructions.expansions import call_cost
 from wattslice.instructions.kinds import InstructionKind as K
 from wattslice.instructions.memory import Memory
 from wattslice.instructions.operators import FLOAT_KINDS
-from wattslice.instructions.value_graph import Shape, Value, inputs_key, linear
+from wattslice.instructions.value_graph import MemoryRequest, Shape, Value, inputs_key, linear
 from wattslice.ir import (
     AddressOf,
     Assign,
@@ -151,9 +151,12 @@ class Expressions(Memory):
         inputs = yield from self.all_of(expr.coordinates, region)
         if expr.is_store:
             self.root(region, ((K.TEX, 1.0),), inputs)
+            self.roots[-1].access = MemoryRequest(expr.site, True, 1.0)
             return self.joined([], region)
         key = ("fetch", expr.texture, *inputs_key(inputs))
-        return self.shared(key, region, tuple(inputs), Shape.PLAIN, ((K.TEX, 1.0),), is_uniform=False)
+        value = self.shared(key, region, tuple(inputs), Shape.PLAIN, ((K.TEX, 1.0),), is_uniform=False)
+        value.access = value.access or MemoryRequest(expr.site, False, 1.0)
+        return value
 
     def construct(self, expr: Construct, region: int) -> Steps:
         """`make_float4(...)`: registers side by side."""
@@ -199,7 +202,10 @@ class Expressions(Memory):
         self.enter_arm()
         otherwise = yield self.expression(expr.otherwise, expr.otherwise_region)
         self.merge([first, self.leave_arm()], region)
-        kind = K.FSETP if expr.type.kind is TypeKind.FLOAT else K.ISETP
+        if any(isinstance(arm, Load) for arm in (expr.then, expr.otherwise)):
+            kind = K.MOV  # a predicated load into the register that holds the other value
+        else:
+            kind = K.FSETP if expr.type.kind is TypeKind.FLOAT else K.ISETP
         number = 2.0 if expr.type.bits == 64 else 1.0
         return self.plain("select", region, (condition, then, otherwise), ((kind, number),), expr.type.bits)
 
@@ -229,7 +235,8 @@ class Expressions(Memory):
             return self.plain(
                 "fma", region, tuple(inputs), ((fused, float(max(1, working.lanes))),), working.bits
             )
-        cost = call_cost(expr.name, working, expr.operations)
+        base = inputs[0].number if inputs and inputs[0].shape is Shape.CONSTANT else None
+        cost = call_cost(expr.name, working, expr.operations, base)
         classes = {count.operation for count in expr.operations}
         if OperationClass.BARRIER in classes:
             self.root(region, ((K.BAR, 1.0),), inputs)
