@@ -150,13 +150,14 @@ class Environment:
 
     def write(self, variable: Variable, path: tuple[str, ...], value: Value) -> None:
         """Assign a register variable or a part of it."""
+        parts = self.parts.setdefault(variable, set())
         if path:
-            self.parts.setdefault(variable, set()).add(path)
-            self._set((variable, path), value)
-            return
-        self._set(variable, value)
-        for part in self.parts.get(variable, ()):
-            self._set((variable, part), self.plain(("part", part), value.region, (value,), ()))
+            parts.add(path)
+        self._set((variable, path) if path else variable, value)
+        for part in parts:
+            if len(part) > len(path) and part[: len(path)] == path:
+                rest = part[len(path) :]
+                self._set((variable, part), self.plain(("part", rest), value.region, (value,), ()))
 
     def read(self, place: RegisterPlace, region: int) -> Value:
         """The value of a register variable or a part of it."""
@@ -177,6 +178,20 @@ class Environment:
             *(v for p in sorted(parts) if (v := self.environment.get((variable, p))) is not None),
         )
         return self.plain("whole", region, values, ())
+
+    def changing(self, written: Iterable[EnvironmentKey]) -> dict[EnvironmentKey, Value]:
+        """What may change when `written` is assigned, with its present value: a whole includes its parts."""
+        found: dict[EnvironmentKey, Value] = {}
+        for key in written:
+            variable, path = key if isinstance(key, tuple) else (key, ())
+            if path and key not in self.environment and variable in self.environment:
+                self.parts.setdefault(variable, set()).add(path)
+                self._set(key, self.plain(("part", path), 0, (self.environment[variable],), ()))
+            parts = [part for part in self.parts.get(variable, ()) if part[: len(path)] == path]
+            for inside in (key, *((variable, part) for part in parts)):
+                if (value := self.environment.get(inside)) is not None:
+                    found[inside] = value
+        return found
 
     def whole(self, variable: Variable) -> Value:
         """The last value assigned to all of `variable`; a parameter or undefined local when there is none."""
