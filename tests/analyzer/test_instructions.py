@@ -139,6 +139,35 @@ def test_a_member_that_a_loop_does_not_assign_stays_what_it_was():
     assert mix.number(K.LOP) == 1 + 9  # (y ^ 5) & 255, one LOP3, is taken once
 
 
+def test_tests_of_unrolled_copies_that_an_outer_loop_does_not_change_run_once():
+    """u + d < n for each of three copies before the loop over r, which tests at its entry and every round."""
+    mix = mix_of(
+        "int u = c[0]; float s = 0.0f;"
+        "for (int r = 0; r < n; ++r)\n#pragma unroll\n"
+        "for (int d = 0; d < 3; ++d) if (u + d < n) s += b[r * 4 + d]; a[0] = s;"
+    )
+    assert mix.number(K.ISETP) == 3 + 1 + 100
+
+
+def test_what_one_of_two_unrolled_loops_does_not_change_is_computed_once_for_its_copies():
+    mix = mix_of(
+        "float s[4]; for (int i = 0; i < 4; ++i) s[i] = 0.0f;"
+        "\n#pragma unroll\nfor (int i = 0; i < 4; ++i)\n#pragma unroll\n"
+        "for (int j = 0; j < 5; ++j) s[i] += b[16 * i] * (b[64 * j] - x);"
+        "for (int i = 0; i < 4; ++i) a[i] = s[i];"
+    )
+    assert (mix.number(K.LDG), mix.number(K.FADD), mix.number(K.FFMA)) == (4 + 5, 5, 20)
+
+
+def test_planes_of_a_field_are_a_known_distance_apart():
+    """n * n once, then one IMAD.WIDE for each address."""
+    mix = mix_of(
+        "float f[9], s = 0.0f; int i = threadIdx.x;"
+        "for (int q = 0; q < 9; ++q) s += b[q * n * n + i]; a[i] = s;"
+    )
+    assert mix.number(K.IMAD) == 1 + 1 + 9 + 1  # and the first address, and that of a
+
+
 @pytest.mark.parametrize(
     ("body", "kind", "number"),
     [

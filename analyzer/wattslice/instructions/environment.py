@@ -7,12 +7,14 @@ from collections.abc import Iterable
 from wattslice.instructions.value_graph import (
     Cost,
     LoopLevel,
+    Placement,
     Shape,
     Terms,
     Value,
-    charge_region,
     deepest,
     inputs_key,
+    placed,
+    varying,
 )
 from wattslice.ir import MemorySpace, RegisterPlace, Type, TypeKind, Variable
 
@@ -65,25 +67,27 @@ class Environment:
         """
         if (found := self.available.get(key)) is not None:
             return found
-        varying = deepest(operands, self.stack)
+        level = deepest(operands, self.stack)
+        loops = varying(operands)
         target = self.scopes[-1]
-        where = region
-        for loop in self.stack:
-            if varying is None or loop.depth > varying.depth:
-                if may_hoist or self.arm_depth == loop.arm_depth:
-                    where = charge_region(varying, self.stack, region)
-                    target = self.scopes[loop.scope - 1]
-                else:
-                    varying = self.stack[-1]
-                break
+        place = placed(operands, self.stack, region)
+        if place.outside is not None:
+            if may_hoist or self.arm_depth == place.outside.arm_depth:
+                for loop in self.stack:
+                    if level is None or loop.depth > level.depth:
+                        target = self.scopes[loop.scope - 1]
+                        break
+            else:
+                level, loops = self.stack[-1], None
+                place = Placement(region, 1.0, None)
         if is_uniform is None:
             is_uniform = all(value.is_uniform for value in operands)
         if inputs is None:
             inputs = list(operands)
         value = Value(
             shape,
-            varying,
-            where,
+            level,
+            place.region,
             cost,
             inputs,
             terms,
@@ -96,6 +100,8 @@ class Environment:
             is_wide,
             fused=fused,
             stack=self.stack,
+            scale=place.scale,
+            varies=loops,
         )
         self.available[key] = value
         target.append((key, None))
@@ -118,7 +124,8 @@ class Environment:
     ) -> Value:
         """A computation of no special shape; a constant when all it needs is constant."""
         if inputs and all(value.shape is Shape.CONSTANT for value in inputs):
-            return Value(Shape.CONSTANT, deepest(inputs, self.stack), region, is_uniform=True, bits=bits)
+            level = deepest(inputs, self.stack)
+            return Value(Shape.CONSTANT, level, region, is_uniform=True, bits=bits, varies=varying(inputs))
         return self.shared(
             (name, *inputs_key(inputs)), region, inputs, shape=Shape.PLAIN, cost=cost, bits=bits
         )

@@ -10,7 +10,7 @@ from wattslice.instructions.environment import EnvironmentKey
 from wattslice.instructions.expressions import Expressions, Step, Steps
 from wattslice.instructions.kinds import InstructionKind
 from wattslice.instructions.loop_facts import CodeFacts, kernel_facts
-from wattslice.instructions.value_graph import Cost, LoopLevel, Shape, Value
+from wattslice.instructions.value_graph import Cost, LoopLevel, Shape, Value, varying
 from wattslice.ir import (
     Assign,
     Binary,
@@ -167,11 +167,16 @@ class Loops(Expressions):
     ) -> Value:
         """The value of a variable or a part of one at the start of an iteration."""
         step = None if isinstance(key, tuple) else steps.get(key)
+        increment = self.constant_or_read(step.amount) if step is not None and step.is_sum else None
         is_counted = level.is_unrolled and step is not None and initial.shape is Shape.CONSTANT
         if is_counted and level.trips == 1.0 and initial.number is not None:
             head = initial  # the only iteration starts and ends with it
         elif is_counted:
-            head = Value(Shape.CONSTANT, level, level.body_region, is_uniform=True, bits=initial.bits)
+            loops = varying((initial,)) | {level}
+            head = Value(
+                Shape.CONSTANT, level, level.body_region, is_uniform=True, bits=initial.bits, varies=loops
+            )
+            head.step = increment
         else:
             head = Value(
                 Shape.PLAIN,
@@ -183,8 +188,7 @@ class Loops(Expressions):
                 is_pointer=initial.is_pointer,
                 stack=self.stack,
             )
-            increment = None if step is None else self.constant_or_read(step.amount)
-            if step is not None and step.is_sum and increment is not None:
+            if increment is not None:
                 head.step = increment
                 head.cost = ((InstructionKind.IADD, 1.0 / level.unroll),)
         self.environment[key] = head
