@@ -55,11 +55,12 @@ class _Object:
         self.requested += requested
         share = 1.0 if statistics.block_distinct_share is None else statistics.block_distinct_share
         self.distinct_per_block += requested * warps_per_block * share
-        if statistics.block_reach is None or statistics.launch_reach is None:
+        if statistics.launch_reach is None:
             self.is_bounded = False
             return
-        self.block_reach = _around(self.block_reach, statistics.block_reach)
         self.launch_reach = _around(self.launch_reach, statistics.launch_reach)
+        if statistics.block_reach is not None:  # else only blocks at the edge of the grid come here
+            self.block_reach = _around(self.block_reach, statistics.block_reach)
 
     @property
     def block_bytes(self) -> float:
@@ -89,8 +90,8 @@ def traffic(
 ) -> Traffic:
     """The traffic of one launch.
 
-    `requests`: those that the compiler leaves of the accesses as written. `l1_keeps_loads`: whether the L1 cache
-    keeps what global loads bring for the next ones; textures are always cached.
+    `requests`: those that the compiler leaves of the accesses as written. `l1_keeps_loads`: whether the L1
+    cache keeps what global loads bring for the next ones; textures are always cached.
     """
     warps_per_block = -(-launch.threads_per_block // WARP_SIZE)
     loads: dict[Variable | None, _Object] = {}

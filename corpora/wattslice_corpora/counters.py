@@ -1,8 +1,8 @@
 """Hardware counters that others measured for public kernels: `measurements/<gpu>_counters.csv`.
 
-One row per program, kernel and arguments; every counter is for one launch of the kernel. The names are nvprof's,
-what they count on the board at hand stands in docs/accuracy.md. Counts of more than ten digits come from the
-source with four significant ones.
+One row per program, kernel and arguments; every counter is for one launch of the kernel. The names are
+nvprof's; what they count on the board at hand stands in docs/accuracy.md. Counts of more than ten digits come
+from the source with four significant ones.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from wattslice_corpora.records import MEASUREMENT_DIRECTORY, Dim3, read_table
 class CounterRow:
     """Counters of one launch, the median over the clocks it was measured at; units as nvprof's.
 
-    `clocks`: pairs of core and memory clock that the median was taken over. `changes_with_clock`: the counters
-    that differ by more than 5 % between clocks, separated by spaces. `..._per_request`: per warp-wide request.
-    Efficiencies and hit rates are shares of 1. `inst_executed`, `inst_per_warp` and `cf_executed` count warp
+    `clocks`: pairs of core and memory clock that the median was taken over. `changes_with_clock`: the
+    counters that differ by more than 5 % between clocks, separated by spaces. `..._per_request`: per request
+    of a warp. Efficiencies and hit rates are shares of 1.
+    `inst_executed`, `inst_per_warp` and `cf_executed` count warp
     instructions, the other `inst_...` and `flop_...` thread operations, where an FMA is two `flop`.
     """
 

@@ -11,7 +11,7 @@ from wattslice.calibration.dcgm import read_dcgm_table
 from wattslice.calibration.document import BEGIN, END, Trained, update
 from wattslice.calibration.evaluation import errors, spearman
 from wattslice.calibration.features import run_features
-from wattslice.calibration.measured import PUBLIC_SETS, read_public_table
+from wattslice.calibration.measured import PUBLIC_SETS, public_gpu_ids, read_public_table
 from wattslice.calibration.training import public_runs
 from wattslice.errors import WattsliceError
 from wattslice_corpora.records import (
@@ -24,7 +24,6 @@ from wattslice_corpora.records import (
     Use,
     WithoutRecipe,
     card_path,
-    measured_gpu_ids,
     measurements_path,
     option,
     read_card,
@@ -120,7 +119,7 @@ def test_options_of_a_command_line():
             option(text, "ratio")
 
 
-@pytest.mark.parametrize("gpu_id", measured_gpu_ids())
+@pytest.mark.parametrize("gpu_id", public_gpu_ids())
 def test_the_committed_tables_fit_together(gpu_id):
     found = public_runs(load_gpu(gpu_id))
     assert len(found.training) > 100 or gpu_id not in trained_gpu_ids()
@@ -236,4 +235,4 @@ def test_the_models_were_fitted_on_the_committed_tables(gpu_id):
 def test_the_document_is_up_to_date():
     text = (Path(__file__).parents[2] / "docs" / "energy-model.md").read_text(encoding="utf-8")
     assert BEGIN in text
-    assert all(f"`{gpu_id}`" in text for gpu_id in measured_gpu_ids())
+    assert all(f"`{gpu_id}`" in text for gpu_id in public_gpu_ids())

@@ -4,10 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from wattslice_corpora.measuring.bench import Timing
+from wattslice_corpora.measuring.card import write_card
+from wattslice_corpora.measuring.sensor import Board
 from wattslice_corpora.records import (
     MEASUREMENT_DIRECTORY,
     MeasuredRow,
     RecordError,
+    Timed,
+    Use,
     UtilisationRow,
     WorkloadRow,
     card_path,
@@ -110,6 +115,27 @@ def test_a_damaged_table_names_its_line(tmp_path, old, new, complaint):
 
 
 @pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", r"m\.csv:1: columns must be"),
+        (b"# only a comment\n", r"m\.csv:2: columns must be"),
+        (b"\xff\n", r"m\.csv: not UTF-8 text"),
+        (b"x" * 200_000 + b"\n", r"m\.csv: not a table \(field larger"),
+    ],
+)
+def test_what_is_no_table_is_told(tmp_path, content, complaint):
+    path = tmp_path / "m.csv"
+    path.write_bytes(content)
+    with pytest.raises(RecordError, match=complaint):
+        read_measurements(path)
+
+
+def test_a_comment_stays_one_line(tmp_path):
+    write_table(tmp_path / "m.csv", ("left out:\n scan",), MeasuredRow, (FULL,))
+    assert (tmp_path / "m.csv").read_text().startswith("# left out: scan\ndataset,")
+
+
+@pytest.mark.parametrize(
     "change", [{"power_w": float("nan")}, {"reason": "two\nlines", "power_valid": False}]
 )
 def test_what_would_not_read_back_is_not_written(tmp_path, change):
@@ -201,17 +227,24 @@ def test_the_page_is_written_or_the_fault_told(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("gpu_id", measured_gpu_ids())
-def test_every_measured_program_has_a_recipe_or_a_reason(gpu_id):
-    card = read_card(card_path(gpu_id))
-    featured = {(row.benchmark, row.kernel, row.arguments) for row in read_workloads(workloads_path(gpu_id))}
-    recipes = {
-        entry.key: read_recipes(recipes_path(entry.recipes)) for entry in card.datasets if entry.recipes
-    }
-    for row in read_measurements(measurements_path(gpu_id)):
-        if row.dataset not in recipes:
-            continue
-        lacking = [row.benchmark in entry.names for entry in recipes[row.dataset].without_recipe]
+def test_every_program_of_a_public_set_has_features_or_a_reason(gpu_id):
+    sets = {entry.key: entry.recipes for entry in read_card(card_path(gpu_id)).datasets if entry.recipes}
+    public = [row for row in read_measurements(measurements_path(gpu_id)) if row.dataset in sets]
+    recipes = {name: read_recipes(recipes_path(name)) for name in set(sets.values())}
+    features = read_workloads(workloads_path(gpu_id)) if public else ()
+    featured = {(row.benchmark, row.kernel, row.arguments) for row in features}
+    for row in public:
+        lacking = [row.benchmark in entry.names for entry in recipes[sets[row.dataset]].without_recipe]
         assert ((row.benchmark, row.kernel, row.arguments) in featured) != any(lacking), row
+
+
+def test_the_card_of_a_campaign_is_read_like_any_other(tmp_path):
+    board = Board("NVIDIA H200", "GPU-0", "0000:00", "580.1", "13.0", None)
+    write_card(tmp_path, board, "h200", "GH100", Timing())
+    found = read_card(tmp_path / "card.toml")
+    assert (found.chip, found.driver) == ("GH100", "580.1, CUDA 13.0")
+    assert {entry.timed for entry in found.datasets} == {Timed.KERNEL}
+    assert {entry.use for entry in found.datasets} == {Use.TRAINING, Use.TEST}
 
 
 @pytest.mark.parametrize("gpu_id", WITH_ACTIVITY)

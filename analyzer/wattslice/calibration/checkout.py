@@ -95,12 +95,17 @@ def public_features(
     return PublicFeatures(found, table_text(comments, WorkloadRow, found.rows))
 
 
+def checkout_commit(sources: Path) -> str:
+    """The commit a git checkout stands at. Raises `WattsliceError` when `sources` is none."""
+    return _git(sources, "rev-parse", "HEAD")[0]
+
+
 def checkout_state(sources: Path, recipes: Recipes) -> str:
     """The commit a git checkout stands at, and which source files of the recipes differ from it.
 
     Raises `WattsliceError` when `sources` is none.
     """
-    commit = _git(sources, "rev-parse", "HEAD")[0]
+    commit = checkout_commit(sources)
     present = sorted({recipe.file for recipe in recipes.benchmarks if (sources / recipe.file).is_file()})
     # Hashes instead of `git diff`: that wants the committed contents, which a partial clone need not have.
     committed = {

@@ -15,7 +15,7 @@ def read_dcgm_table(path: Path, measured: tuple[MeasuredRow, ...]) -> tuple[Util
 
     Raises `WattsliceError` when the table cannot be read, or a row belongs to no run or to several.
     """
-    runs: dict[tuple[str, str, float, float], list[MeasuredRow]] = {}
+    runs: dict[tuple[str, str, float | None, float | None], list[MeasuredRow]] = {}
     for row in measured:
         runs.setdefault((row.benchmark, row.kernel, row.core_mhz, row.memory_mhz), []).append(row)
     rows: list[UtilisationRow] = []

@@ -45,8 +45,8 @@ def sectors_per_request(
 ) -> float:
     """Mean number of distinct 32-byte sectors a warp touches.
 
-    `offsets`: byte offsets of shape (lanes,), relative to a base aligned to at least 32 bytes. `population`, of
-    shape (warps,): what each warp counts in the mean.
+    `offsets`: byte offsets of shape (lanes,), relative to a base aligned to at least 32 bytes. `population`,
+    of shape (warps,): what each warp counts in the mean.
     """
     rows, lanes, weights = _rows(offsets, active, population)
     if rows.size == 0:

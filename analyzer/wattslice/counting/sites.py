@@ -15,7 +15,7 @@ from wattslice.execution import Reach, SiteStatistics
 from wattslice.ir import MemorySpace
 
 DETAILED_VISITS = 6
-"""Visits of one access site of which each is looked at; then as many of every second one, every fourth one ..."""
+"""Visits of one access site of which each is looked at; then as many of every second one, every fourth ..."""
 
 REACH_VISITS = 48
 """Visits of one access site that may extend what it reaches."""

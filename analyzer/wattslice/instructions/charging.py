@@ -188,7 +188,7 @@ class _Charger:
         value.cost = ((InstructionKind.IADD, 2.0),) if adds else ((InstructionKind.IMAD, 1.0),)
 
     def neighbour(self, value: Value, terms: tuple[tuple[Value, int], ...]) -> bool:
-        """An address at a distance from one that is there already: `p[i]`, then `p[i + stride]` in 64 bits."""
+        """An address at a distance from one that is there: `p[i]`, then `p[i + stride]`, in 64 bits."""
         if not value.is_wide:
             return False
         wanted = frozenset(terms)
@@ -197,7 +197,7 @@ class _Charger:
         nearest = max(found, key=lambda have: len(have.terms), default=None)
         if nearest is None or not any(term.is_pointer for term, _ in nearest.terms):
             return False
-        beyond = tuple(pair for pair in terms if pair not in nearest.terms)
+        beyond = [pair for pair in terms if pair not in nearest.terms]
         if len(beyond) > 1:
             return False
         distance, scale = beyond[0]
@@ -313,7 +313,7 @@ _FUSES: dict[Shape, Shape] = {
 
 
 def _is_taken_along(term: Value, value: Value, isa: Isa) -> bool:
-    """Whether the sum `value` is computed by the multiply-add of the product `term`; XMAD adds 32 bits only."""
+    """Whether the multiply-add of the product `term` computes the sum `value`; XMAD adds 32 bits only."""
     fits = isa is not Isa.XMAD or value.shape is Shape.ADDRESS or term.bits >= value.bits
     return term.shape is Shape.INT_PRODUCT and fits
 
@@ -340,7 +340,7 @@ def _sum_cost(terms: tuple[tuple[Value, int], ...], value: Value, isa: Isa) -> C
             shifts += 1
         else:
             constants += 1
-    if value.shape is Shape.ADDRESS and len(terms) == 1 and abs(terms[0][1]) in (1, 4, 8, 16):
+    if value.shape is Shape.ADDRESS and len(terms) == 1 and abs(terms[0][1]) in isa.address_scales:
         return ()  # [R.X4]
     plain += value.offset != 0 and value.shape is not Shape.ADDRESS
     free = max(1, products + constants + shifts)  # addends that come along, or the first one

@@ -36,6 +36,7 @@ class Environment:
         self.undo: list[dict[EnvironmentKey, Value | None]] = []
         self.versions: dict[MemorySpace, Value] = {}
         self.parts: dict[Variable, set[tuple[str, ...]]] = {}
+        self.components: dict[Value, dict[str, Value]] = {}
 
     def root(self, region: int, cost: Cost, inputs: Iterable[Value]) -> None:
         """Something that happens whether or not anybody uses its value."""
@@ -130,6 +131,12 @@ class Environment:
             (name, *inputs_key(inputs)), region, inputs, shape=Shape.PLAIN, cost=cost, bits=bits
         )
 
+    def part(self, whole: Value, path: tuple[str, ...], region: int, bits: int = 32) -> Value:
+        """A member of a record in registers: what it was built from, where that is known."""
+        while path and (known := self.components.get(whole, {}).get(path[0])) is not None:
+            whole, path = known, path[1:]
+        return self.plain(("part", path), region, (whole,), (), bits) if path else whole
+
     def first(self, key: object, cost: Cost, is_uniform: bool) -> Value:
         """Something computed once at the start of the kernel."""
         if (found := self.available.get(key)) is None:
@@ -164,7 +171,7 @@ class Environment:
         for part in parts:
             if len(part) > len(path) and part[: len(path)] == path:
                 rest = part[len(path) :]
-                self._set((variable, part), self.plain(("part", rest), value.region, (value,), ()))
+                self._set((variable, part), self.part(value, rest, value.region))
 
     def read(self, place: RegisterPlace, region: int) -> Value:
         """The value of a register variable or a part of it."""
@@ -173,8 +180,8 @@ class Environment:
             if (part := self.environment.get((variable, place.path))) is not None:
                 return part
             whole = self.whole(variable)
-            part = self.plain(("part", place.path), region, (whole,), (), place.type.bits)
-            part.is_pointer = place.type.kind is TypeKind.POINTER
+            part = self.part(whole, place.path, region, place.type.bits)
+            part.is_pointer |= place.type.kind is TypeKind.POINTER
             return part
         parts = self.parts.get(variable)
         whole = self.whole(variable)
@@ -193,7 +200,7 @@ class Environment:
             variable, path = key if isinstance(key, tuple) else (key, ())
             if path and key not in self.environment and variable in self.environment:
                 self.parts.setdefault(variable, set()).add(path)
-                self._set(key, self.plain(("part", path), 0, (self.environment[variable],), ()))
+                self._set(key, self.part(self.environment[variable], path, 0))
             parts = [part for part in self.parts.get(variable, ()) if part[: len(path)] == path]
             for inside in (key, *((variable, part) for part in parts)):
                 if (value := self.environment.get(inside)) is not None:

@@ -161,12 +161,14 @@ class Expressions(Memory):
     def construct(self, expr: Construct, region: int) -> Steps:
         """`make_float4(...)`: registers side by side."""
         inputs = yield from self.all_of(expr.arguments, region)
-        return self.plain(("construct", expr.type.name), region, tuple(inputs), ())
+        whole = self.plain(("construct", expr.type.name), region, tuple(inputs), ())
+        self.components[whole] = dict(zip(expr.field_names, inputs, strict=False))
+        return whole
 
     def extract(self, expr: Extract, region: int) -> Steps:
         """`f(x).y`."""
         whole = yield self.expression(expr.value, region)
-        return self.plain(("part", (expr.field,)), region, (whole,), (), expr.type.bits)
+        return self.part(whole, (expr.field,), region, expr.type.bits)
 
     def all_of(self, expressions: tuple[Expr, ...], region: int) -> Generator[Step, Any, list[Value]]:
         """The values of several expressions, in order."""

@@ -13,7 +13,7 @@ class Isa(Enum):
 
     XMAD = "xmad"
     """Maxwell and Pascal multiply 16 bits at a time: three XMAD for a product of 32 bits, two for one with a
-    16-bit constant. An index is scaled in 64 bits by two shifts, and added to each base by IADD.CC and IADD.X."""
+    16-bit constant. An index is scaled to 64 bits by two shifts; IADD.CC and IADD.X add it to each base."""
 
     @property
     def multiplies_per_product(self) -> float:
@@ -24,6 +24,11 @@ class Isa(Enum):
     def multiplies_by_constant(self) -> float:
         """Instructions of a multiply-add with a constant that is no power of two."""
         return 2.0 if self is Isa.XMAD else 1.0
+
+    @property
+    def address_scales(self) -> tuple[int, ...]:
+        """By what an access to shared memory scales its address register for free: ``[R.X4]``."""
+        return (1,) if self is Isa.XMAD else (1, 4, 8, 16)
 
 
 def isa_of(compute_capability: tuple[int, int]) -> Isa:

@@ -234,7 +234,7 @@ def expr_is_transparent(expr: Expr) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What a loop's step does to a variable: adds `amount` (`is_sum`), or another operation, as in ``s >>= 1``."""
+    """What a loop's step does to a variable: adds `amount` (`is_sum`), or something else: ``s >>= 1``."""
 
     amount: Expr
     is_sum: bool

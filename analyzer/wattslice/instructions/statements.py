@@ -102,7 +102,7 @@ class _Lowering(Loops):
                 stmt is not self.last
             ):
                 cost = ((InstructionKind.BRANCH, 1.0),)  # break, continue
-            else:
+            elif not self.returns:  # not in a function that was inlined
                 # Every warp issues this EXIT; those that go on, the one behind what it guards, too.
                 again = stmt.then.region if stmt is self.last else stmt.region
                 self.issued_only.append(Charge(InstructionKind.BRANCH, again, 1.0))

@@ -47,6 +47,7 @@ def _dataset(key: str, use: str, what: str, timing: Timing) -> str:
     return f"""[[dataset]]
 key = {_quoted(key)}
 use = {_quoted(use)}
+timed = "kernel"
 recipes = ""
 repository = ""
 path = ""

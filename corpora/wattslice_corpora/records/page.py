@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from wattslice_corpora.records.cards import DataCard, DataSet, card_path, read_card
@@ -85,16 +86,11 @@ def _dataset_lines(
         "|---|---|",
         f"| rows | {len(rows)}, {valid} of them valid |",
         f"| runs | {len(runs)} of {programs} programs, {analysed} with features |",
-        f"| clocks, MHz | core {_range([row.core_mhz for row in rows])}; "
-        f"memory {_values([row.memory_mhz for row in rows])} |",
-        f"| watts | {_range([row.power_w for row in rows if row.power_w is not None])} |",
+        f"| clocks, MHz | core {_range(row.core_mhz for row in rows)}; "
+        f"memory {_range(row.memory_mhz for row in rows)} |",
+        f"| watts | {_range(row.power_w for row in rows if row.power_valid)} |",
         f"| time | of one {dataset.timed}, {sum(row.time_s is not None for row in rows)} rows |",
-        f"| source | {dataset.repository}, `{dataset.path}` at `{dataset.commit[:10]}` |",
-        *(
-            [f"| DCGM activity of the same runs | `{dataset.utilisation_path}` |"]
-            if dataset.utilisation_path
-            else []
-        ),
+        *_source(dataset),
         f"| licence | {dataset.licence} |",
         f"| measured by | {dataset.measured_by} |",
         f"| measured in | {dataset.measured_in or 'not told'} |",
@@ -108,6 +104,15 @@ def _dataset_lines(
     ]
 
 
+def _source(dataset: DataSet) -> list[str]:
+    if not dataset.repository:
+        return ["| source | this project |"]
+    lines = [f"| source | {dataset.repository}, `{dataset.path}` at `{dataset.commit[:10]}` |"]
+    if dataset.utilisation_path:
+        lines.append(f"| DCGM activity of the same runs | `{dataset.utilisation_path}` |")
+    return lines
+
+
 def _without_recipe(dataset: DataSet, measured: set[str]) -> list[str]:
     if not dataset.recipes:
         return []
@@ -118,12 +123,11 @@ def _without_recipe(dataset: DataSet, measured: set[str]) -> list[str]:
     ]
 
 
-def _range(values: list[float]) -> str:
-    return f"{min(values):g} to {max(values):g}" if values else "none"
-
-
-def _values(values: list[float]) -> str:
-    return ", ".join(f"{value:g}" for value in sorted(set(values)))
+def _range(values: Iterable[float | None]) -> str:
+    told = sorted({value for value in values if value is not None})
+    if len(told) <= 4:
+        return ", ".join(f"{value:g}" for value in told) or "not told"
+    return f"{told[0]:g} to {told[-1]:g}"
 
 
 def main(arguments: list[str]) -> int:

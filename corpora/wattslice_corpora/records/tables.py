@@ -10,10 +10,13 @@ import hashlib
 import io
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+if TYPE_CHECKING:
+    from _csv import Reader as CsvReader
 
 _Row = TypeVar("_Row")
 
@@ -38,18 +41,18 @@ def read_table(
     except UnicodeDecodeError as error:
         raise RecordError(f"{path}: not UTF-8 text ({error.reason})") from None
     lines = text.splitlines()
-    if not text.endswith("\n"):
+    if text and not text.endswith("\n"):
         raise RecordError(f"{path}:{len(lines)}: the last line is cut short")
     skipped = 0
     while skipped < len(lines) and lines[skipped].startswith("#"):
         skipped += 1
-    reader = csv.reader(lines[skipped:])
-    header = next(reader, None)
+    reader = _cells(path, csv.reader(lines[skipped:]))
+    header = next(reader, (0, None))[1]
     if header != list(convert):
         raise RecordError(f"{path}:{skipped + 1}: columns must be {','.join(convert)}")
     rows: list[_Row] = []
-    for cells in reader:
-        place = f"{path}:{skipped + reader.line_num}"
+    for number, cells in reader:
+        place = f"{path}:{skipped + number}"
         if len(cells) != len(convert):
             raise RecordError(f"{place}: {len(cells)} cells instead of {len(convert)}: is the row cut short?")
         named = zip(convert.items(), cells, strict=True)
@@ -65,7 +68,7 @@ def table_text(comments: tuple[str, ...], row_type: type[_Row], rows: tuple[_Row
     """A table that `read_table` reads back exactly (numbers with full precision)."""
     names = [field.name for field in fields(cast("Any", row_type))]
     text = io.StringIO()
-    text.writelines(f"# {comment}\n" for comment in comments)
+    text.writelines(f"# {' '.join(comment.split())}\n" for comment in comments)
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
     for row in rows:
@@ -97,6 +100,14 @@ def sha256(*paths: Path) -> str:
     for path in paths:
         digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def _cells(path: Path, reader: CsvReader) -> Iterator[tuple[int, list[str]]]:
+    try:
+        for cells in reader:
+            yield reader.line_num, cells
+    except csv.Error as error:
+        raise RecordError(f"{path}: not a table ({error})") from None
 
 
 def _cell(place: str, name: str, parse: Callable[[str], object], cell: str) -> object:

@@ -21,8 +21,8 @@ class UtilisationRow:
     benchmark: str
     kernel: str
     arguments: str
-    core_mhz: float
-    memory_mhz: float
+    core_mhz: float | None
+    memory_mhz: float | None
     sm_active: float | None
     sm_occupancy: float | None
     dram_active: float | None

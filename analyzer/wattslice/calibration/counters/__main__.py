@@ -6,13 +6,13 @@ import argparse
 import sys
 from pathlib import Path
 
+from wattslice.calibration.checkout import checkout_commit
 from wattslice.calibration.counters.causes import CAUSES_FILE, read_notes, stale, without_cause
 from wattslice.calibration.counters.document import Comparison, NotCompared, update
 from wattslice.calibration.counters.geometry import ReadGeometry, read_geometry
-from wattslice.calibration.counters.launches import counted_launch
+from wattslice.calibration.counters.launches import counted_launch, recipes_of
 from wattslice.calibration.counters.nvprof import read_nvprof_table
 from wattslice.calibration.counters.quantities import Compared, compare
-from wattslice.calibration.features import checkout_commit
 from wattslice.errors import WattsliceError
 from wattslice_corpora.counters import CounterRow, counters_path, read_counters
 from wattslice_corpora.records import (
@@ -26,7 +26,7 @@ from wattslice_corpora.records import (
 from wattslice_models.gpu import Gpu, load_gpu
 
 _GPU = "gtx_1080_ti"
-_RECIPES = "nv_dvfs_benchmark"
+_RECIPES = ("nv_dvfs_benchmark", "rodinia", "cuda_samples")
 _REPOSITORY = "https://github.com/blackjack2015/NV-DVFS-Benchmark"
 _TABLE = "csvs/raw/gtx1080ti-dvfs-real-Performance-Power.csv"
 
@@ -34,7 +34,7 @@ _TABLE = "csvs/raw/gtx1080ti-dvfs-real-Performance-Power.csv"
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m wattslice.calibration.counters",
-        description="Compares our static counts with the hardware counters of public kernels, kernel by kernel. "
+        description="Compares our static counts with the hardware counters of public kernels, one by one. "
         f"Why a count misses stands in {CAUSES_FILE.name}, written by people.",
     )
     parser.add_argument(
@@ -83,22 +83,23 @@ def _import(table: Path, gpu: Gpu) -> None:
 
 
 def _compare(sources: tuple[Path, ...], gpu: Gpu) -> Comparison:
-    recipes, notes = read_recipes(recipes_path(_RECIPES)), read_notes()
+    every, notes = tuple(read_recipes(recipes_path(name)) for name in _RECIPES), read_notes()
     rows = read_counters(counters_path(gpu.id))
     compared: list[Compared] = []
     failed: list[NotCompared] = []
     geometries: list[ReadGeometry] = []
     for row in rows:
+        recipes = recipes_of(every, row.benchmark)
         try:
             compared += compare(row, counted_launch(sources, recipes, row, gpu))
             geometries.append(read_geometry(sources, recipes, row, notes.host_run(row.benchmark), gpu))
         except (WattsliceError, RecordError, ValueError) as error:
             failed.append(NotCompared(row.benchmark, row.kernel, _without_root(str(error), sources)))
     found = tuple(compared)
-    commits = ", ".join(checkout_commit(root) for root in sources)
+    commits = ", ".join(f"{root.resolve().name} {checkout_commit(root)}" for root in sources)
     return Comparison(
         gpu,
-        f"{recipes.repository} at {commits}",
+        f"{', '.join(recipes.repository for recipes in every)}; checkouts: {commits}",
         len(rows),
         found,
         tuple(failed),

@@ -26,9 +26,9 @@ class Cause:
 class HostRun:
     """How the host code of a benchmark is to be read: the file with the launch and the sizes of the run.
 
-    `file` relative to the checkout, empty for the recipe's. `variables`: host variables that the program takes
-    from its command line or its input, with their values in the counted run. `reason`: why the geometry is not
-    read, for people; empty where it is.
+    `file` relative to the checkout, empty for the recipe's. `variables`: host variables that the program
+    takes from its command line or its input, with their values in the counted run. `reason`: why the geometry
+    is not read, for people; empty where it is.
     """
 
     benchmark: str

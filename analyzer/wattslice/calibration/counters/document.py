@@ -81,7 +81,7 @@ def _of(comparison: Comparison, quantity: Quantity) -> tuple[Compared, ...]:
 
 
 def _summary(comparison: Comparison) -> Iterable[str]:
-    yield "| Quantity | counter | kernels that have it | within the target | median ratio | misses without cause |"
+    yield "| Quantity | counter | kernels with it | within the target | median ratio | misses without cause |"
     yield "|---|---|---|---|---|---|"
     for quantity in QUANTITIES:
         found = _of(comparison, quantity)
@@ -118,7 +118,8 @@ def _together(comparison: Comparison, target: Target, title: str) -> str:
             fates[entry.benchmark] = fates.get(entry.benchmark, True) and not entry.is_miss
     hits = sum(fates.values())
     share = hits / len(fates) if fates else 0.0
-    return f"| **{title}, kernel by kernel** | | {len(fates)} | **{hits} ({share:.0%} within {target.value:.0%})** | | |"
+    verdict = f"{hits} ({share:.0%} within {target.value:.0%})"
+    return f"| **{title}, kernel by kernel** | | {len(fates)} | **{verdict}** | | |"
 
 
 def _geometry(geometries: tuple[ReadGeometry, ...]) -> Iterable[str]:
@@ -129,8 +130,9 @@ def _geometry(geometries: tuple[ReadGeometry, ...]) -> Iterable[str]:
     yield "#### Launch geometry from the host code"
     yield ""
     yield (
-        f"Right for {right} of {len(geometries)} kernels ({right / len(geometries):.0%}); {plain} of them without "
-        "being told anything, the others given the sizes that the program takes from its command line or input."
+        f"Right for {right} of {len(geometries)} kernels ({right / len(geometries):.0%}); {plain} of them "
+        "without being told anything, the others given the sizes that the program takes from its command "
+        "line or input."
     )
     yield ""
     yield "| Program | kernel | grid, block as read | as counted? | given | not read because |"
@@ -143,7 +145,8 @@ def _geometry(geometries: tuple[ReadGeometry, ...]) -> Iterable[str]:
         )
         verdict = "yes" if entry.is_right else "no"
         sizes = ", ".join(entry.sizes) or "–"
-        yield f"| {entry.benchmark} | `{entry.kernel}` | {read} | {verdict} | {sizes} | {_cell(entry.reason)} |"
+        place = f"{entry.benchmark} | `{entry.kernel}`"
+        yield f"| {place} | {read} | {verdict} | {sizes} | {_cell(entry.reason)} |"
     yield ""
 
 
@@ -157,14 +160,13 @@ def _quantity(comparison: Comparison, quantity: Quantity) -> Iterable[str]:
         return
     yield f"#### {quantity.title[0].upper()}{quantity.title[1:]}"
     yield ""
-    yield f"| Program | kernel | ours | counted | ratio | cause, where more than {quantity.target.value:.0%} off |"
+    yield f"| Program | kernel | ours | counted | ratio | cause if over {quantity.target.value:.0%} off |"
     yield "|---|---|---|---|---|---|"
     for entry in found:
         ratio = "–" if entry.ratio is None else f"{entry.ratio:.2f}"
         cause = (_cell(comparison.notes.cause(entry)) or NO_CAUSE) if entry.is_miss else ""
-        yield (
-            f"| {entry.benchmark} | `{entry.kernel}` | {entry.ours:.4g} | {entry.measured:.4g} | {ratio} | {cause} |"
-        )
+        place = f"{entry.benchmark} | `{entry.kernel}`"
+        yield f"| {place} | {entry.ours:.4g} | {entry.measured:.4g} | {ratio} | {cause} |"
     yield ""
 
 

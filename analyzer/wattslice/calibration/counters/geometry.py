@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from wattslice.calibration.counters.causes import HostRun
-from wattslice.calibration.counters.launches import source_root
+from wattslice.calibration.counters.launches import recipe_of, source_root
 from wattslice.calibration.features import parameter_value
 from wattslice.errors import WattsliceError
 from wattslice.frontend.callers import read_callers
@@ -53,7 +53,8 @@ def read_geometry(
     launches = resolve_launches(
         program, Overrides((), settings), gpu, partial(read_callers, file, options=options)
     )
-    named = [launch for launch in launches if launch.kernel.name.startswith(row.kernel)]
+    kernel = recipe_of(recipe, row.kernel).kernel
+    named = [launch for launch in launches if launch.kernel.name == kernel]
     if not named:
         raise WattsliceError(f"{file}: no launch of {row.kernel}")
     found = min(named, key=lambda launch: (not _is_counted(launch, row), not _is_read(launch)))

@@ -84,6 +84,12 @@ def source_root(sources: tuple[Path, ...], recipe: BenchmarkRecipe) -> Path:
     )
 
 
+def recipes_of(every: tuple[Recipes, ...], benchmark: str) -> Recipes:
+    """The recipes that tell how the program was run; the first ones, which say why, when none does."""
+    found = (recipes for recipes in every if any(entry.name == benchmark for entry in recipes.benchmarks))
+    return next(found, every[0])
+
+
 def counted_launch(sources: tuple[Path, ...], recipes: Recipes, row: CounterRow, gpu: Gpu) -> CountedLaunch:
     """Our analysis of the launch that `row` counted, with its grid and block and the values of the recipe.
 
@@ -93,7 +99,7 @@ def counted_launch(sources: tuple[Path, ...], recipes: Recipes, row: CounterRow,
     root = source_root(sources, recipe)
     include = tuple(root / folder for folder in recipes.include)
     program = read_cuda(root / recipe.file, ParseOptions(include_dirs=include, defines=recipe.defines))
-    entry = _recipe_of(recipe, row.kernel)
+    entry = recipe_of(recipe, row.kernel)
     kernel = entry.kernel or row.kernel
     settings = tuple(
         Setting(kernel, parameter.name, parameter_value(parameter.value, row.arguments))
@@ -108,7 +114,7 @@ def counted_launch(sources: tuple[Path, ...], recipes: Recipes, row: CounterRow,
     return CountedLaunch(launch, profile, launch_work(launch, residency(launch, gpu), profile))
 
 
-def _recipe_of(recipe: BenchmarkRecipe, kernel: str) -> LaunchRecipe:
+def recipe_of(recipe: BenchmarkRecipe, kernel: str) -> LaunchRecipe:
     """The launch of `kernel`: named so, by another variant of the name, or the one that is left unnamed."""
     for entry in recipe.launches:
         if entry.kernel in ("", kernel):

@@ -11,8 +11,8 @@ from wattslice.errors import WattsliceError
 from wattslice_corpora.counters import COUNTERS, CounterRow
 
 CHANGES = 0.05
-"""A counter whose values at different clocks are further apart than this, relative to their median, depends on
-the clock: it says so in the row."""
+"""A counter whose values at different clocks are further apart than this, relative to their median, depends
+on the clock: it says so in the row."""
 
 _EXTENT = re.compile(r"\((\d+) (\d+) (\d+)\) \((\d+) (\d+) (\d+)\)")
 

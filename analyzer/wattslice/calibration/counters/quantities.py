@@ -1,6 +1,6 @@
 """Which of our figures stands against which counter, and how near it has to come.
 
-What the counters of Pascal count was found out from kernels whose truth is evident; docs/accuracy.md tells it.
+What the counters of Pascal count was found out from kernels whose truth is evident: docs/accuracy.md.
 """
 
 from __future__ import annotations

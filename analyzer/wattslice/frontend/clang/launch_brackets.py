@@ -1,4 +1,4 @@
-"""``k << <grid, block >> > (x)``: launch brackets torn apart by a formatter, which nvcc takes and clang does not."""
+"""``k << <grid, block >> > (x)``: launch brackets torn apart by a formatter; clang refuses them."""
 
 from __future__ import annotations
 
