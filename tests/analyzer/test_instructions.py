@@ -168,6 +168,25 @@ def test_planes_of_a_field_are_a_known_distance_apart():
     assert mix.number(K.IMAD) == 1 + 1 + 9 + 1  # and the first address, and that of a
 
 
+@pytest.mark.parametrize(
+    ("type_", "operation", "cost"),
+    [
+        ("float", "atomicAdd(&s[c[0]], 1)", (1, 1, 3)),  # LDS, FADD, ATOMS.CAS, ISETP, BRA, BSSY, BSYNC
+        ("double", "atomicAdd(&s[c[0]], 1)", (1, 2, 3)),
+        ("unsigned long long", "atomicMax(&s[c[0]], 1)", (1, 2, 3)),
+        ("int", "atomicAdd(&s[c[0]], 1)", (0, 0, 0)),
+        ("float", "atomicExch(&s[c[0]], 1)", (0, 0, 0)),
+        ("float", "atomicAdd(a, 1)", (0, 0, 0)),  # global memory adds by itself
+    ],
+)
+def test_shared_memory_adds_integers_and_loops_over_anything_else(
+    type_: str, operation: str, cost: tuple[int, int, int]
+):
+    mix = mix_of(f"__shared__ {type_} s[32]; {operation};")
+    assert mix.number(K.ATOM) == 1
+    assert (mix.number(K.LDS), mix.number(K.ISETP), mix.number(K.BRANCH) - 1) == cost
+
+
 _ROT = "auto rot = [](unsigned x, int bits) { return x >> bits | x << (32 - bits); };"
 
 
