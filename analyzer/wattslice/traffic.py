@@ -27,7 +27,8 @@ class Traffic:
 
     `footprint_bytes`: distinct bytes of global memory that the launch touches, None when some object's
     extent is unknown. `gathered`: accesses whose address depends on data; with them
-    `l1_bytes` is an upper bound.
+    `l1_bytes` is an upper bound. `shared_passes`: also repeated requests to constant memory, as many as a
+    warp names words beyond the first.
     """
 
     l1_bytes: float
@@ -104,6 +105,11 @@ def traffic(
             passes += made.per_warp * request_passes(statistics)
             shared += made.per_thread
             continue
+        if access.space is MemorySpace.CONSTANT:
+            if statistics.bank_passes is None:
+                gathered.append(access)
+            passes += made.per_warp * (_constant_words(access, statistics, made) - 1.0)
+            continue
         if access.space not in (MemorySpace.GLOBAL, MemorySpace.TEXTURE):
             continue
         if statistics.sectors_per_request is None:
@@ -167,6 +173,15 @@ def request_sectors(access: MemoryAccess, statistics: SiteStatistics, made: Requ
     if access.space is MemorySpace.TEXTURE:
         return lanes * max(4, statistics.access_bytes) / SECTOR_BYTES
     return lanes
+
+
+def _constant_words(access: MemoryAccess, statistics: SiteStatistics, made: RequestCount) -> float:
+    """Words of one request to constant memory, which hands out one after the other; at most the array's."""
+    if statistics.bank_passes is not None:
+        return statistics.bank_passes
+    words = WARP_SIZE * made.per_thread / made.per_warp * max(1.0, statistics.access_bytes / 4)
+    size_bytes = access.root.type.size_bytes if access.root is not None else 0
+    return max(1.0, min(words, size_bytes / 4) if size_bytes else words)
 
 
 def _whole_sectors(span_bytes: float) -> float:
