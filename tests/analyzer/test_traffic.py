@@ -99,6 +99,16 @@ def test_constant_memory_hands_out_one_word_after_the_other(tmp_path, index, rep
     assert (moved.shared_passes, len(moved.gathered)) == (repeats, gathers)
 
 
+@pytest.mark.parametrize(("l2_bytes", "dram_bytes"), [(4096, 4096 / N), (4095, 32), (None, 32)])
+def test_l2_keeps_an_array_that_fits_wherever_data_lead(tmp_path, l2_bytes, dram_bytes):
+    source = f"__device__ int bins[1024]; __global__ void k(int *x) {{ {INDEX} atomicAdd(&bins[x[i]], 1); }}"
+    launch, profile = counted(tmp_path, source, "k=1000:256")
+    requests = lower_instructions(launch.kernel, profile).requests
+    moved = traffic(launch, profile, requests, l2_bytes=l2_bytes)
+    assert moved.dram_bytes == pytest.approx(4 + dram_bytes)
+    assert moved.l2_bytes == pytest.approx(4 + 2 * 32)
+
+
 def test_bank_conflicts_are_passes(tmp_path):
     source = """__global__ void k(float *y) {
       __shared__ float tile[32 * 32];

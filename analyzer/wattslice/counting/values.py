@@ -117,8 +117,8 @@ def select(active: NDArray[np.bool_], new: Value, old: Value) -> Value:
 def join(a: Value, b: Value, *, together: bool) -> Value:
     """What is known when the value is either `a` or `b` and nobody can tell which.
 
-    `together`: it is the same one in all lanes of a warp; where both differ between the lanes in the same way,
-    that difference then stays known. Otherwise each lane has its own.
+    `together`: it is the same one in all lanes of a warp; where both differ between the lanes in the same
+    way, that difference then stays known. Otherwise each lane has its own.
     """
     if same(a, b):
         return a
