@@ -42,6 +42,13 @@ def test_vector_addition_by_hand():
     assert integer(mix_of(body, Isa.IMAD)) == 5
 
 
+def test_an_unsigned_index_of_one_array_takes_a_pair_of_lea():
+    unsigned = "unsigned i = blockDim.x * blockIdx.x + threadIdx.x;"
+    assert integer(mix_of(f"{unsigned} c[i] = 0.0f;", Isa.XMAD)) == 3 + 2
+    assert integer(mix_of(f"{unsigned} c[i] = a[i];", Isa.XMAD)) == 3 + 2 + 2 * 2
+    assert integer(mix_of(f"{INDEX} c[i] = 0.0f;", Isa.XMAD)) == 3 + 2 + 2
+
+
 def test_a_shared_address_is_shifted_where_the_access_does_not_scale():
     body = "__shared__ float s[64]; s[threadIdx.x] = 1.0f; __syncthreads(); c[0] = s[0];"
     assert mix_of(body, Isa.XMAD).number(K.IADD) == mix_of(body, Isa.IMAD).number(K.IADD) + 1

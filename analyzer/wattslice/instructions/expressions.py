@@ -195,6 +195,7 @@ class Expressions(Memory):
             # two 32-bit indices one after the other are each extended and added in 64 bits
             twice = index.shape is not Shape.CONSTANT and any(not t.is_pointer for t, _ in linear(value)[0])
             value = self.sum(value, scaled, -1 if expr.subtract else 1, region, 64, is_wide=twice)
+            value.is_unsigned = _is_unsigned(expr.index)
         return value
 
     def select(self, expr: Select, region: int) -> Steps:
@@ -256,6 +257,13 @@ class Expressions(Memory):
         for variable in written:
             self.write(variable, (), result)
         return result
+
+
+def _is_unsigned(index: Expr) -> bool:
+    """Whether an index is an unsigned integer of 32 bits, before it is widened."""
+    while isinstance(index, Cast) and index.type.bits == 64:
+        index = index.operand
+    return index.type.kind is TypeKind.INT and index.type.bits == 32 and not index.type.signed
 
 
 _HANDLERS: dict[type[Expr], Callable[[Expressions, Any, int], Step]] = {  # by type: asked for every node

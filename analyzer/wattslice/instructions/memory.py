@@ -51,6 +51,7 @@ class Memory(Operators):
             bits=32 if narrow else 64,
             is_wide=pointer.is_wide,
         )
+        address.is_unsigned = pointer.is_unsigned
         name = (
             place.space,
             place.root if not terms or narrow else None,

@@ -71,7 +71,7 @@ class Value:
     `level`: innermost loop it varies in. `varies`: all such loops; None: that one and all around it.
     `terms`, `offset`: an integer or pointer as a linear form of other values. `number`: of a constant; None:
     it differs between the copies of an unrolled loop. `step`: of an induction variable, per iteration.
-    `access`: the load or store that this value is.
+    `access`: the load or store that this value is. `is_unsigned`: of an address, that its index is.
     """
 
     shape: Shape
@@ -93,6 +93,7 @@ class Value:
     stack: tuple[LoopLevel, ...] = ()
     access: MemoryRequest | None = None
     varies: frozenset[LoopLevel] | None = None
+    is_unsigned: bool = False
 
 
 def varying(values: Iterable[Value]) -> frozenset[LoopLevel]:
