@@ -119,6 +119,87 @@ def test_warps_issue_what_any_lane_executes():
     assert issued["stg"] == pytest.approx(1 / 2)
 
 
+def test_a_record_assigned_in_a_loop_changes_every_member_that_was_assigned_before():
+    """Two look-ups a round, each with the member that the round before left."""
+    mix = mix_of(
+        "__shared__ int t[256]; t[threadIdx.x] = n; __syncthreads();"
+        "int2 s = make_int2(c[0], c[1]); s.x ^= 5;"
+        "for (int r = 0; r < 9; ++r) s = make_int2(t[s.x & 255], t[s.y & 255]);"
+        "c[0] = s.x; c[1] = s.y;"
+    )
+    assert (mix.number(K.LDS), mix.number(K.LOP)) == (18, 1 + 18)
+
+
+def test_a_member_that_a_loop_does_not_assign_stays_what_it_was():
+    mix = mix_of(
+        "int2 s = make_int2(c[0], c[1]); s.y ^= 5;"
+        "for (int r = 0; r < 9; ++r) s.x ^= (s.y & 255) + r;"
+        "c[0] = s.x;"
+    )
+    assert mix.number(K.LOP) == 1 + 9  # (y ^ 5) & 255, one LOP3, is taken once
+
+
+def test_tests_of_unrolled_copies_that_an_outer_loop_does_not_change_run_once():
+    """u + d < n for each of three copies before the loop over r, which tests at its entry and every round."""
+    mix = mix_of(
+        "int u = c[0]; float s = 0.0f;"
+        "for (int r = 0; r < n; ++r)\n#pragma unroll\n"
+        "for (int d = 0; d < 3; ++d) if (u + d < n) s += b[r * 4 + d]; a[0] = s;"
+    )
+    assert mix.number(K.ISETP) == 3 + 1 + 100
+
+
+def test_what_one_of_two_unrolled_loops_does_not_change_is_computed_once_for_its_copies():
+    mix = mix_of(
+        "float s[4]; for (int i = 0; i < 4; ++i) s[i] = 0.0f;"
+        "\n#pragma unroll\nfor (int i = 0; i < 4; ++i)\n#pragma unroll\n"
+        "for (int j = 0; j < 5; ++j) s[i] += b[16 * i] * (b[64 * j] - x);"
+        "for (int i = 0; i < 4; ++i) a[i] = s[i];"
+    )
+    assert (mix.number(K.LDG), mix.number(K.FADD), mix.number(K.FFMA)) == (4 + 5, 5, 20)
+
+
+def test_planes_of_a_field_are_a_known_distance_apart():
+    """n * n once, then one IMAD.WIDE for each address."""
+    mix = mix_of(
+        "float f[9], s = 0.0f; int i = threadIdx.x;"
+        "for (int q = 0; q < 9; ++q) s += b[q * n * n + i]; a[i] = s;"
+    )
+    assert mix.number(K.IMAD) == 1 + 1 + 9 + 1  # and the first address, and that of a
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "number"),
+    [
+        ("float s, t; __sincosf(b[0], &s, &t); a[0] = s * t;", K.MUFU, 2),
+        ("__sincosf(b[0], a, a + 1);", K.STG, 2),
+        ("float s, t; __sincosf(b[0] * x, &s, &t); a[0] = x;", K.FMUL, 0),  # dead, with what feeds it
+        ("float s, t; sincospif(b[0] / x, &s, &t); a[0] = t;", K.MUFU, 1),  # the division behind the results
+        ("float w, f = modff(b[0], &w); a[0] = f * w;", K.FADD, 1),
+        ("int e; float f = frexpf(b[0], &e); a[0] = f; c[0] = e;", K.FSETP, 4),
+        ("int e; a[0] = remquof(b[0], x, &e) * e;", K.LDG, 1),
+    ],
+)
+def test_results_left_through_pointers_depend_on_the_call(body: str, kind: K, number: int):
+    assert mix_of(body).number(kind) == number
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "__half2 h = ((__half2*)b)[0]; a[0] = __cosf(__low2float(h)) + __cosf(__high2float(h));",
+        "__half2 h = *(__half2*)b; *(__half*)a = __hmul(hsqrt(__low2half(h)), hsqrt(__high2half(h)));",
+        "((__half2*)a)[0] = __floats2half2_rn(__cosf(b[0]), __cosf(b[1]));",
+        "((__half2*)a)[0] = __halves2half2(__float2half(__cosf(b[0])), __float2half(__cosf(b[1])));",
+        "((double*)a)[0] = __hiloint2double(__float_as_int(__cosf(b[0])), __float_as_int(__cosf(b[1])));",
+        "double d = ((double*)b)[0]; a[0] = __cosf(__double2hiint(d)) + __cosf(__double2loint(d));",
+        "float2 f = ((float2*)b)[0]; f = make_float2(f.y, f.x); a[0] = __cosf(f.x) * __cosf(f.y);",
+    ],
+)
+def test_parts_of_a_packed_value_are_told_apart(body: str):
+    assert mix_of(body).number(K.MUFU) == 2
+
+
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
 def test_every_corpus_kernel_lowers_and_keeps_its_accesses(path: Path):
     for launch in resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100")):

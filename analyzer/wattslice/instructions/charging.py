@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from wattslice.instructions.isa import Isa
 from wattslice.instructions.kinds import InstructionKind
-from wattslice.instructions.value_graph import Cost, LoopLevel, Shape, Value, charge_region, deepest
+from wattslice.instructions.value_graph import Cost, LoopLevel, Shape, Value, deepest, placed, varying
 
 
 class Charge(NamedTuple):
@@ -139,7 +139,7 @@ class _Charger:
         if value.shape is Shape.INT_SUM and not value.offset and not value.copies:
             same = self.sums.setdefault(("index", frozenset(terms), value.bits), value)
             if same is not value:  # an address was computed from it already
-                same.region = min(same.region, value.region)
+                same.region, same.scale = min((same.region, same.scale), (value.region, value.scale))
                 value.inputs, value.cost = [same], ()
                 return
         costs = any(abs(c) != 1 or t.shape is Shape.INT_PRODUCT for t, c in resting)
@@ -214,11 +214,8 @@ class _Charger:
         if len(index) > 1 or any(c != 1 for _, c in index):
             key = ("index", frozenset(index), width)
             if key not in self.sums:
-                level = deepest((t for t, _ in index), value.stack)
-                region = charge_region(level, value.stack, value.region)
-                self.sums[key] = Value(
-                    Shape.INT_SUM, level, region, terms=index, bits=width, stack=value.stack
-                )
+                self.sums[key] = self.beside(value, Shape.INT_SUM, [t for t, _ in index])
+                self.sums[key].terms, self.sums[key].bits = index, width
                 self.expand(self.sums[key])
             return [self.sums[key]]
         return [term for term, _ in index]
@@ -227,13 +224,19 @@ class _Charger:
         """An index times the element size in 64 bits, shared by all arrays indexed alike."""
         key = ("scaled", index, scale)
         if key not in self.sums:
-            level = deepest((index,), value.stack)
-            region = charge_region(level, value.stack, value.region)
-            self.sums[key] = Value(
-                Shape.PLAIN, level, region, ((InstructionKind.SHF, 2.0),), [index], stack=value.stack
-            )
+            self.sums[key] = self.beside(value, Shape.PLAIN, [index])
+            self.sums[key].inputs, self.sums[key].cost = [index], ((InstructionKind.SHF, 2.0),)
             self.sums[key].is_unsigned = value.is_unsigned
         return self.sums[key]
+
+    def beside(self, value: Value, shape: Shape, operands: list[Value]) -> Value:
+        """A computation on `operands` that `value` needs, hoisted as far as they allow."""
+        place = placed(operands, value.stack, value.region)
+        if place.outside is None:
+            place = place._replace(scale=value.scale)
+        level = deepest(operands, value.stack)
+        loops = varying(operands)
+        return Value(shape, level, place.region, stack=value.stack, scale=place.scale, varies=loops)
 
     def strength_reduce(
         self,
@@ -262,10 +265,13 @@ class _Charger:
     def part(self, terms: tuple[tuple[Value, int], ...], whole: Value, level: LoopLevel | None) -> Value:
         key = (whole.shape, frozenset(terms))
         if key not in self.sums:
+            place = placed((term for term, _ in terms), whole.stack, whole.region)
             self.sums[key] = Value(
                 whole.shape,
                 level,
-                charge_region(level, whole.stack, whole.region),
+                place.region,
+                scale=whole.scale if place.outside is None else place.scale,
+                varies=varying(term for term, _ in terms),
                 terms=terms,
                 number=whole.number,
                 bits=whole.bits,

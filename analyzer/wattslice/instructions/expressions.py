@@ -246,7 +246,8 @@ class Expressions(Memory):
             self.clobber((), True, None)
             return self.joined([], region)
         written = tuple(a.variable for a in expr.arguments if isinstance(a, AddressOf))
-        pure = classes <= _PURE and not written and bool(classes)
+        reads_memory = any(a.type.kind is TypeKind.POINTER for a in expr.arguments)
+        pure = classes <= _PURE and not reads_memory and bool(classes)
         if pure and K.SHFL not in dict(cost):
             return self.plain(("call", expr.name), region, tuple(inputs), cost, expr.type.bits)
         self.root(region, cost, inputs)

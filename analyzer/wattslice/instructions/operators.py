@@ -8,7 +8,7 @@ from collections.abc import Callable
 from wattslice.instructions.expansions import measured
 from wattslice.instructions.kinds import InstructionKind as K
 from wattslice.instructions.linear_forms import LinearForms
-from wattslice.instructions.value_graph import Shape, Value, deepest, inputs_key
+from wattslice.instructions.value_graph import Shape, Value, deepest, inputs_key, varying
 from wattslice.ir import COMPARISONS, BinaryOp, Type, TypeKind, UnaryOp
 
 FLOAT_KINDS: dict[int, tuple[K, K, K, K]] = {  # bits: sum, product, fused, comparison
@@ -70,6 +70,7 @@ class Operators(LinearForms):
                 number=number,
                 bits=type_.bits,
                 is_uniform=True,
+                varies=varying((a, b)),
             )
         if type_.kind is TypeKind.FLOAT:
             return self.floating(op, a, b, type_, region)
