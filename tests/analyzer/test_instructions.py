@@ -168,6 +168,43 @@ def test_planes_of_a_field_are_a_known_distance_apart():
     assert mix.number(K.IMAD) == 1 + 1 + 9 + 1  # and the first address, and that of a
 
 
+_ROT = "auto rot = [](unsigned x, int bits) { return x >> bits | x << (32 - bits); };"
+
+
+@pytest.mark.parametrize(
+    ("value", "shf", "lop"),
+    [
+        ("u >> 7 | u << 25", 1, 0),
+        ("(u >> 7) + (v << 25)", 1, 0),  # a funnel shift
+        ("u >> n ^ u << (32 - n)", 1, 0),
+        ("rot(u, 7) ^ rot(u, 18) ^ u >> 3", 3, 1),
+        ("u >> 7 | u << 24", 1, 1),  # and an LEA for the other shift
+        ("(int)u >> 7 | u << 25", 1, 1),
+    ],
+)
+def test_shifts_that_fill_a_word_are_one_instruction(value: str, shf: int, lop: int):
+    mix = mix_of(f"{_ROT} unsigned u = c[0], v = c[1]; c[2] = {value};")
+    assert (mix.number(K.SHF), mix.number(K.LOP)) == (shf, lop)
+
+
+@pytest.mark.parametrize(
+    ("value", "lop"),
+    [
+        ("(u & v) ^ (u & w) ^ (v & w)", 1),
+        ("(u & v) ^ (~u & w)", 1),
+        ("(u & v | w) ^ (u | v)", 1),
+        ("(u & 255) ^ v", 1),
+        ("(u & 255) ^ v ^ w", 2),
+        ("u ^ v ^ w ^ n", 2),
+        ("(u & v) | (w & n) | c[3]", 3),
+        ("u ^ v ^ w ^ n ^ c[3] ^ c[4] ^ c[5]", 3),
+        ("(c[4] = u & v) ^ w", 2),  # the conjunction is stored as well
+    ],
+)
+def test_one_lop3_computes_any_function_of_three_inputs(value: str, lop: int):
+    assert mix_of(f"unsigned u = c[0], v = c[1], w = c[2]; c[6] = {value};").number(K.LOP) == lop
+
+
 @pytest.mark.parametrize(
     ("body", "kind", "number"),
     [

@@ -16,7 +16,7 @@ from wattslice.instructions.value_graph import (
     placed,
     varying,
 )
-from wattslice.ir import MemorySpace, RegisterPlace, Type, TypeKind, Variable
+from wattslice.ir import BinaryOp, MemorySpace, RegisterPlace, Type, TypeKind, Variable
 
 EnvironmentKey = Variable | tuple[Variable, tuple[str, ...]]
 
@@ -36,6 +36,7 @@ class Environment:
         self.undo: list[dict[EnvironmentKey, Value | None]] = []
         self.versions: dict[MemorySpace, Value] = {}
         self.parts: dict[Variable, set[tuple[str, ...]]] = {}
+        self.shifts: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # what is shifted, and by how much
         self.components: dict[Value, dict[str, Value]] = {}
 
     def root(self, region: int, cost: Cost, inputs: Iterable[Value]) -> None:
