@@ -65,6 +65,8 @@ class _Lowering(Loops):
         region = self.kernel.body.region
         # stack pointer, memory descriptor and EXIT: in every kernel measured
         self.root(region, ((InstructionKind.MOV, 2.0), (InstructionKind.BRANCH, 1.0)), ())
+        for parameter in self.kernel.parameters:
+            self.whole(parameter)  # so that a loop that is the first to name one may change it
         yield self.statement(self.kernel.body)
         return None
 

@@ -34,7 +34,8 @@ class MemoryPlace:
     """An object in memory of `type` at `address` (a pointer-valued expression, in bytes).
 
     `root` is the variable the address is derived from when that is evident (array, pointer parameter,
-    pointer local), for slicing and reports. `site` numbers the textual access.
+    pointer local), for slicing and reports. `site` numbers the textual access. `is_volatile`: each access
+    happens as written.
     """
 
     address: Expr
@@ -42,6 +43,7 @@ class MemoryPlace:
     type: Type
     root: Variable | None
     site: int
+    is_volatile: bool = False
 
 
 Place = RegisterPlace | MemoryPlace

@@ -78,7 +78,7 @@ def _expression_statement(body: Body, node: Node) -> list[Stmt]:
     if node.kind == C.PAREN_EXPR and body.unit.spans.line_text(node).startswith("assert"):
         return []  # the prelude's assert: free by convention
     expr = body.expr(node)
-    if isinstance(expr, Load):  # named, but its value is not asked for
+    if isinstance(expr, Load) and not expr.place.is_volatile:  # named, but its value is not asked for
         expr = expr.place.address
     if isinstance(expr, Constant | Construct) and not getattr(expr, "arguments", ()):
         return []
