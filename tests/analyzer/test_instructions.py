@@ -74,10 +74,22 @@ def test_volatile_shared_memory_is_read_again_after_a_store():
     [
         ('for (int i = 0; i < n; i++) asm("rcp.approx.f32 %0, %0;" : "+f"(x)); a[0] = x;', 100, 0),
         ('for (int i = 0; i < n; i++) asm("rcp.approx.f32 %0, %0;" : "+f"(x));', 0, 0),
-        ('for (int i = 0; i < n; i++) x = fmaf(x, x, b[0]); asm volatile("mov.f32 t, %0;" :: "f"(x));', 0, 100),
+        (
+            'for (int i = 0; i < n; i++) x = fmaf(x, x, b[0]); asm volatile("mov.f32 t, %0;" :: "f"(x));',
+            0,
+            100,
+        ),
         ('for (int i = 0; i < n; i++) x = fmaf(x, x, x); asm("add.f32 t, %0, t;" :: "f"(x));', 0, 100),
-        ('float y; for (int i = 0; i < n; i++) asm __volatile__("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x));', 100, 0),
-        ('float y; for (int i = 0; i < n; i++) asm("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x)); a[0] = y;', 1, 0),
+        (
+            'float y; for (int i = 0; i < n; i++) asm __volatile__("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x));',
+            100,
+            0,
+        ),
+        (
+            'float y; for (int i = 0; i < n; i++) asm("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x)); a[0] = y;',
+            1,
+            0,
+        ),
     ],
 )
 def test_inline_assembly_reads_its_operands_and_happens_when_volatile(body: str, mufu: float, ffma: float):
@@ -90,7 +102,7 @@ def test_inline_assembly_reads_its_operands_and_happens_when_volatile(body: str,
     ("expression", "number"),
     [
         ("__hfma2(h, h, g)", 1), ("__hfma2_relu(h, g, g)", 1), ("__hmul2(h, g)", 1), ("__hadd2(h, g)", 1),
-        ("__hmax2(h, g)", 1), ("h * g", 1), ("__hcmadd(h, g, g)", 2),
+        ("__hmax2(h, g)", 1), ("h * g", 1),
         ("__halves2PAIR(__hfma(h.x, g.x, g.x), __hmul(h.y, g.y))", 2),
     ],
 )  # fmt: skip
@@ -101,6 +113,31 @@ def test_two_half_lanes_fill_one_instruction(pair: str, expression: str, number:
         f"{text} {pair} h = p[0], g = p[1]; p[2] = {expression}; }} int main() {{ k<<<1, 32>>>(0); }}"
     )
     assert lower_instructions(kernel, profile).number(K.HFMA2) == number
+
+
+@pytest.mark.parametrize(
+    ("before", "body", "ffma", "fsetp", "branch"),
+    [
+        ("#include <cassert>", "{} assert(x < 1e30f);", 100, 1, 0),  # `@P0 EXIT`, then what fails
+        ("#include <assert.h>", "{} assert(x < 1e30f); a[0] = 1.0f;", 100, 1, 3),  # BRA, BSSY and BSYNC
+        ("", "assert(n > 3); {} a[0] = x;", 100, 0, 1),  # all threads alike: BRA
+        ("#define NDEBUG\n#include <assert.h>", "{} assert(x < 1e30f); a[0] = 1.0f;", 0, 0, 0),
+        (
+            "#define NDEBUG\n#include <cassert>\n#undef NDEBUG\n#include <cassert>",
+            "{} assert(x < 1);",
+            100,
+            1,
+            0,
+        ),
+    ],
+)
+def test_an_assertion_needs_its_condition(before: str, body: str, ffma: float, fsetp: float, branch: float):
+    chain = "x *= threadIdx.x;\n#pragma unroll 1\nfor (int i = 0; i < n; i++) x = fmaf(x, x, 1.0f);"
+    text = f"{before}\n__global__ void k(float* a, int n, float x) {{ {body.replace('{}', chain)} }}\n"
+    kernel, profile = launched(f"{text}int main() {{ k<<<1, 32>>>(0, 100, 1.0f); }}")
+    mix = lower_instructions(kernel, profile)
+    assert (mix.number(K.FFMA), mix.number(K.FSETP)) == (ffma, fsetp)
+    assert mix.number(K.BRANCH) == 1 + (1 + 100) + branch  # EXIT, the loop's guard and its rounds
 
 
 def test_a_store_blocks_sharing_of_loads_but_not_of_the_stored_object():
