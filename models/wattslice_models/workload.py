@@ -50,7 +50,8 @@ class Workload:
     dram_bytes: float | None = None
     """Bytes per thread that reach DRAM. Unknown: from `footprint_bytes` and the L2 size, else all of L2's."""
     shared_passes: float | None = 0.0
-    """128-byte passes through shared memory per launched warp, bank conflicts included.
+    """128-byte passes through shared memory per launched warp, bank conflicts included; also repeated
+    requests to constant memory, one for each word beyond the first.
     Unknown: no conflicts, `shared_accesses` passes."""
     shared_accesses: float = 0.0
     """Shared-memory load and store instructions per thread (part of `instructions.load_store`)."""

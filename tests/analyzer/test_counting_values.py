@@ -74,7 +74,7 @@ def test_numbers_of_both_halves_meet_in_one_array():
     assert lanes(select(active, TOP, 1)) == [TOP, 1]
     assert lanes(select(active, TOP, np.array([1, 2]))) == [TOP, 2]
     assert select(active, TOP, -1) is VARYING
-    assert isinstance(join(TOP, np.arange(32)), Unknown)
+    assert isinstance(join(TOP, np.arange(32), together=True), Unknown)
 
 
 def test_a_known_part_stays_inside_64_bits():

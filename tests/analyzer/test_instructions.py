@@ -64,36 +64,24 @@ def test_volatile_accesses_are_never_removed_merged_or_hoisted(body: str, loads:
 
 
 def test_volatile_shared_memory_is_read_again_after_a_store():
-    body = "volatile __shared__ float s[64]; int t = threadIdx.x; s[t] = x; s[t] += s[t + 32]; s[t] += s[t + 16]; a[t] = s[t];"
-    mix = mix_of(body)
+    sums = "s[t] = x; s[t] += s[t + 32]; s[t] += s[t + 16]; a[t] = s[t];"
+    mix = mix_of(f"volatile __shared__ float s[64]; int t = threadIdx.x; {sums}")
     assert (mix.number(K.LDS), mix.number(K.STS)) == (5, 3)
 
 
 @pytest.mark.parametrize(
     ("body", "mufu", "ffma"),
     [
-        ('for (int i = 0; i < n; i++) asm("rcp.approx.f32 %0, %0;" : "+f"(x)); a[0] = x;', 100, 0),
-        ('for (int i = 0; i < n; i++) asm("rcp.approx.f32 %0, %0;" : "+f"(x));', 0, 0),
-        (
-            'for (int i = 0; i < n; i++) x = fmaf(x, x, b[0]); asm volatile("mov.f32 t, %0;" :: "f"(x));',
-            0,
-            100,
-        ),
-        ('for (int i = 0; i < n; i++) x = fmaf(x, x, x); asm("add.f32 t, %0, t;" :: "f"(x));', 0, 100),
-        (
-            'float y; for (int i = 0; i < n; i++) asm __volatile__("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x));',
-            100,
-            0,
-        ),
-        (
-            'float y; for (int i = 0; i < n; i++) asm("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x)); a[0] = y;',
-            1,
-            0,
-        ),
+        ('FOR asm("rcp.approx.f32 %0, %0;" : "+f"(x)); a[0] = x;', 100, 0),
+        ('FOR asm("rcp.approx.f32 %0, %0;" : "+f"(x));', 0, 0),
+        ('FOR x = fmaf(x, x, b[0]); asm volatile("mov.f32 t, %0;" :: "f"(x));', 0, 100),
+        ('FOR x = fmaf(x, x, x); asm("add.f32 t, %0, t;" :: "f"(x));', 0, 100),
+        ('float y; FOR asm __volatile__("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x));', 100, 0),
+        ('float y; FOR asm("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x)); a[0] = y;', 1, 0),
     ],
 )
 def test_inline_assembly_reads_its_operands_and_happens_when_volatile(body: str, mufu: float, ffma: float):
-    mix = mix_of(body)
+    mix = mix_of(body.replace("FOR", "for (int i = 0; i < n; i++)"))
     assert (mix.number(K.MUFU), mix.number(K.FFMA)) == (mufu, ffma)
 
 
@@ -262,6 +250,25 @@ def test_planes_of_a_field_are_a_known_distance_apart():
         "for (int q = 0; q < 9; ++q) s += b[q * n * n + i]; a[i] = s;"
     )
     assert mix.number(K.IMAD) == 1 + 1 + 9 + 1  # and the first address, and that of a
+
+
+@pytest.mark.parametrize(
+    ("type_", "operation", "cost"),
+    [
+        ("float", "atomicAdd(&s[c[0]], 1)", (1, 1, 3)),  # LDS, FADD, ATOMS.CAS, ISETP, BRA, BSSY, BSYNC
+        ("double", "atomicAdd(&s[c[0]], 1)", (1, 2, 3)),
+        ("unsigned long long", "atomicMax(&s[c[0]], 1)", (1, 2, 3)),
+        ("int", "atomicAdd(&s[c[0]], 1)", (0, 0, 0)),
+        ("float", "atomicExch(&s[c[0]], 1)", (0, 0, 0)),
+        ("float", "atomicAdd(a, 1)", (0, 0, 0)),  # global memory adds by itself
+    ],
+)
+def test_shared_memory_adds_integers_and_loops_over_anything_else(
+    type_: str, operation: str, cost: tuple[int, int, int]
+):
+    mix = mix_of(f"__shared__ {type_} s[32]; {operation};")
+    assert mix.number(K.ATOM) == 1
+    assert (mix.number(K.LDS), mix.number(K.ISETP), mix.number(K.BRANCH) - 1) == cost
 
 
 _ROT = "auto rot = [](unsigned x, int bits) { return x >> bits | x << (32 - bits); };"

@@ -10,11 +10,12 @@ from wattslice.instructions.expansions import call_cost
 from wattslice.instructions.kinds import InstructionKind as K
 from wattslice.instructions.memory import Memory
 from wattslice.instructions.operators import FLOAT_KINDS, per_operation
-from wattslice.instructions.value_graph import MemoryRequest, Shape, Value, inputs_key, linear
+from wattslice.instructions.value_graph import Cost, MemoryRequest, Shape, Value, inputs_key, linear
 from wattslice.ir import (
     AddressOf,
     Assign,
     Atomic,
+    AtomicOp,
     Binary,
     BinaryOp,
     Builtin,
@@ -142,7 +143,8 @@ class Expressions(Memory):
         inputs = [self.address(place, pointer, region)[0]]
         scales = place.space is MemorySpace.SHARED and bool(inputs[0].terms)  # ATOMS has no [R.X4]
         inputs.extend((yield from self.all_of(expr.arguments, region)))
-        self.root(region, ((K.ATOM, 1.0), *(((K.IADD, 1.0),) if scales else ())), inputs)
+        cost = _shared_atomic(expr) if place.space is MemorySpace.SHARED else ((K.ATOM, 1.0),)
+        self.root(region, (*cost, *(((K.IADD, 1.0),) if scales else ())), inputs)
         self.clobber((place.space,), False, None)
         return self.joined([], region)
 
@@ -285,3 +287,18 @@ _HANDLERS: dict[type[Expr], Callable[[Expressions, Any, int], Step]] = {  # by t
     Extract: Expressions.extract,
     InlinedCall: lambda here, expr, region: here.call(expr, region),
 }
+
+
+def _shared_atomic(expr: Atomic) -> Cost:
+    """Shared memory adds 32-bit integers; anything else is a loop of load, operation and compare-and-swap.
+
+    One round of the loop: how often another thread comes in between depends on data.
+    """
+    type_ = expr.type
+    is_swap = expr.op in (AtomicOp.CAS, AtomicOp.EXCHANGE)
+    if is_swap or (not type_.is_float and type_.bits <= 32):
+        return ((K.ATOM, 1.0),)
+    words = 2.0 if type_.bits == 64 else 1.0
+    add = FLOAT_KINDS.get(type_.bits, FLOAT_KINDS[32])[0]
+    operation = (add, 1.0) if type_.is_float else (K.IADD, words)
+    return ((K.LDS, 1.0), operation, (K.ATOM, 1.0), (K.ISETP, words), (K.BRANCH, 3.0))

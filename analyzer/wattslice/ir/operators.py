@@ -85,7 +85,7 @@ class Semantics(IdentityEnum):
 
     OPAQUE = "opaque"  # result unknown, may differ between threads
     EFFECT = "effect"  # opaque, and happens whether or not anybody uses the result (asm volatile)
-    UNIFORM = "uniform"  # result unknown, the same in the whole block (votes, blockDim-like)
+    UNIFORM = "uniform"  # result unknown, the same in the whole warp (votes, blockDim-like)
     ADD = "add"
     MUL = "mul"
     DIV = "div"
