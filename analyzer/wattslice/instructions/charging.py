@@ -6,12 +6,12 @@ multiply-adds. Dead code costs nothing.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 from wattslice.instructions.isa import Isa
 from wattslice.instructions.kinds import InstructionKind
 from wattslice.instructions.logic import within_lop3
+from wattslice.instructions.sum_cost import is_taken_along, sum_cost
 from wattslice.instructions.value_graph import (
     Cost,
     LoopLevel,
@@ -123,7 +123,7 @@ class _Charger:
         for needed in value.inputs:
             if needed.shape is not fuses or needed in self.other_uses:
                 continue
-            if fuses is Shape.INT_PRODUCT and not _is_taken_along(needed, value, self.isa):
+            if fuses is Shape.INT_PRODUCT and not is_taken_along(needed, value, self.isa):
                 continue
             absorbed.add(needed)
             value.cost = value.fused
@@ -159,8 +159,8 @@ class _Charger:
         if value.shape is Shape.INT_SUM:
             terms = self.contracted(value, terms)
         value.inputs = [term for term, _ in terms]
-        value.cost = _sum_cost(terms, value, self.isa)
-        if any(_is_taken_along(term, value, self.isa) for term, _ in terms):
+        value.cost = sum_cost(terms, value, self.isa)
+        if any(is_taken_along(term, value, self.isa) for term, _ in terms):
             value.fused = value.cost  # the IMAD counted here is the product itself
 
     def contracted(self, value: Value, terms: tuple[tuple[Value, int], ...]) -> tuple[tuple[Value, int], ...]:
@@ -333,40 +333,7 @@ _FUSES: dict[Shape, Shape] = {
 }
 
 
-def _is_taken_along(term: Value, value: Value, isa: Isa) -> bool:
-    """Whether the multiply-add of the product `term` computes the sum `value`; XMAD adds 32 bits only."""
-    fits = isa is not Isa.XMAD or value.shape is Shape.ADDRESS or term.bits >= value.bits
-    return term.shape is Shape.INT_PRODUCT and fits
-
-
 def _in_parts(cost: Cost, number: float) -> Cost:
     """`cost` on a GPU where a multiplication takes `number` instructions."""
     multiplies = InstructionKind.IMAD
     return tuple((kind, count * number if kind is multiplies else count) for kind, count in cost)
-
-
-def _sum_cost(terms: tuple[tuple[Value, int], ...], value: Value, isa: Isa) -> Cost:
-    """Instructions that add up a linear form.
-
-    A term scaled by a power of two is an LEA, by another constant an IMAD, a product of two values an IMAD;
-    each of them adds one more term on the way. IADD3 adds two.
-    """
-    products = constants = shifts = plain = 0
-    for term, coefficient in terms:
-        if _is_taken_along(term, value, isa):
-            products += 1
-        elif abs(coefficient) == 1:
-            plain += 1
-        elif abs(coefficient) & (abs(coefficient) - 1) == 0:
-            shifts += 1
-        else:
-            constants += 1
-    if value.shape is Shape.ADDRESS and len(terms) == 1 and abs(terms[0][1]) in isa.address_scales:
-        return ()  # [R.X4]
-    plain += value.offset != 0 and value.shape is not Shape.ADDRESS
-    free = max(1, products + constants + shifts)  # addends that come along, or the first one
-    adds = math.ceil(max(0, plain - free) / 2)
-    width = 2.0 if value.bits == 64 and value.shape is not Shape.ADDRESS else 1.0
-    imads = products * isa.multiplies_per_product + constants * isa.multiplies_by_constant
-    cost = ((InstructionKind.IMAD, width * imads), (InstructionKind.IADD, width * (adds + shifts)))
-    return tuple((kind, number) for kind, number in cost if number)

@@ -92,8 +92,8 @@ class Value:
     fused: Cost = ()  # cost when one input is a product that nothing else needs
     stack: tuple[LoopLevel, ...] = ()
     access: MemoryRequest | None = None
-    is_unsigned: bool = False
     varies: frozenset[LoopLevel] | None = None
+    is_unsigned: bool = False
 
 
 def varying(values: Iterable[Value]) -> frozenset[LoopLevel]:
