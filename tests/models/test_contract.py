@@ -1,6 +1,7 @@
 """What every model must do, whatever it is made of."""
 
 import dataclasses
+import importlib.util
 import json
 import math
 
@@ -9,10 +10,20 @@ import pytest
 from wattslice_models.contract import Example, Interval, Learner, NotEnoughDataError
 from wattslice_models.frozen_json import decoded, dumps
 from wattslice_models.mean import MeanLearner
+from wattslice_models.regression_fit import RegressionLearner
 
 from .model_examples import examples, subject
 
-LEARNERS: tuple[Learner, ...] = (MeanLearner(),)
+
+def torch_learners() -> tuple[object, ...]:
+    if importlib.util.find_spec("torch") is None:
+        return (pytest.param(None, id="wavelet", marks=pytest.mark.skip("torch is not installed")),)
+    from wattslice_models.wavelet_fit import WaveletLearner
+
+    return (WaveletLearner(), WaveletLearner(numbered_gpus=True))
+
+
+LEARNERS = (MeanLearner(), RegressionLearner(), *torch_learners())
 each_learner = pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: str(learner.kind))
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from wattslice_corpora.measuring.journal import Entry, Journal
     from wattslice_corpora.measuring.machine import Machine
     from wattslice_corpora.measuring.sensor import Board
+    from wattslice_corpora.synthetic import AccessWeights
 
 _PATH = click.Path(path_type=Path)
 _SECONDS = click.FloatRange(min=0.0)
@@ -136,9 +137,23 @@ def _plan(options: _Options, machine: Machine, folder: Path) -> tuple[Configurat
     from wattslice_corpora.measuring.program import Command
 
     if options.file is None:
-        return campaign_plan(machine.chip.sm_count, machine.key, folder, options.seed)
+        weights = _access_weights(machine.board.name)
+        return campaign_plan(machine.chip.sm_count, machine.key, folder, options.seed, weights)
     command = Command(machine.builder.build(options.file), options.program_arguments)
     return file_plan(options.file, command, options.kernel, options.occurrence - 1, machine.key)
+
+
+def _access_weights(board: str) -> AccessWeights:
+    """What an access is worth on this board; all alike on one that the catalogue does not know."""
+    from wattslice_corpora.synthetic import AccessWeights
+    from wattslice_models.access_power import access_power_factors
+    from wattslice_models.gpu import UnknownGpuError, load_gpu
+
+    try:
+        factors = access_power_factors(load_gpu(board))
+    except UnknownGpuError:
+        return AccessWeights()
+    return AccessWeights(factors.shared_memory, factors.constant_memory, factors.texture_memory)
 
 
 def _report(options: _Options, board: Board, entries: tuple[Entry, ...], left: int, table: Path) -> None:
