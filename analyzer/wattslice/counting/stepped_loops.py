@@ -145,7 +145,7 @@ def _elements_at_a_step(executor: Executor, loop: ir.Loop, shape: LoopShape, mas
     """By how much an integer that the condition compares moves in one iteration; 1 when that is unknown."""
     compared = {
         read_variable(side)
-        for node in ([] if loop.condition is None else ir.walk_expressions(loop.condition))
+        for node in (() if loop.condition is None else ir.walk_expressions(loop.condition))
         if isinstance(node, ir.Binary) and node.op in ir.COMPARISONS
         for side in (node.left, node.right)
     }

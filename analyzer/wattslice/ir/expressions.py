@@ -307,6 +307,8 @@ class LaunchCall:
 
     `kernel` is the mangled name of the (instantiated) kernel. `grid` and `block` are expressions of type
     dim3 (a `Construct` with fields x, y, z), of an integer type, or `Read`s of dim3 variables.
+    `function` is the pointer that the launch goes through, when it may hold other kernels as well; its value
+    is the `Text` of the kernel's name.
     """
 
     kernel: str
@@ -317,6 +319,7 @@ class LaunchCall:
     arguments: tuple[Expr, ...]
     type: Type
     span: Span
+    function: Expr | None = None
 
 
 Expr = (
