@@ -12,6 +12,7 @@ from wattslice.instructions import InstructionMix, lower_instructions
 from wattslice.instructions.expansions import measured
 from wattslice.instructions.kinds import InstructionKind as K
 from wattslice.instructions.kinds import kind_of_sass
+from wattslice.region_operations import total_counts
 from wattslice_models.gpu import load_gpu
 
 from .source_text import flat_profile, kernel_of, launched
@@ -42,6 +43,89 @@ def test_equal_computations_and_loads_are_shared():
 
 def test_dead_code_costs_nothing():
     assert mix_of("float y = b[3] * x; a[0] = x;").number(K.LDG) == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "loads", "stores"),
+    [
+        ("volatile float* v = b; for (int i = 0; i < n; i++) { v[0]; (void)v[1]; float y = v[2]; }", 300, 0),
+        ("volatile float* v = a; v[0] = v[1] + v[1]; x = v[0];", 3, 1),
+        ("volatile float* v = a; for (int i = 0; i < n; i++) v[0] += x;", 100, 100),
+        ("struct S { float u, w; }; volatile S* s = (volatile S*)b; s->u; (*s).w;", 2, 0),
+        ("typedef volatile float V; V& r = ((V*)b)[0]; float y = r + r;", 2, 0),
+    ],
+)
+def test_volatile_accesses_are_never_removed_merged_or_hoisted(body: str, loads: float, stores: float):
+    text = f"__global__ void k(float* a, float* b, int n, float x) {{ {body} }}\n"
+    kernel, profile = launched(f"{text}int main() {{ k<<<1, 32>>>(0, 0, 100, 1.0f); }}")
+    mix = lower_instructions(kernel, profile)
+    assert (mix.number(K.LDG), mix.number(K.STG)) == (loads, stores)
+    assert total_counts(kernel, profile).global_load == loads  # none of them is anybody's to leave out
+
+
+def test_volatile_shared_memory_is_read_again_after_a_store():
+    sums = "s[t] = x; s[t] += s[t + 32]; s[t] += s[t + 16]; a[t] = s[t];"
+    mix = mix_of(f"volatile __shared__ float s[64]; int t = threadIdx.x; {sums}")
+    assert (mix.number(K.LDS), mix.number(K.STS)) == (5, 3)
+
+
+@pytest.mark.parametrize(
+    ("body", "mufu", "ffma"),
+    [
+        ('FOR asm("rcp.approx.f32 %0, %0;" : "+f"(x)); a[0] = x;', 100, 0),
+        ('FOR asm("rcp.approx.f32 %0, %0;" : "+f"(x));', 0, 0),
+        ('FOR x = fmaf(x, x, b[0]); asm volatile("mov.f32 t, %0;" :: "f"(x));', 0, 100),
+        ('FOR x = fmaf(x, x, x); asm("add.f32 t, %0, t;" :: "f"(x));', 0, 100),
+        ('float y; FOR asm __volatile__("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x));', 100, 0),
+        ('float y; FOR asm("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x)); a[0] = y;', 1, 0),
+    ],
+)
+def test_inline_assembly_reads_its_operands_and_happens_when_volatile(body: str, mufu: float, ffma: float):
+    mix = mix_of(body.replace("FOR", "for (int i = 0; i < n; i++)"))
+    assert (mix.number(K.MUFU), mix.number(K.FFMA)) == (mufu, ffma)
+
+
+@pytest.mark.parametrize("pair", ["__half2", "__nv_bfloat162"])
+@pytest.mark.parametrize(
+    ("expression", "number"),
+    [
+        ("__hfma2(h, h, g)", 1), ("__hfma2_relu(h, g, g)", 1), ("__hmul2(h, g)", 1), ("__hadd2(h, g)", 1),
+        ("__hmax2(h, g)", 1), ("h * g", 1),
+        ("__halves2PAIR(__hfma(h.x, g.x, g.x), __hmul(h.y, g.y))", 2),
+    ],
+)  # fmt: skip
+def test_two_half_lanes_fill_one_instruction(pair: str, expression: str, number: float):
+    expression = expression.replace("PAIR", pair.strip("_").removeprefix("nv_"))
+    text = f"#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n__global__ void k({pair}* p) {{"
+    kernel, profile = launched(
+        f"{text} {pair} h = p[0], g = p[1]; p[2] = {expression}; }} int main() {{ k<<<1, 32>>>(0); }}"
+    )
+    assert lower_instructions(kernel, profile).number(K.HFMA2) == number
+
+
+@pytest.mark.parametrize(
+    ("before", "body", "ffma", "fsetp", "branch"),
+    [
+        ("#include <cassert>", "{} assert(x < 1e30f);", 100, 1, 0),  # `@P0 EXIT`, then what fails
+        ("#include <assert.h>", "{} assert(x < 1e30f); a[0] = 1.0f;", 100, 1, 3),  # BRA, BSSY and BSYNC
+        ("", "assert(n > 3); {} a[0] = x;", 100, 0, 1),  # all threads alike: BRA
+        ("#define NDEBUG\n#include <assert.h>", "{} assert(x < 1e30f); a[0] = 1.0f;", 0, 0, 0),
+        (
+            "#define NDEBUG\n#include <cassert>\n#undef NDEBUG\n#include <cassert>",
+            "{} assert(x < 1);",
+            100,
+            1,
+            0,
+        ),
+    ],
+)
+def test_an_assertion_needs_its_condition(before: str, body: str, ffma: float, fsetp: float, branch: float):
+    chain = "x *= threadIdx.x;\n#pragma unroll 1\nfor (int i = 0; i < n; i++) x = fmaf(x, x, 1.0f);"
+    text = f"{before}\n__global__ void k(float* a, int n, float x) {{ {body.replace('{}', chain)} }}\n"
+    kernel, profile = launched(f"{text}int main() {{ k<<<1, 32>>>(0, 100, 1.0f); }}")
+    mix = lower_instructions(kernel, profile)
+    assert (mix.number(K.FFMA), mix.number(K.FSETP)) == (ffma, fsetp)
+    assert mix.number(K.BRANCH) == 1 + (1 + 100) + branch  # EXIT, the loop's guard and its rounds
 
 
 def test_a_store_blocks_sharing_of_loads_but_not_of_the_stored_object():

@@ -56,6 +56,21 @@ def test_gathers_are_told(tmp_path):
     assert moved.l1_bytes == pytest.approx(32 + 4 + 4)
 
 
+def test_a_call_in_an_inner_loop_leaves_what_the_outer_one_carries_known(tmp_path):
+    source = f"""__device__ float twice(float v) {{ return v + v; }}
+    __global__ void k(const float *x, float *y, int n) {{
+      {INDEX} unsigned h = i * 2654435761u; float a = 0;
+      for (int j = 0; j < n; ++j) {{
+        h = h * 1664525u + 1013904223u; a += x[h >> 13];
+        for (int l = 0; l < 60; ++l) a = twice(a);
+      }}
+      y[i] = a;
+    }}"""
+    moved = moved_by(*counted(tmp_path, source, "k=1000:256", "n=64"))
+    assert moved.gathered == ()
+    assert moved.l1_bytes == pytest.approx(64 * 32 + 4, rel=0.01)
+
+
 @pytest.mark.parametrize(
     "step",
     [

@@ -259,9 +259,11 @@ def _any_lanes(op: BinaryOp, a: Number | Lanes, b: Number | Lanes, type_: Type) 
     if op in COMPARISONS:  # exact between int64, uint64 and any Python integer
         return COMPARE[op](a, b)
     if type_.is_float or _is_real(a) or _is_real(b):
-        if op in (BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL):
-            return EXACT[op](a, b)
-        return VARYING
+        if op not in (BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL):
+            return VARYING
+        with np.errstate(over="ignore", invalid="ignore"):
+            result = EXACT[op](a, b)
+        return result if bool(np.isfinite(result).all()) else VARYING
     if op in EXACT:
         return wrap(EXACT[op](_residue(a), _residue(b)), type_)
     return _divide_or_shift(op, a, b, type_)

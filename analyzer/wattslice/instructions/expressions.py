@@ -9,7 +9,7 @@ from typing import Any, cast
 from wattslice.instructions.expansions import call_cost
 from wattslice.instructions.kinds import InstructionKind as K
 from wattslice.instructions.memory import Memory
-from wattslice.instructions.operators import FLOAT_KINDS
+from wattslice.instructions.operators import FLOAT_KINDS, per_operation
 from wattslice.instructions.value_graph import Cost, MemoryRequest, Shape, Value, inputs_key, linear
 from wattslice.ir import (
     AddressOf,
@@ -237,9 +237,8 @@ class Expressions(Memory):
         working = next((type_ for type_ in types if type_.kind is TypeKind.FLOAT), expr.type)
         if expr.semantics is Semantics.FMA and working.bits in FLOAT_KINDS:
             fused = FLOAT_KINDS[working.bits][2]
-            return self.plain(
-                "fma", region, tuple(inputs), ((fused, float(max(1, working.lanes))),), working.bits
-            )
+            cost = ((fused, per_operation(working.bits, working.lanes)),)
+            return self.plain("fma", region, tuple(inputs), cost, working.bits)
         base = inputs[0].number if inputs and inputs[0].shape is Shape.CONSTANT else None
         cost = call_cost(expr.name, working, expr.operations, base)
         classes = {count.operation for count in expr.operations}
@@ -250,6 +249,7 @@ class Expressions(Memory):
         written = tuple(a.variable for a in expr.arguments if isinstance(a, AddressOf))
         reads_memory = any(a.type.kind is TypeKind.POINTER for a in expr.arguments)
         pure = classes <= _PURE and not reads_memory and bool(classes)
+        pure = pure and expr.semantics is not Semantics.EFFECT
         if pure and K.SHFL not in dict(cost):
             return self.plain(("call", expr.name), region, tuple(inputs), cost, expr.type.bits)
         self.root(region, cost, inputs)

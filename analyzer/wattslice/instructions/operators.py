@@ -26,6 +26,11 @@ _FOLD: dict[BinaryOp, Callable[[float, float], float]] = {
 }
 
 
+def per_operation(bits: int, lanes: int) -> float:
+    """Instructions of a floating-point operation on all lanes of a vector: two half lanes fill one HFMA2."""
+    return max(1.0, lanes / 2) if bits == 16 else float(max(1, lanes))
+
+
 class Operators(LinearForms):
     """Unary, binary and conversion operators."""
 
@@ -127,8 +132,7 @@ class Operators(LinearForms):
         """A floating-point operator."""
         bits = type_.bits if type_.bits in FLOAT_KINDS else 16 if type_.bits < 32 else 64
         add, multiply, fused, compare = FLOAT_KINDS[bits]
-        # two half lanes fill one HFMA2
-        lanes = max(1.0, type_.lanes / 2) if bits == 16 else float(max(1, type_.lanes))
+        lanes = per_operation(bits, type_.lanes)
         key = (op, bits, *inputs_key((a, b)))
         if op in COMPARISONS:
             return self.shared(key, region, (a, b), shape=Shape.PLAIN, cost=((compare, lanes),))

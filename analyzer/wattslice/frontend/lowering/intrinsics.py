@@ -259,11 +259,11 @@ def _by_pattern(name: str) -> Rule | None:
     if _HALF_SPECIAL.match(name):
         return Rule(Cost.SPECIAL)
     if _HALF_FMA.match(name):
-        return Rule(Cost.TWICE, Semantics.FMA)
+        return Rule(Cost.TWICE, Semantics.OPAQUE if "cmadd" in name else Semantics.FMA)
     if _HALF.match(name) or _HALF_ROUND.match(name):
         return Rule(Cost.OF_TYPE)
     if _CONVERSION.match(name):
-        return Rule(Cost.FREE, Semantics.IDENTITY)
+        return Rule(Cost.FREE, Semantics.OPAQUE if "_as_" in name else Semantics.IDENTITY)
     return None
 
 
