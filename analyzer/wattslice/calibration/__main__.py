@@ -24,6 +24,7 @@ from wattslice_corpora.records import (
     read_card,
     read_measurements,
     sha256,
+    slices_path,
     utilisation_path,
     workloads_path,
     write_table,
@@ -113,7 +114,8 @@ def _analyze(sources: Path, card: DataCard, recipes: Recipes) -> None:
     found = public_features(sources, recipes, runs_of(recipes, card.gpu_id), load_gpu(card.gpu_id))
     for entry in found.features.left_out:
         print(f"{', '.join(entry.runs)}: left out: {entry.reason}", file=sys.stderr)
-    write_text(workloads_path(card.gpu_id), found.table)
+    write_text(workloads_path(card.gpu_id), found.workloads)
+    write_text(slices_path(card.gpu_id), found.slices)
 
 
 def _train(card: DataCard) -> Trained:

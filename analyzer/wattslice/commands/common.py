@@ -58,7 +58,9 @@ _ANALYSIS_OPTIONS = (
     ),
     click.option("--profile", type=_FILE, metavar="FILE", help="Measured branch probabilities (JSON)."),
     click.option("--core-mhz", "core_clock_mhz", type=float, metavar="N", help="Clock of the SMs."),
-    click.option("--mem-mhz", "memory_clock_mhz", type=float, metavar="N", help="Clock of the memory."),
+    click.option(
+        "--mem-mhz", "memory_clock_mhz", type=float, metavar="N", help="Clock of the memory (nvidia-smi)."
+    ),
     click.option("--jobs", type=int, metavar="N", help="Processes to analyse files with.  [default: 1]"),
 )
 
