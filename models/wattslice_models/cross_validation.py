@@ -7,6 +7,7 @@ benchmark given the same weight, so that a sweep of a hundred rows does not drow
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -33,21 +34,49 @@ def hold_out_each(
     learner: Learner,
     examples: tuple[Example, ...],
     seed: int = 0,
-    tell: Callable[[str], None] = lambda benchmark: None,
+    tell: Callable[[str], None] = lambda benchmarks: None,
+    folds: int | None = None,
 ) -> tuple[HeldOut, ...]:
     """Every example, predicted with its benchmark left out; in the order of `examples`.
 
-    `tell` hears of each benchmark before it is left out. Raises `NotEnoughDataError` with fewer than two.
+    `tell` hears of the benchmarks before they are left out. `folds`: at most so many fits, each without
+    several benchmarks when there are more of these (see `dealt`); None: each benchmark on its own. A fold
+    whose rest is too little to learn from is not predicted, and the notes say why.
+    Raises `NotEnoughDataError` with fewer than two benchmarks, and when no fold could be learnt.
     """
-    benchmarks = tuple(dict.fromkeys(example.benchmark for example in examples))
+    models: dict[str, PowerModel | NotEnoughDataError] = {}
+    for part in dealt(examples, folds, seed):
+        tell(", ".join(part))
+        rest = tuple(example for example in examples if example.benchmark not in part)
+        try:
+            model = learner.fit(rest, seed)
+        except NotEnoughDataError as error:
+            model = error
+        models |= dict.fromkeys(part, model)
+    failures = [model for model in models.values() if isinstance(model, NotEnoughDataError)]
+    if len(failures) == len(models):
+        raise failures[0]
+    return tuple(HeldOut(example, _asked(models[example.benchmark], example)) for example in examples)
+
+
+def _asked(model: PowerModel | NotEnoughDataError, example: Example) -> Prediction:
+    if isinstance(model, NotEnoughDataError):
+        return Prediction.unknown(f"nothing to learn from without {example.benchmark}: {model}")
+    return model.predict(example.subject)
+
+
+def dealt(examples: tuple[Example, ...], folds: int | None = None, seed: int = 0) -> tuple[tuple[str, ...], ...]:
+    """The benchmarks in at most `folds` parts of nearly equal number, shuffled; None: each on its own.
+
+    Raises `NotEnoughDataError` with fewer than two benchmarks.
+    """
+    benchmarks = list(dict.fromkeys(example.benchmark for example in examples))
     if len(benchmarks) < 2:
         raise NotEnoughDataError(f"{len(benchmarks)} benchmark(s): at least 2 are needed to leave one out")
-    models: dict[str, PowerModel] = {}
-    for left_out in benchmarks:
-        tell(left_out)
-        rest = tuple(example for example in examples if example.benchmark != left_out)
-        models[left_out] = learner.fit(rest, seed)
-    return tuple(HeldOut(example, models[example.benchmark].predict(example.subject)) for example in examples)
+    if folds is None or folds >= len(benchmarks):
+        return tuple((benchmark,) for benchmark in benchmarks)
+    random.Random(seed).shuffle(benchmarks)
+    return tuple(tuple(benchmarks[number::folds]) for number in range(folds))
 
 
 def calibrated_interval(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass, replace
 
-from wattslice_models.contract import Example, Interval, ModelKind, NotEnoughDataError, Subject
+from wattslice_models.contract import UNCALIBRATED, Example, Interval, ModelKind, NotEnoughDataError, Subject
 from wattslice_models.types import Prediction
 
 
@@ -45,6 +45,3 @@ class MeanLearner:
             raise NotEnoughDataError("no example: at least 1 is needed")
         power_w = statistics.fmean(example.power_w for example in examples)
         return MeanModel(power_w, UNCALIBRATED)
-
-
-UNCALIBRATED = Interval(0.5, 2.0, 0.5, "not calibrated: nothing was held out")
