@@ -28,6 +28,25 @@ class NoRegressionError(LookupError):
         self.published_for = published_for
 
 
+def slice_power_w(
+    beta_0_w: float, beta_1_w: float, beta_2: float, sm_saturation: float, arithmetic_density: float
+) -> float:
+    """Eq. (4) in watts, for Sa in (0, 1] and Ã >= 0; ``ValueError`` otherwise (also for NaN).
+
+    A negative beta_2 needs Ã > 0.
+    """
+    if not 0 < sm_saturation <= 1:
+        raise ValueError(f"SM saturation must lie in (0, 1], not {sm_saturation}")
+    if not 0 <= arithmetic_density < float("inf"):
+        raise ValueError(f"arithmetic density must be finite and not negative, not {arithmetic_density}")
+    return beta_0_w * sm_saturation + beta_1_w * arithmetic_density**beta_2
+
+
+def outside_fitted_range(what: str, value: float, low: float, high: float) -> tuple[str, ...]:
+    """The note on a feature outside [low, high], none for one inside."""
+    return () if low <= value <= high else (f"{what} {value:g} outside the fitted range [{low:g}, {high:g}]",)
+
+
 @dataclass(frozen=True, slots=True)
 class RegressionModel:
     """Slice power of one GPU as a function of SM saturation Sa and arithmetic density Ã."""
@@ -47,11 +66,7 @@ class RegressionModel:
 
     def power_w(self, sm_saturation: float, arithmetic_density: float) -> float:
         """Eq. (4) in watts, for Sa in (0, 1] and Ã >= 0; ``ValueError`` otherwise (also for NaN)."""
-        if not 0 < sm_saturation <= 1:
-            raise ValueError(f"SM saturation must lie in (0, 1], not {sm_saturation}")
-        if not 0 <= arithmetic_density < float("inf"):
-            raise ValueError(f"arithmetic density must be finite and not negative, not {arithmetic_density}")
-        return self.beta_0_w * sm_saturation + self.beta_1_w * arithmetic_density**self.beta_2
+        return slice_power_w(self.beta_0_w, self.beta_1_w, self.beta_2, sm_saturation, arithmetic_density)
 
     def predict(self, sm_saturation: float, arithmetic_density: ArithmeticDensity) -> Prediction:
         """Power with its interval; unknown, with the reason, for an undefined density.
@@ -62,8 +77,8 @@ class RegressionModel:
         if density is None:
             return Prediction.unknown(f"arithmetic density undefined: {arithmetic_density.reason}")
         power_w = self.power_w(sm_saturation, density)
-        notes = self._outside("arithmetic density", density, *self._density_range())
-        notes += self._outside("SM saturation", sm_saturation, *self._saturation_range())
+        notes = outside_fitted_range("arithmetic density", density, *self._density_range())
+        notes += outside_fitted_range("SM saturation", sm_saturation, *self._saturation_range())
         return Prediction(
             power_w=power_w,
             power_low_w=power_w * self.measured_over_predicted_low,
@@ -78,14 +93,6 @@ class RegressionModel:
 
     def _saturation_range(self) -> tuple[float, float]:
         return self.sm_saturation_min, self.sm_saturation_max
-
-    @staticmethod
-    def _outside(what: str, value: float, low: float, high: float) -> tuple[str, ...]:
-        return (
-            ()
-            if low <= value <= high
-            else (f"{what} {value:g} outside the fitted range [{low:g}, {high:g}]",)
-        )
 
 
 @cache

@@ -9,10 +9,11 @@ import pytest
 from wattslice_models.contract import Example, Interval, Learner, NotEnoughDataError
 from wattslice_models.frozen_json import decoded, dumps
 from wattslice_models.mean import MeanLearner
+from wattslice_models.regression_fit import RegressionLearner
 
 from .model_examples import examples, subject
 
-LEARNERS: tuple[Learner, ...] = (MeanLearner(),)
+LEARNERS: tuple[Learner, ...] = (MeanLearner(), RegressionLearner())
 each_learner = pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: str(learner.kind))
 
 
