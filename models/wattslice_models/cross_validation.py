@@ -65,7 +65,9 @@ def _asked(model: PowerModel | NotEnoughDataError, example: Example) -> Predicti
     return model.predict(example.subject)
 
 
-def dealt(examples: tuple[Example, ...], folds: int | None = None, seed: int = 0) -> tuple[tuple[str, ...], ...]:
+def dealt(
+    examples: tuple[Example, ...], folds: int | None = None, seed: int = 0
+) -> tuple[tuple[str, ...], ...]:
     """The benchmarks in at most `folds` parts of nearly equal number, shuffled; None: each on its own.
 
     Raises `NotEnoughDataError` with fewer than two benchmarks.

@@ -180,7 +180,9 @@ class _Design:
         )
         clocks = np.array([row.core_mhz for row in rows])
         share = np.array([_active_share(row, gpu) for row in rows])
-        components = tuple(entry.component for entry in component_work(rows[0].example.subject.launches[0].workload, gpu))
+        components = tuple(
+            entry.component for entry in component_work(rows[0].example.subject.launches[0].workload, gpu)
+        )
         kernels = {(row.example.benchmark, row.example.kernel, row.example.arguments) for row in rows}
         power_w = np.array([row.example.power_w for row in rows])
         prior_j = 1e-12 * np.array([_prior_pj(component, gpu) for component in components])

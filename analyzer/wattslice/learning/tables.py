@@ -125,5 +125,3 @@ def tables_of_file(path: Path, gpu: Gpu) -> MeasuredTables:
         )
     found = campaign_features(path.parent, measured, gpu)
     return MeasuredTables(measured, found.workloads, found.slices, card, found.reasons, (path,))
-
-

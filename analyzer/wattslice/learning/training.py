@@ -237,11 +237,11 @@ def choose(trained: tuple[TrainedEntry, ...], failures: dict[str, str]) -> Choic
         for number, parts in enumerate(zip(*(one.held_out for one in candidates), strict=True))
         if all(part.ratio is not None for part in parts)
     ]
-    errors = {one.entry.name: _by_benchmark([one.held_out[number] for number in common]) for one in candidates}
+    errors = {
+        one.entry.name: _by_benchmark([one.held_out[number] for number in common]) for one in candidates
+    }
     known = {one.entry.name for one in trained} | set(failures)
-    found = tuple(
-        CandidateError(name, errors.get(name), reasons.get(name, "")) for name in sorted(known)
-    )
+    found = tuple(CandidateError(name, errors.get(name), reasons.get(name, "")) for name in sorted(known))
     return Choice(min(errors, key=lambda name: errors[name]), found)
 
 

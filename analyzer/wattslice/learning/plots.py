@@ -1,0 +1,194 @@
+"""Pictures of models: measured against predicted watts, residuals, learning curves. Needs matplotlib.
+
+The same data give the same bytes: no dates, fixed ids in SVG.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wattslice_models.cross_validation import HeldOut
+
+_SETTINGS: dict[str, Any] = {
+    "svg.hashsalt": "wattslice",
+    "svg.fonttype": "path",
+    "font.family": "DejaVu Sans",
+    "font.size": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 10.0,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.edgecolor": "#555555",
+    "axes.grid": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.8,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "legend.fontsize": 8.0,
+}
+_COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#222222")
+"""Paul Tol's bright scheme: told apart by colour-blind people as well."""
+_PANEL_INCHES = 3.1
+
+
+class NoPlotsError(ImportError):
+    """matplotlib is not installed; the message says how to install it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Predictions of one model."""
+
+    title: str
+    predicted: tuple[HeldOut, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Points (kernels learnt from, mean relative error) of one model."""
+
+    title: str
+    points: tuple[tuple[float, float], ...]
+
+
+def check() -> None:
+    """Raises `NoPlotsError` when no picture can be made."""
+    try:
+        import matplotlib  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    except ImportError:
+        raise NoPlotsError("pictures need matplotlib: pip install 'wattslice[report]'") from None
+
+
+def plot_measured_against_predicted(panels: Sequence[Panel], title: str, *paths: Path) -> None:
+    """One panel a model: a point a run, on the diagonal when right; dashed where it is off by 20 %."""
+
+    def draw(figure: Any) -> None:  # noqa: ANN401
+        watts = [entry.example.power_w for panel in panels for entry in panel.predicted]
+        watts += [entry.prediction.power_w for panel in panels for entry in panel.predicted if entry.ratio]
+        top_w = 1.08 * max(watts)
+        axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
+        groups = _groups([entry for panel in panels for entry in panel.predicted])
+        for axis, panel in zip(axes, panels, strict=True):
+            axis.axline((0, 0), slope=1, color="#555555", linewidth=1)
+            for slope in (0.8, 1.2):
+                axis.axline((0, 0), slope=slope, color="#999999", linewidth=0.8, linestyle=(0, (4, 3)))
+            _scatter(axis, panel.predicted, groups, lambda entry: entry.prediction.power_w or 0.0)
+            axis.set_title(panel.title)
+            axis.set_xlabel("measured, W")
+            axis.set_xlim(0, top_w)
+            axis.set_ylim(0, top_w)
+            axis.set_aspect("equal")
+        axes[0].set_ylabel("predicted, W")
+        _legend(figure, axes[-1], groups)
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11)
+
+    _figure(draw, (_PANEL_INCHES * len(panels) + 1.6, _PANEL_INCHES + 0.8), paths)
+
+
+def plot_residuals(panels: Sequence[Panel], title: str, *paths: Path) -> None:
+    """One panel a model: measured / predicted over the predicted watts, each run held out of the training."""
+
+    def draw(figure: Any) -> None:  # noqa: ANN401
+        axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        groups = _groups([entry for panel in panels for entry in panel.predicted])
+        for axis, panel in zip(axes, panels, strict=True):
+            axis.axhline(1.0, color="#555555", linewidth=1)
+            _scatter(
+                axis,
+                panel.predicted,
+                groups,
+                lambda entry: entry.ratio or 0.0,
+                lambda entry: entry.prediction.power_w or 0.0,
+            )
+            axis.set_yscale("log", base=2)
+            axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            axis.set_title(panel.title)
+            axis.set_xlabel("predicted, W")
+        axes[0].set_ylabel("measured / predicted")
+        _legend(figure, axes[-1], groups)
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11)
+
+    _figure(draw, (_PANEL_INCHES * len(panels) + 1.6, _PANEL_INCHES + 0.8), paths)
+
+
+def plot_learning_curves(curves: Sequence[Curve], title: str, *paths: Path) -> None:
+    """Error of held-out benchmarks over the number of kernels learnt from."""
+
+    def draw(figure: Any) -> None:  # noqa: ANN401
+        axis = figure.subplots()
+        for number, curve in enumerate(curves):
+            numbers, errors = zip(*curve.points, strict=True) if curve.points else ((), ())
+            axis.plot(
+                numbers,
+                [100 * error for error in errors],
+                marker="o",
+                markersize=4,
+                color=_COLOURS[number % len(_COLOURS)],
+                label=curve.title,
+            )
+        axis.set_xscale("log", base=2)
+        axis.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axis.set_ylim(bottom=0)
+        axis.set_xlabel("kernels learnt from")
+        axis.set_ylabel("mean error of held-out runs, %")
+        axis.legend()
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11)
+
+    _figure(draw, (5.6, 3.6), paths)
+
+
+def _groups(entries: Sequence[HeldOut]) -> tuple[str, ...]:
+    """Benchmarks to tell apart by colour; none when there are too many for that."""
+    benchmarks = tuple(dict.fromkeys(entry.example.benchmark for entry in entries))
+    return benchmarks if len(benchmarks) <= len(_COLOURS) else ()
+
+
+def _scatter(  # noqa: ANN202
+    axis: Any,  # noqa: ANN401
+    entries: Sequence[HeldOut],
+    groups: tuple[str, ...],
+    y: Any,  # noqa: ANN401
+    x: Any = lambda entry: entry.example.power_w,  # noqa: ANN401
+):
+    for number, group in enumerate(groups or ("",)):
+        here = [
+            entry
+            for entry in entries
+            if entry.ratio is not None and (not groups or entry.example.benchmark == group)
+        ]
+        axis.scatter(
+            [x(entry) for entry in here],
+            [y(entry) for entry in here],
+            s=10,
+            linewidths=0,
+            alpha=0.6,
+            color=_COLOURS[number],
+            rasterized=len(entries) > 2000,
+        )
+
+
+def _legend(figure: Any, axis: Any, groups: tuple[str, ...]) -> None:  # noqa: ANN401
+    if groups:
+        handles = [
+            axis.scatter([], [], s=18, linewidths=0, color=_COLOURS[number], label=group)
+            for number, group in enumerate(groups)
+        ]
+        figure.legend(handles=handles, loc="outside right upper")
+
+
+def _figure(draw: Any, inches: tuple[float, float], paths: Sequence[Path]) -> None:  # noqa: ANN401
+    check()
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(_SETTINGS):  # pyright: ignore[reportUnknownMemberType]
+        figure = Figure(figsize=inches, layout="constrained")
+        draw(figure)
+        for path in paths:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            told = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+            figure.savefig(path, dpi=120, metadata=told)  # pyright: ignore[reportUnknownMemberType, reportArgumentType]
