@@ -36,6 +36,7 @@ class ModelChoice(Enum):
 
     AUTO = "auto"
     REGRESSION = "regression"
+    WAVELET = "wavelet"
     ENERGY = "energy"
 
 

@@ -7,12 +7,26 @@ from dataclasses import dataclass, replace
 from wattslice.config import ModelChoice
 from wattslice.features import SliceFeatures
 from wattslice.operations import OperationCounts
-from wattslice.power import ProgramWatts, energy_watts, limited, regression_watts, unknown_watts
+from wattslice.power import (
+    ProgramWatts,
+    energy_watts,
+    limited,
+    regression_watts,
+    trained_watts,
+    unknown_watts,
+)
+from wattslice_models.contract import LaunchWork, PowerModel, Subject
 from wattslice_models.energy import EnergyModel, NoEnergyModel
-from wattslice_models.execution_time import Clocks, core_clock_mhz, predict_time
+from wattslice_models.execution_time import (
+    DEFAULT_TIME_PARAMETERS,
+    Clocks,
+    TimePrediction,
+    core_clock_mhz,
+    predict_time,
+)
 from wattslice_models.gpu import Gpu
 from wattslice_models.regression import NoRegressionError, RegressionModel, published_regression
-from wattslice_models.store import energy_model
+from wattslice_models.store import energy_model, load_choice, power_model
 from wattslice_models.workload import Workload
 
 
@@ -49,21 +63,41 @@ class PowerAnswer:
 
 
 def answer(question: PowerQuestion) -> PowerAnswer:
-    """Asks the model of the user's choice; AUTO takes the published regression where there is one."""
+    """Asks the model of the user's choice.
+
+    AUTO takes what cross-validation chose when models of this GPU were trained, else the published regression
+    where there is one, else the energy model, carried over from another GPU if need be.
+    """
     work = question.workload
     if work is None:
         return PowerAnswer("none", unknown_watts(question.features, question.cannot_run), rule="PW014")
-    if question.choice is not ModelChoice.ENERGY:
-        regression = _regression(question.gpu)
+    gpu, wanted = question.gpu, question.choice
+    if wanted is ModelChoice.AUTO:
+        wanted = _chosen(gpu)
+    if wanted in (ModelChoice.REGRESSION, ModelChoice.WAVELET):
+        model = power_model(gpu, wanted.value)
+        if model is not None:
+            return _by_trained(question, model, work)
+    if wanted is ModelChoice.REGRESSION:
+        regression = _regression(gpu)
         if regression is not None:
             return _by_regression(question, regression, work)
-        if question.choice is ModelChoice.REGRESSION:
-            reason = f"no regression is published for {question.gpu.name}; use --model auto"
-            return _no_model(question, work, reason)
-    model = energy_model(question.gpu)
+        return _no_model(
+            question, work, f"no regression is published for {gpu.name}, nor trained; use --model auto"
+        )
+    if wanted is ModelChoice.WAVELET:
+        return _no_model(question, work, f"no wavelet network was trained for {gpu.name}; use --model auto")
+    model = energy_model(gpu)
     if isinstance(model, NoEnergyModel):
         return _no_model(question, work, model.reason)
     return _by_energy(question, model, work)
+
+
+def _chosen(gpu: Gpu) -> ModelChoice:
+    choice = load_choice(gpu.id)
+    if choice is not None and choice.name in ("regression", "wavelet", "energy"):
+        return ModelChoice(choice.name)
+    return ModelChoice.ENERGY if _regression(gpu) is None else ModelChoice.REGRESSION
 
 
 def _regression(gpu: Gpu) -> RegressionModel | None:
@@ -73,21 +107,39 @@ def _regression(gpu: Gpu) -> RegressionModel | None:
         return None
 
 
-def _by_regression(question: PowerQuestion, model: RegressionModel, work: Workload) -> PowerAnswer:
-    watts = regression_watts(model, question.features, dense=question.dense, threshold=question.threshold)
-    timing = predict_time(work, question.gpu, question.clocks)
+def _by_trained(question: PowerQuestion, model: PowerModel, work: Workload) -> PowerAnswer:
+    """A model of slices that was trained on measurements; seconds by the time model."""
+    gpu = question.gpu
+    subject = Subject(gpu, question.clocks, (LaunchWork(work),))
+    watts = trained_watts(
+        model, subject, question.features, dense=question.dense, threshold=question.threshold
+    )
+    energy = energy_model(gpu)
+    parameters = DEFAULT_TIME_PARAMETERS if isinstance(energy, NoEnergyModel) else energy.time
+    timing = predict_time(work, gpu, question.clocks, parameters)
+    return _with_limit(question, watts, timing, model.kind.value)
+
+
+def _with_limit(
+    question: PowerQuestion, watts: ProgramWatts, timing: TimePrediction, model: str
+) -> PowerAnswer:
     limit = question.gpu.power_limit_w
     reaches = None if limit is None or watts.power_high_w is None else watts.power_high_w >= limit
     if limit is not None:
         watts = limited(watts, limit)
     return PowerAnswer(
-        "regression",
+        model,
         replace(watts, notes=(*watts.notes, *timing.notes)),
         timing.time_s,
         str(timing.limited_by),
         reaches,
         "PW031" if watts.power_w is None else "",
     )
+
+
+def _by_regression(question: PowerQuestion, model: RegressionModel, work: Workload) -> PowerAnswer:
+    watts = regression_watts(model, question.features, dense=question.dense, threshold=question.threshold)
+    return _with_limit(question, watts, predict_time(work, question.gpu, question.clocks), "regression")
 
 
 def _by_energy(question: PowerQuestion, model: EnergyModel, work: Workload) -> PowerAnswer:

@@ -6,13 +6,12 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
+from wattslice.learning.tables import MeasuredTables, measured_tables
 from wattslice_corpora.records import MeasuredRow, SliceRow, Use, WorkloadRow
 from wattslice_models.contract import Example, LaunchWork, SliceSample, Subject
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Instructions, Workload
-
-from wattslice.learning.tables import MeasuredTables, measured_tables
 
 
 @dataclass(frozen=True, slots=True)
