@@ -71,33 +71,27 @@ def answer(question: PowerQuestion) -> PowerAnswer:
     work = question.workload
     if work is None:
         return PowerAnswer("none", unknown_watts(question.features, question.cannot_run), rule="PW014")
-    gpu, wanted = question.gpu, question.choice
-    if wanted is ModelChoice.AUTO:
-        wanted = _chosen(gpu)
-    if wanted in (ModelChoice.REGRESSION, ModelChoice.WAVELET):
-        model = power_model(gpu, wanted.value)
+    gpu = question.gpu
+    name = _chosen(gpu) if question.choice is ModelChoice.AUTO else question.choice.value
+    if name != ModelChoice.ENERGY.value:
+        model = power_model(gpu, name)
         if model is not None:
             return _by_trained(question, model, work)
-    if wanted is ModelChoice.REGRESSION:
-        regression = _regression(gpu)
+        regression = _regression(gpu) if name == ModelChoice.REGRESSION.value else None
         if regression is not None:
             return _by_regression(question, regression, work)
-        return _no_model(
-            question, work, f"no regression is published for {gpu.name}, nor trained; use --model auto"
-        )
-    if wanted is ModelChoice.WAVELET:
-        return _no_model(question, work, f"no wavelet network was trained for {gpu.name}; use --model auto")
+        return _no_model(question, work, f"no {name} model answers for {gpu.name}; use --model auto")
     model = energy_model(gpu)
     if isinstance(model, NoEnergyModel):
         return _no_model(question, work, model.reason)
     return _by_energy(question, model, work)
 
 
-def _chosen(gpu: Gpu) -> ModelChoice:
+def _chosen(gpu: Gpu) -> str:
     choice = load_choice(gpu.id)
-    if choice is not None and choice.name in ("regression", "wavelet", "energy"):
-        return ModelChoice(choice.name)
-    return ModelChoice.ENERGY if _regression(gpu) is None else ModelChoice.REGRESSION
+    if choice is not None and choice.name != "mean":
+        return choice.name
+    return ModelChoice.ENERGY.value if _regression(gpu) is None else ModelChoice.REGRESSION.value
 
 
 def _regression(gpu: Gpu) -> RegressionModel | None:

@@ -90,8 +90,6 @@ ENTRIES = (
     ),
 )
 NAMES = tuple(entry.name for entry in ENTRIES)
-CANDIDATES = ("mean", "regression", "wavelet", "energy")
-"""What ``--model auto`` compares."""
 
 
 def entry(name: str) -> LearnerEntry:

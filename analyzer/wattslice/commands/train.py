@@ -51,7 +51,7 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
     from wattslice_corpora.records import RecordError
     from wattslice_models.contract import NotEnoughDataError
     from wattslice_models.gpu import load_gpu
-    from wattslice_models.learners import CANDIDATES, GENERAL, NAMES, MissingPackageError
+    from wattslice_models.learners import GENERAL, NAMES, MissingPackageError
     from wattslice_models.store import user_models
 
     if not gpu_ids:
@@ -65,9 +65,9 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
     _check_folder(folder)
     try:
         data = training_data(gpus, files)
-        with progress(steps(CANDIDATES if model == AUTO else (model,), data)) as tell:
+        with progress(steps(model, data)) as tell:
             result = learn(data, model, seed, tell)
-        written = _write(result, folder)
+        written = _write(result, folder, choice=model == AUTO or not (folder / "choice.json").exists())
     except RecordError as error:
         raise WattsliceError(str(error)) from None
     except MissingPackageError as error:
@@ -98,7 +98,7 @@ def _check_folder(folder: Path) -> None:
         ) from None
 
 
-def _write(result: TrainingResult, folder: Path) -> tuple[Path, ...]:
+def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path, ...]:
     from wattslice.learning.model_card import model_card
     from wattslice.learning.plots import (
         Curve,
@@ -111,7 +111,8 @@ def _write(result: TrainingResult, folder: Path) -> tuple[Path, ...]:
     from wattslice_models.store import save, save_choice
 
     written = [save(folder, one.trained) for one in result.entries]
-    written.append(save_choice(folder, result.choice))
+    if choice:  # one model trained on its own is compared with nothing: an earlier choice stands
+        written.append(save_choice(folder, result.choice))
     name = ", ".join(gpu.name for gpu in result.data.gpus)
     panels = [Panel(one.entry.title, one.held_out) for one in result.entries]
     curves = [

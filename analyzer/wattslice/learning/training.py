@@ -17,7 +17,7 @@ from wattslice_corpora.records import DataCard, Use, sha256
 from wattslice_models.contract import Example, Learner, NotEnoughDataError
 from wattslice_models.cross_validation import HeldOut, calibrated_interval, dealt, hold_out_each
 from wattslice_models.gpu import Gpu
-from wattslice_models.learners import CANDIDATES, LearnerEntry, MissingPackageError, entry, learner
+from wattslice_models.learners import NAMES, LearnerEntry, MissingPackageError, entry, learner
 from wattslice_models.store import (
     CandidateError,
     Choice,
@@ -110,8 +110,9 @@ def training_data(gpus: tuple[Gpu, ...], files: tuple[Path, ...]) -> TrainingDat
     )
 
 
-def steps(names: tuple[str, ...], data: TrainingData) -> int:
-    """How many fits `train` makes."""
+def steps(model: str, data: TrainingData) -> int:
+    """How many fits `train` makes at most."""
+    names = NAMES if model == AUTO else (model,)
     benchmarks = len({example.benchmark for example in data.examples})
     curve = len(CURVE_SHARES) * min(CURVE_FOLDS, benchmarks)
     return len(names) * (min(MOST_FOLDS, benchmarks) + curve + 1)
@@ -120,14 +121,14 @@ def steps(names: tuple[str, ...], data: TrainingData) -> int:
 def train(
     data: TrainingData, model: str, seed: int = 0, tell: Callable[[str], None] = lambda text: None
 ) -> TrainingResult:
-    """Learns the model of that name, or (``auto``) every candidate that the data allow.
+    """Learns the model of that name, or (``auto``) every one that the data allow.
 
     `tell` hears before every fit. Deterministic for a seed. Raises `MissingPackageError` and
     `NotEnoughDataError` for a model asked for by name; ``auto`` passes it over and keeps the reason.
     """
     trained: list[TrainedEntry] = []
     failures: dict[str, str] = {}
-    for name in CANDIDATES if model == AUTO else (model,):
+    for name in NAMES if model == AUTO else (model,):
         known = entry(name)
         if len(data.gpus) > 1 and not known.several_gpus:
             reason = f"a {known.title} is of one GPU, not of {len(data.gpus)}"
