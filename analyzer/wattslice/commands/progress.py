@@ -1,4 +1,4 @@
-"""How a long command shows that it is at work: a bar on a terminal, else a line for every part of the work."""
+"""How a long command shows that it is at work: a bar on a terminal, else a line for every part of it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from wattslice.commands.common import message
 
 
 @contextmanager
-def progress(total: int) -> Generator[Callable[[str], None]]:
-    """Gives what to call, with "part: detail", before each of `total` steps; all of it goes to stderr."""
+def progress(total: int | None) -> Generator[Callable[[str], None]]:
+    """Gives what to call, with "part: detail", before each of `total` steps (None: nobody knows how many).
+
+    All of it goes to stderr.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -26,7 +29,12 @@ def progress(total: int) -> Generator[Callable[[str], None]]:
 
         yield line
         return
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    described = TextColumn("{task.description}")
+    columns = (
+        (TimeElapsedColumn(), described)
+        if total is None
+        else (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), described)
+    )
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=total)
         begun = 0

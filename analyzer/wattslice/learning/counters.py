@@ -102,7 +102,8 @@ def hold_out_each(runs: Sequence[Counted]) -> tuple[HeldOut, ...]:
     if len(benchmarks) < 2:
         raise NotEnoughDataError(f"{len(benchmarks)} benchmark(s): at least 2 are needed to leave one out")
     models = {
-        benchmark: fit([run for run in runs if run.example.benchmark != benchmark]) for benchmark in benchmarks
+        benchmark: fit([run for run in runs if run.example.benchmark != benchmark])
+        for benchmark in benchmarks
     }
     return tuple(HeldOut(run.example, models[run.example.benchmark].predict(run)) for run in runs)
 

@@ -142,7 +142,14 @@ def _trained_before(
         if isinstance(model, EnergyPowerModel):
             timed = _with_measured_time(model, test)
             scores.append(
-                Score("energy, timed", "energy model, given the measured time", "", timed, judge(timed), source_only=False)
+                Score(
+                    "energy, timed",
+                    "energy model, given the measured time",
+                    "",
+                    timed,
+                    judge(timed),
+                    source_only=False,
+                )
             )
     scores += _counter_scores(training, test, gpu, absent)
     return Protocol(
