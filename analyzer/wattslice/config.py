@@ -214,8 +214,9 @@ def _notes(choice: GpuChoice, board: Gpu, memory_mhz: float | None) -> tuple[str
         found = f"the GPU of this machine, {choice.passed_over!r}, is not in the catalogue"
         notes.append(f"{found}; predicting for {choice.gpu_id}")
     full_mhz, sheet_mhz = nvidia_smi_memory_mhz(board), board.memory_clock_mhz
-    if memory_mhz is not None and sheet_mhz is not None and full_mhz > 1.5 * sheet_mhz:
-        if abs(memory_mhz / sheet_mhz - 1) < 0.02:
-            share = f"{memory_mhz / full_mhz:.0%} of the {board.name}'s {full_mhz:.0f} MHz"
-            notes.append(f"--mem-mhz counts as nvidia-smi does: {memory_mhz:g} MHz are {share}")
+    if memory_mhz is None or sheet_mhz is None or full_mhz < 1.5 * sheet_mhz:
+        return tuple(notes)
+    if abs(memory_mhz / sheet_mhz - 1) < 0.02:
+        share = f"{memory_mhz / full_mhz:.0%} of the {board.name}'s {full_mhz:.0f} MHz"
+        notes.append(f"--mem-mhz counts as nvidia-smi does: {memory_mhz:g} MHz are {share}")
     return tuple(notes)

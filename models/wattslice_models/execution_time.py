@@ -131,7 +131,7 @@ def core_clock_mhz(gpu: Gpu, clocks: Clocks) -> float:
 
 
 def nvidia_smi_memory_mhz(gpu: Gpu) -> float:
-    """The full memory clock of a GPU as nvidia-smi counts it: half the data rate of a pin, GDDR and HBM alike.
+    """The full memory clock of a GPU as nvidia-smi counts it: half the data rate of a pin, of any kind.
 
     From bandwidth and bus width, because specification sheets count clocks in several ways.
     """

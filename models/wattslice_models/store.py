@@ -1,9 +1,9 @@
 """Trained models on disk: JSON with a schema version, names, full precision and the residuals of the fit.
 
-A model of a GPU stands in ``<gpu>/<name>.json``, the choice among them in ``<gpu>/choice.json``: in the user's
-data folder when trained there (``$XDG_DATA_HOME/wattslice/models``), else in ``trained/``, which comes with
-the program. Every number reads back exactly; a file with an unknown entry, a missing one or another schema is
-refused.
+A model of a GPU stands in ``<gpu>/<name>.json``, the choice among them in ``<gpu>/choice.json``: in the
+user's data folder when trained there (``$XDG_DATA_HOME/wattslice/models``), else in ``trained/``, which comes
+with the program. Every number reads back exactly; a file with an unknown entry, a missing one or another
+schema is refused.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class TrainedModel:
 
 @dataclass(frozen=True, slots=True)
 class CandidateError:
-    """Mean relative error of the held-out runs that all candidates spoke about; None: not trained, and why."""
+    """Mean relative error of the held-out runs that all candidates spoke about; None: the `reason` why."""
 
     name: str
     error: float | None

@@ -45,7 +45,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class LaunchFeatures:
-    """What every model may know of one launch. `doubt`: why its bytes are in doubt, empty when they are not."""
+    """What every model may know of one launch. `doubt`: why its bytes are in doubt, else empty."""
 
     workload: Workload
     doubt: str

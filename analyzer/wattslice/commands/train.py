@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from wattslice.cli import FINE
-from wattslice.commands.common import CONTEXT, message
+from wattslice.commands.common import CONTEXT, message, write_result
 from wattslice.commands.progress import progress
 from wattslice.errors import WattsliceError
-from wattslice.streams import flush
 
 if TYPE_CHECKING:
     from wattslice.learning.training import TrainingResult
@@ -80,8 +79,7 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
     for candidate in result.choice.candidates:
         if candidate.reason:
             message(f"{candidate.name}: {candidate.reason}")
-    _report(result, folder, written, click.get_text_stream("stdout"))
-    flush()
+    write_result(lambda file: _report(result, folder, written, file), None)
     return FINE
 
 

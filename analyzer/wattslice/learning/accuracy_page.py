@@ -67,7 +67,7 @@ def gpu_section(found: GpuEvaluation, picture: str = "") -> str:
         lines += _by_application(first)
     if found.time is not None:
         lines += [
-            f"Seconds by the energy model's time: {found.time.mean:.1%} mean, {found.time.median:.1%} median, "
+            f"Seconds of the energy model: {found.time.mean:.1%} mean, {found.time.median:.1%} median, "
             f"{found.time.worst:.1%} worst error over {found.time.runs} runs whose launches are all known, "
             f"Spearman {'–' if found.time.spearman is None else f'{found.time.spearman:.2f}'}.",
             "",
@@ -109,7 +109,7 @@ def _by_clock(protocol: Protocol) -> list[str]:
     clocks = sorted({_clocks(one.example) for score in scores for one in score.predicted})
     memory = len({mhz for _, mhz in clocks}) > 1
     lines = [
-        f"| core MHz |{' memory MHz |' if memory else ''} runs | {' | '.join(score.title for score in scores)} |",
+        f"| core MHz |{' memory MHz |' if memory else ''} runs | {_titles(scores)} |",
         "|---" * (len(scores) + 2 + memory) + "|",
     ]
     for pair in clocks:
@@ -141,7 +141,7 @@ def _by_application(protocol: Protocol) -> list[str]:
         return -abs(1.0 / ratio - 1.0) if ratio else float("-inf")
 
     lines = [
-        f"| Application | measured W | {' | '.join(score.title for score in scores)} |",
+        f"| Application | measured W | {_titles(scores)} |",
         "|---" * (len(scores) + 2) + "|",
     ]
     for one in sorted(first, key=worst):
@@ -155,6 +155,10 @@ def _by_application(protocol: Protocol) -> list[str]:
     core, memory = top
     at = f"At {core:g} MHz (memory {memory:g} MHz), those that the best model from source misses most first:"
     return [at, "", *lines, ""]
+
+
+def _titles(scores: Sequence[Score]) -> str:
+    return " | ".join(score.title for score in scores)
 
 
 def _name(example: Example, others: Sequence[HeldOut]) -> str:

@@ -1,14 +1,14 @@
-"""The predictor to beat that needs a run on the GPU: watts from what DCGM counted. Needs numpy and scipy.
+"""The predictor to beat that needs a run on the GPU: watts from what DCGM counted. Needs scipy.
 
-Non-negative least squares of relative errors, watts = constant + Σ coefficient · utilisation, at every pair of
-clocks on its own. What it is given no static model has: how busy each unit really was.
+Non-negative least squares of relative errors, watts = constant + Σ coefficient · utilisation, at every
+pair of clocks on its own. What it is given no static model has: how busy each unit really was.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy import optimize  # pyright: ignore[reportMissingTypeStubs]
@@ -91,7 +91,7 @@ def fit(runs: Sequence[Counted]) -> CounterModel:
     for clocks, here in by_clock.items():
         columns = np.array([(1.0, *run.utilisations) for run in here])
         watts = np.array([run.example.power_w for run in here])
-        found = cast("Any", _scipy.nnls(columns / watts[:, None], np.ones(len(here)))[0])
+        found = _scipy.nnls(columns / watts[:, None], np.ones(len(here)))[0]
         coefficients[clocks] = tuple(float(value) for value in found)
     return CounterModel(coefficients, UNCALIBRATED)
 

@@ -1,4 +1,4 @@
-"""The protocols: models trained before on runs never seen, and models trained anew without one application."""
+"""The protocols: models trained before, on runs never seen; models trained anew without one application."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Protocol:
 
 @dataclass(frozen=True, slots=True)
 class TimeScore:
-    """Predicted against measured seconds of iterations whose launches are all known: |predicted/measured - 1|."""
+    """|predicted / measured - 1| of the seconds of iterations whose launches are all known."""
 
     runs: int
     mean: float
@@ -154,7 +154,7 @@ def _trained_before(
     scores += _counter_scores(training, test, gpu, absent)
     return Protocol(
         "Trained before, tested on applications",
-        "Models trained on microbenchmarks only (or carried over), asked about applications that no fit has seen.",
+        "Models trained on microbenchmarks only (or carried over), asked about applications that no fit saw.",
         _compared(scores),
         tuple(absent),
     )
@@ -234,8 +234,8 @@ def _left_out_each(
     one = f"one {what} at a time" if parts == benchmarks else f"{benchmarks} {what}s in {parts} parts"
     return Protocol(
         f"Leave one {what} out" if parts == benchmarks else f"Leave {what}s out",
-        f"Models trained anew on these runs without those they are asked about: {one}. Intervals are those that "
-        "the other benchmarks give.",
+        f"Models trained anew on these runs without those they are asked about: {one}. Intervals are those "
+        "that the other benchmarks give.",
         _compared(scores),
         tuple(absent),
     )

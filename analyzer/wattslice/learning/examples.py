@@ -32,7 +32,7 @@ class Examples:
 
 
 def examples(gpu: Gpu, use: Use) -> Examples:
-    """The committed runs of a GPU for one use. Raises `RecordError`, and ``OSError`` when a table is missing."""
+    """The committed runs of a GPU for one use. Raises `RecordError`, and `WattsliceError` without any."""
     return examples_of(measured_tables(gpu.id), gpu, use)
 
 

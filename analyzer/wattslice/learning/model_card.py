@@ -1,4 +1,4 @@
-"""The model card: what a model was trained on, how it was judged, what it may be trusted with, in Markdown."""
+"""The model card in Markdown: what models were trained on, how they were judged, what they are worth."""
 
 from __future__ import annotations
 
@@ -153,8 +153,9 @@ def _model(one: TrainedEntry) -> list[str]:
 def _regression_coefficients(model: TrainedRegression) -> list[str]:
     domain = model.domain
     lines = [
-        f"P = β0·Sa + β1·Ã^β2 at each pair of clocks, with 95 % confidence intervals. Domain: Ã {domain.density_min:.3g} "
-        f"to {domain.density_max:.3g}, Sa {domain.saturation_min:.3g} to {domain.saturation_max:.3g}.",
+        "P = β0·Sa + β1·Ã^β2 at each pair of clocks, with 95 % confidence intervals. Domain: "
+        f"Ã {domain.density_min:.3g} to {domain.density_max:.3g}, "
+        f"Sa {domain.saturation_min:.3g} to {domain.saturation_max:.3g}.",
         "",
         "| core MHz | memory MHz | β0, W | β1, W | β2 | residuals independent | normal |",
         "|---|---|---|---|---|---|---|",
@@ -163,8 +164,9 @@ def _regression_coefficients(model: TrainedRegression) -> list[str]:
         memory = "–" if clock.memory_mhz is None else f"{clock.memory_mhz:.0f}"
         found = clock.diagnostics
         lines.append(
-            f"| {clock.core_mhz:.0f} | {memory} | {_coefficient(clock.beta_0_w)} | {_coefficient(clock.beta_1_w)} "
-            f"| {_coefficient(clock.beta_2)} | {_verdict(found.independent)} ({found.durbin_watson}) "
+            f"| {clock.core_mhz:.0f} | {memory} | {_coefficient(clock.beta_0_w)} "
+            f"| {_coefficient(clock.beta_1_w)} | {_coefficient(clock.beta_2)} "
+            f"| {_verdict(found.independent)} ({found.durbin_watson}; {found.sign_runs}) "
             f"| {_verdict(found.normal)} ({found.normality}) |"
         )
     return [*lines, ""]

@@ -5,14 +5,19 @@ The same data give the same bytes: no dates, fixed ids in SVG.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from wattslice_models.cross_validation import HeldOut
 
-_SETTINGS: dict[str, Any] = {
+Figure = Any
+Axes = Any
+"""matplotlib's, whose types are many and partly unknown."""
+Coordinate = Callable[[HeldOut], float]
+
+_SETTINGS: Any = {
     "svg.hashsalt": "wattslice",
     "svg.fonttype": "path",
     "font.family": "DejaVu Sans",
@@ -66,9 +71,9 @@ def check() -> None:
 def plot_measured_against_predicted(panels: Sequence[Panel], title: str, *paths: Path) -> None:
     """One panel a model: a point a run, on the diagonal when right; dashed where it is off by 20 %."""
 
-    def draw(figure: Any) -> None:  # noqa: ANN401
+    def draw(figure: Figure) -> None:
         watts = [entry.example.power_w for panel in panels for entry in panel.predicted]
-        watts += [entry.prediction.power_w for panel in panels for entry in panel.predicted if entry.ratio]
+        watts += [_predicted_w(entry) for panel in panels for entry in panel.predicted]
         top_w = 1.08 * max(watts)
         axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
         groups = _groups([entry for panel in panels for entry in panel.predicted])
@@ -76,7 +81,7 @@ def plot_measured_against_predicted(panels: Sequence[Panel], title: str, *paths:
             axis.axline((0, 0), slope=1, color="#555555", linewidth=1)
             for slope in (0.8, 1.2):
                 axis.axline((0, 0), slope=slope, color="#999999", linewidth=0.8, linestyle=(0, (4, 3)))
-            _scatter(axis, panel.predicted, groups, lambda entry: entry.prediction.power_w or 0.0)
+            _scatter(axis, panel.predicted, groups, _measured_w, _predicted_w)
             axis.set_title(panel.title)
             axis.set_xlabel("measured, W")
             axis.set_xlim(0, top_w)
@@ -92,20 +97,14 @@ def plot_measured_against_predicted(panels: Sequence[Panel], title: str, *paths:
 def plot_residuals(panels: Sequence[Panel], title: str, *paths: Path) -> None:
     """One panel a model: measured / predicted over the predicted watts, each run held out of the training."""
 
-    def draw(figure: Any) -> None:  # noqa: ANN401
+    def draw(figure: Figure) -> None:
         axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         groups = _groups([entry for panel in panels for entry in panel.predicted])
         for axis, panel in zip(axes, panels, strict=True):
             axis.axhline(1.0, color="#555555", linewidth=1)
-            _scatter(
-                axis,
-                panel.predicted,
-                groups,
-                lambda entry: entry.ratio or 0.0,
-                lambda entry: entry.prediction.power_w or 0.0,
-            )
+            _scatter(axis, panel.predicted, groups, _predicted_w, _ratio)
             axis.set_yscale("log", base=2)
-            axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            axis.yaxis.set_major_formatter(_plain)
             axis.set_title(panel.title)
             axis.set_xlabel("predicted, W")
         axes[0].set_ylabel("measured / predicted")
@@ -118,7 +117,7 @@ def plot_residuals(panels: Sequence[Panel], title: str, *paths: Path) -> None:
 def plot_learning_curves(curves: Sequence[Curve], title: str, *paths: Path) -> None:
     """Error of held-out benchmarks over the number of kernels learnt from."""
 
-    def draw(figure: Any) -> None:  # noqa: ANN401
+    def draw(figure: Figure) -> None:
         axis = figure.subplots()
         for number, curve in enumerate(curves):
             numbers, errors = zip(*curve.points, strict=True) if curve.points else ((), ())
@@ -131,7 +130,7 @@ def plot_learning_curves(curves: Sequence[Curve], title: str, *paths: Path) -> N
                 label=curve.title,
             )
         axis.set_xscale("log", base=2)
-        axis.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axis.xaxis.set_major_formatter(_plain)
         axis.set_ylim(bottom=0)
         axis.set_xlabel("kernels learnt from")
         axis.set_ylabel("mean error of held-out runs, %")
@@ -147,13 +146,26 @@ def _groups(entries: Sequence[HeldOut]) -> tuple[str, ...]:
     return benchmarks if len(benchmarks) <= len(_COLOURS) else ()
 
 
-def _scatter(  # noqa: ANN202
-    axis: Any,  # noqa: ANN401
-    entries: Sequence[HeldOut],
-    groups: tuple[str, ...],
-    y: Any,  # noqa: ANN401
-    x: Any = lambda entry: entry.example.power_w,  # noqa: ANN401
-):
+def _measured_w(entry: HeldOut) -> float:
+    return entry.example.power_w
+
+
+def _predicted_w(entry: HeldOut) -> float:
+    return entry.prediction.power_w or 0.0
+
+
+def _ratio(entry: HeldOut) -> float:
+    return entry.ratio or 1.0
+
+
+def _plain(value: float, _position: object) -> str:
+    """A tick as a plain number, not a power of two."""
+    return f"{value:g}"
+
+
+def _scatter(
+    axis: Axes, entries: Sequence[HeldOut], groups: tuple[str, ...], x: Coordinate, y: Coordinate
+) -> None:
     for number, group in enumerate(groups or ("",)):
         here = [
             entry
@@ -171,7 +183,7 @@ def _scatter(  # noqa: ANN202
         )
 
 
-def _legend(figure: Any, axis: Any, groups: tuple[str, ...]) -> None:  # noqa: ANN401
+def _legend(figure: Figure, axis: Axes, groups: tuple[str, ...]) -> None:
     if groups:
         handles = [
             axis.scatter([], [], s=18, linewidths=0, color=_COLOURS[number], label=group)
@@ -180,13 +192,13 @@ def _legend(figure: Any, axis: Any, groups: tuple[str, ...]) -> None:  # noqa: A
         figure.legend(handles=handles, loc="outside right upper")
 
 
-def _figure(draw: Any, inches: tuple[float, float], paths: Sequence[Path]) -> None:  # noqa: ANN401
+def _figure(draw: Callable[[Figure], None], inches: tuple[float, float], paths: Sequence[Path]) -> None:
     check()
     import matplotlib as mpl
-    from matplotlib.figure import Figure
+    from matplotlib import figure as figures
 
     with mpl.rc_context(_SETTINGS):  # pyright: ignore[reportUnknownMemberType]
-        figure = Figure(figsize=inches, layout="constrained")
+        figure = figures.Figure(figsize=inches, layout="constrained")
         draw(figure)
         for path in paths:
             path.parent.mkdir(parents=True, exist_ok=True)

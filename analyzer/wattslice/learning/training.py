@@ -62,7 +62,7 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class TrainedEntry:
-    """One model with what cross-validation showed. `passed_over`: examples it could not learn from, and why."""
+    """One model with what cross-validation showed. `passed_over`: examples it could not learn from."""
 
     entry: LearnerEntry
     trained: TrainedModel
@@ -179,7 +179,7 @@ def _train_one(
 def _learning_curve(
     learns: Learner, examples: tuple[Example, ...], seed: int, told: Callable[[str], None]
 ) -> tuple[CurvePoint, ...]:
-    """Errors on held-out benchmarks as more kernels of the others teach; the same kernels, and more, each time."""
+    """Errors on held-out benchmarks as more kernels of the others teach: the same ones, and more."""
     runs = list(dict.fromkeys(_run(example) for example in examples))
     random.Random(seed).shuffle(runs)
     points: list[CurvePoint] = []
