@@ -41,12 +41,14 @@ CONFIDENCE = 0.95
 EXPONENTS = (-1.0, 1.0)
 """Bounds of beta_2. The paper prints 0.1 to 0.2; below 0 watts fall as density grows."""
 START_EXPONENTS = (0.2, -0.2)
+"""Watts that rise and watts that fall with density can each be a minimum of the loss."""
 HUBER_TUNING = 1.345
 """Huber's constant: 95 % efficiency for normal errors, in units of their robust standard deviation."""
-LEAST_SCALE = 0.01
-"""Relative errors below this are never outliers: sensors repeat no better."""
-FIRST_SCALE = 0.1
+FIRST_SCALE, LEAST_SCALE = 0.1, 0.01
+"""Relative errors below the least are never outliers: sensors repeat no better."""
 SCALE_ROUNDS = 3
+ROUGHLY, EXACTLY = 1e-4, 1e-8
+"""Tolerances: to choose among the starts, and of the coefficients."""
 AT_BOUND = 1e-4
 """Nearer than this to its bound (watts: relative to those measured) a coefficient lies at it."""
 SINGULAR = 1e-7
@@ -73,16 +75,16 @@ class RegressionLearner:
             raise ValueError(f"examples of {', '.join(gpu_ids)}: train the regression on one GPU at a time")
         runs = tuple(run for run in map(_run, examples) if run is not None)
         if len(runs) < LEAST_RUNS:
-            raise NotEnoughDataError(
-                f"{len(runs)} run(s) with an arithmetic density: at least {LEAST_RUNS} are needed"
-            )
-        highest = max((run.memory_mhz for run in runs if run.memory_mhz is not None), default=0.0)
-        clocks = tuple(
-            _at_clock(group)
-            for level in _by_clock(runs, lambda run: highest if run.memory_mhz is None else run.memory_mhz)
-            for group in _by_clock(level, lambda run: run.core_mhz)
-        )
-        return TrainedRegression(gpu_ids[0], clocks, _domain(runs), len(examples) - len(runs), UNCALIBRATED)
+            raise NotEnoughDataError(f"{len(runs)} run(s) with a density: at least {LEAST_RUNS} are needed")
+        highest = max((run.memory_mhz for run in runs if run.memory_mhz is not None), default=None)
+        clocks: list[ClockRegression] = []
+        for level in _by_clock(runs, lambda run: run.memory_mhz or highest or 0.0):
+            known = [run.memory_mhz for run in level if run.memory_mhz is not None]
+            memory_mhz = math.fsum(known) / len(known) if known else None
+            groups = _by_clock(level, lambda run: run.core_mhz)
+            clocks += (_at_clock(group, memory_mhz) for group in groups)
+        left_out = len(examples) - len(runs)
+        return TrainedRegression(gpu_ids[0], tuple(clocks), _domain(runs), left_out, UNCALIBRATED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +129,8 @@ def _run(example: Example) -> _Run | None:
 def _domain(runs: Sequence[_Run]) -> RegressionDomain:
     densities = [density for run in runs for density in run.densities]
     saturations = [saturation for run in runs for saturation in run.saturations]
-    return RegressionDomain(
-        min(densities),
-        max(densities),
-        min(saturations),
-        max(saturations),
-        max(run.no_density_share for run in runs),
-    )
+    no_density = max(run.no_density_share for run in runs)
+    return RegressionDomain(min(densities), max(densities), min(saturations), max(saturations), no_density)
 
 
 def _by_clock(runs: Sequence[_Run], mhz: Callable[[_Run], float]) -> list[list[_Run]]:
@@ -223,8 +220,8 @@ class _Solution:
         return free
 
 
-def _at_clock(runs: Sequence[_Run]) -> ClockRegression:
-    """Eq. (4) fitted to the runs of one pair of clocks."""
+def _at_clock(runs: Sequence[_Run], memory_mhz: float | None) -> ClockRegression:
+    """Eq. (4) fitted to the runs of one core clock at `memory_mhz`."""
     runs = sorted(runs, key=lambda run: run.order)
     design = _Design.of(runs)
     solution = _solve(design)
@@ -234,10 +231,11 @@ def _at_clock(runs: Sequence[_Run]) -> ClockRegression:
     beta_0_w, beta_1_w, beta_2 = (
         _coefficient(float(value), half_widths.get(index)) for index, value in enumerate(solution.beta)
     )
-    memory = [run.memory_mhz for run in runs if run.memory_mhz is not None]
     return ClockRegression(
         core_mhz=math.fsum(run.core_mhz for run in runs) / len(runs),
-        memory_mhz=math.fsum(memory) / len(memory) if memory else None,
+        memory_mhz=memory_mhz,
+        density_min=float(design.densities.min()),
+        density_max=float(design.densities.max()),
         beta_0_w=beta_0_w,
         beta_1_w=beta_1_w,
         beta_2=beta_2,
@@ -254,14 +252,14 @@ def _coefficient(value: float, half_width: float | None) -> Coefficient:
 def _solve(design: _Design) -> _Solution:
     """The best of the starts; then again with the scale that follows from its residuals."""
     starts = [_linear(design, exponent) for exponent in START_EXPONENTS if exponent > design.least_exponent]
-    solution = _minimise(design, starts, FIRST_SCALE)
+    solution = _minimise(design, starts, FIRST_SCALE, ROUGHLY)
     for _ in range(SCALE_ROUNDS):
         spread = 1.4826 * float(np.median(np.abs(design.errors(solution.beta))))
-        solution = _minimise(design, [solution.beta], max(LEAST_SCALE, HUBER_TUNING * spread))
+        solution = _minimise(design, [solution.beta], max(LEAST_SCALE, HUBER_TUNING * spread), EXACTLY)
     return solution
 
 
-def _minimise(design: _Design, starts: Sequence[Array], scale: float) -> _Solution:
+def _minimise(design: _Design, starts: Sequence[Array], scale: float, tolerance: float) -> _Solution:
     found = [
         _optimize.least_squares(
             design.errors,
@@ -271,8 +269,8 @@ def _minimise(design: _Design, starts: Sequence[Array], scale: float) -> _Soluti
             x_scale="jac",
             loss="soft_l1",
             f_scale=scale,
-            xtol=1e-10,
-            ftol=1e-10,
+            xtol=tolerance,
+            ftol=tolerance,
         )
         for start in starts
     ]

@@ -26,8 +26,9 @@ from wattslice_models.regression import outside_fitted_range, slice_power_w
 from wattslice_models.regression_diagnostics import RegressionDiagnostics
 from wattslice_models.types import Prediction
 
-CLOCK_TOLERANCE = 0.01
-"""A clock this near to a measured one counts as measured: catalogues and drivers round differently."""
+TOLERANCE = 0.01
+"""A clock or feature this near to a measured one counts as measured: catalogues and drivers round clocks, and
+1 % of a feature moves the watts by less."""
 NEGLIGIBLE_SHARE = 0.05
 """Slices that together hold less of the statements than this are not told to lie outside."""
 
@@ -69,21 +70,25 @@ class Coefficient:
 class ClockRegression:
     """Eq. (4) at one pair of clocks: beta_0 and beta_1 in W, beta_2 without unit, and what residuals say.
 
-    `memory_mhz`: see `memory_mhz_of`; None when no run tells it. A clock with too few runs is pooled with its
+    `density_min`, `density_max`: of the slices it was fitted to. `memory_mhz`: see `memory_mhz_of`; None when
+    no run tells it. A clock with too few runs is pooled with its
     neighbour: the clocks are then the means of the runs.
     """
 
     core_mhz: float
     memory_mhz: float | None
+    density_min: float
+    density_max: float
     beta_0_w: Coefficient
     beta_1_w: Coefficient
     beta_2: Coefficient
     diagnostics: RegressionDiagnostics
 
     def power_w(self, sm_saturation: float, arithmetic_density: float) -> float:
-        """Eq. (4) in watts."""
+        """Eq. (4) in watts, at the nearest density it was fitted to: no power law is extrapolated."""
+        density = min(max(arithmetic_density, self.density_min), self.density_max)
         return slice_power_w(
-            self.beta_0_w.value, self.beta_1_w.value, self.beta_2.value, sm_saturation, arithmetic_density
+            self.beta_0_w.value, self.beta_1_w.value, self.beta_2.value, sm_saturation, density
         )
 
 
@@ -100,10 +105,6 @@ class RegressionDomain:
     saturation_max: float
     no_density_share_max: float
 
-    def nearest_density(self, density: float) -> float:
-        """Where the form is evaluated: nowhere outside, so that no power law is extrapolated."""
-        return min(max(density, self.density_min), self.density_max)
-
     def notes(self, slices: Sequence[SliceSample]) -> tuple[str, ...]:
         """What of a run lies outside: the largest such slice speaks for all, unless they are negligible."""
         dense = dense_slices(slices)
@@ -115,7 +116,7 @@ class RegressionDomain:
             ("arithmetic density", densities, self.density_min, self.density_max),
             ("SM saturation", saturations, self.saturation_min, self.saturation_max),
         ):
-            outside = [(weight, value) for value, weight in values if not low <= value <= high]
+            outside = [(weight, value) for value, weight in values if not _measured(value, low, high)]
             if sum(weight for weight, _ in outside) > NEGLIGIBLE_SHARE * total:
                 notes += outside_fitted_range(what, max(outside)[1], low, high)
         share = 1.0 - sum(part.weight for part in dense) / total
@@ -177,7 +178,7 @@ class TrainedRegression:
         power_w = 0.0
         for level, share in shares:
             if share:
-                power_w += share * self._at_core_clock(level, core_mhz, slices)
+                power_w += share * _at_core_clock(level, core_mhz, slices)
                 notes += _clock_notes("core clock", core_mhz, tuple(entry.core_mhz for entry in level))
         notes = tuple(dict.fromkeys(notes))
         return self.interval.around(power_w, in_domain=not notes, notes=notes)
@@ -189,24 +190,22 @@ class TrainedRegression:
             for memory_mhz in dict.fromkeys(entry.memory_mhz for entry in self.clocks)
         )
 
-    def _at_core_clock(
-        self, level: Sequence[ClockRegression], core_mhz: float, slices: Sequence[DenseSlice]
-    ) -> float:
-        low, high, share = _neighbours(tuple(entry.core_mhz for entry in level), core_mhz)
-        return (1.0 - share) * self._power_w(level[low], slices) + share * self._power_w(level[high], slices)
 
-    def _power_w(self, entry: ClockRegression, slices: Sequence[DenseSlice]) -> float:
-        power_w = branch_sparse_power_w(
-            tuple(
-                SlicePower(
-                    entry.power_w(part.sm_saturation, self.domain.nearest_density(part.arithmetic_density)),
-                    part.weight,
-                )
-                for part in slices
-            )
+def _at_core_clock(level: Sequence[ClockRegression], core_mhz: float, slices: Sequence[DenseSlice]) -> float:
+    """Watts of a run at one memory clock, interpolated between its core clocks."""
+    low, high, share = _neighbours(tuple(entry.core_mhz for entry in level), core_mhz)
+    return (1.0 - share) * _run_power_w(level[low], slices) + share * _run_power_w(level[high], slices)
+
+
+def _run_power_w(entry: ClockRegression, slices: Sequence[DenseSlice]) -> float:
+    power_w = branch_sparse_power_w(
+        tuple(
+            SlicePower(entry.power_w(part.sm_saturation, part.arithmetic_density), part.weight)
+            for part in slices
         )
-        assert power_w is not None, "a dense slice has weight"
-        return power_w
+    )
+    assert power_w is not None, "a dense slice has weight"
+    return power_w
 
 
 def memory_mhz_of(gpu: Gpu, clocks: Clocks) -> float | None:
@@ -230,9 +229,13 @@ def _neighbours(ascending: tuple[float, ...], value: float) -> tuple[int, int, f
     return above - 1, above, (value - low) / (high - low)
 
 
+def _measured(value: float, low: float, high: float) -> bool:
+    return low * (1.0 - TOLERANCE) <= value <= high * (1.0 + TOLERANCE)
+
+
 def _clock_notes(what: str, mhz: float, ascending: tuple[float, ...]) -> tuple[str, ...]:
     low, high = ascending[0], ascending[-1]
-    if low * (1.0 - CLOCK_TOLERANCE) <= mhz <= high * (1.0 + CLOCK_TOLERANCE):
+    if _measured(mhz, low, high):
         return ()
     nearest = low if mhz < low else high
     measured = f"[{low:g}, {high:g}] MHz" if low < high else f"{low:g} MHz"

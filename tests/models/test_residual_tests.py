@@ -27,6 +27,19 @@ def test_white_noise_is_rejected_as_rarely_as_promised():
         assert 0.01 <= np.mean(rejected) <= 0.08
 
 
+def test_durbin_watson_knows_what_the_fit_took_away():
+    """Five coefficients for fifteen runs leave residuals that alternate; the p-value allows for it."""
+    chance = np.random.default_rng(5)
+    powers = np.vander(np.linspace(-1.0, 1.0, 15), 5)
+    basis, _ = np.linalg.qr(powers)
+    p_values: list[float] = []
+    for _ in range(500):
+        noise = chance.standard_normal(15)
+        p_values.append(durbin_watson(noise - basis @ (basis.T @ noise), powers).p_value or 0.0)
+    assert 0.03 <= np.mean(np.array(p_values) < 0.05) <= 0.07
+    assert np.mean(p_values) == pytest.approx(0.5, abs=0.04)
+
+
 def test_neighbours_that_err_alike_are_found():
     chance = np.random.default_rng(2)
     residuals = np.zeros(400)

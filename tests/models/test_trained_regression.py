@@ -28,6 +28,8 @@ def at(core_mhz: float, memory_mhz: float | None, beta_0_w: float) -> ClockRegre
     return ClockRegression(
         core_mhz,
         memory_mhz,
+        1.0,
+        100.0,
         Coefficient(beta_0_w, None, None),
         Coefficient(10.0, None, None),
         Coefficient(0.5, None, None),
@@ -110,6 +112,7 @@ def test_no_power_law_is_extrapolated():
 
 
 def test_saturation_outside_says_so():
+    assert ONE.predict(run(dense(4.0, saturation=0.199))).in_trained_domain
     assert "SM saturation 0.05 outside" in ONE.predict(run(dense(4.0, saturation=0.05))).notes[0]
 
 
@@ -134,7 +137,7 @@ def test_memory_clocks_count_as_the_catalogue_counts():
 
 def test_predicting_needs_neither_numpy_nor_scipy():
     code = (
-        "import sys, wattslice_models.trained_regression; "
-        "sys.exit(bool({'numpy', 'scipy', 'torch'} & set(sys.modules)))"
+        f"import sys; sys.path[:] = {sys.path!r}; import wattslice_models.trained_regression; "
+        "sys.exit(len({'numpy', 'scipy', 'torch'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
