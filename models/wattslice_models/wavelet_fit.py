@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -37,7 +38,9 @@ from wattslice_models.wavelet_network import WAVELONS, WaveletModel, Wavelon
 FOLDS = 5
 STEPS = 1500
 PATIENCE = 300
-"""Steps at most, and steps without a better error of the held-out benchmarks after which to stop."""
+BETTER = 0.99
+"""Steps at most; steps after which to stop when the error of the held-out benchmarks got no better; what is
+better, relative to the best error before."""
 LANDMARKS = 256
 """Training slices that a model keeps to measure distances from."""
 
@@ -60,7 +63,8 @@ class WaveletLearner:
         """The network of `examples`; those without a slice that has a density, or on a GPU without a number
         that is needed, do not count.
 
-        Raises `NotEnoughDataError` for fewer than two benchmarks or fewer examples than wavelons.
+        Raises `NotEnoughDataError` for fewer than two benchmarks, fewer examples than wavelons, and numbered
+        GPUs when no two benchmarks were measured on one GPU at the same clocks.
         """
         usable = tuple(
             example
@@ -77,7 +81,7 @@ class WaveletLearner:
 
 
 @contextmanager
-def _deterministic() -> Iterator[None]:
+def _deterministic() -> Generator[None, None, None]:
     """One thread, because sums depend on how they are split; the caller's settings come back."""
     threads, exactly = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     torch.set_num_threads(1)
@@ -101,11 +105,12 @@ def _fit(examples: tuple[Example, ...], numbered_gpus: bool, seed: int) -> Wavel
         for share, values in described_slices(example.subject)
     )
     natural, point = np.unique(np.array([values for _, _, values in slices]), axis=0, return_inverse=True)
-    curved = np.where([logarithmic for _, logarithmic in described], np.log1p(natural), natural)
+    curved = np.where([one.logarithmic for one in described], np.log1p(natural), natural)
     units_w = [1.0 if numbered_gpus else gpus.unit_w(example.subject) for example in examples]
     runs = Runs(
-        inputs=torch.from_numpy(curved),
-        point=torch.from_numpy(point),
+        inputs=torch.tensor(curved),
+        of_board=torch.tensor([one.of_board for one in described]),
+        point=torch.tensor(point),
         run=torch.tensor([run for run, _, _ in slices]),
         share=_doubles(share for _, share, _ in slices),
         log_power=_doubles(
@@ -117,7 +122,7 @@ def _fit(examples: tuple[Example, ...], numbered_gpus: bool, seed: int) -> Wavel
     )
     steps, error, networks = _stopped_early(runs, seed)
     if isinstance(gpus, NumberedGpus):
-        factors = networks.log_clock_factors(runs)[-1].exp().tolist()
+        factors = _listed(networks.log_clock_factors(runs)[-1].exp())
         clock_factors = (ClockFactor(*one, factor) for one, factor in zip(settings, factors, strict=True))
         gpus = NumberedGpus(gpu_ids, tuple(clock_factors))
     landmarks, limit = _landmarks(networks.scaled(runs.inputs)[-1], runs)
@@ -125,7 +130,7 @@ def _fit(examples: tuple[Example, ...], numbered_gpus: bool, seed: int) -> Wavel
     return WaveletModel(
         interval=UNCALIBRATED,
         gpus=gpus,
-        inputs=tuple(InputRange(name, logarithmic, low, high) for (name, logarithmic), low, high in ranges),
+        inputs=tuple(InputRange(one.name, one.logarithmic, low, high) for one, low, high in ranges),
         wavelons=frozen_wavelons(networks, -1),
         log_power_mean=float(networks.log_power_mean[-1]),
         log_power_half_range=float(networks.log_power_half_range[-1]),
@@ -140,7 +145,7 @@ def _fit(examples: tuple[Example, ...], numbered_gpus: bool, seed: int) -> Wavel
 def frozen_wavelons(networks: Networks, number: int) -> tuple[Wavelon, ...]:
     """The wavelons of one of the networks."""
     columns = networks.weights, networks.translation, networks.log_dilation.exp(), networks.output_weight
-    rows = zip(*(column[number].tolist() for column in columns), strict=True)
+    rows = zip(*(_listed(column[number]) for column in columns), strict=True)
     return tuple(Wavelon(tuple(weights), *numbers) for weights, *numbers in rows)
 
 
@@ -150,7 +155,7 @@ def _doubles(values: Iterable[float]) -> Tensor:
 
 def _setting(subject: Subject) -> _Setting:
     gpu, clocks = subject.gpu, subject.clocks
-    return gpu.id, core_clock_mhz(gpu, clocks), memory_clock_scale(gpu, clocks)
+    return gpu.id, core_clock_mhz(gpu, clocks), round(memory_clock_scale(gpu, clocks), 2)
 
 
 def _settings(examples: tuple[Example, ...]) -> tuple[_Setting, ...]:
@@ -178,7 +183,7 @@ def _stopped_early(runs: Runs, seed: int) -> tuple[int, float, Networks]:
     """Steps, error of the held-out benchmarks and networks at the step where that error was least."""
     best: tuple[int, float, Networks] | None = None
     for step, (error, networks) in enumerate(descent(runs, held_out_runs(runs, seed), seed)):
-        if best is None or error < best[1]:
+        if best is None or error < BETTER * best[1]:
             best = step, error, networks.copied()
         if step == STEPS or step - best[0] == PATIENCE:
             return best
@@ -200,11 +205,22 @@ def _landmarks(scaled: Tensor, runs: Runs) -> tuple[tuple[tuple[float, ...], ...
     benchmark_of = runs.benchmark[runs.run]
     limit = 0.0
     for number in range(int(runs.benchmark.max()) + 1):
-        own = runs.point[benchmark_of == number].unique()
-        others = runs.point[benchmark_of != number].unique()
+        own, others = (
+            _members(runs.point[of], len(scaled)) for of in (benchmark_of == number, benchmark_of != number)
+        )
         limit = max(limit, float(_distances(scaled[own], scaled[others]).amin(1).max()))
-    return tuple(map(tuple, scaled[chosen].tolist())), limit + float(distance.max())
+    return tuple(map(tuple, _listed(scaled[chosen]))), limit + float(distance.max())
+
+
+def _members(numbers: Tensor, count: int) -> Tensor:
+    """Which of 0 ... count - 1 are among `numbers`."""
+    return torch.isin(torch.arange(count), numbers)
 
 
 def _distances(left: Tensor, right: Tensor) -> Tensor:
     return torch.cdist(left, right, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+def _listed(tensor: Tensor) -> list[Any]:
+    untyped: Any = tensor  # torch does not say what its lists hold
+    return untyped.tolist()

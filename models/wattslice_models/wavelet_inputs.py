@@ -8,13 +8,25 @@ from dataclasses import dataclass
 from wattslice_models.contract import SliceSample, Subject
 from wattslice_models.execution_time import core_clock_mhz, memory_clock_scale
 
-SAME_CLOCK = 0.01
-"""Memory clocks that differ by less than this share are the same clock, read twice."""
+SAME = 0.01
+"""Numbers that differ by less than this share are the same, read twice: 876 and 877 MHz."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputKind:
+    """One input of the network: its name and unit; whether its logarithm counts; a number of the board?
+
+    A training set holds few boards: whatever is fitted to their numbers is thinly supported.
+    """
+
+    name: str
+    logarithmic: bool = False
+    of_board: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class InputRange:
-    """One input of the network: its name and unit, and the range of the training data in that unit."""
+    """The range of one input in the training data, in its unit."""
 
     name: str
     logarithmic: bool
@@ -32,7 +44,7 @@ class InputRange:
     def note(self, values: tuple[float, ...]) -> tuple[str, ...]:
         """What to say about the worst of `values` outside the range; nothing when none is."""
         worst = max(values, key=lambda value: max(self.low - value, value - self.high))
-        if self.low <= worst <= self.high:
+        if (1 - SAME) * self.low <= worst <= (1 + SAME) * self.high:
             return ()
         return (f"{self.name} {worst:.4g} outside the trained range [{self.low:.4g}, {self.high:.4g}]",)
 
@@ -87,7 +99,7 @@ class NumberedGpus:
         outside = InputRange("core clock in MHz", False, min(clocks), max(clocks))
         notes = outside.note((core_clock_mhz(subject.gpu, subject.clocks),))
         scale = memory_clock_scale(subject.gpu, subject.clocks)
-        if abs(scale - factors[0].memory_scale) > SAME_CLOCK:
+        if abs(scale - factors[0].memory_scale) > SAME:
             notes += (
                 f"memory clock {scale:.4g} of the catalogue's; nearest trained {factors[0].memory_scale:.4g}",
             )
@@ -131,19 +143,23 @@ class CatalogueGpus:
         return ()
 
 
-SLICE_INPUTS = (("arithmetic density", True), ("SM saturation", False), ("code lines", True))
-NUMBERED_INPUTS = (*SLICE_INPUTS, ("GPU number", False))
+SLICE_INPUTS = (
+    InputKind("arithmetic density", logarithmic=True),
+    InputKind("SM saturation"),
+    InputKind("code lines", logarithmic=True),
+)
+NUMBERED_INPUTS = (*SLICE_INPUTS, InputKind("GPU number"))
 CATALOGUE_INPUTS = (
     *SLICE_INPUTS,
-    ("SMs", True),
-    ("peak fp32 rate per watt of the power limit, GFLOP/s/W,", True),
-    ("memory bandwidth per watt of the power limit, GB/s/W,", True),
-    ("process in nm", True),
-    ("boost clock in MHz", True),
-    ("core clock / boost clock", False),
-    ("memory clock / catalogue's", False),
+    InputKind("SMs", logarithmic=True, of_board=True),
+    InputKind("peak fp32 rate per watt of the power limit, GFLOP/s/W,", logarithmic=True, of_board=True),
+    InputKind("memory bandwidth per watt of the power limit, GB/s/W,", logarithmic=True, of_board=True),
+    InputKind("process in nm", logarithmic=True, of_board=True),
+    InputKind("boost clock in MHz", logarithmic=True, of_board=True),
+    InputKind("core clock / boost clock"),
+    InputKind("memory clock / catalogue's"),
 )
-"""Inputs in the order of `slice_values` and `values`, and which are taken logarithmically."""
+"""Inputs in the order of `slice_values` and `values`."""
 
 
 def slice_values(part: SliceSample) -> tuple[float, ...] | None:
