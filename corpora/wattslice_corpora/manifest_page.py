@@ -28,7 +28,8 @@ when they agree. The tests compile all of them, run them at their small size on 
 as fibers, under AddressSanitizer) and check that the analyzer reads their launches.
 
 A program is built with `nvcc -std=c++17 -O3 FILE` and takes the arguments of the table: small, medium, large.
-The small run is quick on a CPU, the large one keeps a big GPU busy.
+The small run is quick on a CPU. The large one keeps a big GPU busy, apart from kernels that are small by
+design, such as the last step of a reduction, and `scan`, which takes a million elements at most.
 
 ## Adding one
 

@@ -42,6 +42,7 @@ TWO_FUNCTIONS = "if (threadIdx.x & 1) __syncwarp(); else __any_sync(~0u, 1);"
     [
         ("", "", None),
         ("__syncthreads();", "", ""),
+        ("tile[threadIdx.x] = threadIdx.x;", "if (threadIdx.x > 0) tile[threadIdx.x] = threadIdx.x;", ""),
         ("31 - threadIdx.x", "32 - threadIdx.x", "global-buffer-overflow"),
         ("data[threadIdx.x]", "data[threadIdx.x + 1]", "heap-buffer-overflow"),
         ("__syncthreads();", LONELY, "waits for lanes that never come"),
@@ -68,7 +69,7 @@ void f() { ns::k<A<int>, 3>
     changed = rewritten(source)
     assert changed.splitlines()[:3] == source.splitlines()[:3]
     assert changed.count("\n") == source.count("\n")
-    assert "launch(cuda_on_cpu::Configuration(dim3(n >> 3, g(a, b)), 32), [&]" in changed
+    assert 'launch(cuda_on_cpu::Configuration(dim3(n >> 3, g(a, b)), 32), "k", [&]' in changed
     assert "{ ns::k<A<int>, 3>\n  (arguments...); });" in changed
     assert "{ k(arguments...); }, h(x, y), z); }" in changed
 

@@ -22,8 +22,7 @@ def test_programs_compile_without_warnings(family: str, tmp_path: Path):
         [
             NVCC,
             "-std=c++17",
-            "-gencode=arch=compute_80,code=sm_80",
-            "-gencode=arch=compute_90,code=sm_90",
+            "-gencode=arch=compute_80,code=[sm_80,sm_90]",
             "-Xcompiler=-Wall,-Wextra",
             "--threads=2",  # one call for a family: several times quicker than one for each program
             "-c",

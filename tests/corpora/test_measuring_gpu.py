@@ -241,6 +241,12 @@ class TestProgram:
         assert len(read_measurements(tmp_path / "measured.csv")) == 1
         assert len(list((tmp_path / "traces").iterdir())) == 1
 
+    def test_the_method_of_the_rows_can_be_chosen(self, fake_gpu: Path):
+        arguments = (str(fake_gpu / "t.cu"), "--kernel", "scale", "--format", "csv", "--method", "papi")
+        header, row = wattslice(fake_gpu, *arguments).stdout.splitlines()[-2:]
+        assert dict(zip(header.split(","), row.split(","), strict=False))["benchmark"] == "t"
+        assert ",PAPI,true," in row
+
     def test_rows_that_are_not_valid_end_with_status_2(self, fake_gpu: Path):
         done = wattslice(fake_gpu, str(fake_gpu / "t.cu"), "--kernel", "scale", FAKE_SENSOR="dead")
         assert done.returncode == 2

@@ -61,11 +61,11 @@ def test_a_density_below_what_can_be_built_is_refused_with_its_reason():
         source(constant)
 
 
-def test_a_slice_of_global_memory_reads_more_than_any_l2_and_at_most_a_gibibyte():
+def test_a_slice_of_global_memory_reads_more_than_any_l2_and_at_most_two_gibibytes():
     for pattern in (Pattern.COALESCED, Pattern.STRIDED):
         footprint = plan(SliceSpec(Space.GLOBAL, OperationKind.FP32, 0.25, 132, 1.0, pattern)).footprint_bytes
         assert footprint is not None
-        assert 128 << 20 <= footprint <= 1 << 30
+        assert 128 << 20 <= footprint <= 2 << 30
 
 
 def test_unused_values_are_read_through_volatile_and_used_ones_are_not():

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from wattslice_corpora.measuring.journal import Entry, Journal
     from wattslice_corpora.measuring.machine import Machine
     from wattslice_corpora.measuring.sensor import Board
+    from wattslice_corpora.synthetic import AccessWeights
 
 _PATH = click.Path(path_type=Path)
 _SECONDS = click.FloatRange(min=0.0)
@@ -42,6 +43,7 @@ class _Options:
     device: int
     window: float | None
     warmup: float
+    method: str | None
     nvcc_flags: str
     report_format: str
     output: Path | None
@@ -67,6 +69,11 @@ class _Options:
 @click.option("--window", type=_SECONDS, metavar="S", help="Seconds measured.  [default: 5, campaign 2.5]")
 @click.option(
     "--warmup", type=_SECONDS, default=1.0, metavar="S", help="Seconds dropped first.  [default: 1]"
+)
+@click.option(
+    "--method",
+    type=click.Choice(("energy-counter", "mtsm", "sma", "papi")),
+    help="Whose watts a row gets.  [default: energy-counter, without one mtsm]",
 )
 @click.option("--nvcc-flags", default="", metavar="FLAGS", help="More for nvcc, e.g. '-I include -lcublas'.")
 @click.option(
@@ -96,8 +103,10 @@ def _run(options: _Options, folder: Path) -> int:
     from wattslice_corpora.measuring.card import protocol, write_card
     from wattslice_corpora.measuring.journal import Journal
     from wattslice_corpora.measuring.machine import this_machine
+    from wattslice_corpora.measuring.power import Method
 
     timing = Timing(warmup_s=options.warmup, window_s=options.window or (2.5 if options.campaign else 5.0))
+    method = None if options.method is None else Method[options.method.replace("-", "_").upper()]
     flags = tuple(shlex.split(options.nvcc_flags))
     with this_machine(options.device, folder / "build", timing, flags) as machine:
         board = machine.board
@@ -105,12 +114,16 @@ def _run(options: _Options, folder: Path) -> int:
             f"measured on {board.name} {board.uuid}, driver {board.driver}, CUDA {board.cuda}",
             protocol(timing),
         )
-        with Journal(folder, f"{board.name}, seed {options.seed}, {timing}") as journal:
+        with Journal(
+            folder, f"{board.name}, seed {options.seed}, {method or 'best method'}, {timing}"
+        ) as journal:
             _tell_found(journal)
             plan = _plan(options, machine, folder)
             names = tuple(configuration.name for configuration in plan)
             with _progress(len(plan)) as tell:
-                outcome = run_campaign(plan, machine.bench, journal, comments, options.time_budget, tell)
+                outcome = run_campaign(
+                    plan, machine.bench, journal, comments, options.time_budget, method, tell
+                )
             table = journal.write_tables(comments, names)
             entries = tuple(entry for entry in journal.entries if entry.name in names)
         if options.campaign:
@@ -124,9 +137,23 @@ def _plan(options: _Options, machine: Machine, folder: Path) -> tuple[Configurat
     from wattslice_corpora.measuring.program import Command
 
     if options.file is None:
-        return campaign_plan(machine.chip.sm_count, machine.key, folder, options.seed)
+        weights = _access_weights(machine.board.name)
+        return campaign_plan(machine.chip.sm_count, machine.key, folder, options.seed, weights)
     command = Command(machine.builder.build(options.file), options.program_arguments)
     return file_plan(options.file, command, options.kernel, options.occurrence - 1, machine.key)
+
+
+def _access_weights(board: str) -> AccessWeights:
+    """What an access is worth on this board; all alike on one that the catalogue does not know."""
+    from wattslice_corpora.synthetic import AccessWeights
+    from wattslice_models.access_power import access_power_factors
+    from wattslice_models.gpu import UnknownGpuError, load_gpu
+
+    try:
+        factors = access_power_factors(load_gpu(board))
+    except UnknownGpuError:
+        return AccessWeights()
+    return AccessWeights(factors.shared_memory, factors.constant_memory, factors.texture_memory)
 
 
 def _report(options: _Options, board: Board, entries: tuple[Entry, ...], left: int, table: Path) -> None:

@@ -64,9 +64,8 @@ class Builder:
             raise MeasureError(f"nvcc cannot be run: {error}") from None
         if done.returncode != 0:
             draft.unlink(missing_ok=True)
-            raise ConfigurationError(
-                f"{source}: does not compile: {_first_error(done.stderr or done.stdout)}"
-            )
+            said = _first_error(done.stderr or done.stdout).replace(f"{source.parent}/", "")
+            raise ConfigurationError(f"{source.name}: does not build: {said}")
         draft.replace(program)
         return program
 
@@ -101,6 +100,6 @@ def find_nvcc() -> str:
 
 def _first_error(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = (": error", "undefined reference", "error")
+    telling = ("undefined reference", ": error", "error")
     errors = [line for sign in telling for line in lines if sign in line]
     return (errors or lines or ["no message"])[0]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from wattslice_corpora.measuring.bench import Bench, Configuration, failed_row, measured_row
 from wattslice_corpora.measuring.errors import ConfigurationError
 from wattslice_corpora.measuring.journal import Entry, Journal
-from wattslice_corpora.measuring.power import power_of
+from wattslice_corpora.measuring.power import Method, power_of
 from wattslice_corpora.records import MeasuredRow
 
 _AHEAD = 8
@@ -41,13 +41,15 @@ def run_campaign(
     journal: Journal,
     comments: tuple[str, ...],
     time_budget_s: float | None = None,
+    method: Method | None = None,
     tell: Callable[[Progress], None] = lambda progress: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Outcome:
     """Measures what `plan` has and the journal has not, in the order of the plan.
 
-    Stops before a configuration that would not fit into `time_budget_s`. A configuration that fails is kept
-    as a flagged row and not tried again. Raises `MeasureError` when nothing more can be measured.
+    Stops before a configuration that would not fit into `time_budget_s`. `method`: as in `power_of`. A
+    configuration that fails is kept as a flagged row and not tried again. Raises `MeasureError` when nothing
+    more can be measured.
     """
     begin_s = clock()
     names = tuple(configuration.name for configuration in plan)
@@ -62,7 +64,7 @@ def run_campaign(
         if time_budget_s is not None and started_s + longest_s > begin_s + time_budget_s:
             break
         bench.prepare(tuple(waiting[number : number + _AHEAD]))
-        entry = _measure(bench, journal, configuration)
+        entry = _measure(bench, journal, configuration, method)
         journal.write_tables(comments, names)
         measured += 1
         spent_s = clock() - started_s
@@ -73,14 +75,14 @@ def run_campaign(
     return Outcome(measured, len(waiting) - measured)
 
 
-def _measure(bench: Bench, journal: Journal, configuration: Configuration) -> Entry:
+def _measure(bench: Bench, journal: Journal, configuration: Configuration, method: Method | None) -> Entry:
     try:
         found = bench.measure(configuration)
     except ConfigurationError as error:
         entry = Entry(configuration.name, failed_row(configuration, str(error)), None)
         journal.add(entry, None)
         return entry
-    power = power_of(found.trace)
+    power = power_of(found.trace, method)
     entry = Entry(configuration.name, measured_row(configuration, found, power), power.powers)
     journal.add(entry, found.trace)
     return entry

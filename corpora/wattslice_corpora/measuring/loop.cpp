@@ -10,8 +10,9 @@
 //   end     time_ns  launches  elapsed_ms               launches since `begin`, by the GPU's own clock
 //   error   message
 // WATTSLICE_LOOP_OCCURRENCE chooses the launch to repeat, counted from 0 over the launches of the kernel
-// WATTSLICE_LOOP_KERNEL, or over all launches when that is empty; -1: they are only listed. WATTSLICE_LOOP_WARMUP_S, WATTSLICE_LOOP_WINDOW_S: for how long. After the window the program
-// ends (its results were already overwritten by the repetitions), unless WATTSLICE_LOOP_CONTINUE is set.
+// WATTSLICE_LOOP_KERNEL, or over all launches when that is empty; -1: they are only listed.
+// WATTSLICE_LOOP_WARMUP_S, WATTSLICE_LOOP_WINDOW_S: for how long. After the window the program ends: its results
+// were overwritten by the repetitions.
 #include <cuda_runtime_api.h>
 
 #include <csignal>
@@ -267,11 +268,7 @@ cudaError_t seen(const Launch& launch, cudaStream_t stream) {
             fflush(events());
             _exit(3);
         }
-        const bool repeated =
-            repeat(launch, number("WATTSLICE_LOOP_WARMUP_S", 1.0), number("WATTSLICE_LOOP_WINDOW_S", 5.0));
-        if (!repeated || !getenv("WATTSLICE_LOOP_CONTINUE")) {
-            _exit(repeated ? 0 : 3);
-        }
+        _exit(repeat(launch, number("WATTSLICE_LOOP_WARMUP_S", 1.0), number("WATTSLICE_LOOP_WINDOW_S", 5.0)) ? 0 : 3);
     }
     return launch.on(stream);
 }

@@ -76,7 +76,7 @@ class NvmlSensor:
             energy_j=energy_j,
             core_mhz=self._ask("nvmlDeviceGetClockInfo", nvml.NVML_CLOCK_SM),
             memory_mhz=self._ask("nvmlDeviceGetClockInfo", nvml.NVML_CLOCK_MEM),
-            temperature_c=self._ask("nvmlDeviceGetTemperatureV", nvml.NVML_TEMPERATURE_GPU),
+            temperature_c=self._ask("nvmlDeviceGetTemperature", nvml.NVML_TEMPERATURE_GPU),
             throttle=None if reasons is None else Throttle(int(reasons) & _KNOWN_REASONS),
         )
 

@@ -16,7 +16,8 @@ from pathlib import Path
 from wattslice_corpora.manifest import CorpusKernel, CorpusRun, RunSize, load_manifest
 from wattslice_corpora.measuring.bench import Configuration
 from wattslice_corpora.measuring.program import Choice, Command, launches
-from wattslice_corpora.synthetic import KERNEL_NAME, SliceSpec, default_grid, source
+from wattslice_corpora.synthetic import KERNEL_NAME, AccessWeights, SliceSpec, default_grid, source
+from wattslice_corpora.synthetic.grid import UNWEIGHTED
 
 SLICES, KERNELS, MEASURED = "slices", "kernels", "measured"
 """What the keys of the data sets begin with."""
@@ -27,14 +28,16 @@ _TIMES = 3
 _SOURCES = "sources"
 
 
-def campaign_plan(sm_count: int, board: str, folder: Path, seed: int = 0) -> tuple[Configuration, ...]:
+def campaign_plan(
+    sm_count: int, board: str, folder: Path, seed: int = 0, weights: AccessWeights = UNWEIGHTED
+) -> tuple[Configuration, ...]:
     """Every configuration in the order it is to be measured; the same for the same arguments.
 
     `board`: a short name of the one board that measures; it enters the keys of the data sets, because two
-    boards of one kind differ and must not be fitted as one. The sources of synthetic slices are written into
-    `folder`.
+    boards of one kind differ and must not be fitted as one. `weights`: what an access is worth on this GPU,
+    for the densities of the slices. The sources of the slices are written into `folder`.
     """
-    slices = tuple(_slice(spec, board, folder) for spec in default_grid(sm_count))
+    slices = tuple(_slice(spec, board, folder) for spec in default_grid(sm_count, weights))
     programs = [program for program in load_manifest() if program.repeatable]
     largest = tuple(
         configuration for program in programs for configuration in _kernels(program, program.runs[-1], board)

@@ -1,4 +1,4 @@
-"""Synthetic slices: CUDA kernels of a chosen density, memory space, saturation, operation kind and pattern."""
+"""Synthetic slices: CUDA kernels of a chosen density, memory space, saturation, operation and pattern."""
 
 from wattslice_corpora.synthetic.grid import AccessWeights, default_grid
 from wattslice_corpora.synthetic.plan import Plan, plan

@@ -1,9 +1,10 @@
 """Where a slice reads: per memory space and pattern, the CUDA text of the addresses and what it counts.
 
-Every offset of a load is a constant, so that a load costs no operation of its own (but for textures, whose index is
-computed for each fetch). What changes from one trip of the loop to the next is one pointer. Shared memory and L2 are
-read at the same addresses in every trip, through `volatile`: such a load is neither dropped nor hoisted, and
-does not stay in L1.
+Every offset of a load is a constant, so that a load costs no operation of its own (but for textures,
+whose index is computed for each fetch). What changes from one trip of the loop to the next is one
+pointer. Where the density leaves no operation for some loaded values (`skip`), they are read through
+`volatile`, which keeps the compiler from dropping or hoisting a load; then shared memory and L2 are read
+at the same places in every trip.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ STRIDE = 8
 TABLE_ELEMENTS = 4096
 """Elements of the table in shared, constant and texture memory: it stays in the nearest cache."""
 L2_ELEMENTS = 1 << 20
-"""Elements that an L2-resident slice reads again and again: 4 MiB of four bytes, in the L2 of any recent GPU."""
+"""Elements that an L2-resident slice reads again and again: of four bytes 4 MiB, which a recent L2 holds."""
 RANDOM_GLOBAL_BYTES = 1 << 30
 """Bytes that the random pattern of global memory reads from."""
 DISTINCT_OFFSETS = 64
@@ -30,10 +31,10 @@ _MOST_VOLATILE_LOADS = 256
 class Addressing:
     """Text of the addresses, and what docs/counting.md counts of it.
 
-    `constants`: (name, value) for the file. `setup` runs once, with `setup_operations` and `setup_accesses` to the
-    slice's own space; `trip` before the loads of a trip, `trip_end` at its end, with `trip_operations` in all.
-    `load` is one load with `{offset}`, each but the first with `load_operations`. `may_skip`: a loaded value need
-    not be used; `most_loads` in a trip.
+    `constants`: (name, value) for the file. `setup` runs once, with `setup_operations` and `setup_accesses`
+    to the slice's own space; `trip` before the loads of a trip, `trip_end` at its end, with
+    `trip_operations` in all. `load` is one load with `{offset}`, each but the first with `load_operations`.
+    `may_skip`: a loaded value need not be used; `most_loads` in a trip.
     """
 
     setup: tuple[str, ...] = ()
@@ -59,14 +60,22 @@ def addressing(spec: SliceSpec, kind: ScalarKind, loads: int, skip: bool) -> Add
 
     `skip`: some values are not used, so that the compiler has to be kept from dropping their loads.
     """
+    found = _found(spec, kind, loads, skip)
+    if skip:
+        return found
+    # The compiler reads the same address once.
+    return replace(found, most_loads=min(found.most_loads, DISTINCT_OFFSETS))
+
+
+def _found(spec: SliceSpec, kind: ScalarKind, loads: int, skip: bool) -> Addressing:
     if spec.space is Space.REGISTERS:
         return _registers(spec, kind)
     if spec.space is Space.GLOBAL:
         return _global(spec, kind, loads, skip)
     if spec.space is Space.L2:
-        return _resident(spec, kind)
+        return _resident(spec, kind, skip)
     if spec.space is Space.SHARED:
-        return _shared(spec, kind)
+        return _shared(spec, kind, skip)
     if spec.space is Space.CONSTANT:
         return _constant(spec, kind)
     return _texture(spec, kind)
@@ -95,22 +104,32 @@ def _global(spec: SliceSpec, kind: ScalarKind, loads: int, skip: bool) -> Addres
     )
 
 
-def _resident(spec: SliceSpec, kind: ScalarKind) -> Addressing:
-    declared = f"{_pointer(kind, volatile=True)} p = data + "
-    if spec.pattern is Pattern.RANDOM:
-        return _in_set(_hashed(declared, L2_ELEMENTS // 2), L2_ELEMENTS)
+def _resident(spec: SliceSpec, kind: ScalarKind, skip: bool) -> Addressing:
+    pointer = _pointer(kind, volatile=skip)
+    load = "p[{offset}]" if skip else "__ldcg(&p[{offset}])"  # neither stays in L1
     strided = spec.pattern is Pattern.STRIDED
     place = f"thread * {STRIDE}" if strided else "thread"
-    fixed = Addressing(setup=(f"{declared}({place} & (kSet / 2 - 1));",), setup_operations=2 + strided)
-    return _in_set(fixed, L2_ELEMENTS)
+    if spec.pattern is Pattern.RANDOM:
+        found = _hashed(f"{pointer} p = data + ", L2_ELEMENTS // 2)
+    elif skip:
+        setup = f"{pointer} p = data + ({place} & (kSet / 2 - 1));"
+        found = Addressing(setup=(setup,), setup_operations=2 + strided)
+    else:
+        found = Addressing(
+            setup=(f"{pointer} first = data + ({place} & (kSet / 4 - 1));",),
+            setup_operations=2 + strided,
+            trip=(f"{pointer} p = first + (i * 32 & (kSet / 4 - 1));",),
+            trip_operations=3,
+        )
+    return _in_set(replace(found, load=load), L2_ELEMENTS)
 
 
-def _shared(spec: SliceSpec, kind: ScalarKind) -> Addressing:
-    declared = f"{_pointer(kind, volatile=True)} p = table + "
+def _shared(spec: SliceSpec, kind: ScalarKind, skip: bool) -> Addressing:
+    pointer = _pointer(kind, volatile=skip)
     zeros = spec.data is InputData.ZEROS
     filled = TABLE_ELEMENTS // THREADS_PER_BLOCK
     fill = (
-        f"__shared__ volatile {kind.element} table[kTable];",
+        f"__shared__ {kind.element} table[kTable];",
         "for (int j = threadIdx.x; j < kTable; j += blockDim.x) {",
         *(() if zeros else ("    const unsigned h = j * 2654435761u;",)),
         f"    table[j] = {'0' if zeros else kind.device_element};",
@@ -118,10 +137,12 @@ def _shared(spec: SliceSpec, kind: ScalarKind) -> Addressing:
         "__syncthreads();",
     )
     if spec.pattern is Pattern.RANDOM:
-        found = _hashed(declared, TABLE_ELEMENTS // 2)
-    else:
+        found = _hashed(f"{pointer} p = table + ", TABLE_ELEMENTS // 2)
+    elif skip:
         place, operations = _place(spec)
-        found = Addressing(setup=(f"{declared}{place};",), setup_operations=operations + 1)
+        found = Addressing(setup=(f"{pointer} p = table + {place};",), setup_operations=operations + 1)
+    else:
+        found = _turning(spec, pointer)
     return replace(
         found,
         setup=(*fill, *found.setup),
@@ -135,18 +156,12 @@ def _shared(spec: SliceSpec, kind: ScalarKind) -> Addressing:
 
 
 def _constant(spec: SliceSpec, kind: ScalarKind) -> Addressing:
-    declared = f"{_pointer(kind, volatile=False)} p = "
+    pointer = _pointer(kind, volatile=False)
     if spec.pattern is Pattern.RANDOM:
-        found = _hashed(f"{declared}table + ", TABLE_ELEMENTS // 2)
+        found = _hashed(f"{pointer} p = table + ", TABLE_ELEMENTS // 2)
     else:
-        place, operations = _place(spec)
-        found = Addressing(
-            setup=(f"{_pointer(kind, volatile=False)} first = table + {place};",),
-            setup_operations=operations + 1,
-            trip=(f"{declared}first + (i & {_TURN});",),
-            trip_operations=2,
-        )
-    return replace(found, constants=_TABLE, may_skip=False, most_loads=DISTINCT_OFFSETS)
+        found = _turning(spec, pointer)
+    return replace(found, constants=_TABLE, may_skip=False)
 
 
 def _texture(spec: SliceSpec, kind: ScalarKind) -> Addressing:
@@ -167,7 +182,6 @@ def _texture(spec: SliceSpec, kind: ScalarKind) -> Addressing:
         load=f"tex1Dfetch<{kind.texel}>(data, at + {{offset}})",
         load_operations=1,
         may_skip=False,
-        most_loads=DISTINCT_OFFSETS,
     )
 
 
@@ -190,8 +204,19 @@ def _place(spec: SliceSpec) -> tuple[str, int]:
     return "threadIdx.x", 0
 
 
+def _turning(spec: SliceSpec, pointer: str) -> Addressing:
+    """A place in the table that moves by one element with every trip: nothing stays loaded."""
+    place, operations = _place(spec)
+    return Addressing(
+        setup=(f"{pointer} first = table + {place};",),
+        setup_operations=operations + 1,
+        trip=(f"{pointer} p = first + (i & {_TURN});",),
+        trip_operations=2,
+    )
+
+
 def _hashed(declared: str, elements: int) -> Addressing:
-    """A base out of `elements` (a power of two), drawn anew in every trip; the loads have fixed offsets from it."""
+    """A base out of `elements` (a power of two), drawn anew in every trip: the loads go from there."""
     shift = 32 - (elements.bit_length() - 1)
     return Addressing(
         setup=("unsigned h = thread * 2654435761u;", "h = (h ^ h >> 15) * 2246822519u;"),

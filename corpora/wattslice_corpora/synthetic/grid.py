@@ -19,18 +19,18 @@ from wattslice_corpora.synthetic.spec import (
 
 GRID_SIZE = 150
 """Slices of the default grid: at three seconds each, a campaign of under ten minutes."""
-DENSITIES = (LOWEST_DENSITY, 1.0, 4.0, 10.0, 25.0, 80.0, 250.0, 800.0, 2500.0, HIGHEST_DENSITY)
+DENSITIES = (LOWEST_DENSITY, 1.0, 4.0, 12.0, 36.0, 100.0, 300.0, 900.0, 2700.0, HIGHEST_DENSITY)
 SATURATIONS = (1.0, 0.1, 0.3, 0.6, 0.8)
 """The paper's four and its lower bound (Wang & Chen 2013, Def. 4 and section 3)."""
 
-# What one more coincidence of two slices costs, as a factor; a full GPU tells most, so it may come back oftener.
+# What one more coincidence of two slices costs, as a factor. A full GPU tells most: it may come back oftener.
 _COINCIDENCE = 3.0
 _COINCIDENCE_AT_FULL = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class AccessWeights:
-    """Power of an access relative to a global one, r of Wang & Chen 2013, eq. (1); 1 counts every access alike."""
+    """Power of an access relative to a global one: r of Wang & Chen 2013, eq. (1); 1 counts all alike."""
 
     shared: float = 1.0
     constant: float = 1.0
@@ -48,10 +48,10 @@ UNWEIGHTED = AccessWeights()
 def default_grid(sm_count: int, weights: AccessWeights = UNWEIGHTED) -> tuple[SliceSpec, ...]:
     """150 different slices for a GPU of `sm_count` multiprocessors, the most valuable first.
 
-    Each slice is the one that coincides least with all before it, in memory space, operation kind, pattern, density and
-    saturation, taken singly and together (a greedy orthogonal array). So in any first part every value of
-    each occurs about equally often, and with every value of the others. The same arguments give the same grid.
-    `weights` are those of the GPU to be measured.
+    Each slice is the one that coincides least with all before it, in memory space, operation kind, pattern,
+    density and saturation, taken singly and together (a greedy orthogonal array). So in any first part
+    every value of each occurs about equally often, and with every value of the others. The same arguments
+    give the same grid. `weights` are those of the GPU to be measured.
     """
     candidates = _candidates(sm_count, weights)
     crowding = [0.0] * len(candidates)

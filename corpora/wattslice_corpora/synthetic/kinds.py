@@ -1,11 +1,12 @@
 """How each operation kind is written in CUDA, and what of it docs/counting.md counts.
 
-A slice runs independent chains. The main operation squares and adds, `a = a * a + v` with v between -1.875 and
--1.75: the quadratic map, which is chaotic there and never leaves [-1.875, 1.77]. So its bits keep toggling, nothing
-overflows or becomes denormal however long it runs, and no two steps can be merged. Integers wrap around instead.
-A special function is the reciprocal in `a = v - 1 / a`, which for v between -2 and 2 is a rotation: it never settles
-either (and comes back by itself when it meets 1 / 0). The light operation, `b = v - b`, takes in a loaded value where the
-density leaves room for one operation only; it has chains of its own, which are never squared.
+A slice runs independent chains. The main operation squares and adds, `a = a * a + v` with v between
+-1.9375 and -1.875: the quadratic map, which is chaotic there and never leaves [-1.94, 1.88]. So its bits
+keep toggling, nothing overflows or becomes denormal however long it runs, and no two steps can be merged.
+Integers wrap around instead. A special function is the reciprocal in `a = v - 1 / a`, which for v between
+-2 and 2 is a rotation: it never settles either (and comes back by itself when it meets 1 / 0). The light
+operation, `b = v - b`, takes in a loaded value where the density leaves room for one operation only; it has
+chains of its own, which are never squared.
 """
 
 from __future__ import annotations
@@ -24,13 +25,16 @@ LIGHT_CHAINS = 4
 class ScalarKind:
     """Text of one kind: `{a}` is a chain, `{v}` a loaded value, `{h}` a variable of 32 hashed bits.
 
-    `value` is the type computed in, `element` the one in memory, of `element_bytes`, and
-    `texel` the one that a texture fetch returns; `to_value` turns an element
-    into a value. `device_element` makes an element of hashed bits on the device, in `element_operations`; `host_bits`
-    are its bits on the host.
-    `main` is one instruction of `main_sass` by name (special: and an addition), and counts `main_operations`. `light` counts one for each of the `lanes` of a value. `start` is a thread's first value, out of
-    a `seed`, and `constant` what takes the place of loaded values in registers only, with two operations each; `times` multiplies `start` by a number. `add` joins two values, and
-    `total` what is left, a `total_type`; `improbable` is hardly ever true of it, which no compiler can know; `finite` says that it is a number (empty: it always is).
+    `value` is the type computed in, `element` the one in memory, of `element_bytes`, and `texel` the one
+    that a texture fetch returns; `to_value` turns an element into a value. `device_element` makes an
+    element of hashed bits on the device, in `element_operations`; `host_bits` are its bits on the host.
+    `main` is one instruction of `main_sass` by name (special: and an addition), and counts
+    `main_operations`. `light` counts one for each of the `lanes` of a value. `start` is a thread's first
+    value, out of a `seed`, and `constant` what takes the place of loaded values in registers only, with two
+    operations each; `times` multiplies `start` by a number. Values of one lane are added up into the total,
+    a `total_type`; those of two are joined to `all` by `join`, and then lane by lane by `total`;
+    `improbable` is hardly ever true of it, which no compiler can know; `finite` says that it is a number
+    (empty: it always is).
     """
 
     value: str
@@ -46,24 +50,16 @@ class ScalarKind:
     main_operations: int
     main_sass: str
     light: str
-    light_sass: tuple[str, ...]
     lanes: int
     seed_type: str
     seed: str
     start: str
     times: str
-    add: str
+    join: str
     total_type: str
     total: str
     improbable: str
     finite: str
-
-    def joined(self, names: tuple[str, ...]) -> str:
-        """The sum of `names`, as a tree: its operations do not wait for one another."""
-        if len(names) == 1:
-            return names[0]
-        half = len(names) // 2
-        return self.add.format(self.joined(names[:half]), self.joined(names[half:]))
 
 
 _FP32 = ScalarKind(
@@ -72,23 +68,22 @@ _FP32 = ScalarKind(
     element_bytes=4,
     texel="float",
     to_value="{v}",
-    device_element="__uint_as_float(0xbfe00000u | h >> 12)",
+    device_element="__uint_as_float(0xbff00000u | h >> 13)",
     element_operations=2,
-    constant="-1.75f - threadIdx.x / 4096.0f",
-    host_bits="0xbfe00000u | h >> 12",
+    constant="-1.875f - threadIdx.x / 8192.0f",
+    host_bits="0xbff00000u | h >> 13",
     main="{a} = fmaf({a}, {a}, {v});",
     main_operations=2,
     main_sass="FFMA",
     light="{a} = {v} - {a};",
-    light_sass=("FADD",),
     lanes=1,
     seed_type="float",
     seed="-1.0f / 1024",
     start="seed * (513 + threadIdx.x)",
     times="0.9{0}f * start",
-    add="{} + {}",
+    join="",
     total_type="float",
-    total="{}",
+    total="",
     improbable="total > 1e30f",
     finite="fabsf(total) < 1e30f",
 )
@@ -98,23 +93,22 @@ _FP64 = ScalarKind(
     element_bytes=8,
     texel="int2",
     to_value="{v}",
-    device_element="__hiloint2double(0xbffc0000u | h >> 15, h)",
+    device_element="__hiloint2double(0xbffe0000u | h >> 16, h)",
     element_operations=2,
-    constant="-1.75 - threadIdx.x / 4096.0",
-    host_bits="0xbffc000000000000ull | static_cast<unsigned long long>(h) << 17",
+    constant="-1.875 - threadIdx.x / 8192.0",
+    host_bits="0xbffe000000000000ull | static_cast<unsigned long long>(h) << 16",
     main="{a} = fma({a}, {a}, {v});",
     main_operations=2,
     main_sass="DFMA",
     light="{a} = {v} - {a};",
-    light_sass=("DADD",),
     lanes=1,
     seed_type="double",
     seed="-1.0 / 1024",
     start="seed * (513 + threadIdx.x)",
     times="0.9{0} * start",
-    add="{} + {}",
+    join="",
     total_type="double",
-    total="{}",
+    total="",
     improbable="total > 1e30",
     finite="fabs(total) < 1e30",
 )
@@ -124,23 +118,22 @@ _FP16 = ScalarKind(
     element_bytes=4,
     texel="unsigned",
     to_value="asHalves({v})",
-    device_element="0xbf00bf00u | (h & 0x007f007fu)",
+    device_element="0xbf80bf80u | (h & 0x003f003fu)",
     element_operations=2,
-    constant="__float2half2_rn(-1.75f - threadIdx.x / 4096.0f)",
-    host_bits="0xbf00bf00u | (h & 0x007f007fu)",
+    constant="__float2half2_rn(-1.875f - threadIdx.x / 8192.0f)",
+    host_bits="0xbf80bf80u | (h & 0x003f003fu)",
     main="{a} = __hfma2({a}, {a}, {v});",
     main_operations=4,
     main_sass="HFMA2",
     light="{a} = __hsub2({v}, {a});",
-    light_sass=("HADD2",),
     lanes=2,
     seed_type="float",
     seed="-1.0f / 1024",
     start="__float2half2_rn(seed * (513 + threadIdx.x))",
     times="__hmul2(start, __float2half2_rn(0.9{0}f))",
-    add="__hadd2({}, {})",
+    join="all = __hadd2(all, {a});",
     total_type="float",
-    total="__low2float({0}) + __high2float({0})",
+    total="__low2float(all) + __high2float(all)",
     improbable="total > 1e30f",
     finite="fabsf(total) < 1e30f",
 )
@@ -158,19 +151,18 @@ _INT = ScalarKind(
     main_operations=2,
     main_sass="IMAD",
     light="{a} = {v} - {a};",
-    light_sass=("IADD3", "VIADD", "IMAD.IADD", "IADD"),
     lanes=1,
     seed_type="unsigned",
     seed="2654435761u",
     start="seed * (513 + threadIdx.x)",
     times="{0}1u * start",
-    add="{} + {}",
+    join="",
     total_type="unsigned",
-    total="{}",
+    total="",
     improbable="total == 0x9e3779b9u",
     finite="",
 )
-_SPECIAL = replace(_FP32, main="RECIPROCAL({a}); {a} = {v} - {a};", main_sass="MUFU", finite="!isnan(total)")
+_SPECIAL = replace(_FP32, main="RECIPROCAL({a}); {a} = {v} - {a};", main_sass="MUFU", finite="total == total")
 SCALAR_KINDS: dict[OperationKind, ScalarKind] = {
     OperationKind.FP32: _FP32,
     OperationKind.FP64: _FP64,

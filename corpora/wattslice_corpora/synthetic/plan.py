@@ -1,4 +1,4 @@
-"""From a density to whole numbers: how many loads and operations a trip of the loop makes, and how many trips."""
+"""From a density to whole numbers: loads and operations of a trip of the loop, and how many trips."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _USUAL_LOADS = 16
 _TARGET_CYCLES = 2e6  # about a millisecond
 _MOST_CYCLES = 1e7
 _BEYOND_L2_BYTES = 128 << 20
-_MOST_BYTES = 1 << 30
-_FEWEST_TRIPS = 64
+_MOST_BYTES = 2 << 30
+_FEWEST_TRIPS = 16
 
-# Main operations (of one thread) that a multiprocessor completes in a cycle, and bytes that it reads: rough figures of
-# recent data-centre GPUs, which decide nothing but how long a launch lasts.
+# Main operations (of one thread) that a multiprocessor completes in a cycle, and bytes that it reads:
+# rough figures of recent data-centre GPUs, which decide nothing but how long a launch lasts.
 _OPERATIONS_PER_CYCLE = {
     OperationKind.FP32: 128.0,
     OperationKind.FP64: 64.0,
@@ -59,8 +59,9 @@ class Plan:
     """What one trip of the loop does, and the counts of a thread that docs/counting.md gives for the launch.
 
     A trip makes `loads`, `rounds` of an inner loop with `round_mains` main operations each, `mains` of them
-    after it, and `lights`. `values_used` of the loads are taken in by an operation. `operations` and `accesses`
-    (to the slice's own space, not weighted) are those of one thread in the whole launch of `iterations` trips.
+    after it, and `lights`. `values_used` of the loads are taken in by an operation. `operations` and
+    `accesses` (to the slice's own space, not weighted) are those of one thread in the whole launch of
+    `iterations` trips.
     """
 
     loads: int
@@ -101,23 +102,36 @@ def plan(spec: SliceSpec) -> Plan:
     costs = _costs(spec)
     if spec.density is None:
         return _with(spec, costs, 0, 0, costs.round_mains, 0, _trips(spec, costs, 0, costs.round_mains))
-    usual = max(1, min(_USUAL_LOADS, int(_MOST_OPERATIONS / (spec.density * spec.access_weight))))
+    best = _best(spec, costs, spec.density, False) or _best(spec, costs, spec.density, True)
+    if best is None:
+        raise SpecError(
+            f"{spec.name}: no slice of density {spec.density:g} can be built with accesses of weight "
+            f"{spec.access_weight:g}: the addresses, the loop and the use of each loaded value count more "
+            "operations; ask for a higher density"
+        )
+    return best
+
+
+def _best(spec: SliceSpec, costs: _Costs, density: float, skip: bool) -> Plan | None:
+    """The first number of loads that comes near enough to the density, else the nearest within the tolerance.
+
+    `skip`: not all loaded values have to be used.
+    """
+    usual = max(1, min(_USUAL_LOADS, int(_MOST_OPERATIONS / (density * spec.access_weight))))
+    where = _addressing(spec, usual, skip)
+    if skip and not where.may_skip:
+        return None
     best: Plan | None = None
     best_error = TOLERANCE
-    for loads in range(usual, _addressing(spec, usual, False).most_loads + 1):
-        found = _solved(spec, costs, spec.density, loads)
+    for loads in range(usual, where.most_loads + 1):
+        found = _solved(spec, costs, density, loads, skip)
         if found is None:
             continue
-        error = abs((found.density(spec.access_weight) or 0.0) / spec.density - 1.0)
+        error = abs((found.density(spec.access_weight) or 0.0) / density - 1.0)
         if error <= best_error:
             best, best_error = found, error
         if error <= _CLOSE:
             break
-    if best is None:
-        raise SpecError(
-            f"{spec.name}: no slice of density {spec.density:g} with accesses of weight {spec.access_weight:g}: "
-            "addresses, the loop and the use of each loaded value count more operations; ask for a higher density"
-        )
     return best
 
 
@@ -130,21 +144,19 @@ def is_feasible(spec: SliceSpec) -> bool:
     return True
 
 
-def _solved(spec: SliceSpec, costs: _Costs, density: float, loads: int) -> Plan | None:
-    """The plan with this many loads: the rest of the operations that the density allows are the kind's own."""
+def _solved(spec: SliceSpec, costs: _Costs, density: float, loads: int, skip: bool) -> Plan | None:
+    """The plan with this many loads, the kind's own operations being what is left; None if nothing is."""
     wanted = density * spec.access_weight
     about = wanted * loads / costs.main
     trips = _trips(spec, costs, loads, about)
-    where = _addressing(spec, loads, False)
+    where = _addressing(spec, loads, skip)
     overhead = 2 + where.trip_operations + where.load_operations * (loads - 1)
-    reserved = _fixed(spec, costs, where, lights=0)
-    final_store = int(spec.is_global)
-    accesses = trips * loads + where.setup_accesses + final_store
-    budget = (wanted * accesses - reserved) / trips - overhead
+    accesses = trips * loads + where.setup_accesses + int(spec.is_global)
+    budget = (wanted * accesses - _fixed(spec, costs, where, lights=0)) / trips - overhead
     per_round = costs.round_mains * costs.main + 2
     rounds = int((budget - 1) // per_round) if budget > 2 * per_round else 0
     left = budget - (rounds * per_round + 1 if rounds else 0)
-    must_read = 0 if where.may_skip or rounds else loads
+    must_read = 0 if skip or rounds else loads
     split = _split(costs, left, must_read)
     if split is None or rounds + split[0] == 0:
         return None
@@ -152,8 +164,8 @@ def _solved(spec: SliceSpec, costs: _Costs, density: float, loads: int) -> Plan 
 
 
 def _split(costs: _Costs, left: float, must_read: int) -> tuple[int, int] | None:
-    """`left` counted operations as main and light ones that take in at least `must_read` values."""
-    mains = int((left + 0.25) // costs.main)
+    """`left` counted operations as main and light ones, rounded, that take in at least `must_read` values."""
+    mains = int((left + 0.25) // costs.main)  # a fraction short of a whole operation is one
     if mains >= must_read:
         rest = left - mains * costs.main
         if rest > costs.main - 0.5 * max(1, costs.light):
@@ -173,7 +185,7 @@ def _with(
     own = costs.main * (rounds * costs.round_mains + mains) + costs.light * lights
     inner = 2 * rounds + 1 if rounds else 0
     trip = 2 + where.trip_operations + where.load_operations * max(0, loads - 1) + inner + own
-    final_store = int(spec.is_global)
+    stored = int(spec.is_global)  # the total, at the end
     return Plan(
         loads=loads,
         rounds=rounds,
@@ -184,7 +196,7 @@ def _with(
         iterations=trips,
         addressing=where,
         operations=trips * trip + _fixed(spec, costs, where, lights),
-        accesses=0 if spec.density is None else trips * loads + where.setup_accesses + final_store,
+        accesses=0 if spec.density is None else trips * loads + where.setup_accesses + stored,
         footprint_bytes=_row_bytes(spec, costs) * loads * trips if spec.space is Space.GLOBAL else None,
     )
 
@@ -204,7 +216,7 @@ def _costs(spec: SliceSpec) -> _Costs:
 
 
 def _fixed(spec: SliceSpec, costs: _Costs, where: Addressing, lights: int) -> int:
-    """Operations outside the loop: thread number, addresses, first values, the loop's last test, the total."""
+    """Operations outside the loop: thread, addresses, first values, the loop's last test, the total."""
     if spec.kind is OperationKind.TENSOR:
         join = 2 * TILE_ELEMENTS + 1 + TILE_ELEMENTS * TILE_CHAINS
     else:  # two halves of a pair are joined at last
@@ -231,7 +243,7 @@ def _row_bytes(spec: SliceSpec, costs: _Costs) -> int:
 
 
 def _trips(spec: SliceSpec, costs: _Costs, loads: int, mains: float) -> int:
-    """Trips for a launch of about a millisecond; of global memory more than L2 holds, and at most 1 GiB."""
+    """Trips for a launch of about a millisecond; of global memory more than L2 holds, and at most 2 GiB."""
     moved = loads * THREADS_PER_BLOCK * costs.bytes_per_load / _BYTES_PER_CYCLE[spec.space]
     if spec.pattern is not Pattern.COALESCED:
         moved *= STRIDE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from wattslice_corpora.synthetic.host import host_part
 from wattslice_corpora.synthetic.kinds import CHAINS, LIGHT_CHAINS, SCALAR_KINDS, ScalarKind
@@ -13,11 +13,13 @@ from wattslice_corpora.synthetic.tiles import TILE_CHAINS, TILE_ELEMENTS
 KERNEL_NAME = "slice"
 """The name of the kernel in every generated file."""
 _PER_LINE = 4
+_TILE = "Tile<wmma::matrix_a, __half, wmma::row_major> "
+_WIDTH = 94
 _THREAD = "    const int thread = blockIdx.x * blockDim.x + threadIdx.x;"
 
 
 def source(spec: SliceSpec) -> str:
-    """A CUDA program that launches `spec` once: `program [iterations]`, exit status 0 when the results are sound.
+    """A CUDA program that launches `spec` once: `slice [iterations]`, exit status 0 when all is well.
 
     The text needs nothing but the CUDA toolkit and compiles without warnings. Raises `SpecError` when the
     density is lower than accesses of this kind allow.
@@ -29,16 +31,16 @@ def source(spec: SliceSpec) -> str:
 
 
 def _head(spec: SliceSpec, numbers: Plan) -> Iterator[str]:
+    where = f"{spec.data} data, {spec.blocks} of {spec.sm_count} multiprocessors"
     made = numbers.density(spec.access_weight)
-    trip = (
-        f"{numbers.loads} loads, {numbers.mains_per_trip} main and {numbers.lights} light operations a trip"
-    )
-    yield f"// Synthetic slice {spec.name}: {trip} of the loop."
+    trip = f"{numbers.loads} loads, {numbers.mains_per_trip} main and {numbers.lights} light operations"
+    yield f"// Synthetic slice {spec.name}."
+    yield f"// A trip of the loop: {trip}."
     if made is not None:
-        yield f"// Arithmetic density {made:.4g} with accesses of weight {spec.access_weight:.4g}; {spec.pattern} addresses,"
-        yield f"// {spec.data} data, {spec.blocks} of {spec.sm_count} multiprocessors."
+        yield f"// Arithmetic density {made:.4g} with accesses of weight {spec.access_weight:.4g}."
+        yield f"// {spec.pattern.capitalize()} addresses, {where}."
     else:
-        yield f"// No memory access; {spec.data} data, {spec.blocks} of {spec.sm_count} multiprocessors."
+        yield f"// No memory access, {where}."
     yield "// Usage: slice [iterations]"
     if not spec.is_global and spec.kind is not OperationKind.INT:
         yield "#undef NDEBUG"
@@ -46,7 +48,6 @@ def _head(spec: SliceSpec, numbers: Plan) -> Iterator[str]:
     yield "#include <cmath>"
     yield "#include <cstdio>"
     yield "#include <cstdlib>"
-    yield "#include <cstring>"
     yield "#include <vector>"
     if spec.kind in (OperationKind.FP16, OperationKind.TENSOR):
         yield "#include <cuda_fp16.h>"
@@ -72,7 +73,9 @@ def _constants(spec: SliceSpec, numbers: Plan, text: str) -> Iterator[str]:
         yield f"__constant__ {SCALAR_KINDS[spec.kind].element} table[kTable];"
     if spec.kind is OperationKind.FP16:
         yield ""
-        yield "__device__ __half2 asHalves(unsigned bits) { return *reinterpret_cast<const __half2*>(&bits); }"
+        yield "__device__ __half2 asHalves(unsigned bits) {"
+        yield "    return *reinterpret_cast<const __half2*>(&bits);"
+        yield "}"
     if spec.kind is OperationKind.SPECIAL:
         yield ""
         yield '#define RECIPROCAL(x) asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(x) : "f"(x))'
@@ -84,16 +87,14 @@ def _constants(spec: SliceSpec, numbers: Plan, text: str) -> Iterator[str]:
 def _signature(spec: SliceSpec, element: str, skip: bool, seed_type: str, total_type: str) -> str:
     parameters: list[str] = []
     if spec.is_global:
-        volatile = (
-            "volatile " if skip or (spec.space is Space.L2 and spec.kind is not OperationKind.TENSOR) else ""
-        )
+        volatile = "volatile " if skip else ""
         parameters.append(f"const {volatile}{element}* data")
     if spec.space is Space.TEXTURE:
         parameters.append("cudaTextureObject_t data")
     if spec.is_global:
         parameters.append(f"{total_type}* out")
     parameters += [f"{seed_type} seed", "int iterations"]
-    return f"__global__ void __launch_bounds__(kThreads) {KERNEL_NAME}({', '.join(parameters)}) {{"
+    return f"__global__ void __launch_bounds__(kThreads)\n{KERNEL_NAME}({', '.join(parameters)}) {{"
 
 
 def _scalar_kernel(spec: SliceSpec, numbers: Plan) -> Iterator[str]:
@@ -108,8 +109,8 @@ def _scalar_kernel(spec: SliceSpec, numbers: Plan) -> Iterator[str]:
     yield f"    const {kind.value} start = {kind.start};"
     yield from _indented(1, where.setup)
     starts = ["a0 = start", *(f"{name} = {kind.times.format(n)}" for n, name in enumerate(mains[1:], 1))]
-    for line in _lines(starts, ", "):
-        yield f"    {kind.value} {line};"
+    for line in _lines(starts, ", ", prefix=f"{kind.value} "):
+        yield f"    {line};"
     if lights:
         yield f"    {kind.value} {', '.join(f'{name} = start' for name in lights)};"
     yield "#pragma unroll 1"
@@ -119,10 +120,12 @@ def _scalar_kernel(spec: SliceSpec, numbers: Plan) -> Iterator[str]:
     yield from _indented(2, _scalar_work(kind, numbers))
     yield from _indented(2, where.trip_end)
     yield "    }"
-    joined = kind.joined((*mains, *lights))
-    if kind.total != "{}":
-        yield f"    const {kind.value} joined = {joined};"
-        joined = kind.total.format("joined")
+    if kind.lanes == 1:
+        joined = " + ".join((*mains, *lights))
+    else:
+        joined = kind.total
+        yield f"    {kind.value} all = a0;"
+        yield from _indented(1, _lines([kind.join.format(a=name) for name in (*mains[1:], *lights)], " "))
     yield f"    const {kind.total_type} total = {joined};"
     yield from _end(spec, kind.improbable, kind.finite)
     yield "}"
@@ -135,8 +138,8 @@ def _scalar_loads(spec: SliceSpec, kind: ScalarKind, numbers: Plan) -> Iterator[
         to_value = "asDouble({v})"
     texts = [to_value.format(v=numbers.addressing.load_text(number)) for number in range(numbers.loads)]
     used = [f"v{number} = {text}" for number, text in enumerate(texts[: numbers.values_used])]
-    for line in _lines(used, ", "):
-        yield f"const {kind.value} {line};"
+    for line in _lines(used, ", ", prefix=f"const {kind.value} "):
+        yield f"{line};"
     dropped = [numbers.addressing.load_text(number) for number in range(numbers.values_used, numbers.loads)]
     if dropped:
         yield f"[[maybe_unused]] {kind.element} unused = {dropped[0]};"
@@ -167,7 +170,7 @@ def _end(spec: SliceSpec, improbable: str, finite: str) -> Iterator[str]:
         return
     if finite:
         yield f"    assert({finite});"
-    yield f"    __nanosleep({improbable});  // no time at all, but it needs the total: nothing can be left out"
+    yield f"    __nanosleep({improbable});  // no time, but it needs the total: nothing can be left out"
 
 
 def _tile_kernel(spec: SliceSpec, numbers: Plan) -> Iterator[str]:
@@ -190,8 +193,8 @@ def _tile_kernel(spec: SliceSpec, numbers: Plan) -> Iterator[str]:
         yield f"    wmma::load_matrix_sync(b, {first}, kLead);"
     else:
         yield "    wmma::fill_fragment(b, __float2half(seed));"
-    tiles = ", ".join(f"v{number}" for number in range(used))
-    yield f"    Tile<wmma::matrix_a, __half, wmma::row_major> {tiles};"
+    for line in _lines([f"v{number}" for number in range(used)], ", ", prefix=_TILE):
+        yield f"    {line};"
     if not first:
         yield "    wmma::fill_fragment(v0, __float2half(seed));"
     yield "#pragma unroll 1"
@@ -204,8 +207,8 @@ def _tile_kernel(spec: SliceSpec, numbers: Plan) -> Iterator[str]:
         chain = chains[number % TILE_CHAINS]
         return f"wmma::mma_sync({chain}, v{number % used}, b, {chain});"
 
-    yield from _indented(2, _round_loop(numbers, main, per_line=2))
-    yield from _indented(2, _lines([main(number) for number in range(numbers.mains)], " ", 2))
+    yield from _indented(2, _round_loop(numbers, main))
+    yield from _indented(2, _lines([main(number) for number in range(numbers.mains)], " "))
     yield from _indented(2, where.trip_end)
     yield "    }"
     yield "    float total = 0.0f;"
@@ -216,18 +219,26 @@ def _tile_kernel(spec: SliceSpec, numbers: Plan) -> Iterator[str]:
     yield "}"
 
 
-def _round_loop(numbers: Plan, main: Callable[[int], str], per_line: int = _PER_LINE) -> Iterator[str]:
+def _round_loop(numbers: Plan, main: Callable[[int], str]) -> Iterator[str]:
     if not numbers.rounds:
         return
     yield "#pragma unroll 1"
     yield "for (int k = 0; k < kRounds; ++k) {"
-    yield from _indented(1, _lines([main(number) for number in range(numbers.round_mains)], " ", per_line))
+    yield from _indented(1, _lines([main(number) for number in range(numbers.round_mains)], " "))
     yield "}"
 
 
-def _lines(texts: list[str], separator: str, per_line: int = _PER_LINE) -> Iterator[str]:
-    for start in range(0, len(texts), per_line):
-        yield separator.join(texts[start : start + per_line])
+def _lines(texts: Sequence[str], separator: str, prefix: str = "") -> Iterator[str]:
+    """`texts` joined behind `prefix`, up to four on a line and no line too long."""
+    start = 0
+    while start < len(texts):
+        end = start + 1
+        while end < min(start + _PER_LINE, len(texts)):
+            if len(prefix + separator.join(texts[start : end + 1])) > _WIDTH:
+                break
+            end += 1
+        yield prefix + separator.join(texts[start:end])
+        start = end
 
 
 def _indented(levels: int, lines: Iterable[str]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """What a synthetic slice is asked to be: one frozen record, checked when it is made.
 
-The axes are those of the slices that Wang & Chen 2013 (section 3) measured to fit their models, arithmetic density and
-SM saturation, widened by memory space, operation kind, access pattern and input data.
+The axes are those of the slices that Wang & Chen 2013 (section 3) measured to fit their models, arithmetic
+density and SM saturation, widened by memory space, operation kind, access pattern and input data.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ HIGHEST_DENSITY = 8200.0
 LOWEST_SATURATION = 0.1
 """The least SM saturation, the paper's."""
 THREADS_PER_BLOCK = 512
-"""Threads of a block. Each SM in use holds one block: two would spread over idle SMs and belie the saturation."""
+"""Threads of a block; one for each SM in use: more would spread over idle ones and belie the saturation."""
 
 
 class SpecError(ValueError):
@@ -46,7 +46,7 @@ class OperationKind(StrEnum):
 
 
 class Pattern(StrEnum):
-    """Addresses within a warp: neighbours (one word for all lanes in constant memory), 8 elements apart, or hashed."""
+    """Addresses in a warp: neighbours (in constant memory one word for all), 8 elements apart, or hashed."""
 
     COALESCED = "coalesced"
     STRIDED = "strided"
@@ -65,11 +65,12 @@ class SliceSpec:
     """One synthetic slice for a GPU of `sm_count` multiprocessors.
 
     `density`: power-weighted arithmetic density Ã (Wang & Chen 2013, eq. (2)): arithmetic operations, as
-    docs/counting.md counts them, over `access_weight` times accesses; None for registers only, where it has no meaning.
-    `saturation`: SMs in use over SMs, in [0.1, 1] (Def. 4); the nearest whole number of SMs is used.
-    `access_weight`: power of an access to `space` relative to a global one, r of eq. (1). It depends on the GPU
-    (`wattslice_models.access_power`); 1 counts every access alike, and is the only value for global memory.
-    `pattern` is COALESCED for registers only. Raises `SpecError` for a combination that means nothing.
+    docs/counting.md counts them, over `access_weight` times accesses; None for registers only, where it has
+    no meaning. `saturation`: SMs in use over SMs, in [0.1, 1] (Def. 4); the nearest whole number of SMs is
+    used. `access_weight`: power of an access to `space` relative to a global one, r of eq. (1). It depends
+    on the GPU (`wattslice_models.access_power`); 1 counts every access alike, and is the only value for
+    global memory. `pattern` is COALESCED for registers only. Raises `SpecError` for a combination that
+    means nothing.
     """
 
     space: Space
@@ -136,9 +137,9 @@ class SliceSpec:
     @property
     def name(self) -> str:
         """A name that differs between any two slices of one GPU, fit for a file."""
-        parts = [self.space, self.kind]
+        parts = [self.space.value, self.kind.value]
         if self.density is not None:
-            parts += [self.pattern, f"d{self.density:g}"]
+            parts += [self.pattern.value, f"d{self.density:g}"]
         parts.append(f"s{self.saturation:g}")
         if self.data is InputData.ZEROS:
             parts.append("zeros")

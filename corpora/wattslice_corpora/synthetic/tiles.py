@@ -47,7 +47,7 @@ def tile_addressing(spec: SliceSpec, loads: int) -> Addressing:
             most_loads=MOST_TILES,
         )
     turns = 8 if strided else 64
-    return Addressing(  # every block reads the same set, and all of it before any of it again: more than L1 holds
+    return Addressing(  # every block reads the same set, all of it before any again: more than L1 holds
         setup=("const __half* first = data + threadIdx.x / 32 * kTile;",),
         setup_operations=3,
         setup_accesses=1,

@@ -1,7 +1,8 @@
 """Compiles a CUDA program of the corpus for the CPU, with the headers of this directory in place of CUDA's.
 
-The headers cannot give a meaning to two things of the language, so the source is rewritten first: the launch
-`kernel<<<grid, block>>>(arguments)` and the declaration `extern __shared__ T name[];`.
+The headers cannot give a meaning to three things of the language, so the source is rewritten first: the
+launch `kernel<<<grid, block>>>(arguments)`, the declaration `extern __shared__ T name[];`, and that
+`__shared__` variables hold nothing yet when a block begins.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +21,9 @@ _HIDDEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\
 _EXTERN = re.compile(
     r"extern\s+__shared__\s+(?:(?:__align__|alignas)\s*\([^)]*\)\s*)?([\w:\s]+?)\s*\b(\w+)\s*\[\s*\]\s*;"
 )
+_SHARED = re.compile(r"__shared__\s+([^;{}=]*);")
 _KERNEL = re.compile(r"[\w:]+\s*$")
+_NAME = re.compile(r"(?:\w+::)*(\w+)")
 _OPEN, _CLOSE = "([{", ")]}"
 
 
@@ -57,11 +60,21 @@ class Toolchain:
         return executable
 
 
-def run(executable: Path, arguments: Sequence[int], order: str) -> tuple[int, str]:
-    """Exit status and all output; `order` of the threads of a block: "ascending" or "descending"."""
+def run(
+    executable: Path, arguments: Sequence[int], order: str = "ascending", without: str = ""
+) -> tuple[int, str]:
+    """Exit status and all output.
+
+    `order` of the threads of a block: "ascending" or "descending"; launches of kernel `without` do nothing.
+    """
     done = subprocess.run(
         [str(executable), *map(str, arguments)],
-        env={**os.environ, "CUDA_ON_CPU_ORDER": order, "ASAN_OPTIONS": "detect_leaks=0"},
+        env={
+            **os.environ,
+            "CUDA_ON_CPU_ORDER": order,
+            "CUDA_ON_CPU_WITHOUT": without,
+            "ASAN_OPTIONS": "detect_leaks=0",
+        },
         capture_output=True,
         text=True,
         timeout=120,
@@ -77,7 +90,7 @@ def _must_run(*command: str | Path) -> None:
 
 def rewritten(source: str) -> str:
     """`source` as C++; every line keeps its number."""
-    source = _with_dynamic_shared(source)
+    source = _with_undefined_shared(_with_dynamic_shared(source))
     parts: list[str] = []
     done = 0
     hidden = _without_text(source)
@@ -91,6 +104,7 @@ def rewritten(source: str) -> str:
         parts += (
             source[done:start],
             f"cuda_on_cpu::launch(cuda_on_cpu::Configuration({source[found.end() : configuration_end]}), ",
+            f'"{_NAME.findall(kernel)[0]}", ',
             f"[&](auto... arguments) {{ {kernel}(arguments...); }}",
             f", {arguments}" if arguments.strip() else "",
             ")",
@@ -100,15 +114,40 @@ def rewritten(source: str) -> str:
 
 
 def _with_dynamic_shared(source: str) -> str:
-    hidden = _without_text(source)
+    def pointer(found: re.Match[str]) -> str:
+        element, name = found[1].strip(), found[2]
+        return f"{element}* const {name} = reinterpret_cast<{element}*>(cuda_on_cpu::dynamicShared);"
+
+    return _replaced(_EXTERN, source, pointer)
+
+
+def _with_undefined_shared(source: str) -> str:
+    def declaration(found: re.Match[str]) -> str:
+        names = (re.findall(r"\w+", variable.split("[")[0])[-1] for variable in _split(found[1]))
+        return found[0] + "".join(f" cuda_on_cpu::undefine(&{name}, sizeof {name});" for name in names)
+
+    return _replaced(_SHARED, source, declaration)
+
+
+def _split(variables: str) -> list[str]:
+    """At the commas outside of brackets."""
+    depth = 0
+    parts = [""]
+    for character in variables:
+        depth += (character in _OPEN + "<") - (character in _CLOSE + ">")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
+
+def _replaced(pattern: re.Pattern[str], source: str, replacement: Callable[[re.Match[str]], str]) -> str:
+    """`source` with the matches outside of comments and literals replaced."""
     parts: list[str] = []
     done = 0
-    for found in _EXTERN.finditer(hidden):
-        element, name = found[1].strip(), found[2]
-        parts += (
-            source[done : found.start()],
-            f"{element}* const {name} = reinterpret_cast<{element}*>(cuda_on_cpu::dynamicShared);",
-        )
+    for found in pattern.finditer(_without_text(source)):
+        parts += (source[done : found.start()], replacement(found))
         done = found.end()
     return "".join((*parts, source[done:]))
 

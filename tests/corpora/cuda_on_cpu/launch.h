@@ -22,17 +22,20 @@ struct Configuration {
     Configuration(dim3 g, dim3 b, size_t bytes = 0, const void* = nullptr) : grid(g), block(b), sharedBytes(bytes) {}
 };
 
-void run(const Configuration& configuration, const std::function<void()>& thread);
+void run(const Configuration& configuration, const char* name, const std::function<void()>& thread);
 
 // `kernel` is the kernel's name wrapped in a lambda, so that templates deduce and arguments convert as in
 // a launch; the arguments are evaluated once, and every thread gets its own copy of them.
 template <class Kernel, class... Arguments>
-void launch(const Configuration& configuration, Kernel kernel, Arguments... arguments) {
-    run(configuration, [&] { kernel(arguments...); });
+void launch(const Configuration& configuration, const char* name, Kernel kernel, Arguments... arguments) {
+    run(configuration, name, [&] { kernel(arguments...); });
 }
 
 // Dynamic shared memory of the running block; `extern __shared__ T name[]` becomes a pointer to it.
 extern unsigned char* const dynamicShared;
+
+// All ones into a shared variable, the first time that a block declares it: its value is undefined in CUDA.
+void undefine(void* variable, size_t bytes);
 
 // Waits until all threads of the block that have not returned are here; counts the true predicates of
 // all of them. Ends the program when that never happens.

@@ -1,8 +1,10 @@
-// The fibers behind launch.h: one stack per thread of a block, kept from block to block. Threads run in
-// ascending order, or in descending order when CUDA_ON_CPU_ORDER=descending: a program whose result
-// depends on that order lacks a barrier.
+// The fibers behind launch.h: one stack per thread of a block, kept from block to block. A warp runs until all
+// of its threads wait for others, then the next one, in ascending order, or in descending order when
+// CUDA_ON_CPU_ORDER=descending: a program whose result depends on that order lacks a barrier. The launches of
+// the kernel that CUDA_ON_CPU_WITHOUT names do nothing: a program that does not notice checks too little.
 #include "launch.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -34,7 +36,7 @@ constexpr size_t kMaxSharedBytes = 227 * 1024;
 
 alignas(128) unsigned char sharedMemory[kMaxSharedBytes + 4096];
 
-enum class State { kReady, kAtBarrier, kInWarp, kDone };
+enum class State { kReady, kYielding, kAtBarrier, kInWarp, kDone };
 
 // What a thread brings to a warp-wide function, and where it wants the values of the others.
 struct Meeting {
@@ -119,6 +121,7 @@ const std::function<void()>* body = nullptr;
 size_t threads = 0;
 size_t running = 0;
 Votes votes = {0, 0};
+std::vector<const void*> declared;  // the shared variables that the running block has met
 
 #ifdef __SANITIZE_ADDRESS__
 const void* mainStack = nullptr;
@@ -229,26 +232,51 @@ void releaseBarrier() {
     }
 }
 
+// Runs the threads from `first` on that are ready, in turn, until none is; says whether any was.
+bool runWarp(size_t first, bool descending) {
+    const size_t last = std::min(threads, first + warpSize) - 1;
+    bool progress = false;
+    for (bool again = true; again;) {
+        again = false;
+        for (size_t turn = 0; turn <= last - first; ++turn) {
+            running = descending ? last - turn : first + turn;
+            if (fibers[running]->state == State::kReady) {
+                again = progress = true;
+                threadIdx = fibers[running]->index;
+                enter(*fibers[running]);
+            }
+        }
+    }
+    return progress;
+}
+
 void runBlock(bool descending) {
     for (size_t thread = 0; thread < threads; ++thread) {
         fibers[thread]->state = State::kReady;
     }
+    const size_t warps = (threads + warpSize - 1) / warpSize;
     size_t left = threads;
     while (left > 0) {
         bool progress = false;
-        for (size_t turn = 0; turn < threads; ++turn) {
-            running = descending ? threads - 1 - turn : turn;
-            if (fibers[running]->state == State::kReady) {
-                progress = true;
-                threadIdx = fibers[running]->index;
-                enter(*fibers[running]);
-                left -= fibers[running]->state == State::kDone ? 1 : 0;
+        for (size_t turn = 0; turn < warps; ++turn) {
+            progress |= runWarp((descending ? warps - 1 - turn : turn) * warpSize, descending);
+        }
+        left = 0;
+        for (size_t thread = 0; thread < threads; ++thread) {
+            left += fibers[thread]->state == State::kDone ? 0 : 1;
+            if (fibers[thread]->state == State::kYielding) {
+                fibers[thread]->state = State::kReady;
             }
         }
         if (!progress) {
             releaseBarrier();
         }
     }
+}
+
+bool isSet(const char* variable, const char* value) {
+    const char* found = getenv(variable);
+    return found != nullptr && strcmp(found, value) == 0;
 }
 
 bool possible(const Configuration& c) {
@@ -263,13 +291,15 @@ bool possible(const Configuration& c) {
 
 unsigned char* const dynamicShared = sharedMemory;
 
-void run(const Configuration& configuration, const std::function<void()>& thread) {
+void run(const Configuration& configuration, const char* name, const std::function<void()>& thread) {
     if (!possible(configuration)) {
         setLastError(cudaErrorInvalidConfiguration);
         return;
     }
-    const char* order = getenv("CUDA_ON_CPU_ORDER");
-    const bool descending = order != nullptr && strcmp(order, "descending") == 0;
+    if (isSet("CUDA_ON_CPU_WITHOUT", name)) {
+        return;
+    }
+    const bool descending = isSet("CUDA_ON_CPU_ORDER", "descending");
     gridDim = configuration.grid;
     blockDim = configuration.block;
     threads = size_t{blockDim.x} * blockDim.y * blockDim.z;
@@ -291,10 +321,18 @@ void run(const Configuration& configuration, const std::function<void()>& thread
         for (unsigned y = 0; y < gridDim.y; ++y) {
             for (unsigned x = 0; x < gridDim.x; ++x) {
                 blockIdx = {x, y, z};
-                memset(sharedMemory, 0xff, configuration.sharedBytes);  // undefined in CUDA
+                declared.clear();
+                memset(sharedMemory, 0xff, configuration.sharedBytes);
                 runBlock(descending);
             }
         }
+    }
+}
+
+void undefine(void* variable, size_t bytes) {
+    if (std::find(declared.begin(), declared.end(), variable) == declared.end()) {
+        declared.push_back(variable);
+        memset(variable, 0xff, bytes);
     }
 }
 
@@ -320,7 +358,10 @@ unsigned meet(const char* function, unsigned mask, const void* value, void* seen
     return self.meeting.here;
 }
 
-void yield() { leave(); }
+void yield() {
+    fibers[running]->state = State::kYielding;
+    leave();
+}
 
 int lane() { return static_cast<int>(running % warpSize); }
 

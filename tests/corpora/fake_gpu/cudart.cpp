@@ -37,11 +37,11 @@ void sleepUntil(long long ns) {
 void work(long long launches) {
     const long long now = monotonicNs();
     State* state = gpu();
-    if (state->busyUntilNs < now) {
+    if (now > state->busyUntilNs + kGraceNs) {
+        state->busyBeforeNs += state->busyUntilNs > 0 ? state->busyUntilNs + kGraceNs - state->busyFromNs : 0;
         state->busyFromNs = state->busyUntilNs = now;
     }
     state->busyUntilNs += launches * kernelNs();
-    state->busyTotalNs += launches * kernelNs();
 }
 
 int launchesSeen = 0;

@@ -27,19 +27,24 @@ long long lastUpdateNs() { return monotonicNs() / 100000000LL * 100000000LL; }
 // The sensor's own noise, the same whenever one reading is asked for twice.
 double noiseW(long long ns) { return std::sin(ns * 1e-7) * 1.5; }
 
+// How long it has been busy without a break by the last update; 0 when it is not.
+long long busyNs(long long at) {
+    const State* state = gpu();
+    const long long until = state->busyUntilNs + kGraceNs;
+    return at > state->busyFromNs && state->busyUntilNs > 0 ? (at < until ? at : until) - state->busyFromNs : 0;
+}
+
 double watts() {
+    const long long at = lastUpdateNs();
     if (sensor("dead")) {
         return kIdleW;
     }
-    const long long at = lastUpdateNs();
-    return (gpu()->busyUntilNs > at ? kBusyW : kIdleW) + noiseW(at);
+    return (busyNs(at) > 0 && at < gpu()->busyUntilNs + kGraceNs ? kBusyW : kIdleW) + noiseW(at);
 }
 
 double joules() {
     const long long at = lastUpdateNs();
-    const long long from = gpu()->busyFromNs > at ? gpu()->busyFromNs : at;
-    const long long ahead = gpu()->busyUntilNs > from ? gpu()->busyUntilNs - from : 0;
-    return (at * kIdleW + (gpu()->busyTotalNs - ahead) * (kBusyW - kIdleW)) * 1e-9;
+    return (at * kIdleW + (gpu()->busyBeforeNs + busyNs(at)) * (kBusyW - kIdleW)) * 1e-9;
 }
 
 }  // namespace
@@ -54,11 +59,6 @@ struct FieldValue {
         unsigned long ul;
         unsigned long long ull;
     } value;
-};
-
-struct Temperature {
-    unsigned version, sensor;
-    int celsius;
 };
 
 extern "C" {
@@ -86,7 +86,7 @@ int nvmlDeviceGetTotalEnergyConsumption(void*, unsigned long long* millijoules) 
     return *millijoules = joules() * 1e3, kOk;
 }
 int nvmlDeviceGetClockInfo(void*, int type, unsigned* mhz) { return *mhz = type == 1 ? 1980 : 3201, kOk; }
-int nvmlDeviceGetTemperatureV(void*, Temperature* temperature) { return temperature->celsius = 40, kOk; }
+int nvmlDeviceGetTemperature(void*, int, unsigned* celsius) { return *celsius = 40, kOk; }
 int nvmlDeviceGetCurrentClocksEventReasons(void*, unsigned long long* reasons) {
     return *reasons = sensor("throttled") ? 0x40 : gpu()->busyUntilNs > monotonicNs() ? 0 : 1, kOk;
 }
