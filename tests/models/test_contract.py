@@ -24,7 +24,7 @@ def learners() -> Iterator[Any]:
             yield pytest.param(None, id=entry.name, marks=pytest.mark.skip(str(error)))
 
 
-each_learner = pytest.mark.parametrize("learner", learners())
+each_learner = pytest.mark.parametrize("learner", tuple(learners()))
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,8 @@ def test_a_model_predicts_watts_in_an_interval(learner: Learner, data: tuple[Exa
         assert math.isfinite(prediction.power_w)
         assert prediction.power_w > 0
         assert prediction.power_low_w == pytest.approx(0.8 * prediction.power_w)
-        assert prediction.power_high_w == pytest.approx(1.3 * prediction.power_w)
+        limit_w = example.subject.gpu.power_limit_w
+        assert prediction.power_high_w in (pytest.approx(1.3 * prediction.power_w), limit_w)
         assert prediction.interval_source == "a test"
 
 
@@ -85,7 +86,9 @@ def test_a_model_learns_the_law(learner: Learner, data: tuple[Example, ...]):
 @each_learner
 def test_a_subject_far_from_the_training_data_says_so(learner: Learner, data: tuple[Example, ...]):
     if learner.kind in (ModelKind.MEAN, ModelKind.ENERGY):
-        pytest.skip("the mean knows no distance; more of the same operations is no news to joules per operation")
+        pytest.skip(
+            "the mean knows no distance; more of the same operations is no news to joules per operation"
+        )
     near = learner.fit(data).predict(data[0].subject)
     far = learner.fit(data).predict(subject(density=1e6))
     assert near.in_trained_domain

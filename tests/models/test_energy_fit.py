@@ -16,19 +16,20 @@ V100 = load_gpu("v100_pcie")
 STATIC = (Component.IDLE, Component.LEAKAGE, Component.ACTIVE)
 TRUTH = EnergyPowerModel(
     EnergyModel(
-    gpu_id="v100_pcie",
-    measured_on="v100_pcie",
-    idle_w=25.0,
-    leakage_w=10.0,
-    active_w=30.0,
-    energies=tuple(ComponentEnergy(c, 1.5e-12 * PRIOR_PJ[c], True) for c in Component if c not in STATIC),
-    voltage=VoltageCurve(0.7, 690.0, 1380.0),
-    time=TimeParameters(dram_efficiency=0.75, launch_overhead_s=5e-6),
-    core_mhz_min=600.0,
-    core_mhz_max=1380.0,
-    interval=UNCALIBRATED,
-    notes=(),
-))
+        gpu_id="v100_pcie",
+        measured_on="v100_pcie",
+        idle_w=25.0,
+        leakage_w=10.0,
+        active_w=30.0,
+        energies=tuple(ComponentEnergy(c, 1.5e-12 * PRIOR_PJ[c], True) for c in Component if c not in STATIC),
+        voltage=VoltageCurve(0.7, 690.0, 1380.0),
+        time=TimeParameters(dram_efficiency=0.75, launch_overhead_s=5e-6),
+        core_mhz_min=600.0,
+        core_mhz_max=1380.0,
+        interval=UNCALIBRATED,
+        notes=(),
+    )
+)
 
 
 def rows():
@@ -96,7 +97,7 @@ def test_nothing_is_learnt_from_runs_without_time_or_with_guessed_bytes(fitted):
     timeless = (replace(row, time_s=None, power_w=5 * row.power_w) for row in rows())
     doubtful = (replace(row, doubt="guessed", power_w=5 * row.power_w) for row in rows())
     assert EnergyLearner().fit((*rows(), *timeless, *doubtful)) == fitted
-    with pytest.raises(NotEnoughDataError, match="24 .*none with both the time"):
+    with pytest.raises(NotEnoughDataError, match=r"24 .*none with both the time"):
         EnergyLearner().fit(tuple(replace(row, time_s=None) for row in rows())[:24])
 
 

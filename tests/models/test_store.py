@@ -3,10 +3,10 @@ from dataclasses import replace
 
 import pytest
 
-from wattslice_models.energy import EnergyModel, NoEnergyModel
-from wattslice_models.gpu import gpus, load_gpu
 from wattslice_models.contract import UNCALIBRATED
+from wattslice_models.energy import EnergyModel, NoEnergyModel
 from wattslice_models.energy_power import EnergyPowerModel
+from wattslice_models.gpu import gpus, load_gpu
 from wattslice_models.mean import MeanModel
 from wattslice_models.store import (
     CandidateError,
