@@ -26,7 +26,7 @@ from wattslice_models.execution_time import (
 )
 from wattslice_models.gpu import Gpu
 from wattslice_models.regression import NoRegressionError, RegressionModel, published_regression
-from wattslice_models.store import energy_model, load_choice, power_model
+from wattslice_models.store import ModelFileError, energy_model, load_choice, power_model
 from wattslice_models.workload import Workload
 
 
@@ -71,6 +71,13 @@ def answer(question: PowerQuestion) -> PowerAnswer:
     work = question.workload
     if work is None:
         return PowerAnswer("none", unknown_watts(question.features, question.cannot_run), rule="PW014")
+    try:
+        return _answer(question, work)
+    except ModelFileError as error:  # left by another version of the program
+        return _no_model(question, work, str(error))
+
+
+def _answer(question: PowerQuestion, work: Workload) -> PowerAnswer:
     gpu = question.gpu
     name = _chosen(gpu) if question.choice is ModelChoice.AUTO else question.choice.value
     if name != ModelChoice.ENERGY.value:

@@ -58,6 +58,7 @@ def evaluate(
     from wattslice_corpora.records import RecordError, measured_gpu_ids
     from wattslice_models.gpu import load_gpu
     from wattslice_models.learners import NAMES, MissingPackageError
+    from wattslice_models.store import ModelFileError
 
     for name in names:
         if name not in NAMES:
@@ -77,9 +78,7 @@ def evaluate(
         pictures = {} if folder is None else _plot(found, folder)
         if document is not None:
             update(document, found, pictures)
-    except RecordError as error:
-        raise WattsliceError(str(error)) from None
-    except MissingPackageError as error:
+    except (RecordError, MissingPackageError, ModelFileError) as error:
         raise WattsliceError(str(error)) from None
     except OSError as error:
         path = Path(error.filename) if isinstance(error.filename, str) else None

@@ -67,9 +67,7 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
         with progress(steps(model, data)) as tell:
             result = learn(data, model, seed, tell)
         written = _write(result, folder, choice=model == AUTO or not (folder / "choice.json").exists())
-    except RecordError as error:
-        raise WattsliceError(str(error)) from None
-    except MissingPackageError as error:
+    except (RecordError, MissingPackageError) as error:
         raise WattsliceError(str(error)) from None
     except NotEnoughDataError as error:
         raise WattsliceError(str(error), remedy="measure more benchmarks") from None

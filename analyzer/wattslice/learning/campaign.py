@@ -9,6 +9,7 @@ from wattslice.calibration.features import launch_features, launch_rows
 from wattslice.errors import WattsliceError
 from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.frontend.cuda import read_cuda
+from wattslice.geometry.overrides import names_kernel
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import KernelLaunch, LaunchOverride, Overrides, Setting
 from wattslice.ir import Program
@@ -101,7 +102,4 @@ def _launch(program: Program, row: MeasuredRow, corpus: CorpusKernel | None, gpu
 
 
 def _of_kernel(launches: tuple[KernelLaunch, ...], name: str) -> list[KernelLaunch]:
-    """The launches of a kernel, called so with or without its template arguments."""
-    plain = name.partition("<")[0].rpartition("::")[2]
-    exact = [launch for launch in launches if launch.kernel.name == name]
-    return exact or [launch for launch in launches if launch.kernel.name.partition("<")[0] == plain]
+    return [launch for launch in launches if names_kernel(name, launch.kernel)]
