@@ -25,6 +25,7 @@ from wattslice_models.execution_time import (
     predict_time,
 )
 from wattslice_models.gpu import Gpu
+from wattslice_models.learners import MEANS
 from wattslice_models.regression import NoRegressionError, RegressionModel, published_regression
 from wattslice_models.store import ModelFileError, energy_model, load_choice, power_model
 from wattslice_models.workload import Workload
@@ -96,7 +97,7 @@ def _answer(question: PowerQuestion, work: Workload) -> PowerAnswer:
 
 def _chosen(gpu: Gpu) -> str:
     choice = load_choice(gpu.id)
-    if choice is not None and choice.name != "mean":
+    if choice is not None and choice.name not in MEANS:
         return choice.name
     return ModelChoice.ENERGY.value if _regression(gpu) is None else ModelChoice.REGRESSION.value
 

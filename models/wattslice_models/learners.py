@@ -64,6 +64,14 @@ ENTRIES = (
         Needs(),
     ),
     LearnerEntry(
+        "mean-by-clock",
+        "mean at each clock",
+        ModelKind.MEAN,
+        "wattslice_models.mean:ClockMeanLearner",
+        "wattslice_models.mean:ClockMeanModel",
+        Needs(),
+    ),
+    LearnerEntry(
         "regression",
         "regression",
         ModelKind.REGRESSION,
@@ -90,6 +98,8 @@ ENTRIES = (
     ),
 )
 NAMES = tuple(entry.name for entry in ENTRIES)
+MEANS = tuple(entry.name for entry in ENTRIES if entry.kind is ModelKind.MEAN)
+"""What knows nothing of a kernel."""
 
 
 def entry(name: str) -> LearnerEntry:

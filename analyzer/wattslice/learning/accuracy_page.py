@@ -11,6 +11,7 @@ from wattslice.learning.judging import judge
 from wattslice.learning.model_card import TABLE_HEAD, judgement_line, left_out_lines
 from wattslice_models.contract import Example
 from wattslice_models.cross_validation import HeldOut
+from wattslice_models.learners import MEANS
 
 _END = "<!-- evaluate: end of the generated part -->"
 
@@ -83,7 +84,7 @@ def _protocol(protocol: Protocol) -> list[str]:
         "",
         *TABLE_HEAD,
         *(
-            judgement_line(_title(score), score.judgement, losing=score.loses)
+            judgement_line(_title(score), score.judgement, score.loses_to)
             for score in sorted(protocol.scores, key=_rank)
         ),
         "",
@@ -100,7 +101,7 @@ def _title(score: Score) -> str:
 def _rank(score: Score) -> tuple[bool, bool, float]:
     """The mean first, then what needs the source only, best first, then what needs a run."""
     error = score.judgement.errors
-    return score.name != "mean", not score.source_only, error.mean if error else float("inf")
+    return score.name not in MEANS, not score.source_only, error.mean if error else float("inf")
 
 
 def _by_clock(protocol: Protocol) -> list[str]:
@@ -131,7 +132,7 @@ def _by_application(protocol: Protocol) -> list[str]:
         {id(one.example): one for one in score.predicted if _clocks(one.example) == top} for score in scores
     ]
     best = min(
-        (number for number, score in enumerate(scores) if score.source_only and score.name != "mean"),
+        (number for number, score in enumerate(scores) if score.source_only and score.name not in MEANS),
         key=lambda number: _rank(scores[number])[2],
         default=0,
     )
@@ -188,7 +189,7 @@ def summary_lines(evaluations: Sequence[GpuEvaluation]) -> list[str]:
                     continue
                 rank = "    –" if error.spearman is None else f"{error.spearman:5.2f}"
                 coverage = "    –" if score.judgement.coverage is None else f"{score.judgement.coverage:5.0%}"
-                told = "  loses to the mean" if score.loses else ""
+                told = f"  loses to the {' and the '.join(score.loses_to)}" if score.loses_to else ""
                 lines.append(
                     f"  {score.title:42} {error.mean:6.1%} {error.median:6.1%} {error.worst:7.1%} {rank} "
                     f"{coverage}{told}"

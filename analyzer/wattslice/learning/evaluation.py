@@ -16,8 +16,7 @@ from wattslice_models.contract import Example, NotEnoughDataError, PowerModel
 from wattslice_models.cross_validation import HeldOut, calibrated_interval, dealt, hold_out_each
 from wattslice_models.energy_power import EnergyPowerModel
 from wattslice_models.gpu import Gpu
-from wattslice_models.learners import LearnerEntry, MissingPackageError, entry, learner
-from wattslice_models.mean import MeanLearner
+from wattslice_models.learners import MEANS, LearnerEntry, MissingPackageError, entry, learner
 from wattslice_models.store import power_model, trained_model
 
 COUNTERS = "counters"
@@ -26,7 +25,8 @@ COUNTERS_TITLE = "DCGM counters of the same run"
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What one predictor did. `about`: where its coefficients come from. `loses`: to the mean, same runs.
+    """What one predictor did. `about`: where its coefficients come from. `loses_to`: titles of the means that
+    are nearer to the measured watts over the same runs.
 
     `source_only` False: it was given something measured (counters, time), so it is no answer for a user.
     """
@@ -36,7 +36,7 @@ class Score:
     about: str
     predicted: tuple[HeldOut, ...]
     judgement: Judgement
-    loses: bool = False
+    loses_to: tuple[str, ...] = ()
     source_only: bool = True
 
 
@@ -128,11 +128,11 @@ def _trained_before(
 ) -> Protocol:
     gpu = request.gpu
     absent: list[str] = []
-    scores = [_mean_score(gpu, training, test)]
+    scores = [_mean_score(name, training, test) for name in MEANS]
     for name in request.names:
-        if name == "mean":
-            continue
         known = entry(name)
+        if name in MEANS:
+            continue
         tell(f"{gpu.id}, {known.title}: test runs")
         model = power_model(gpu, name)
         if model is None:
@@ -160,18 +160,17 @@ def _trained_before(
     )
 
 
-def _mean_score(gpu: Gpu, training: tuple[Example, ...], test: tuple[Example, ...]) -> Score:
-    """The constant that knows nothing of a kernel."""
+def _mean_score(name: str, training: tuple[Example, ...], test: tuple[Example, ...]) -> Score:
+    """What knows nothing of a kernel: of the training runs, else of these very ones."""
+    known = entry(name)
+    learns = learner(known)
     if not training:
-        model = MeanLearner().fit(test)
         about = "of these very runs, which nobody could have known"
-        predicted = _ask(model, test)
-        # Its interval was not calibrated on anything else: none is claimed.
-        return Score("mean", "constant mean", about, predicted, judge_held_out(predicted))
-    model = MeanLearner().fit(training)
-    model = model.with_interval(calibrated_interval(hold_out_each(MeanLearner(), training)))
-    predicted = _ask(model, test)
-    return Score("mean", "constant mean", "of the training runs", predicted, judge(predicted))
+        predicted = _ask(learns.fit(test), test)
+        return Score(name, known.title, about, predicted, judge_held_out(predicted))
+    interval = calibrated_interval(hold_out_each(learns, training))
+    predicted = _ask(learns.fit(training).with_interval(interval), test)
+    return Score(name, known.title, "of the training runs", predicted, judge(predicted))
 
 
 def _origin(gpu: Gpu, known: LearnerEntry, model: PowerModel) -> str:
@@ -212,7 +211,7 @@ def _left_out_each(
     absent: list[str] = []
     scores: list[Score] = []
     folds = None if applications else MOST_FOLDS
-    for name in dict.fromkeys(("mean", *request.names)):
+    for name in dict.fromkeys((*MEANS, *request.names)):
         known = entry(name)
 
         def told(benchmarks: str, title: str = known.title) -> None:
@@ -250,19 +249,24 @@ def _ask(model: PowerModel, examples: Sequence[Example]) -> tuple[HeldOut, ...]:
 
 
 def _compared(scores: Sequence[Score]) -> tuple[Score, ...]:
-    """The scores, each told whether it loses to the mean over the runs that it speaks about."""
-    mean = next(score for score in scores if score.name == "mean")
+    """The scores, each told which means beat it over the runs that it speaks about."""
+    means = [score for score in scores if score.name in MEANS]
+    return tuple(
+        replace(
+            score, loses_to=tuple(mean.title for mean in means if score not in means and _beats(mean, score))
+        )
+        for score in scores
+    )
+
+
+def _beats(mean: Score, score: Score) -> bool:
     constant = {id(one.example): one.prediction.power_w for one in mean.predicted}
-    found: list[Score] = []
-    for score in scores:
-        spoken = [one.example for one in score.predicted if one.ratio is not None]
-        pairs = [(constant[id(example)], example.power_w) for example in spoken]
-        known = [(p, m) for p, m in pairs if p is not None]
-        loses = False
-        if score is not mean and known and score.judgement.errors is not None:
-            loses = score.judgement.errors.mean > errors([p for p, _ in known], [m for _, m in known]).mean
-        found.append(replace(score, loses=loses))
-    return tuple(found)
+    spoken = [one.example for one in score.predicted if one.ratio is not None]
+    pairs = [(constant.get(id(example)), example.power_w) for example in spoken]
+    known = [(p, m) for p, m in pairs if p is not None]
+    if not known or score.judgement.errors is None:
+        return False
+    return errors([p for p, _ in known], [m for _, m in known]).mean < score.judgement.errors.mean
 
 
 def _with_measured_time(model: EnergyPowerModel, examples: Sequence[Example]) -> tuple[HeldOut, ...]:

@@ -9,6 +9,7 @@ from wattslice.learning.judging import Judgement, judge_held_out
 from wattslice.learning.training import MOST_FOLDS, TrainedEntry, TrainingData, TrainingResult
 from wattslice_models.energy import Component
 from wattslice_models.energy_power import EnergyPowerModel
+from wattslice_models.learners import ENTRIES, MEANS
 from wattslice_models.trained_regression import Coefficient, TrainedRegression
 
 TABLE_HEAD = (
@@ -47,7 +48,7 @@ def model_card(result: TrainingResult, pictures: Sequence[str]) -> str:
         "",
         *TABLE_HEAD,
         *(
-            judgement_line(one.entry.title, judge_held_out(one.held_out), losing=_loses(result, one))
+            judgement_line(one.entry.title, judge_held_out(one.held_out), _loses_to(result, one))
             for one in result.entries
         ),
         "",
@@ -65,9 +66,9 @@ def model_card(result: TrainingResult, pictures: Sequence[str]) -> str:
     return "\n".join([*lines, ""])
 
 
-def judgement_line(title: str, found: Judgement, *, losing: bool = False) -> str:
-    """A row of `TABLE_HEAD`."""
-    title = f"{title}, **loses to the mean**" if losing else title
+def judgement_line(title: str, found: Judgement, loses_to: Sequence[str] = ()) -> str:
+    """A row of `TABLE_HEAD`; `loses_to`: titles of the means that beat it."""
+    title = f"{title}, **loses to the {' and the '.join(loses_to)}**" if loses_to else title
     if found.errors is None:
         return f"| {title} | 0 | – | – | – | – | – |"
     runs = f"{found.errors.runs}" + (f" ({found.silent} unknown)" if found.silent else "")
@@ -101,10 +102,17 @@ def _percent(value: float | None) -> str:
     return "–" if value is None else f"{value:.1%}"
 
 
-def _loses(result: TrainingResult, one: TrainedEntry) -> bool:
+def _loses_to(result: TrainingResult, one: TrainedEntry) -> list[str]:
     errors = {entry.name: entry.error for entry in result.choice.candidates}
-    mean, own = errors.get("mean"), errors.get(one.entry.name)
-    return mean is not None and own is not None and own > mean
+    own = errors.get(one.entry.name)
+    if own is None or one.entry.name in MEANS:
+        return []
+    found: list[str] = []
+    for known in ENTRIES:
+        error = errors.get(known.name) if known.name in MEANS else None
+        if error is not None and error < own:
+            found.append(known.title)
+    return found
 
 
 def _data(data: TrainingData) -> list[str]:

@@ -17,7 +17,7 @@ from wattslice_corpora.records import DataCard, Use, sha256
 from wattslice_models.contract import Example, Learner, NotEnoughDataError
 from wattslice_models.cross_validation import HeldOut, calibrated_interval, dealt, hold_out_each
 from wattslice_models.gpu import Gpu
-from wattslice_models.learners import NAMES, LearnerEntry, MissingPackageError, entry, learner
+from wattslice_models.learners import MEANS, NAMES, LearnerEntry, MissingPackageError, entry, learner
 from wattslice_models.store import (
     CandidateError,
     Choice,
@@ -246,8 +246,8 @@ def choose(trained: tuple[TrainedEntry, ...], failures: dict[str, str]) -> Choic
         (CandidateError(name, errors.get(name), reasons.get(name, "")) for name in known),
         key=lambda one: (one.error is None, one.error, one.name),
     )
-    # The mean tells nothing about a kernel: it is what the others have to beat, and stands in no report.
-    able = [name for name in errors if name != "mean"] or list(errors)
+    # A mean tells nothing about a kernel: it is what the others have to beat, and stands in no report.
+    able = [name for name in errors if name not in MEANS] or list(errors)
     return Choice(min(able, key=lambda name: errors[name]), tuple(found))
 
 
