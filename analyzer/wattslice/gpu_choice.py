@@ -71,7 +71,7 @@ def known_gpu(wanted: str, path: Path | None = None) -> str:
         remedy = f"did you mean {close}?" if close else "`wattslice gpus` lists all"
         raise WattsliceError(f"unknown GPU {wanted!r}", path=path, remedy=remedy) from None
     except GpuFileError as error:
-        raise WattsliceError(str(error), remedy="docs/new-gpu.md describes the entries") from None
+        raise WattsliceError(str(error), remedy="docs/training.md tells what it must hold") from None
     except OSError as error:
         raise WattsliceError(
             f"cannot be read: {error.strerror}", path=Path(wanted), remedy="give the TOML file of a GPU"
