@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from wattslice.execution import ExecutionProfile
 from wattslice.geometry.types import KernelLaunch
-from wattslice.instructions import InstructionMix, lower_instructions
+from wattslice.instructions import InstructionMix, Isa, isa_of, lower_instructions
 from wattslice.occupancy import Occupancy, occupancy, shared_bytes, sm_saturation
 from wattslice.operations import OperationCounts
 from wattslice.region_operations import total_counts
@@ -19,12 +19,16 @@ from wattslice_models.workload import Workload
 
 @dataclass(frozen=True, slots=True)
 class Residency:
-    """How a launch sits on a GPU: registers per thread (estimated), shared bytes per block, Sa of Def. 4."""
+    """How a launch sits on a GPU: registers per thread (estimated), shared bytes per block, Sa of Def. 4,
+    the instruction set that its kernel is compiled to, and whether L1 keeps what global loads bring.
+    """
 
     registers: int
     shared_bytes: int
     occupancy: Occupancy
     sm_saturation: float
+    isa: Isa
+    l1_keeps_loads: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +41,31 @@ class LaunchWork:
     workload: Workload | None
 
 
+_NO_LOADS_IN_L1 = frozenset({(3, 0), (3, 5), (3, 7), (5, 0), (5, 2), (5, 3), (6, 1), (6, 2)})
+"""Compute capabilities whose L1 keeps no global loads unless asked to (-dlcm=ca): CUDA C++ Programming Guide,
+sections on compute capability 3.x to 6.x; Pascal Tuning Guide."""
+
+
 def residency(launch: KernelLaunch, gpu: Gpu) -> Residency:
     """Registers, shared memory, occupancy and SM saturation of `launch` on `gpu`."""
     registers = estimate_registers(launch.kernel, gpu)
     shared = shared_bytes(launch.kernel, launch.dynamic_shared_bytes)
     held = occupancy(gpu, launch.block, registers, shared)
-    return Residency(registers, shared, held, sm_saturation(gpu, launch.grid, held.blocks_per_sm).peak)
+    return Residency(
+        registers,
+        shared,
+        held,
+        sm_saturation(gpu, launch.grid, held.blocks_per_sm).peak,
+        isa_of(gpu.compute_capability),
+        gpu.compute_capability not in _NO_LOADS_IN_L1,
+    )
 
 
 def launch_work(launch: KernelLaunch, resident: Residency, profile: ExecutionProfile) -> LaunchWork:
     """What a counted launch executes and moves."""
     counts = total_counts(launch.kernel, profile)
-    mix = lower_instructions(launch.kernel, profile)
-    moved = traffic(launch, profile)
+    mix = lower_instructions(launch.kernel, profile, resident.isa)
+    moved = traffic(launch, profile, mix.requests, l1_keeps_loads=resident.l1_keeps_loads)
     warps = resident.occupancy.active_warps_per_sm
     work = None if resident.occupancy.failure else workload(launch, profile, counts, mix, moved, warps)
     return LaunchWork(counts, mix, moved, work)

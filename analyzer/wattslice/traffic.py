@@ -9,6 +9,7 @@ not modelled.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wattslice.accesses import MemoryAccess, memory_accesses
@@ -16,10 +17,8 @@ from wattslice.counting.access import SECTOR_BYTES
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.execution import ExecutionProfile, Reach, SiteStatistics
 from wattslice.geometry.types import KernelLaunch
+from wattslice.instructions.mix import RequestCount
 from wattslice.ir import MemorySpace, Variable
-
-GATHERED_SECTORS = WARP_SIZE
-"""Sectors of a request whose addresses depend on data: each lane its own (upper bound)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +48,19 @@ class _Object:
     block_reach: Reach | None = None
     launch_reach: Reach | None = None
     is_bounded: bool = True
+    is_kept: bool = True  # by the L1 cache
 
     def add(self, requested: float, warps_per_block: int, statistics: SiteStatistics) -> None:
         """Takes in one access."""
         self.requested += requested
         share = 1.0 if statistics.block_distinct_share is None else statistics.block_distinct_share
         self.distinct_per_block += requested * warps_per_block * share
-        if statistics.block_reach is None or statistics.launch_reach is None:
+        if statistics.launch_reach is None:
             self.is_bounded = False
             return
-        self.block_reach = _around(self.block_reach, statistics.block_reach)
         self.launch_reach = _around(self.launch_reach, statistics.launch_reach)
+        if statistics.block_reach is not None:  # else only blocks at the edge of the grid come here
+            self.block_reach = _around(self.block_reach, statistics.block_reach)
 
     @property
     def block_bytes(self) -> float:
@@ -67,6 +68,10 @@ class _Object:
         if not self.is_bounded or self.block_reach is None:
             return self.distinct_per_block
         return min(self.distinct_per_block, _whole_sectors(self.block_reach.bytes))
+
+    def fetched(self, warps_per_block: int) -> float:
+        """Bytes that one block's loads bring from L2."""
+        return self.block_bytes if self.is_kept else self.requested * warps_per_block
 
     def launch_bytes(self, blocks: int) -> float:
         """Bytes that move between DRAM and L2 in one launch."""
@@ -76,33 +81,42 @@ class _Object:
         return min(fetched, _whole_sectors(self.launch_reach.bytes))
 
 
-def traffic(launch: KernelLaunch, profile: ExecutionProfile) -> Traffic:
-    """The traffic of one launch."""
+def traffic(
+    launch: KernelLaunch,
+    profile: ExecutionProfile,
+    requests: tuple[RequestCount, ...],
+    *,
+    l1_keeps_loads: bool = True,
+) -> Traffic:
+    """The traffic of one launch.
+
+    `requests`: those that the compiler leaves of the accesses as written. `l1_keeps_loads`: whether the L1
+    cache keeps what global loads bring for the next ones; textures are always cached.
+    """
     warps_per_block = -(-launch.threads_per_block // WARP_SIZE)
     loads: dict[Variable | None, _Object] = {}
     stores: dict[Variable | None, _Object] = {}
     passes = shared = stored = 0.0
     gathered: list[MemoryAccess] = []
-    for access in memory_accesses(launch.kernel):
+    for access, made in made_accesses(launch, profile, requests):
         statistics = profile.sites[access.site]
-        requests = profile.warp_counts[access.region]  # per warp
-        if requests == 0.0:
-            continue
         if access.space is MemorySpace.SHARED:
-            passes += requests * (statistics.bank_passes or 1.0) * max(1, statistics.access_bytes // 4)
-            shared += profile.thread_counts[access.region]
+            passes += made.per_warp * request_passes(statistics)
+            shared += made.per_thread
             continue
         if access.space not in (MemorySpace.GLOBAL, MemorySpace.TEXTURE):
             continue
         if statistics.sectors_per_request is None:
             gathered.append(access)
-        requested = requests * _sectors(access, statistics) * SECTOR_BYTES
+        requested = made.per_warp * request_sectors(access, statistics, made) * SECTOR_BYTES
         table = stores if access.is_store else loads
-        table.setdefault(access.root, _Object()).add(requested, warps_per_block, statistics)
+        entry = table.setdefault(access.root, _Object())
+        entry.is_kept = l1_keeps_loads or access.space is MemorySpace.TEXTURE
+        entry.add(requested, warps_per_block, statistics)
         if access.is_store:
             stored += requested * (2.0 if access.is_atomic else 1.0)
     requested = sum(entry.requested for entry in loads.values())
-    fetched = sum(entry.block_bytes for entry in loads.values()) * launch.blocks
+    fetched = sum(entry.fetched(warps_per_block) for entry in loads.values()) * launch.blocks
     moved = sum(entry.launch_bytes(launch.blocks) for entry in (*loads.values(), *stores.values()))
     threads = launch.threads_per_block * launch.blocks
     warps = warps_per_block * launch.blocks
@@ -117,19 +131,42 @@ def traffic(launch: KernelLaunch, profile: ExecutionProfile) -> Traffic:
     )
 
 
+def made_accesses(
+    launch: KernelLaunch, profile: ExecutionProfile, requests: tuple[RequestCount, ...]
+) -> Iterator[tuple[MemoryAccess, RequestCount]]:
+    """The accesses that are made at all, each with how often."""
+    made = {(entry.site, entry.is_store): entry for entry in requests}
+    for access in memory_accesses(launch.kernel):
+        if access.is_atomic:
+            threads, warps = profile.thread_counts[access.region], profile.warp_counts[access.region]
+            found = RequestCount(access.site, True, threads, warps)
+        else:
+            found = made.get((access.site, access.is_store))
+        if found is not None and found.per_warp > 0.0:
+            yield access, found
+
+
 def _around(reach: Reach | None, other: Reach) -> Reach:
     if reach is None or len(reach.low) != len(other.low) or reach.unit_bytes != other.unit_bytes:
         return other
     return reach.union(other)
 
 
-def _sectors(access: MemoryAccess, statistics: SiteStatistics) -> float:
-    """Sectors of one request; an unknown texture fetch is taken to be as local as its cache wants it."""
+def request_passes(statistics: SiteStatistics) -> float:
+    """Passes of one request to shared memory; an 8-byte access takes two without any conflict."""
+    return (statistics.bank_passes or 1.0) * max(1, statistics.access_bytes // 4)
+
+
+def request_sectors(access: MemoryAccess, statistics: SiteStatistics, made: RequestCount) -> float:
+    """Sectors of one request. Where addresses depend on data each of its lanes has its own (an upper bound);
+    an unknown texture fetch is taken to be as local as its cache wants it.
+    """
+    lanes = WARP_SIZE * made.per_thread / made.per_warp
     if statistics.sectors_per_request is not None:
         return statistics.sectors_per_request
     if access.space is MemorySpace.TEXTURE:
-        return WARP_SIZE * max(4, statistics.access_bytes) / SECTOR_BYTES
-    return GATHERED_SECTORS
+        return lanes * max(4, statistics.access_bytes) / SECTOR_BYTES
+    return lanes
 
 
 def _whole_sectors(span_bytes: float) -> float:

@@ -145,6 +145,15 @@ def load(path: Path) -> TrainedModel:
         raise ModelFileError(path, f"entry missing, unknown or out of range ({error})") from None
 
 
+def load_model(path: Path) -> PowerModel:
+    """The model alone: its residuals take longer to read than itself. Raises as `load` does."""
+    document = _document(path)
+    try:
+        return decoded(model_type(entry(document["name"])), document["model"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(path, f"entry missing, unknown or out of range ({error})") from None
+
+
 def save_choice(folder: Path, choice: Choice) -> Path:
     """Write ``choice.json`` into `folder`. Raises ``OSError`` when it cannot be written."""
     document = {"schema_version": SCHEMA_VERSION, "choice": encoded(choice)}
@@ -172,7 +181,7 @@ def user_models() -> Path:
     return base / "wattslice" / "models"
 
 
-def trained_model(gpu: Gpu, name: str) -> TrainedModel | None:
+def trained_model(gpu: Gpu, name: str) -> PowerModel | None:
     """The model of that name that was trained on measurements of this very GPU, the user's own first.
 
     Raises `ModelFileError`.
@@ -188,12 +197,12 @@ def power_model(gpu: Gpu, name: str) -> PowerModel | None:
     """
     own = trained_model(gpu, name)
     if own is not None:
-        return own.model
+        return own
     if name == "energy":
         found = energy_model(gpu)
         return None if isinstance(found, NoEnergyModel) else EnergyPowerModel(found)
     path = _file(GENERAL, f"{name}.json")
-    return None if path is None else _loaded(path).model
+    return None if path is None else _loaded(path)
 
 
 def trained_names(gpu: Gpu) -> tuple[str, ...]:
@@ -226,14 +235,14 @@ def _transferred(gpu: Gpu) -> EnergyModel | NoEnergyModel:
     return transferred(gpu, measured)
 
 
-def _energy(trained: TrainedModel) -> EnergyModel:
-    assert isinstance(trained.model, EnergyPowerModel)
-    return trained.model.model
+def _energy(model: PowerModel) -> EnergyModel:
+    assert isinstance(model, EnergyPowerModel)
+    return model.model
 
 
 @cache
-def _loaded(path: Path) -> TrainedModel:
-    return load(path)
+def _loaded(path: Path) -> PowerModel:
+    return load_model(path)
 
 
 def _file(gpu_id: str, name: str) -> Path | None:

@@ -84,7 +84,8 @@ class WaveletModel:
     units, watts at the reference clocks or shares of the power limit. `landmarks`: training slices in scaled
     inputs; none was farther than `distance_limit` from those of other benchmarks. `training_steps` and
     `held_out_error` (root of the mean squared log of measured / predicted over benchmarks held out of
-    training): what early stopping chose.
+    training): what early stopping chose. After 0 steps the network says the same of every slice: its inputs
+    did not help to predict benchmarks held out.
     """
 
     interval: Interval

@@ -125,7 +125,8 @@ def _launch(program: Program, kernel: str, recipe: LaunchRecipe, arguments: str,
     threads = recipe.block[0] * recipe.block[1] * recipe.block[2]
     filling = (gpu.sm_count * (gpu.max_threads_per_sm // threads), 1, 1)
     settings = tuple(
-        Setting(kernel, parameter.name, _value(parameter.value, arguments)) for parameter in recipe.parameters
+        Setting(kernel, parameter.name, parameter_value(parameter.value, arguments))
+        for parameter in recipe.parameters
     )
     override = LaunchOverride(kernel, recipe.grid or filling, recipe.block, recipe.shared_bytes)
     launches = resolve_launches(program, Overrides((override,), settings), gpu)
@@ -135,7 +136,8 @@ def _launch(program: Program, kernel: str, recipe: LaunchRecipe, arguments: str,
     raise RecordError(f"{program.file} has no kernel {kernel}")
 
 
-def _value(value: float | str, arguments: str) -> int | float:
+def parameter_value(value: float | str, arguments: str) -> int | float:
+    """The value of a recipe's parameter: a number, or the option of that name. `RecordError` without it."""
     number = option(arguments, value) if isinstance(value, str) else value
     return int(number) if float(number).is_integer() else number
 

@@ -14,14 +14,20 @@ SAMPLED_WARPS = 8
 
 
 def _rows(
-    offsets: NDArray[np.int64], active: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Up to SAMPLED_WARPS warps with an active lane, as (warps, 32) offsets and activity."""
+    offsets: NDArray[np.int64], active: NDArray[np.bool_], population: NDArray[np.float64] | None
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.float64]]:
+    """Up to SAMPLED_WARPS warps with an active lane, as (warps, 32) offsets and activity, and their weights.
+
+    `population`: how many warps of the launch each stands for; None: all as many.
+    """
     lanes = active.reshape(-1, WARP_SIZE)
     busy = np.flatnonzero(lanes.any(axis=1))
+    weights = np.ones(busy.size) if population is None else population[busy]
     if busy.size > SAMPLED_WARPS:
-        busy = busy[np.linspace(0, busy.size - 1, SAMPLED_WARPS).astype(np.int64)]
-    return offsets.reshape(-1, WARP_SIZE)[busy], lanes[busy]
+        share = np.cumsum(weights)
+        marks = (np.arange(SAMPLED_WARPS) + 0.5) / SAMPLED_WARPS * share[-1]
+        busy, weights = busy[np.searchsorted(share, marks)], np.ones(SAMPLED_WARPS)
+    return offsets.reshape(-1, WARP_SIZE)[busy], lanes[busy], weights
 
 
 def _distinct(ids: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -31,12 +37,18 @@ def _distinct(ids: NDArray[np.int64]) -> NDArray[np.bool_]:
     return first & (ids >= 0)
 
 
-def sectors_per_request(offsets: NDArray[np.int64], active: NDArray[np.bool_], size_bytes: int) -> float:
+def sectors_per_request(
+    offsets: NDArray[np.int64],
+    active: NDArray[np.bool_],
+    size_bytes: int,
+    population: NDArray[np.float64] | None = None,
+) -> float:
     """Mean number of distinct 32-byte sectors a warp touches.
 
-    `offsets`: byte offsets of shape (lanes,), relative to a base aligned to at least 32 bytes.
+    `offsets`: byte offsets of shape (lanes,), relative to a base aligned to at least 32 bytes. `population`,
+    of shape (warps,): what each warp counts in the mean.
     """
-    rows, lanes = _rows(offsets, active)
+    rows, lanes, weights = _rows(offsets, active, population)
     if rows.size == 0:
         return 0.0
     first = rows // SECTOR_BYTES
@@ -48,7 +60,7 @@ def sectors_per_request(offsets: NDArray[np.int64], active: NDArray[np.bool_], s
         count = 2 + size_bytes // SECTOR_BYTES
         pieces = [np.where(lanes, np.minimum(sectors + k, extra), -1) for k in range(count)]
         sectors = np.concatenate(pieces, axis=1)
-    return float(_distinct(np.sort(sectors, axis=1)).sum(axis=1).mean())
+    return float(np.average(_distinct(np.sort(sectors, axis=1)).sum(axis=1), weights=weights))
 
 
 def distinct_share(offsets: NDArray[np.int64], active: NDArray[np.bool_]) -> float:
@@ -59,17 +71,23 @@ def distinct_share(offsets: NDArray[np.int64], active: NDArray[np.bool_]) -> flo
     return distinct / requested if requested else 1.0
 
 
-def bank_passes(offsets: NDArray[np.int64], active: NDArray[np.bool_], size_bytes: int) -> float:
+def bank_passes(
+    offsets: NDArray[np.int64],
+    active: NDArray[np.bool_],
+    size_bytes: int,
+    population: NDArray[np.float64] | None = None,
+) -> float:
     """Passes of a shared-memory request relative to a conflict-free one (1 = no conflict).
 
     Lanes that read the same 4-byte word share it. 8- and 16-byte accesses are served in 2 and 4 groups.
     """
-    rows, lanes = _rows(offsets, active)
+    rows, lanes, weights = _rows(offsets, active, population)
     if rows.size == 0:
         return 1.0
     # Records of other sizes are read word by word.
     words_per_lane = {8: 2, 16: 4}.get(size_bytes, 1)
     group = WARP_SIZE // words_per_lane
+    weights = np.repeat(weights, words_per_lane)
     rows, lanes = rows.reshape(-1, group), lanes.reshape(-1, group)
     words = np.where(lanes, rows // BANK_BYTES - int(rows.min()) // BANK_BYTES, -1)
     words = np.sort(words, axis=1)
@@ -79,4 +97,4 @@ def bank_passes(offsets: NDArray[np.int64], active: NDArray[np.bool_], size_byte
     passes = np.zeros((rows.shape[0], BANKS))
     np.add.at(passes, (np.nonzero(distinct)[0], banks[distinct]), 1.0)
     busy = lanes.any(axis=1)
-    return float(passes.max(axis=1)[busy].mean()) if bool(busy.any()) else 1.0
+    return float(np.average(passes.max(axis=1)[busy], weights=weights[busy])) if bool(busy.any()) else 1.0

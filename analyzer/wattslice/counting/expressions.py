@@ -204,7 +204,7 @@ class ExpressionEvaluator:
             case ir.UnaryOp.NOT:
                 condition = truth(operand)
                 if isinstance(condition, Chance):
-                    return Chance(1.0 - condition.probability)
+                    return Chance(1.0 - condition.probability, condition.uniform)
                 return int(not condition) if isinstance(condition, bool) else ~condition
             case ir.UnaryOp.NEGATE:
                 return binary(ir.BinaryOp.SUB, 0, operand, expr.type)
@@ -253,11 +253,7 @@ class ExpressionEvaluator:
                 self.assume_even(expr.span)
             # A profile knows the arms of the branch, not the parts of its condition.
             chance = left.probability if is_and else 1.0 - left.probability
-            inner = (
-                mask.scaled(chance)
-                if isinstance(chance, float | int)
-                else self.state.masks.where(mask, chance)
-            )
+            inner = self.state.masks.perhaps(mask, chance, together=left.uniform)
         else:
             inner = self.state.masks.where(mask, left if is_and else ~left)
         if inner.is_empty:
@@ -277,8 +273,8 @@ class ExpressionEvaluator:
             return self.evaluate(arm, mask)
         if isinstance(condition, Chance):
             chance, _ = self.probability(expr.span, condition)
-            weights = np.broadcast_to(np.asarray(chance, np.float64), mask.weights.shape)
-            then_mask, else_mask = state.masks.where(mask, weights), state.masks.where(mask, 1.0 - weights)
+            then_mask = state.masks.perhaps(mask, chance, together=condition.uniform)
+            else_mask = state.masks.perhaps(mask, 1.0 - chance, together=condition.uniform)
         else:
             then_mask, else_mask = state.masks.where(mask, condition), state.masks.where(mask, ~condition)
         then = otherwise = None
@@ -413,6 +409,9 @@ def _combine(
         a = left.probability if isinstance(left, Chance) else np.asarray(left, np.float64)
         b = right.probability if isinstance(right, Chance) else np.asarray(right, np.float64)
         chance = a * b if is_and else a + b - a * b
-        return Chance(float(chance) if np.ndim(chance) == 0 else cast(Lanes, chance))
+        uniform = all(
+            side.uniform if isinstance(side, Chance) else is_warp_uniform(side) for side in (left, right)
+        )
+        return Chance(float(chance) if np.ndim(chance) == 0 else cast(Lanes, chance), uniform)
     result = np.logical_and(left, right) if is_and else np.logical_or(left, right)
     return int(result) if np.ndim(result) == 0 else result

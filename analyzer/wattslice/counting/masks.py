@@ -14,10 +14,12 @@ from wattslice.counting.sampling import WARP_SIZE, SampledThreads
 class Mask:
     """Weights of shape (lanes,); `thread_mean` and `warp_mean` are their means over the launch.
 
-    A warp issues as often as its busiest lane asks for, hence `warp_mean` ≥ `thread_mean`.
+    A warp issues as often as its busiest lane asks for, hence `warp_mean` ≥ `thread_mean`. `certain`: the
+    weights if every chance that the lanes take one by one had come out true; ``weights`` itself without any.
     """
 
     weights: NDArray[np.float64]
+    certain: NDArray[np.float64]
     thread_mean: float
     warp_mean: float
     lanes_active: int
@@ -36,8 +38,10 @@ class Mask:
         """Every weight multiplied by a non-negative factor."""
         if factor == 1.0:
             return self
+        weights = self.weights * factor
         return Mask(
-            self.weights * factor,
+            weights,
+            weights if self.certain is self.weights else self.certain * factor,
             self.thread_mean * factor,
             self.warp_mean * factor,
             self.lanes_active if factor > 0 else 0,
@@ -50,21 +54,40 @@ class Masks:
     def __init__(self, threads: SampledThreads) -> None:
         self._threads = threads
         everywhere = threads.exists.astype(np.float64)
-        self.all = Mask(everywhere, 1.0, 1.0, int(threads.exists.sum()))  # exact, where a sum would not be
+        number = int(threads.exists.sum())
+        self.all = Mask(everywhere, everywhere, 1.0, 1.0, number)  # exact, where a sum would not be
         self.none = self.of(np.zeros_like(threads.population))
 
-    def of(self, weights: NDArray[np.float64]) -> Mask:
-        """The mask with these weights."""
+    def of(self, weights: NDArray[np.float64], certain: NDArray[np.float64] | None = None) -> Mask:
+        """The mask with these weights. With `certain`, every lane takes its chance by itself, and a warp runs
+        when any of its lanes does.
+        """
+        rows = weights.reshape(-1, WARP_SIZE)
+        if certain is None:
+            per_warp = rows.max(axis=1)
+        else:
+            runs = certain.reshape(-1, WARP_SIZE).max(axis=1)
+            chances = np.divide(rows, runs[:, None], out=np.zeros_like(rows), where=runs[:, None] > 0)
+            per_warp = runs * (1.0 - np.prod(1.0 - np.minimum(chances, 1.0), axis=1))
         return Mask(
             weights,
+            weights if certain is None else certain,
             float(weights @ self._threads.population),
-            float(weights.reshape(-1, WARP_SIZE).max(axis=1) @ self._threads.warp_population),
+            float(per_warp @ self._threads.warp_population),
             int(np.count_nonzero(weights)),
         )
 
     def where(self, mask: Mask, condition: NDArray[np.bool_] | NDArray[np.float64]) -> Mask:
         """`mask` with its weights multiplied lane by lane."""
-        return self.of(mask.weights * condition)
+        certain = None if mask.certain is mask.weights else mask.certain * condition
+        return self.of(mask.weights * condition, certain)
+
+    def perhaps(self, mask: Mask, chance: float | NDArray[np.float64], *, together: bool) -> Mask:
+        """The lanes of `mask`, each with a probability: all lanes of a warp `together`, or each by itself."""
+        chances = np.broadcast_to(np.asarray(chance, np.float64), mask.weights.shape)
+        if together or bool(((chances == 0.0) | (chances == 1.0)).all()):
+            return self.where(mask, chances)
+        return self.of(mask.weights * chances, np.where(chances > 0.0, mask.certain, 0.0))
 
     def sum(self, a: Mask, b: Mask) -> Mask:
         """Lanes of either mask, weights added."""
@@ -72,4 +95,7 @@ class Masks:
             return b
         if b.is_empty:
             return a
-        return self.of(a.weights + b.weights)
+        if a.certain is a.weights and b.certain is b.weights:
+            return self.of(a.weights + b.weights)
+        weights = a.weights + b.weights
+        return self.of(weights, np.maximum(weights, np.maximum(a.certain, b.certain)))

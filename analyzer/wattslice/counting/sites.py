@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from wattslice.counting.access import bank_passes, distinct_share, sectors_per_request
 from wattslice.counting.masks import Mask
+from wattslice.counting.sampling import SampledThreads
 from wattslice.counting.values import Pointer, Unknown, Value
 from wattslice.execution import Reach, SiteStatistics
 from wattslice.ir import MemorySpace
 
 DETAILED_VISITS = 6
-"""Visits of one access site whose requests are looked at; later ones are taken to be alike."""
+"""Visits of one access site of which each is looked at; then as many of every second one, every fourth ..."""
 
 REACH_VISITS = 48
 """Visits of one access site that may extend what it reaches."""
@@ -30,7 +31,7 @@ class SiteTally:
 
     def __init__(self) -> None:
         self._size_bytes = 0
-        self._visits = 0
+        self._visits = self._looked = self._next = 0
         self._known = self._unknown = self._detailed = 0.0
         self._sectors = self._passes = self._distinct = 0.0
         self._launch: Reach | None = None
@@ -38,7 +39,7 @@ class SiteTally:
         self._base_known = True
 
     def visit(
-        self, size_bytes: int, space: MemorySpace, address: Value, mask: Mask, inner_block: slice
+        self, size_bytes: int, space: MemorySpace, address: Value, mask: Mask, threads: SampledThreads
     ) -> None:
         """One visit by the lanes of `mask` at `address`; objects of `size_bytes` are accessed."""
         self._size_bytes = max(1, size_bytes)
@@ -50,10 +51,10 @@ class SiteTally:
             self._unknown += max(mask.warp_mean, 1e-12)
             return
         axis: _Axis = offset if isinstance(offset, int) else np.asarray(offset, np.int64)
-        self._look((axis,), axis, space, mask, inner_block, unit_bytes=1, length=self._size_bytes)
+        self._look((axis,), axis, space, mask, threads, unit_bytes=1, length=self._size_bytes)
 
     def visit_texels(
-        self, texel_bytes: int, coordinates: Sequence[Value], mask: Mask, inner_block: slice
+        self, texel_bytes: int, coordinates: Sequence[Value], mask: Mask, threads: SampledThreads
     ) -> None:
         """One texture fetch by the lanes of `mask`; coordinates in texels, x first."""
         self._size_bytes = max(1, texel_bytes)
@@ -70,7 +71,7 @@ class SiteTally:
         for axis in reversed(axes):
             texel = texel * TEXTURE_PITCH_TEXELS + axis
         offsets = texel * self._size_bytes
-        self._look(tuple(axes), offsets, MemorySpace.TEXTURE, mask, inner_block, self._size_bytes, 1)
+        self._look(tuple(axes), offsets, MemorySpace.TEXTURE, mask, threads, self._size_bytes, 1)
 
     def _look(
         self,
@@ -78,7 +79,7 @@ class SiteTally:
         offsets: _Axis,
         space: MemorySpace,
         mask: Mask,
-        inner_block: slice,
+        threads: SampledThreads,
         unit_bytes: int,
         length: int,
     ) -> None:
@@ -86,15 +87,18 @@ class SiteTally:
         weight = max(mask.warp_mean, 1e-12)
         self._known += weight
         self._visits += 1
-        if self._visits > REACH_VISITS:
+        active, inner_block = mask.active, threads.inner_block
+        if self._visits <= REACH_VISITS:
+            self._launch = _extended(self._launch, axes, active, unit_bytes, length)
+            in_block = tuple(axis if isinstance(axis, int) else axis[inner_block] for axis in axes)
+            if bool(active[inner_block].any()):
+                self._block = _extended(self._block, in_block, active[inner_block], unit_bytes, length)
+        stride = 1 << (self._looked // DETAILED_VISITS)
+        if self._visits < self._next:
             return
-        active = mask.active
-        self._launch = _extended(self._launch, axes, active, unit_bytes, length)
-        in_block = tuple(axis if isinstance(axis, int) else axis[inner_block] for axis in axes)
-        if bool(active[inner_block].any()):
-            self._block = _extended(self._block, in_block, active[inner_block], unit_bytes, length)
-        if self._visits > DETAILED_VISITS:
-            return
+        self._looked += 1
+        self._next = self._visits + stride
+        weight *= stride
         self._detailed += weight
         if isinstance(offsets, int):
             self._sectors += weight * (1 + (self._size_bytes - 1) // 32)
@@ -102,11 +106,13 @@ class SiteTally:
             self._distinct += weight * 32 / (inner_block.stop - inner_block.start)
             return
         if space is MemorySpace.SHARED:
-            self._passes += weight * bank_passes(offsets, active, self._size_bytes)
+            self._passes += weight * bank_passes(offsets, active, self._size_bytes, threads.warp_population)
             self._sectors += weight
         else:
             self._passes += weight
-            self._sectors += weight * sectors_per_request(offsets, active, self._size_bytes)
+            self._sectors += weight * sectors_per_request(
+                offsets, active, self._size_bytes, threads.warp_population
+            )
         block_active = active[inner_block]
         share = distinct_share(offsets[inner_block], block_active) if bool(block_active.any()) else 1.0
         self._distinct += weight * share

@@ -135,11 +135,11 @@ class State:
 
     def access(self, site: int, type_: ir.Type, space: ir.MemorySpace, address: Value, mask: Mask) -> None:
         """One visit of an access site."""
-        self._sites[site].visit(type_.size_bytes, space, address, mask, self.threads.inner_block)
+        self._sites[site].visit(type_.size_bytes, space, address, mask, self.threads)
 
     def fetch(self, site: int, type_: ir.Type, coordinates: list[Value], mask: Mask) -> None:
         """One visit of a texture fetch."""
-        self._sites[site].visit_texels(type_.size_bytes, coordinates, mask, self.threads.inner_block)
+        self._sites[site].visit_texels(type_.size_bytes, coordinates, mask, self.threads)
 
     def site_statistics(self) -> tuple[SiteStatistics, ...]:
         """The averages of every site, in site order."""

@@ -12,7 +12,7 @@ from wattslice.counting.expressions import ExpressionEvaluator
 from wattslice.counting.loops import ALLOWANCE, run_loop
 from wattslice.counting.masks import Mask
 from wattslice.counting.state import CallFrame, LoopFrame, State
-from wattslice.counting.values import VARYING, Chance, Value, join, scalar, select, truth
+from wattslice.counting.values import VARYING, Chance, Value, is_warp_uniform, join, scalar, select, truth
 from wattslice.execution import ProbabilitySource
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Executor(ExpressionEvaluator):
             arm = stmt.then if condition else stmt.otherwise
             return mask if arm is None else self.execute(arm, mask)
         if isinstance(condition, Chance):
-            return self._perhaps(stmt, self._probability(stmt, condition), mask)
+            return self._perhaps(stmt, self._probability(stmt, condition), condition.uniform, mask)
         self._note_arms(stmt, ProbabilitySource.STATIC)
         then_mask = masks.where(mask, condition)
         if then_mask.lanes_active == mask.lanes_active:
@@ -97,11 +97,11 @@ class Executor(ExpressionEvaluator):
         if sources.get(stmt.region) in (None, ProbabilitySource.STATIC):
             sources[stmt.region] = source
 
-    def _perhaps(self, stmt: ir.If, chance: float | NDArray[np.float64], mask: Mask) -> Mask:
+    def _perhaps(self, stmt: ir.If, chance: float | NDArray[np.float64], together: bool, mask: Mask) -> Mask:
         """Runs both arms, each with its probability; afterwards only what both agree on is known."""
         state = self.state
-        weights = np.broadcast_to(np.asarray(chance, np.float64), mask.weights.shape)
-        then_mask, else_mask = state.masks.where(mask, weights), state.masks.where(mask, 1.0 - weights)
+        then_mask = state.masks.perhaps(mask, chance, together=together)
+        else_mask = state.masks.perhaps(mask, 1.0 - chance, together=together)
         before = dict(state.environment)
         state.uncertain += 1
         then_out = self.execute(stmt.then, then_mask)
@@ -204,7 +204,8 @@ class Executor(ExpressionEvaluator):
                 "--profile FILE",
             )
         state.arm_sources[stmt.region] = source
-        return [mask.scaled(share) for share in shares]
+        together = is_warp_uniform(selector)
+        return [masks.perhaps(mask, share, together=together) for share in shares]
 
     # ------------------------------------------------------------------ calls
 

@@ -40,9 +40,13 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chance:
-    """A truth value known only by its probability, for all lanes or per lane."""
+    """A truth value known only by its probability, for all lanes or per lane.
+
+    `uniform`: all lanes of a warp decide alike; else each decides by itself, as its own data say.
+    """
 
     probability: float | NDArray[np.float64]
+    uniform: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,10 +182,10 @@ def wrap(value: Scalar, type_: Type) -> Scalar:
 
 def _unknown_binary(op: BinaryOp, a: Scalar, b: Scalar) -> Scalar | Chance:
     """Arithmetic with at least one unknown operand: sums and known multiples keep the known part."""
-    if op in COMPARISONS:
-        return Chance(0.5)
     uniform_a = a.uniform if isinstance(a, Unknown) else is_warp_uniform(a)
     uniform_b = b.uniform if isinstance(b, Unknown) else is_warp_uniform(b)
+    if op in COMPARISONS:
+        return Chance(0.5, uniform_a and uniform_b)
     delta_a = a.delta if isinstance(a, Unknown) else _residue(a)
     delta_b = b.delta if isinstance(b, Unknown) else _residue(b)
     if op in (BinaryOp.ADD, BinaryOp.SUB):
@@ -316,7 +320,7 @@ def truth(value: Value) -> bool | NDArray[np.bool_] | Chance:
         return value
     if isinstance(value, Pointer):
         return True
-    return Chance(0.5)
+    return Chance(0.5, is_warp_uniform(value))
 
 
 def convert(value: Value, type_: Type) -> Value:

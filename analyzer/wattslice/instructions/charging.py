@@ -6,10 +6,11 @@ multiply-adds. Dead code costs nothing.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
+from wattslice.instructions.isa import Isa
 from wattslice.instructions.kinds import InstructionKind
+from wattslice.instructions.sum_cost import is_taken_along, sum_cost
 from wattslice.instructions.value_graph import Cost, LoopLevel, Shape, Value, charge_region, deepest
 
 
@@ -21,22 +22,45 @@ class Charge(NamedTuple):
     number: float
 
 
-def charges(roots: list[Value]) -> list[Charge]:
-    """What the values needed by `roots` cost, each once."""
-    return _Charger(roots).run()
+class Request(NamedTuple):
+    """`number` requests of the access at `site` of the source for each run of `region`."""
+
+    site: int
+    is_store: bool
+    region: int
+    number: float
+
+
+class Charges(NamedTuple):
+    """Instructions, and which accesses to memory are among them."""
+
+    instructions: list[Charge]
+    requests: list[Request]
+
+
+def charges(roots: list[Value], isa: Isa) -> Charges:
+    """What the values needed by `roots` cost on `isa`, each once."""
+    return _Charger(roots, isa).run()
 
 
 class _Charger:
-    def __init__(self, roots: list[Value]) -> None:
+    def __init__(self, roots: list[Value], isa: Isa) -> None:
         self.roots = roots
+        self.isa = isa
         self.found: list[Charge] = []
+        self.requests: list[Request] = []
         self.sums: dict[object, Value] = {}
+        self.wide: list[Value] = []
+        self.there: list[Value] = []
         self.order: list[Value] = []
         self.fusing_uses: dict[Value, int] = {}
         self.other_uses: dict[Value, int] = {}
         self.seen: set[Value] = set()
 
-    def run(self) -> list[Charge]:
+    def run(self) -> Charges:
+        """Sums first, short ones before those that contain them; then all that is needed, with its uses."""
+        for value in sorted(self.linear_forms(), key=lambda form: (len(form.terms), form.region)):
+            self.expand(value)
         stack = list(self.roots)
         while stack:
             value = stack.pop()
@@ -44,13 +68,16 @@ class _Charger:
                 continue
             self.seen.add(value)
             self.order.append(value)
-            if value.shape in (Shape.INT_SUM, Shape.ADDRESS):
-                self.expand(value)
+            if value.shape not in (Shape.INT_SUM, Shape.ADDRESS) and self.isa is Isa.XMAD:
+                value.cost = _in_parts(value.cost, self.isa.multiplies_per_product)
             fuses = _FUSES.get(value.shape)
             for needed in value.inputs:
                 uses = self.fusing_uses if needed.shape is fuses else self.other_uses
                 uses[needed] = uses.get(needed, 0) + 1
                 stack.append(needed)
+        for value in self.order:
+            if value.is_unsigned and value.shape is Shape.PLAIN and self.other_uses.get(value) == 1:
+                value.cost = ()  # the one address that needs it is computed by LEA and LEA.HI
         absorbed: set[Value] = set()
         for value in self.order:
             self.fuse(value, absorbed)
@@ -58,7 +85,25 @@ class _Charger:
             if value not in absorbed:
                 for kind, number in value.cost:
                     self.found.append(Charge(kind, value.region, number * value.scale))
-        return self.found
+                if value.access is not None:
+                    site, is_store, number = value.access
+                    self.requests.append(Request(site, is_store, value.region, number * value.scale))
+        return Charges(self.found, self.requests)
+
+    def linear_forms(self) -> list[Value]:
+        """All integer sums and addresses that something needs."""
+        found: list[Value] = []
+        stack, seen = list(self.roots), set[Value]()
+        while stack:
+            value = stack.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            stack.extend(value.inputs)
+            if value.shape in (Shape.INT_SUM, Shape.ADDRESS):
+                found.append(value)
+                stack.extend(term for term, _ in value.terms)
+        return found
 
     def fuse(self, value: Value, absorbed: set[Value]) -> None:
         """Let `value` take in a product (or logic operation) that only values like it use."""
@@ -67,6 +112,8 @@ class _Charger:
             return
         for needed in value.inputs:
             if needed.shape is not fuses or needed in self.other_uses:
+                continue
+            if fuses is Shape.INT_PRODUCT and not is_taken_along(needed, value, self.isa):
                 continue
             if fuses is Shape.LOGIC and (self.fusing_uses[needed] > 1 or value in absorbed):
                 continue
@@ -86,16 +133,45 @@ class _Charger:
             self.strength_reduce(value, moving, resting, inner, stride)
             return
         if value.shape is Shape.ADDRESS and value.bits == 64:
-            self.address(value, terms)
+            if not self.neighbour(value, terms):
+                self.address(value, terms)
             return
+        if value.shape is Shape.INT_SUM and not value.offset and not value.copies:
+            same = self.sums.setdefault(("index", frozenset(terms), value.bits), value)
+            if same is not value:  # an address was computed from it already
+                same.region = min(same.region, value.region)
+                value.inputs, value.cost = [same], ()
+                return
         costs = any(abs(c) != 1 or t.shape is Shape.INT_PRODUCT for t, c in resting)
         if len(resting) > 1 or costs:
             level = deepest((t for t, _ in resting), value.stack)
             terms = (*moving, (self.part(resting, value, level), 1))
+        if value.shape is Shape.INT_SUM:
+            terms = self.contracted(value, terms)
         value.inputs = [term for term, _ in terms]
-        value.cost = _sum_cost(terms, value)
-        if any(term.shape is Shape.INT_PRODUCT for term, _ in terms):
+        value.cost = sum_cost(terms, value, self.isa)
+        if any(is_taken_along(term, value, self.isa) for term, _ in terms):
             value.fused = value.cost  # the IMAD counted here is the product itself
+
+    def contracted(self, value: Value, terms: tuple[tuple[Value, int], ...]) -> tuple[tuple[Value, int], ...]:
+        """`terms` with the largest sum in them that is there already, as it is or scaled, in its place."""
+        wanted = dict(terms)
+        best: tuple[Value, int] | None = None
+        for have in self.there:
+            if have is value or len(have.terms) < 2 or (best and len(have.terms) <= len(best[0].terms)):
+                continue
+            first, coefficient = have.terms[0]
+            factor, rest = divmod(wanted.get(first, 0), coefficient)
+            if not factor or rest or have.bits > value.bits or not _reaches(have, value):
+                continue
+            if all(wanted.get(term) == factor * c for term, c in have.terms) and len(terms) > len(have.terms):
+                best = have, factor
+        if value.terms == terms and not value.offset and not value.copies:
+            self.there.append(value)
+        if best is None:
+            return terms
+        inside = {term for term, _ in best[0].terms}
+        return (best, *(pair for pair in terms if pair[0] not in inside))
 
     def address(self, value: Value, terms: tuple[tuple[Value, int], ...]) -> None:
         """A 64-bit address: one index, shared by all arrays indexed alike, then IMAD.WIDE (or two LEA)."""
@@ -107,6 +183,34 @@ class _Charger:
             value.cost = ((InstructionKind.MOV, 2.0),) if all(base.level is None for base in bases) else ()
             return
         width = 64 if value.is_wide else 32
+        indices = self.index(value, index, width)
+        if self.isa is Isa.XMAD and not value.is_wide:
+            indices = [self.scaled_index(value, indices[0], scale)]
+        value.inputs.extend(indices)
+        adds = value.is_wide or self.isa is Isa.XMAD
+        value.cost = ((InstructionKind.IADD, 2.0),) if adds else ((InstructionKind.IMAD, 1.0),)
+
+    def neighbour(self, value: Value, terms: tuple[tuple[Value, int], ...]) -> bool:
+        """An address at a distance from one that is there: `p[i]`, then `p[i + stride]`, in 64 bits."""
+        if not value.is_wide:
+            return False
+        wanted = frozenset(terms)
+        found = [have for have in self.wide if frozenset(have.terms) < wanted and _reaches(have, value)]
+        self.wide.append(value)
+        nearest = max(found, key=lambda have: len(have.terms), default=None)
+        if nearest is None or not any(term.is_pointer for term, _ in nearest.terms):
+            return False
+        beyond = [pair for pair in terms if pair not in nearest.terms]
+        if len(beyond) > 1:
+            return False
+        distance, scale = beyond[0]
+        shifts = self.isa is Isa.XMAD and abs(scale) > 1
+        value.inputs = [nearest, self.scaled_index(value, distance, scale) if shifts else distance]
+        value.cost = ((InstructionKind.IADD, 2.0),)
+        return True
+
+    def index(self, value: Value, index: tuple[tuple[Value, int], ...], width: int) -> list[Value]:
+        """The sum of an index, shared by all addresses with the same one; a single value is its own sum."""
         if len(index) > 1 or any(c != 1 for _, c in index):
             key = ("index", frozenset(index), width)
             if key not in self.sums:
@@ -115,11 +219,21 @@ class _Charger:
                 self.sums[key] = Value(
                     Shape.INT_SUM, level, region, terms=index, bits=width, stack=value.stack
                 )
-            value.inputs.append(self.sums[key])
-        else:
-            value.inputs.extend(term for term, _ in index)
-        kind = InstructionKind.IADD if value.is_wide else InstructionKind.IMAD
-        value.cost = ((kind, 2.0 if value.is_wide else 1.0),)
+                self.expand(self.sums[key])
+            return [self.sums[key]]
+        return [term for term, _ in index]
+
+    def scaled_index(self, value: Value, index: Value, scale: int) -> Value:
+        """An index times the element size in 64 bits, shared by all arrays indexed alike."""
+        key = ("scaled", index, scale)
+        if key not in self.sums:
+            level = deepest((index,), value.stack)
+            region = charge_region(level, value.stack, value.region)
+            self.sums[key] = Value(
+                Shape.PLAIN, level, region, ((InstructionKind.SHF, 2.0),), [index], stack=value.stack
+            )
+            self.sums[key].is_unsigned = value.is_unsigned
+        return self.sums[key]
 
     def strength_reduce(
         self,
@@ -142,7 +256,8 @@ class _Charger:
             value.cost = ((InstructionKind.IADD, (2.0 if value.bits == 64 else 1.0) / shared),)
         else:
             value.inputs.append(stride)
-            value.cost = ((InstructionKind.IMAD, 1.0),)
+            steps = ((InstructionKind.IADD, 2.0),) if self.isa is Isa.XMAD else ((InstructionKind.IMAD, 1.0),)
+            value.cost = steps
 
     def part(self, terms: tuple[tuple[Value, int], ...], whole: Value, level: LoopLevel | None) -> Value:
         key = (whole.shape, frozenset(terms))
@@ -157,7 +272,13 @@ class _Charger:
                 is_pointer=whole.shape is Shape.ADDRESS,
                 stack=whole.stack[: level.depth if level else 0],
             )
+            self.expand(self.sums[key])
         return self.sums[key]
+
+
+def _reaches(earlier: Value, later: Value) -> bool:
+    """Whether `earlier`, written before `later`, varies in no loop but those around `later`."""
+    return earlier.region <= later.region and (earlier.level is None or earlier.level in later.stack)
 
 
 def _stride(moving: tuple[tuple[Value, int], ...], inner: LoopLevel) -> Value | None:
@@ -189,27 +310,7 @@ _FUSES: dict[Shape, Shape] = {
 }
 
 
-def _sum_cost(terms: tuple[tuple[Value, int], ...], value: Value) -> Cost:
-    """Instructions that add up a linear form.
-
-    A term scaled by a power of two is an LEA, by another constant an IMAD, a product of two values an IMAD;
-    each of them adds one more term on the way. IADD3 adds two.
-    """
-    imads = shifts = plain = 0
-    for term, coefficient in terms:
-        if term.shape is Shape.INT_PRODUCT:
-            imads += 1
-        elif abs(coefficient) == 1:
-            plain += 1
-        elif abs(coefficient) & (abs(coefficient) - 1) == 0:
-            shifts += 1
-        else:
-            imads += 1
-    if value.shape is Shape.ADDRESS and len(terms) == 1 and abs(terms[0][1]) in (1, 4, 8, 16):
-        return ()  # [R.X4]
-    plain += value.offset != 0 and value.shape is not Shape.ADDRESS
-    free = imads + shifts if imads + shifts else 1  # addends that come along, or the first one
-    adds = math.ceil(max(0, plain - free) / 2)
-    width = 2.0 if value.bits == 64 and value.shape is not Shape.ADDRESS else 1.0
-    cost = ((InstructionKind.IMAD, width * imads), (InstructionKind.IADD, width * (adds + shifts)))
-    return tuple((kind, number) for kind, number in cost if number)
+def _in_parts(cost: Cost, number: float) -> Cost:
+    """`cost` on a GPU where a multiplication takes `number` instructions."""
+    multiplies = InstructionKind.IMAD
+    return tuple((kind, count * number if kind is multiplies else count) for kind, count in cost)

@@ -34,6 +34,7 @@ class Environment:
         self.undo: list[dict[EnvironmentKey, Value | None]] = []
         self.versions: dict[MemorySpace, Value] = {}
         self.parts: dict[Variable, set[tuple[str, ...]]] = {}
+        self.components: dict[Value, dict[str, Value]] = {}
 
     def root(self, region: int, cost: Cost, inputs: Iterable[Value]) -> None:
         """Something that happens whether or not anybody uses its value."""
@@ -123,6 +124,12 @@ class Environment:
             (name, *inputs_key(inputs)), region, inputs, shape=Shape.PLAIN, cost=cost, bits=bits
         )
 
+    def part(self, whole: Value, path: tuple[str, ...], region: int, bits: int = 32) -> Value:
+        """A member of a record in registers: what it was built from, where that is known."""
+        while path and (known := self.components.get(whole, {}).get(path[0])) is not None:
+            whole, path = known, path[1:]
+        return self.plain(("part", path), region, (whole,), (), bits) if path else whole
+
     def first(self, key: object, cost: Cost, is_uniform: bool) -> Value:
         """Something computed once at the start of the kernel."""
         if (found := self.available.get(key)) is None:
@@ -156,7 +163,7 @@ class Environment:
             return
         self._set(variable, value)
         for part in self.parts.get(variable, ()):
-            self._set((variable, part), self.plain(("part", part), value.region, (value,), ()))
+            self._set((variable, part), self.part(value, part, value.region))
 
     def read(self, place: RegisterPlace, region: int) -> Value:
         """The value of a register variable or a part of it."""
@@ -165,8 +172,8 @@ class Environment:
             if (part := self.environment.get((variable, place.path))) is not None:
                 return part
             whole = self.whole(variable)
-            part = self.plain(("part", place.path), region, (whole,), (), place.type.bits)
-            part.is_pointer = place.type.kind is TypeKind.POINTER
+            part = self.part(whole, place.path, region, place.type.bits)
+            part.is_pointer |= place.type.kind is TypeKind.POINTER
             return part
         parts = self.parts.get(variable)
         whole = self.whole(variable)

@@ -30,6 +30,10 @@ _OF_CLASS: dict[OperationClass, InstructionKind] = {
 }
 
 
+_EXP2: Cost = ((InstructionKind.FMUL, 1.0), (InstructionKind.FSETP, 1.0), (InstructionKind.MUFU, 1.0))
+"""MUFU.EX2 with the scaling of small arguments, which is predicated off for others."""
+
+
 @cache
 def _table() -> dict[str, Cost]:
     """One entry per line: name, then kinds and numbers; a comment starts with `#` (TOML took 3 ms)."""
@@ -47,12 +51,16 @@ def measured(key: str) -> Cost | None:
     return _table().get(key)
 
 
-def call_cost(name: str, working: Type, operations: tuple[OperationCount, ...]) -> Cost:
-    """One call of the library function `name` on values of type `working`.
+def call_cost(
+    name: str, working: Type, operations: tuple[OperationCount, ...], base: float | None = None
+) -> Cost:
+    """One call of the library function `name` on values of type `working`; `base`: a constant first argument.
 
     What the table does not have costs one instruction of the nearest kind for each source operation.
     """
     plain = name.removeprefix("__builtin_").removeprefix("__nv_").removeprefix("std::")
+    if plain == "__powf" and base is not None:  # 2 to the x is one exp2, and b to the x one of x * log2(b)
+        return (*((InstructionKind.FMUL, 1.0),) * (base != 2.0), *_EXP2)
     if "shfl" in plain or plain.endswith(("_sync", "ballot", "all", "any")):
         return ((InstructionKind.SHFL, 1.0),)
     keys = (plain + "f", plain) if working.kind is TypeKind.FLOAT and working.bits == 32 else (plain,)

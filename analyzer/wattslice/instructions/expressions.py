@@ -10,7 +10,7 @@ from wattslice.instructions.expansions import call_cost
 from wattslice.instructions.kinds import InstructionKind as K
 from wattslice.instructions.memory import Memory
 from wattslice.instructions.operators import FLOAT_KINDS
-from wattslice.instructions.value_graph import Shape, Value, inputs_key, linear
+from wattslice.instructions.value_graph import MemoryRequest, Shape, Value, inputs_key, linear
 from wattslice.ir import (
     AddressOf,
     Assign,
@@ -151,19 +151,24 @@ class Expressions(Memory):
         inputs = yield from self.all_of(expr.coordinates, region)
         if expr.is_store:
             self.root(region, ((K.TEX, 1.0),), inputs)
+            self.roots[-1].access = MemoryRequest(expr.site, True, 1.0)
             return self.joined([], region)
         key = ("fetch", expr.texture, *inputs_key(inputs))
-        return self.shared(key, region, tuple(inputs), Shape.PLAIN, ((K.TEX, 1.0),), is_uniform=False)
+        value = self.shared(key, region, tuple(inputs), Shape.PLAIN, ((K.TEX, 1.0),), is_uniform=False)
+        value.access = value.access or MemoryRequest(expr.site, False, 1.0)
+        return value
 
     def construct(self, expr: Construct, region: int) -> Steps:
         """`make_float4(...)`: registers side by side."""
         inputs = yield from self.all_of(expr.arguments, region)
-        return self.plain(("construct", expr.type.name), region, tuple(inputs), ())
+        whole = self.plain(("construct", expr.type.name), region, tuple(inputs), ())
+        self.components[whole] = dict(zip(expr.field_names, inputs, strict=False))
+        return whole
 
     def extract(self, expr: Extract, region: int) -> Steps:
         """`f(x).y`."""
         whole = yield self.expression(expr.value, region)
-        return self.plain(("part", (expr.field,)), region, (whole,), (), expr.type.bits)
+        return self.part(whole, (expr.field,), region, expr.type.bits)
 
     def all_of(self, expressions: tuple[Expr, ...], region: int) -> Generator[Step, Any, list[Value]]:
         """The values of several expressions, in order."""
@@ -188,6 +193,7 @@ class Expressions(Memory):
             # two 32-bit indices one after the other are each extended and added in 64 bits
             twice = index.shape is not Shape.CONSTANT and any(not t.is_pointer for t, _ in linear(value)[0])
             value = self.sum(value, scaled, -1 if expr.subtract else 1, region, 64, is_wide=twice)
+            value.is_unsigned = _is_unsigned(expr.index)
         return value
 
     def select(self, expr: Select, region: int) -> Steps:
@@ -199,7 +205,10 @@ class Expressions(Memory):
         self.enter_arm()
         otherwise = yield self.expression(expr.otherwise, expr.otherwise_region)
         self.merge([first, self.leave_arm()], region)
-        kind = K.FSETP if expr.type.kind is TypeKind.FLOAT else K.ISETP
+        if any(isinstance(arm, Load) for arm in (expr.then, expr.otherwise)):
+            kind = K.MOV  # a predicated load into the register that holds the other value
+        else:
+            kind = K.FSETP if expr.type.kind is TypeKind.FLOAT else K.ISETP
         number = 2.0 if expr.type.bits == 64 else 1.0
         return self.plain("select", region, (condition, then, otherwise), ((kind, number),), expr.type.bits)
 
@@ -229,7 +238,8 @@ class Expressions(Memory):
             return self.plain(
                 "fma", region, tuple(inputs), ((fused, float(max(1, working.lanes))),), working.bits
             )
-        cost = call_cost(expr.name, working, expr.operations)
+        base = inputs[0].number if inputs and inputs[0].shape is Shape.CONSTANT else None
+        cost = call_cost(expr.name, working, expr.operations, base)
         classes = {count.operation for count in expr.operations}
         if OperationClass.BARRIER in classes:
             self.root(region, ((K.BAR, 1.0),), inputs)
@@ -244,6 +254,13 @@ class Expressions(Memory):
         for variable in written:
             self.write(variable, (), result)
         return result
+
+
+def _is_unsigned(index: Expr) -> bool:
+    """Whether an index is an unsigned integer of 32 bits, before it is widened."""
+    while isinstance(index, Cast) and index.type.bits == 64:
+        index = index.operand
+    return index.type.kind is TypeKind.INT and index.type.bits == 32 and not index.type.signed
 
 
 _HANDLERS: dict[type[Expr], Callable[[Expressions, Any, int], Step]] = {  # by type: asked for every node

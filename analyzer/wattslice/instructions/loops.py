@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 
 from wattslice.execution import ExecutionProfile
 from wattslice.instructions.expressions import Expressions, Step, Steps
 from wattslice.instructions.kinds import InstructionKind
 from wattslice.instructions.loop_facts import CodeFacts, kernel_facts
-from wattslice.instructions.value_graph import LoopLevel, Shape, Value
+from wattslice.instructions.value_graph import Cost, LoopLevel, Shape, Value
 from wattslice.ir import (
     Assign,
     Binary,
@@ -43,6 +44,9 @@ FURTHER_UNROLL = 16.0
 FURTHER_UNROLL_SIZE = 320
 PARTIAL_UNROLL_SIZE = 60
 """Source operations in a body above which it is not unrolled."""
+
+
+_SUMS = (BinaryOp.ADD, BinaryOp.SUB)
 
 
 class Loops(Expressions):
@@ -82,7 +86,9 @@ class Loops(Expressions):
         if stmt.kind is LoopKind.DO:
             yield self.test(stmt, level)
         for variable, head in heads:
-            if head.step is None and head.shape is not Shape.CONSTANT:
+            # Copies of an unrolled body shift the first value by constants, which their uses take in.
+            is_folded = level.is_unrolled and variable in steps and not steps[variable].is_sum
+            if head.step is None and head.shape is not Shape.CONSTANT and not is_folded:
                 head.inputs.append(self.environment[variable])
             self.environment[variable] = head
         self.close_scope()
@@ -90,7 +96,7 @@ class Loops(Expressions):
         self.clobber(facts.stores, facts.has_barrier, None)
         return None
 
-    def level(self, stmt: Loop, steps: dict[Variable, Expr]) -> LoopLevel:
+    def level(self, stmt: Loop, steps: dict[Variable, _Step]) -> LoopLevel:
         """How the compiler unrolls a loop."""
         body = self.facts.blocks[stmt.body]
         size = body.size
@@ -132,9 +138,10 @@ class Loops(Expressions):
             constant,
             strides,
             body.single_stores,
+            trips,
         )
 
-    def has_constant_trips(self, stmt: Loop, steps: dict[Variable, Expr]) -> bool:
+    def has_constant_trips(self, stmt: Loop, steps: dict[Variable, _Step]) -> bool:
         """Does the compiler know how often the loop runs: constant start, step and bound?"""
         if stmt.condition is None or not steps:
             return False
@@ -152,14 +159,17 @@ class Loops(Expressions):
                     return False
                 case _:
                     pass
-        return all(isinstance(step, Constant) for step in steps.values())
+        return all(isinstance(step.amount, Constant) for step in steps.values())
 
     def loop_head(
-        self, variable: Variable, initial: Value, level: LoopLevel, steps: dict[Variable, Expr]
+        self, variable: Variable, initial: Value, level: LoopLevel, steps: dict[Variable, _Step]
     ) -> Value:
         """The value of `variable` at the start of an iteration."""
         step = steps.get(variable)
-        if level.is_unrolled and step is not None:
+        is_counted = level.is_unrolled and step is not None and initial.shape is Shape.CONSTANT
+        if is_counted and level.trips == 1.0 and initial.number is not None:
+            head = initial  # the only iteration starts and ends with it
+        elif is_counted:
             head = Value(Shape.CONSTANT, level, level.body_region, is_uniform=True, bits=initial.bits)
         else:
             head = Value(
@@ -172,14 +182,14 @@ class Loops(Expressions):
                 is_pointer=initial.is_pointer,
                 stack=self.stack,
             )
-            increment = self.constant_or_read(step)
-            if increment is not None:
+            increment = None if step is None else self.constant_or_read(step.amount)
+            if step is not None and step.is_sum and increment is not None:
                 head.step = increment
                 head.cost = ((InstructionKind.IADD, 1.0 / level.unroll),)
         self.environment[variable] = head
         return head
 
-    def constant_or_read(self, step: Expr | None) -> Value | None:
+    def constant_or_read(self, step: Expr) -> Value | None:
         """The value of a step that is a constant or a variable."""
         match step:
             case Constant():
@@ -202,8 +212,9 @@ class Loops(Expressions):
                 value.scale = 1.0 / level.unroll
         cost = ((InstructionKind.BRANCH, 1.0 / level.unroll),)
         self.root(level.body_region, cost, (condition,))
-        # is there an iteration at all; with unrolling also: how many are left over, is there a full round
-        guard = ((InstructionKind.ISETP, 1.0), (InstructionKind.BRANCH, 1.0))
+        # is there an iteration at all (the first of the tests above); with unrolling also: how many are left
+        # over, is there a full round
+        guard: Cost = ((InstructionKind.BRANCH, 1.0),)
         if level.unroll > 1 and not level.has_constant_trips:
             more = ((InstructionKind.IADD, 1.0), (InstructionKind.LOP, 1.0))
             guard = ((InstructionKind.ISETP, 3.0), (InstructionKind.BRANCH, 3.0), *more)
@@ -216,25 +227,34 @@ def expr_is_transparent(expr: Expr) -> bool:
     return not isinstance(expr, Load | InlinedCall | Intrinsic | Assign | Increment)
 
 
-def _steps(loop: Loop, body: CodeFacts) -> dict[Variable, Expr]:
-    """Variables that change only in the loop's step, by a compound assignment, and by what they change."""
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What a loop's step does to a variable: adds `amount` (`is_sum`), or something else: ``s >>= 1``."""
+
+    amount: Expr
+    is_sum: bool
+
+
+def _steps(loop: Loop, body: CodeFacts) -> dict[Variable, _Step]:
+    """Variables that change only in the loop's step, by a compound assignment, and how."""
     if loop.step is None:
         return {}
-    found: dict[Variable, Expr] = {}
+    found: dict[Variable, _Step] = {}
     for expr in walk_expressions(loop.step):
+        is_sum = True
         match expr:
             case Increment(target=RegisterPlace(variable=variable), delta=delta, type=type_, span=span):
                 step: Expr | None = Constant(delta, type_, span)
             case Assign(target=RegisterPlace(variable=variable), op=op, value=value) if op is not None:
-                step = value
+                step, is_sum = value, op in _SUMS
             case Assign(target=RegisterPlace(variable=variable), value=Binary() as value):
-                step = _step_of(variable, value)
+                step, is_sum = _step_of(variable, value), value.op in _SUMS
             case _:
                 continue
         while isinstance(step, Cast | Unary):
             step = step.operand
         if step is not None and variable not in body.assigned:
-            found[variable] = step
+            found[variable] = _Step(step, is_sum)
     return found
 
 
@@ -251,7 +271,9 @@ def _step_of(variable: Variable, value: Binary) -> Expr | None:
             return None
 
 
-def _unrolls(body: CodeFacts, steps: dict[Variable, Expr]) -> bool:
+def _unrolls(body: CodeFacts, steps: dict[Variable, _Step]) -> bool:
     """Innermost, counted by constant steps, and with no more than short arms inside."""
-    counted = bool(steps) and all(isinstance(step, Constant) for step in steps.values())
+    counted = bool(steps) and all(
+        isinstance(step.amount, Constant) and step.is_sum for step in steps.values()
+    )
     return counted and not body.has_nested and not body.has_long_arm

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from wattslice.instructions.kinds import InstructionKind as K
 from wattslice.instructions.operators import Operators
-from wattslice.instructions.value_graph import LoopLevel, Shape, Value, deepest, linear
+from wattslice.instructions.value_graph import LoopLevel, MemoryRequest, Shape, Value, deepest, linear
 from wattslice.ir import MemoryPlace, MemorySpace, Type, TypeKind, Variable
 
 _LOAD: dict[MemorySpace, K] = {
@@ -51,6 +51,7 @@ class Memory(Operators):
             bits=32 if narrow else 64,
             is_wide=pointer.is_wide,
         )
+        address.is_unsigned = pointer.is_unsigned
         name = (
             place.space,
             place.root if not terms or narrow else None,
@@ -80,15 +81,15 @@ class Memory(Operators):
         version = self.version(place.space)
         kind = _LOAD.get(place.space, K.TEX if place.space is MemorySpace.TEXTURE else K.LDG)
         number = 0.0 if kind is K.LDC and fixed else float(max(1, -(-type_.size_bytes // 16)))
-        if kind is K.LDS:
-            number /= _merged(address, varying, type_.size_bytes)
+        together = _merged(address, varying, type_.size_bytes) if kind is K.LDS else 1.0
+        number /= together
         key = ("load", name, version, type_.bits, type_.lanes)
         is_uniform = kind is K.LDC and address.is_uniform
-        return self.shared(
+        value = self.shared(
             key,
             region,
             (address, version, *copies),
-            may_hoist=False,
+            may_hoist=place.space is MemorySpace.CONSTANT,  # cannot change, and is read without harm
             shape=Shape.PLAIN,
             inputs=[address],
             cost=((kind, number),) if number else (),
@@ -96,6 +97,9 @@ class Memory(Operators):
             is_pointer=type_.kind is TypeKind.POINTER,
             is_uniform=is_uniform,
         )
+        if value.access is None and value.inputs == [address]:
+            value.access = MemoryRequest(place.site, False, 1.0 / together)
+        return value
 
     def carried(self, place: MemoryPlace, pointer: Value, region: int) -> Value | None:
         """`s[i] += x` in a loop over something else: loaded once, kept in a register, stored each time."""
@@ -109,6 +113,7 @@ class Memory(Operators):
         first = Value(
             Shape.PLAIN, loop.parent, loop.entry_region, ((kind, 1.0),), [address], stack=self.stack[:-1]
         )
+        first.access = MemoryRequest(place.site, False, 1.0)
         return Value(Shape.PLAIN, loop, region, (), [first], bits=place.type.bits, stack=self.stack)
 
     def store(self, place: MemoryPlace, pointer: Value, value: Value, region: int) -> None:
@@ -122,6 +127,7 @@ class Memory(Operators):
             return
         number = float(max(1, -(-place.type.size_bytes // 16)))
         self.root(region, ((_STORE.get(place.space, K.STG), number),), (address, value))
+        self.roots[-1].access = MemoryRequest(place.site, True, 1.0)
         self.clobber((place.space,), False, None)
         key = ("load", name, self.version(place.space), place.type.bits, place.type.lanes)
         self.hide(key, value)  # a load of the same object right after needs no memory

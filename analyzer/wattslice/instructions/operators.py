@@ -16,6 +16,9 @@ FLOAT_KINDS: dict[int, tuple[K, K, K, K]] = {  # bits: sum, product, fused, comp
     32: (K.FADD, K.FMUL, K.FFMA, K.FSETP),
     64: (K.DADD, K.DMUL, K.DFMA, K.DSETP),
 }
+_PREDICATE = 1
+"""Bits of an integer that is 0 or 1 because it was a truth value."""
+
 _FOLD: dict[BinaryOp, Callable[[float, float], float]] = {
     BinaryOp.ADD: operator.add,
     BinaryOp.SUB: operator.sub,
@@ -39,7 +42,7 @@ class Operators(LinearForms):
                 ("cast", target.bits, is_float), region, (value,), ((K.CONVERSION, lanes),), target.bits
             )
         if source.kind is TypeKind.BOOL and target.kind is TypeKind.INT:
-            return self.plain("bool to int", region, (value,), ((K.ISETP, 1.0),))
+            return self.plain("bool to int", region, (value,), ((K.ISETP, 1.0),), _PREDICATE)
         if source.bits > target.bits and target.bits in (8, 16):
             return self.plain(("narrow", target.bits), region, (value,), ((K.LOP, 1.0),))
         return value  # widening is part of IMAD.WIDE, narrowing to 32 bits takes the low register
@@ -71,6 +74,9 @@ class Operators(LinearForms):
         if type_.kind is TypeKind.FLOAT:
             return self.floating(op, a, b, type_, region)
         wide = 2.0 if type_.bits == 64 or type_.kind is TypeKind.POINTER else 1.0
+        if op in (BinaryOp.EQ, BinaryOp.NE) and a.bits == b.bits == _PREDICATE:
+            # predicates compared: the later comparison takes the earlier one along
+            return self.plain(op, region, (a.inputs[0], b.inputs[0]), (), _PREDICATE)
         if op in COMPARISONS:
             return self.plain(op, region, (a, b), ((K.ISETP, wide),))
         match op:
@@ -104,6 +110,9 @@ class Operators(LinearForms):
         reciprocal = (
             op is BinaryOp.DIV and b.shape is Shape.CONSTANT and b.number is not None and _is_power(b.number)
         )
+        if op is BinaryOp.MUL and bits == 64 and 2.0 in (a.number, b.number):
+            doubled = ((add, lanes),)  # x + x, which takes part in no FMA
+            return self.shared(key, region, (a, b), shape=Shape.PLAIN, cost=doubled, bits=bits)
         if op is BinaryOp.MUL or reciprocal:
             return self.shared(
                 key, region, (a, b), shape=Shape.FLOAT_PRODUCT, cost=((multiply, lanes),), bits=bits

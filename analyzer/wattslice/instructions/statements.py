@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from wattslice.execution import ExecutionProfile
-from wattslice.instructions.charging import Charge, charges
+from wattslice.instructions.charging import Charge, Request, charges
 from wattslice.instructions.environment import EnvironmentKey
 from wattslice.instructions.expressions import Step, Steps, drive
+from wattslice.instructions.isa import Isa
 from wattslice.instructions.kinds import InstructionKind
 from wattslice.instructions.loops import Loops
 from wattslice.instructions.value_graph import Shape, Value
@@ -28,11 +29,25 @@ from wattslice.ir import (
 )
 
 
-def lower(kernel: Kernel, profile: ExecutionProfile) -> list[Charge]:
-    """The instructions of `kernel` by kind and region."""
+class Lowered(NamedTuple):
+    """The instructions of a kernel by kind and region.
+
+    `issued_only`: what warps issue although no thread counts it. `issuers`: for a region that is predicated,
+    not branched around, the region whose every run issues it.
+    """
+
+    instructions: list[Charge]
+    requests: list[Request]
+    issued_only: list[Charge]
+    issuers: dict[int, int]
+
+
+def lower(kernel: Kernel, profile: ExecutionProfile, isa: Isa = Isa.IMAD) -> Lowered:
+    """The instructions of `kernel` by kind and region, and its accesses to memory."""
     lowering = _Lowering(kernel, profile)
     drive(lowering.kernel_body())
-    return charges(lowering.roots)
+    instructions, requests = charges(lowering.roots, isa)
+    return Lowered(instructions, requests, lowering.issued_only, lowering.issuers)
 
 
 class _Lowering(Loops):
@@ -42,6 +57,9 @@ class _Lowering(Loops):
         super().__init__(kernel, profile)
         self.kernel = kernel
         self.last = kernel.body.statements[-1] if kernel.body.statements else None
+        self.issuer: int | None = None  # of the predicated arm being lowered
+        self.issuers: dict[int, int] = {}
+        self.issued_only: list[Charge] = []
 
     def kernel_body(self) -> Steps:
         region = self.kernel.body.region
@@ -51,6 +69,8 @@ class _Lowering(Loops):
         return None
 
     def statement(self, stmt: Stmt) -> Step:
+        if self.issuer is not None:
+            self.issuers[stmt.region] = self.issuer
         lowering = _LOWERINGS.get(type(stmt))
         return None if lowering is None else lowering(self, stmt)
 
@@ -73,6 +93,7 @@ class _Lowering(Loops):
 
     def branch(self, stmt: If) -> Steps:
         condition = yield self.expression(stmt.condition, stmt.region)
+        is_predicated = False
         if condition.shape is Shape.CONSTANT and condition.number is None:
             cost = ()  # decided in each copy of an unrolled loop
         elif stmt.otherwise is None and (_is_single_jump(stmt.then) or stmt is self.last):
@@ -81,15 +102,23 @@ class _Lowering(Loops):
                 stmt is not self.last
             ):
                 cost = ((InstructionKind.BRANCH, 1.0),)  # break, continue
+            elif not self.returns:  # not in a function that was inlined
+                # Every warp issues this EXIT; those that go on, the one behind what it guards, too.
+                again = stmt.then.region if stmt is self.last else stmt.region
+                self.issued_only.append(Charge(InstructionKind.BRANCH, again, 1.0))
         elif all(self.facts.blocks[arm].is_short for arm in (stmt.then, stmt.otherwise) if arm is not None):
-            cost = ()
+            cost, is_predicated = (), True
         else:
             synchronises = 0.0 if condition.is_uniform else 2.0
             cost = ((InstructionKind.BRANCH, 1.0 + synchronises),)
             if stmt.otherwise is not None:
                 self.root(stmt.then.region, ((InstructionKind.BRANCH, 1.0),), ())
         self.root(stmt.region, cost, (condition,))
+        outer = self.issuer
+        if is_predicated and outer is None:
+            self.issuer = stmt.region
         yield self.arms((stmt.then, *((stmt.otherwise,) if stmt.otherwise else ())), stmt.region)
+        self.issuer = outer
         return None
 
     def switch(self, stmt: Switch) -> Steps:

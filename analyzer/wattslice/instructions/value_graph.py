@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from wattslice.instructions.kinds import InstructionKind
 from wattslice.ir import MemorySpace
@@ -22,7 +23,8 @@ class LoopLevel:
     """A loop being lowered: `entry_region` counts entries, `body_region` iterations.
 
     `unroll`: iterations of the source per round of the machine loop. `is_unrolled`: fully, no loop is left.
-    `single_stores`: memory spaces that exactly one statement in the loop stores to.
+    `single_stores`: memory spaces that exactly one statement in the loop stores to. `trips`: iterations per
+    entry, None when unknown.
     """
 
     parent: LoopLevel | None
@@ -36,6 +38,7 @@ class LoopLevel:
     has_constant_trips: bool = False
     has_constant_strides: bool = False
     single_stores: frozenset[MemorySpace] = frozenset()
+    trips: float | None = None
 
 
 class Shape(Enum):
@@ -51,12 +54,23 @@ class Shape(Enum):
     ADDRESS = "address"  # linear form that an access uses
 
 
+class MemoryRequest(NamedTuple):
+    """The memory access that computing a value makes: its `site` in the source, and `number` of it per run
+    (below 1 where neighbours are loaded together).
+    """
+
+    site: int
+    is_store: bool
+    number: float
+
+
 @dataclass(slots=True, eq=False)
 class Value:
     """One value. `level`: innermost loop it varies in. `region`, `scale`: where and how much it is charged.
 
     `terms`, `offset`: an integer or pointer as a linear form of other values. `number`: of a constant; None:
     it differs between the copies of an unrolled loop. `step`: of an induction variable, per iteration.
+    `access`: the load or store that this value is. `is_unsigned`: of an address, that its index is.
     """
 
     shape: Shape
@@ -76,6 +90,8 @@ class Value:
     scale: float = 1.0
     fused: Cost = ()  # cost when one input is a product that nothing else needs
     stack: tuple[LoopLevel, ...] = ()
+    access: MemoryRequest | None = None
+    is_unsigned: bool = False
 
 
 def charge_region(level: LoopLevel | None, stack: tuple[LoopLevel, ...], region: int) -> int:

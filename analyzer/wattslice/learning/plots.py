@@ -38,6 +38,8 @@ _SETTINGS: Any = {
 _COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#222222")
 """Paul Tol's bright scheme: told apart by colour-blind people as well."""
 _PANEL_INCHES = 3.1
+MANY_POINTS = 400
+"""More of them are pixels in an SVG, else it grows to megabytes."""
 
 
 class NoPlotsError(ImportError):
@@ -179,7 +181,7 @@ def _scatter(
             linewidths=0,
             alpha=0.6,
             color=_COLOURS[number],
-            rasterized=len(entries) > 2000,
+            rasterized=len(entries) > MANY_POINTS,
         )
 
 
@@ -203,4 +205,4 @@ def _figure(draw: Callable[[Figure], None], inches: tuple[float, float], paths: 
         for path in paths:
             path.parent.mkdir(parents=True, exist_ok=True)
             told = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-            figure.savefig(path, dpi=120, metadata=told)  # pyright: ignore[reportUnknownMemberType, reportArgumentType]
+            figure.savefig(path, dpi=150, metadata=told)  # pyright: ignore[reportUnknownMemberType, reportArgumentType]

@@ -13,7 +13,7 @@ from wattslice.report.text import make_console, print_stripped
 from wattslice_models.energy import EnergyModel
 from wattslice_models.gpu import Gpu, gpus
 from wattslice_models.regression import published_regressions
-from wattslice_models.store import energy_model
+from wattslice_models.store import energy_model, trained_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,10 @@ def catalogue_entries() -> tuple[CatalogueEntry, ...]:
 
 def _models(gpu: Gpu) -> tuple[str, ...]:
     """The models that answer for a GPU; an energy model of another board names where it was measured."""
-    names = ["regression"] if any(model.gpu_id == gpu.id for model in published_regressions()) else []
+    published = any(model.gpu_id == gpu.id for model in published_regressions())
+    trained = trained_names(gpu)
+    names = ["regression"] if published or "regression" in trained else []
+    names += ["wavelet"] if "wavelet" in trained else []
     energy = energy_model(gpu)
     if isinstance(energy, EnergyModel):
         names.append("energy" if energy.measured_on == gpu.id else f"energy (from {energy.measured_on})")

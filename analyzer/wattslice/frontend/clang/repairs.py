@@ -30,6 +30,7 @@ from wattslice.frontend.clang.flags import (
 )
 from wattslice.frontend.clang.guards import may_exhaust_stack
 from wattslice.frontend.clang.includes import find_header
+from wattslice.frontend.clang.launch_brackets import joined_brackets
 from wattslice.frontend.clang.parse import ParseTimeoutError, raw_parse
 from wattslice.frontend.clang.pch import prelude_pch
 from wattslice.frontend.clang.places import UnitHandle
@@ -160,7 +161,7 @@ def parse_with_repairs(
         flags = (*language_flags(options.standard, options.gpu_arch), *user_flags(options, search.flags()))
         refuse_if_fatal(file, flags)
     declared: tuple[Undeclared, ...] = ()
-    content = (file, own)
+    content = (file, joined_brackets(own))
     handle, complaints = _parse(content, options, search.flags(), declared, clock)
     for _ in range(_MOST_INCLUDE_ROUNDS):
         if not (clock.allows_repairs and search.look_for(missing_includes(complaints))):
