@@ -16,10 +16,13 @@ from wattslice.learning.counters import hold_out_each as hold_out_counters
 from wattslice.learning.evaluation import Request, evaluate
 from wattslice.learning.examples import examples
 from wattslice.learning.judging import errors, judge, judge_held_out, spearman
+from wattslice.learning.variants import SignScore, sign_score
+from wattslice_corpora.manifest import VariantRole, load_manifest
 from wattslice_corpora.records import Use, measured_gpu_ids, sha256
 from wattslice_corpora.records.measured import MEASUREMENT_DIRECTORY
-from wattslice_models.contract import Interval, NotEnoughDataError
+from wattslice_models.contract import Example, Interval, NotEnoughDataError
 from wattslice_models.cross_validation import HeldOut
+from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import load_gpu
 from wattslice_models.learners import MEANS
 from wattslice_models.store import SHIPPED, load
@@ -175,6 +178,33 @@ def test_counters_belong_to_the_run_they_were_counted_in(test_runs):
     assert counted(test_runs, load_gpu("gtx_1080_ti")) == ()
 
 
+def test_the_sign_of_a_change_is_judged_at_equal_clocks(test_runs):
+    """Of two pairs one is told rightly, and the other is no clear change."""
+    program = next(program for program in load_manifest() if len(program.variants) >= 2)
+    good, bad = (
+        next(
+            variant
+            for variant in program.variants
+            if variant.role is role and variant.pair == program.variants[0].pair
+        )
+        for role in (VariantRole.GOOD, VariantRole.BAD)
+    )
+    arguments = " ".join(str(argument) for argument in program.runs[-1].arguments)
+
+    def run(kernel: str, core_mhz: float, power_w: float, predicted_w: float) -> HeldOut:
+        subject = replace(test_runs[0].subject, clocks=Clocks(core_mhz, 877.0))
+        example = Example("d", program.name, kernel, arguments, subject, power_w, None)
+        return HeldOut(example, Interval(0.5, 2.0, 0.9, "test").around(predicted_w, in_domain=True))
+
+    assert good.kernel is not None
+    assert bad.kernel is not None
+    runs = [run(good.kernel, 1000.0, 100.0, 90.0), run(bad.kernel, 1003.0, 120.0, 95.0)]
+    runs += [run(good.kernel, 500.0, 60.0, 90.0), run(bad.kernel, 500.0, 61.0, 80.0)]
+    found = sign_score(runs)
+    assert found == SignScore(pairs=2, right=1, clear_pairs=1, clear_right=1)
+    assert sign_score(runs[:1]) is None
+
+
 def test_the_document_keeps_what_is_not_generated(quick, tmp_path):
     path = tmp_path / "doc.md"
     begin = begin_marker("v100_pcie")
@@ -188,7 +218,7 @@ def test_the_document_keeps_what_is_not_generated(quick, tmp_path):
     update(path, (quick,), {"v100_pcie": tmp_path / "plots" / "v100_pcie.svg"})
     assert path.read_text() == text
     path.write_text("no markers")
-    with pytest.raises(WattsliceError, match="no generated section of v100_pcie.*add the lines"):
+    with pytest.raises(WattsliceError, match=r"no generated section .*v100_pcie.*add that line"):
         update(path, (quick,), {})
 
 

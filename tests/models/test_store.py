@@ -68,7 +68,7 @@ def test_what_the_user_trained_comes_first(home):
     save(home / "v100_pcie", mine)
     assert user_models() == home
     assert power_model(gpu, "energy") == mine.model != shipped
-    assert energy_model(gpu) == mine.model.model
+    assert EnergyPowerModel(trained("v100_pcie")) == mine.model
 
 
 def test_a_model_of_several_gpus_answers_where_there_is_none(home):

@@ -9,6 +9,8 @@ from wattslice.errors import WattsliceError
 from wattslice.learning.evaluation import GpuEvaluation, Protocol, Score
 from wattslice.learning.judging import judge
 from wattslice.learning.model_card import TABLE_HEAD, judgement_line, left_out_lines
+from wattslice.learning.variants import CLEAR, sign_score
+from wattslice_corpora.records import write_text
 from wattslice_models.contract import Example
 from wattslice_models.cross_validation import HeldOut
 from wattslice_models.learners import MEANS
@@ -26,23 +28,22 @@ def update(path: Path, evaluations: Sequence[GpuEvaluation], pictures: dict[str,
 
     Raises `WattsliceError` when the markers of a GPU are missing, and ``OSError``.
     """
-    from wattslice_corpora.records import write_text
-
-    text = path.read_text(encoding="utf-8")
     for found in evaluations:
-        begin = begin_marker(found.gpu.id)
-        before, marker, rest = text.partition(begin)
-        _, end, after = rest.partition(_END)
-        if not marker or not end:
-            raise WattsliceError(
-                f"no generated section of {found.gpu.id}",
-                path=path,
-                remedy=f"add the lines {begin} and {_END}",
-            )
         picture = pictures.get(found.gpu.id)
         section = gpu_section(found, "" if picture is None else _relative(picture, path.parent))
-        text = f"{before}{begin}\n\n{section}\n{_END}{after}"
-    write_text(path, text)
+        replace_section(path, begin_marker(found.gpu.id), _END, section)
+
+
+def replace_section(path: Path, begin: str, end: str, section: str) -> None:
+    """Replaces what stands between two markers. Raises `WattsliceError` without them, and ``OSError``."""
+    text = path.read_text(encoding="utf-8")
+    before, marker, rest = text.partition(begin)
+    _, closing, after = rest.partition(end)
+    if not marker or not closing:
+        raise WattsliceError(
+            f"no generated section {begin}", path=path, remedy=f"add that line and {end} to the document"
+        )
+    write_text(path, f"{before}{begin}\n\n{section}\n{end}{after}")
 
 
 def _relative(picture: Path, folder: Path) -> str:
@@ -88,9 +89,25 @@ def _protocol(protocol: Protocol) -> list[str]:
             for score in sorted(protocol.scores, key=_rank)
         ),
         "",
+        *_signs(protocol),
         *(f"- Not here: {reason}." for reason in protocol.absent),
         *([""] if protocol.absent else []),
     ]
+
+
+def _signs(protocol: Protocol) -> list[str]:
+    """Who tells which of two ways of the same work draws more, where the runs hold such pairs."""
+    found = [(score, sign_score(score.predicted)) for score in sorted(protocol.scores, key=_rank)]
+    lines = [
+        f"| {score.title} | {signs.right} of {signs.pairs} | {signs.clear_right} of {signs.clear_pairs} |"
+        for score, signs in found
+        if signs is not None
+    ]
+    if not lines:
+        return []
+    clear = f"change of {CLEAR:.0%} or more"
+    head = [f"| Sign of the change from the bad to the good variant | right | {clear} |", "|---|---|---|"]
+    return [*head, *lines, ""]
 
 
 def _title(score: Score) -> str:
