@@ -82,7 +82,7 @@ ENTRIES = (
     LearnerEntry("wavelet", "wavelet network", ModelKind.WAVELET, *_WAVELET, _SLICES, several_gpus=True),
     LearnerEntry(
         "wavelet-published",
-        "wavelet network, GPUs numbered as published",
+        "wavelet network as published",
         ModelKind.WAVELET,
         *_WAVELET,
         _SLICES,

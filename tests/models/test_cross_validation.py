@@ -3,7 +3,8 @@ from dataclasses import dataclass, replace
 import pytest
 
 from wattslice_models.contract import Example, ModelKind, NotEnoughDataError
-from wattslice_models.cross_validation import HeldOut, calibrated_interval, dealt, hold_out_each
+from wattslice_models.cross_validation import HeldOut, Unit, calibrated_interval, dealt, hold_out_each
+from wattslice_models.gpu import load_gpu
 from wattslice_models.mean import UNCALIBRATED, ClockMeanLearner, MeanLearner, MeanModel
 from wattslice_models.types import Prediction
 
@@ -113,3 +114,17 @@ def test_the_mean_at_each_clock_knows_clocks_only():
         found = model.predict(subject(4.0, core_mhz=core_mhz)).power_w
         assert found == pytest.approx(sum(here) / len(here))
     assert model.predict(subject(4.0, core_mhz=1390.0)) == model.predict(subject(9.0, core_mhz=1380.0))
+
+
+def test_whole_gpus_can_be_held_out():
+    """What speaks for a GPU never measured is judged on GPUs that it never saw."""
+    mine = examples()[:72]
+    other = load_gpu("quadro_rtx_8000")
+    data = (*mine, *(replace(e, power_w=2 * e.power_w, subject=replace(e.subject, gpu=other)) for e in mine))
+    predicted = hold_out_each(MeanLearner(), data, unit=Unit.GPU)
+    mean_w = sum(example.power_w for example in mine) / len(mine)
+    assert {round(entry.prediction.power_w or 0.0, 6) for entry in predicted[:72]} == {round(2 * mean_w, 6)}
+    interval = calibrated_interval(predicted, unit=Unit.GPU)
+    assert "held-out runs of 2 GPUs; fewer than 19 GPUs" in interval.source
+    with pytest.raises(NotEnoughDataError, match=r"1 GPU\(s\)"):
+        hold_out_each(MeanLearner(), mine, unit=Unit.GPU)

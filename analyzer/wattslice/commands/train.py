@@ -104,6 +104,7 @@ def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path,
         plot_measured_against_predicted,
         plot_residuals,
     )
+    from wattslice_models.learners import MEANS
     from wattslice_models.store import save, save_choice
 
     written = [save(folder, one.trained) for one in result.entries]
@@ -111,6 +112,7 @@ def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path,
         written.append(save_choice(folder, result.choice))
     name = ", ".join(gpu.name for gpu in result.data.gpus)
     panels = [Panel(one.entry.title, one.held_out) for one in result.entries]
+    able = [panel for panel, one in zip(panels, result.entries, strict=True) if one.entry.name not in MEANS]
     curves = [
         Curve(one.entry.title, tuple((point.kernels, point.error) for point in one.curve))
         for one in result.entries
@@ -120,9 +122,10 @@ def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path,
         for picture in ("predicted", "residuals", "learning_curve")
     }
     try:
-        held_out = "each benchmark held out of the training"
+        unit = "GPU" if len(result.data.gpus) > 1 else "benchmark"
+        held_out = f"each {unit} held out of the training"
         plot_measured_against_predicted(panels, f"{name}: {held_out}", *pictures["predicted"])
-        plot_residuals(panels, f"{name}: {held_out}", *pictures["residuals"])
+        plot_residuals(able or panels, f"{name}: {held_out}", *pictures["residuals"])
         plot_learning_curves(curves, f"{name}: learning curves", *pictures["learning_curve"])
     except NoPlotsError as error:
         message(f"no pictures: {error}")

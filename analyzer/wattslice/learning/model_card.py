@@ -41,10 +41,7 @@ def model_card(result: TrainingResult, pictures: Sequence[str]) -> str:
         "",
         "## Protocol",
         "",
-        f"Every benchmark is predicted by a model that never saw it (benchmarks leave one at a time, or in "
-        f"{MOST_FOLDS} parts when there are more). The interval of a model holds 90 % of its held-out runs, "
-        "each benchmark with equal weight; the last column asks how often an interval made of the *other* "
-        "benchmarks holds the runs of one.",
+        *_protocol(data),
         "",
         *TABLE_HEAD,
         *(
@@ -92,6 +89,21 @@ def left_out_lines(left_out: Iterable[LeftOut]) -> list[str]:
         runs = sum(entry.runs for entry in entries)
         lines.append(f"- {runs} runs ({shown}): {reason}.")
     return lines
+
+
+def _protocol(data: TrainingData) -> list[str]:
+    if len(data.gpus) > 1:
+        return [
+            "Every GPU is predicted by a model that never saw it: the model answers for GPUs never measured. "
+            "The interval holds 90 % of the held-out runs, each GPU with equal weight; the last column asks how "
+            "often an interval made of the *other* benchmarks holds the runs of one."
+        ]
+    return [
+        "Every benchmark is predicted by a model that never saw it (benchmarks leave one at a time, or in "
+        f"{MOST_FOLDS} parts when there are more). The interval of a model holds 90 % of its held-out runs, "
+        "each benchmark with equal weight; the last column asks how often an interval made of the *other* "
+        "benchmarks holds the runs of one."
+    ]
 
 
 def _title(result: TrainingResult, name: str) -> str:

@@ -37,7 +37,8 @@ _SETTINGS: Any = {
 }
 _COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#222222")
 """Paul Tol's bright scheme: told apart by colour-blind people as well."""
-_PANEL_INCHES = 3.1
+_PANEL_INCHES = 2.8
+_COLUMNS = 3
 MANY_POINTS = 400
 """More of them are pixels in an SVG, else it grows to megabytes."""
 
@@ -77,7 +78,7 @@ def plot_measured_against_predicted(panels: Sequence[Panel], title: str, *paths:
         watts = [entry.example.power_w for panel in panels for entry in panel.predicted]
         watts += [_predicted_w(entry) for panel in panels for entry in panel.predicted]
         top_w = 1.08 * max(watts)
-        axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
+        axes = _axes(figure, len(panels), sharex=True)
         groups = _groups([entry for panel in panels for entry in panel.predicted])
         for axis, panel in zip(axes, panels, strict=True):
             axis.axline((0, 0), slope=1, color="#555555", linewidth=1)
@@ -85,22 +86,22 @@ def plot_measured_against_predicted(panels: Sequence[Panel], title: str, *paths:
                 axis.axline((0, 0), slope=slope, color="#999999", linewidth=0.8, linestyle=(0, (4, 3)))
             _scatter(axis, panel.predicted, groups, _measured_w, _predicted_w)
             axis.set_title(panel.title)
-            axis.set_xlabel("measured, W")
             axis.set_xlim(0, top_w)
             axis.set_ylim(0, top_w)
             axis.set_aspect("equal")
-        axes[0].set_ylabel("predicted, W")
+        figure.supxlabel("measured, W", fontsize=9)
+        figure.supylabel("predicted, W", fontsize=9)
         _legend(figure, axes[-1], groups)
         figure.suptitle(title, x=0.01, ha="left", fontsize=11)
 
-    _figure(draw, (_PANEL_INCHES * len(panels) + 1.6, _PANEL_INCHES + 0.8), paths)
+    _figure(draw, _inches(panels), paths)
 
 
 def plot_residuals(panels: Sequence[Panel], title: str, *paths: Path) -> None:
     """One panel a model: measured / predicted over the predicted watts, each run held out of the training."""
 
     def draw(figure: Figure) -> None:
-        axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        axes = _axes(figure, len(panels), sharex=False)
         groups = _groups([entry for panel in panels for entry in panel.predicted])
         for axis, panel in zip(axes, panels, strict=True):
             axis.axhline(1.0, color="#555555", linewidth=1)
@@ -108,12 +109,12 @@ def plot_residuals(panels: Sequence[Panel], title: str, *paths: Path) -> None:
             axis.set_yscale("log", base=2)
             axis.yaxis.set_major_formatter(_plain)
             axis.set_title(panel.title)
-            axis.set_xlabel("predicted, W")
-        axes[0].set_ylabel("measured / predicted")
+        figure.supxlabel("predicted, W", fontsize=9)
+        figure.supylabel("measured / predicted", fontsize=9)
         _legend(figure, axes[-1], groups)
         figure.suptitle(title, x=0.01, ha="left", fontsize=11)
 
-    _figure(draw, (_PANEL_INCHES * len(panels) + 1.6, _PANEL_INCHES + 0.8), paths)
+    _figure(draw, _inches(panels), paths)
 
 
 def plot_learning_curves(curves: Sequence[Curve], title: str, *paths: Path) -> None:
@@ -136,10 +137,27 @@ def plot_learning_curves(curves: Sequence[Curve], title: str, *paths: Path) -> N
         axis.set_ylim(bottom=0)
         axis.set_xlabel("kernels learnt from")
         axis.set_ylabel("mean error of held-out runs, %")
-        axis.legend()
+        figure.legend(loc="outside right center")
         figure.suptitle(title, x=0.01, ha="left", fontsize=11)
 
-    _figure(draw, (5.6, 3.6), paths)
+    _figure(draw, (7.2, 3.6), paths)
+
+
+def _axes(figure: Figure, number: int, *, sharex: bool) -> list[Axes]:
+    """So many panels in rows of `_COLUMNS`; places left over stay empty."""
+    rows = -(-number // _COLUMNS)
+    grid = figure.subplots(rows, min(number, _COLUMNS), sharex=sharex, sharey=True, squeeze=False)
+    axes = [axis for row in grid for axis in row]
+    for unused in axes[number:]:
+        unused.set_axis_off()
+    return axes[:number]
+
+
+def _inches(panels: Sequence[Panel]) -> tuple[float, float]:
+    """Width and height of a figure of these panels, with room for a legend where there is one."""
+    rows = -(-len(panels) // _COLUMNS)
+    legend = 1.9 if _groups([entry for panel in panels for entry in panel.predicted]) else 0.4
+    return _PANEL_INCHES * min(len(panels), _COLUMNS) + legend, _PANEL_INCHES * rows + 0.6
 
 
 def _groups(entries: Sequence[HeldOut]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from wattslice.learning.examples import Examples, LeftOut, examples_of
 from wattslice.learning.tables import measured_tables, tables_of_file
 from wattslice_corpora.records import DataCard, Use, sha256
 from wattslice_models.contract import Example, Learner, NotEnoughDataError
-from wattslice_models.cross_validation import HeldOut, calibrated_interval, dealt, hold_out_each
+from wattslice_models.cross_validation import HeldOut, Unit, calibrated_interval, dealt, hold_out_each
 from wattslice_models.gpu import Gpu
 from wattslice_models.learners import MEANS, NAMES, LearnerEntry, MissingPackageError, entry, learner
 from wattslice_models.store import (
@@ -153,12 +153,17 @@ def _train_one(
     def told(what: str) -> None:
         tell(f"{known.title}: {what}")
 
+    # A model of several GPUs answers for one that it never saw: so it is judged.
+    unit = Unit.GPU if len(data.gpus) > 1 else Unit.BENCHMARK
     held_out = hold_out_each(
-        learns, data.examples, seed, lambda benchmarks: told(f"without {benchmarks}"), MOST_FOLDS
+        learns, data.examples, seed, lambda units: told(f"without {units}"), MOST_FOLDS, unit
     )
     known_well = tuple(entry for entry in held_out if not known.needs.lacking(entry.example))
     interval = calibrated_interval(
-        known_well, widening=BOARD_SPREAD, widened_for="because boards of one GPU differ that much"
+        known_well,
+        widening=BOARD_SPREAD,
+        widened_for="because boards of one GPU differ that much",
+        unit=unit,
     )
     curve = _learning_curve(learns, data.examples, seed, told)
     told("all examples")
