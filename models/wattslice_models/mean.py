@@ -50,7 +50,7 @@ class MeanLearner:
 
 @dataclass(frozen=True, slots=True)
 class ClockMean:
-    """Mean watts of the training runs of one GPU at a core clock and a memory clock relative to the full one."""
+    """Mean watts on one GPU at a core clock and a memory clock; `memory_scale`: relative to the full one."""
 
     gpu_id: str
     core_mhz: float

@@ -110,5 +110,5 @@ def test_a_run_whose_source_is_gone_is_left_out_and_told(tmp_path):
 
 
 def test_a_gpu_that_nobody_measured_is_told():
-    with pytest.raises(WattsliceError, match="nobody has measured h200.*--data"):
+    with pytest.raises(WattsliceError, match=r"nobody has measured h200.*--data"):
         examples(H200, Use.TEST)

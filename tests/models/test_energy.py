@@ -93,9 +93,7 @@ def test_a_model_speaks_for_its_own_gpu_only():
         model().predict(WORK, V100, time_s=0.0)
 
 
-@pytest.mark.parametrize(
-    "changes", [{"idle_w": -1.0}, {"active_w": float("nan")}]
-)
+@pytest.mark.parametrize("changes", [{"idle_w": -1.0}, {"active_w": float("nan")}])
 def test_impossible_coefficients_are_refused(changes):
     with pytest.raises(ValueError):
         model(**changes)

@@ -95,8 +95,8 @@ def _protocol(data: TrainingData) -> list[str]:
     if len(data.gpus) > 1:
         return [
             "Every GPU is predicted by a model that never saw it: the model answers for GPUs never measured. "
-            "The interval holds 90 % of the held-out runs, each GPU with equal weight; the last column asks how "
-            "often an interval made of the *other* benchmarks holds the runs of one."
+            "The interval holds 90 % of the held-out runs, each GPU with equal weight; the last column asks "
+            "how often an interval made of the *other* benchmarks holds the runs of one."
         ]
     return [
         "Every benchmark is predicted by a model that never saw it (benchmarks leave one at a time, or in "

@@ -81,10 +81,19 @@ def write_catalogue(entries: tuple[CatalogueEntry, ...], file: TextIO) -> None:
             f"{entry.boost_clock_mhz:.0f}",
             f"{entry.memory_bandwidth_bytes_per_s / 1e9:.0f}",
             "–" if entry.power_limit_w is None else f"{entry.power_limit_w:g}",
-            Text(", ".join(map(_short, entry.models)) or "–", style=COOL if entry.models else "dim"),
+            Text(_models_in_short(entry.models), style=COOL if entry.models else "dim"),
         )
-    note = Text("* fitted on another board and carried over, with wider intervals", style="dim")
+    note = Text(
+        "* carried over from another board, with wider intervals; +2: two more models (--format json)",
+        style="dim",
+    )
     print_stripped(make_console(file), table, Text(), note)
+
+
+def _models_in_short(models: tuple[str, ...]) -> str:
+    if not models:
+        return "–"
+    return _short(models[0]) + (f" +{len(models) - 1}" if len(models) > 1 else "")
 
 
 def _short(model: str) -> str:
