@@ -110,7 +110,8 @@ def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path,
     written = [save(folder, one.trained) for one in result.entries]
     if choice:  # one model trained on its own is compared with nothing: an earlier choice stands
         written.append(save_choice(folder, result.choice))
-    name = ", ".join(gpu.name for gpu in result.data.gpus)
+    gpus = result.data.gpus
+    name = gpus[0].name if len(gpus) == 1 else f"{len(gpus)} GPUs"
     panels = [Panel(one.entry.title, one.held_out) for one in result.entries]
     able = [panel for panel, one in zip(panels, result.entries, strict=True) if one.entry.name not in MEANS]
     curves = [
@@ -122,7 +123,7 @@ def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path,
         for picture in ("predicted", "residuals", "learning_curve")
     }
     try:
-        unit = "GPU" if len(result.data.gpus) > 1 else "benchmark"
+        unit = "GPU" if len(gpus) > 1 else "benchmark"
         held_out = f"each {unit} held out of the training"
         plot_measured_against_predicted(panels, f"{name}: {held_out}", *pictures["predicted"])
         plot_residuals(able or panels, f"{name}: {held_out}", *pictures["residuals"])

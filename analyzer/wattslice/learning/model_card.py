@@ -26,7 +26,8 @@ def model_card(result: TrainingResult, pictures: Sequence[str]) -> str:
         f"# Power models of the {name}",
         "",
         f"`--model auto` takes **{_title(result, result.choice.name)}**: the least error in cross-validation "
-        "on the training data, each benchmark counted the same. Nothing of a test set took part in it.",
+        "on the training data, each benchmark counted the same. Nothing of a test set took part in it."
+        + _warning(result),
         "",
         "| Candidate | mean error, benchmark by benchmark | |",
         "|---|---|---|",
@@ -125,6 +126,13 @@ def _loses_to(result: TrainingResult, one: TrainedEntry) -> list[str]:
         if error is not None and error < own:
             found.append(known.title)
     return found
+
+
+def _warning(result: TrainingResult) -> str:
+    """What has to be said of a choice that is no better than knowing nothing of a kernel."""
+    chosen = next((one for one in result.entries if one.entry.name == result.choice.name), None)
+    loses_to = [] if chosen is None else _loses_to(result, chosen)
+    return f" **It loses to the {' and the '.join(loses_to)}.**" if loses_to else ""
 
 
 def _data(data: TrainingData) -> list[str]:

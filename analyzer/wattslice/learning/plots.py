@@ -39,6 +39,8 @@ _COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#
 """Paul Tol's bright scheme: told apart by colour-blind people as well."""
 _PANEL_INCHES = 2.8
 _COLUMNS = 3
+_LEAST_WIDTH_INCHES = 6.5
+_RATIOS = (0.25, 0.33, 0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0)
 MANY_POINTS = 400
 """More of them are pixels in an SVG, else it grows to megabytes."""
 
@@ -99,6 +101,8 @@ def plot_measured_against_predicted(panels: Sequence[Panel], title: str, *paths:
 
 def plot_residuals(panels: Sequence[Panel], title: str, *paths: Path) -> None:
     """One panel a model: measured / predicted over the predicted watts, each run held out of the training."""
+    check()
+    from matplotlib.ticker import FixedLocator
 
     def draw(figure: Figure) -> None:
         axes = _axes(figure, len(panels), sharex=False)
@@ -107,6 +111,7 @@ def plot_residuals(panels: Sequence[Panel], title: str, *paths: Path) -> None:
             axis.axhline(1.0, color="#555555", linewidth=1)
             _scatter(axis, panel.predicted, groups, _predicted_w, _ratio)
             axis.set_yscale("log", base=2)
+            axis.yaxis.set_major_locator(FixedLocator(_RATIOS))
             axis.yaxis.set_major_formatter(_plain)
             axis.set_title(panel.title)
         figure.supxlabel("predicted, W", fontsize=9)
@@ -157,7 +162,8 @@ def _inches(panels: Sequence[Panel]) -> tuple[float, float]:
     """Width and height of a figure of these panels, with room for a legend where there is one."""
     rows = -(-len(panels) // _COLUMNS)
     legend = 1.9 if _groups([entry for panel in panels for entry in panel.predicted]) else 0.4
-    return _PANEL_INCHES * min(len(panels), _COLUMNS) + legend, _PANEL_INCHES * rows + 0.6
+    width = _PANEL_INCHES * min(len(panels), _COLUMNS) + legend
+    return max(_LEAST_WIDTH_INCHES, width), _PANEL_INCHES * rows + 0.6
 
 
 def _groups(entries: Sequence[HeldOut]) -> tuple[str, ...]:
