@@ -144,7 +144,7 @@ def _trained_before(
             scores.append(
                 Score(
                     "energy, timed",
-                    "energy model, given the measured time",
+                    "energy model, measured time",
                     "",
                     timed,
                     judge(timed),
