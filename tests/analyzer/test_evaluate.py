@@ -242,6 +242,7 @@ def test_the_command_writes_document_and_pictures(tmp_path, capsys):
         (["--model", "guess"], "no model 'guess'"),
         (["--data", "x.csv"], "--data is for one --gpu"),
         (["--document", "missing.md"], "missing.md: no such document"),
+        (["--gpu", "v100_pcie", "--document", __file__], "add that line and <!-- evaluate: end of"),
         (["--gpu", "gtx_titan_x", "--trained-only"], "leave --trained-only out"),
         (["--gpu", "h200", "--data", "missing.csv"], "missing.csv: No such file"),
     ],

@@ -50,10 +50,10 @@ def evaluate(
     """Compare predicted with measured watts, beside the constant mean and counters.
 
     Models trained before are asked about applications that they never saw; then models are trained anew
-    without each application in turn. Needs two more packages: pip install 'wattslice[train,report]'.
+    without each application in turn. Needs more packages: pip install 'wattslice[train,report]'.
     """
     from wattslice.gpu_choice import known_gpu
-    from wattslice.learning.accuracy_page import summary_lines, update
+    from wattslice.learning.accuracy_page import check_document, summary_lines, update
     from wattslice.learning.evaluation import Request
     from wattslice_corpora.records import RecordError, measured_gpu_ids
     from wattslice_models.gpu import load_gpu
@@ -73,6 +73,8 @@ def evaluate(
         for gpu_id in chosen
     ]
     try:
+        if document is not None:
+            check_document(document, [request.gpu.id for request in requests])
         found = _evaluate(requests, optional=not gpu_ids)
         folder = plots or (document.parent / "plots" if document is not None else None)
         pictures = {} if folder is None else _plot(found, folder)

@@ -42,7 +42,7 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
     """Fit the power models of a GPU to measurements, and choose among them.
 
     Writes coefficients (JSON), a model card (Markdown) and pictures. `wattslice analyze --gpu` then uses
-    what is in the user's data folder. Needs two more packages: pip install 'wattslice[train,report]'.
+    what is in the user's data folder. Needs more packages: pip install 'wattslice[train,report]'.
     """
     from wattslice.gpu_choice import known_gpu
     from wattslice.learning.training import AUTO, steps, training_data

@@ -34,16 +34,28 @@ def update(path: Path, evaluations: Sequence[GpuEvaluation], pictures: dict[str,
         replace_section(path, begin_marker(found.gpu.id), _END, section)
 
 
+def check_document(path: Path, gpu_ids: Sequence[str]) -> None:
+    """Before minutes of work: is there a place for every GPU? Raises `WattsliceError`, and ``OSError``."""
+    text = path.read_text(encoding="utf-8")
+    for gpu_id in gpu_ids:
+        _parts(path, text, begin_marker(gpu_id), _END)
+
+
 def replace_section(path: Path, begin: str, end: str, section: str) -> None:
     """Replaces what stands between two markers. Raises `WattsliceError` without them, and ``OSError``."""
-    text = path.read_text(encoding="utf-8")
+    before, after = _parts(path, path.read_text(encoding="utf-8"), begin, end)
+    write_text(path, f"{before}{begin}\n\n{section}\n{end}{after}")
+
+
+def _parts(path: Path, text: str, begin: str, end: str) -> tuple[str, str]:
+    """What stands before and after a section."""
     before, marker, rest = text.partition(begin)
     _, closing, after = rest.partition(end)
     if not marker or not closing:
         raise WattsliceError(
             f"no generated section {begin}", path=path, remedy=f"add that line and {end} to the document"
         )
-    write_text(path, f"{before}{begin}\n\n{section}\n{end}{after}")
+    return before, after
 
 
 def _relative(picture: Path, folder: Path) -> str:
