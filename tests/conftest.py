@@ -14,6 +14,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the files in tests/golden")
 
 
+@pytest.fixture(autouse=True)
+def no_models_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What somebody has trained on this machine is no business of the tests."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data_home"))
+
+
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """`golden(name, text)` compares text with the file `name` in tests/golden, line by line."""

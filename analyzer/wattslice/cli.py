@@ -23,6 +23,8 @@ COMMANDS = (
     ("analyze", "Predict watts per kernel, slice and line of CUDA and C sources."),
     ("gate", "Exit with status 1 when a kernel's predicted power is over a budget."),
     ("measure", "Measure the power of kernels on the GPU of this machine."),
+    ("train", "Fit the power models of a GPU to measurements, and choose among them."),
+    ("evaluate", "Compare predicted with measured watts, beside what knows nothing."),
     ("gpus", "List the GPUs to predict for."),
     ("features", "Compute the features of public kernels whose power was measured."),
     ("explain", "Explain a rule: what a finding means and what to do about it."),

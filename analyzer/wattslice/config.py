@@ -17,7 +17,11 @@ from wattslice.gpu_choice import GpuChoice, choose_gpu
 from wattslice.profile_file import BranchProfile, read_branch_profile
 from wattslice.settings import Choices, Settings, find_settings
 from wattslice.sources import source_files
-from wattslice_models.execution_time import core_clock_range_mhz, memory_clock_range_mhz
+from wattslice_models.execution_time import (
+    core_clock_range_mhz,
+    memory_clock_range_mhz,
+    nvidia_smi_memory_mhz,
+)
 from wattslice_models.gpu import Gpu, load_gpu
 
 DEFAULT_BRANCH_THRESHOLD = 0.05
@@ -32,6 +36,7 @@ class ModelChoice(Enum):
 
     AUTO = "auto"
     REGRESSION = "regression"
+    WAVELET = "wavelet"
     ENERGY = "energy"
 
 
@@ -208,6 +213,10 @@ def _notes(choice: GpuChoice, board: Gpu, memory_mhz: float | None) -> tuple[str
     if choice.passed_over:
         found = f"the GPU of this machine, {choice.passed_over!r}, is not in the catalogue"
         notes.append(f"{found}; predicting for {choice.gpu_id}")
-    if memory_mhz is not None and board.memory_clock_mhz is None:
-        notes.append(f"--mem-mhz has no effect: the memory clock of the {board.name} is unknown")
+    full_mhz, sheet_mhz = nvidia_smi_memory_mhz(board), board.memory_clock_mhz
+    if memory_mhz is None or sheet_mhz is None or full_mhz < 1.5 * sheet_mhz:
+        return tuple(notes)
+    if abs(memory_mhz / sheet_mhz - 1) < 0.02:
+        share = f"{memory_mhz / full_mhz:.0%} of the {board.name}'s {full_mhz:.0f} MHz"
+        notes.append(f"--mem-mhz counts as nvidia-smi does: {memory_mhz:g} MHz are {share}")
     return tuple(notes)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wattslice.errors import WattsliceError
-from wattslice_models.gpu import UnknownGpuError, load_gpu
+from wattslice_models.gpu import GpuFileError, UnknownGpuError, gpu_ids, load_gpu
 
 DEFAULT_GPU = "v100"
 DRIVER_FOLDER = Path("/proc/driver/nvidia/gpus")
@@ -33,9 +33,9 @@ def choose_gpu(
 ) -> GpuChoice:
     """Choose the GPU. Raises `WattsliceError` for an unknown one that was asked for by name."""
     if option is not None:
-        return GpuChoice(_known(option, None), "--gpu")
+        return GpuChoice(known_gpu(option, None), "--gpu")
     if setting is not None:
-        return GpuChoice(_known(setting, settings_path), "settings")
+        return GpuChoice(known_gpu(setting, settings_path), "settings")
     passed_over = ""
     for name in gpus_of_this_machine(driver_folder):
         try:
@@ -59,10 +59,27 @@ def gpus_of_this_machine(driver_folder: Path = DRIVER_FOLDER) -> tuple[str, ...]
     return tuple(names)
 
 
-def _known(wanted: str, path: Path | None) -> str:
+def known_gpu(wanted: str, path: Path | None = None) -> str:
+    """What `load_gpu` understands: the id of a GPU of the catalogue, or the name of a file of the user's own.
+
+    Raises `WattsliceError` for an unknown GPU and for a file that is none; `path`: the settings that name it.
+    """
     try:
-        return load_gpu(wanted).id
+        gpu = load_gpu(wanted)
     except UnknownGpuError as error:
         close = ", ".join(error.close_matches)
         remedy = f"did you mean {close}?" if close else "`wattslice gpus` lists all"
         raise WattsliceError(f"unknown GPU {wanted!r}", path=path, remedy=remedy) from None
+    except GpuFileError as error:
+        raise WattsliceError(str(error), remedy="docs/training.md tells what it must hold") from None
+    except OSError as error:
+        raise WattsliceError(
+            f"cannot be read: {error.strerror}", path=Path(wanted), remedy="give the TOML file of a GPU"
+        ) from None
+    if not wanted.endswith(".toml"):
+        return gpu.id
+    if gpu.id in gpu_ids():
+        raise WattsliceError(
+            f"the id {gpu.id!r} is taken by the catalogue", path=Path(wanted), remedy="choose another id"
+        )
+    return wanted

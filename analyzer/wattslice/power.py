@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from wattslice.features import SliceFeatures
 from wattslice.operations import OperationCounts
+from wattslice_models.contract import PowerModel, SliceSample, Subject
 from wattslice_models.energy import Component, EnergyPrediction
 from wattslice_models.program_power import (
     SlicePower,
@@ -88,6 +90,50 @@ def regression_watts(
     )
 
 
+def trained_watts(
+    model: PowerModel,
+    subject: Subject,
+    features: Sequence[SliceFeatures],
+    *,
+    dense: bool,
+    threshold: float,
+) -> ProgramWatts:
+    """A trained model of slices: watts of the program, and of each slice as if it ran alone (12).
+
+    `subject`: GPU, clocks and launch; its slices are those of `features`. A slice that the model cannot speak
+    about counts as it does in the model: as the mean of the others.
+    """
+    prices = _regression_prices(features)
+    found = [_density_and_length(part, dense=dense, threshold=threshold) for part in features]
+    total = math.fsum(length for _, length in found)
+    if not total:
+        return _unknown(features, prices, "no statement of the kernel is executed")
+    samples = tuple(
+        SliceSample(
+            part.memory_space.value, density.value, part.sm_saturation, part.static_length, length / total
+        )
+        for part, (density, length) in zip(features, found, strict=True)
+    )
+    prediction = model.predict(replace(subject, slices=samples))
+    if prediction.power_w is None:
+        return _unknown(features, prices, "; ".join(prediction.notes))
+    alone = [model.predict(replace(subject, slices=(replace(part, weight=1.0),))).power_w for part in samples]
+    watts = [prediction.power_w if power_w is None else power_w for power_w in alone]
+    weighted = [power_w * part.weight for power_w, part in zip(watts, samples, strict=True)]
+    return ProgramWatts(
+        prediction.power_w,
+        prediction.power_low_w,
+        prediction.power_high_w,
+        None,
+        tuple(
+            SliceWatts(power_w if part.weight else None, share / math.fsum(weighted))
+            for power_w, part, share in zip(watts, samples, weighted, strict=True)
+        ),
+        prices,
+        prediction.notes,
+    )
+
+
 def limited(watts: ProgramWatts, limit_w: float) -> ProgramWatts:
     """What the board can draw of it: nothing above `limit_w`, and a note when the program's power was.
 
@@ -99,7 +145,7 @@ def limited(watts: ProgramWatts, limit_w: float) -> ProgramWatts:
 
     notes = watts.notes
     if watts.power_w is not None and watts.power_w > limit_w:
-        excess = f"{watts.power_w:.0f} W as printed exceed the limit of {limit_w:g} W, which is told instead"
+        excess = f"{watts.power_w:.0f} W exceed the limit of {limit_w:g} W, which is told instead"
         notes = (*notes, excess)
     return replace(
         watts,

@@ -7,12 +7,27 @@ from dataclasses import dataclass, replace
 from wattslice.config import ModelChoice
 from wattslice.features import SliceFeatures
 from wattslice.operations import OperationCounts
-from wattslice.power import ProgramWatts, energy_watts, limited, regression_watts, unknown_watts
+from wattslice.power import (
+    ProgramWatts,
+    energy_watts,
+    limited,
+    regression_watts,
+    trained_watts,
+    unknown_watts,
+)
+from wattslice_models.contract import LaunchWork, PowerModel, Subject
 from wattslice_models.energy import EnergyModel, NoEnergyModel
-from wattslice_models.execution_time import Clocks, core_clock_mhz, predict_time
+from wattslice_models.execution_time import (
+    DEFAULT_TIME_PARAMETERS,
+    Clocks,
+    TimePrediction,
+    core_clock_mhz,
+    predict_time,
+)
 from wattslice_models.gpu import Gpu
+from wattslice_models.learners import MEANS
 from wattslice_models.regression import NoRegressionError, RegressionModel, published_regression
-from wattslice_models.store import energy_model
+from wattslice_models.store import ModelFileError, energy_model, load_choice, power_model
 from wattslice_models.workload import Workload
 
 
@@ -49,21 +64,42 @@ class PowerAnswer:
 
 
 def answer(question: PowerQuestion) -> PowerAnswer:
-    """Asks the model of the user's choice; AUTO takes the published regression where there is one."""
+    """Asks the model of the user's choice.
+
+    AUTO takes what cross-validation chose when models of this GPU were trained, else the published regression
+    where there is one, else the energy model, carried over from another GPU if need be.
+    """
     work = question.workload
     if work is None:
         return PowerAnswer("none", unknown_watts(question.features, question.cannot_run), rule="PW014")
-    if question.choice is not ModelChoice.ENERGY:
-        regression = _regression(question.gpu)
+    try:
+        return _answer(question, work)
+    except ModelFileError as error:  # left by another version of the program
+        return _no_model(question, work, str(error))
+
+
+def _answer(question: PowerQuestion, work: Workload) -> PowerAnswer:
+    gpu = question.gpu
+    name = _chosen(gpu) if question.choice is ModelChoice.AUTO else question.choice.value
+    if name != ModelChoice.ENERGY.value:
+        model = power_model(gpu, name)
+        if model is not None:
+            return _by_trained(question, model, work)
+        regression = _regression(gpu) if name == ModelChoice.REGRESSION.value else None
         if regression is not None:
             return _by_regression(question, regression, work)
-        if question.choice is ModelChoice.REGRESSION:
-            reason = f"no regression is published for {question.gpu.name}; use --model auto"
-            return _no_model(question, work, reason)
-    model = energy_model(question.gpu)
+        return _no_model(question, work, f"no {name} model answers for {gpu.name}; use --model auto")
+    model = energy_model(gpu)
     if isinstance(model, NoEnergyModel):
         return _no_model(question, work, model.reason)
     return _by_energy(question, model, work)
+
+
+def _chosen(gpu: Gpu) -> str:
+    choice = load_choice(gpu.id)
+    if choice is not None and choice.name not in MEANS:
+        return choice.name
+    return ModelChoice.ENERGY.value if _regression(gpu) is None else ModelChoice.REGRESSION.value
 
 
 def _regression(gpu: Gpu) -> RegressionModel | None:
@@ -73,21 +109,39 @@ def _regression(gpu: Gpu) -> RegressionModel | None:
         return None
 
 
-def _by_regression(question: PowerQuestion, model: RegressionModel, work: Workload) -> PowerAnswer:
-    watts = regression_watts(model, question.features, dense=question.dense, threshold=question.threshold)
-    timing = predict_time(work, question.gpu, question.clocks)
+def _by_trained(question: PowerQuestion, model: PowerModel, work: Workload) -> PowerAnswer:
+    """A model of slices that was trained on measurements; seconds by the time model."""
+    gpu = question.gpu
+    subject = Subject(gpu, question.clocks, (LaunchWork(work),))
+    watts = trained_watts(
+        model, subject, question.features, dense=question.dense, threshold=question.threshold
+    )
+    energy = energy_model(gpu)
+    parameters = DEFAULT_TIME_PARAMETERS if isinstance(energy, NoEnergyModel) else energy.time
+    timing = predict_time(work, gpu, question.clocks, parameters)
+    return _with_limit(question, watts, timing, model.kind.value)
+
+
+def _with_limit(
+    question: PowerQuestion, watts: ProgramWatts, timing: TimePrediction, model: str
+) -> PowerAnswer:
     limit = question.gpu.power_limit_w
     reaches = None if limit is None or watts.power_high_w is None else watts.power_high_w >= limit
     if limit is not None:
         watts = limited(watts, limit)
     return PowerAnswer(
-        "regression",
+        model,
         replace(watts, notes=(*watts.notes, *timing.notes)),
         timing.time_s,
         str(timing.limited_by),
         reaches,
         "PW031" if watts.power_w is None else "",
     )
+
+
+def _by_regression(question: PowerQuestion, model: RegressionModel, work: Workload) -> PowerAnswer:
+    watts = regression_watts(model, question.features, dense=question.dense, threshold=question.threshold)
+    return _with_limit(question, watts, predict_time(work, question.gpu, question.clocks), "regression")
 
 
 def _by_energy(question: PowerQuestion, model: EnergyModel, work: Workload) -> PowerAnswer:

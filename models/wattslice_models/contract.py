@@ -68,6 +68,7 @@ class Example:
     """A subject whose average board power was measured. `time_s`: of one iteration, None when unknown.
 
     Rows of one `benchmark` are never split between training and test: they are one piece of evidence.
+    `doubt`: why the bytes of its workload are not to be trusted (addresses not followed), else empty.
     """
 
     dataset: str
@@ -77,6 +78,7 @@ class Example:
     subject: Subject
     power_w: float
     time_s: float | None
+    doubt: str = ""
 
     def __post_init__(self) -> None:
         if self.power_w <= 0 or (self.time_s is not None and self.time_s <= 0):
@@ -102,6 +104,9 @@ class Interval:
     def around(self, power_w: float, *, in_domain: bool, notes: tuple[str, ...] = ()) -> Prediction:
         """The prediction `power_w` with this interval, clipped nowhere."""
         return Prediction(power_w, power_w * self.low, power_w * self.high, self.source, in_domain, notes)
+
+
+UNCALIBRATED = Interval(0.5, 2.0, 0.5, "not calibrated: nothing was held out")
 
 
 class PowerModel(Protocol):

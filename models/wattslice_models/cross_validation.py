@@ -7,13 +7,26 @@ benchmark given the same weight, so that a sweep of a hundred rows does not drow
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 
 from wattslice_models.contract import Example, Interval, Learner, NotEnoughDataError, PowerModel
 from wattslice_models.types import Prediction
 
 COVERAGE = 0.9
+
+
+class Unit(StrEnum):
+    """What leaves together, and has one voice in an interval. The values are for messages."""
+
+    BENCHMARK = "benchmark"
+    GPU = "GPU"
+
+    def of(self, example: Example) -> str:
+        """The unit that an example belongs to."""
+        return example.benchmark if self is Unit.BENCHMARK else example.subject.gpu.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,52 +46,87 @@ def hold_out_each(
     learner: Learner,
     examples: tuple[Example, ...],
     seed: int = 0,
-    tell: Callable[[str], None] = lambda benchmark: None,
+    tell: Callable[[str], None] = lambda units: None,
+    folds: int | None = None,
+    unit: Unit = Unit.BENCHMARK,
 ) -> tuple[HeldOut, ...]:
-    """Every example, predicted with its benchmark left out; in the order of `examples`.
+    """Every example, predicted with its benchmark (or its GPU) left out; in the order of `examples`.
 
-    `tell` hears of each benchmark before it is left out. Raises `NotEnoughDataError` with fewer than two.
+    `tell` hears of the units before they are left out. `folds`: at most so many fits, each without several
+    units when there are more of these (see `dealt`); None: each unit on its own. A fold whose rest is too
+    little to learn from is not predicted, and the notes say why.
+    Raises `NotEnoughDataError` with fewer than two units, and when no fold could be learnt.
     """
-    benchmarks = tuple(dict.fromkeys(example.benchmark for example in examples))
-    if len(benchmarks) < 2:
-        raise NotEnoughDataError(f"{len(benchmarks)} benchmark(s): at least 2 are needed to leave one out")
-    models: dict[str, PowerModel] = {}
-    for left_out in benchmarks:
-        tell(left_out)
-        rest = tuple(example for example in examples if example.benchmark != left_out)
-        models[left_out] = learner.fit(rest, seed)
-    return tuple(HeldOut(example, models[example.benchmark].predict(example.subject)) for example in examples)
+    models: dict[str, PowerModel | NotEnoughDataError] = {}
+    for part in dealt(examples, folds, seed, unit):
+        tell(", ".join(part))
+        rest = tuple(example for example in examples if unit.of(example) not in part)
+        try:
+            model = learner.fit(rest, seed)
+        except NotEnoughDataError as error:
+            model = error
+        models |= dict.fromkeys(part, model)
+    failures = [model for model in models.values() if isinstance(model, NotEnoughDataError)]
+    if len(failures) == len(models):
+        raise failures[0]
+    return tuple(
+        HeldOut(example, _asked(models[unit.of(example)], unit.of(example), example)) for example in examples
+    )
+
+
+def _asked(model: PowerModel | NotEnoughDataError, left_out: str, example: Example) -> Prediction:
+    if isinstance(model, NotEnoughDataError):
+        return Prediction.unknown(f"nothing to learn from without {left_out}: {model}")
+    return model.predict(example.subject)
+
+
+def dealt(
+    examples: tuple[Example, ...], folds: int | None = None, seed: int = 0, unit: Unit = Unit.BENCHMARK
+) -> tuple[tuple[str, ...], ...]:
+    """The units in at most `folds` parts of nearly equal number, shuffled; None: each on its own.
+
+    Raises `NotEnoughDataError` with fewer than two units.
+    """
+    units = list(dict.fromkeys(unit.of(example) for example in examples))
+    if len(units) < 2:
+        raise NotEnoughDataError(f"{len(units)} {unit}(s): at least 2 are needed to leave one out")
+    if folds is None or folds >= len(units):
+        return tuple((name,) for name in units)
+    random.Random(seed).shuffle(units)
+    return tuple(tuple(units[number::folds]) for number in range(folds))
 
 
 def calibrated_interval(
-    held_out: tuple[HeldOut, ...], coverage: float = COVERAGE, widening: float = 1.0, widened_for: str = ""
+    held_out: tuple[HeldOut, ...],
+    coverage: float = COVERAGE,
+    widening: float = 1.0,
+    widened_for: str = "",
+    unit: Unit = Unit.BENCHMARK,
 ) -> Interval:
-    """The interval that held `coverage` of the held-out examples, each benchmark with equal weight.
+    """The interval that held `coverage` of the held-out examples, each unit with equal weight.
 
     Both tails are cut alike, at ranks with the finite-sample correction (n + 1)/n of conformal prediction, n
-    the number of benchmarks; with too few of them for the coverage the interval spans everything seen and
+    the number of units; with too few of them for the coverage the interval spans everything seen and
     says so. `widening` >= 1 opens it further, for the reason `widened_for`.
     Raises `NotEnoughDataError` when nothing was predicted.
     """
     weights: dict[str, int] = {}
     for entry in held_out:
         if entry.ratio is not None:
-            weights[entry.example.benchmark] = weights.get(entry.example.benchmark, 0) + 1
+            weights[unit.of(entry.example)] = weights.get(unit.of(entry.example), 0) + 1
     ratios = sorted(
-        (entry.ratio, 1.0 / weights[entry.example.benchmark]) for entry in held_out if entry.ratio is not None
+        (entry.ratio, 1.0 / weights[unit.of(entry.example)]) for entry in held_out if entry.ratio is not None
     )
     if not ratios:
         raise NotEnoughDataError("nothing was predicted for what was held out")
     count = len(weights)
     tail = (1.0 - coverage) / 2.0
-    kept = tail * (count + 1) - 1.0  # benchmarks that may lie outside, on each side
+    kept = tail * (count + 1) - 1.0  # units that may lie outside, on each side
     low = _quantile(ratios, max(0.0, kept))
     high = _quantile([(ratio, weight) for ratio, weight in reversed(ratios)], max(0.0, kept))
-    enough = "" if kept >= 0 else f"; fewer than {round(1 / tail) - 1} benchmarks: all that was seen"
+    enough = "" if kept >= 0 else f"; fewer than {round(1 / tail) - 1} {unit}s: all that was seen"
     wider = f"; widened by {widening - 1:.0%} {widened_for}" if widening > 1 else ""
-    source = (
-        f"{coverage:.0%} of {len(ratios)} runs held out of {count} benchmarks, one at a time{enough}{wider}"
-    )
+    source = f"{coverage:.0%} of {len(ratios)} held-out runs of {count} {unit}s{enough}{wider}"
     return Interval(min(1.0, low) / widening, max(1.0, high) * widening, coverage, source)
 
 

@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
+from wattslice_models.contract import Interval
 from wattslice_models.execution_time import (
     Clocks,
     Resource,
@@ -160,8 +161,7 @@ class EnergyModel:
     """Watts of any `Workload` on the GPU `gpu_id`.
 
     `idle_w`, `leakage_w`, `active_w`: P_idle, P_leakage and P_active of the module's equation, for the whole
-    board. `ratio_low`, `ratio_high`: quantiles of measured / predicted watts over training kernels whose
-    benchmark was left out of the fit, as `interval_source` says. `measured_on`: id of the GPU measured.
+    board. `interval`: of measured / predicted watts. `measured_on`: id of the GPU measured.
     """
 
     gpu_id: str
@@ -174,10 +174,7 @@ class EnergyModel:
     time: TimeParameters
     core_mhz_min: float
     core_mhz_max: float
-    ratio_low: float
-    ratio_high: float
-    interval_source: str
-    data_sha256: str
+    interval: Interval
     notes: tuple[str, ...]
 
     def __post_init__(self) -> None:
@@ -186,10 +183,6 @@ class EnergyModel:
             0 <= value < math.inf for value in (self.idle_w, self.leakage_w, self.active_w, *energies)
         ):
             raise ValueError("powers and energies must be finite and not negative")
-        if not 0 < self.ratio_low <= 1 <= self.ratio_high:
-            raise ValueError(
-                f"the interval {self.ratio_low} to {self.ratio_high} does not hold the prediction"
-            )
 
     def predict(
         self, workload: Workload, gpu: Gpu, clocks: Clocks | None = None, time_s: float | None = None
@@ -209,7 +202,7 @@ class EnergyModel:
         power_w = math.fsum(component.power_w for component in components)
         notes, in_domain = self._doubts(components, power_w, core_clock_mhz(gpu, clocks))
         limit = gpu.power_limit_w
-        low_w, high_w = power_w * self.ratio_low, power_w * self.ratio_high
+        low_w, high_w = power_w * self.interval.low, power_w * self.interval.high
         reaches = None if limit is None else high_w >= limit
         if limit is not None and power_w > limit:
             notes = (
@@ -229,7 +222,7 @@ class EnergyModel:
             utilisations=timing.utilisations,
             components=components,
             may_hit_power_limit=reaches,
-            interval_source=self.interval_source,
+            interval_source=self.interval.source,
             transferred_from="" if self.measured_on == self.gpu_id else self.measured_on,
             in_trained_domain=in_domain,
             notes=(*timing.notes, *notes),

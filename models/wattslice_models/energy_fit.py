@@ -6,10 +6,6 @@ best curve wins. Rates are work over *measured* time, so that errors of the time
 A weak prior (ridge towards orders of magnitude known from the literature) decides what the measurements leave
 open: how a sum of energies splits among components that always occur together, and the energy of a component
 that no training kernel uses.
-
-The interval comes from leaving one benchmark out: fitted without it, the model predicts its rows end to end,
-with its own time; the quantiles of measured / predicted, widened by how much boards of one GPU differ, are
-the ends of the interval.
 """
 
 from __future__ import annotations
@@ -21,18 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize  # pyright: ignore[reportMissingTypeStubs]
 
+from wattslice_models.contract import UNCALIBRATED, Example, ModelKind, NotEnoughDataError
 from wattslice_models.energy import Component, ComponentEnergy, EnergyModel, VoltageCurve, component_work
-from wattslice_models.execution_time import DEFAULT_TIME_PARAMETERS, Clocks, TimeParameters, predict_time
+from wattslice_models.energy_power import EnergyPowerModel
+from wattslice_models.execution_time import (
+    DEFAULT_TIME_PARAMETERS,
+    TimeParameters,
+    core_clock_mhz,
+    predict_time,
+)
 from wattslice_models.gpu import Gpu
-from wattslice_models.store import Residual
-from wattslice_models.workload import Workload
 
 Array = NDArray[np.float64]
 _scipy: Any = optimize  # scipy has no types
 
-COVERAGE = 0.9
-BOARD_SPREAD = 0.08
-"""Two boards of one GPU, measured by different people at equal clocks, differ by 6 to 8 % (public sets)."""
 HUBER_TUNING = 1.345
 """Huber's constant: 95 % efficiency for normal errors, in units of their robust standard deviation."""
 HUBER_ROUNDS = 5
@@ -78,89 +76,53 @@ TIME_RANGE = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class LaunchWork:
-    """One launch of a timed iteration, made `repeat` times."""
+class EnergyLearner:
+    """Learns the energy model of one GPU."""
 
-    workload: Workload
-    repeat: int = 1
+    @property
+    def kind(self) -> ModelKind:
+        """`ModelKind.ENERGY`"""
+        return ModelKind.ENERGY
+
+    def fit(self, examples: tuple[Example, ...], seed: int = 0) -> EnergyPowerModel:
+        """The model of the GPU that all `examples` are of; `seed` plays no part.
+
+        An example without time says nothing about energies, which are watts times seconds, and nothing is
+        learnt from guessed bytes: both are passed over. Raises `NotEnoughDataError` when no example is left,
+        ``ValueError`` for examples of several GPUs.
+        """
+        rows = tuple(
+            _Row(example, example.time_s)
+            for example in examples
+            if example.time_s is not None and not example.doubt
+        )
+        if not rows:
+            raise NotEnoughDataError(
+                f"{len(examples)} examples, none with both the time of an iteration and bytes that could be "
+                "followed: at least 1 is needed"
+            )
+        gpus = {example.subject.gpu.id: example.subject.gpu for example in examples}
+        if len(gpus) > 1:
+            raise ValueError(f"an energy model is of one GPU, not of {', '.join(gpus)}")
+        (gpu,) = gpus.values()
+        return EnergyPowerModel(_fit(rows, gpu))
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingRow:
-    """One measured run: what it launches, its clocks, seconds of one iteration and average board watts."""
+class _Row:
+    """An example whose time is known."""
 
-    benchmark: str
-    kernel: str
-    arguments: str
-    launches: tuple[LaunchWork, ...]
-    clocks: Clocks
+    example: Example
     time_s: float
-    power_w: float
+
+    @property
+    def core_mhz(self) -> float:
+        return core_clock_mhz(self.example.subject.gpu, self.example.subject.clocks)
 
 
-class NotEnoughDataError(ValueError):
-    """Too few benchmarks to leave one out."""
-
-
-def fit_energy_model(
-    rows: tuple[TrainingRow, ...], gpu: Gpu, data_sha256: str, notes: tuple[str, ...] = ()
-) -> tuple[EnergyModel, tuple[Residual, ...]]:
-    """The model of `gpu`, and the residuals of its rows with their benchmark left out of the fit.
-
-    Raises `NotEnoughDataError` for fewer than two benchmarks. Deterministic.
-    """
-    benchmarks = tuple(dict.fromkeys(row.benchmark for row in rows))
-    if len(benchmarks) < 2:
-        raise NotEnoughDataError(f"{len(benchmarks)} benchmark(s): at least 2 are needed to leave one out")
-    residuals: list[Residual] = []
-    for left_out in benchmarks:
-        model = _fit(tuple(row for row in rows if row.benchmark != left_out), gpu)
-        for row in rows:
-            if row.benchmark == left_out:
-                power_w, time_s = predict_row(model, row, gpu)
-                residuals.append(
-                    Residual(
-                        row.benchmark,
-                        row.kernel,
-                        row.arguments,
-                        row.clocks.core_mhz or gpu.boost_clock_mhz,
-                        row.power_w / power_w - 1.0,
-                        row.time_s / time_s - 1.0,
-                    )
-                )
-    ratios = np.array([1.0 + residual.relative_power for residual in residuals])
-    tail = (1.0 - COVERAGE) / 2.0
-    low = float(np.quantile(ratios, tail, method="lower"))
-    high = float(np.quantile(ratios, 1.0 - tail, method="higher"))
-    source = (
-        f"{COVERAGE:.0%} of {len(rows)} microbenchmark runs lay within when their benchmark "
-        f"was left out of the fit ({len(benchmarks)} benchmarks); "
-        f"widened by {BOARD_SPREAD:.0%} for other boards"
-    )
-    model = replace(
-        _fit(rows, gpu),
-        ratio_low=min(1.0, low) * (1.0 - BOARD_SPREAD),
-        ratio_high=max(1.0, high) * (1.0 + BOARD_SPREAD),
-        interval_source=source,
-        data_sha256=data_sha256,
-        notes=notes,
-    )
-    return model, tuple(residuals)
-
-
-def predict_row(model: EnergyModel, row: TrainingRow, gpu: Gpu) -> tuple[float, float]:
-    """Average watts and seconds of one iteration: joules of all launches over their seconds."""
-    joules = seconds = 0.0
-    for launch in row.launches:
-        prediction = model.predict(launch.workload, gpu, row.clocks)
-        joules += launch.repeat * prediction.energy_j
-        seconds += launch.repeat * prediction.time_s
-    return joules / seconds, seconds
-
-
-def _fit(rows: tuple[TrainingRow, ...], gpu: Gpu) -> EnergyModel:
+def _fit(rows: tuple[_Row, ...], gpu: Gpu) -> EnergyModel:
     time = fit_time(rows, gpu)
-    clocks = [row.clocks.core_mhz or gpu.boost_clock_mhz for row in rows]
+    clocks = [row.core_mhz for row in rows]
     reference_mhz = max(clocks)
     design = _Design.of(rows, gpu, reference_mhz)
     curves = [VoltageCurve(1.0, KNEE_SHARES[0] * reference_mhz, reference_mhz)]
@@ -187,10 +149,7 @@ def _fit(rows: tuple[TrainingRow, ...], gpu: Gpu) -> EnergyModel:
         time=time,
         core_mhz_min=min(clocks),
         core_mhz_max=reference_mhz,
-        ratio_low=1.0,
-        ratio_high=1.0,
-        interval_source="",
-        data_sha256="",
+        interval=UNCALIBRATED,
         notes=(),
     )
 
@@ -214,16 +173,18 @@ class _Design:
     """Grows with the runs per kernel: runs of one kernel at ten clocks are one piece of evidence, not ten."""
 
     @classmethod
-    def of(cls, rows: tuple[TrainingRow, ...], gpu: Gpu, reference_mhz: float) -> _Design:
+    def of(cls, rows: tuple[_Row, ...], gpu: Gpu, reference_mhz: float) -> _Design:
         work = [_row_work(row, gpu) for row in rows]
         rates = np.array(
             [[number / row.time_s for number in numbers] for row, numbers in zip(rows, work, strict=True)]
         )
-        clocks = np.array([row.clocks.core_mhz or gpu.boost_clock_mhz for row in rows])
+        clocks = np.array([row.core_mhz for row in rows])
         share = np.array([_active_share(row, gpu) for row in rows])
-        components = tuple(entry.component for entry in component_work(rows[0].launches[0].workload, gpu))
-        kernels = {(row.benchmark, row.kernel, row.arguments) for row in rows}
-        power_w = np.array([row.power_w for row in rows])
+        components = tuple(
+            entry.component for entry in component_work(rows[0].example.subject.launches[0].workload, gpu)
+        )
+        kernels = {(row.example.benchmark, row.example.kernel, row.example.arguments) for row in rows}
+        power_w = np.array([row.example.power_w for row in rows])
         prior_j = 1e-12 * np.array([_prior_pj(component, gpu) for component in components])
         shares = rates * prior_j / power_w[:, None]
         return cls(
@@ -272,19 +233,19 @@ def _prior_pj(component: Component, gpu: Gpu) -> float:
     return PRIOR_PJ[component]
 
 
-def _row_work(row: TrainingRow, gpu: Gpu) -> list[float]:
+def _row_work(row: _Row, gpu: Gpu) -> list[float]:
     totals: list[float] = []
-    for launch in row.launches:
+    for launch in row.example.subject.launches:
         numbers = [launch.repeat * entry.number for entry in component_work(launch.workload, gpu)]
         totals = [a + b for a, b in zip(totals, numbers, strict=True)] if totals else numbers
     return totals
 
 
-def _active_share(row: TrainingRow, gpu: Gpu) -> float:
-    return max(min(1.0, launch.workload.blocks / gpu.sm_count) for launch in row.launches)
+def _active_share(row: _Row, gpu: Gpu) -> float:
+    return max(min(1.0, launch.workload.blocks / gpu.sm_count) for launch in row.example.subject.launches)
 
 
-def fit_time(rows: tuple[TrainingRow, ...], gpu: Gpu) -> TimeParameters:
+def fit_time(rows: tuple[_Row, ...], gpu: Gpu) -> TimeParameters:
     """Time parameters that make the logarithms of predicted and measured times agree best (soft L1 loss)."""
     names = FITTED_TIME_PARAMETERS
     known = {field.name for field in fields(TimeParameters)}
@@ -305,8 +266,9 @@ def fit_time(rows: tuple[TrainingRow, ...], gpu: Gpu) -> TimeParameters:
             [
                 np.log(
                     sum(
-                        launch.repeat * predict_time(launch.workload, gpu, row.clocks, trial).time_s
-                        for launch in row.launches
+                        launch.repeat
+                        * predict_time(launch.workload, gpu, row.example.subject.clocks, trial).time_s
+                        for launch in row.example.subject.launches
                     )
                     / row.time_s
                 )

@@ -36,9 +36,10 @@ class Resource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """Clocks of the arithmetic units and of the memory, MHz; ``None``: the catalogue's boost, memory clock.
+    """Clocks of the arithmetic units and of the memory, MHz; ``None``: those of the catalogue.
 
-    `memory_mhz` may be the command clock of a specification sheet or the number nvidia-smi prints.
+    Both as nvidia-smi counts them, which for the memory is half the data rate of a pin: 3505 MHz for a GTX
+    Titan X whose specification sheet prints a command clock of 1753 MHz (`nvidia_smi_memory_mhz`).
     """
 
     core_mhz: float | None = None
@@ -122,9 +123,6 @@ _ALU_LATENCY_CYCLES = {
     Architecture.MAXWELL: 6.0,
     Architecture.PASCAL: 6.0,
 }
-# What nvidia-smi prints as memory clock, relative to the command clock of a specification sheet: half the
-# data rate of GDDR5 to GDDR7, the clock itself for HBM.
-_NVIDIA_SMI_CLOCK_FACTOR = {"GDDR5": 2.0, "GDDR5X": 4.0, "GDDR6": 4.0, "GDDR6X": 8.0, "GDDR7": 8.0}
 
 
 def core_clock_mhz(gpu: Gpu, clocks: Clocks) -> float:
@@ -132,15 +130,17 @@ def core_clock_mhz(gpu: Gpu, clocks: Clocks) -> float:
     return gpu.boost_clock_mhz if clocks.core_mhz is None else clocks.core_mhz
 
 
-def memory_clock_scale(gpu: Gpu, clocks: Clocks) -> float:
-    """Memory clock relative to the catalogue's (1 when not asked for or when the catalogue has none).
+def nvidia_smi_memory_mhz(gpu: Gpu) -> float:
+    """The full memory clock of a GPU as nvidia-smi counts it: half the data rate of a pin, of any kind.
 
-    A clock more than a quarter above the command clock is taken as counted the way nvidia-smi does.
+    From bandwidth and bus width, because specification sheets count clocks in several ways.
     """
-    if clocks.memory_mhz is None or gpu.memory_clock_mhz is None:
-        return 1.0
-    scale = clocks.memory_mhz / gpu.memory_clock_mhz
-    return scale / _NVIDIA_SMI_CLOCK_FACTOR.get(gpu.memory_type, 1.0) if scale > 1.25 else scale
+    return 4e-6 * gpu.memory_bandwidth_bytes_per_s / gpu.memory_bus_bits
+
+
+def memory_clock_scale(gpu: Gpu, clocks: Clocks) -> float:
+    """Memory clock relative to the catalogue's, 1 when not asked for."""
+    return 1.0 if clocks.memory_mhz is None else clocks.memory_mhz / nvidia_smi_memory_mhz(gpu)
 
 
 def core_clock_range_mhz(gpu: Gpu) -> tuple[float, float]:
@@ -152,12 +152,9 @@ def core_clock_range_mhz(gpu: Gpu) -> tuple[float, float]:
 
 
 def memory_clock_range_mhz(gpu: Gpu) -> tuple[float, float]:
-    """The same for the memory, however its clock is counted.
-
-    nvidia-smi prints half the data rate of a pin, specification sheets down to a sixteenth of it (GDDR6X).
-    """
-    data_rate_mhz = 8e-6 * gpu.memory_bandwidth_bytes_per_s / gpu.memory_bus_bits
-    return round(data_rate_mhz / 16 / 20), round(data_rate_mhz)
+    """The same for the memory, as nvidia-smi counts it; idle boards print a thirtieth of the full clock."""
+    full_mhz = nvidia_smi_memory_mhz(gpu)
+    return round(full_mhz / 40), round(1.5 * full_mhz)
 
 
 @dataclass(frozen=True, slots=True)

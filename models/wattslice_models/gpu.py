@@ -246,10 +246,13 @@ def gpus() -> tuple[Gpu, ...]:
 
 @cache
 def load_gpu(gpu_id: str) -> Gpu:
-    """The GPU of an id (``v100``), or of a name or alias as drivers print it (``Tesla V100-SXM2-16GB``).
+    """The GPU of an id (``v100``), of a name or alias as drivers print it (``Tesla V100-SXM2-16GB``), or of a
+    file of the user's own (``my_gpu.toml``).
 
-    Raises `UnknownGpuError` with close matches.
+    Raises `UnknownGpuError` with close matches, for a file `GpuFileError`, and ``OSError`` when unreadable.
     """
+    if gpu_id.endswith(".toml"):
+        return read_gpu(Path(gpu_id))
     wanted = _normalise(gpu_id)
     if wanted in gpu_ids():
         return read_gpu(_GPU_DIRECTORY / f"{wanted}.toml")

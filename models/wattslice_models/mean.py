@@ -1,11 +1,12 @@
-"""The constant mean: what every model has to beat."""
+"""Means that know nothing of a kernel: what every model has to beat."""
 
 from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass, replace
 
-from wattslice_models.contract import Example, Interval, ModelKind, NotEnoughDataError, Subject
+from wattslice_models.contract import UNCALIBRATED, Example, Interval, ModelKind, NotEnoughDataError, Subject
+from wattslice_models.execution_time import core_clock_mhz, memory_clock_scale
 from wattslice_models.types import Prediction
 
 
@@ -47,4 +48,67 @@ class MeanLearner:
         return MeanModel(power_w, UNCALIBRATED)
 
 
-UNCALIBRATED = Interval(0.5, 2.0, 0.5, "not calibrated: nothing was held out")
+@dataclass(frozen=True, slots=True)
+class ClockMean:
+    """Mean watts on one GPU at a core clock and a memory clock; `memory_scale`: relative to the full one."""
+
+    gpu_id: str
+    core_mhz: float
+    memory_scale: float
+    power_w: float
+
+    def distance(self, gpu_id: str, core_mhz: float, memory_scale: float) -> tuple[bool, float, float]:
+        """Orders clocks by how near they are: the GPU first, then the memory, then the core."""
+        return (
+            self.gpu_id != gpu_id,
+            abs(self.memory_scale - memory_scale),
+            abs(self.core_mhz - core_mhz),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ClockMeanModel:
+    """Predicts the mean watts at the nearest measured clocks for every kernel."""
+
+    clocks: tuple[ClockMean, ...]
+    interval: Interval
+
+    @property
+    def kind(self) -> ModelKind:
+        """`ModelKind.MEAN`"""
+        return ModelKind.MEAN
+
+    def with_interval(self, interval: Interval) -> ClockMeanModel:
+        """The same means with another interval."""
+        return replace(self, interval=interval)
+
+    def predict(self, subject: Subject) -> Prediction:
+        """The mean at the nearest clocks, whatever the kernel."""
+        place = _place(subject)
+        nearest = min(self.clocks, key=lambda known: known.distance(*place))
+        return self.interval.around(nearest.power_w, in_domain=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ClockMeanLearner:
+    """Learns the mean at each pair of clocks: what is left to a model is to tell kernels apart."""
+
+    @property
+    def kind(self) -> ModelKind:
+        """`ModelKind.MEAN`"""
+        return ModelKind.MEAN
+
+    def fit(self, examples: tuple[Example, ...], seed: int = 0) -> ClockMeanModel:
+        """The mean of the watts at each pair of clocks. Raises `NotEnoughDataError` for no example."""
+        if not examples:
+            raise NotEnoughDataError("no example: at least 1 is needed")
+        watts: dict[tuple[str, float, float], list[float]] = {}
+        for example in examples:
+            watts.setdefault(_place(example.subject), []).append(example.power_w)
+        means = (ClockMean(*place, statistics.fmean(here)) for place, here in sorted(watts.items()))
+        return ClockMeanModel(tuple(means), UNCALIBRATED)
+
+
+def _place(subject: Subject) -> tuple[str, float, float]:
+    gpu, clocks = subject.gpu, subject.clocks
+    return gpu.id, core_clock_mhz(gpu, clocks), memory_clock_scale(gpu, clocks)

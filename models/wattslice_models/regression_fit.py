@@ -28,7 +28,6 @@ from wattslice_models.trained_regression import (
     RegressionDomain,
     TrainedRegression,
     dense_slices,
-    memory_mhz_of,
 )
 
 Array = NDArray[np.float64]
@@ -120,7 +119,7 @@ def _run(example: Example) -> _Run | None:
         weights=tuple(part.weight / total for part in slices),
         no_density_share=1.0 - total / math.fsum(part.weight for part in example.subject.slices),
         core_mhz=core_clock_mhz(gpu, clocks),
-        memory_mhz=memory_mhz_of(gpu, clocks),
+        memory_mhz=clocks.memory_mhz,
         power_w=example.power_w,
         name=(example.benchmark, example.kernel, example.arguments),
     )

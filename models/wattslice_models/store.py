@@ -1,29 +1,30 @@
-"""Energy models on disk: JSON with a schema version, names, full precision and the residuals of the fit.
+"""Trained models on disk: JSON with a schema version, names, full precision and the residuals of the fit.
 
-``trained/<gpu>/energy.json`` holds what was fitted on measurements of that very GPU. Every number is written
-so that it reads back exactly; a file with an unknown entry, a missing one or another schema is refused.
+A model of a GPU stands in ``<gpu>/<name>.json``, the choice among them in ``<gpu>/choice.json``: in the
+user's data folder when trained there (``$XDG_DATA_HOME/wattslice/models``), else in ``trained/``, which comes
+with the program. Every number reads back exactly; a file with an unknown entry, a missing one or another
+schema is refused.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+import os
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from wattslice_models.energy import Component, ComponentEnergy, EnergyModel, NoEnergyModel, VoltageCurve
-from wattslice_models.execution_time import TimeParameters
+from wattslice_models.contract import PowerModel
+from wattslice_models.energy import EnergyModel, NoEnergyModel
+from wattslice_models.energy_power import EnergyPowerModel
+from wattslice_models.frozen_json import FrozenJsonError, decoded, encoded
 from wattslice_models.gpu import Gpu, load_gpu
+from wattslice_models.learners import GENERAL, NAMES, entry, model_type
 from wattslice_models.transfer import transferred
 
-SCHEMA_VERSION = 1
-_TRAINED = Path(__file__).parent / "trained"
-_UNITS = {
-    "idle_w, leakage_w, active_w": "W",
-    "energies.energy_j": "J per thread instruction, per warp issue slot (issue) or per byte (memories)",
-    "residuals": "measured / predicted watts - 1, dimensionless",
-}
+SCHEMA_VERSION = 2
+SHIPPED = Path(__file__).parent / "trained"
 
 
 class ModelFileError(ValueError):
@@ -36,73 +37,230 @@ class ModelFileError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Residual:
-    """One training row: measured / predicted - 1 with its benchmark left out of the fit."""
+    """One training row with its benchmark left out of the fit. `held_out_w` None: nothing was predicted."""
 
+    dataset: str
     benchmark: str
     kernel: str
     arguments: str
-    core_mhz: float
-    relative_power: float
-    relative_time: float
+    core_mhz: float | None
+    memory_mhz: float | None
+    measured_w: float
+    held_out_w: float | None
 
 
-def save(path: Path, model: EnergyModel, residuals: tuple[Residual, ...]) -> None:
-    """Write `model` and the residuals its interval comes from."""
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A table that a model was trained on: its name and the SHA-256 of its bytes."""
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A package that took part in training."""
+
+    package: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What a model was made of, and with."""
+
+    gpu_ids: tuple[str, ...]
+    seed: int
+    data: tuple[DataFile, ...]
+    versions: tuple[Version, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedModel:
+    """A model file. `name`: of its learner."""
+
+    name: str
+    provenance: Provenance
+    model: PowerModel
+    residuals: tuple[Residual, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateError:
+    """Mean relative error of the held-out runs that all candidates spoke about; None: the `reason` why."""
+
+    name: str
+    error: float | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which model ``auto`` means for a GPU, as cross-validation on the training data found."""
+
+    name: str
+    candidates: tuple[CandidateError, ...]
+
+
+def save(folder: Path, trained: TrainedModel) -> Path:
+    """Write ``<name>.json`` into `folder`. Raises ``OSError`` when it cannot be written."""
     columns = [field.name for field in fields(Residual)]
     document = {
         "schema_version": SCHEMA_VERSION,
-        "units": _UNITS,
-        "model": asdict(model),
+        "name": trained.name,
+        "kind": trained.model.kind.value,
+        "provenance": encoded(trained.provenance),
+        "model": encoded(trained.model),
         "residual_columns": columns,
     }
-    text = json.dumps(document, indent=2, ensure_ascii=False)
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
     rows = ",\n".join(
-        "    " + json.dumps([getattr(row, name) for name in columns], ensure_ascii=False) for row in residuals
+        "    " + json.dumps([getattr(row, name) for name in columns], ensure_ascii=False, allow_nan=False)
+        for row in trained.residuals
     )
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{trained.name}.json"
+    folder.mkdir(parents=True, exist_ok=True)
     path.write_text(f'{text[:-2]},\n  "residuals": [\n{rows}\n  ]\n}}\n', encoding="utf-8")
+    return path
 
 
-def load(path: Path) -> EnergyModel:
-    """Read a model written by `save`. Raises `ModelFileError`, and ``OSError`` when it cannot be read."""
+def load(path: Path) -> TrainedModel:
+    """Read what `save` wrote. Raises `ModelFileError`, and ``OSError`` when it cannot be read."""
+    document = _document(path)
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ModelFileError(path, f"not valid JSON ({error})") from None
-    if (
-        not isinstance(document, dict)
-        or cast("dict[str, Any]", document).get("schema_version") != SCHEMA_VERSION
-    ):
-        raise ModelFileError(path, f"not a model of schema version {SCHEMA_VERSION}")
-    try:
-        entries = dict(cast("dict[str, Any]", document["model"]))
-        entries["energies"] = tuple(
-            ComponentEnergy(Component(entry["component"]), float(entry["energy_j"]), bool(entry["fitted"]))
-            for entry in entries["energies"]
+        known = entry(document["name"])
+        columns = [field.name for field in fields(Residual)]
+        if document["residual_columns"] != columns or document["kind"] != known.kind.value:
+            raise ValueError("kind or columns of the residuals")
+        return TrainedModel(
+            known.name,
+            decoded(Provenance, document["provenance"]),
+            decoded(model_type(known), document["model"]),
+            tuple(
+                decoded(Residual, dict(zip(columns, row, strict=True)), f"residuals[{number}]")
+                for number, row in enumerate(document["residuals"])
+            ),
         )
-        entries["voltage"] = VoltageCurve(**entries["voltage"])
-        entries["time"] = TimeParameters(**entries["time"])
-        entries["notes"] = tuple(entries["notes"])
-        return EnergyModel(**entries)
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(path, f"entry missing, unknown or out of range ({error})") from None
 
 
+def load_model(path: Path) -> PowerModel:
+    """The model alone: its residuals take longer to read than itself. Raises as `load` does."""
+    document = _document(path)
+    try:
+        return decoded(model_type(entry(document["name"])), document["model"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(path, f"entry missing, unknown or out of range ({error})") from None
+
+
+def save_choice(folder: Path, choice: Choice) -> Path:
+    """Write ``choice.json`` into `folder`. Raises ``OSError`` when it cannot be written."""
+    document = {"schema_version": SCHEMA_VERSION, "choice": encoded(choice)}
+    path = folder / "choice.json"
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return path
+
+
+def load_choice(gpu_id: str) -> Choice | None:
+    """What ``auto`` means for a GPU; None when nobody has trained models of it. Raises `ModelFileError`."""
+    path = _file(gpu_id, "choice.json")
+    if path is None:
+        return None
+    try:
+        return decoded(Choice, _document(path)["choice"])
+    except (KeyError, FrozenJsonError) as error:
+        raise ModelFileError(path, f"entry missing, unknown or out of range ({error})") from None
+
+
+def user_models() -> Path:
+    """Where `wattslice train` puts models, by the XDG base directory specification."""
+    home = os.environ.get("XDG_DATA_HOME", "")
+    base = Path(home) if Path(home).is_absolute() else Path.home() / ".local" / "share"
+    return base / "wattslice" / "models"
+
+
+def trained_model(gpu: Gpu, name: str) -> PowerModel | None:
+    """The model of that name that was trained on measurements of this very GPU, the user's own first.
+
+    Raises `ModelFileError`.
+    """
+    path = _file(gpu.id, f"{name}.json")
+    return None if path is None else _loaded(path)
+
+
+def power_model(gpu: Gpu, name: str) -> PowerModel | None:
+    """The model of that name that answers for a GPU: its own, else one that can speak for others; else None.
+
+    An energy model is carried over from the nearest GPU measured, with a wider interval; see `energy_model`.
+    """
+    own = trained_model(gpu, name)
+    if own is not None:
+        return own
+    if name == "energy":
+        found = energy_model(gpu)
+        return None if isinstance(found, NoEnergyModel) else EnergyPowerModel(found)
+    path = _file(GENERAL, f"{name}.json")
+    return None if path is None else _loaded(path)
+
+
+def trained_names(gpu: Gpu) -> tuple[str, ...]:
+    """The models trained on measurements of this very GPU."""
+    return tuple(name for name in NAMES if _file(gpu.id, f"{name}.json") is not None)
+
+
 def trained_gpu_ids() -> tuple[str, ...]:
-    """Ids of the GPUs whose own measurements an energy model was fitted on."""
-    return tuple(sorted(path.parent.name for path in _TRAINED.glob("*/energy.json")))
+    """Ids of the GPUs whose own measurements a shipped energy model was fitted on."""
+    return tuple(sorted(path.parent.name for path in SHIPPED.glob("*/energy.json")))
 
 
-@cache
 def energy_model(gpu: Gpu) -> EnergyModel | NoEnergyModel:
     """The energy model of a GPU: its own, else one transferred from the nearest GPU measured, else why none.
 
     A transferred model says so: `EnergyModel.measured_on` differs from `gpu_id`, its interval is wider, and
     every prediction has a note.
     """
-    if gpu.id in trained_gpu_ids():
-        return load(_TRAINED / gpu.id / "energy.json")
+    own = trained_model(gpu, "energy")
+    if own is not None:
+        return _energy(own)
+    return _transferred(gpu)
+
+
+@cache
+def _transferred(gpu: Gpu) -> EnergyModel | NoEnergyModel:
     measured = tuple(
-        (load_gpu(gpu_id), load(_TRAINED / gpu_id / "energy.json")) for gpu_id in trained_gpu_ids()
+        (load_gpu(gpu_id), _energy(_loaded(SHIPPED / gpu_id / "energy.json"))) for gpu_id in trained_gpu_ids()
     )
     return transferred(gpu, measured)
+
+
+def _energy(model: PowerModel) -> EnergyModel:
+    assert isinstance(model, EnergyPowerModel)
+    return model.model
+
+
+@cache
+def _loaded(path: Path) -> PowerModel:
+    return load_model(path)
+
+
+def _file(gpu_id: str, name: str) -> Path | None:
+    for folder in (user_models(), SHIPPED):
+        path = folder / gpu_id / name
+        if path.is_file():
+            return path
+    return None
+
+
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ModelFileError(path, f"not valid JSON ({error})") from None
+    if not isinstance(document, dict):
+        raise ModelFileError(path, "not a JSON object")
+    entries = cast("dict[str, Any]", document)
+    if entries.get("schema_version") != SCHEMA_VERSION:
+        raise ModelFileError(path, f"not of schema version {SCHEMA_VERSION}")
+    return entries

@@ -19,8 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from wattslice_models.contract import Interval, ModelKind, SliceSample, Subject
-from wattslice_models.execution_time import Clocks, core_clock_mhz, memory_clock_scale
-from wattslice_models.gpu import Gpu
+from wattslice_models.execution_time import core_clock_mhz
 from wattslice_models.program_power import SlicePower, branch_sparse_power_w
 from wattslice_models.regression import outside_fitted_range, slice_power_w
 from wattslice_models.regression_diagnostics import RegressionDiagnostics
@@ -70,7 +69,7 @@ class Coefficient:
 class ClockRegression:
     """Eq. (4) at one pair of clocks: beta_0 and beta_1 in W, beta_2 without unit, and what residuals say.
 
-    `density_min`, `density_max`: of the slices it was fitted to. `memory_mhz`: see `memory_mhz_of`; None when
+    `density_min`, `density_max`: of the slices it was fitted to. `memory_mhz`: None when
     no run tells it. A clock with too few runs is pooled with its
     neighbour: the clocks are then the means of the runs.
     """
@@ -166,7 +165,7 @@ class TrainedRegression:
             return Prediction.unknown("arithmetic density undefined: no slice touches memory")
         notes = self.domain.notes(subject.slices)
         levels = self._memory_levels()
-        memory_mhz = memory_mhz_of(subject.gpu, subject.clocks)
+        memory_mhz = subject.clocks.memory_mhz
         measured = tuple(level[0].memory_mhz for level in levels if level[0].memory_mhz is not None)
         if memory_mhz is None or not measured:
             shares = ((levels[-1], 1.0),)
@@ -206,17 +205,6 @@ def _run_power_w(entry: ClockRegression, slices: Sequence[DenseSlice]) -> float:
     )
     assert power_w is not None, "a dense slice has weight"
     return power_w
-
-
-def memory_mhz_of(gpu: Gpu, clocks: Clocks) -> float | None:
-    """The memory clock that was set, counted as the catalogue counts; None when none was set.
-
-    As given when the catalogue knows none. Nothing set means the highest that was measured, not the
-    catalogue's: boards run kernels below the clock of the specification sheet (an RTX 8000 at 93 % of it).
-    """
-    if clocks.memory_mhz is None or gpu.memory_clock_mhz is None:
-        return clocks.memory_mhz
-    return gpu.memory_clock_mhz * memory_clock_scale(gpu, clocks)
 
 
 def _neighbours(ascending: tuple[float, ...], value: float) -> tuple[int, int, float]:

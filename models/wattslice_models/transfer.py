@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from wattslice_models.contract import Interval
 from wattslice_models.energy import Component, EnergyModel, NoEnergyModel, VoltageCurve
 from wattslice_models.gpu import Architecture, Gpu
 
@@ -109,10 +110,6 @@ def _node_ratio(gpu: Gpu, source: Gpu) -> float:
 
 
 def _widened(model: EnergyModel, factor: float, note: str) -> EnergyModel:
-    source = f"{model.interval_source}; widened by a factor of {factor:g} because: {note}"
-    return replace(
-        model,
-        ratio_low=model.ratio_low / factor,
-        ratio_high=model.ratio_high * factor,
-        interval_source=source,
-    )
+    known = model.interval
+    source = f"{known.source}; widened by a factor of {factor:g} because: {note}"
+    return replace(model, interval=Interval(known.low / factor, known.high * factor, known.coverage, source))

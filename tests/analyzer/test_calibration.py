@@ -4,15 +4,10 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("scipy")
-
 import wattslice.calibration.__main__ as command
 from wattslice.calibration.dcgm import read_dcgm_table
-from wattslice.calibration.document import BEGIN, END, Trained, update
-from wattslice.calibration.evaluation import errors, spearman
 from wattslice.calibration.features import run_features
-from wattslice.calibration.measured import PUBLIC_SETS, public_gpu_ids, read_public_table
-from wattslice.calibration.training import public_runs
+from wattslice.calibration.measured import PUBLIC_SETS, read_public_table
 from wattslice.errors import WattsliceError
 from wattslice_corpora.records import (
     BenchmarkRecipe,
@@ -21,19 +16,12 @@ from wattslice_corpora.records import (
     ParameterValue,
     Recipes,
     RecordError,
-    Use,
     WithoutRecipe,
     card_path,
-    measurements_path,
     option,
     read_card,
-    read_measurements,
-    sha256,
-    workloads_path,
 )
-from wattslice_models.energy import EnergyModel
 from wattslice_models.gpu import load_gpu
-from wattslice_models.store import energy_model, trained_gpu_ids
 
 V100 = load_gpu("v100_pcie")
 SAXPY = """
@@ -119,49 +107,6 @@ def test_options_of_a_command_line():
             option(text, "ratio")
 
 
-@pytest.mark.parametrize("gpu_id", public_gpu_ids())
-def test_the_committed_tables_fit_together(gpu_id):
-    found = public_runs(load_gpu(gpu_id))
-    assert len(found.training) > 100 or gpu_id not in trained_gpu_ids()
-    assert {row.benchmark for row in found.training}.isdisjoint(row.benchmark for row in found.test)
-    assert len({row.benchmark for row in found.test}) >= 15 or gpu_id == "gtx_titan_x"
-    card = read_card(card_path(gpu_id))
-    use = {
-        row.benchmark: card.dataset(row.dataset).use for row in read_measurements(measurements_path(gpu_id))
-    }
-    assert all(use[row.benchmark] is Use.TRAINING for row in found.training)
-    assert all(use[row.benchmark] is Use.TEST for row in found.test)
-    assert all(entry.reason for entry in found.left_out)
-
-
-def test_runs_without_the_time_of_a_launch_cannot_serve():
-    found = public_runs(load_gpu("gtx_titan_x"))
-    assert (found.training, found.test) == ((), ())
-    assert sum(entry.runs for entry in found.left_out) == 4480
-
-
-def test_the_document_says_when_no_run_can_serve(tmp_path):
-    gpu = load_gpu("gtx_titan_x")
-    path = tmp_path / "doc.md"
-    path.write_text(f"{BEGIN}\n{END}")
-    update(path, (Trained(gpu, None, public_runs(gpu)),))
-    assert "4479 runs of 140 programs: the time of one launch is not told" in path.read_text()
-
-
-def test_misread_clocks_are_left_out():
-    found = public_runs(V100)
-    assert all((row.clocks.core_mhz or 0.0) > 405.0 for row in (*found.training, *found.test))
-    assert any("405 MHz" in entry.benchmark for entry in found.left_out)
-
-
-def test_spearman_and_errors():
-    assert spearman([1.0, 2.0, 3.0], [10.0, 20.0, 15.0]) == pytest.approx(0.5)
-    assert spearman([1.0, 1.0, 2.0], [1.0, 1.0, 5.0]) == pytest.approx(1.0)
-    assert spearman([1.0, 1.0], [1.0, 2.0]) is None
-    found = errors([90.0, 100.0, 130.0], [100.0, 100.0, 100.0])
-    assert (found.mean, found.median, found.worst) == pytest.approx((0.4 / 3, 0.1, 0.3))
-
-
 def test_the_public_table_becomes_ours(tmp_path):
     path = tmp_path / "table.csv"
     header = "dataset,gpu,benchmark,kernel,args,grid,block,core_mhz,mem_mhz,time_ms,power_w,power_definition"
@@ -204,35 +149,8 @@ def test_activity_is_joined_with_the_run_it_was_counted_in(tmp_path):
             read_dcgm_table(path, measured)
 
 
-def test_a_document_without_a_generated_part_is_left_alone(tmp_path):
-    path = tmp_path / "doc.md"
-    path.write_text("text")
-    with pytest.raises(WattsliceError, match="no generated part"):
-        update(path, ())
-    path.write_text(f"before\n{BEGIN}\nold\n{END}\nafter")
-    update(path, ())
-    assert "old" not in path.read_text()
-    assert path.read_text().startswith("before\n")
-    assert path.read_text().endswith("\nafter")
-
-
 def test_the_command_reports_instead_of_crashing(tmp_path, capsys):
     assert command.main(["--measurements", str(tmp_path / "missing.csv")]) == 2
     assert command.main(["--sources", str(tmp_path), "--gpu", "v100_pcie"]) == 2
     assert command.main(["--dcgm", str(tmp_path / "missing.csv")]) == 2
     assert capsys.readouterr().err.count("wattslice.calibration: ") == 3
-
-
-@pytest.mark.parametrize("gpu_id", trained_gpu_ids())
-def test_the_models_were_fitted_on_the_committed_tables(gpu_id):
-    model = energy_model(load_gpu(gpu_id))
-    assert isinstance(model, EnergyModel)
-    assert model.data_sha256 == sha256(measurements_path(gpu_id), workloads_path(gpu_id)), (
-        "run `python -m wattslice.calibration --document docs/energy-model.md`"
-    )
-
-
-def test_the_document_is_up_to_date():
-    text = (Path(__file__).parents[2] / "docs" / "energy-model.md").read_text(encoding="utf-8")
-    assert BEGIN in text
-    assert all(f"`{gpu_id}`" in text for gpu_id in public_gpu_ids())

@@ -70,14 +70,11 @@ def test_clocks_of_the_settings_are_checked_as_well(kernel):
         config(kernel, Settings(core_clock_mhz=9000.0))
 
 
-@pytest.mark.parametrize("mhz", [405.0, 1750.0, 7000.0])  # idle, specification, nvidia-smi
-def test_memory_clocks_are_understood_in_both_ways_of_counting(kernel, mhz):
-    assert config(kernel, gpu="quadro_rtx_8000", memory_clock_mhz=mhz).memory_clock_mhz == mhz
-
-
-def test_a_memory_clock_that_changes_nothing_is_told(kernel):
-    (note,) = config(kernel, gpu="h100", memory_clock_mhz=2619.0).notes
-    assert "--mem-mhz has no effect" in note
+def test_a_memory_clock_of_the_specification_sheet_is_told_apart(kernel):
+    assert config(kernel, gpu="quadro_rtx_8000", memory_clock_mhz=7000.0).notes == ()
+    assert config(kernel, gpu="quadro_rtx_8000", memory_clock_mhz=405.0).notes == ()
+    (note,) = config(kernel, gpu="quadro_rtx_8000", memory_clock_mhz=1750.0).notes
+    assert "--mem-mhz counts as nvidia-smi does: 1750 MHz are 25% of the Quadro RTX 8000's 7000" in note
 
 
 def test_folders_must_exist(kernel, tmp_path):

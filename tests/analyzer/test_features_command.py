@@ -10,6 +10,7 @@ import pytest
 from wattslice.cli import main
 from wattslice_corpora.records import (
     MeasuredRow,
+    read_slices,
     read_workloads,
     write_table,
 )
@@ -130,3 +131,13 @@ def test_a_damaged_recipe_is_told(project, capsys):
     (project / "recipes.toml").write_text(RECIPES.replace("block =", "blok ="))
     assert run(project) == 2
     assert "recipes.toml: [[benchmark]] axpy: entry missing or malformed" in capsys.readouterr().err
+
+
+def test_the_slices_are_a_table_of_their_own(project):
+    with contextlib.chdir(project):
+        words = ("features", "--sources", "kernels", "--recipes", "recipes.toml", "--gpu", "v100")
+        assert main([*words, "--runs", "runs.csv", "--slices", "-o", "slices.csv"]) == 0
+    (row,) = read_slices(project / "slices.csv")
+    assert (row.benchmark, row.launch, row.memory_space, row.sm_saturation) == ("axpy", 0, "global", 1.0)
+    assert row.arithmetic_density is not None
+    assert row.length == pytest.approx(row.code_lines * 1000 * 256 * 2)

@@ -12,6 +12,8 @@ from wattslice.errors import FrontendError, WattsliceError
 from wattslice.findings import findings_of
 from wattslice.gate import UnknownPolicy, judge
 from wattslice.ir import Severity
+from wattslice_models.learners import entry
+from wattslice_models.store import load_choice, trained_gpu_ids
 
 SAXPY = """#include <cuda_runtime.h>
 __global__ void saxpy(int n, float a, const float *x, float *y) {
@@ -77,17 +79,43 @@ def test_a_launch_in_another_file_than_the_kernel_names_that_file(tmp_path):
     assert [(entry.rule, entry.file, entry.line) for entry in kernel.assumptions] == [("PW011", host_file, 3)]
 
 
-@pytest.mark.parametrize("gpu", ["v100", "quadro_rtx_8000", "h200", "gtx280", "gtx480"])
+@pytest.mark.parametrize(
+    ("gpu", "model"),
+    [
+        ("v100", "energy"),
+        ("quadro_rtx_8000", "energy"),
+        ("h200", "energy"),
+        ("gtx280", "regression"),
+        ("gtx480", "regression"),
+        ("v100_pcie", "regression"),
+        ("v100_pcie", "wavelet"),
+    ],
+)
 @pytest.mark.parametrize("source", [SAXPY, BRANCHY])
 @pytest.mark.parametrize("method", ["bspm", "bdpm"])
-def test_slices_add_up_to_the_kernel(tmp_path, gpu, source, method):
-    kernel = only(run(tmp_path, source, gpu=gpu, method=method))
+def test_slices_add_up_to_the_kernel(tmp_path, gpu, model, source, method):
+    kernel = only(run(tmp_path, source, gpu=gpu, model=model, method=method))
     assert kernel.power_w is not None
     shares = [part.share_of_power or 0.0 for part in kernel.slices]
     assert math.fsum(shares) == pytest.approx(1.0)
     assert math.fsum(line.share for line in kernel.hot_lines) == pytest.approx(1.0)
     assert kernel.method == method
-    assert kernel.model == ("regression" if gpu.startswith("gtx") else "energy")
+    assert kernel.model == model
+
+
+@pytest.mark.parametrize("gpu", trained_gpu_ids())
+def test_auto_takes_what_cross_validation_chose(tmp_path, gpu):
+    choice = load_choice(gpu)
+    assert choice is not None
+    kernel = only(run(tmp_path, SAXPY, gpu=gpu))
+    assert kernel.model == entry(choice.name).kind.value
+    assert kernel.power_w is not None
+
+
+def test_a_gpu_that_nobody_trained_has_no_regression(tmp_path):
+    analysis = run(tmp_path, SAXPY, gpu="h200", model="regression")
+    assert only(analysis).power_w is None
+    assert any("no regression model answers for H200" in entry.message for entry in analysis.diagnostics)
 
 
 @pytest.mark.parametrize("gpu", ["gtx280", "v100"])
@@ -117,7 +145,7 @@ def test_the_printed_regression_is_told_up_to_the_limit_of_the_board(tmp_path):
     assert kernel.power_low_w == kernel.power_w == kernel.power_high_w == 236
     assert {part.power_w for part in kernel.slices} == {236}
     assert math.fsum(heat.power_w for heat in kernel.hot_lines) == pytest.approx(236)
-    assert any("as printed exceed the limit of 236 W" in entry.message for entry in analysis.diagnostics)
+    assert any("exceed the limit of 236 W" in entry.message for entry in analysis.diagnostics)
     assert kernel.may_hit_power_limit
     assert "tri would hit the power limit of 236 W" in {entry.message for entry in findings_of(analysis)}
 

@@ -1,10 +1,11 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from wattslice_models.contract import Example, ModelKind, NotEnoughDataError
-from wattslice_models.cross_validation import HeldOut, calibrated_interval, hold_out_each
-from wattslice_models.mean import UNCALIBRATED, MeanLearner, MeanModel
+from wattslice_models.cross_validation import HeldOut, Unit, calibrated_interval, dealt, hold_out_each
+from wattslice_models.gpu import load_gpu
+from wattslice_models.mean import UNCALIBRATED, ClockMeanLearner, MeanLearner, MeanModel
 from wattslice_models.types import Prediction
 
 from .model_examples import examples, subject
@@ -74,3 +75,56 @@ def test_widening_is_told():
 def test_an_interval_always_holds_the_prediction():
     interval = calibrated_interval((held_out("a", 1.2), held_out("b", 1.3)))
     assert interval.low == 1.0
+
+
+def test_many_benchmarks_leave_in_parts_and_never_twice():
+    data = examples()
+    parts = dealt(data, 4, seed=1)
+    assert sorted(len(part) for part in parts) == [1, 1, 2, 2]
+    assert sorted(name for part in parts for name in part) == [f"b{number}" for number in range(6)]
+    assert parts == dealt(data, 4, seed=1)
+    assert dealt(data, 9) == tuple((f"b{number}",) for number in range(6))
+    fits: list[str] = []
+    predicted = hold_out_each(MeanLearner(), data, 1, fits.append, 4)
+    assert len(fits) == 4
+    for entry in predicted:
+        (part,) = (part for part in parts if entry.example.benchmark in part)
+        rest = [example.power_w for example in data if example.benchmark not in part]
+        assert entry.prediction.power_w == pytest.approx(sum(rest) / len(rest))
+
+
+def test_a_fold_that_cannot_be_learnt_is_unknown_and_says_why():
+    """Only one benchmark has times: without it the energy model has nothing to learn from."""
+    pytest.importorskip("scipy")
+    from wattslice_models.energy_fit import EnergyLearner
+
+    data = tuple(
+        replace(example, time_s=1e-3 if example.benchmark == "b0" else None) for example in examples()[:144]
+    )
+    known = {entry.example.benchmark: entry.prediction for entry in hold_out_each(EnergyLearner(), data)}
+    assert known["b0"].power_w is None
+    assert "nothing to learn from without b0" in known["b0"].notes[0]
+    assert known["b1"].power_w is not None
+
+
+def test_the_mean_at_each_clock_knows_clocks_only():
+    model = ClockMeanLearner().fit(examples())
+    for core_mhz in (705.0, 1380.0):
+        here = [e.power_w for e in examples() if e.subject.clocks.core_mhz == core_mhz]
+        found = model.predict(subject(4.0, core_mhz=core_mhz)).power_w
+        assert found == pytest.approx(sum(here) / len(here))
+    assert model.predict(subject(4.0, core_mhz=1390.0)) == model.predict(subject(9.0, core_mhz=1380.0))
+
+
+def test_whole_gpus_can_be_held_out():
+    """What speaks for a GPU never measured is judged on GPUs that it never saw."""
+    mine = examples()[:72]
+    other = load_gpu("quadro_rtx_8000")
+    data = (*mine, *(replace(e, power_w=2 * e.power_w, subject=replace(e.subject, gpu=other)) for e in mine))
+    predicted = hold_out_each(MeanLearner(), data, unit=Unit.GPU)
+    mean_w = sum(example.power_w for example in mine) / len(mine)
+    assert {round(entry.prediction.power_w or 0.0, 6) for entry in predicted[:72]} == {round(2 * mean_w, 6)}
+    interval = calibrated_interval(predicted, unit=Unit.GPU)
+    assert "held-out runs of 2 GPUs; fewer than 19 GPUs" in interval.source
+    with pytest.raises(NotEnoughDataError, match=r"1 GPU\(s\)"):
+        hold_out_each(MeanLearner(), mine, unit=Unit.GPU)

@@ -9,6 +9,7 @@ from wattslice_models.execution_time import (
     core_clock_range_mhz,
     memory_clock_range_mhz,
     memory_clock_scale,
+    nvidia_smi_memory_mhz,
     predict_time,
     traffic,
 )
@@ -100,10 +101,19 @@ def test_a_footprint_that_fits_l2_leaves_dram_alone():
 
 
 @pytest.mark.parametrize(
-    ("gpu", "mhz", "scale"), [(V100, 877.0, 1.0011), (RTX, 6500.0, 0.9286), (RTX, 1750.0, 1.0)]
+    ("gpu_id", "mhz", "scale"),
+    [
+        ("v100_pcie", 877.0, 1.001),
+        ("quadro_rtx_8000", 6500.0, 0.929),
+        ("gtx_titan_x", 3505.0, 1.0),
+        ("gtx_titan_x", 810.0, 0.231),
+        ("gtx_1080_ti", 5500.0, 1.0),
+    ],
 )
-def test_memory_clocks_as_nvidia_smi_or_the_specification_counts_them(gpu, mhz, scale):
-    assert memory_clock_scale(gpu, Clocks(memory_mhz=mhz)) == pytest.approx(scale, rel=1e-3)
+def test_memory_clocks_are_those_of_nvidia_smi(gpu_id, mhz, scale):
+    gpu = load_gpu(gpu_id)
+    assert memory_clock_scale(gpu, Clocks(memory_mhz=mhz)) == pytest.approx(scale, rel=2e-3)
+    assert memory_clock_scale(gpu, Clocks(memory_mhz=None)) == 1.0
 
 
 def test_a_clock_must_be_positive():
@@ -126,7 +136,7 @@ def test_the_clocks_of_the_catalogue_lie_in_the_possible_range(gpu):
     low, high = core_clock_range_mhz(gpu)
     assert low < gpu.boost_clock_mhz < high < 10_000
     low, high = memory_clock_range_mhz(gpu)
-    assert low < (gpu.memory_clock_mhz or 0.5 * high) < high < 50_000
+    assert low < nvidia_smi_memory_mhz(gpu) < high < 50_000
 
 
 def test_a_warp_of_which_half_the_lanes_take_part_holds_its_pipe_as_long_as_a_full_one():

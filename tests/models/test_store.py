@@ -3,9 +3,30 @@ from dataclasses import replace
 
 import pytest
 
+from wattslice_models.contract import UNCALIBRATED
 from wattslice_models.energy import EnergyModel, NoEnergyModel
+from wattslice_models.energy_power import EnergyPowerModel
 from wattslice_models.gpu import gpus, load_gpu
-from wattslice_models.store import ModelFileError, Residual, energy_model, load, save, trained_gpu_ids
+from wattslice_models.mean import MeanModel
+from wattslice_models.store import (
+    CandidateError,
+    Choice,
+    DataFile,
+    ModelFileError,
+    Provenance,
+    Residual,
+    TrainedModel,
+    Version,
+    energy_model,
+    load,
+    load_choice,
+    power_model,
+    save,
+    save_choice,
+    trained_gpu_ids,
+    trained_names,
+    user_models,
+)
 from wattslice_models.workload import Instructions, Workload
 
 WORK = Workload(8000, 256, 64.0, Instructions(fp32=1000.0, load_store=3.0), None, 12.0, 12.0, 12.0)
@@ -17,28 +38,71 @@ def trained(gpu_id):
     return found
 
 
+def stored(model=None):
+    power = EnergyPowerModel(trained("v100_pcie") if model is None else model)
+    provenance = Provenance(("v100_pcie",), 3, (DataFile("a.csv", "ab"),), (Version("numpy", "2"),))
+    residual = Residual("set", "bench", "kernel", "-n=1", 1380.0, None, 100.1, None)
+    return TrainedModel("energy", provenance, power, (residual, replace(residual, held_out_w=0.1 + 0.2)))
+
+
 def test_a_model_reads_back_exactly(tmp_path):
-    odd = replace(trained("v100_pcie"), idle_w=0.1 + 0.2, notes=("µ",))
-    path = tmp_path / "gpu" / "energy.json"
-    save(path, odd, (Residual("bench", "kernel", "-n=1", 1380.0, 0.1, -0.2),))
+    odd = stored(replace(trained("v100_pcie"), idle_w=0.1 + 0.2, notes=("µ",)))
+    path = save(tmp_path / "gpu", odd)
+    assert path.name == "energy.json"
     assert load(path) == odd
     document = json.loads(path.read_text(encoding="utf-8"))
-    assert document["residuals"] == [["bench", "kernel", "-n=1", 1380.0, 0.1, -0.2]]
+    assert document["kind"] == "energy"
+    assert document["residuals"][0] == ["set", "bench", "kernel", "-n=1", 1380.0, None, 100.1, None]
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    return tmp_path / "wattslice" / "models"
+
+
+def test_what_the_user_trained_comes_first(home):
+    gpu = load_gpu("v100_pcie")
+    shipped = power_model(gpu, "energy")
+    mine = stored(replace(trained("v100_pcie"), idle_w=1.0))
+    save(home / "v100_pcie", mine)
+    assert user_models() == home
+    assert power_model(gpu, "energy") == mine.model != shipped
+    assert EnergyPowerModel(trained("v100_pcie")) == mine.model
+
+
+def test_a_model_of_several_gpus_answers_where_there_is_none(home):
+    mean = MeanModel(100.0, UNCALIBRATED)
+    assert power_model(load_gpu("a10"), "wavelet-published") is None
+    save(home / "general", TrainedModel("mean", Provenance((), 0, (), ()), mean, ()))
+    assert power_model(load_gpu("a10"), "mean") == mean
+    assert trained_names(load_gpu("a10")) == ()
+
+
+def test_the_choice_reads_back(home):
+    choice = Choice("energy", (CandidateError("energy", 0.1, ""), CandidateError("mean", None, "why")))
+    save_choice(home / "a10", choice)
+    assert load_choice("a10") == choice
+    assert load_choice("t4") is None
+    (home / "a10" / "choice.json").write_text("[]")
+    with pytest.raises(ModelFileError, match=r"choice\.json: not a JSON object"):
+        load_choice("a10")
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
         ("\n  ]\n}", ""),
-        ('"schema_version": 1', '"schema_version": 99'),
+        ('"schema_version": 2', '"schema_version": 99'),
+        ('"kind": "energy"', '"kind": "mean"'),
+        ('"name": "energy"', '"name": "guess"'),
         ('"idle_w"', '"idle"'),
         ('"fp32"', '"fp33"'),
-        ('"ratio_low": ', '"ratio_low": 7'),
+        ('"low": ', '"low": 7'),
     ],
 )
 def test_a_damaged_model_names_its_file(tmp_path, old, new):
-    path = tmp_path / "energy.json"
-    save(path, trained("v100_pcie"), ())
+    path = save(tmp_path, stored())
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf-8")
@@ -51,7 +115,6 @@ def test_the_measured_gpus_are_trained():
     for gpu_id in trained_gpu_ids():
         model = trained(gpu_id)
         assert model.gpu_id == model.measured_on == gpu_id
-        assert model.data_sha256
         assert not model.predict(WORK, load_gpu(gpu_id)).transferred_from
 
 
@@ -75,8 +138,8 @@ def test_every_gpu_answers_or_says_why_not(gpu):
     assert gpu.power_limit_w is None or found.power_high_w <= gpu.power_limit_w
     if model.measured_on != gpu.id:
         source = trained(model.measured_on)
-        assert model.ratio_low < source.ratio_low
-        assert model.ratio_high > source.ratio_high
+        assert model.interval.low < source.interval.low
+        assert model.interval.high > source.interval.high
         assert found.transferred_from == model.measured_on
         assert any("measured" in note for note in found.notes)
 

@@ -8,14 +8,12 @@ import pytest
 
 from wattslice_models.contract import Interval, SliceSample, Subject
 from wattslice_models.execution_time import Clocks
-from wattslice_models.gpu import load_gpu
 from wattslice_models.regression_diagnostics import RegressionDiagnostics, ResidualTest
 from wattslice_models.trained_regression import (
     ClockRegression,
     Coefficient,
     RegressionDomain,
     TrainedRegression,
-    memory_mhz_of,
 )
 
 from .model_examples import GPU, subject
@@ -125,14 +123,6 @@ def test_another_gpu_is_unknown():
     prediction = ONE.predict(subject(4.0, gpu_id="gtx_1080_ti"))
     assert prediction.power_w is None
     assert "trained on v100_pcie" in prediction.notes[0]
-
-
-def test_memory_clocks_count_as_the_catalogue_counts():
-    gddr6 = load_gpu("quadro_rtx_8000")
-    assert gddr6.memory_clock_mhz == 1750.0
-    assert memory_mhz_of(gddr6, Clocks(1000.0, 6500.0)) == pytest.approx(1625.0)
-    assert memory_mhz_of(gddr6, Clocks(1000.0, 1625.0)) == pytest.approx(1625.0)
-    assert memory_mhz_of(gddr6, Clocks(1000.0)) is None
 
 
 def test_predicting_needs_neither_numpy_nor_scipy():

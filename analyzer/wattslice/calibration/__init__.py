@@ -1,7 +1,6 @@
-"""Fits energy models to public measurements: ``python -m wattslice.calibration --help``.
+"""Makes the committed tables of public measurements: ``python -m wattslice.calibration --help``.
 
 `measured` turns a public table of watts into the project's own, `dcgm` one of counters; `checkout` finds out
-what a checkout of public sources holds and `features` analyses its kernels; `training` joins both into what
-`wattslice_models.energy_fit` takes, `evaluation` compares predictions with what was measured, and
-`document` writes that down.
+what a checkout of public sources holds and `features` analyses its kernels. `wattslice.learning` trains on
+these tables and judges by them.
 """

@@ -1,4 +1,4 @@
-"""``python -m wattslice.calibration``: from public measurements and sources to trained energy models."""
+"""``python -m wattslice.calibration``: from public measurements and sources to the tables of this package."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-import wattslice_models
 from wattslice.calibration.checkout import find_recipes, public_features, runs_of
 from wattslice.calibration.dcgm import read_dcgm_table
-from wattslice.calibration.document import Trained, update
 from wattslice.calibration.measured import public_gpu_ids, read_public_table
-from wattslice.calibration.training import public_runs
 from wattslice.errors import WattsliceError
 from wattslice_corpora.records import (
     DataCard,
@@ -23,25 +20,20 @@ from wattslice_corpora.records import (
     measurements_path,
     read_card,
     read_measurements,
-    sha256,
+    slices_path,
     utilisation_path,
     workloads_path,
     write_table,
     write_text,
 )
-from wattslice_models.energy import NoEnergyModel
-from wattslice_models.energy_fit import NotEnoughDataError, fit_energy_model
 from wattslice_models.gpu import load_gpu
-from wattslice_models.store import energy_model, save
-
-_TRAINED = Path(wattslice_models.__file__).parent / "trained"
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m wattslice.calibration",
-        description="Fits the energy models to public measurements, from the tables of this package. "
-        "With --measurements and --sources these tables are made anew first.",
+        description="Makes the tables of measured runs (--measurements), of DCGM activity (--dcgm) and of "
+        "our features of the kernels (--sources) anew. `wattslice train` learns from them.",
     )
     parser.add_argument("--measurements", type=Path, metavar="CSV", help="public table of measured kernels")
     parser.add_argument(
@@ -55,7 +47,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--sources", type=Path, metavar="DIR", help="git checkout of a repository of measured kernels"
     )
-    parser.add_argument("--document", type=Path, metavar="FILE", help="write the results into this document")
     parser.add_argument(
         "--gpu", choices=public_gpu_ids(), action="append", help="only this GPU (may be repeated)"
     )
@@ -79,10 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
             for card in cards:
                 if any(entry.recipes == recipes.path.stem for entry in card.datasets):
                     _analyze(options.sources, card, recipes)
-        trained = tuple(_train(card) for card in cards)
-        if options.document:
-            update(options.document, trained)
-    except (WattsliceError, RecordError, NotEnoughDataError, OSError) as error:
+    except (WattsliceError, RecordError, OSError) as error:
         print(f"wattslice.calibration: {error}", file=sys.stderr)
         return 2
     return 0
@@ -113,23 +101,8 @@ def _analyze(sources: Path, card: DataCard, recipes: Recipes) -> None:
     found = public_features(sources, recipes, runs_of(recipes, card.gpu_id), load_gpu(card.gpu_id))
     for entry in found.features.left_out:
         print(f"{', '.join(entry.runs)}: left out: {entry.reason}", file=sys.stderr)
-    write_text(workloads_path(card.gpu_id), found.table)
-
-
-def _train(card: DataCard) -> Trained:
-    gpu = load_gpu(card.gpu_id)
-    runs = public_runs(gpu)
-    if not (runs.training or runs.test):
-        return Trained(gpu, None, runs)
-    if not runs.training:
-        transferred = energy_model(gpu)
-        if isinstance(transferred, NoEnergyModel):
-            raise WattsliceError(f"{gpu.id}: {transferred.reason}")
-        return Trained(gpu, transferred, runs)
-    data = sha256(measurements_path(gpu.id), workloads_path(gpu.id))
-    model, residuals = fit_energy_model(runs.training, gpu, data)
-    save(_TRAINED / gpu.id / "energy.json", model, residuals)
-    return Trained(gpu, model, runs)
+    write_text(workloads_path(card.gpu_id), found.workloads)
+    write_text(slices_path(card.gpu_id), found.slices)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from wattslice.errors import WattsliceError
 from wattslice_corpora.records import (
     MeasuredRow,
     Recipes,
+    SliceRow,
     WorkloadRow,
     card_path,
     measured_gpu_ids,
@@ -26,10 +27,11 @@ from wattslice_models.gpu import Gpu
 
 @dataclass(frozen=True, slots=True)
 class PublicFeatures:
-    """Our features of the runs of one repository on one GPU, and the text of their table."""
+    """Our features of the runs of one repository on one GPU, and the texts of their two tables."""
 
     features: RunFeatures
-    table: str
+    workloads: str
+    slices: str
 
 
 def recipe_names() -> tuple[str, ...]:
@@ -88,11 +90,18 @@ def public_features(
     state = checkout_state(sources, recipes)
     found = run_features(sources, recipes, measured, gpu)
     comments = (
-        f"features that wattslice found in public kernels, for {gpu.id}; counts and bytes per thread",
         f"source: {recipes.repository} at {state}",
         *(f"without features: {', '.join(entry.runs)}: {entry.reason}" for entry in found.left_out),
     )
-    return PublicFeatures(found, table_text(comments, WorkloadRow, found.rows))
+    of_launches = (
+        f"features that wattslice found in public kernels, for {gpu.id}; counts and bytes per thread",
+    )
+    of_slices = (f"slices that wattslice found in public kernels, for {gpu.id}",)
+    return PublicFeatures(
+        found,
+        table_text((*of_launches, *comments), WorkloadRow, found.rows),
+        table_text((*of_slices, *comments), SliceRow, found.slices),
+    )
 
 
 def checkout_commit(sources: Path) -> str:

@@ -1,4 +1,4 @@
-"""Our own features of public kernels: from a checkout of their sources to a table of workloads."""
+"""Our own features of public kernels: from a checkout of their sources to tables of workloads and slices."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from wattslice.accesses import memory_accesses
 from wattslice.counting.count import count
 from wattslice.errors import WattsliceError
 from wattslice.execution import ExecutionProfile
+from wattslice.features import SliceFeatures, slice_features
 from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.frontend.cuda import read_cuda
 from wattslice.geometry.resolver import resolve_launches
@@ -17,6 +18,7 @@ from wattslice.ir import MemorySpace, Program
 from wattslice.launch_work import launch_work, residency
 from wattslice.loaded_registers import follows_data, loaded_registers
 from wattslice.operations import OperationCounts
+from wattslice.slicing.slices import slice_kernel
 from wattslice.traffic import Traffic
 from wattslice_corpora.records import (
     BenchmarkRecipe,
@@ -24,9 +26,11 @@ from wattslice_corpora.records import (
     MeasuredRow,
     Recipes,
     RecordError,
+    SliceRow,
     WorkloadRow,
     option,
 )
+from wattslice_models.access_power import access_power_factors
 from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Workload
 
@@ -40,16 +44,34 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class LaunchFeatures:
+    """What every model may know of one launch. `doubt`: why its bytes are in doubt, else empty."""
+
+    workload: Workload
+    doubt: str
+    slices: tuple[SliceFeatures, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRows:
+    """One launch of a run as the tables have it."""
+
+    workload: WorkloadRow
+    slices: tuple[SliceRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RunFeatures:
     """Our features of measured runs. `left_out`: the runs of which a launch could not be analysed."""
 
     rows: tuple[WorkloadRow, ...]
+    slices: tuple[SliceRow, ...]
     left_out: tuple[LeftOut, ...]
 
 
 def run_features(sources: Path, recipes: Recipes, measured: tuple[MeasuredRow, ...], gpu: Gpu) -> RunFeatures:
-    """One row per launch of every distinct run, as far as the kernels can be analysed."""
-    rows: list[WorkloadRow] = []
+    """The rows of every launch of every distinct run, as far as the kernels can be analysed."""
+    found: list[LaunchRows] = []
     left_out: dict[str, list[str]] = {}
     programs: dict[str, Program] = {}
     for benchmark, kernel, arguments in dict.fromkeys(
@@ -59,23 +81,27 @@ def run_features(sources: Path, recipes: Recipes, measured: tuple[MeasuredRow, .
             recipe = recipes.benchmark(benchmark)
             if benchmark not in programs:
                 programs[benchmark] = _read(sources, recipes, recipe)
-            rows += _run(programs[benchmark], recipe, kernel, arguments, gpu)
+            found += _run(programs[benchmark], recipe, kernel, arguments, gpu)
         except (WattsliceError, RecordError, ValueError) as error:
             run = " ".join(part for part in (benchmark, kernel, arguments) if part)
             left_out.setdefault(str(error), []).append(run)
-    return RunFeatures(tuple(rows), tuple(LeftOut(tuple(runs), why) for why, runs in left_out.items()))
+    return RunFeatures(
+        tuple(rows.workload for rows in found),
+        tuple(row for rows in found for row in rows.slices),
+        tuple(LeftOut(tuple(runs), why) for why, runs in left_out.items()),
+    )
 
 
 def _run(
     program: Program, recipe: BenchmarkRecipe, kernel: str, arguments: str, gpu: Gpu
-) -> list[WorkloadRow]:
+) -> list[LaunchRows]:
     """All launches of an iteration: without one of them, the rest says nothing about what was measured."""
-    rows: list[WorkloadRow] = []
+    rows: list[LaunchRows] = []
     for index, launch in enumerate(_launches(recipe, kernel)):
         name = launch.kernel or kernel
-        found, doubt = launch_workload(program, name, launch, arguments, gpu)
+        found = launch_features(_launch(program, name, launch, arguments, gpu), gpu)
         rows.append(
-            _row(recipe.name, kernel, arguments, index, name, recipe.file, launch.repeat, found, doubt)
+            launch_rows(recipe.name, kernel, arguments, index, name, recipe.file, launch.repeat, found)
         )
     if not rows:
         raise RecordError(f"the recipe has no launch of {kernel}")
@@ -94,13 +120,8 @@ def _launches(recipe: BenchmarkRecipe, kernel: str) -> tuple[LaunchRecipe, ...]:
     return tuple(launch for launch in recipe.launches if launch.kernel == kernel)
 
 
-def launch_workload(
-    program: Program, kernel: str, recipe: LaunchRecipe, arguments: str, gpu: Gpu
-) -> tuple[Workload, str]:
-    """The workload of one launch of `kernel`, and why its bytes are in doubt (empty when they are not).
-
-    Raises `RecordError` when there is no such kernel or option.
-    """
+def _launch(program: Program, kernel: str, recipe: LaunchRecipe, arguments: str, gpu: Gpu) -> KernelLaunch:
+    """One launch of `kernel` by its recipe. Raises `RecordError` when there is no such kernel or option."""
     threads = recipe.block[0] * recipe.block[1] * recipe.block[2]
     filling = (gpu.sm_count * (gpu.max_threads_per_sm // threads), 1, 1)
     settings = tuple(
@@ -111,7 +132,7 @@ def launch_workload(
     launches = resolve_launches(program, Overrides((override,), settings), gpu)
     for launch in launches:
         if launch.kernel.name == kernel:
-            return _workload(launch, gpu)
+            return launch
     raise RecordError(f"{program.file} has no kernel {kernel}")
 
 
@@ -121,13 +142,17 @@ def parameter_value(value: float | str, arguments: str) -> int | float:
     return int(number) if float(number).is_integer() else number
 
 
-def _workload(launch: KernelLaunch, gpu: Gpu) -> tuple[Workload, str]:
+def launch_features(launch: KernelLaunch, gpu: Gpu) -> LaunchFeatures:
+    """Workload and slices of one launch. Raises `RecordError` when it cannot run on `gpu`."""
     resident = residency(launch, gpu)
     profile = count(launch)
     work = launch_work(launch, resident, profile)
     if work.workload is None:
         raise RecordError(f"{launch.kernel.name} cannot run on {gpu.id}: {resident.occupancy.failure}")
-    return work.workload, _doubt(launch, profile, work.counts, work.traffic)
+    slices = slice_features(
+        slice_kernel(launch.kernel), profile, access_power_factors(gpu), resident.sm_saturation
+    )
+    return LaunchFeatures(work.workload, _doubt(launch, profile, work.counts, work.traffic), slices)
 
 
 def _doubt(launch: KernelLaunch, profile: ExecutionProfile, counts: OperationCounts, moved: Traffic) -> str:
@@ -147,6 +172,38 @@ def _doubt(launch: KernelLaunch, profile: ExecutionProfile, counts: OperationCou
     if followed < 0.9 * (counts.global_load + counts.global_store):
         return "accesses by inline PTX: their bytes are not counted"
     return ""
+
+
+def launch_rows(
+    benchmark: str,
+    kernel: str,
+    arguments: str,
+    index: int,
+    name: str,
+    path: str,
+    repeat: int,
+    found: LaunchFeatures,
+) -> LaunchRows:
+    """The features of launch number `index` of a run, made `repeat` times, as rows of the tables."""
+    executions = found.workload.threads * repeat
+    return LaunchRows(
+        _row(benchmark, kernel, arguments, index, name, path, repeat, found.workload, found.doubt),
+        tuple(
+            SliceRow(
+                benchmark=benchmark,
+                kernel=kernel,
+                arguments=arguments,
+                launch=index,
+                launched_kernel=name,
+                memory_space=part.memory_space.value,
+                arithmetic_density=_float(part.arithmetic_density),
+                sm_saturation=float(part.sm_saturation),
+                code_lines=part.static_length,
+                length=float(part.length) * executions,
+            )
+            for part in found.slices
+        ),
+    )
 
 
 def _row(

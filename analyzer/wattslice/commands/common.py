@@ -25,7 +25,7 @@ _FILE = click.Path(path_type=Path)
 _ANALYSIS_OPTIONS = (
     click.argument("paths", nargs=-1, required=True, type=_FILE, metavar="PATH..."),
     click.option("--gpu", metavar="ID", help="GPU to predict for; `wattslice gpus` lists them."),
-    click.option("--model", metavar="NAME", help="Power model: auto, regression or energy."),
+    click.option("--model", metavar="NAME", help="Power model: auto, regression, wavelet or energy."),
     click.option("--method", metavar="NAME", help="How slices make a program: auto, bspm or bdpm."),
     click.option(
         "--delta", type=float, metavar="P", help="Drop branches less likely than P from a slice (BDPM)."
@@ -58,7 +58,9 @@ _ANALYSIS_OPTIONS = (
     ),
     click.option("--profile", type=_FILE, metavar="FILE", help="Measured branch probabilities (JSON)."),
     click.option("--core-mhz", "core_clock_mhz", type=float, metavar="N", help="Clock of the SMs."),
-    click.option("--mem-mhz", "memory_clock_mhz", type=float, metavar="N", help="Clock of the memory."),
+    click.option(
+        "--mem-mhz", "memory_clock_mhz", type=float, metavar="N", help="Clock of the memory (nvidia-smi)."
+    ),
     click.option("--jobs", type=int, metavar="N", help="Processes to analyse files with.  [default: 1]"),
 )
 

@@ -31,9 +31,17 @@ _PATH = click.Path(path_type=Path)
 @click.option(
     "--runs", type=_PATH, metavar="CSV", help="Measured runs.  [default: those of the GPU's data sets]"
 )
+@click.option(
+    "--slices", is_flag=True, help="The table of slices.  [default: that of instructions and bytes]"
+)
 @click.option("-o", "output", type=_PATH, metavar="FILE", help="Write the table here.  [default: stdout]")
 def features(
-    sources: Path, wanted: str | None, gpu_id: str | None, runs: Path | None, output: Path | None
+    sources: Path,
+    wanted: str | None,
+    gpu_id: str | None,
+    runs: Path | None,
+    slices: bool,
+    output: Path | None,
 ) -> int:
     """Our features of public kernels whose power was measured, from a checkout of their sources.
 
@@ -56,7 +64,8 @@ def features(
         raise WattsliceError(f"{error.filename}: cannot be read: {error.strerror}") from None
     for entry in found.features.left_out:
         message(f"without features: {', '.join(entry.runs)}: {entry.reason}")
-    write_result(lambda file: click.echo(found.table, file, nl=False), output)
+    table = found.slices if slices else found.workloads
+    write_result(lambda file: click.echo(table, file, nl=False), output)
     return FINE
 
 

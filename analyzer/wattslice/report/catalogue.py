@@ -13,7 +13,7 @@ from wattslice.report.text import make_console, print_stripped
 from wattslice_models.energy import EnergyModel
 from wattslice_models.gpu import Gpu, gpus
 from wattslice_models.regression import published_regressions
-from wattslice_models.store import energy_model
+from wattslice_models.store import energy_model, trained_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,10 @@ def catalogue_entries() -> tuple[CatalogueEntry, ...]:
 
 def _models(gpu: Gpu) -> tuple[str, ...]:
     """The models that answer for a GPU; an energy model of another board names where it was measured."""
-    names = ["regression"] if any(model.gpu_id == gpu.id for model in published_regressions()) else []
+    published = any(model.gpu_id == gpu.id for model in published_regressions())
+    trained = trained_names(gpu)
+    names = ["regression"] if published or "regression" in trained else []
+    names += ["wavelet"] if "wavelet" in trained else []
     energy = energy_model(gpu)
     if isinstance(energy, EnergyModel):
         names.append("energy" if energy.measured_on == gpu.id else f"energy (from {energy.measured_on})")
@@ -78,10 +81,19 @@ def write_catalogue(entries: tuple[CatalogueEntry, ...], file: TextIO) -> None:
             f"{entry.boost_clock_mhz:.0f}",
             f"{entry.memory_bandwidth_bytes_per_s / 1e9:.0f}",
             "–" if entry.power_limit_w is None else f"{entry.power_limit_w:g}",
-            Text(", ".join(map(_short, entry.models)) or "–", style=COOL if entry.models else "dim"),
+            Text(_models_in_short(entry.models), style=COOL if entry.models else "dim"),
         )
-    note = Text("* fitted on another board and carried over, with wider intervals", style="dim")
+    note = Text(
+        "* carried over from another board, with wider intervals; +2: two more models (--format json)",
+        style="dim",
+    )
     print_stripped(make_console(file), table, Text(), note)
+
+
+def _models_in_short(models: tuple[str, ...]) -> str:
+    if not models:
+        return "–"
+    return _short(models[0]) + (f" +{len(models) - 1}" if len(models) > 1 else "")
 
 
 def _short(model: str) -> str:

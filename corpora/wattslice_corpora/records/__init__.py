@@ -1,8 +1,8 @@
 """Measured runs of kernels: the rows, where they come from, how they were made, our features of the kernels.
 
 `tables` reads and writes typed CSV, `measured` is the one schema of measured runs, `cards` says what is known
-of them, `recipes` how public programs were run, `workloads` what our analyzer found in their source, and
-`utilisation` what counters of the GPU saw.
+of them, `recipes` how public programs were run, `workloads` and `slices` what our analyzer found in their
+source, and `utilisation` what counters of the GPU saw.
 """
 
 from wattslice_corpora.records.cards import (
@@ -33,6 +33,7 @@ from wattslice_corpora.records.recipes import (
     read_recipes,
     recipes_path,
 )
+from wattslice_corpora.records.slices import SliceRow, read_slices, slices_path
 from wattslice_corpora.records.tables import (
     Dim3,
     RecordError,
@@ -62,6 +63,7 @@ __all__ = [
     "ParameterValue",
     "Recipes",
     "RecordError",
+    "SliceRow",
     "Timed",
     "Use",
     "UtilisationRow",
@@ -75,11 +77,13 @@ __all__ = [
     "read_card",
     "read_measurements",
     "read_recipes",
+    "read_slices",
     "read_table",
     "read_utilisation",
     "read_workloads",
     "recipes_path",
     "sha256",
+    "slices_path",
     "table_text",
     "utilisation_path",
     "workloads_path",

@@ -1,0 +1,47 @@
+"""How a long command shows that it is at work: a bar on a terminal, else a line for every part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from wattslice.commands.common import message
+
+
+@contextmanager
+def progress(total: int | None) -> Generator[Callable[[str], None]]:
+    """Gives what to call, with "part: detail", before each of `total` steps (None: nobody knows how many).
+
+    All of it goes to stderr.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        told: set[str] = set()
+
+        def line(text: str) -> None:
+            part = text.partition(":")[0]
+            if part not in told:
+                told.add(part)
+                message(f"{part} ...")
+
+        yield line
+        return
+    described = TextColumn("{task.description}")
+    columns = (
+        (TimeElapsedColumn(), described)
+        if total is None
+        else (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), described)
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=total)
+        begun = 0
+
+        def tell(text: str) -> None:
+            nonlocal begun
+            bar.update(task, completed=begun, description=text[:60])
+            begun += 1
+
+        yield tell

@@ -1,0 +1,166 @@
+"""`wattslice train`"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from wattslice.cli import FINE
+from wattslice.commands.common import CONTEXT, message, write_result
+from wattslice.commands.progress import progress
+from wattslice.errors import WattsliceError
+
+if TYPE_CHECKING:
+    from wattslice.learning.training import TrainingResult
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command(context_settings=CONTEXT)
+@click.option(
+    "--gpu",
+    "gpu_ids",
+    multiple=True,
+    metavar="ID|FILE",
+    help="GPU measured, of the catalogue or a TOML file. Several: one model for all (wavelet).",
+)
+@click.option(
+    "--data",
+    "files",
+    multiple=True,
+    type=_PATH,
+    metavar="FILE",
+    help="Measured runs, e.g. measured.csv of a campaign. Repeatable.  [default: those that come along]",
+)
+@click.option("--model", default="auto", metavar="NAME", help="auto, or one model.  [default: auto]")
+@click.option("--out", type=_PATH, metavar="DIR", help="Write there.  [default: the user's data folder]")
+@click.option("--seed", default=0, metavar="N", help="Of everything random.  [default: 0]")
+def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Path | None, seed: int) -> int:
+    """Fit the power models of a GPU to measurements, and choose among them.
+
+    Writes coefficients (JSON), a model card (Markdown) and pictures. `wattslice analyze --gpu` then uses
+    what is in the user's data folder. Needs more packages: pip install 'wattslice[train,report]'.
+    """
+    from wattslice.gpu_choice import known_gpu
+    from wattslice.learning.training import AUTO, steps, training_data
+    from wattslice.learning.training import train as learn
+    from wattslice_corpora.records import RecordError
+    from wattslice_models.contract import NotEnoughDataError
+    from wattslice_models.gpu import load_gpu
+    from wattslice_models.learners import GENERAL, NAMES, MissingPackageError
+    from wattslice_models.store import user_models
+
+    if not gpu_ids:
+        raise click.UsageError("--gpu says which GPU was measured")
+    if model not in (AUTO, *NAMES):
+        raise click.UsageError(f"--model: no model {model!r}; one of {AUTO}, {', '.join(NAMES)}")
+    if files and len(gpu_ids) > 1:
+        raise click.UsageError("--data is for one --gpu")
+    gpus = tuple(load_gpu(known_gpu(gpu_id)) for gpu_id in dict.fromkeys(gpu_ids))
+    folder = out or user_models() / (gpus[0].id if len(gpus) == 1 else GENERAL)
+    _check_folder(folder)
+    try:
+        data = training_data(gpus, files)
+        with progress(steps(model, data)) as tell:
+            result = learn(data, model, seed, tell)
+        written = _write(result, folder, choice=model == AUTO or not (folder / "choice.json").exists())
+    except (RecordError, MissingPackageError) as error:
+        raise WattsliceError(str(error)) from None
+    except NotEnoughDataError as error:
+        raise WattsliceError(str(error), remedy="measure more benchmarks") from None
+    except OSError as error:
+        path = Path(error.filename) if isinstance(error.filename, str) else None
+        raise WattsliceError(error.strerror or str(error), path=path, remedy="choose another --out") from None
+    for candidate in result.choice.candidates:
+        if candidate.reason:
+            message(f"{candidate.name}: {candidate.reason}")
+    write_result(lambda file: _report(result, folder, written, file), None)
+    return FINE
+
+
+def _check_folder(folder: Path) -> None:
+    """Before hours of training: can anything be written there?"""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".{os.getpid()}.tmp"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise WattsliceError(
+            f"cannot be written: {error.strerror}", path=folder, remedy="choose another --out"
+        ) from None
+
+
+def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path, ...]:
+    from wattslice.learning.model_card import model_card
+    from wattslice.learning.plots import (
+        Curve,
+        NoPlotsError,
+        Panel,
+        plot_learning_curves,
+        plot_measured_against_predicted,
+        plot_residuals,
+    )
+    from wattslice_models.learners import MEANS
+    from wattslice_models.store import save, save_choice
+
+    written = [save(folder, one.trained) for one in result.entries]
+    if choice:  # one model trained on its own is compared with nothing: an earlier choice stands
+        written.append(save_choice(folder, result.choice))
+    gpus = result.data.gpus
+    name = gpus[0].name if len(gpus) == 1 else f"{len(gpus)} GPUs"
+    panels = [Panel(one.entry.title, one.held_out) for one in result.entries]
+    able = [panel for panel, one in zip(panels, result.entries, strict=True) if one.entry.name not in MEANS]
+    curves = [
+        Curve(one.entry.title, tuple((point.kernels, point.error) for point in one.curve))
+        for one in result.entries
+    ]
+    pictures = {
+        picture: tuple(folder / f"{picture}.{kind}" for kind in ("svg", "png"))
+        for picture in ("predicted", "residuals", "learning_curve")
+    }
+    try:
+        unit = "GPU" if len(gpus) > 1 else "benchmark"
+        held_out = f"each {unit} held out of the training"
+        plot_measured_against_predicted(panels, f"{name}: {held_out}", *pictures["predicted"])
+        plot_residuals(able or panels, f"{name}: {held_out}", *pictures["residuals"])
+        plot_learning_curves(curves, f"{name}: learning curves", *pictures["learning_curve"])
+    except NoPlotsError as error:
+        message(f"no pictures: {error}")
+        pictures = {}
+    written += [path for paths in pictures.values() for path in paths]
+    card = folder / "card.md"
+    card.write_text(model_card(result, [f"{picture}.svg" for picture in pictures]), encoding="utf-8")
+    return (*written, card)
+
+
+def _report(result: TrainingResult, folder: Path, written: tuple[Path, ...], file: TextIO) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from wattslice.learning.judging import judge_held_out
+    from wattslice.report.text import make_console, print_stripped
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("model")
+    for heading in ("held-out error", "median", "worst", "Spearman", "interval"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in result.entries:
+        found = judge_held_out(one.held_out).errors
+        interval = one.trained.model.interval
+        cells = (
+            ["–"] * 4
+            if found is None
+            else [
+                f"{found.mean:.1%}",
+                f"{found.median:.1%}",
+                f"{found.worst:.1%}",
+                "–" if found.spearman is None else f"{found.spearman:.2f}",
+            ]
+        )
+        table.add_row(one.entry.title, *cells, f"{interval.low:.2f}–{interval.high:.2f}")
+    chosen = Text(f"--model auto takes {result.choice.name}; {len(written)} files in {folder}")
+    print_stripped(make_console(file), table, Text(), chosen)

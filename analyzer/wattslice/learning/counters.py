@@ -1,0 +1,123 @@
+"""The predictor to beat that needs a run on the GPU: watts from what DCGM counted. Needs scipy.
+
+Non-negative least squares of relative errors, watts = constant + Σ coefficient · utilisation, at every
+pair of clocks on its own. What it is given no static model has: how busy each unit really was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import optimize  # pyright: ignore[reportMissingTypeStubs]
+
+from wattslice_corpora.records import UtilisationRow, read_utilisation, utilisation_path
+from wattslice_models.contract import UNCALIBRATED, Example, Interval, NotEnoughDataError
+from wattslice_models.cross_validation import HeldOut, calibrated_interval
+from wattslice_models.gpu import Gpu
+from wattslice_models.types import Prediction
+
+_scipy: Any = optimize  # scipy has no types
+_COLUMNS = (
+    "sm_active",
+    "sm_occupancy",
+    "dram_active",
+    "fp32_active",
+    "fp64_active",
+    "fp16_active",
+    "tensor_active",
+)
+_Clocks = tuple[float | None, float | None]
+_Key = tuple[str, str, str, str, float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A measured run and the utilisations counted in it, in the order of the table's columns."""
+
+    example: Example
+    utilisations: tuple[float, ...]
+
+    @property
+    def clocks(self) -> _Clocks:
+        """Core and memory clock, MHz."""
+        clocks = self.example.subject.clocks
+        return clocks.core_mhz, clocks.memory_mhz
+
+
+@dataclass(frozen=True, slots=True)
+class CounterModel:
+    """Watts at the clocks of the training runs: a constant, then one coefficient for each utilisation."""
+
+    coefficients: dict[_Clocks, tuple[float, ...]]
+    interval: Interval
+
+    def predict(self, run: Counted) -> Prediction:
+        """Watts of a run; unknown at a clock that no training run had."""
+        known = self.coefficients.get(run.clocks)
+        if known is None:
+            return Prediction.unknown("no training run at these clocks")
+        power_w = sum(c * u for c, u in zip(known, (1.0, *run.utilisations), strict=True))
+        return self.interval.around(power_w, in_domain=True)
+
+
+def counted(examples: Sequence[Example], gpu: Gpu) -> tuple[Counted, ...]:
+    """The examples of which all utilisations were recorded; none for a GPU without such a table.
+
+    Raises `RecordError`.
+    """
+    path = utilisation_path(gpu.id)
+    if not path.is_file():
+        return ()
+    rows: dict[_Key, tuple[float, ...]] = {}
+    for row in read_utilisation(path):
+        values = tuple(getattr(row, column) for column in _COLUMNS)
+        if None not in values:
+            rows[_key(row)] = values
+    found = ((example, rows.get(_key_of(example))) for example in examples)
+    return tuple(Counted(example, values) for example, values in found if values is not None)
+
+
+def fit(runs: Sequence[Counted]) -> CounterModel:
+    """The coefficients at each pair of clocks, uncalibrated. Raises `NotEnoughDataError` without any run."""
+    if not runs:
+        raise NotEnoughDataError("no run with counters: at least 1 is needed")
+    by_clock: dict[_Clocks, list[Counted]] = {}
+    for run in runs:
+        by_clock.setdefault(run.clocks, []).append(run)
+    coefficients: dict[_Clocks, tuple[float, ...]] = {}
+    for clocks, here in by_clock.items():
+        columns = np.array([(1.0, *run.utilisations) for run in here])
+        watts = np.array([run.example.power_w for run in here])
+        found = _scipy.nnls(columns / watts[:, None], np.ones(len(here)))[0]
+        coefficients[clocks] = tuple(float(value) for value in found)
+    return CounterModel(coefficients, UNCALIBRATED)
+
+
+def hold_out_each(runs: Sequence[Counted]) -> tuple[HeldOut, ...]:
+    """Every run, predicted with its benchmark left out. Raises `NotEnoughDataError` with fewer than two."""
+    benchmarks = dict.fromkeys(run.example.benchmark for run in runs)
+    if len(benchmarks) < 2:
+        raise NotEnoughDataError(f"{len(benchmarks)} benchmark(s): at least 2 are needed to leave one out")
+    models = {
+        benchmark: fit([run for run in runs if run.example.benchmark != benchmark])
+        for benchmark in benchmarks
+    }
+    return tuple(HeldOut(run.example, models[run.example.benchmark].predict(run)) for run in runs)
+
+
+def calibrated(runs: Sequence[Counted]) -> CounterModel:
+    """The model of `runs` with the interval that cross-validation gives."""
+    return CounterModel(fit(runs).coefficients, calibrated_interval(hold_out_each(runs)))
+
+
+def _key(row: UtilisationRow) -> _Key:
+    return row.dataset, row.benchmark, row.kernel, row.arguments, row.core_mhz, row.memory_mhz
+
+
+def _key_of(example: Example) -> _Key:
+    clocks = example.subject.clocks
+    run = example.dataset, example.benchmark, example.kernel, example.arguments
+    return (*run, clocks.core_mhz, clocks.memory_mhz)

@@ -1,0 +1,267 @@
+"""`wattslice evaluate`, and the protocols behind it."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("scipy")
+
+from wattslice.cli import main
+from wattslice.errors import WattsliceError
+from wattslice.learning.accuracy_page import begin_marker, gpu_section, update
+from wattslice.learning.counters import Counted, calibrated, counted, fit
+from wattslice.learning.counters import hold_out_each as hold_out_counters
+from wattslice.learning.evaluation import Request, evaluate
+from wattslice.learning.examples import examples
+from wattslice.learning.judging import errors, judge, judge_held_out, spearman
+from wattslice.learning.variants import SignScore, sign_score
+from wattslice_corpora.manifest import VariantRole, load_manifest
+from wattslice_corpora.records import Use, measured_gpu_ids, sha256
+from wattslice_corpora.records.measured import MEASUREMENT_DIRECTORY
+from wattslice_models.contract import Example, Interval, NotEnoughDataError
+from wattslice_models.cross_validation import HeldOut
+from wattslice_models.execution_time import Clocks
+from wattslice_models.gpu import load_gpu
+from wattslice_models.learners import MEANS
+from wattslice_models.store import SHIPPED, load
+from wattslice_models.types import Prediction
+
+from .learning_data import campaign
+
+V100 = load_gpu("v100_pcie")
+END = "<!-- evaluate: end of the generated part -->"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "accuracy.md"
+
+
+@pytest.fixture(scope="module")
+def test_runs():
+    return examples(V100, Use.TEST).examples
+
+
+@pytest.fixture(scope="module")
+def quick():
+    return evaluate(Request(V100, ("mean", "energy"), retrain=False))
+
+
+def score(evaluation, name, protocol=0):
+    return next(entry for entry in evaluation.protocols[protocol].scores if entry.name == name)
+
+
+def test_spearman_and_errors():
+    assert spearman([1.0, 2.0, 3.0], [10.0, 20.0, 15.0]) == pytest.approx(0.5)
+    assert spearman([1.0, 1.0, 2.0], [1.0, 1.0, 5.0]) == pytest.approx(1.0)
+    assert spearman([1.0, 1.0], [1.0, 2.0]) is None
+    found = errors([90.0, 100.0, 130.0], [100.0, 100.0, 100.0])
+    assert (found.mean, found.median, found.worst) == pytest.approx((0.4 / 3, 0.1, 0.3))
+
+
+def test_what_is_unknown_is_neither_right_nor_wrong(test_runs):
+    example = test_runs[0]
+    right = HeldOut(example, Interval(0.9, 1.1, 0.9, "test").around(example.power_w, in_domain=True))
+    wrong = HeldOut(example, Interval(0.9, 1.1, 0.9, "test").around(2 * example.power_w, in_domain=True))
+    silent = HeldOut(example, Prediction.unknown("why"))
+    found = judge((right, wrong, silent))
+    assert found.errors is not None
+    assert (found.errors.runs, found.errors.mean, found.silent) == (2, pytest.approx(0.5), 1)
+    assert found.coverage == 0.5
+    assert judge((silent,)).errors is None
+    assert judge((silent,)).coverage is None
+
+
+def test_held_out_runs_get_the_interval_of_the_other_benchmarks(test_runs):
+    """Twenty benchmarks err by 10 %, one by a factor of three: an interval of the others cannot hold it."""
+    interval = Interval(0.99, 1.01, 0.9, "not this one")
+    first, *others = {example.benchmark: example for example in test_runs}.values()
+    held_out = [HeldOut(e, interval.around(e.power_w / 1.1, in_domain=True)) for e in others]
+    odd = HeldOut(first, interval.around(first.power_w / 3, in_domain=True))
+    found = judge_held_out((odd, *held_out))
+    assert found.coverage == pytest.approx(19 / 20)
+
+
+def test_models_are_shown_beside_what_knows_nothing(quick):
+    first = quick.protocols[0]
+    assert [entry.name for entry in first.scores] == [*MEANS, "energy", "energy, timed", "counters"]
+    assert quick.tested_runs == 180
+    mean_w = sum(e.power_w for e in examples(V100, Use.TRAINING).examples) / quick.trained_runs
+    for one in score(quick, "mean").predicted:
+        assert one.prediction.power_w == pytest.approx(mean_w)
+    assert all(entry.judgement.coverage is not None for entry in first.scores)
+    assert not score(quick, "counters").source_only
+    assert not score(quick, "energy, timed").source_only
+
+
+def test_a_model_that_loses_to_the_mean_says_so():
+    """The mean of the very runs of the 1080 Ti is hard to beat with coefficients of another GPU."""
+    found = evaluate(Request(load_gpu("gtx_1080_ti"), ("energy",), retrain=False))
+    mean, energy = score(found, "mean"), score(found, "energy")
+    assert mean.judgement.errors is not None
+    assert energy.judgement.errors is not None
+    loses = energy.judgement.errors.mean > mean.judgement.errors.mean
+    assert ("constant mean" in energy.loses_to) == loses
+    assert ("loses to the constant mean" in gpu_section(found)) == loses
+    assert "carried over from" in energy.about
+
+
+def test_leaving_applications_out_learns_from_the_others_only(tmp_path):
+    gpu = load_gpu("h200")
+    found = evaluate(Request(gpu, ("energy",), campaign(tmp_path)))
+    assert [protocol.title for protocol in found.protocols] == [
+        "Trained before, tested on applications",
+        "Leave one application out",
+    ]
+    assert (found.trained_runs, found.tested_runs) == (10, 6)
+    for one in score(found, "mean", 1).predicted:
+        others = [
+            other.example.power_w
+            for other in score(found, "mean", 1).predicted
+            if other.example.benchmark != one.example.benchmark
+        ]
+        assert one.prediction.power_w == pytest.approx(sum(others) / len(others))
+
+
+def test_microbenchmarks_alone_are_cross_validated():
+    found = evaluate(Request(load_gpu("gtx_titan_x"), ("energy",)))
+    (protocol,) = found.protocols
+    assert protocol.title == "Leave benchmarks out"
+    assert [entry.name for entry in protocol.scores] == list(MEANS)
+    assert "none with both the time" in protocol.absent[0]
+    assert gpu_section(found).count("\n| ") > 32  # a line for each pair of clocks
+    with pytest.raises(WattsliceError, match="no measured run of gtx_titan_x can be compared"):
+        evaluate(Request(load_gpu("gtx_titan_x"), ("energy",), retrain=False))
+
+
+def made_up_counts(test_runs, coefficients):
+    chance = random.Random(1)
+    runs = [Counted(e, tuple(chance.random() for _ in range(7))) for e in test_runs]
+    return [
+        replace(
+            run,
+            example=replace(
+                run.example,
+                power_w=coefficients[0]
+                + sum(c * u for c, u in zip(coefficients[1:], run.utilisations, strict=True)),
+            ),
+        )
+        for run in runs
+    ]
+
+
+def test_the_counter_predictor_finds_a_known_law(test_runs):
+    law = (20.0, 50.0, 0.0, 30.0, 80.0, 40.0, 0.0, 10.0)
+    runs = made_up_counts(test_runs, law)
+    model = fit(runs)
+    for found in model.coefficients.values():
+        assert found == pytest.approx(law, abs=1e-6)
+    for one in hold_out_counters(runs):
+        assert one.ratio == pytest.approx(1.0)
+    elsewhere = replace(
+        runs[0],
+        example=replace(
+            runs[0].example,
+            subject=replace(
+                runs[0].example.subject, clocks=replace(runs[0].example.subject.clocks, core_mhz=1.0)
+            ),
+        ),
+    )
+    assert model.predict(elsewhere).power_w is None
+    assert calibrated(runs).interval.coverage == 0.9
+    with pytest.raises(NotEnoughDataError):
+        fit(())
+
+
+def test_counters_belong_to_the_run_they_were_counted_in(test_runs):
+    found = counted(test_runs, V100)
+    assert len(found) == len(test_runs)
+    assert all(0 <= value <= 1 for run in found for value in run.utilisations)
+    assert counted(test_runs, load_gpu("gtx_1080_ti")) == ()
+
+
+def test_the_sign_of_a_change_is_judged_at_equal_clocks(test_runs):
+    """Of two pairs one is told rightly, and the other is no clear change."""
+    program = next(program for program in load_manifest() if len(program.variants) >= 2)
+    good, bad = (
+        next(
+            variant
+            for variant in program.variants
+            if variant.role is role and variant.pair == program.variants[0].pair
+        )
+        for role in (VariantRole.GOOD, VariantRole.BAD)
+    )
+    arguments = " ".join(str(argument) for argument in program.runs[-1].arguments)
+
+    def run(kernel: str, core_mhz: float, power_w: float, predicted_w: float) -> HeldOut:
+        subject = replace(test_runs[0].subject, clocks=Clocks(core_mhz, 877.0))
+        example = Example("d", program.name, kernel, arguments, subject, power_w, None)
+        return HeldOut(example, Interval(0.5, 2.0, 0.9, "test").around(predicted_w, in_domain=True))
+
+    assert good.kernel is not None
+    assert bad.kernel is not None
+    runs = [run(good.kernel, 1000.0, 100.0, 90.0), run(bad.kernel, 1003.0, 120.0, 95.0)]
+    runs += [run(good.kernel, 500.0, 60.0, 90.0), run(bad.kernel, 500.0, 61.0, 80.0)]
+    found = sign_score(runs)
+    assert found == SignScore(pairs=2, right=1, clear_pairs=1, clear_right=1)
+    assert sign_score(runs[:1]) is None
+
+
+def test_the_document_keeps_what_is_not_generated(quick, tmp_path):
+    path = tmp_path / "doc.md"
+    begin = begin_marker("v100_pcie")
+    path.write_text(f"before\n{begin}\nold\n{END}\nafter {begin_marker('gtx_1080_ti')}\nother\n{END}\n")
+    update(path, (quick,), {"v100_pcie": tmp_path / "plots" / "v100_pcie.svg"})
+    text = path.read_text()
+    assert text.startswith(f"before\n{begin}\n\n### Tesla V100 PCIe")
+    assert text.endswith(f"{END}\nafter {begin_marker('gtx_1080_ti')}\nother\n{END}\n")
+    assert "old" not in text
+    assert "](plots/v100_pcie.svg)" in text
+    update(path, (quick,), {"v100_pcie": tmp_path / "plots" / "v100_pcie.svg"})
+    assert path.read_text() == text
+    path.write_text("no markers")
+    with pytest.raises(WattsliceError, match=r"no generated section .*v100_pcie.*add that line"):
+        update(path, (quick,), {})
+
+
+def test_the_command_writes_document_and_pictures(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    document = tmp_path / "accuracy.md"
+    document.write_text(f"{begin_marker('gtx_1080_ti')}\n{END}\n")
+    words = ["evaluate", "--gpu", "gtx_1080_ti", "--model", "energy", "--trained-only", "--document"]
+    assert main([*words, str(document)]) == 0
+    first = document.read_bytes(), (tmp_path / "plots" / "gtx_1080_ti.svg").read_bytes()
+    assert "energy model" in capsys.readouterr().out
+    assert main([*words, str(document)]) == 0
+    assert (document.read_bytes(), (tmp_path / "plots" / "gtx_1080_ti.svg").read_bytes()) == first
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--gpu", "riva128"], "unknown GPU 'riva128'"),
+        (["--gpu", "h200"], "nobody has measured h200: there is no h200.csv"),
+        (["--model", "guess"], "no model 'guess'"),
+        (["--data", "x.csv"], "--data is for one --gpu"),
+        (["--document", "missing.md"], "missing.md: no such document"),
+        (["--gpu", "v100_pcie", "--document", __file__], "add that line and <!-- evaluate: end of"),
+        (["--gpu", "gtx_titan_x", "--trained-only"], "leave --trained-only out"),
+        (["--gpu", "h200", "--data", "missing.csv"], "missing.csv: No such file"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_remedy(words, complaint, capsys):
+    assert main(["evaluate", *words]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_the_committed_document_has_a_section_of_every_measured_gpu():
+    text = DOCUMENT.read_text(encoding="utf-8")
+    assert all(begin_marker(gpu_id) in text for gpu_id in measured_gpu_ids())
+
+
+@pytest.mark.parametrize(
+    "path", sorted(SHIPPED.glob("*/*.json")), ids=lambda path: f"{path.parent.name}-{path.stem}"
+)
+def test_shipped_models_were_trained_on_the_committed_tables(path):
+    if path.stem == "choice":
+        pytest.skip("no coefficients")
+    for file in load(path).provenance.data:
+        assert sha256(MEASUREMENT_DIRECTORY / file.name) == file.sha256, "run `wattslice train`, see docs"

@@ -1,0 +1,203 @@
+"""`wattslice train` on a made-up campaign."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("scipy")
+
+from wattslice.cli import main
+from wattslice.learning.training import TrainedEntry, choose, train, training_data
+from wattslice_models.contract import NotEnoughDataError
+from wattslice_models.cross_validation import HeldOut
+from wattslice_models.gpu import load_gpu
+from wattslice_models.learners import entry
+from wattslice_models.mean import MeanModel
+from wattslice_models.store import Provenance, TrainedModel, load, load_choice, power_model
+from wattslice_models.types import Prediction
+
+from .learning_data import campaign
+
+GPUS = Path(__file__).parents[2] / "models" / "wattslice_models" / "gpus"
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    return campaign(tmp_path_factory.mktemp("campaign"))
+
+
+def my_gpu(folder, text=""):
+    """A GPU that the catalogue does not have, as a file."""
+    path = folder / "my_gpu.toml"
+    h200 = (GPUS / "h200.toml").read_text()
+    path.write_text(h200.replace('id = "h200"', 'id = "my_gpu"').replace('name = "', 'name = "My ', 1) + text)
+    return path
+
+
+def test_a_new_gpu_is_a_file_and_one_command(table, tmp_path, capsys):
+    gpu = my_gpu(tmp_path)
+    assert main(["train", "--gpu", str(gpu), "--data", str(table), "--model", "energy"]) == 0
+    assert "--model auto takes energy" in capsys.readouterr().out
+    found = load_choice("my_gpu")
+    assert found is not None
+    assert found.name == "energy"
+    source = table.parent / "sources" / "slice0.cu"
+    assert main(["analyze", str(source), "--gpu", str(gpu), "--format", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    (kernel,) = report["kernels"]
+    assert (report["gpu"], kernel["model"]) == ("my_gpu", "energy")
+    assert not any("scaled from" in entry["message"] for entry in report["diagnostics"])
+
+
+def test_what_was_trained_is_written_and_the_same_each_time(table, tmp_path, capsys):
+    words = ["train", "--gpu", "h200", "--data", str(table), "--model", "mean", "--seed", "5"]
+    for name in ("a", "b"):
+        assert main([*words, "--out", str(tmp_path / name)]) == 0
+    written = sorted(path.name for path in (tmp_path / "a").iterdir())
+    assert {"card.md", "choice.json", "mean.json"} <= set(written)
+    for name in written:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+    trained = load(tmp_path / "a" / "mean.json")
+    assert (trained.provenance.seed, trained.provenance.gpu_ids) == (5, ("h200",))
+    assert [entry.name for entry in trained.provenance.data] == ["measured.csv"]
+    assert len(trained.residuals) == 10  # of the training set only
+    card = (tmp_path / "a" / "card.md").read_text()
+    for told in ("10 runs of 5 benchmarks", "Known fault: not a measurement.", "Seed 5.", "SHA-256"):
+        assert told in card
+    capsys.readouterr()
+
+
+def test_pictures_are_drawn(table, tmp_path):
+    pytest.importorskip("matplotlib")
+    assert (
+        main(["train", "--gpu", "h200", "--data", str(table), "--model", "mean", "--out", str(tmp_path)]) == 0
+    )
+    for name in ("predicted", "residuals", "learning_curve"):
+        assert "<svg" in (tmp_path / f"{name}.svg").read_text()
+        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert f"![{name}.svg]" in (tmp_path / "card.md").read_text()
+
+
+def test_one_model_leaves_an_earlier_choice_alone(table, tmp_path):
+    words = ["train", "--gpu", "h200", "--data", str(table), "--out", str(tmp_path), "--model"]
+    assert main([*words, "energy"]) == 0
+    before = (tmp_path / "choice.json").read_text()
+    assert main([*words, "mean"]) == 0
+    assert (tmp_path / "choice.json").read_text() == before
+
+
+def test_the_interval_holds_what_was_held_out(table):
+    gpu = load_gpu("h200")
+    result = train(training_data((gpu,), (table,)), "energy")
+    (one,) = result.entries
+    interval = one.trained.model.interval
+    assert all(interval.low <= (part.ratio or 0.0) <= interval.high for part in one.held_out)
+    assert "5 benchmarks" in interval.source
+    assert one.curve[0].kernels <= one.curve[-1].kernels
+    assert [part.held_out_w for part in one.trained.residuals] == [
+        part.prediction.power_w for part in one.held_out
+    ]
+
+
+def test_auto_takes_the_least_error_and_never_a_mean():
+    examples = training_data((load_gpu("v100_pcie"),), ()).examples[:4]
+
+    def candidate(name: str, error: float | None) -> TrainedEntry:
+        held_out = tuple(
+            HeldOut(
+                example,
+                Prediction.unknown("why")
+                if error is None
+                else Prediction(example.power_w * (1 + error), 0, 1e9, "test", True),
+            )
+            for example in examples
+        )
+        model = TrainedModel(name, Provenance((), 0, (), ()), MeanModel(1.0, power_interval()), ())
+        return TrainedEntry(entry(name), model, held_out, (), ())
+
+    def power_interval():
+        from wattslice_models.contract import UNCALIBRATED
+
+        return UNCALIBRATED
+
+    better, worse = candidate("energy", 0.1), candidate("regression", 0.2)
+    found = choose((candidate("mean", 0.01), worse, better), {"wavelet": "no torch"})
+    assert found.name == "energy"
+    assert [one.name for one in found.candidates] == ["mean", "energy", "regression", "wavelet"]
+    assert choose((candidate("mean", 0.3),), {}).name == "mean"
+    silent = choose((worse, candidate("energy", None)), {})
+    assert silent.name == "regression"
+    assert "speaks about 0%" in silent.candidates[-1].reason
+
+
+def test_a_regression_needs_density_and_says_so(table):
+    data = training_data((load_gpu("h200"),), (table,))
+    few = data.examples[:4]
+    with pytest.raises(NotEnoughDataError, match="at least 8"):
+        train(type(data)(data.gpus, few, (), (), ()), "regression")
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ([], "--gpu says which GPU was measured"),
+        (["--gpu", "riva128"], "unknown GPU 'riva128'"),
+        (["--gpu", "h200"], "nobody has measured h200: there is no h200.csv (give measurements with --data)"),
+        (["--gpu", "gtx_1080_ti"], "no measured run of gtx_1080_ti to train on: none is for training"),
+        (["--gpu", "v100_pcie", "--model", "guess"], "no model 'guess'; one of auto, mean"),
+        (["--gpu", "v100_pcie", "--data", "missing.csv"], "missing.csv: No such file"),
+        (["--gpu", "v100_pcie", "--data", str(GPUS / "v100.toml")], "v100.toml:1: columns must be dataset"),
+        (["--gpu", "missing.toml"], "missing.toml: cannot be read: No such file"),
+        (["--gpu", str(GPUS / "v100.toml")], "the id 'v100' is taken by the catalogue (choose another id)"),
+        (["--gpu", "v100", "--gpu", "t4", "--data", "x.csv"], "--data is for one --gpu"),
+        (
+            ["--gpu", "v100_pcie", "--gpu", "quadro_rtx_8000", "--model", "regression"],
+            "a regression is of one GPU, not of 2 (give one --gpu, or --model wavelet)",
+        ),
+        (["--gpu", "gtx_titan_x", "--model", "energy"], "none with both the time of an iteration and bytes"),
+        (
+            ["--gpu", "v100_pcie", "--out", "/dev/null/x"],
+            "cannot be written: Not a directory (choose another",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_remedy(words, complaint, capsys):
+    assert main(["train", *words]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_a_damaged_gpu_file_names_the_entry(tmp_path, capsys):
+    assert main(["train", "--gpu", str(my_gpu(tmp_path, "wings = 2\n"))]) == 2
+    assert "wings: " in capsys.readouterr().err
+
+
+def test_too_few_benchmarks_are_told(tmp_path, capsys):
+    table = campaign(tmp_path)
+    for number in range(1, 5):
+        (tmp_path / "sources" / f"slice{number}.cu").unlink()
+    assert main(["train", "--gpu", "h200", "--data", str(table), "--model", "mean"]) == 2
+    assert "1 benchmark(s): at least 2 are needed to leave one out" in capsys.readouterr().err
+
+
+def test_a_missing_package_is_told(table, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    monkeypatch.delitem(sys.modules, "wattslice_models.energy_fit", raising=False)
+    words = ["train", "--gpu", "h200", "--data", str(table), "--out", str(tmp_path), "--model"]
+    assert main([*words, "energy"]) == 2
+    assert "training the energy model needs scipy: pip install 'wattslice[train]'" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main([*words, "mean"]) == 0
+    assert "no pictures: pictures need matplotlib: pip install 'wattslice[report]'" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*.svg"))
+
+
+def test_models_of_a_user_answer_at_once(table):
+    assert main(["train", "--gpu", "h200", "--data", str(table), "--model", "energy"]) == 0
+    gpu = load_gpu("h200")
+    (subject, *_) = [example.subject for example in training_data((gpu,), (table,)).examples]
+    model = power_model(gpu, "energy")
+    assert model is not None
+    assert "5 benchmarks" in model.interval.source
+    assert model.predict(subject).power_w
