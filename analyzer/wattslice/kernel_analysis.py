@@ -12,7 +12,7 @@ from wattslice.execution import Assumption, ExecutionProfile
 from wattslice.features import SliceFeatures, slice_features, without_improbable
 from wattslice.geometry.types import KernelLaunch
 from wattslice.heat import line_shares
-from wattslice.ir import Diagnostic, Kernel, Severity
+from wattslice.ir import Diagnostic, Kernel, MemorySpace, Severity
 from wattslice.launch_work import launch_work, residency
 from wattslice.power import ProgramWatts
 from wattslice.prediction import PowerAnswer, PowerQuestion, answer
@@ -118,6 +118,10 @@ def bare_facts(launch: KernelLaunch, gpu: Gpu) -> KernelAnalysis:
     )
 
 
+_OWN: dict[MemorySpace, str] = {MemorySpace.CONSTANT: "word"}
+"""What a lane may touch alone, where it is no sector."""
+
+
 def _assumptions(launch: KernelLaunch, profile: ExecutionProfile, moved: Traffic) -> tuple[Assumption, ...]:
     own_file = launch.kernel.span.file
     gathers = (
@@ -125,7 +129,7 @@ def _assumptions(launch: KernelLaunch, profile: ExecutionProfile, moved: Traffic
             "PW016",
             access.span.line,
             f"address in {access.root.name if access.root else 'memory'} depends on data: "
-            "each lane of a warp taken to touch a sector of its own",
+            f"each lane of a warp taken to touch a {_OWN.get(access.space, 'sector')} of its own",
             "",
             "" if access.span.file == own_file else access.span.file,
         )

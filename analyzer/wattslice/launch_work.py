@@ -20,7 +20,8 @@ from wattslice_models.workload import Workload
 @dataclass(frozen=True, slots=True)
 class Residency:
     """How a launch sits on a GPU: registers per thread (estimated), shared bytes per block, Sa of Def. 4,
-    the instruction set that its kernel is compiled to, and whether L1 keeps what global loads bring.
+    the instruction set that its kernel is compiled to, whether L1 keeps what global loads bring, and how much
+    L2 holds (None: unknown).
     """
 
     registers: int
@@ -29,6 +30,7 @@ class Residency:
     sm_saturation: float
     isa: Isa
     l1_keeps_loads: bool
+    l2_bytes: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ def residency(launch: KernelLaunch, gpu: Gpu) -> Residency:
         sm_saturation(gpu, launch.grid, held.blocks_per_sm).peak,
         isa_of(gpu.compute_capability),
         gpu.compute_capability not in _NO_LOADS_IN_L1,
+        gpu.l2_bytes,
     )
 
 
@@ -65,7 +68,13 @@ def launch_work(launch: KernelLaunch, resident: Residency, profile: ExecutionPro
     """What a counted launch executes and moves."""
     counts = total_counts(launch.kernel, profile)
     mix = lower_instructions(launch.kernel, profile, resident.isa)
-    moved = traffic(launch, profile, mix.requests, l1_keeps_loads=resident.l1_keeps_loads)
+    moved = traffic(
+        launch,
+        profile,
+        mix.requests,
+        l1_keeps_loads=resident.l1_keeps_loads,
+        l2_bytes=resident.l2_bytes,
+    )
     warps = resident.occupancy.active_warps_per_sm
     work = None if resident.occupancy.failure else workload(launch, profile, counts, mix, moved, warps)
     return LaunchWork(counts, mix, moved, work)

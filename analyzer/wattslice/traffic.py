@@ -18,7 +18,7 @@ from wattslice.counting.sampling import WARP_SIZE
 from wattslice.execution import ExecutionProfile, Reach, SiteStatistics
 from wattslice.geometry.types import KernelLaunch
 from wattslice.instructions.mix import RequestCount
-from wattslice.ir import MemorySpace, Variable
+from wattslice.ir import MemorySpace, TypeKind, Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,8 @@ class Traffic:
 
     `footprint_bytes`: distinct bytes of global memory that the launch touches, None when some object's
     extent is unknown. `gathered`: accesses whose address depends on data; with them
-    `l1_bytes` is an upper bound.
+    `l1_bytes` is an upper bound. `shared_passes`: also repeated requests to constant memory, as many as a
+    warp names words beyond the first.
     """
 
     l1_bytes: float
@@ -50,15 +51,18 @@ class _Object:
     is_bounded: bool = True
     is_kept: bool = True  # by the L1 cache
 
-    def add(self, requested: float, warps_per_block: int, statistics: SiteStatistics) -> None:
-        """Takes in one access."""
+    def add(
+        self, requested: float, warps_per_block: int, statistics: SiteStatistics, within: Reach | None
+    ) -> None:
+        """Takes in one access; `within`: what it cannot leave, if that is known."""
         self.requested += requested
         share = 1.0 if statistics.block_distinct_share is None else statistics.block_distinct_share
         self.distinct_per_block += requested * warps_per_block * share
-        if statistics.launch_reach is None:
+        reach = statistics.launch_reach or within
+        if reach is None:
             self.is_bounded = False
             return
-        self.launch_reach = _around(self.launch_reach, statistics.launch_reach)
+        self.launch_reach = _around(self.launch_reach, reach)
         if statistics.block_reach is not None:  # else only blocks at the edge of the grid come here
             self.block_reach = _around(self.block_reach, statistics.block_reach)
 
@@ -87,9 +91,11 @@ def traffic(
     requests: tuple[RequestCount, ...],
     *,
     l1_keeps_loads: bool = True,
+    l2_bytes: float | None = None,
 ) -> Traffic:
     """The traffic of one launch.
 
+    `l2_bytes`: size of the L2 cache. It keeps an array of known size that fits, wherever data lead in it.
     `requests`: those that the compiler leaves of the accesses as written. `l1_keeps_loads`: whether the L1
     cache keeps what global loads bring for the next ones; textures are always cached.
     """
@@ -104,6 +110,11 @@ def traffic(
             passes += made.per_warp * request_passes(statistics)
             shared += made.per_thread
             continue
+        if access.space is MemorySpace.CONSTANT:
+            if statistics.bank_passes is None:
+                gathered.append(access)
+            passes += made.per_warp * (_constant_words(access, statistics, made) - 1.0)
+            continue
         if access.space not in (MemorySpace.GLOBAL, MemorySpace.TEXTURE):
             continue
         if statistics.sectors_per_request is None:
@@ -112,7 +123,7 @@ def traffic(
         table = stores if access.is_store else loads
         entry = table.setdefault(access.root, _Object())
         entry.is_kept = l1_keeps_loads or access.space is MemorySpace.TEXTURE
-        entry.add(requested, warps_per_block, statistics)
+        entry.add(requested, warps_per_block, statistics, _whole_array(access, l2_bytes))
         if access.is_store:
             stored += requested * (2.0 if access.is_atomic else 1.0)
     requested = sum(entry.requested for entry in loads.values())
@@ -146,6 +157,14 @@ def made_accesses(
             yield access, found
 
 
+def _whole_array(access: MemoryAccess, l2_bytes: float | None) -> Reach | None:
+    """All of the accessed array, if it is a global variable that the L2 cache of `l2_bytes` holds."""
+    if access.root is None or access.root.type.kind is not TypeKind.ARRAY or l2_bytes is None:
+        return None
+    size_bytes = access.root.type.size_bytes
+    return Reach((0,), (size_bytes,), 1) if 0 < size_bytes <= l2_bytes else None
+
+
 def _around(reach: Reach | None, other: Reach) -> Reach:
     if reach is None or len(reach.low) != len(other.low) or reach.unit_bytes != other.unit_bytes:
         return other
@@ -167,6 +186,15 @@ def request_sectors(access: MemoryAccess, statistics: SiteStatistics, made: Requ
     if access.space is MemorySpace.TEXTURE:
         return lanes * max(4, statistics.access_bytes) / SECTOR_BYTES
     return lanes
+
+
+def _constant_words(access: MemoryAccess, statistics: SiteStatistics, made: RequestCount) -> float:
+    """Words of one request to constant memory, which hands out one after the other; at most the array's."""
+    if statistics.bank_passes is not None:
+        return statistics.bank_passes
+    words = WARP_SIZE * made.per_thread / made.per_warp * max(1.0, statistics.access_bytes / 4)
+    size_bytes = access.root.type.size_bytes if access.root is not None else 0
+    return max(1.0, min(words, size_bytes / 4) if size_bytes else words)
 
 
 def _whole_sectors(span_bytes: float) -> float:

@@ -83,7 +83,8 @@ class CorpusLaunch:
     """One launch configuration that `main` uses with the default sizes.
 
     `grid` and `block` are (x, y, z) in blocks and threads; `dimensions` is 1, 2 or 3;
-    `shared_bytes` is the dynamic shared memory per block.
+    `shared_bytes` is the dynamic shared memory per block. `occurrence`: which launch of the kernel stands for
+    all of them where they do different work, counted from 0 (at the sizes of the medium and the large run).
     """
 
     kernel: str
@@ -91,6 +92,7 @@ class CorpusLaunch:
     grid: Dim3
     block: Dim3
     shared_bytes: int
+    occurrence: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,10 @@ class CorpusKernel:
     variants: tuple[Variant, ...]
     launches: tuple[CorpusLaunch, ...]
     paper: PaperProgram | None
+
+    def occurrence(self, kernel: str) -> int:
+        """Which launch of `kernel` stands for all of them, counted from 0."""
+        return next((launch.occurrence for launch in self.launches if launch.kernel == kernel), 0)
 
     @property
     def repeatable(self) -> bool:
@@ -296,4 +302,5 @@ def _launch(entry: _Entry, kernels: tuple[str, ...]) -> CorpusLaunch:
         grid=entry.dim3("grid"),
         block=entry.dim3("block"),
         shared_bytes=entry.get("shared_bytes", int),
+        occurrence=entry.get("occurrence", int) if "occurrence" in entry.values else 0,
     )

@@ -225,8 +225,8 @@ def predict_time(
     threads, warps = blocks * workload.threads_per_block, blocks * workload.warps_per_block
     own = threads / workload.threads
     instructions = workload.instructions
-    # A half-empty last warp occupies its pipe for a whole warp.
-    lanes = warps * gpu.warp_size
+    # A warp occupies its pipe whole, however few of its lanes there are or take part.
+    lanes = warps * gpu.warp_size * workload.divergence
     seconds = {Resource.INTEGER: lanes * _integer_clocks(workload, gpu) / parameters.issue_efficiency / hertz}
     # Since Volta, multiplications run on the units of fp32, beside additions on units of their own.
     shared_units = 0.0 if gpu.architecture in _INTEGER_ON_ONE_PIPE else instructions.integer_multiply
@@ -246,7 +246,8 @@ def predict_time(
     seconds[Resource.ISSUE] = warps * per_warp / (issue * parameters.issue_efficiency) / hertz
     load_store = own * moved.shared_passes / parameters.shared_passes_per_clock
     load_store += own * moved.l1_bytes / parameters.l1_bytes_per_clock_per_sm
-    seconds[Resource.LOAD_STORE] = max(load_store, warps * instructions.load_store) / hertz
+    held = warps * instructions.load_store * workload.divergence
+    seconds[Resource.LOAD_STORE] = max(load_store, held) / hertz
     seconds[Resource.LATENCY] = _latency_s(workload, gpu, parameters, moved, per_warp, hertz)
     # Outside the SMs.
     seconds[Resource.L2] = moved.l2_bytes / (parameters.l2_bytes_per_clock_per_sm * gpu.sm_count * hertz)

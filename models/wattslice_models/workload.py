@@ -50,7 +50,8 @@ class Workload:
     dram_bytes: float | None = None
     """Bytes per thread that reach DRAM. Unknown: from `footprint_bytes` and the L2 size, else all of L2's."""
     shared_passes: float | None = 0.0
-    """128-byte passes through shared memory per launched warp, bank conflicts included.
+    """128-byte passes through shared memory per launched warp, bank conflicts included; also repeated
+    requests to constant memory, one for each word beyond the first.
     Unknown: no conflicts, `shared_accesses` passes."""
     shared_accesses: float = 0.0
     """Shared-memory load and store instructions per thread (part of `instructions.load_store`)."""
@@ -95,8 +96,21 @@ class Workload:
     @property
     def issue_slots_per_warp(self) -> float:
         """`warp_instructions`, or its fallback: the instructions of a thread, as if no warp diverged."""
-        if self.warp_instructions is not None:
-            return self.warp_instructions
+        undivided = self.instructions_per_thread
+        return undivided if self.warp_instructions is None else self.warp_instructions
+
+    @property
+    def divergence(self) -> float:
+        """Instructions that a warp issues for each that its threads execute on average, at least 1.
+
+        A pipe is held as long by a warp of which few lanes take part as by a full one.
+        """
+        executed = self.instructions_per_thread
+        return max(1.0, self.issue_slots_per_warp / executed) if executed else 1.0
+
+    @property
+    def instructions_per_thread(self) -> float:
+        """Instructions of all pipes, mean per launched thread."""
         part = self.instructions
         scalar = part.fp32 + part.fp64 + part.fp16 + part.integer + part.special
         # One tensor instruction of a warp makes 16 x 16 x 16 multiply-adds, 128 a thread.

@@ -43,6 +43,27 @@ while (next[i] >= 0) {
     assert assumption.fix == "--set k.trip_L3=VALUE"
 
 
+@pytest.mark.parametrize(
+    ("step", "loads", "message"),
+    [
+        ("++i", 8, "8 iterations assumed"),
+        ("i += 4", 2, "2 iterations assumed (8 elements in steps of 4)"),
+        ("i -= -2 * 2", 2, "2 iterations assumed (8 elements in steps of 4)"),
+        ("i += warpSize", 1, "1 iteration assumed (32 elements in steps of 32)"),
+        ("i = max(i * 2, 1)", 8, "8 iterations assumed"),
+    ],
+)
+def test_rows_are_assumed_equally_long_however_many_lanes_share_one(tmp_path, step, loads, message):
+    source = f"""__global__ void k(const int *rows, const float *x, float *y) {{
+    float sum = 0; int i = rows[blockIdx.x] + threadIdx.x;
+    for (; i < rows[blockIdx.x + 1]; {step}) sum += x[i];
+    y[blockIdx.x] = sum;
+}}"""
+    counted, operations = analyse(tmp_path, source)
+    assert operations.fp32 == counted.loops[0].assumed == loads
+    assert [a.message for a in counted.assumptions] == [f"trip count of the loop depends on data: {message}"]
+
+
 def test_the_setting_that_an_assumption_names_settles_it(tmp_path):
     source = """__global__ void k(int *next, float *x) {
 int i = 0;

@@ -5,7 +5,7 @@ import pytest
 
 from wattslice.counting.trips import trip_count, value_at
 from wattslice.counting.values import VARYING, Unknown, Value, binary, convert, join, select
-from wattslice.ir import FLOAT32, INT32, INT64, UINT32, BinaryOp, Type, TypeKind
+from wattslice.ir import FLOAT32, FLOAT64, INT32, INT64, UINT32, BinaryOp, Type, TypeKind
 
 from .counted import counted
 
@@ -74,7 +74,7 @@ def test_numbers_of_both_halves_meet_in_one_array():
     assert lanes(select(active, TOP, 1)) == [TOP, 1]
     assert lanes(select(active, TOP, np.array([1, 2]))) == [TOP, 2]
     assert select(active, TOP, -1) is VARYING
-    assert isinstance(join(TOP, np.arange(32)), Unknown)
+    assert isinstance(join(TOP, np.arange(32), together=True), Unknown)
 
 
 def test_a_known_part_stays_inside_64_bits():
@@ -83,6 +83,13 @@ def test_a_known_part_stays_inside_64_bits():
         found = binary(op, base, TOP + 3, UINT64)
         assert isinstance(found, Unknown)
         assert isinstance(found.delta, np.ndarray)
+
+
+def test_numbers_beyond_the_range_of_double_are_unknown(tmp_path):
+    large = np.array([1e200, 2e200])
+    assert binary(BinaryOp.MUL, large, large, FLOAT64) is VARYING
+    chain = "double a = -1e100 * (threadIdx.x + 1); for (int i = 0; i < 99; ++i) a = fma(a, a, -1.0);"
+    assert trips(tmp_path, f"{chain} for (int k = 0; k < 3; ++k) x[k] = a;")[-1] == 3
 
 
 def test_counters_beyond_the_signed_range_are_left_to_their_type():

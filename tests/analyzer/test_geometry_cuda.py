@@ -103,6 +103,35 @@ def test_launches_behind_function_pointers(tmp_path):
     assert found == [("k", 16, 64, 1024), ("k", 128, 32, 4096), ("k2", 32, 64, 2048)]
 
 
+CHOSEN = """
+__global__ void k0(int n) { }
+__global__ void k1(int n) { }
+__global__ void k2(int n) { }
+int main()
+{
+    void (*kernel)(int) = k0;
+    for (int k = 0; k < 3; k++) {
+        int threads = 64;
+        switch (k) {
+        case 1: kernel = &k1; threads = 128; break;
+        case 2: kernel = k2; threads = 256; break;
+        }
+        kernel<<<16, threads>>>(k);
+    }
+}
+"""
+
+
+def test_a_launch_through_a_pointer_is_of_each_kernel_it_holds(tmp_path):
+    found = launches(tmp_path, CHOSEN)
+    assert [(k.kernel.name, k.block[0], k.arguments[0]) for k in found] == [
+        ("k0", 64, 0),
+        ("k1", 128, 1),
+        ("k2", 256, 2),
+    ]
+    assert {k.source for k in found} == {LaunchSource.HOST_CODE}
+
+
 def test_variables_of_two_files_are_one(tmp_path):
     (tmp_path / "main.cpp").write_text("extern const int LEAST; void run(int);\nint main() { run(LEAST); }\n")
     path = tmp_path / "a.cu"

@@ -12,6 +12,7 @@ from wattslice.instructions import InstructionMix, lower_instructions
 from wattslice.instructions.expansions import measured
 from wattslice.instructions.kinds import InstructionKind as K
 from wattslice.instructions.kinds import kind_of_sass
+from wattslice.region_operations import total_counts
 from wattslice_models.gpu import load_gpu
 
 from .source_text import flat_profile, kernel_of, launched
@@ -42,6 +43,89 @@ def test_equal_computations_and_loads_are_shared():
 
 def test_dead_code_costs_nothing():
     assert mix_of("float y = b[3] * x; a[0] = x;").number(K.LDG) == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "loads", "stores"),
+    [
+        ("volatile float* v = b; for (int i = 0; i < n; i++) { v[0]; (void)v[1]; float y = v[2]; }", 300, 0),
+        ("volatile float* v = a; v[0] = v[1] + v[1]; x = v[0];", 3, 1),
+        ("volatile float* v = a; for (int i = 0; i < n; i++) v[0] += x;", 100, 100),
+        ("struct S { float u, w; }; volatile S* s = (volatile S*)b; s->u; (*s).w;", 2, 0),
+        ("typedef volatile float V; V& r = ((V*)b)[0]; float y = r + r;", 2, 0),
+    ],
+)
+def test_volatile_accesses_are_never_removed_merged_or_hoisted(body: str, loads: float, stores: float):
+    text = f"__global__ void k(float* a, float* b, int n, float x) {{ {body} }}\n"
+    kernel, profile = launched(f"{text}int main() {{ k<<<1, 32>>>(0, 0, 100, 1.0f); }}")
+    mix = lower_instructions(kernel, profile)
+    assert (mix.number(K.LDG), mix.number(K.STG)) == (loads, stores)
+    assert total_counts(kernel, profile).global_load == loads  # none of them is anybody's to leave out
+
+
+def test_volatile_shared_memory_is_read_again_after_a_store():
+    sums = "s[t] = x; s[t] += s[t + 32]; s[t] += s[t + 16]; a[t] = s[t];"
+    mix = mix_of(f"volatile __shared__ float s[64]; int t = threadIdx.x; {sums}")
+    assert (mix.number(K.LDS), mix.number(K.STS)) == (5, 3)
+
+
+@pytest.mark.parametrize(
+    ("body", "mufu", "ffma"),
+    [
+        ('FOR asm("rcp.approx.f32 %0, %0;" : "+f"(x)); a[0] = x;', 100, 0),
+        ('FOR asm("rcp.approx.f32 %0, %0;" : "+f"(x));', 0, 0),
+        ('FOR x = fmaf(x, x, b[0]); asm volatile("mov.f32 t, %0;" :: "f"(x));', 0, 100),
+        ('FOR x = fmaf(x, x, x); asm("add.f32 t, %0, t;" :: "f"(x));', 0, 100),
+        ('float y; FOR asm __volatile__("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x));', 100, 0),
+        ('float y; FOR asm("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x)); a[0] = y;', 1, 0),
+    ],
+)
+def test_inline_assembly_reads_its_operands_and_happens_when_volatile(body: str, mufu: float, ffma: float):
+    mix = mix_of(body.replace("FOR", "for (int i = 0; i < n; i++)"))
+    assert (mix.number(K.MUFU), mix.number(K.FFMA)) == (mufu, ffma)
+
+
+@pytest.mark.parametrize("pair", ["__half2", "__nv_bfloat162"])
+@pytest.mark.parametrize(
+    ("expression", "number"),
+    [
+        ("__hfma2(h, h, g)", 1), ("__hfma2_relu(h, g, g)", 1), ("__hmul2(h, g)", 1), ("__hadd2(h, g)", 1),
+        ("__hmax2(h, g)", 1), ("h * g", 1),
+        ("__halves2PAIR(__hfma(h.x, g.x, g.x), __hmul(h.y, g.y))", 2),
+    ],
+)  # fmt: skip
+def test_two_half_lanes_fill_one_instruction(pair: str, expression: str, number: float):
+    expression = expression.replace("PAIR", pair.strip("_").removeprefix("nv_"))
+    text = f"#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n__global__ void k({pair}* p) {{"
+    kernel, profile = launched(
+        f"{text} {pair} h = p[0], g = p[1]; p[2] = {expression}; }} int main() {{ k<<<1, 32>>>(0); }}"
+    )
+    assert lower_instructions(kernel, profile).number(K.HFMA2) == number
+
+
+@pytest.mark.parametrize(
+    ("before", "body", "ffma", "fsetp", "branch"),
+    [
+        ("#include <cassert>", "{} assert(x < 1e30f);", 100, 1, 0),  # `@P0 EXIT`, then what fails
+        ("#include <assert.h>", "{} assert(x < 1e30f); a[0] = 1.0f;", 100, 1, 3),  # BRA, BSSY and BSYNC
+        ("", "assert(n > 3); {} a[0] = x;", 100, 0, 1),  # all threads alike: BRA
+        ("#define NDEBUG\n#include <assert.h>", "{} assert(x < 1e30f); a[0] = 1.0f;", 0, 0, 0),
+        (
+            "#define NDEBUG\n#include <cassert>\n#undef NDEBUG\n#include <cassert>",
+            "{} assert(x < 1);",
+            100,
+            1,
+            0,
+        ),
+    ],
+)
+def test_an_assertion_needs_its_condition(before: str, body: str, ffma: float, fsetp: float, branch: float):
+    chain = "x *= threadIdx.x;\n#pragma unroll 1\nfor (int i = 0; i < n; i++) x = fmaf(x, x, 1.0f);"
+    text = f"{before}\n__global__ void k(float* a, int n, float x) {{ {body.replace('{}', chain)} }}\n"
+    kernel, profile = launched(f"{text}int main() {{ k<<<1, 32>>>(0, 100, 1.0f); }}")
+    mix = lower_instructions(kernel, profile)
+    assert (mix.number(K.FFMA), mix.number(K.FSETP)) == (ffma, fsetp)
+    assert mix.number(K.BRANCH) == 1 + (1 + 100) + branch  # EXIT, the loop's guard and its rounds
 
 
 def test_a_store_blocks_sharing_of_loads_but_not_of_the_stored_object():
@@ -117,6 +201,143 @@ def test_warps_issue_what_any_lane_executes():
     issued = {count.name: count.number for count in mix.per_warp}
     assert mix.number(K.STG) == pytest.approx(1 / 64)
     assert issued["stg"] == pytest.approx(1 / 2)
+
+
+def test_a_record_assigned_in_a_loop_changes_every_member_that_was_assigned_before():
+    """Two look-ups a round, each with the member that the round before left."""
+    mix = mix_of(
+        "__shared__ int t[256]; t[threadIdx.x] = n; __syncthreads();"
+        "int2 s = make_int2(c[0], c[1]); s.x ^= 5;"
+        "for (int r = 0; r < 9; ++r) s = make_int2(t[s.x & 255], t[s.y & 255]);"
+        "c[0] = s.x; c[1] = s.y;"
+    )
+    assert (mix.number(K.LDS), mix.number(K.LOP)) == (18, 1 + 18)
+
+
+def test_a_member_that_a_loop_does_not_assign_stays_what_it_was():
+    mix = mix_of(
+        "int2 s = make_int2(c[0], c[1]); s.y ^= 5;"
+        "for (int r = 0; r < 9; ++r) s.x ^= (s.y & 255) + r;"
+        "c[0] = s.x;"
+    )
+    assert mix.number(K.LOP) == 1 + 9  # (y ^ 5) & 255, one LOP3, is taken once
+
+
+def test_tests_of_unrolled_copies_that_an_outer_loop_does_not_change_run_once():
+    """u + d < n for each of three copies before the loop over r, which tests at its entry and every round."""
+    mix = mix_of(
+        "int u = c[0]; float s = 0.0f;"
+        "for (int r = 0; r < n; ++r)\n#pragma unroll\n"
+        "for (int d = 0; d < 3; ++d) if (u + d < n) s += b[r * 4 + d]; a[0] = s;"
+    )
+    assert mix.number(K.ISETP) == 3 + 1 + 100
+
+
+def test_what_one_of_two_unrolled_loops_does_not_change_is_computed_once_for_its_copies():
+    mix = mix_of(
+        "float s[4]; for (int i = 0; i < 4; ++i) s[i] = 0.0f;"
+        "\n#pragma unroll\nfor (int i = 0; i < 4; ++i)\n#pragma unroll\n"
+        "for (int j = 0; j < 5; ++j) s[i] += b[16 * i] * (b[64 * j] - x);"
+        "for (int i = 0; i < 4; ++i) a[i] = s[i];"
+    )
+    assert (mix.number(K.LDG), mix.number(K.FADD), mix.number(K.FFMA)) == (4 + 5, 5, 20)
+
+
+def test_planes_of_a_field_are_a_known_distance_apart():
+    """n * n once, then one IMAD.WIDE for each address."""
+    mix = mix_of(
+        "float f[9], s = 0.0f; int i = threadIdx.x;"
+        "for (int q = 0; q < 9; ++q) s += b[q * n * n + i]; a[i] = s;"
+    )
+    assert mix.number(K.IMAD) == 1 + 1 + 9 + 1  # and the first address, and that of a
+
+
+@pytest.mark.parametrize(
+    ("type_", "operation", "cost"),
+    [
+        ("float", "atomicAdd(&s[c[0]], 1)", (1, 1, 3)),  # LDS, FADD, ATOMS.CAS, ISETP, BRA, BSSY, BSYNC
+        ("double", "atomicAdd(&s[c[0]], 1)", (1, 2, 3)),
+        ("unsigned long long", "atomicMax(&s[c[0]], 1)", (1, 2, 3)),
+        ("int", "atomicAdd(&s[c[0]], 1)", (0, 0, 0)),
+        ("float", "atomicExch(&s[c[0]], 1)", (0, 0, 0)),
+        ("float", "atomicAdd(a, 1)", (0, 0, 0)),  # global memory adds by itself
+    ],
+)
+def test_shared_memory_adds_integers_and_loops_over_anything_else(
+    type_: str, operation: str, cost: tuple[int, int, int]
+):
+    mix = mix_of(f"__shared__ {type_} s[32]; {operation};")
+    assert mix.number(K.ATOM) == 1
+    assert (mix.number(K.LDS), mix.number(K.ISETP), mix.number(K.BRANCH) - 1) == cost
+
+
+_ROT = "auto rot = [](unsigned x, int bits) { return x >> bits | x << (32 - bits); };"
+
+
+@pytest.mark.parametrize(
+    ("value", "shf", "lop"),
+    [
+        ("u >> 7 | u << 25", 1, 0),
+        ("(u >> 7) + (v << 25)", 1, 0),  # a funnel shift
+        ("u >> n ^ u << (32 - n)", 1, 0),
+        ("rot(u, 7) ^ rot(u, 18) ^ u >> 3", 3, 1),
+        ("u >> 7 | u << 24", 1, 1),  # and an LEA for the other shift
+        ("(int)u >> 7 | u << 25", 1, 1),
+    ],
+)
+def test_shifts_that_fill_a_word_are_one_instruction(value: str, shf: int, lop: int):
+    mix = mix_of(f"{_ROT} unsigned u = c[0], v = c[1]; c[2] = {value};")
+    assert (mix.number(K.SHF), mix.number(K.LOP)) == (shf, lop)
+
+
+@pytest.mark.parametrize(
+    ("value", "lop"),
+    [
+        ("(u & v) ^ (u & w) ^ (v & w)", 1),
+        ("(u & v) ^ (~u & w)", 1),
+        ("(u & v | w) ^ (u | v)", 1),
+        ("(u & 255) ^ v", 1),
+        ("(u & 255) ^ v ^ w", 2),
+        ("u ^ v ^ w ^ n", 2),
+        ("(u & v) | (w & n) | c[3]", 3),
+        ("u ^ v ^ w ^ n ^ c[3] ^ c[4] ^ c[5]", 3),
+        ("(c[4] = u & v) ^ w", 2),  # the conjunction is stored as well
+    ],
+)
+def test_one_lop3_computes_any_function_of_three_inputs(value: str, lop: int):
+    assert mix_of(f"unsigned u = c[0], v = c[1], w = c[2]; c[6] = {value};").number(K.LOP) == lop
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "number"),
+    [
+        ("float s, t; __sincosf(b[0], &s, &t); a[0] = s * t;", K.MUFU, 2),
+        ("__sincosf(b[0], a, a + 1);", K.STG, 2),
+        ("float s, t; __sincosf(b[0] * x, &s, &t); a[0] = x;", K.FMUL, 0),  # dead, with what feeds it
+        ("float s, t; sincospif(b[0] / x, &s, &t); a[0] = t;", K.MUFU, 1),  # the division behind the results
+        ("float w, f = modff(b[0], &w); a[0] = f * w;", K.FADD, 1),
+        ("int e; float f = frexpf(b[0], &e); a[0] = f; c[0] = e;", K.FSETP, 4),
+        ("int e; a[0] = remquof(b[0], x, &e) * e;", K.LDG, 1),
+    ],
+)
+def test_results_left_through_pointers_depend_on_the_call(body: str, kind: K, number: int):
+    assert mix_of(body).number(kind) == number
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "__half2 h = ((__half2*)b)[0]; a[0] = __cosf(__low2float(h)) + __cosf(__high2float(h));",
+        "__half2 h = *(__half2*)b; *(__half*)a = __hmul(hsqrt(__low2half(h)), hsqrt(__high2half(h)));",
+        "((__half2*)a)[0] = __floats2half2_rn(__cosf(b[0]), __cosf(b[1]));",
+        "((__half2*)a)[0] = __halves2half2(__float2half(__cosf(b[0])), __float2half(__cosf(b[1])));",
+        "((double*)a)[0] = __hiloint2double(__float_as_int(__cosf(b[0])), __float_as_int(__cosf(b[1])));",
+        "double d = ((double*)b)[0]; a[0] = __cosf(__double2hiint(d)) + __cosf(__double2loint(d));",
+        "float2 f = ((float2*)b)[0]; f = make_float2(f.y, f.x); a[0] = __cosf(f.x) * __cosf(f.y);",
+    ],
+)
+def test_parts_of_a_packed_value_are_told_apart(body: str):
+    assert mix_of(body).number(K.MUFU) == 2
 
 
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)

@@ -96,9 +96,9 @@ def test_the_pragma_and_the_error_of_a_header_are_read_from_the_header(tmp_path)
     assert {(d.rule, Path(d.file).name, d.line) for d in program.diagnostics} == {("PW001", "device.h", 6)}
 
 
-def test_assert_and_printf_cost_nothing(tmp_path):
+def test_assert_and_printf_cost_what_their_arguments_do(tmp_path):
     kernel = kernel_of(tmp_path, 'assert(n > 3); printf("%d", n);', before="#include <assert.h>")
-    assert code(kernel) == ["printf{}('%d', n)"]
+    assert code(kernel) == ["assert{}((n >:i32 3))", "printf{}('%d', n)"]
 
 
 def test_structured_bindings_name_the_parts_of_their_object(tmp_path):

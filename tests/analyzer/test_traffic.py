@@ -56,6 +56,74 @@ def test_gathers_are_told(tmp_path):
     assert moved.l1_bytes == pytest.approx(32 + 4 + 4)
 
 
+def test_a_call_in_an_inner_loop_leaves_what_the_outer_one_carries_known(tmp_path):
+    source = f"""__device__ float twice(float v) {{ return v + v; }}
+    __global__ void k(const float *x, float *y, int n) {{
+      {INDEX} unsigned h = i * 2654435761u; float a = 0;
+      for (int j = 0; j < n; ++j) {{
+        h = h * 1664525u + 1013904223u; a += x[h >> 13];
+        for (int l = 0; l < 60; ++l) a = twice(a);
+      }}
+      y[i] = a;
+    }}"""
+    moved = moved_by(*counted(tmp_path, source, "k=1000:256", "n=64"))
+    assert moved.gathered == ()
+    assert moved.l1_bytes == pytest.approx(64 * 32 + 4, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "if (keys[place + s] <= q[i]) place += s;",
+        "place = keys[place + s] <= q[i] ? place + s : place;",
+    ],
+)
+def test_where_each_lane_of_a_search_has_got_to_depends_on_data(tmp_path, step):
+    """Twenty loads of keys by a place that every lane has found for itself; q[i] is loaded once."""
+    source = f"""__global__ void k(const int *keys, const int *q, int *out) {{ {INDEX}
+      int place = 0;
+      for (int s = 1 << 19; s > 0; s /= 2) {{ {step} }}
+      out[i] = place;
+    }}"""
+    moved = moved_by(*counted(tmp_path, source, "k=1000:256"))
+    assert [(access.root and access.root.name) for access in moved.gathered] == ["keys"]
+    assert moved.l1_bytes == pytest.approx(20 * 32 + 4 + 4)
+
+
+def test_a_vote_leads_all_lanes_of_a_warp_to_the_same_place(tmp_path):
+    """Neighbouring lanes read neighbouring keys, wherever the votes before have led their warp."""
+    source = f"""__global__ void k(const int *keys, int *out) {{ {INDEX}
+      int place = 0;
+      for (int d = 0; d < 4; ++d) {{
+        place = place * 32 + __popc(__ballot_sync(~0u, keys[place * 32 + threadIdx.x % 32] <= i));
+      }}
+      out[i] = place;
+    }}"""
+    moved = moved_by(*counted(tmp_path, source, "k=1000:256"))
+    assert moved.gathered == ()
+    assert moved.l1_bytes == pytest.approx(4 * 4 + 4)
+
+
+@pytest.mark.parametrize(
+    ("index", "repeats", "gathers"),
+    [("3", 0, 0), ("blockIdx.x", 0, 0), ("threadIdx.x % 2", 1, 0), ("threadIdx.x", 31, 0), ("y[i]", 31, 1)],
+)
+def test_constant_memory_hands_out_one_word_after_the_other(tmp_path, index, repeats, gathers):
+    source = f"__constant__ int t[64]; __global__ void k(int *y) {{ {INDEX} y[i] = t[{index}]; }}"
+    moved = moved_by(*counted(tmp_path, source, "k=8:64"))
+    assert (moved.shared_passes, len(moved.gathered)) == (repeats, gathers)
+
+
+@pytest.mark.parametrize(("l2_bytes", "dram_bytes"), [(4096, 4096 / N), (4095, 32), (None, 32)])
+def test_l2_keeps_an_array_that_fits_wherever_data_lead(tmp_path, l2_bytes, dram_bytes):
+    source = f"__device__ int bins[1024]; __global__ void k(int *x) {{ {INDEX} atomicAdd(&bins[x[i]], 1); }}"
+    launch, profile = counted(tmp_path, source, "k=1000:256")
+    requests = lower_instructions(launch.kernel, profile).requests
+    moved = traffic(launch, profile, requests, l2_bytes=l2_bytes)
+    assert moved.dram_bytes == pytest.approx(4 + dram_bytes)
+    assert moved.l2_bytes == pytest.approx(4 + 2 * 32)
+
+
 def test_bank_conflicts_are_passes(tmp_path):
     source = """__global__ void k(float *y) {
       __shared__ float tile[32 * 32];

@@ -42,14 +42,14 @@ class FakeBench:
         number = zlib.crc32(configuration.name.encode())
         if number % 7 == 0:
             raise ConfigurationError(f"{configuration.benchmark}: killed by signal 11")
-        launch = Launch(0, f"_Z1k{number}", (number % 500 + 1, 1, 1), (256, 1, 1), 0, 0, 16, "0000:1B:00.0")
+        launch = Launch(0, f"k{number}", (number % 500 + 1, 1, 1), (256, 1, 1), 0, 0, 16, "0000:1B:00.0")
         return Measured(launch, Course(busy_w=100.0 + number % 400).trace())
 
 
 def plan() -> tuple[Configuration, ...]:
     """Configurations c00, c01, …"""
     return tuple(
-        Configuration(f"c{number:02}", "fake", f"program{number}", Path("none.cu"), Choice("k"))
+        Configuration(f"c{number:02}", "1", "fake", f"program{number}", Path("none.cu"), Choice("k"))
         for number in range(COUNT)
     )
 

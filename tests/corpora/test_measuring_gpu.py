@@ -3,11 +3,13 @@
 nvcc builds, the loop repeats, NVML is asked through nvidia-ml-py; only the board behind them is played.
 """
 
+import contextlib
 import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 from ctypes.util import find_library
 from pathlib import Path
 
@@ -28,12 +30,21 @@ needs_nvcc = [
 ]
 
 PROGRAM = """
+namespace first { __global__ void step(float* a) { a[0] = 1.0f; } }
+namespace v2 {
+struct Body { float x; };
+__global__ void step(Body* a) { a[0].x = 1.0f; }
+}
+namespace { __global__ void hidden(float* a) { a[0] = 1.0f; } }
 template <class T> __global__ void scale(T* a, T x) { a[threadIdx.x] *= x; }
 __global__ void fill(float* a) { a[threadIdx.x] = 1.0f; }
 int main() {
     float* a;
     cudaMalloc(&a, 1024);
     fill<<<1, 256>>>(a);
+    first::step<<<3, 32>>>(a);
+    v2::step<<<4, 32>>>((v2::Body*)a);
+    hidden<<<5, 32>>>(a);
     for (int i = 0; i < 3; ++i) scale<float><<<dim3(2, 3), dim3(32, 2), 64>>>(a, 2.0f);
     return cudaDeviceSynchronize() != cudaSuccess;
 }
@@ -50,10 +61,10 @@ from wattslice_corpora.measuring.nvml import NvmlSensor
 from wattslice_corpora.measuring.power import power_of
 from wattslice_corpora.measuring.program import Choice
 
-folder, library, source, kernel, occurrence = sys.argv[1:]
+folder, library, source, kernel, occurrence, window_s = sys.argv[1:]
 builder = Builder(find_nvcc(), Path(folder), "sm_90", ("-cudart", "none", library))
-bench = GpuBench(NvmlSensor(), builder, Timing(idle_s=0.3, warmup_s=0.3, window_s=2.1))
-configuration = Configuration("t", "fake", "t", Path(source), Choice(kernel, int(occurrence)))
+bench = GpuBench(NvmlSensor(), builder, Timing(0.3, 0.3, float(window_s), start_limit_s=1.0))
+configuration = Configuration("t", "1", "fake", "t", Path(source), Choice(kernel, int(occurrence)))
 try:
     measured = bench.measure(configuration)
     print(json.dumps(asdict(measured_row(configuration, measured, power_of(measured.trace)))))
@@ -77,18 +88,21 @@ def fake_gpu(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def python(fake_gpu: Path, code: str, *arguments: str, **fakes: str) -> subprocess.CompletedProcess[str]:
-    """Runs `code` in a process that sees the stand-ins."""
-    environment = {
+def environment(fake_gpu: Path, **fakes: str) -> dict[str, str]:
+    return {
         **os.environ,
         "LD_LIBRARY_PATH": str(fake_gpu),
         "FAKE_GPU_STATE": str(fake_gpu / f"state-{os.getpid()}"),
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         **fakes,
     }
+
+
+def python(fake_gpu: Path, code: str, *arguments: str, **fakes: str) -> subprocess.CompletedProcess[str]:
+    """Runs `code` in a process that sees the stand-ins."""
     return subprocess.run(
         [sys.executable, "-W", "error", "-c", code, *arguments],
-        env=environment,
+        env=environment(fake_gpu, **fakes),
         capture_output=True,
         text=True,
         check=False,
@@ -96,11 +110,32 @@ def python(fake_gpu: Path, code: str, *arguments: str, **fakes: str) -> subproce
     )
 
 
-def measure(fake_gpu: Path, kernel: str, occurrence: int = 0, **fakes: str) -> dict[str, object]:
+def started(fake_gpu: Path, code: str, *arguments: str) -> subprocess.Popen[bytes]:
+    """The same, without waiting for its end."""
+    command = [sys.executable, "-W", "error", "-c", code, *arguments]
+    return subprocess.Popen(command, env=environment(fake_gpu))
+
+
+def child_of(parent: int, name: str) -> int:
+    """The process that `parent` started and whose name begins with `name`, once it is there."""
+    deadline_s = time.monotonic() + 60
+    while time.monotonic() < deadline_s:
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                pid, command, _, its_parent, *_ = path.read_text().split()
+                if command.startswith(f"({name}") and int(its_parent) == parent:
+                    return int(pid)
+        time.sleep(0.02)
+    raise AssertionError(f"{parent} started no {name}")
+
+
+def measure(
+    fake_gpu: Path, kernel: str, occurrence: int = 0, window_s: float = 2.1, **fakes: str
+) -> dict[str, object]:
     source = fake_gpu / "t.cu"
     source.write_text(PROGRAM)
     library = str(fake_gpu / "libfake.a")
-    arguments = (str(fake_gpu / "build"), library, str(source), kernel, str(occurrence))
+    arguments = (str(fake_gpu / "build"), library, str(source), kernel, str(occurrence), str(window_s))
     done = python(fake_gpu, BENCH, *arguments, **fakes)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -179,6 +214,44 @@ class TestProgram:
         assert row["shared_bytes"] == 64
         assert row["launches"] == pytest.approx(21000, rel=0.02)
 
+    @pytest.mark.parametrize(
+        ("name", "blocks"),
+        [
+            ("first::step", 3),
+            ("v2::step", 4),
+            ("step", 3),
+            ("hidden", 5),
+            ("(anonymous namespace)::hidden", 5),
+            ("scale<float>", 2),
+        ],
+    )
+    def test_a_kernel_is_found_by_its_name(self, fake_gpu: Path, name: str, blocks: int):
+        row = measure(fake_gpu, name, window_s=0.1)
+        assert (row["kernel"], row["grid"]) == (name, [blocks, 3 if blocks == 2 else 1, 1])
+
+    def test_the_type_of_a_parameter_is_no_name(self, fake_gpu: Path):
+        said = str(measure(fake_gpu, "Body", window_s=0.1)["error"])
+        assert "it launches fill, first::step, v2::step, (anonymous namespace)::hidden, scale<float>" in said
+
+    def test_the_program_dies_with_whoever_measures(self, fake_gpu: Path):
+        source = fake_gpu / "spin.cu"
+        source.write_text("int main() { for (;;) {} }\n")
+        arguments = (str(fake_gpu / "build"), str(fake_gpu / "libfake.a"), str(source), "k", "0", "1")
+        with started(fake_gpu, BENCH, *arguments) as process:
+            child = child_of(process.pid, "spin")
+            process.kill()
+            deadline_s = time.monotonic() + 10
+            while Path(f"/proc/{child}").exists() and time.monotonic() < deadline_s:
+                time.sleep(0.05)
+            assert not Path(f"/proc/{child}").exists()
+
+    def test_another_gpu_than_the_one_read_is_told(self, fake_gpu: Path):
+        source = fake_gpu / "t.cu"
+        source.write_text(PROGRAM)
+        arguments = (str(fake_gpu / "build"), str(fake_gpu / "libfake.a"), str(source), "fill", "0", "0.1")
+        done = python(fake_gpu, BENCH, *arguments, FAKE_BUS="0000:1C:00.0")
+        assert "MeasureError: the program ran on GPU 0000:1C:00.0" in done.stderr
+
     def test_launches_that_cannot_be_captured_are_queued_one_by_one(self, fake_gpu: Path):
         row = measure(fake_gpu, "fill", FAKE_NO_CAPTURE="1")
         assert row["power_w"] == pytest.approx(300.0, rel=0.02)
@@ -206,7 +279,7 @@ class TestProgram:
         source = fake_gpu / "bad.cu"
         source.write_text("__global__ void k() { nonsense; }\nint main() { k<<<1, 1>>>(); }\n")
         done = python(
-            fake_gpu, BENCH, str(fake_gpu / "build"), str(fake_gpu / "libfake.a"), str(source), "k", "0"
+            fake_gpu, BENCH, str(fake_gpu / "build"), str(fake_gpu / "libfake.a"), str(source), "k", "0", "1"
         )
         assert "does not build" in json.loads(done.stdout)["error"]
         assert 'identifier "nonsense" is undefined' in json.loads(done.stdout)["error"]
@@ -220,14 +293,18 @@ class TestProgram:
             "program = Builder(find_nvcc(), Path(sys.argv[1]), 'sm_90', flags).build(Path(sys.argv[3]))\n"
             "launches(Command(program), limit_s=1.0)"
         )
-        source = fake_gpu / "t.cu"
-        source.write_text(PROGRAM)
+        source = fake_gpu / "spin.cu"
+        source.write_text("int main() { for (;;) {} }\n")
         arguments = (str(fake_gpu / "build"), str(fake_gpu / "libfake.a"), str(source))
-        assert "no end in sight, killed" in python(fake_gpu, code, *arguments, FAKE_HANG="1").stderr
+        assert "no end in sight, killed" in python(fake_gpu, code, *arguments).stderr
+
+    def test_a_launch_that_hangs_is_killed(self, fake_gpu: Path):
+        said = str(measure(fake_gpu, "fill", window_s=0.1, FAKE_HANG="1")["error"])
+        assert "no end in sight, killed" in said
 
     def test_the_command_measures_every_kernel_of_a_program(self, fake_gpu: Path):
         done = wattslice(fake_gpu, str(fake_gpu / "t.cu"))
-        assert (done.returncode, done.stdout.count("100 µs")) == (0, 2), done.stderr
+        assert (done.returncode, done.stdout.count("100 µs")) == (0, 5), done.stderr
         assert "Fake GPU · driver 580.00 · limit 700 W" in done.stdout
         assert "fill" in done.stdout
         assert "<<<(2, 3), (32, 2)>>>" in done.stdout
@@ -257,6 +334,9 @@ class TestProgram:
     ("arguments", "message"),
     [
         ((), "give either a FILE.cu or --campaign"),
+        (("a.cu", "--window", "nan"), "'nan' is no number of seconds from 0 to 86400"),
+        (("a.cu", "--window", "1e30"), "'1e30' is no number of seconds"),
+        (("a.cu", "--time-budget", "-1"), "'-1' is no number of seconds"),
         (("a.cu", "--campaign"), "give either a FILE.cu or --campaign"),
         (("--campaign",), "--campaign needs --out DIR"),
         (("nobody.cu",), "nobody.cu: no such file"),

@@ -1,9 +1,12 @@
+import math
+import random
 from dataclasses import replace
 
 import pytest
 
 from wattslice_corpora.measuring.power import Method, counter_power, integrated_power, power_of
-from wattslice_corpora.measuring.sensor import Throttle
+from wattslice_corpora.measuring.sensor import Reading, Throttle
+from wattslice_corpora.measuring.trace import Trace
 
 from .power_traces import IDLE_W, Course, without
 
@@ -128,3 +131,57 @@ def test_each_method_can_be_asked_for():
         power = power_of(trace, method)
         assert power.method is method
         assert power.power_w == power.powers.by(method)
+
+
+def held(scatter: float, seed: int) -> Trace:
+    """A steady kernel whose sensor scatters by `scatter` from update to update, as Hopper's does."""
+    chance = random.Random(seed)
+    levels: dict[int, float] = {}
+
+    def reading(before: Reading) -> Reading:
+        factor = levels.setdefault(math.floor(before.time_s * 10), 1 + scatter * chance.gauss(0, 1))
+        return replace(before, instant_w=(before.instant_w or 0.0) * factor)
+
+    trace = Course(noise_w=0.0).trace()
+    return replace(trace, readings=tuple(map(reading, trace.readings)))
+
+
+@pytest.mark.parametrize("scatter", [0.01, 0.02, 0.03])
+def test_a_sensor_that_holds_its_scattered_value_is_believed(scatter: float):
+    steady = [power_of(held(scatter, seed)).invalid == "" for seed in range(40)]
+    assert sum(steady) >= 36
+
+
+def test_a_wild_value_that_the_sensor_holds_is_still_one_wild_value():
+    trace = Course().trace()
+    wild = tuple(
+        replace(reading, instant_w=900.0) if 3.0 < reading.time_s < 3.1 else reading
+        for reading in trace.readings
+    )
+    power = power_of(replace(trace, readings=wild))
+    assert power.powers.sma_w == pytest.approx(300.0, rel=0.01)
+
+
+def test_launches_too_short_to_hide_the_gaps_between_them_are_told():
+    trace = Course().trace()
+    short = replace(trace, window=replace(trace.window, launches=1_000_000))
+    assert "launches of 2 µs: the gaps between them are some 40%" in power_of(short).invalid
+
+
+def test_the_power_brake_is_no_heat():
+    power = power_of(Course(throttle=Throttle.POWER_BRAKE | Throttle.HW_SLOWDOWN).trace())
+    assert (power.capped, power.throttled, power.invalid) == (True, False, "")
+
+
+def test_a_moment_of_heat_is_not_yet_throttling():
+    trace = Course().trace()
+    readings = tuple(
+        replace(reading, throttle=Throttle.SW_THERMAL) if 3.0 < reading.time_s < 3.05 else reading
+        for reading in trace.readings
+    )
+    assert power_of(replace(trace, readings=readings)).throttled is False
+    half = tuple(
+        replace(reading, throttle=Throttle.SW_THERMAL) if reading.time_s < 3.0 else reading
+        for reading in trace.readings
+    )
+    assert power_of(replace(trace, readings=half)).throttled is True

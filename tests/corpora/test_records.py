@@ -240,7 +240,7 @@ def test_every_program_of_a_public_set_has_features_or_a_reason(gpu_id):
 
 def test_the_card_of_a_campaign_is_read_like_any_other(tmp_path):
     board = Board("NVIDIA H200", "GPU-0", "0000:00", "580.1", "13.0", None)
-    write_card(tmp_path, board, "h200", "GH100", Timing())
+    write_card(tmp_path, board, "h200", "GH100", Timing(), None)
     found = read_card(tmp_path / "card.toml")
     assert (found.chip, found.driver) == ("GH100", "580.1, CUDA 13.0")
     assert {entry.timed for entry in found.datasets} == {Timed.KERNEL}

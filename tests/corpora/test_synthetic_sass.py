@@ -1,6 +1,5 @@
 """The compiler keeps every operation and every load of a slice, and finds nothing to warn of."""
 
-import os
 import shutil
 from pathlib import Path
 
@@ -8,14 +7,15 @@ import pytest
 
 from wattslice_corpora.synthetic import InputData, OperationKind, Pattern, SliceSpec, Space, plan
 
+from ..wild.sass import find_nvdisasm
 from .synthetic_sass import compiled, loop_counts, promised
 
 pytestmark = [
     pytest.mark.nvcc,
     pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH"),
     pytest.mark.skipif(
-        not (os.environ.get("NVDISASM") or shutil.which("nvdisasm")),
-        reason="nvdisasm is not on the PATH nor in $NVDISASM (the wheel nvidia-cuda-nvdisasm has it)",
+        find_nvdisasm() is None,
+        reason="no nvdisasm (the wheel nvidia-cuda-nvdisasm has it)",
     ),
 ]
 WEIGHT = 0.1

@@ -137,3 +137,12 @@ def test_the_clocks_of_the_catalogue_lie_in_the_possible_range(gpu):
     assert low < gpu.boost_clock_mhz < high < 10_000
     low, high = memory_clock_range_mhz(gpu)
     assert low < nvidia_smi_memory_mhz(gpu) < high < 50_000
+
+
+def test_a_warp_of_which_half_the_lanes_take_part_holds_its_pipe_as_long_as_a_full_one():
+    whole = replace(arithmetic(), warp_instructions=10_000.0)
+    divided = replace(arithmetic(fp32=5_000.0), warp_instructions=10_000.0)
+    times = [predict_time(each, V100, Clocks(1000.0), EXACT) for each in (whole, divided)]
+    assert times[0].limited_by is times[1].limited_by is Resource.FP32
+    assert times[0].time_s == pytest.approx(times[1].time_s)
+    assert (whole.divergence, divided.divergence) == (1.0, 2.0)

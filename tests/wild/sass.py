@@ -1,10 +1,11 @@
 """Compile with nvcc, disassemble with nvdisasm: SASS as tuples, for the scripts of this folder.
 
-`nvdisasm` is found on the PATH or in $NVDISASM; the PyPI wheel `nvidia-cuda-nvdisasm` brings one.
+`nvdisasm` is found in $NVDISASM, on the PATH, or in the wheel `nvidia-cuda-nvdisasm` of the extra `dev`.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -48,13 +49,19 @@ def compile_cubin(source: Path, options: tuple[str, ...]) -> bytes | None:
         return target.read_bytes() if done.returncode == 0 and target.exists() else None
 
 
+def find_nvdisasm() -> str | None:
+    """The disassembler, None when there is none."""
+    spec = importlib.util.find_spec("nvidia")  # the wheel installs no command, only a file below this package
+    folders = () if spec is None else tuple(spec.submodule_search_locations or ())
+    wheels = (str(path) for folder in folders for path in Path(folder).glob("*/bin/nvdisasm"))
+    return os.environ.get("NVDISASM") or shutil.which("nvdisasm") or next(wheels, None)
+
+
 def disassemble(cubin: bytes) -> tuple[SassFunction, ...]:
     """The kernels of a cubin."""
-    tool = os.environ.get("NVDISASM") or shutil.which("nvdisasm")
+    tool = find_nvdisasm()
     if tool is None:
-        raise SystemExit(
-            "nvdisasm not found: pip install nvidia-cuda-nvdisasm, then set NVDISASM to its path"
-        )
+        raise SystemExit("nvdisasm not found: pip install nvidia-cuda-nvdisasm, or set NVDISASM to its path")
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
         file.flush()

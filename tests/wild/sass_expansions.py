@@ -72,9 +72,23 @@ _FAST = [
     "__saturatef",
 ]
 _FAST_BINARY = ["__fdividef", "__powf", "__fadd_rn", "__fmul_rn", "__fdiv_rn"]
+_SEVERAL_RESULTS = (
+    ("sincosf", "float", "sincosf(x, &x, &y)"),
+    ("sincospif", "float", "sincospif(x, &x, &y)"),
+    ("__sincosf", "float", "__sincosf(x, &x, &y)"),
+    ("modff", "float", "x = modff(x, &y)"),
+    ("frexpf", "float", "int e; x = frexpf(x, &e); y = __int_as_float(e)"),
+    ("sincos", "double", "sincos(x, &x, &y)"),
+    ("sincospi", "double", "sincospi(x, &x, &y)"),
+    ("modf", "double", "x = modf(x, &y)"),
+    ("frexp", "double", "int e; x = frexp(x, &e); y = __hiloint2double(e, 0)"),
+)
+"""Statements that take x and leave x and y."""
 _UNARY_INT = ["abs", "__popc", "__clz", "__ffs", "__brev"]
 _BINARY_INT = ["min", "max", "__mulhi", "__mul24"]
-SHORTEST = frozenset(["sinf", "cosf", "tanf", "sinpif", "cospif", "powf", "tanhf", "fmodf", "hypotf"])
+SHORTEST = frozenset(
+    ["sinf", "cosf", "tanf", "sincosf", "sinpif", "cospif", "sincospif", "powf", "tanhf", "fmodf", "hypotf"]
+)
 """Where the longest path is not the usual one: argument reduction, or special cases of powf."""
 
 
@@ -99,12 +113,13 @@ def expressions() -> tuple[tuple[str, str, str], ...]:
             (f"add.{key}", type_, "x + y"),
             (f"shl.{key}", type_, "x << y"),
         ]
+    found += _SEVERAL_RESULTS
     found += [(f"fast.{k}", "fast float", e) for k, _, e in found if k in FAST_MATH]
     return tuple(found)
 
 
 FAST_MATH = frozenset(
-    ["div.fp32", "rcp.fp32", "sqrtf", "expf", "logf", "log2f", "sinf", "cosf", "powf", "tanf"]
+    ["div.fp32", "rcp.fp32", "sqrtf", "expf", "logf", "log2f", "sinf", "cosf", "sincosf", "powf", "tanf"]
 )
 """What `-use_fast_math` changes most; measured a second time with it, under `fast.`."""
 
@@ -167,6 +182,9 @@ def measure(arch: str) -> dict[str, Counter[InstructionKind]]:
                 inputs = f"const {scalar}* __restrict__ a, const {scalar}* __restrict__ b"
                 arguments = f"{scalar}* o, {scalar}* p, {inputs}"
                 name = f"k{number}_{variant}"
+                if "&" in expr:
+                    loads = f"{scalar} x = a[i], y = x;" + (f" {expr};" if variant == "full" else "")
+                    store = "o[i] = x; p[i] = y;"
                 body = f"{{ int i = threadIdx.x; {loads} {store} }}"
                 lines.append(f'extern "C" __global__ void {name}({arguments}) {body}')
         with tempfile.TemporaryDirectory() as folder:
@@ -180,7 +198,7 @@ def measure(arch: str) -> dict[str, Counter[InstructionKind]]:
             longest = key.removeprefix("fast.") not in SHORTEST
             cost = path(functions[f"k{number}_full"], longest)
             cost.subtract(path(functions[f"k{number}_base"], longest))
-            if "y" in expr:  # the base stores both operands: take the second store and its address back
+            if "y" in expr and "&" not in expr:  # the base stores both operands: take one store back
                 cost[InstructionKind.STG] += 1
                 cost[InstructionKind.IMAD] += 1
             found[key] = cost

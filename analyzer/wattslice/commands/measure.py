@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import tempfile
 from collections.abc import Callable, Generator
@@ -25,7 +26,26 @@ if TYPE_CHECKING:
     from wattslice_corpora.synthetic import AccessWeights
 
 _PATH = click.Path(path_type=Path)
-_SECONDS = click.FloatRange(min=0.0)
+_LONGEST_S = 86400.0
+
+
+class _Seconds(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  (not generic before click 8.2)
+    """A span of time that a person could wait for."""
+
+    name = "seconds"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Raises ``click.BadParameter`` for what is no such number."""
+        try:
+            seconds = float(str(value))
+        except ValueError:
+            seconds = math.nan
+        if not 0 <= seconds <= _LONGEST_S:
+            self.fail(f"{value!r} is no number of seconds from 0 to {_LONGEST_S:g}", param, ctx)
+        return seconds
+
+
+_SECONDS = _Seconds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +63,7 @@ class _Options:
     device: int
     window: float | None
     warmup: float
+    timeout: float | None
     method: str | None
     nvcc_flags: str
     report_format: str
@@ -69,6 +90,12 @@ class _Options:
 @click.option("--window", type=_SECONDS, metavar="S", help="Seconds measured.  [default: 5, campaign 2.5]")
 @click.option(
     "--warmup", type=_SECONDS, default=1.0, metavar="S", help="Seconds dropped first.  [default: 1]"
+)
+@click.option(
+    "--timeout",
+    type=_SECONDS,
+    metavar="S",
+    help="How long a program may take until it makes the launch.  [default: 120, campaign 40]",
 )
 @click.option(
     "--method",
@@ -105,42 +132,55 @@ def _run(options: _Options, folder: Path) -> int:
     from wattslice_corpora.measuring.machine import this_machine
     from wattslice_corpora.measuring.power import Method
 
-    timing = Timing(warmup_s=options.warmup, window_s=options.window or (2.5 if options.campaign else 5.0))
+    window_s = options.window if options.window is not None else 2.5 if options.campaign else 5.0
+    start_limit_s = options.timeout if options.timeout is not None else 40.0 if options.campaign else 120.0
+    timing = Timing(warmup_s=options.warmup, window_s=window_s, start_limit_s=start_limit_s)
     method = None if options.method is None else Method[options.method.replace("-", "_").upper()]
-    flags = tuple(shlex.split(options.nvcc_flags))
+    flags = _flags(options.nvcc_flags)
     with this_machine(options.device, folder / "build", timing, flags) as machine:
         board = machine.board
         comments = (
             f"measured on {board.name} {board.uuid}, driver {board.driver}, CUDA {board.cuda}",
             protocol(timing),
         )
-        with Journal(
-            folder, f"{board.name}, seed {options.seed}, {method or 'best method'}, {timing}"
-        ) as journal:
+        identity = f"{board.name}, seed {options.seed}, {method or 'best method'}, {timing}, {flags}"
+        with Journal(folder, identity) as journal:
             _tell_found(journal)
             plan = _plan(options, machine, folder)
             names = tuple(configuration.name for configuration in plan)
             with _progress(len(plan)) as tell:
-                outcome = run_campaign(
-                    plan, machine.bench, journal, comments, options.time_budget, method, tell
-                )
+                budget_s = options.time_budget
+                outcome = run_campaign(plan, machine.bench, journal, comments, budget_s, method, tell)
             table = journal.write_tables(comments, names)
             entries = tuple(entry for entry in journal.entries if entry.name in names)
         if options.campaign:
-            write_card(folder, board, machine.key, machine.chip.architecture, timing)
+            write_card(folder, board, machine.key, machine.chip.architecture, timing, method)
+    if not entries:
+        message("nothing measured: the time budget is too short for any configuration")
     _report(options, board, entries, outcome.left, table)
     return FINE if any(entry.row.power_valid for entry in entries) else FAILED
 
 
+def _flags(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise click.UsageError(f"--nvcc-flags {text!r}: {error}") from None
+
+
 def _plan(options: _Options, machine: Machine, folder: Path) -> tuple[Configuration, ...]:
+    from wattslice_corpora.measuring.bench import visible
     from wattslice_corpora.measuring.plan import campaign_plan, file_plan
-    from wattslice_corpora.measuring.program import Command
+    from wattslice_corpora.measuring.program import Choice, Command
 
     if options.file is None:
         weights = _access_weights(machine.board.name)
         return campaign_plan(machine.chip.sm_count, machine.key, folder, options.seed, weights)
-    command = Command(machine.builder.build(options.file), options.program_arguments)
-    return file_plan(options.file, command, options.kernel, options.occurrence - 1, machine.key)
+    program = machine.builder.build(options.file)
+    command = Command(program, options.program_arguments, environment=visible(machine.board))
+    choice = Choice(options.kernel, options.occurrence - 1)
+    limit_s = machine.timing.start_limit_s
+    return file_plan(options.file, command, choice, program.name, machine.key, limit_s)
 
 
 def _access_weights(board: str) -> AccessWeights:

@@ -42,6 +42,7 @@ def sectors_per_request(
     active: NDArray[np.bool_],
     size_bytes: int,
     population: NDArray[np.float64] | None = None,
+    sector_bytes: int = SECTOR_BYTES,
 ) -> float:
     """Mean number of distinct 32-byte sectors a warp touches.
 
@@ -51,13 +52,13 @@ def sectors_per_request(
     rows, lanes, weights = _rows(offsets, active, population)
     if rows.size == 0:
         return 0.0
-    first = rows // SECTOR_BYTES
+    first = rows // sector_bytes
     # A sorted row counts its distinct non-negative ids; shift so that negative offsets stay countable.
     base = int(first.min())
     sectors = np.where(lanes, first - base, -1)
-    extra = (rows + max(size_bytes, 1) - 1) // SECTOR_BYTES - base
+    extra = (rows + max(size_bytes, 1) - 1) // sector_bytes - base
     if bool((extra > first - base).any()):
-        count = 2 + size_bytes // SECTOR_BYTES
+        count = 2 + size_bytes // sector_bytes
         pieces = [np.where(lanes, np.minimum(sectors + k, extra), -1) for k in range(count)]
         sectors = np.concatenate(pieces, axis=1)
     return float(np.average(_distinct(np.sort(sectors, axis=1)).sum(axis=1), weights=weights))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from wattslice import ir
 from wattslice.counting.inductions import Induction
 from wattslice.counting.loop_shape import LoopShape
-from wattslice.counting.loop_steps import amount_of, forget, registers, test_once
+from wattslice.counting.loop_steps import amount_of, forget, loses, registers, test_once
 from wattslice.counting.masks import Mask
 from wattslice.counting.sampling import representatives
 from wattslice.counting.state import LoopFrame, LoopTally
@@ -82,6 +82,7 @@ def run_counted(
     outer_allowance = executor.allowance
     was_at_corner = executor.at_corner
     strata = _strata(executor, trips, shape)
+    corner = strata[-1][0] if strata else 0
     alike = len(strata) == 2 and not shape.iterations_differ
     executor.allowance = outer_allowance / max(1, len(strata))
     survivors = mask
@@ -90,9 +91,15 @@ def run_counted(
     before = registers(executor, shape)
     iterations = 0.0
     stay: NDArray[np.float64] | None = None  # share of each lane that goes on after an iteration
-    for representative, first, end in strata:
+    while strata:
+        representative, first, end = strata.pop(0)
+        is_far = previous == 0 and representative > 1
+        if alike and is_far and end - first > 1 and loses(executor, shape, before):
+            # The second iteration knows what the last does not: it counts as the rest, the last as itself.
+            strata = [(1, first, end - 1), (representative, end - 1, end)]
+            continue
         # The far end of nested loops is one corner: it shows how far addresses reach, and counts as the rest.
-        executor.at_corner = was_at_corner or (alike and representative > 0)
+        executor.at_corner = was_at_corner or (alike and 0 < representative == corner)
         running = _stratum_mask(executor, survivors, trips, first, end, stay)
         if running.is_empty:
             break

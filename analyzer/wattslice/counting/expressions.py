@@ -290,7 +290,9 @@ class ExpressionEvaluator:
                 if then is None and otherwise is None
                 else cast(Value, then if otherwise is None else otherwise)
             )
-        return join(then, otherwise) if isinstance(condition, Chance) else select(condition, then, otherwise)
+        if isinstance(condition, Chance):
+            return join(then, otherwise, together=condition.uniform)
+        return select(condition, then, otherwise)
 
     def _cast(self, expr: ir.Cast, mask: Mask) -> Value:
         value = self.evaluate(expr.operand, mask)

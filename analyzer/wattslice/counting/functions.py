@@ -48,7 +48,7 @@ def apply(semantics: Semantics, arguments: Sequence[Value], bits: int) -> Value:
 
     `bits`: the width of the first argument's type (`__clzll` and `__clz` differ in nothing else).
     """
-    if not arguments or semantics in (Semantics.OPAQUE, Semantics.NONE, Semantics.BARRIER):
+    if not arguments or semantics in (Semantics.OPAQUE, Semantics.EFFECT, Semantics.NONE, Semantics.BARRIER):
         return VARYING
     if semantics is Semantics.UNIFORM:
         return UNIFORM

@@ -82,9 +82,13 @@ def _may_leave(stmt: ir.Stmt) -> bool:
     """True when `stmt` contains a `break` of this loop or a `return`."""
     if isinstance(stmt, ir.Break | ir.Return):
         return True
-    if isinstance(stmt, ir.Loop | ir.Switch):
-        return any(isinstance(inner, ir.Return) for inner in ir.walk_statements(stmt))
+    if isinstance(stmt, ir.Loop | ir.Switch):  # what is in there leaves that; calls inlined return to here
+        return any(map(_returns, ir.nested_statements(stmt)))
     return any(map(_may_leave, ir.nested_statements(stmt)))
+
+
+def _returns(stmt: ir.Stmt) -> bool:
+    return isinstance(stmt, ir.Return) or any(map(_returns, ir.nested_statements(stmt)))
 
 
 def _is_invariant(expr: ir.Expr | int, assigned: Counter[Key]) -> bool:

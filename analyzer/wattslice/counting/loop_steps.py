@@ -59,6 +59,19 @@ def forget(executor: Executor, shape: LoopShape, before: dict[Key, Value]) -> No
             environment[key] = _drifted(before.get(key), environment[key])
 
 
+def loses(executor: Executor, shape: LoopShape, before: dict[Key, Value]) -> bool:
+    """Whether `forget` would drop lanes of a register that the last iteration has computed from itself."""
+    environment = executor.state.environment
+    kept = {induction.variable for induction in shape.inductions}
+    return any(
+        isinstance(now := environment.get(key), np.ndarray)
+        and isinstance(old, np.ndarray)
+        and not is_warp_uniform(now - old)
+        for key, old in before.items()
+        if key not in kept
+    )
+
+
 def _drifted(before: Value | None, after: Value) -> Value:
     if isinstance(after, Pointer):
         if isinstance(before, Pointer) and before.root is after.root:

@@ -109,10 +109,10 @@ class SiteTally:
             self._passes += weight * bank_passes(offsets, active, self._size_bytes, threads.warp_population)
             self._sectors += weight
         else:
-            self._passes += weight
-            self._sectors += weight * sectors_per_request(
-                offsets, active, self._size_bytes, threads.warp_population
-            )
+            asked = (offsets, active, self._size_bytes, threads.warp_population)
+            is_constant = space is MemorySpace.CONSTANT  # serves one word after the other
+            self._passes += weight * (sectors_per_request(*asked, sector_bytes=4) if is_constant else 1.0)
+            self._sectors += weight * sectors_per_request(*asked)
         block_active = active[inner_block]
         share = distinct_share(offsets[inner_block], block_active) if bool(block_active.any()) else 1.0
         self._distinct += weight * share
@@ -123,8 +123,11 @@ class SiteTally:
         return self._known + self._unknown > 0.0
 
     def statistics(self) -> SiteStatistics:
-        """The averages over all visits; unknown where most requests went to unknown addresses."""
-        if self._known == 0.0 or self._unknown > self._known:
+        """The averages over all visits; unknown unless most requests went to known addresses.
+
+        Of a search the first place is known: with one iteration that stands for the rest, half of all visits.
+        """
+        if self._known == 0.0 or self._unknown >= self._known:
             return SiteStatistics(None, None, None, None, None, self._size_bytes)
         whole = self._base_known and self._unknown == 0.0
         return SiteStatistics(

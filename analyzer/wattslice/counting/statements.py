@@ -114,7 +114,7 @@ class Executor(ExpressionEvaluator):
         elif else_out.is_empty:
             state.environment = after_then
         else:
-            state.environment = _joined(after_then, state.environment)
+            state.environment = _joined(after_then, state.environment, together)
         if then_out is then_mask and else_out is else_mask:
             return mask
         return state.masks.sum(then_out, else_out)
@@ -233,7 +233,8 @@ class Executor(ExpressionEvaluator):
         for lanes, value in reversed(frame.values[:-1]):
             if lanes.lanes_active + last_mask.lanes_active > mask.lanes_active:
                 # Both returns may happen in the same lane: only probability tells them apart.
-                result = join(value, result)
+                together = all(mask.certain is mask.weights for mask in (lanes, last_mask))
+                result = join(value, result, together=together)
             else:
                 result = select(lanes.active, value, result)
         return result
@@ -251,13 +252,13 @@ def _ends_by_leaving(stmt: ir.Stmt) -> bool:
     return isinstance(stmt, ir.Break | ir.Return)
 
 
-def _joined(a: dict[Key, Value], b: dict[Key, Value]) -> dict[Key, Value]:
-    """What is known after either environment."""
+def _joined(a: dict[Key, Value], b: dict[Key, Value], together: bool) -> dict[Key, Value]:
+    """What is known after either environment, the same one for all lanes of a warp when `together`."""
     merged = dict(b)
     for key, value in a.items():
         other = b.get(key)
         if other is None:
             merged[key] = value
         elif other is not value:
-            merged[key] = join(value, other)
+            merged[key] = join(value, other, together=together)
     return merged

@@ -15,7 +15,7 @@ from wattslice.counting.loop_shape import LoopShape
 from wattslice.counting.loop_steps import amount_of, forget, test_once, unknown_like
 from wattslice.counting.masks import Mask
 from wattslice.counting.state import LoopFrame, LoopTally
-from wattslice.counting.syntax import Key
+from wattslice.counting.syntax import Key, read_variable
 from wattslice.counting.values import (
     VARYING,
     Chance,
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 DEFAULT_TRIPS = 8.0
 """Iterations assumed for a loop that ends by data. The loop-branch heuristic of Wu & Larus (1994) gives
-p = 0.88 to staying in the loop, a mean of 1 / (1 - 0.88) = 8.3 iterations, here rounded."""
+p = 0.88 to staying in the loop, a mean of 1 / (1 - 0.88) = 8.3 iterations, here rounded. A counter that
+takes several elements at a step, as where the lanes of a warp share a row, needs fewer for as many."""
 
 MAX_STEPPED_ITERATIONS = 4096
 
@@ -108,14 +109,15 @@ def _run_assumed(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask
     for variable, start in starts.items():
         state.environment[variable] = _moved(start) if variable in uniform_step else unknown_like(start)
     profiled = executor.profile and executor.profile.lookup(loop.span.file, loop.span.line, "loop")
-    again = 1.0 if is_endless(loop) else 1.0 - 1.0 / DEFAULT_TRIPS
+    step = _elements_at_a_step(executor, loop, shape, mask)
+    trips = max(1.0, DEFAULT_TRIPS / step)
+    again = 1.0 if is_endless(loop) else 1.0 - 1.0 / trips
     if profiled is not None:
         again = profiled
     frame.expected_trips = DEFAULT_TRIPS
     state.uncertain += 1
     stay = _run_once(executor, loop, mask, frame)
     is_measured = profiled is not None or frame.left_by_profile
-    trips = DEFAULT_TRIPS
     if is_measured:
         trips = min(MOST_TRIPS, 1.0 / max(1e-12, 1.0 - again * stay))
     if trips > 1.0:
@@ -125,7 +127,8 @@ def _run_assumed(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask
         state.assume(
             "PW013",
             loop.span,
-            f"trip count of the loop depends on data: {trips:g} iterations assumed",
+            f"trip count of the loop depends on data: {trips:g} iteration{'s' * (trips != 1.0)} assumed"
+            + (f" ({max(step, DEFAULT_TRIPS):g} elements in steps of {step})" if step > 1 else ""),
             f"--set {state.launch.kernel.name}.{state.trip_name(loop)}=VALUE",
         )
     tally = state.loop_tallies.setdefault(loop.region, LoopTally(loop.span))
@@ -136,6 +139,23 @@ def _run_assumed(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask
         if key in state.environment:
             state.environment[key] = unknown_like(state.environment[key])
     return mask
+
+
+def _elements_at_a_step(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask) -> int:
+    """By how much an integer that the condition compares moves in one iteration; 1 when that is unknown."""
+    compared = {
+        read_variable(side)
+        for node in (() if loop.condition is None else ir.walk_expressions(loop.condition))
+        if isinstance(node, ir.Binary) and node.op in ir.COMPARISONS
+        for side in (node.left, node.right)
+    }
+    steps = [1]
+    for induction in shape.inductions:
+        is_sum = induction.op in (ir.BinaryOp.ADD, ir.BinaryOp.SUB)
+        if is_sum and induction.variable in compared and induction.variable.type.is_integral:
+            amount = amount_of(executor, induction, mask)
+            steps.append(abs(amount) if isinstance(amount, int) else 1)
+    return max(steps)
 
 
 def _run_once(executor: Executor, loop: ir.Loop, mask: Mask, frame: LoopFrame) -> float:

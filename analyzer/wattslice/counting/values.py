@@ -114,15 +114,19 @@ def select(active: NDArray[np.bool_], new: Value, old: Value) -> Value:
     return VARYING
 
 
-def join(a: Value, b: Value) -> Value:
+def join(a: Value, b: Value, *, together: bool) -> Value:
     """What is known when the value is either `a` or `b` and nobody can tell which.
 
-    Where both differ between the lanes of a warp in the same way, that difference stays known.
+    `together`: it is the same one in all lanes of a warp; where both differ between the lanes in the same
+    way, that difference then stays known. Otherwise each lane has its own.
     """
     if same(a, b):
         return a
     if isinstance(a, Pointer) and isinstance(b, Pointer):
-        return Pointer(a.root if a.root is b.root else None, scalar(join(a.offset, b.offset)))
+        offset = scalar(join(a.offset, b.offset, together=together))
+        return Pointer(a.root if a.root is b.root else None, offset)
+    if not together:
+        return VARYING
     delta_a, delta_b = _lane_part(a), _lane_part(b)
     if delta_a is not None and delta_b is not None and is_warp_uniform(delta_a - delta_b):
         return Unknown(uniform=True, delta=delta_a)
@@ -255,9 +259,11 @@ def _any_lanes(op: BinaryOp, a: Number | Lanes, b: Number | Lanes, type_: Type) 
     if op in COMPARISONS:  # exact between int64, uint64 and any Python integer
         return COMPARE[op](a, b)
     if type_.is_float or _is_real(a) or _is_real(b):
-        if op in (BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL):
-            return EXACT[op](a, b)
-        return VARYING
+        if op not in (BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL):
+            return VARYING
+        with np.errstate(over="ignore", invalid="ignore"):
+            result = EXACT[op](a, b)
+        return result if bool(np.isfinite(result).all()) else VARYING
     if op in EXACT:
         return wrap(EXACT[op](_residue(a), _residue(b)), type_)
     return _divide_or_shift(op, a, b, type_)

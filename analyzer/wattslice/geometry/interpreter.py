@@ -53,7 +53,10 @@ class Interpreter(LoopRunner):
     # ------------------------------------------------------------------------- launches and calls
 
     def launch(self, node: ir.LaunchCall) -> None:
-        """Record the launch in the present state."""
+        """Record the launch in the present state, unless its pointer holds another kernel."""
+        held = None if node.function is None else self.evaluate(node.function)
+        if isinstance(held, str) and held != node.kernel_name:
+            return
         self._seen.add(node)
         shared = 0 if node.shared_bytes is None else self.evaluate(node.shared_bytes)
         self.instances.append(

@@ -71,6 +71,8 @@ class _Slicer:
 
     def _launch(self, node: ir.LaunchCall) -> None:
         values = [node.grid, node.block, *(() if node.shared_bytes is None else (node.shared_bytes,))]
+        if node.function is not None:
+            values.append(node.function)
         kernel = self._kernels.get(node.kernel or node.kernel_name)
         for index, argument in enumerate(node.arguments):
             parameter = kernel.parameters[index] if kernel and index < len(kernel.parameters) else None

@@ -10,8 +10,18 @@ from typing import NamedTuple
 
 from wattslice.instructions.isa import Isa
 from wattslice.instructions.kinds import InstructionKind
+from wattslice.instructions.logic import within_lop3
 from wattslice.instructions.sum_cost import is_taken_along, sum_cost
-from wattslice.instructions.value_graph import Cost, LoopLevel, Shape, Value, charge_region, deepest
+from wattslice.instructions.value_graph import (
+    Cost,
+    LoopLevel,
+    Placement,
+    Shape,
+    Value,
+    deepest,
+    placed,
+    varying,
+)
 
 
 class Charge(NamedTuple):
@@ -78,7 +88,7 @@ class _Charger:
         for value in self.order:
             if value.is_unsigned and value.shape is Shape.PLAIN and self.other_uses.get(value) == 1:
                 value.cost = ()  # the one address that needs it is computed by LEA and LEA.HI
-        absorbed: set[Value] = set()
+        absorbed = within_lop3(self.order, self.other_uses)
         for value in self.order:
             self.fuse(value, absorbed)
         for value in self.order:
@@ -106,7 +116,7 @@ class _Charger:
         return found
 
     def fuse(self, value: Value, absorbed: set[Value]) -> None:
-        """Let `value` take in a product (or logic operation) that only values like it use."""
+        """Let `value` take in a product that only values like it use."""
         fuses = _FUSES.get(value.shape)
         if fuses is None or not value.fused:
             return
@@ -114,8 +124,6 @@ class _Charger:
             if needed.shape is not fuses or needed in self.other_uses:
                 continue
             if fuses is Shape.INT_PRODUCT and not is_taken_along(needed, value, self.isa):
-                continue
-            if fuses is Shape.LOGIC and (self.fusing_uses[needed] > 1 or value in absorbed):
                 continue
             absorbed.add(needed)
             value.cost = value.fused
@@ -139,13 +147,15 @@ class _Charger:
         if value.shape is Shape.INT_SUM and not value.offset and not value.copies:
             same = self.sums.setdefault(("index", frozenset(terms), value.bits), value)
             if same is not value:  # an address was computed from it already
-                same.region = min(same.region, value.region)
+                same.region, same.scale = min((same.region, same.scale), (value.region, value.scale))
                 value.inputs, value.cost = [same], ()
                 return
         costs = any(abs(c) != 1 or t.shape is Shape.INT_PRODUCT for t, c in resting)
         if len(resting) > 1 or costs:
-            level = deepest((t for t, _ in resting), value.stack)
-            terms = (*moving, (self.part(resting, value, level), 1))
+            place = placed((t for t, _ in resting), value.stack, value.region)
+            if place.outside is None:
+                place = place._replace(scale=value.scale)
+            terms = (*moving, (self.part(resting, value, value.stack, place), 1))
         if value.shape is Shape.INT_SUM:
             terms = self.contracted(value, terms)
         value.inputs = [term for term, _ in terms]
@@ -214,11 +224,8 @@ class _Charger:
         if len(index) > 1 or any(c != 1 for _, c in index):
             key = ("index", frozenset(index), width)
             if key not in self.sums:
-                level = deepest((t for t, _ in index), value.stack)
-                region = charge_region(level, value.stack, value.region)
-                self.sums[key] = Value(
-                    Shape.INT_SUM, level, region, terms=index, bits=width, stack=value.stack
-                )
+                self.sums[key] = self.beside(value, Shape.INT_SUM, [t for t, _ in index])
+                self.sums[key].terms, self.sums[key].bits = index, width
                 self.expand(self.sums[key])
             return [self.sums[key]]
         return [term for term, _ in index]
@@ -227,13 +234,19 @@ class _Charger:
         """An index times the element size in 64 bits, shared by all arrays indexed alike."""
         key = ("scaled", index, scale)
         if key not in self.sums:
-            level = deepest((index,), value.stack)
-            region = charge_region(level, value.stack, value.region)
-            self.sums[key] = Value(
-                Shape.PLAIN, level, region, ((InstructionKind.SHF, 2.0),), [index], stack=value.stack
-            )
+            self.sums[key] = self.beside(value, Shape.PLAIN, [index])
+            self.sums[key].inputs, self.sums[key].cost = [index], ((InstructionKind.SHF, 2.0),)
             self.sums[key].is_unsigned = value.is_unsigned
         return self.sums[key]
+
+    def beside(self, value: Value, shape: Shape, operands: list[Value]) -> Value:
+        """A computation on `operands` that `value` needs, hoisted as far as they allow."""
+        place = placed(operands, value.stack, value.region)
+        if place.outside is None:
+            place = place._replace(scale=value.scale)
+        level = deepest(operands, value.stack)
+        loops = varying(operands)
+        return Value(shape, level, place.region, stack=value.stack, scale=place.scale, varies=loops)
 
     def strength_reduce(
         self,
@@ -248,8 +261,9 @@ class _Charger:
             (initial, c) for t, c in moving for initial in t.inputs[:1] if initial.shape is not Shape.CONSTANT
         )
         outside = (*resting, *start)
-        level = deepest((t for t, _ in outside), value.stack[: loop.depth - 1])
-        value.inputs = [self.part(outside, value, level)] if outside else []
+        before = value.stack[: loop.depth - 1]
+        place = placed((t for t, _ in outside), before, loop.entry_region)
+        value.inputs = [self.part(outside, value, before, place)] if outside else []
         if stride.shape is Shape.CONSTANT:
             # the copies of an unrolled body share the pointer unless strides are known only at run time
             shared = loop.unroll if loop.has_constant_strides or value.bits != 64 else 1.0
@@ -259,13 +273,23 @@ class _Charger:
             steps = ((InstructionKind.IADD, 2.0),) if self.isa is Isa.XMAD else ((InstructionKind.IMAD, 1.0),)
             value.cost = steps
 
-    def part(self, terms: tuple[tuple[Value, int], ...], whole: Value, level: LoopLevel | None) -> Value:
+    def part(
+        self,
+        terms: tuple[tuple[Value, int], ...],
+        whole: Value,
+        stack: tuple[LoopLevel, ...],
+        place: Placement,
+    ) -> Value:
+        """The sum of some terms of `whole`, computed in the loops `stack` at `place`."""
         key = (whole.shape, frozenset(terms))
         if key not in self.sums:
+            level = deepest((term for term, _ in terms), stack)
             self.sums[key] = Value(
                 whole.shape,
                 level,
-                charge_region(level, whole.stack, whole.region),
+                place.region,
+                scale=place.scale,
+                varies=varying(term for term, _ in terms) & frozenset(stack),
                 terms=terms,
                 number=whole.number,
                 bits=whole.bits,
@@ -306,7 +330,6 @@ _FUSES: dict[Shape, Shape] = {
     Shape.FLOAT_SUM: Shape.FLOAT_PRODUCT,
     Shape.INT_SUM: Shape.INT_PRODUCT,
     Shape.ADDRESS: Shape.INT_PRODUCT,
-    Shape.LOGIC: Shape.LOGIC,
 }
 
 

@@ -7,14 +7,16 @@ from collections.abc import Iterable
 from wattslice.instructions.value_graph import (
     Cost,
     LoopLevel,
+    Placement,
     Shape,
     Terms,
     Value,
-    charge_region,
     deepest,
     inputs_key,
+    placed,
+    varying,
 )
-from wattslice.ir import MemorySpace, RegisterPlace, Type, TypeKind, Variable
+from wattslice.ir import BinaryOp, MemorySpace, RegisterPlace, Type, TypeKind, Variable
 
 EnvironmentKey = Variable | tuple[Variable, tuple[str, ...]]
 
@@ -34,6 +36,7 @@ class Environment:
         self.undo: list[dict[EnvironmentKey, Value | None]] = []
         self.versions: dict[MemorySpace, Value] = {}
         self.parts: dict[Variable, set[tuple[str, ...]]] = {}
+        self.shifts: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # what is shifted, and by how much
         self.components: dict[Value, dict[str, Value]] = {}
 
     def root(self, region: int, cost: Cost, inputs: Iterable[Value]) -> None:
@@ -66,25 +69,27 @@ class Environment:
         """
         if (found := self.available.get(key)) is not None:
             return found
-        varying = deepest(operands, self.stack)
+        level = deepest(operands, self.stack)
+        loops = varying(operands)
         target = self.scopes[-1]
-        where = region
-        for loop in self.stack:
-            if varying is None or loop.depth > varying.depth:
-                if may_hoist or self.arm_depth == loop.arm_depth:
-                    where = charge_region(varying, self.stack, region)
-                    target = self.scopes[loop.scope - 1]
-                else:
-                    varying = self.stack[-1]
-                break
+        place = placed(operands, self.stack, region)
+        if place.outside is not None:
+            if may_hoist or self.arm_depth == place.outside.arm_depth:
+                for loop in self.stack:
+                    if level is None or loop.depth > level.depth:
+                        target = self.scopes[loop.scope - 1]
+                        break
+            else:
+                level, loops = self.stack[-1], None
+                place = Placement(region, 1.0, None)
         if is_uniform is None:
             is_uniform = all(value.is_uniform for value in operands)
         if inputs is None:
             inputs = list(operands)
         value = Value(
             shape,
-            varying,
-            where,
+            level,
+            place.region,
             cost,
             inputs,
             terms,
@@ -97,6 +102,8 @@ class Environment:
             is_wide,
             fused=fused,
             stack=self.stack,
+            scale=place.scale,
+            varies=loops,
         )
         self.available[key] = value
         target.append((key, None))
@@ -119,7 +126,8 @@ class Environment:
     ) -> Value:
         """A computation of no special shape; a constant when all it needs is constant."""
         if inputs and all(value.shape is Shape.CONSTANT for value in inputs):
-            return Value(Shape.CONSTANT, deepest(inputs, self.stack), region, is_uniform=True, bits=bits)
+            level = deepest(inputs, self.stack)
+            return Value(Shape.CONSTANT, level, region, is_uniform=True, bits=bits, varies=varying(inputs))
         return self.shared(
             (name, *inputs_key(inputs)), region, inputs, shape=Shape.PLAIN, cost=cost, bits=bits
         )
@@ -157,13 +165,14 @@ class Environment:
 
     def write(self, variable: Variable, path: tuple[str, ...], value: Value) -> None:
         """Assign a register variable or a part of it."""
+        parts = self.parts.setdefault(variable, set())
         if path:
-            self.parts.setdefault(variable, set()).add(path)
-            self._set((variable, path), value)
-            return
-        self._set(variable, value)
-        for part in self.parts.get(variable, ()):
-            self._set((variable, part), self.part(value, part, value.region))
+            parts.add(path)
+        self._set((variable, path) if path else variable, value)
+        for part in parts:
+            if len(part) > len(path) and part[: len(path)] == path:
+                rest = part[len(path) :]
+                self._set((variable, part), self.part(value, rest, value.region))
 
     def read(self, place: RegisterPlace, region: int) -> Value:
         """The value of a register variable or a part of it."""
@@ -184,6 +193,20 @@ class Environment:
             *(v for p in sorted(parts) if (v := self.environment.get((variable, p))) is not None),
         )
         return self.plain("whole", region, values, ())
+
+    def changing(self, written: Iterable[EnvironmentKey]) -> dict[EnvironmentKey, Value]:
+        """What may change when `written` is assigned, with its present value: a whole includes its parts."""
+        found: dict[EnvironmentKey, Value] = {}
+        for key in written:
+            variable, path = key if isinstance(key, tuple) else (key, ())
+            if path and key not in self.environment and variable in self.environment:
+                self.parts.setdefault(variable, set()).add(path)
+                self._set(key, self.part(self.environment[variable], path, 0))
+            parts = [part for part in self.parts.get(variable, ()) if part[: len(path)] == path]
+            for inside in (key, *((variable, part) for part in parts)):
+                if (value := self.environment.get(inside)) is not None:
+                    found[inside] = value
+        return found
 
     def whole(self, variable: Variable) -> Value:
         """The last value assigned to all of `variable`; a parameter or undefined local when there is none."""

@@ -56,7 +56,8 @@ def call_cost(
 ) -> Cost:
     """One call of the library function `name` on values of type `working`; `base`: a constant first argument.
 
-    What the table does not have costs one instruction of the nearest kind for each source operation.
+    What the table does not have costs one instruction of the nearest kind for each source operation, for each
+    two on a pair of halves.
     """
     plain = name.removeprefix("__builtin_").removeprefix("__nv_").removeprefix("std::")
     if plain == "__powf" and base is not None:  # 2 to the x is one exp2, and b to the x one of x * log2(b)
@@ -68,4 +69,5 @@ def call_cost(
     for key in keys:
         if (cost := measured(key)) is not None:
             return tuple((kind, number * lanes) for kind, number in cost)
-    return tuple((_OF_CLASS[count.operation], float(count.number)) for count in operations)
+    pairs = {OperationClass.FP16: 2.0} if working.bits == 16 and lanes > 1 else {}
+    return tuple((_OF_CLASS[o.operation], o.number / pairs.get(o.operation, 1.0)) for o in operations)

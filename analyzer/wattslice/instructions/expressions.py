@@ -9,12 +9,13 @@ from typing import Any, cast
 from wattslice.instructions.expansions import call_cost
 from wattslice.instructions.kinds import InstructionKind as K
 from wattslice.instructions.memory import Memory
-from wattslice.instructions.operators import FLOAT_KINDS
-from wattslice.instructions.value_graph import MemoryRequest, Shape, Value, inputs_key, linear
+from wattslice.instructions.operators import FLOAT_KINDS, per_operation
+from wattslice.instructions.value_graph import Cost, MemoryRequest, Shape, Value, inputs_key, linear
 from wattslice.ir import (
     AddressOf,
     Assign,
     Atomic,
+    AtomicOp,
     Binary,
     BinaryOp,
     Builtin,
@@ -142,7 +143,8 @@ class Expressions(Memory):
         inputs = [self.address(place, pointer, region)[0]]
         scales = place.space is MemorySpace.SHARED and bool(inputs[0].terms)  # ATOMS has no [R.X4]
         inputs.extend((yield from self.all_of(expr.arguments, region)))
-        self.root(region, ((K.ATOM, 1.0), *(((K.IADD, 1.0),) if scales else ())), inputs)
+        cost = _shared_atomic(expr) if place.space is MemorySpace.SHARED else ((K.ATOM, 1.0),)
+        self.root(region, (*cost, *(((K.IADD, 1.0),) if scales else ())), inputs)
         self.clobber((place.space,), False, None)
         return self.joined([], region)
 
@@ -235,9 +237,8 @@ class Expressions(Memory):
         working = next((type_ for type_ in types if type_.kind is TypeKind.FLOAT), expr.type)
         if expr.semantics is Semantics.FMA and working.bits in FLOAT_KINDS:
             fused = FLOAT_KINDS[working.bits][2]
-            return self.plain(
-                "fma", region, tuple(inputs), ((fused, float(max(1, working.lanes))),), working.bits
-            )
+            cost = ((fused, per_operation(working.bits, working.lanes)),)
+            return self.plain("fma", region, tuple(inputs), cost, working.bits)
         base = inputs[0].number if inputs and inputs[0].shape is Shape.CONSTANT else None
         cost = call_cost(expr.name, working, expr.operations, base)
         classes = {count.operation for count in expr.operations}
@@ -246,7 +247,9 @@ class Expressions(Memory):
             self.clobber((), True, None)
             return self.joined([], region)
         written = tuple(a.variable for a in expr.arguments if isinstance(a, AddressOf))
-        pure = classes <= _PURE and not written and bool(classes)
+        reads_memory = any(a.type.kind is TypeKind.POINTER for a in expr.arguments)
+        pure = classes <= _PURE and not reads_memory and bool(classes)
+        pure = pure and expr.semantics is not Semantics.EFFECT
         if pure and K.SHFL not in dict(cost):
             return self.plain(("call", expr.name), region, tuple(inputs), cost, expr.type.bits)
         self.root(region, cost, inputs)
@@ -284,3 +287,18 @@ _HANDLERS: dict[type[Expr], Callable[[Expressions, Any, int], Step]] = {  # by t
     Extract: Expressions.extract,
     InlinedCall: lambda here, expr, region: here.call(expr, region),
 }
+
+
+def _shared_atomic(expr: Atomic) -> Cost:
+    """Shared memory adds 32-bit integers; anything else is a loop of load, operation and compare-and-swap.
+
+    One round of the loop: how often another thread comes in between depends on data.
+    """
+    type_ = expr.type
+    is_swap = expr.op in (AtomicOp.CAS, AtomicOp.EXCHANGE)
+    if is_swap or (not type_.is_float and type_.bits <= 32):
+        return ((K.ATOM, 1.0),)
+    words = 2.0 if type_.bits == 64 else 1.0
+    add = FLOAT_KINDS.get(type_.bits, FLOAT_KINDS[32])[0]
+    operation = (add, 1.0) if type_.is_float else (K.IADD, words)
+    return ((K.LDS, 1.0), operation, (K.ATOM, 1.0), (K.ISETP, words), (K.BRANCH, 3.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from wattslice.instructions.environment import Environment
 from wattslice.instructions.expansions import measured
 from wattslice.instructions.kinds import InstructionKind as K
-from wattslice.instructions.value_graph import Cost, Shape, Value, deepest, linear
+from wattslice.instructions.value_graph import Cost, Shape, Value, deepest, linear, varying
 from wattslice.ir import Type
 
 
@@ -27,9 +27,9 @@ class LinearForms(Environment):
 
     def scaled(self, value: Value, factor: int, region: int, bits: int) -> Value:
         """value * factor as a linear form."""
-        terms, offset, varying = linear(value)
+        terms, offset, varied = linear(value)
         scaled = tuple((term, c * factor) for term, c in terms if factor)
-        copies = tuple((copy, c * factor) for copy, c in varying if factor)
+        copies = tuple((copy, c * factor) for copy, c in varied if factor)
         wide = value.is_wide
         return self.linear_value(scaled, offset * factor, copies, region, bits, is_wide=wide)
 
@@ -37,7 +37,7 @@ class LinearForms(Environment):
         self,
         terms: tuple[tuple[Value, int], ...],
         offset: int,
-        varying: tuple[tuple[Value, int], ...],
+        copies: tuple[tuple[Value, int], ...],
         region: int,
         bits: int,
         *,
@@ -45,20 +45,21 @@ class LinearForms(Environment):
     ) -> Value:
         """A linear form: constant, single term, or sum."""
         if not terms:
-            level = deepest((copy for copy, _ in varying), self.stack)
+            among = [copy for copy, _ in copies]
             return Value(
                 Shape.CONSTANT,
-                level,
+                deepest(among, self.stack),
                 region,
-                number=None if varying else offset,
+                number=None if copies else offset,
                 bits=bits,
-                copies=varying,
+                copies=copies,
                 is_uniform=True,
+                varies=varying(among),
             )
-        if len(terms) == 1 and terms[0][1] == 1 and offset == 0 and not varying:
+        if len(terms) == 1 and terms[0][1] == 1 and offset == 0 and not copies:
             return terms[0][0]
-        key = ("sum", frozenset(terms), offset, *varying, bits, is_wide)
-        values = (*(term for term, _ in terms), *(copy for copy, _ in varying))
+        key = ("sum", frozenset(terms), offset, *copies, bits, is_wide)
+        values = (*(term for term, _ in terms), *(copy for copy, _ in copies))
         return self.shared(
             key,
             region,
@@ -66,8 +67,8 @@ class LinearForms(Environment):
             shape=Shape.INT_SUM,
             inputs=[],
             terms=terms,
-            offset=offset if not varying else offset or 1,
-            copies=varying,
+            offset=offset if not copies else offset or 1,
+            copies=copies,
             is_wide=is_wide,
             bits=bits,
             is_pointer=any(term.is_pointer for term, _ in terms),
@@ -79,6 +80,12 @@ class LinearForms(Environment):
             a, b = b, a
         if b.shape is Shape.CONSTANT and b.number is not None:
             return self.scaled(a, int(b.number), region, type_.bits)
+        for whole, rest in ((a, b), (b, a)):
+            if whole.shape is Shape.INT_PRODUCT:
+                for moving, fixed in (whole.inputs, whole.inputs[::-1]):
+                    # (i * n) * n: what the inner loop does not change is multiplied outside of it
+                    if _depth(moving) > max(_depth(fixed), _depth(rest)):
+                        return self.product(moving, self.product(fixed, rest, type_, region), type_, region)
         cost: Cost = ((K.IMAD, 1.0),)
         if type_.bits == 64:
             cost = measured("mul.int64") or cost
@@ -94,3 +101,7 @@ class LinearForms(Environment):
             if moving.step is not None and deepest((fixed,), self.stack) is not moving.level:
                 value.step = fixed
         return value
+
+
+def _depth(value: Value) -> int:
+    return value.level.depth if value.level is not None else 0

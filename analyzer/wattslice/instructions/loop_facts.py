@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from wattslice.evaluations import LEAVES, expression_regions
+from wattslice.instructions.environment import EnvironmentKey
 from wattslice.ir import (
     Assign,
     Binary,
@@ -41,8 +42,9 @@ PREDICATED_SIZE = 12
 class CodeFacts:
     """A stretch of code with everything nested in it, bodies of inlined calls included.
 
-    `size`: source operations, each once. `written`: register variables and local arrays that may change;
-    `assigned`: those of them that an assignment changes. `stores`: statements that store, by memory space.
+    `size`: source operations, each once. `written`: register variables, parts of them and local arrays that
+    may change; `assigned`: variables of which an assignment changes a part or all. `stores`: statements that
+    store, by memory space.
     `has_unknown_product`: an integer product of two things the compiler does not know. `has_long_arm`: an
     `if` whose first arm is too long to be predicated.
     """
@@ -50,7 +52,7 @@ class CodeFacts:
     parent: CodeFacts | None = None
     is_first_arm: bool = False
     size: float = 0.0
-    written: set[Variable] = field(default_factory=set[Variable])
+    written: set[EnvironmentKey] = field(default_factory=set[EnvironmentKey])
     assigned: set[Variable] = field(default_factory=set[Variable])
     stores: dict[MemorySpace, int] = field(default_factory=dict[MemorySpace, int])
     has_barrier: bool = False
@@ -174,7 +176,7 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
 def _note_target(expr: Assign | Increment, facts: CodeFacts) -> None:
     target = expr.target
     if isinstance(target, RegisterPlace):
-        facts.written.add(target.variable)
+        facts.written.add((target.variable, target.path) if target.path else target.variable)
         facts.assigned.add(target.variable)
         return
     facts.stores[target.space] = facts.stores.get(target.space, 0) + 1

@@ -6,10 +6,11 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 from wattslice.execution import ExecutionProfile
+from wattslice.instructions.environment import EnvironmentKey
 from wattslice.instructions.expressions import Expressions, Step, Steps
 from wattslice.instructions.kinds import InstructionKind
 from wattslice.instructions.loop_facts import CodeFacts, kernel_facts
-from wattslice.instructions.value_graph import Cost, LoopLevel, Shape, Value
+from wattslice.instructions.value_graph import Cost, LoopLevel, Shape, Value, varying
 from wattslice.ir import (
     Assign,
     Binary,
@@ -72,11 +73,10 @@ class Loops(Expressions):
         outer_stack = self.stack
         self.stack = (*outer_stack, level)
         self.open_scope()
-        heads: list[tuple[Variable, Value]] = []
-        for variable in facts.written:
-            if (initial := self.environment.get(variable)) is None:
-                continue
-            heads.append((variable, self.loop_head(variable, initial, level, steps)))
+        heads = [
+            (key, self.loop_head(key, initial, level, steps))
+            for key, initial in self.changing(facts.written).items()
+        ]
         self.clobber(facts.stores, facts.has_barrier, level)
         if stmt.kind is not LoopKind.DO:
             yield self.test(stmt, level)
@@ -85,12 +85,13 @@ class Loops(Expressions):
             yield self.expression(stmt.step, stmt.step_region)
         if stmt.kind is LoopKind.DO:
             yield self.test(stmt, level)
-        for variable, head in heads:
+        for key, head in heads:
             # Copies of an unrolled body shift the first value by constants, which their uses take in.
-            is_folded = level.is_unrolled and variable in steps and not steps[variable].is_sum
+            step = None if isinstance(key, tuple) else steps.get(key)
+            is_folded = level.is_unrolled and step is not None and not step.is_sum
             if head.step is None and head.shape is not Shape.CONSTANT and not is_folded:
-                head.inputs.append(self.environment[variable])
-            self.environment[variable] = head
+                head.inputs.append(self.environment[key])
+            self.environment[key] = head
         self.close_scope()
         self.stack = outer_stack
         self.clobber(facts.stores, facts.has_barrier, None)
@@ -162,15 +163,20 @@ class Loops(Expressions):
         return all(isinstance(step.amount, Constant) for step in steps.values())
 
     def loop_head(
-        self, variable: Variable, initial: Value, level: LoopLevel, steps: dict[Variable, _Step]
+        self, key: EnvironmentKey, initial: Value, level: LoopLevel, steps: dict[Variable, _Step]
     ) -> Value:
-        """The value of `variable` at the start of an iteration."""
-        step = steps.get(variable)
+        """The value of a variable or a part of one at the start of an iteration."""
+        step = None if isinstance(key, tuple) else steps.get(key)
+        increment = self.constant_or_read(step.amount) if step is not None and step.is_sum else None
         is_counted = level.is_unrolled and step is not None and initial.shape is Shape.CONSTANT
         if is_counted and level.trips == 1.0 and initial.number is not None:
             head = initial  # the only iteration starts and ends with it
         elif is_counted:
-            head = Value(Shape.CONSTANT, level, level.body_region, is_uniform=True, bits=initial.bits)
+            loops = varying((initial,)) | {level}
+            head = Value(
+                Shape.CONSTANT, level, level.body_region, is_uniform=True, bits=initial.bits, varies=loops
+            )
+            head.step = increment
         else:
             head = Value(
                 Shape.PLAIN,
@@ -182,11 +188,10 @@ class Loops(Expressions):
                 is_pointer=initial.is_pointer,
                 stack=self.stack,
             )
-            increment = None if step is None else self.constant_or_read(step.amount)
-            if step is not None and step.is_sum and increment is not None:
+            if increment is not None:
                 head.step = increment
                 head.cost = ((InstructionKind.IADD, 1.0 / level.unroll),)
-        self.environment[variable] = head
+        self.environment[key] = head
         return head
 
     def constant_or_read(self, step: Expr) -> Value | None:
@@ -243,11 +248,15 @@ def _steps(loop: Loop, body: CodeFacts) -> dict[Variable, _Step]:
     for expr in walk_expressions(loop.step):
         is_sum = True
         match expr:
-            case Increment(target=RegisterPlace(variable=variable), delta=delta, type=type_, span=span):
+            case Increment(
+                target=RegisterPlace(variable=variable, path=()), delta=delta, type=type_, span=span
+            ):
                 step: Expr | None = Constant(delta, type_, span)
-            case Assign(target=RegisterPlace(variable=variable), op=op, value=value) if op is not None:
+            case Assign(target=RegisterPlace(variable=variable, path=()), op=op, value=value) if (
+                op is not None
+            ):
                 step, is_sum = value, op in _SUMS
-            case Assign(target=RegisterPlace(variable=variable), value=Binary() as value):
+            case Assign(target=RegisterPlace(variable=variable, path=()), value=Binary() as value):
                 step, is_sum = _step_of(variable, value), value.op in _SUMS
             case _:
                 continue

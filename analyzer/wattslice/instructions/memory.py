@@ -64,6 +64,8 @@ class Memory(Operators):
     def load(self, place: MemoryPlace, pointer: Value, region: int, type_: Type) -> Value:
         """A read from memory: shared with equal reads as long as nothing was stored to the space."""
         address, name = self.address(place, pointer, region)
+        if place.is_volatile:
+            return self.volatile(place, address, region, type_)
         fixed = not address.terms
         varying = linear(pointer)[2]
         copies = tuple(copy for copy, _ in varying)
@@ -101,9 +103,20 @@ class Memory(Operators):
             value.access = MemoryRequest(place.site, False, 1.0 / together)
         return value
 
+    def volatile(self, place: MemoryPlace, address: Value, region: int, type_: Type) -> Value:
+        """A read that is made each time, whether or not anybody needs what it yields."""
+        kind = _LOAD.get(place.space, K.LDG)
+        number = float(max(1, -(-type_.size_bytes // 16)))
+        self.root(region, ((kind, number),), (address,))
+        value = self.roots[-1]
+        value.access = MemoryRequest(place.site, False, 1.0)
+        value.level, value.stack = self.stack[-1] if self.stack else None, self.stack
+        value.bits, value.is_pointer = type_.bits or 64, type_.kind is TypeKind.POINTER
+        return value
+
     def carried(self, place: MemoryPlace, pointer: Value, region: int) -> Value | None:
         """`s[i] += x` in a loop over something else: loaded once, kept in a register, stored each time."""
-        if not self.stack or place.space not in self.stack[-1].single_stores:
+        if not self.stack or place.is_volatile or place.space not in self.stack[-1].single_stores:
             return None
         loop = self.stack[-1]
         address, _ = self.address(place, pointer, region)
@@ -119,7 +132,7 @@ class Memory(Operators):
     def store(self, place: MemoryPlace, pointer: Value, value: Value, region: int) -> None:
         """A write to memory; a read of the same object right after yields `value`."""
         address, name = self.address(place, pointer, region)
-        if place.space is MemorySpace.LOCAL and place.root is not None:
+        if place.space is MemorySpace.LOCAL and place.root is not None and not place.is_volatile:
             cost = () if not address.terms else ((K.STL, 1.0),)
             inputs = [self.whole(place.root), address, value]
             level = self.stack[-1] if self.stack else None

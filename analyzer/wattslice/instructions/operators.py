@@ -8,7 +8,7 @@ from collections.abc import Callable
 from wattslice.instructions.expansions import measured
 from wattslice.instructions.kinds import InstructionKind as K
 from wattslice.instructions.linear_forms import LinearForms
-from wattslice.instructions.value_graph import Shape, Value, deepest, inputs_key
+from wattslice.instructions.value_graph import Shape, Value, deepest, inputs_key, varying
 from wattslice.ir import COMPARISONS, BinaryOp, Type, TypeKind, UnaryOp
 
 FLOAT_KINDS: dict[int, tuple[K, K, K, K]] = {  # bits: sum, product, fused, comparison
@@ -24,6 +24,11 @@ _FOLD: dict[BinaryOp, Callable[[float, float], float]] = {
     BinaryOp.SUB: operator.sub,
     BinaryOp.MUL: operator.mul,
 }
+
+
+def per_operation(bits: int, lanes: int) -> float:
+    """Instructions of a floating-point operation on all lanes of a vector: two half lanes fill one HFMA2."""
+    return max(1.0, lanes / 2) if bits == 16 else float(max(1, lanes))
 
 
 class Operators(LinearForms):
@@ -70,6 +75,7 @@ class Operators(LinearForms):
                 number=number,
                 bits=type_.bits,
                 is_uniform=True,
+                varies=varying((a, b)),
             )
         if type_.kind is TypeKind.FLOAT:
             return self.floating(op, a, b, type_, region)
@@ -79,6 +85,10 @@ class Operators(LinearForms):
             return self.plain(op, region, (a.inputs[0], b.inputs[0]), (), _PREDICATE)
         if op in COMPARISONS:
             return self.plain(op, region, (a, b), ((K.ISETP, wide),))
+        if op in (BinaryOp.ADD, BinaryOp.OR, BinaryOp.XOR) and (
+            (funnel := self.funnel(a, b, type_, region)) is not None
+        ):
+            return funnel
         match op:
             case BinaryOp.ADD | BinaryOp.SUB:
                 is_wide = type_.bits == 64 and type_.kind is not TypeKind.POINTER
@@ -86,8 +96,11 @@ class Operators(LinearForms):
                 return self.sum(a, b, sign, region, type_.bits, is_wide=is_wide)
             case BinaryOp.MUL:
                 return self.product(a, b, type_, region)
-            case BinaryOp.SHL if b.shape is Shape.CONSTANT and b.number is not None:
-                return self.scaled(a, 1 << (int(b.number) & 63), region, type_.bits)
+            case BinaryOp.SHL | BinaryOp.SHR:
+                value = self.shift(op, a, b, type_, region)
+                if value.shape is not Shape.CONSTANT and (op is BinaryOp.SHL or not type_.signed):
+                    self.shifts[value] = (op, a, b)
+                return value
             case BinaryOp.AND | BinaryOp.OR | BinaryOp.XOR:
                 return self.logic(op, (a, b), type_, region)
             case BinaryOp.DIV | BinaryOp.MOD:
@@ -95,12 +108,31 @@ class Operators(LinearForms):
             case _:
                 return self.plain(op, region, (a, b), ((K.SHF, wide),), type_.bits)
 
+    def shift(self, op: BinaryOp, a: Value, b: Value, type_: Type, region: int) -> Value:
+        """`a << b` or `a >> b`."""
+        if op is BinaryOp.SHL and b.shape is Shape.CONSTANT and b.number is not None:
+            return self.scaled(a, 1 << (int(b.number) & 63), region, type_.bits)
+        cost = ((K.SHF, 2.0 if type_.bits == 64 else 1.0),)
+        return self.plain((op, type_.signed), region, (a, b), cost, type_.bits)
+
+    def funnel(self, a: Value, b: Value, type_: Type, region: int) -> Value | None:
+        """`x >> s | y << bits - s`, a rotation where x is y: one SHF, two in 64 bits; None for others."""
+        up, down = self.shifts.get(a), self.shifts.get(b)
+        if up is None or down is None or up[0] is down[0]:
+            return None
+        if up[0] is BinaryOp.SHR:
+            up, down = down, up
+        total = self.sum(up[2], down[2], 1, region, 32)
+        if total.shape is not Shape.CONSTANT or total.number != type_.bits:
+            return None
+        cost = ((K.SHF, 2.0 if type_.bits == 64 else 1.0),)
+        return self.plain("funnel", region, (up[1], down[1], down[2]), cost, type_.bits)
+
     def floating(self, op: BinaryOp, a: Value, b: Value, type_: Type, region: int) -> Value:
         """A floating-point operator."""
         bits = type_.bits if type_.bits in FLOAT_KINDS else 16 if type_.bits < 32 else 64
         add, multiply, fused, compare = FLOAT_KINDS[bits]
-        # two half lanes fill one HFMA2
-        lanes = max(1.0, type_.lanes / 2) if bits == 16 else float(max(1, type_.lanes))
+        lanes = per_operation(bits, type_.lanes)
         key = (op, bits, *inputs_key((a, b)))
         if op in COMPARISONS:
             return self.shared(key, region, (a, b), shape=Shape.PLAIN, cost=((compare, lanes),))
@@ -124,9 +156,9 @@ class Operators(LinearForms):
 
     def logic(self, op: object, inputs: tuple[Value, ...], type_: Type, region: int) -> Value:
         """A bitwise operator."""
-        cost = ((K.LOP, 2.0 if type_.bits == 64 else 1.0),)  # LOP3 takes three inputs: two operators
+        cost = ((K.LOP, 2.0 if type_.bits == 64 else 1.0),)  # charging.py: how many operators one LOP3 does
         key = ("logic", op, *inputs_key(inputs))
-        return self.shared(key, region, inputs, shape=Shape.LOGIC, cost=cost, fused=cost, bits=type_.bits)
+        return self.shared(key, region, inputs, shape=Shape.LOGIC, cost=cost, bits=type_.bits)
 
     def division(self, op: BinaryOp, a: Value, b: Value, type_: Type, region: int) -> Value:
         """Integer division or remainder, from the measured table."""

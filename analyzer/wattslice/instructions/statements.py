@@ -21,6 +21,7 @@ from wattslice.ir import (
     ExprStmt,
     If,
     InlinedCall,
+    Intrinsic,
     Kernel,
     Loop,
     Return,
@@ -65,6 +66,8 @@ class _Lowering(Loops):
         region = self.kernel.body.region
         # stack pointer, memory descriptor and EXIT: in every kernel measured
         self.root(region, ((InstructionKind.MOV, 2.0), (InstructionKind.BRANCH, 1.0)), ())
+        for parameter in self.kernel.parameters:
+            self.whole(parameter)  # so that a loop that is the first to name one may change it
         yield self.statement(self.kernel.body)
         return None
 
@@ -77,6 +80,19 @@ class _Lowering(Loops):
     def block(self, stmt: Block) -> Steps:
         for inner in stmt.statements:
             yield self.statement(inner)
+        return None
+
+    def evaluate(self, stmt: ExprStmt) -> Step:
+        if isinstance(stmt.expr, Intrinsic) and stmt.expr.name == "assert":
+            return self.assertion(stmt, stmt.expr)
+        return self.expression(stmt.expr, stmt.region)
+
+    def assertion(self, stmt: ExprStmt, call: Intrinsic) -> Steps:
+        """`assert(c)`: a branch around a call that never runs; at the end of the kernel the EXIT itself."""
+        (condition,) = yield from self.all_of(call.arguments, stmt.region)
+        number = 1.0 if condition.is_uniform else 3.0
+        cost = () if stmt is self.last else ((InstructionKind.BRANCH, number),)
+        self.root(stmt.region, cost, (condition,))
         return None
 
     def declare(self, stmt: Declare) -> Steps:
@@ -151,7 +167,7 @@ class _Lowering(Loops):
 
 _LOWERINGS: dict[type[Stmt], Callable[[_Lowering, Any], Step]] = {
     Block: _Lowering.block,
-    ExprStmt: lambda here, stmt: here.expression(stmt.expr, stmt.region),
+    ExprStmt: _Lowering.evaluate,
     Declare: _Lowering.declare,
     If: _Lowering.branch,
     Switch: _Lowering.switch,

@@ -66,8 +66,9 @@ class MemoryRequest(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Value:
-    """One value. `level`: innermost loop it varies in. `region`, `scale`: where and how much it is charged.
+    """One value. `region`, `scale`: where and how much it is charged.
 
+    `level`: innermost loop it varies in. `varies`: all such loops; None: that one and all around it.
     `terms`, `offset`: an integer or pointer as a linear form of other values. `number`: of a constant; None:
     it differs between the copies of an unrolled loop. `step`: of an induction variable, per iteration.
     `access`: the load or store that this value is. `is_unsigned`: of an address, that its index is.
@@ -91,15 +92,50 @@ class Value:
     fused: Cost = ()  # cost when one input is a product that nothing else needs
     stack: tuple[LoopLevel, ...] = ()
     access: MemoryRequest | None = None
+    varies: frozenset[LoopLevel] | None = None
     is_unsigned: bool = False
 
 
-def charge_region(level: LoopLevel | None, stack: tuple[LoopLevel, ...], region: int) -> int:
-    """Where a computation at `region` in the loops `stack` runs, hoisted as far as `level` allows."""
-    for loop in stack:
-        if level is None or loop.depth > level.depth:
-            return loop.entry_region
-    return region
+def varying(values: Iterable[Value]) -> frozenset[LoopLevel]:
+    """The loops in which one of `values` varies."""
+    found: set[LoopLevel] = set()
+    for value in values:
+        if value.varies is not None:
+            found |= value.varies
+            continue
+        level = value.level
+        while level is not None:
+            found.add(level)
+            level = level.parent
+    return frozenset(found)
+
+
+class Placement(NamedTuple):
+    """A computation made `scale` times for each run of `region`; `outside`: of which loop, if hoisted."""
+
+    region: int
+    scale: float
+    outside: LoopLevel | None
+
+
+def placed(values: Iterable[Value], stack: tuple[LoopLevel, ...], region: int) -> Placement:
+    """Where a computation on `values` at `region` in the loops `stack` runs, hoisted as far as they allow.
+
+    Copies that a full unrolling made of it leave a loop around them as well, each; what does not vary in an
+    unrolled loop is computed once for all of its copies.
+    """
+    loops = varying(values)
+    scale = 1.0
+    outside: LoopLevel | None = None
+    for loop in reversed(stack):
+        if loop in loops:
+            if not loop.is_unrolled or loop.trips is None:
+                break
+            scale *= loop.trips
+        outside = loop
+    if outside is None or not any(loop not in loops for loop in stack[outside.depth - 1 :]):
+        return Placement(region, 1.0, None)
+    return Placement(outside.entry_region, scale, outside)
 
 
 def deepest(values: Iterable[Value], stack: tuple[LoopLevel, ...]) -> LoopLevel | None:

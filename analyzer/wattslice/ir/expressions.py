@@ -34,7 +34,8 @@ class MemoryPlace:
     """An object in memory of `type` at `address` (a pointer-valued expression, in bytes).
 
     `root` is the variable the address is derived from when that is evident (array, pointer parameter,
-    pointer local), for slicing and reports. `site` numbers the textual access.
+    pointer local), for slicing and reports. `site` numbers the textual access. `is_volatile`: each access
+    happens as written.
     """
 
     address: Expr
@@ -42,6 +43,7 @@ class MemoryPlace:
     type: Type
     root: Variable | None
     site: int
+    is_volatile: bool = False
 
 
 Place = RegisterPlace | MemoryPlace
@@ -305,6 +307,8 @@ class LaunchCall:
 
     `kernel` is the mangled name of the (instantiated) kernel. `grid` and `block` are expressions of type
     dim3 (a `Construct` with fields x, y, z), of an integer type, or `Read`s of dim3 variables.
+    `function` is the pointer that the launch goes through, when it may hold other kernels as well; its value
+    is the `Text` of the kernel's name.
     """
 
     kernel: str
@@ -315,6 +319,7 @@ class LaunchCall:
     arguments: tuple[Expr, ...]
     type: Type
     span: Span
+    function: Expr | None = None
 
 
 Expr = (

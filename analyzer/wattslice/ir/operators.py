@@ -84,7 +84,8 @@ class Semantics(IdentityEnum):
     """What the evaluator knows about an intrinsic's value (arguments as written)."""
 
     OPAQUE = "opaque"  # result unknown, may differ between threads
-    UNIFORM = "uniform"  # result unknown, the same in the whole block (votes, blockDim-like)
+    EFFECT = "effect"  # opaque, and happens whether or not anybody uses the result (asm volatile)
+    UNIFORM = "uniform"  # result unknown, the same in the whole warp (votes, blockDim-like)
     ADD = "add"
     MUL = "mul"
     DIV = "div"

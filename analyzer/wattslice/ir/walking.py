@@ -77,6 +77,7 @@ _CHILDREN: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {  # by type: a
         expr.grid,
         expr.block,
         *(() if expr.shared_bytes is None else (expr.shared_bytes,)),
+        *(() if expr.function is None else (expr.function,)),
         *expr.arguments,
     ),
 }

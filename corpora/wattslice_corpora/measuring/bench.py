@@ -11,7 +11,7 @@ from typing import Protocol
 from wattslice_corpora.measuring.builder import Builder
 from wattslice_corpora.measuring.errors import MeasureError
 from wattslice_corpora.measuring.power import Power
-from wattslice_corpora.measuring.program import Choice, Command, Launch, repeat
+from wattslice_corpora.measuring.program import START_LIMIT_S, Choice, Command, Launch, repeat
 from wattslice_corpora.measuring.sampling import Sampler
 from wattslice_corpora.measuring.sensor import Board, Sensor
 from wattslice_corpora.measuring.trace import Trace
@@ -22,10 +22,12 @@ from wattslice_corpora.records import MeasuredRow
 class Configuration:
     """One launch of one program to be measured. `name` is unique and fit for a file name.
 
+    `version`: changes whenever the program does; a result of another version does not count.
     `dataset`: key of the data set the row belongs to; `input`: what the data are, as in `MeasuredRow`.
     """
 
     name: str
+    version: str
     dataset: str
     benchmark: str
     source: Path
@@ -36,12 +38,16 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Seconds of a measurement: idle before, warm-up (dropped), window, and mean time between readings."""
+    """Seconds of a measurement: idle before, warm-up (dropped), window, and mean time between readings.
+
+    `start_limit_s`: how long a program may take until it makes the launch.
+    """
 
     idle_s: float = 0.5
     warmup_s: float = 1.0
     window_s: float = 2.5
     period_s: float = 0.015
+    start_limit_s: float = START_LIMIT_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +93,18 @@ class GpuBench:
     def measure(self, configuration: Configuration) -> Measured:
         """Idle, then the program, sampled throughout."""
         program = self._build(configuration.source).result()
-        command = Command(program, configuration.arguments)
+        command = Command(program, configuration.arguments, environment=visible(self._board))
         timing = self._timing
         with Sampler(self._sensor, timing.period_s, seed=len(self._builds)) as sampler:
             time.sleep(timing.idle_s)
             start_s = time.monotonic()
-            repeated = repeat(command, configuration.choice, timing.warmup_s, timing.window_s)
+            repeated = repeat(
+                command, configuration.choice, timing.warmup_s, timing.window_s, timing.start_limit_s
+            )
         if not same_bus(repeated.launch.pci_bus_id, self._board.pci_bus_id):
             raise MeasureError(
                 f"the program ran on GPU {repeated.launch.pci_bus_id}, but GPU {self._board.pci_bus_id} "
-                "was read: choose the other with --device, or set CUDA_VISIBLE_DEVICES"
+                "was read: it chooses its GPU itself; choose the same with --device"
             )
         return Measured(
             repeated.launch, Trace(sampler.readings(), start_s, repeated.window, sampler.failures)
@@ -113,9 +121,18 @@ class GpuBench:
         return self._builds[source]
 
 
+def visible(board: Board) -> tuple[tuple[str, str], ...]:
+    """The environment in which CUDA sees `board` alone."""
+    return (("CUDA_VISIBLE_DEVICES", board.uuid),)
+
+
 def same_bus(one: str, other: str) -> bool:
     """Whether two PCI bus ids are one: NVML writes the domain with eight digits, CUDA with four."""
-    return one.lower().rpartition(":")[0].lstrip("0") == other.lower().rpartition(":")[0].lstrip("0")
+    return _bus(one) == _bus(other)
+
+
+def _bus(text: str) -> tuple[str, ...]:
+    return tuple(part.lstrip("0") for part in text.lower().replace(".", ":").split(":"))
 
 
 def failed_row(configuration: Configuration, reason: str) -> MeasuredRow:
@@ -152,7 +169,7 @@ def measured_row(configuration: Configuration, measured: Measured, power: Power)
     launch, window = measured.launch, measured.trace.window
     return replace(
         failed_row(configuration, power.invalid),
-        kernel=launch.kernel,
+        kernel=configuration.choice.kernel or launch.name,
         grid=launch.grid,
         block=launch.block,
         shared_bytes=launch.shared_bytes,

@@ -14,6 +14,7 @@ from wattslice_corpora.measuring.errors import ConfigurationError, MeasureError
 _LOOP = Path(__file__).with_name("loop.cpp")
 _WRAPPED = (
     "cudaLaunchKernel",
+    "cudaLaunchKernel_ptsz",
     "cudaLaunchCooperativeKernel",
     "cudaLaunchKernelExC",
     "__cudaRegisterFunction",
@@ -36,7 +37,7 @@ class Builder:
     def build(self, source: Path, definitions: tuple[str, ...] = ()) -> Path:
         """The executable. Raises `ConfigurationError` with the compiler's words when it does not compile."""
         flags = (*self.flags, *(f"-D{definition}" for definition in definitions))
-        program = self.folder / f"{source.stem}-{self._key(source, flags)}"
+        program = self.folder / f"{source.stem[:40]}-{self._key(source, flags)}"
         if program.exists():
             return program
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -71,31 +72,38 @@ class Builder:
 
     def _key(self, source: Path, flags: tuple[str, ...]) -> str:
         """Of everything that makes the program: sources beside it count too, as it may include them."""
-        digest = hashlib.sha256()
-        headers = sorted(
-            path
-            for folder in (source.parent, source.parent.parent)
-            for path in folder.glob("*.*h*")
-            if path.suffix in (".h", ".cuh", ".hpp") and path.is_file()
-        )
-        for path in (source, _LOOP, *headers):
-            digest.update(path.read_bytes())
-        digest.update("\0".join((self.nvcc, self.architecture, *flags)).encode())
-        return digest.hexdigest()[:12]
+        settings = "\0".join((source_hash(source), source_hash(_LOOP), self.nvcc, self.architecture, *flags))
+        return hashlib.sha256(settings.encode()).hexdigest()[:12]
+
+
+def source_hash(source: Path) -> str:
+    """Of a source and of the headers beside it and one folder up, which it may include."""
+    headers = sorted(
+        path
+        for folder in (source.parent, source.parent.parent)
+        for path in folder.glob("*.*h*")
+        if path.suffix in (".h", ".cuh", ".hpp") and path.is_file()
+    )
+    digest = hashlib.sha256()
+    for path in (source, *headers):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def find_nvcc() -> str:
-    """nvcc on the PATH, or where CUDA installs it. Raises `MeasureError` when there is none."""
-    candidates = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
-    for folder in (*candidates, Path("/usr/local/cuda")):
-        if (folder / "bin" / "nvcc").is_file():
-            return str(folder / "bin" / "nvcc")
-    found = shutil.which("nvcc")
-    if found is None:
-        raise MeasureError(
-            "nvcc not found: measuring builds the kernels; install the CUDA toolkit or set CUDA_HOME"
-        )
-    return found
+    """nvcc of ``CUDA_HOME``, on the PATH, or of /usr/local/cuda. Raises `MeasureError` when there is none."""
+    asked = tuple(os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name))
+    candidates = (
+        *(str(Path(folder) / "bin" / "nvcc") for folder in asked),
+        "nvcc",
+        "/usr/local/cuda/bin/nvcc",
+    )
+    for candidate in candidates:
+        if found := shutil.which(candidate):
+            return found
+    raise MeasureError(
+        "nvcc not found: measuring builds the kernels; install the CUDA toolkit or set CUDA_HOME"
+    )
 
 
 def _first_error(text: str) -> str:

@@ -29,7 +29,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one slice of time brought. `left`: configurations not yet measured."""
+    """What one slice of time brought. `measured`: also those again; `left`: those never measured yet."""
 
     measured: int
     left: int
@@ -47,14 +47,17 @@ def run_campaign(
 ) -> Outcome:
     """Measures what `plan` has and the journal has not, in the order of the plan.
 
-    Stops before a configuration that would not fit into `time_budget_s`. `method`: as in `power_of`. A
-    configuration that fails is kept as a flagged row and not tried again. Raises `MeasureError` when nothing
-    more can be measured.
+    A configuration whose row is not valid was perhaps only unlucky: it is measured again, once, after the
+    others. Stops before a configuration that would not fit into `time_budget_s`; one that was begun is
+    finished. `method`: as in `power_of`. Raises `MeasureError` when nothing more can be measured.
     """
     begin_s = clock()
     names = tuple(configuration.name for configuration in plan)
-    known = {entry.name for entry in journal.entries}
-    waiting = [configuration for configuration in plan if configuration.name not in known]
+    known = {(entry.name, entry.version): entry.row.power_valid for entry in journal.entries}
+    worth = [known.get((configuration.name, configuration.version)) for configuration in plan]
+    new = [configuration for configuration, valid in zip(plan, worth, strict=True) if valid is None]
+    doubtful = [configuration for configuration, valid in zip(plan, worth, strict=True) if valid is False]
+    waiting = [*new, *doubtful]
     if known:  # the last run may have been killed after the journal was written and before the tables were
         journal.write_tables(comments, names)
     longest_s = _FIRST_GUESS_S
@@ -72,17 +75,19 @@ def run_campaign(
         left = len(waiting) - measured
         mean_s = (clock() - begin_s) / measured
         tell(Progress(len(plan) - left, len(plan), entry.name, entry.row, left * mean_s))
-    return Outcome(measured, len(waiting) - measured)
+    return Outcome(measured, max(0, len(new) - measured))
 
 
 def _measure(bench: Bench, journal: Journal, configuration: Configuration, method: Method | None) -> Entry:
     try:
         found = bench.measure(configuration)
     except ConfigurationError as error:
-        entry = Entry(configuration.name, failed_row(configuration, str(error)), None)
+        row = failed_row(configuration, str(error))
+        entry = Entry(configuration.name, configuration.version, row, None)
         journal.add(entry, None)
         return entry
     power = power_of(found.trace, method)
-    entry = Entry(configuration.name, measured_row(configuration, found, power), power.powers)
+    row = measured_row(configuration, found, power)
+    entry = Entry(configuration.name, configuration.version, row, power.powers)
     journal.add(entry, found.trace)
     return entry

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 
 from wattslice_corpora.measuring.bench import Timing
 from wattslice_corpora.measuring.plan import KERNELS, SLICES
+from wattslice_corpora.measuring.power import Method
 from wattslice_corpora.measuring.sensor import Board
 
 _USES = (
     (SLICES, "training", "synthetic slices of wattslice's generator"),
     (KERNELS, "test", "kernels of wattslice's corpus at two or three sizes"),
 )
+_CHECKED = "; valid only where the energy counter and the samples' mean agree within 3 %"
+_DEFINITIONS = {
+    None: f"slope of the energy counter over the plateau, on boards without one the samples' mean{_CHECKED}",
+    Method.ENERGY_COUNTER: f"slope of the energy counter over the plateau{_CHECKED}",
+    Method.MTSM: f"mean of the samples over the plateau{_CHECKED}",
+    Method.SMA: f"plateau of the whole trace{_CHECKED}",
+    Method.PAPI: f"one reading when the kernel ends{_CHECKED}",
+}
 
 
 def protocol(timing: Timing) -> str:
@@ -25,15 +35,17 @@ def protocol(timing: Timing) -> str:
     )
 
 
-def write_card(folder: Path, board: Board, key: str, chip: str, timing: Timing) -> None:
+def write_card(
+    folder: Path, board: Board, key: str, chip: str, timing: Timing, method: Method | None
+) -> None:
     """``card.toml`` in `folder`. `key`: the short name of the board in the data sets' keys."""
-    (folder / "card.toml").write_text(card(board, key, chip, timing), encoding="utf-8")
+    (folder / "card.toml").write_text(card(board, key, chip, timing, method), encoding="utf-8")
 
 
-def card(board: Board, key: str, chip: str, timing: Timing) -> str:
+def card(board: Board, key: str, chip: str, timing: Timing, method: Method | None) -> str:
     """The card as TOML."""
     limit = "unknown" if board.power_limit_w is None else f"{board.power_limit_w:g} W"
-    datasets = "\n".join(_dataset(f"{name}-{key}", use, what, timing) for name, use, what in _USES)
+    datasets = "\n".join(_dataset(f"{name}-{key}", use, what, timing, method) for name, use, what in _USES)
     return (
         f"# Where the runs of the table beside this card come from. An empty text is unknown.\n\n"
         f"board = {_quoted(f'{board.name}, power limit {limit}')}\n"
@@ -42,7 +54,7 @@ def card(board: Board, key: str, chip: str, timing: Timing) -> str:
     )
 
 
-def _dataset(key: str, use: str, what: str, timing: Timing) -> str:
+def _dataset(key: str, use: str, what: str, timing: Timing, method: Method | None) -> str:
     return f"""[[dataset]]
 key = {_quoted(key)}
 use = {_quoted(use)}
@@ -51,11 +63,11 @@ recipes = ""
 repository = ""
 path = ""
 commit = ""
-licence = "that of wattslice"
-measured_by = "whoever ran `wattslice measure --campaign`"
-measured_in = ""
+licence = "not chosen yet: say here what others may do with these rows"
+measured_by = "not told yet: say here who ran `wattslice measure --campaign`"
+measured_in = {_quoted(date.today().isoformat())}
 protocol = {_quoted(f"{what}: {protocol(timing)}")}
-power_definition = "slope of the energy counter over the plateau, valid only within 3 % of the samples' mean"
+power_definition = {_quoted(_DEFINITIONS[method])}
 faults = []
 """
 

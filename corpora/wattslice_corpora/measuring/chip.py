@@ -26,7 +26,7 @@ def read_chip(pci_bus_id: str) -> Chip:
         raise MeasureError(f"the CUDA driver is not installed ({error})") from None
     device = ctypes.c_int()
     _check(driver.cuInit(0), "no GPU that CUDA can use")
-    found = driver.cuDeviceGetByPCIBusId(ctypes.byref(device), pci_bus_id.encode())
+    found = driver.cuDeviceGetByPCIBusId(ctypes.byref(device), _cuda_bus(pci_bus_id).encode())
     _check(found, f"CUDA does not see GPU {pci_bus_id}; is it hidden by CUDA_VISIBLE_DEVICES?")
 
     def attribute(number: int) -> int:
@@ -35,6 +35,12 @@ def read_chip(pci_bus_id: str) -> Chip:
         return value.value
 
     return Chip(attribute(_SM_COUNT), f"sm_{attribute(_MAJOR)}{attribute(_MINOR)}")
+
+
+def _cuda_bus(nvml: str) -> str:
+    """NVML writes the domain with eight digits, CUDA with four."""
+    domain, _, rest = nvml.partition(":")
+    return f"{int(domain, 16):04x}:{rest}"
 
 
 def _check(status: int, message: str) -> None:

@@ -28,9 +28,13 @@ _JOURNAL, _MEASURED, _METHODS, _TRACES = "journal.jsonl", "measured.csv", "metho
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One measured configuration. `powers`: by every method; None when there was no trace."""
+    """One measured configuration. `powers`: by every method; None when there was no trace.
+
+    `name`, `version`: of the configuration; a result of another version of it does not count.
+    """
 
     name: str
+    version: str
     row: MeasuredRow
     powers: MethodPowers | None
 
@@ -93,14 +97,13 @@ class Journal:
         try:
             if trace is not None:
                 self._keep_trace(entry.name, trace)
-            self._append(_encoded(entry))
+            self._append(_encoded(entry, self._identity))
         except OSError as error:
             raise MeasureError(
                 f"{self.folder}: cannot keep the result of {entry.name}: {error.strerror}; "
                 "everything measured before is safe: make room and run the same command again"
             ) from None
-        self._entries.pop(entry.name, None)
-        self._entries[entry.name] = entry
+        self._keep(entry)
 
     def write_tables(self, comments: tuple[str, ...], order: tuple[str, ...]) -> Path:
         """``measured.csv`` and ``methods.csv`` anew, rows in the order of the names in `order`.
@@ -124,31 +127,36 @@ class Journal:
         self._file.seek(0)
         content = self._file.read()
         whole, _, torn = content.rpartition(b"\n")
-        if torn:
-            self._file.truncate(len(content) - len(torn))
-            self.dropped += 1
         lines = whole.split(b"\n") if whole else []
-        if not lines:
-            self._append(_checked({"identity": self._identity}))
-            return
-        head = _verified(lines[0])
-        if head is None or "identity" not in head:
+        verified = [values for values in map(_verified, lines) if values is not None]
+        if content and not verified:
             raise MeasureError(
                 f"{self.folder / _JOURNAL}: not the journal of a campaign; choose another --out"
             )
-        if head["identity"] != self._identity:
-            raise MeasureError(
-                f"{self.folder}: holds a campaign of another kind ({head['identity']} instead of "
-                f"{self._identity}); choose another --out, or the same settings"
-            )
-        for line in lines[1:]:
-            values = _verified(line)
-            if values is None:
+        for values in verified:
+            if values.get("identity") != self._identity:
+                raise MeasureError(
+                    f"{self.folder}: holds a campaign of another kind ({values.get('identity')} instead of "
+                    f"{self._identity}); choose another --out, or the same settings"
+                )
+        self.dropped = len(lines) - len(verified) + bool(torn)
+        if torn:
+            self._file.truncate(len(content) - len(torn))
+        for values in verified:
+            if "name" not in values:
+                continue  # the first line only says whose journal this is
+            try:
+                entry = _decoded(values)
+            except (KeyError, TypeError):  # written by a version of wattslice with other columns
                 self.dropped += 1
                 continue
-            entry = _decoded(values)
-            self._entries.pop(entry.name, None)
-            self._entries[entry.name] = entry
+            self._keep(entry)
+        if not content:
+            self._append(_checked({"identity": self._identity}))
+
+    def _keep(self, entry: Entry) -> None:
+        self._entries.pop(entry.name, None)
+        self._entries[entry.name] = entry
 
     def _append(self, line: bytes) -> None:
         """All of the line, or nothing of it."""
@@ -172,9 +180,8 @@ class Journal:
             draft.unlink(missing_ok=True)
 
 
-def _encoded(entry: Entry) -> bytes:
-    powers = None if entry.powers is None else asdict(entry.powers)
-    return _checked({"name": entry.name, "row": asdict(entry.row), "powers": powers})
+def _encoded(entry: Entry, identity: str) -> bytes:
+    return _checked({"identity": identity, **asdict(entry)})
 
 
 def _decoded(values: Mapping[str, Any]) -> Entry:
@@ -183,7 +190,7 @@ def _decoded(values: Mapping[str, Any]) -> Entry:
         if isinstance(row[field.name], list):  # JSON has no tuples
             row[field.name] = tuple(cast("list[int]", row[field.name]))
     powers = None if values["powers"] is None else MethodPowers(**values["powers"])
-    return Entry(values["name"], MeasuredRow(**row), powers)
+    return Entry(values["name"], values["version"], MeasuredRow(**row), powers)
 
 
 def _checked(values: Mapping[str, object]) -> bytes:

@@ -10,16 +10,20 @@
 //   end     time_ns  launches  elapsed_ms               launches since `begin`, by the GPU's own clock
 //   error   message
 // WATTSLICE_LOOP_OCCURRENCE chooses the launch to repeat, counted from 0 over the launches of the kernel
-// WATTSLICE_LOOP_KERNEL, or over all launches when that is empty; -1: they are only listed.
-// WATTSLICE_LOOP_WARMUP_S, WATTSLICE_LOOP_WINDOW_S: for how long. After the window the program ends: its results
-// were overwritten by the repetitions.
+// WATTSLICE_LOOP_KERNEL (any spelling that `isCalled` knows), or over all launches when that is empty; -1: they are
+// only listed. WATTSLICE_LOOP_WARMUP_S, WATTSLICE_LOOP_WINDOW_S: for how long. After the window the program ends: its
+// results were overwritten by the repetitions. WATTSLICE_LOOP_PARENT: the process that measures; when it dies, the
+// program dies too.
 #include <cuda_runtime_api.h>
+
+#include <cxxabi.h>
 
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <string>
 #include <sys/prctl.h>
 #include <unistd.h>
 #include <utility>
@@ -28,6 +32,7 @@
 extern "C" {
 void __real___cudaRegisterFunction(void**, const char*, char*, const char*, int, uint3*, uint3*, dim3*, dim3*, int*);
 cudaError_t __real_cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t);
+cudaError_t __real_cudaLaunchKernel_ptsz(const void*, dim3, dim3, void**, size_t, cudaStream_t);
 cudaError_t __real_cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t);
 cudaError_t __real_cudaLaunchKernelExC(const cudaLaunchConfig_t*, const void*, void**);
 }
@@ -46,10 +51,20 @@ double number(const char* variable, double otherwise) {
 FILE* events() {
     static FILE* stream = [] {
         const int descriptor = static_cast<int>(number("WATTSLICE_LOOP_FD", -1));
-        prctl(PR_SET_PDEATHSIG, SIGKILL);  // never heat a GPU that nobody measures any more
         return descriptor < 0 ? nullptr : fdopen(descriptor, "w");
     }();
     return stream;
+}
+
+// Never heat a GPU that nobody measures any more: from the very start of the program on.
+__attribute__((constructor)) void dieWithParent() {
+    const pid_t parent = static_cast<pid_t>(number("WATTSLICE_LOOP_PARENT", 0));
+    if (parent != 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) {
+            _exit(3);
+        }
+    }
 }
 
 long long monotonicNs() {
@@ -79,6 +94,7 @@ struct Launch {
     size_t sharedBytes;
     const cudaLaunchConfig_t* configuration;  // of cudaLaunchKernelExC, else null
     bool cooperative;
+    bool perThreadStream;  // stream 0 is the thread's own (nvcc -default-stream per-thread)
 
     cudaError_t on(cudaStream_t stream) const {
         if (configuration) {
@@ -86,7 +102,9 @@ struct Launch {
             moved.stream = stream;
             return __real_cudaLaunchKernelExC(&moved, function, arguments);
         }
-        const auto call = cooperative ? __real_cudaLaunchCooperativeKernel : __real_cudaLaunchKernel;
+        const auto call = cooperative       ? __real_cudaLaunchCooperativeKernel
+                          : perThreadStream ? __real_cudaLaunchKernel_ptsz
+                                            : __real_cudaLaunchKernel;
         return call(function, grid, block, arguments, sharedBytes, stream);
     }
 };
@@ -97,23 +115,52 @@ std::vector<std::pair<const void*, const char*>>& registered() {
     return kernels;
 }
 
-const char* nameOf(const void* function) {
+// As C++ writes it: `ns::scale<float>(float*, float)`, of a template with its return type before.
+std::string nameOf(const void* function) {
     for (const auto& kernel : registered()) {
         if (kernel.first == function) {
-            return kernel.second;
+            int status = 0;
+            char* readable = abi::__cxa_demangle(kernel.second, nullptr, nullptr, &status);
+            const std::string name = readable ? readable : kernel.second;
+            free(readable);
+            return name;
         }
     }
     return "?";
 }
 
-// Whether a mangled name is one of a function called `wanted`: it holds the length and then the identifier
-// (Itanium C++ ABI, 5.1.3), or is the identifier itself (extern "C").
-bool isCalled(const char* mangled, const char* wanted) {
-    char identifier[512];
-    snprintf(identifier, sizeof identifier, "%zu%s", strlen(wanted), wanted);
-    const char* found = strstr(mangled, identifier);
-    const bool whole = found && found > mangled && (found[-1] < '0' || found[-1] > '9');
-    return whole || strcmp(mangled, wanted) == 0;
+// `ns::scale<float>(float*, float)` without parameters and return type, `ns::scale<float>`, or, without template
+// arguments too, `ns::scale`. Spaces and parentheses within brackets or `(anonymous namespace)` belong to the name.
+std::string shortened(const std::string& full, bool templates) {
+    static const std::string anonymous = "(anonymous namespace)";
+    std::string name;
+    int depth = 0;
+    for (size_t i = 0; i < full.size(); ++i) {
+        if (full.compare(i, anonymous.size(), anonymous) == 0) {
+            name += depth == 0 || templates ? anonymous : "";
+            i += anonymous.size() - 1;
+            continue;
+        }
+        depth += full[i] == '<';
+        if (depth == 0 && full[i] == '(') {
+            break;
+        }
+        if (depth == 0 && full[i] == ' ') {
+            name.clear();  // what stood before was the return type
+        } else if (depth == 0 || templates) {
+            name += full[i];
+        }
+        depth -= full[i] == '>';
+    }
+    return name;
+}
+
+// A kernel may be asked for as `ns::scale<float>`, `ns::scale` or `scale`.
+bool isCalled(const std::string& full, const std::string& wanted) {
+    const std::string plain = shortened(full, false);
+    const size_t colons = plain.rfind("::");
+    return wanted == shortened(full, true) || wanted == plain ||
+           (colons != std::string::npos && wanted == plain.substr(colons + 2));
 }
 
 bool isChosen(const Launch& launch) {
@@ -132,8 +179,8 @@ void tellLaunch(int index, const Launch& launch) {
     cudaFuncGetAttributes(&attributes, launch.function);
     cudaGetDevice(&device);
     cudaDeviceGetPCIBusId(bus, sizeof bus, device);
-    fprintf(events(), "launch\t%d\t%s\t%u,%u,%u\t%u,%u,%u\t%zu\t%zu\t%d\t%s\n", index, nameOf(launch.function), launch.grid.x,
-            launch.grid.y, launch.grid.z, launch.block.x, launch.block.y, launch.block.z, launch.sharedBytes,
+    fprintf(events(), "launch\t%d\t%s\t%u,%u,%u\t%u,%u,%u\t%zu\t%zu\t%d\t%s\n", index,
+            shortened(nameOf(launch.function), true).c_str(), launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x, launch.block.y, launch.block.z, launch.sharedBytes,
             attributes.sharedSizeBytes, attributes.numRegs, bus);
     fflush(events());
 }
@@ -285,18 +332,23 @@ void __wrap___cudaRegisterFunction(void** handle, const char* host, char* device
 
 cudaError_t __wrap_cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t sharedBytes,
                                     cudaStream_t stream) {
-    return seen({function, grid, block, arguments, sharedBytes, nullptr, false}, stream);
+    return seen({function, grid, block, arguments, sharedBytes, nullptr, false, false}, stream);
+}
+
+cudaError_t __wrap_cudaLaunchKernel_ptsz(const void* function, dim3 grid, dim3 block, void** arguments,
+                                         size_t sharedBytes, cudaStream_t stream) {
+    return seen({function, grid, block, arguments, sharedBytes, nullptr, false, true}, stream);
 }
 
 cudaError_t __wrap_cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments,
                                                size_t sharedBytes, cudaStream_t stream) {
-    return seen({function, grid, block, arguments, sharedBytes, nullptr, true}, stream);
+    return seen({function, grid, block, arguments, sharedBytes, nullptr, true, false}, stream);
 }
 
 cudaError_t __wrap_cudaLaunchKernelExC(const cudaLaunchConfig_t* configuration, const void* function,
                                        void** arguments) {
     return seen({function, configuration->gridDim, configuration->blockDim, arguments,
-                 configuration->dynamicSmemBytes, configuration, false},
+                 configuration->dynamicSmemBytes, configuration, false, false},
                 configuration->stream);
 }
 

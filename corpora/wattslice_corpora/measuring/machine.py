@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ class Machine:
 
     board: Board
     chip: Chip
+    timing: Timing
     builder: Builder
     bench: GpuBench
 
@@ -41,6 +43,8 @@ def this_machine(
 
     Raises `MeasureError` without driver, GPU, or compiler.
     """
+    if importlib.util.find_spec("pywt") is None:
+        raise MeasureError("cleaning a trace needs the package PyWavelets: pip install pywavelets")
     sensor = NvmlSensor(device)
     try:
         board = sensor.board()
@@ -56,6 +60,6 @@ def this_machine(
         sensor.close()
         raise
     try:
-        yield Machine(board, chip, builder, bench)
+        yield Machine(board, chip, timing, builder, bench)
     finally:
         bench.close()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _ENERGY, _AVERAGE, _INSTANT = 83, 185, 186
 _WHOLE_BOARD, _MEMORY = 0, 2  # scopes of the power fields
 _FIELDS = ((_INSTANT, _WHOLE_BOARD), (_AVERAGE, _WHOLE_BOARD), (_AVERAGE, _MEMORY), (_ENERGY, _WHOLE_BOARD))
-_INSTALL = "pip install 'wattslice[measure]'"
+_INSTALL = "pip install nvidia-ml-py"
 
 
 class NvmlSensor:
@@ -85,15 +85,15 @@ class NvmlSensor:
         self._nvml.nvmlShutdown()
 
     def _ask(self, function: str, *arguments: int, scale: float = 1.0) -> float | None:
-        """A number of this board, or None when the board has no such sensor. Raises `SensorError`."""
+        """A number of this board; None when it has no such sensor, or does not let us ask.
+
+        A container may forbid one query and allow another: none of these is worth losing the watts.
+        """
         nvml = self._nvml
         try:
             return float(getattr(nvml, function)(self._handle, *arguments)) * scale
-        except nvml.NVMLError as error:
-            code = error.value
-            if code in (nvml.NVML_ERROR_NOT_SUPPORTED, nvml.NVML_ERROR_FUNCTION_NOT_FOUND):
-                return None
-            raise SensorError(str(error)) from None
+        except nvml.NVMLError:
+            return None
 
 
 _KNOWN_REASONS = sum(reason.value for reason in Throttle)

@@ -8,6 +8,7 @@ order is shuffled, so that the board's warming up does not follow any axis of th
 
 from __future__ import annotations
 
+import hashlib
 import random
 import re
 from dataclasses import replace
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from wattslice_corpora.manifest import CorpusKernel, CorpusRun, RunSize, load_manifest
 from wattslice_corpora.measuring.bench import Configuration
+from wattslice_corpora.measuring.builder import source_hash
 from wattslice_corpora.measuring.program import Choice, Command, launches
 from wattslice_corpora.synthetic import KERNEL_NAME, AccessWeights, SliceSpec, default_grid, source
 from wattslice_corpora.synthetic.grid import UNWEIGHTED
@@ -71,25 +73,35 @@ def campaign_plan(
 
 
 def file_plan(
-    file: Path, command: Command, kernel: str, occurrence: int, board: str
+    file: Path, command: Command, choice: Choice, version: str, board: str, start_limit_s: float
 ) -> tuple[Configuration, ...]:
-    """Launch number `occurrence` of `kernel`, or of every kernel that the program launches.
+    """The chosen launch, or, without a kernel, that occurrence of every kernel that the program launches.
 
-    `command`: the program built of `file`. Raises `ConfigurationError` when it launches none.
+    `command`: the program built of `file`; `version`: of it. Raises `ConfigurationError` when it launches
+    none.
     """
-    kernels = (kernel,) if kernel else tuple(dict.fromkeys(launch.kernel for launch in launches(command)))
-    words = (*command.arguments, str(occurrence + 1))
+    kernels = (choice.kernel,)
+    if not choice.kernel:
+        kernels = tuple(dict.fromkeys(launch.name for launch in launches(command, start_limit_s)))
     return tuple(
         Configuration(
-            name=re.sub(r"[^\w.-]", "_", "-".join((file.stem, name, *words))),
+            name=_file_name(file, name, (*command.arguments, str(choice.occurrence + 1))),
+            version=version,
             dataset=f"{MEASURED}-{board}",
             benchmark=file.stem,
             source=file,
-            choice=Choice(name, occurrence),
+            choice=Choice(name, choice.occurrence),
             arguments=command.arguments,
         )
         for name in kernels
     )
+
+
+def _file_name(file: Path, kernel: str, words: tuple[str, ...]) -> str:
+    """Readable, fit for a file, and another one for every program, kernel and arguments."""
+    whole = "\0".join((str(file.resolve()), kernel, *words))
+    readable = re.sub(r"[^\w.-]+", "_", "-".join((file.stem, kernel, *words)))
+    return f"{readable[:80]}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
 
 
 def _share(configurations: tuple[Configuration, ...], number: int, parts: int) -> tuple[Configuration, ...]:
@@ -108,6 +120,7 @@ def _slice(spec: SliceSpec, board: str, folder: Path) -> Configuration:
         path.write_text(text, encoding="utf-8")
     return Configuration(
         name=f"slice-{spec.name}",
+        version=source_hash(path),
         dataset=f"{SLICES}-{board}",
         benchmark=spec.name,
         source=path,
@@ -117,13 +130,15 @@ def _slice(spec: SliceSpec, board: str, folder: Path) -> Configuration:
 
 
 def _kernels(program: CorpusKernel, run: CorpusRun, board: str) -> tuple[Configuration, ...]:
+    version = source_hash(program.file)
     return tuple(
         Configuration(
             name=f"kernel-{program.name}-{kernel}-{run.size}",
+            version=version,
             dataset=f"{KERNELS}-{board}",
             benchmark=program.name,
             source=program.file,
-            choice=Choice(kernel),
+            choice=Choice(kernel, program.occurrence(kernel)),
             arguments=tuple(str(argument) for argument in run.arguments),
             input="real",
         )

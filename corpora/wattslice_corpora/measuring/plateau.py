@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_FEWEST_READINGS = 8
+FEWEST_READINGS = 8
 _STEADY = 0.03
 """A plateau stays within this share of its own level."""
 
@@ -39,7 +39,7 @@ def find_plateau(times_s: tuple[float, ...], powers_w: tuple[float, ...]) -> Pla
     """
     import numpy as np
 
-    if len(times_s) < _FEWEST_READINGS or times_s[-1] <= times_s[0]:
+    if len(times_s) < FEWEST_READINGS or times_s[-1] <= times_s[0]:
         return None
     grid = np.linspace(times_s[0], times_s[-1], len(times_s))
     raw = without_spikes(np.interp(grid, times_s, powers_w))

@@ -15,13 +15,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from wattslice_corpora.measuring.plateau import Plateau, find_plateau
+from wattslice_corpora.measuring.plateau import FEWEST_READINGS, Plateau, find_plateau
 from wattslice_corpora.measuring.sensor import CAPPING, SLOWING, Reading, Throttle
 from wattslice_corpora.measuring.trace import Trace
 
 SHORTEST_WINDOW_S = 2.0
 LARGEST_DISAGREEMENT = 0.03
 """Between the energy counter and the integrated samples."""
+
+SHORTEST_LAUNCH_S = 50e-6
+LAUNCH_GAP_S = 1e-6
+"""Between two launches of a graph the GPU idles for about a microsecond: 2 % of the shortest launch."""
 
 _LEAST_STEADY = 0.8
 _MOST_FAILURES = 0.2
@@ -156,7 +160,19 @@ def integrated_power(readings: tuple[Reading, ...]) -> float | None:
 def _plateau(readings: tuple[Reading, ...]) -> Plateau | None:
     known = [(reading.time_s, reading.board_w) for reading in readings]
     samples = [(time_s, power_w) for time_s, power_w in known if power_w is not None]
-    return find_plateau(tuple(time_s for time_s, _ in samples), tuple(power_w for _, power_w in samples))
+    updates = _updates(samples)
+    chosen = samples if len(updates) < FEWEST_READINGS else updates
+    return find_plateau(tuple(time_s for time_s, _ in chosen), tuple(power_w for _, power_w in chosen))
+
+
+def _updates(samples: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The samples at which the sensor moved, and the last one.
+
+    Between its own updates a board repeats itself: repetitions are no evidence of a quiet signal, and a wild
+    value that is repeated seven times is still one wild value.
+    """
+    moved = [sample for before, sample in itertools.pairwise(samples) if sample[1] != before[1]]
+    return [*samples[:1], *moved, *samples[-1:]]
 
 
 def _power(plateau: Plateau | None) -> float | None:
@@ -184,6 +200,10 @@ def _doubts(
     length_s = window.end_s - window.begin_s
     asked = len(trace.readings) + trace.failures
     doubts: list[str] = []
+    launch_s = window.elapsed_s / window.launches
+    if launch_s < SHORTEST_LAUNCH_S:
+        share = LAUNCH_GAP_S / launch_s
+        doubts.append(f"launches of {launch_s * 1e6:.0f} µs: the gaps between them are some {share:.0%}")
     if length_s < SHORTEST_WINDOW_S:
         doubts.append(f"window of {length_s:.2f} s is shorter than {SHORTEST_WINDOW_S:g} s")
     if trace.failures > _MOST_FAILURES * asked:
@@ -196,7 +216,7 @@ def _doubts(
     if plateau is not None and plateau.end_s - plateau.begin_s < _LEAST_STEADY * length_s:
         share = (plateau.end_s - plateau.begin_s) / length_s
         doubts.append(f"not steady: the plateau covers {share:.0%} of the window")
-    if _counter_lost(inside, powers):
+    if _counter_lost(inside):
         doubts.append("the energy counter stood still or went backwards")
     counter_w, mtsm_w = powers.energy_counter_w, powers.mtsm_w
     if counter_w is not None and mtsm_w is not None:
@@ -211,11 +231,11 @@ def _doubts(
     return doubts
 
 
-def _counter_lost(inside: tuple[Reading, ...], powers: MethodPowers) -> bool:
+def _counter_lost(inside: tuple[Reading, ...]) -> bool:
     """The board has a counter, but it gave no watts over a window that was long enough."""
     counted = [reading for reading in inside if reading.energy_j is not None]
-    long_enough = len(counted) > 1 and counted[-1].time_s - counted[0].time_s >= SHORTEST_WINDOW_S
-    return powers.energy_counter_w is None and long_enough
+    long_enough = len(counted) > 1 and counted[-1].time_s - counted[0].time_s >= 0.9 * SHORTEST_WINDOW_S
+    return long_enough and counter_power(inside) is None
 
 
 def _share(readings: tuple[Reading, ...], reasons: Throttle) -> bool | None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import selectors
 import subprocess
-import tempfile
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -17,31 +15,32 @@ from wattslice_corpora.measuring.errors import ConfigurationError
 
 Dim3 = tuple[int, int, int]
 
+START_LIMIT_S = 120.0
+"""Seconds a program may take until it makes the launch."""
+
 _LIST_ONLY = -1
-_START_LIMIT_S = 120.0
-_SLACK_S = 60.0
+_SLACK_S = 20.0
+_POLL_S = 0.2
+_LAST_BYTES = 4096
+_LAST_WORDS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
     """One launch as the program made it. `index` counts all launches of the program from 0.
 
-    `shared_bytes` is dynamic, `static_shared_bytes` declared in the kernel; `registers` per thread.
+    `name`: of the kernel, with namespaces and template arguments: ``ns::scale<float>``. `shared_bytes` is
+    dynamic, `static_shared_bytes` declared in the kernel; `registers` per thread.
     """
 
     index: int
-    mangled_name: str
+    name: str
     grid: Dim3
     block: Dim3
     shared_bytes: int
     static_shared_bytes: int
     registers: int
     pci_bus_id: str
-
-    @property
-    def kernel(self) -> str:
-        """The name without namespaces, template and function arguments."""
-        return plain_name(self.mangled_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,10 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which launch: number `occurrence` of those of `kernel` (plain name; empty: of all kernels)."""
+    """Which launch: number `occurrence` of those of `kernel` (empty: of all kernels).
+
+    `kernel`: ``ns::scale<float>``, ``ns::scale`` or ``scale``.
+    """
 
     kernel: str = ""
     occurrence: int = 0
@@ -75,69 +77,67 @@ class Repeated:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A built program with its arguments, run in `folder` (its own, when None)."""
+    """A built program with its arguments, run in `folder` (this one, when None).
+
+    `environment`: variables set besides those of this process.
+    """
 
     program: Path
     arguments: tuple[str, ...] = ()
     folder: Path | None = None
+    environment: tuple[tuple[str, str], ...] = ()
 
 
-def launches(command: Command, limit_s: float = _START_LIMIT_S) -> tuple[Launch, ...]:
-    """All launches the program makes. Raises `ConfigurationError` when it crashes, hangs or makes none."""
+def launches(command: Command, limit_s: float = START_LIMIT_S) -> tuple[Launch, ...]:
+    """The launches the program makes within `limit_s`.
+
+    Raises `ConfigurationError` when it makes none. One that fails after its launches has shown them.
+    """
     found: list[Launch] = []
-    for kind, fields in _events(command, Choice(occurrence=_LIST_ONLY), 0.0, 0.0, limit_s):
-        if kind == "launch":
-            found.append(_launch(fields))
+    try:
+        for kind, fields in _events(command, Choice(occurrence=_LIST_ONLY), 0.0, 0.0, limit_s):
+            if kind == "launch":
+                found.append(_launch(fields))
+    except ConfigurationError:
+        if not found:
+            raise
     if not found:
-        raise ConfigurationError(f"{command.program.name}: it launches no kernel with <<<...>>>")
+        raise ConfigurationError(f"{command.program.name}: it launches no kernel")
     return tuple(found)
 
 
-def repeat(command: Command, choice: Choice, warmup_s: float, window_s: float) -> Repeated:
+def repeat(
+    command: Command, choice: Choice, warmup_s: float, window_s: float, start_limit_s: float = START_LIMIT_S
+) -> Repeated:
     """Runs the program and repeats the chosen launch for the warm-up and the window.
 
-    Raises `ConfigurationError` when the program crashes, hangs or never makes that launch.
+    Raises `ConfigurationError` when the program crashes, hangs or does not make that launch in time.
     """
-    seen: Launch | None = None
+    seen: list[Launch] = []
     chosen: Launch | None = None
     begin_s: float | None = None
-    limit_s = _START_LIMIT_S + warmup_s + window_s + _SLACK_S
+    limit_s = start_limit_s + warmup_s + window_s + _SLACK_S
     for kind, fields in _events(command, choice, warmup_s, window_s, limit_s):
         if kind == "launch":
-            seen = _launch(fields)
+            seen.append(_launch(fields))
         elif kind == "repeat":
-            chosen = seen
+            chosen = seen[-1]
         elif kind == "begin":
             begin_s = int(fields[0]) * 1e-9
         elif kind == "end" and chosen is not None and begin_s is not None:
             window = Window(begin_s, int(fields[0]) * 1e-9, int(fields[1]), float(fields[2]) * 1e-3)
             return Repeated(chosen, window)
     wanted = f"kernel {choice.kernel!r}" if choice.kernel else "a kernel"
-    time_ = _ordinal(choice.occurrence)
-    raise ConfigurationError(f"{command.program.name}: ended without launching {wanted} for the {time_} time")
+    times = _ordinal(choice.occurrence)
+    names = ", ".join(dict.fromkeys(launch.name for launch in seen)) or "nothing"
+    raise ConfigurationError(
+        f"{command.program.name}: ended without launching {wanted} for the {times} time; it launches {names}"
+    )
 
 
 def _ordinal(occurrence: int) -> str:
     names = ("first", "second", "third")
     return names[occurrence] if occurrence < len(names) else f"{occurrence + 1}th"
-
-
-def plain_name(mangled: str) -> str:
-    """``_Z6matMulPf`` or ``_ZN2ns3addIfEEvPT_`` to ``matMul``, ``add``: the last name before any arguments.
-
-    Itanium C++ ABI, 5.1.2 and 5.1.3: a nested name is a list of (length, identifier).
-    """
-    match = re.fullmatch(r"_Z(N?)K?L?(\d.*)", mangled)
-    if match is None:
-        return mangled
-    nested, rest = match.groups()
-    name = mangled
-    while length := re.match(r"\d+", rest):
-        end = length.end() + int(length[0])
-        name, rest = rest[length.end() : end], rest[end:]
-        if not nested:
-            break
-    return name
 
 
 def _launch(fields: list[str]) -> Launch:
@@ -157,32 +157,32 @@ def _events(
     reading, writing = os.pipe()
     environment = {
         **os.environ,
+        **dict(command.environment),
         "WATTSLICE_LOOP_FD": str(writing),
+        "WATTSLICE_LOOP_PARENT": str(os.getpid()),
         "WATTSLICE_LOOP_KERNEL": choice.kernel,
         "WATTSLICE_LOOP_OCCURRENCE": str(choice.occurrence),
         "WATTSLICE_LOOP_WARMUP_S": repr(warmup_s),
         "WATTSLICE_LOOP_WINDOW_S": repr(window_s),
     }
-    with (
-        tempfile.TemporaryFile() as output,
-        os.fdopen(reading, "rb") as stream,
-        _running(command, environment, writing, output.fileno()) as process,
-    ):
+    name = command.program.name
+    with os.fdopen(reading, "rb") as stream, _running(command, environment, writing) as process:
         ended = False
-        for kind, *fields in _lines(stream.fileno(), time.monotonic() + limit_s, command.program.name):
+        output = _Tail()
+        for line in _lines(stream.fileno(), process, output, time.monotonic() + limit_s, name):
+            kind, *fields = line.split("\t")
             if kind == "error":
-                raise ConfigurationError(f"{command.program.name}: {fields[0]}")
+                raise ConfigurationError(f"{name}: {fields[0]}")
             ended = ended or kind == "end"
             yield kind, fields
         status = process.wait()
         if status != 0 and not ended:
-            output.seek(0)
-            raise ConfigurationError(f"{command.program.name}: {_ending(status, output.read())}")
+            raise ConfigurationError(f"{name}: {_ending(status, output.text)}")
 
 
 @contextmanager
 def _running(
-    command: Command, environment: dict[str, str], writing: int, output: int
+    command: Command, environment: dict[str, str], writing: int
 ) -> Generator[subprocess.Popen[bytes]]:
     try:
         process = subprocess.Popen(
@@ -191,7 +191,7 @@ def _running(
             env=environment,
             pass_fds=(writing,),
             stdin=subprocess.DEVNULL,
-            stdout=output,
+            stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
     except OSError as error:
@@ -202,25 +202,49 @@ def _running(
         yield process
     finally:
         process.kill()
+        assert process.stdout is not None
+        process.stdout.close()
         process.wait()
 
 
-def _lines(descriptor: int, deadline_s: float, name: str) -> Iterator[list[str]]:
+class _Tail:
+    """The last words of a program, however much it prints."""
+
+    def __init__(self) -> None:
+        self.text = b""
+
+    def add(self, block: bytes) -> None:
+        self.text = (self.text + block)[-_LAST_BYTES:]
+
+
+def _lines(
+    events: int, process: subprocess.Popen[bytes], output: _Tail, deadline_s: float, name: str
+) -> Iterator[str]:
+    """The lines of the descriptor `events` until the program ends; what it prints goes to `output`."""
+    assert process.stdout is not None
+    printed = process.stdout.fileno()
     pending = b""
     with selectors.DefaultSelector() as selector:
-        selector.register(descriptor, selectors.EVENT_READ)
-        while True:
-            if not selector.select(max(0.0, deadline_s - time.monotonic())):
+        selector.register(events, selectors.EVENT_READ)
+        selector.register(printed, selectors.EVENT_READ)
+        while events in selector.get_map():
+            ready = selector.select(_POLL_S)
+            for descriptor in [key.fd for key, _ in ready]:
+                block = os.read(descriptor, 65536)
+                if not block:
+                    selector.unregister(descriptor)
+                elif descriptor == printed:
+                    output.add(block)
+                else:
+                    *lines, pending = (pending + block).split(b"\n")
+                    yield from (line.decode(errors="replace") for line in lines)
+            if not ready and process.poll() is not None:
+                return  # a child that it left behind may hold the descriptors for ever
+            if time.monotonic() > deadline_s:
                 raise ConfigurationError(f"{name}: no end in sight, killed")
-            block = os.read(descriptor, 65536)
-            if not block:
-                return
-            *lines, pending = (pending + block).split(b"\n")
-            for line in lines:
-                yield line.decode(errors="replace").split("\t")
 
 
 def _ending(status: int, output: bytes) -> str:
     how = f"killed by signal {-status}" if status < 0 else f"exit status {status}"
-    said = [line for line in output.decode(errors="replace").splitlines() if line.strip()]
-    return f"{how}: {said[-1].strip()}" if said else how
+    said = [line.strip() for line in output.decode(errors="replace").splitlines() if line.strip()]
+    return f"{how}: {said[-1][-_LAST_WORDS:]}" if said else how

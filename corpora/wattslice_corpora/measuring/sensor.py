@@ -27,7 +27,8 @@ class Throttle(Flag):
 
 
 CAPPING = Throttle.POWER_CAP | Throttle.POWER_BRAKE
-SLOWING = Throttle.HW_SLOWDOWN | Throttle.SW_THERMAL | Throttle.HW_THERMAL
+SLOWING = Throttle.SW_THERMAL | Throttle.HW_THERMAL
+"""Heat. HW_SLOWDOWN alone does not say why: the power brake sets it as well."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ class ScalarKind:
     operations each; `times` multiplies `start` by a number. Values of one lane are added up into the total,
     a `total_type`; those of two are joined to `all` by `join`, and then lane by lane by `total`;
     `improbable` is hardly ever true of it, which no compiler can know; `finite` says that it is a number
-    (empty: it always is).
+    (empty: it always is), in `finite_operations`.
     """
 
     value: str
@@ -60,6 +60,7 @@ class ScalarKind:
     total: str
     improbable: str
     finite: str
+    finite_operations: int
 
 
 _FP32 = ScalarKind(
@@ -86,6 +87,7 @@ _FP32 = ScalarKind(
     total="",
     improbable="total > 1e30f",
     finite="fabsf(total) < 1e30f",
+    finite_operations=2,
 )
 _FP64 = ScalarKind(
     value="double",
@@ -111,6 +113,7 @@ _FP64 = ScalarKind(
     total="",
     improbable="total > 1e30",
     finite="fabs(total) < 1e30",
+    finite_operations=2,
 )
 _FP16 = ScalarKind(
     value="__half2",
@@ -136,6 +139,7 @@ _FP16 = ScalarKind(
     total="__low2float(all) + __high2float(all)",
     improbable="total > 1e30f",
     finite="fabsf(total) < 1e30f",
+    finite_operations=2,
 )
 _INT = ScalarKind(
     value="unsigned",
@@ -161,8 +165,15 @@ _INT = ScalarKind(
     total="",
     improbable="total == 0x9e3779b9u",
     finite="",
+    finite_operations=0,
 )
-_SPECIAL = replace(_FP32, main="RECIPROCAL({a}); {a} = {v} - {a};", main_sass="MUFU", finite="total == total")
+_SPECIAL = replace(
+    _FP32,
+    main="RECIPROCAL({a}); {a} = {v} - {a};",
+    main_sass="MUFU",
+    finite="total == total",
+    finite_operations=1,
+)
 SCALAR_KINDS: dict[OperationKind, ScalarKind] = {
     OperationKind.FP32: _FP32,
     OperationKind.FP64: _FP64,

@@ -219,10 +219,12 @@ def _fixed(spec: SliceSpec, costs: _Costs, where: Addressing, lights: int) -> in
     """Operations outside the loop: thread, addresses, first values, the loop's last test, the total."""
     if spec.kind is OperationKind.TENSOR:
         join = 2 * TILE_ELEMENTS + 1 + TILE_ELEMENTS * TILE_CHAINS
+        finite = 2
     else:  # two halves of a pair are joined at last
         join = costs.light * (CHAINS + min(lights, LIGHT_CHAINS) - 1) + costs.light - 1
+        finite = SCALAR_KINDS[spec.kind].finite_operations
     thread = 2 * uses_thread(spec, where)
-    check = not spec.is_global
+    check = 0 if spec.is_global else 1 + finite
     return thread + where.setup_operations + costs.start + 1 + join + check
 
 

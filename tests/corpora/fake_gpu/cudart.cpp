@@ -87,6 +87,9 @@ cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream
     }
     return cudaSuccess;
 }
+cudaError_t cudaLaunchKernel_ptsz(const void* f, dim3 g, dim3 b, void** a, size_t s, cudaStream_t stream) {
+    return cudaLaunchKernel(f, g, b, a, s, stream);
+}
 cudaError_t cudaLaunchCooperativeKernel(const void* f, dim3 g, dim3 b, void** a, size_t s, cudaStream_t stream) {
     return cudaLaunchKernel(f, g, b, a, s, stream);
 }
@@ -148,7 +151,8 @@ cudaError_t cudaGetDevice(int* device) {
     return cudaSuccess;
 }
 cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int) {
-    strncpy(text, "0000:1B:00.0", length);
+    const char* bus = getenv("FAKE_BUS");
+    strncpy(text, bus ? bus : "0000:1B:00.0", length);
     return cudaSuccess;
 }
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {

@@ -133,6 +133,7 @@ _SIGNATURES: tuple[tuple[str, Any, list[Any]], ...] = (
     ("getNumElements", _LL, [CXType]),
     ("getResultType", CXType, [CXType]),
     ("isConstQualifiedType", _U, [CXType]),
+    ("isVolatileQualifiedType", _U, [CXType]),
     ("Type_getSizeOf", _LL, [CXType]),
     ("Cursor_getOffsetOfField", _LL, [CXCursor]),
     ("Type_visitFields", _U, [CXType, FIELD_VISITOR, ct.py_object]),

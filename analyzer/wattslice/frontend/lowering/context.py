@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.lowering.types import is_wide_record
@@ -48,6 +48,7 @@ class Cell:
     space: MemorySpace
     type: Type
     root: Variable | None
+    is_volatile: bool = False
 
 
 Location = RegisterPlace | Cell
@@ -198,7 +199,13 @@ class Body:
     def location(self, node: Node) -> Location | None:
         """The object that an expression names; None when it names none (it is a mere value)."""
         handler = LOCATIONS.get(node.kind)
-        return None if handler is None else handler(self, node)
+        return None if handler is None else self.named(node, handler(self, node))
+
+    def named(self, node: Node, where: Location | None) -> Location | None:
+        """The object `where` under the name `node`, whose type says whether accesses are volatile."""
+        if isinstance(where, Cell) and not where.is_volatile and self.unit.types.is_volatile(node.raw):
+            return replace(where, is_volatile=True)
+        return where
 
     def type(self, node: Node) -> Type:
         """The type of a node."""

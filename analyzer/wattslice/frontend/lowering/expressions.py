@@ -93,7 +93,7 @@ def _(body: Body, node: Node) -> Expr:
         return address_of(body, binding.place, span)
     if isinstance(binding, Variable):
         binding = location_of_variable(body, binding, span)
-    return read(body, binding, span)
+    return read(body, body.named(node, binding) or binding, span)
 
 
 @expression(C.MEMBER_REF_EXPR)

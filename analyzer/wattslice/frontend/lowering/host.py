@@ -155,6 +155,7 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
     """One host function, not inlined; None (with a note) when it fails."""
     span = unit.spans.span(function)
     body = Body(unit, is_host=True)
+    body.function = function
     body.frames = [Frame(None, None)]
     quiet = len(unit.diagnostics)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
@@ -47,7 +48,8 @@ from wattslice.ir import (
 )
 
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.S)
-_NAMED = re.compile(r"^\s*(?:\[\s*(\w+)\s*\])?\s*\"")
+_NAMED = re.compile(r"^\s*(?:\[\s*(\w+)\s*\])?\s*\"([^\"]*)")
+_VOLATILE = re.compile(r"\s*(?:__)?asm(?:__)?\s+(?:__)?volatile(?:__)?\b")
 _BEGIN = re.compile(r"\basm\b[\w\s]*\(")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[()]')
 _LANE_NAMES = "xyzw"
@@ -70,31 +72,42 @@ def _sections(text: str) -> list[str]:
     return parts
 
 
-def _operand_names(section: str) -> list[str]:
-    """The symbolic names of the operands in one section (empty where there is none), in order."""
-    names: list[str] = []
+class _Operand(NamedTuple):
+    """An operand as declared: its symbolic name (empty where there is none) and its constraint."""
+
+    name: str
+    constraint: str
+
+
+def _declared(section: str) -> list[_Operand]:
+    """The operands in one section, in order."""
+    found: list[_Operand] = []
     depth = 0
     start = True
     for piece in re.split(r'((?:\[\s*\w+\s*\]\s*)?"(?:[^"\\]|\\.)*")', section):
         if start and depth == 0 and (match := _NAMED.match(piece)) is not None:
-            names.append(match[1] or "")
+            found.append(_Operand(match[1] or "", match[2]))
             start = False
             continue
         for char in piece:
             depth += (char in "([{") - (char in ")]}")
             start = start or (char == "," and depth == 0)
-    return names
+    return found
 
 
 @dataclass
 class _Operands:
-    """The operands of one asm statement: outputs first, each input evaluated at most once."""
+    """The operands of one asm statement: outputs first, each input evaluated at most once.
+
+    `is_volatile`: the statement happens whether or not anybody uses its outputs.
+    """
 
     body: Body
     span: Span
     outputs: list[Node]
     inputs: list[Node]
-    names: list[str]
+    declared: list[_Operand]
+    is_volatile: bool
     before: list[Stmt] = field(default_factory=list[Stmt])
     _values: dict[int, Expr] = field(default_factory=dict[int, Expr])
 
@@ -102,7 +115,7 @@ class _Operands:
         """The position of `%3` or `%[name]`; None for a register of the PTX text itself."""
         if written.startswith("%[") and written.endswith("]"):
             name = written[2:-1].strip()
-            return self.names.index(name) if name in self.names else None
+            return next((at for at, operand in enumerate(self.declared) if operand.name == name), None)
         number = written[1:]
         if not (written.startswith("%") and number.isdecimal()):
             return None
@@ -142,8 +155,11 @@ class _Operands:
 
     @property
     def all_inputs(self) -> tuple[Expr, ...]:
-        """Every input's value."""
-        return tuple(self.value(len(self.outputs) + i) for i in range(len(self.inputs)))
+        """The values of the outputs that are read as well (`"+f"`), then every input's."""
+        outputs = zip(range(len(self.outputs)), self.declared, strict=False)
+        read = [at for at, operand in outputs if operand.constraint.startswith("+")]
+        read.extend(range(len(self.outputs), len(self.outputs) + len(self.inputs)))
+        return tuple(map(self.value, read))
 
 
 @statement(C.ASM_STMT, C.MS_ASM_STMT)
@@ -154,12 +170,13 @@ def _(body: Body, node: Node) -> list[Stmt]:
         body.hole("PW006", span, "inline assembly whose text could not be read")
     sections = _sections(text)
     template = "".join(_STRING.findall(sections[0])).encode().decode("unicode_escape", "replace")
-    names = _operand_names(sections[1]) if len(sections) > 1 else []
+    declared = _declared(sections[1]) if len(sections) > 1 else []
     children = [child for child in node.children if 100 <= child.kind < 200]
     children = [child for child in children if child.kind != C.STRING_LITERAL]
-    outputs = children[: len(names)]
-    names += _operand_names(sections[2]) if len(sections) > 2 else []
-    operands = _Operands(body, span, outputs, children[len(outputs) :], names)
+    outputs = children[: len(declared)]
+    declared += _declared(sections[2]) if len(sections) > 2 else []
+    is_volatile = not outputs or _VOLATILE.match(text) is not None
+    operands = _Operands(body, span, outputs, children[len(outputs) :], declared, is_volatile)
     rest: list[Instruction] = []
     loads: list[Stmt] = []
     stores: list[Stmt] = []
@@ -170,7 +187,7 @@ def _(body: Body, node: Node) -> list[Stmt]:
         if access is None or at is None:
             rest.append(instruction)
             continue
-        place = _place(body, access, operands.value(at), span)
+        place = _place(operands, access, operands.value(at))
         if access.is_store:
             stores.append(_store(body, access, place, operands))
             continue
@@ -194,20 +211,25 @@ def _others(
         where = None if at in written else body.location(child)
         if where is None:
             continue
-        value = _unknown(name, inputs if not result else (), left, where.type, span)
+        value = _unknown(operands, name, inputs if not result else (), left, where.type)
         result.append(_assigned(body, where, value, span))
         left = ()
     if not result and (operations or not written):
-        result.append(ExprStmt(_unknown(name, inputs, operations, VOID, span), body.region(), span))
+        result.append(ExprStmt(_unknown(operands, name, inputs, operations, VOID), body.region(), span))
     return result
 
 
 def _unknown(
-    name: str, inputs: tuple[Expr, ...], operations: tuple[OperationCount, ...], type_: Type, span: Span
+    operands: _Operands,
+    name: str,
+    inputs: tuple[Expr, ...],
+    operations: tuple[OperationCount, ...],
+    type_: Type,
 ) -> Expr:
-    barrier = any(o.operation is OperationClass.BARRIER for o in operations)
-    semantics = Semantics.BARRIER if barrier else Semantics.OPAQUE
-    return Intrinsic(name, inputs, operations, semantics, False, type_, span)
+    semantics = Semantics.EFFECT if operands.is_volatile else Semantics.OPAQUE
+    if any(o.operation is OperationClass.BARRIER for o in operations):
+        semantics = Semantics.BARRIER
+    return Intrinsic(name, inputs, operations, semantics, False, type_, operands.span)
 
 
 def _assigned(body: Body, where: Location, value: Expr, span: Span) -> Stmt:
@@ -216,8 +238,9 @@ def _assigned(body: Body, where: Location, value: Expr, span: Span) -> Stmt:
     )
 
 
-def _place(body: Body, access: PtxAccess, base: Expr, span: Span) -> MemoryPlace:
+def _place(operands: _Operands, access: PtxAccess, base: Expr) -> MemoryPlace:
     """The object accessed: the space is the mnemonic's, of a generic address the pointer's."""
+    body, span = operands.body, operands.span
     pointer_type = pointer_to(access.type)
     found = pointee_of(body, base)
     address = base if base.type.kind is TypeKind.POINTER else Cast(base, pointer_type, span)
@@ -225,7 +248,7 @@ def _place(body: Body, access: PtxAccess, base: Expr, span: Span) -> MemoryPlace
         address = PointerOffset(address, None, 1, access.offset_bytes, False, False, pointer_type, span)
     generic = MemorySpace.GLOBAL if found is None else found.space
     root = None if found is None or base.type.kind is not TypeKind.POINTER else found.root
-    return MemoryPlace(address, access.space or generic, access.type, root, body.site())
+    return MemoryPlace(address, access.space or generic, access.type, root, body.site(), operands.is_volatile)
 
 
 def _load(body: Body, access: PtxAccess, place: MemoryPlace, operands: _Operands) -> list[Stmt]:

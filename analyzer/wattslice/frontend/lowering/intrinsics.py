@@ -92,11 +92,15 @@ _SPECIAL = _names(
 _INT = _names(
     """
     __popc __popcll __clz __clzll __ffs __ffsll __brev __brevll __byte_perm __sad __usad __dp4a __dp2a_lo
-    __dp2a_hi __fns __all __any __ballot __all_sync __any_sync __uni_sync __ballot_sync __match_any_sync
-    __match_all_sync __shfl __shfl_up __shfl_down __shfl_xor __shfl_sync __shfl_up_sync __shfl_down_sync
-    __shfl_xor_sync __reduce_add_sync __reduce_min_sync __reduce_max_sync __reduce_and_sync __reduce_or_sync
-    __reduce_xor_sync shfl shfl_up shfl_down shfl_xor any all ballot match_any match_all reduce
+    __dp2a_hi __fns __match_any_sync __shfl __shfl_up __shfl_down __shfl_xor __shfl_sync __shfl_up_sync
+    __shfl_down_sync __shfl_xor_sync shfl shfl_up shfl_down shfl_xor any all ballot match_any match_all reduce
     inclusive_scan exclusive_scan popcount popcountll clz clzll ffs ffsll bswap32 bswap64 ctz
+    """
+)
+_VOTES = _names(
+    """
+    __all __any __ballot __all_sync __any_sync __uni_sync __ballot_sync __match_all_sync __reduce_add_sync
+    __reduce_min_sync __reduce_max_sync __reduce_and_sync __reduce_or_sync __reduce_xor_sync
     """
 )
 _UNIFORM = frozenset({"__syncthreads_count", "__syncthreads_and", "__syncthreads_or"})
@@ -227,6 +231,8 @@ def rule_for(name: str) -> Rule | None:
         return Rule(Cost.SPECIAL, semantics)
     if plain in _ONE_OF_TYPE:
         return Rule(Cost.OF_TYPE, semantics)
+    if name in _VOTES:
+        return Rule(Cost.INT, Semantics.UNIFORM)
     if name in _INT or _PACKED.match(name):
         return Rule(Cost.INT, semantics)
     if name in _IDENTITY:
@@ -253,11 +259,11 @@ def _by_pattern(name: str) -> Rule | None:
     if _HALF_SPECIAL.match(name):
         return Rule(Cost.SPECIAL)
     if _HALF_FMA.match(name):
-        return Rule(Cost.TWICE, Semantics.FMA)
+        return Rule(Cost.TWICE, Semantics.OPAQUE if "cmadd" in name else Semantics.FMA)
     if _HALF.match(name) or _HALF_ROUND.match(name):
         return Rule(Cost.OF_TYPE)
     if _CONVERSION.match(name):
-        return Rule(Cost.FREE, Semantics.IDENTITY)
+        return Rule(Cost.FREE, Semantics.OPAQUE if "_as_" in name else Semantics.IDENTITY)
     return None
 
 

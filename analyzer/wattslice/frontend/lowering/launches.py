@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from wattslice.frontend.clang.cursors import Node
+from wattslice.frontend.clang.kinds import BinaryOperator, UnaryOperator
 from wattslice.frontend.clang.kinds import CursorKind as C
-from wattslice.frontend.clang.kinds import UnaryOperator
 from wattslice.frontend.lowering.context import Body, LoweringError
 from wattslice.frontend.lowering.inlining import function_named
-from wattslice.ir import Construct, Expr, LaunchCall, Read, RegisterPlace
+from wattslice.ir import Construct, Expr, ExprStmt, LaunchCall, Read, RegisterPlace
 
 _CONFIGURE = "cudaConfigureCall"
 _CONFIGURED_LAUNCHERS = ("cudaLaunchKernelEx", "cudaLaunchKernelExC")
@@ -18,10 +20,16 @@ def launch_of(body: Body, node: Node, callee: Node) -> LaunchCall | None:
     """The launch that a call is; None when it is an ordinary call."""
     children = node.children
     if len(children) > 1 and children[1].kind == C.CALL_EXPR and children[1].spelling == _CONFIGURE:
+        kernels = [callee]
         if callee.kind not in (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE):  # through a variable
-            callee = function_named(body, children[0]) or callee
+            kernels = _functions_held(body, callee) or [function_named(body, children[0]) or callee]
         configuration = [child for child in children[1].children if child.kind >= 100][1:]
-        return _launch(body, node, callee, configuration, list(children[2:]))
+        found = [_launch(body, node, kernel, configuration, list(children[2:])) for kernel in kernels]
+        if len(found) > 1:
+            pointer = _value(body, children[0])
+            found = [replace(launch, function=pointer) for launch in found]
+        body.before.extend(ExprStmt(launch, body.region(), launch.span) for launch in found[:-1])
+        return found[-1]
     if callee.spelling in _CONFIGURED_LAUNCHERS:
         return _configured_launch(body, node, callee.spelling.endswith("ExC"))
     if callee.spelling in _LAUNCHERS:
@@ -30,6 +38,23 @@ def launch_of(body: Body, node: Node, callee: Node) -> LaunchCall | None:
         if kernel is not None and len(arguments) >= 3:
             return _launch(body, node, kernel, [*arguments[1:3], *arguments[4:5]], _packed(arguments[3:4]))
     return None
+
+
+def _functions_held(body: Body, variable: Node) -> list[Node]:
+    """All functions that a pointer holds in the host function that launches through it, if it is assigned."""
+    key = variable.raw.data0
+    assigned: dict[object, Node] = {}
+    for node in body.function.walk() if body.function is not None else ():
+        if node.kind != C.BINARY_OPERATOR or node.binary_operator != BinaryOperator.ASSIGN:
+            continue
+        target = node.children[0].referenced
+        function = function_named(body, node.children[1])
+        if target is not None and target.raw.data0 == key and function is not None:
+            assigned[function.raw.data0] = function
+    initial = body.functions.get(key)
+    if assigned and initial is not None:
+        assigned[initial.raw.data0] = initial
+    return list(assigned.values())
 
 
 def _configured_launch(body: Body, node: Node, packs_arguments: bool) -> LaunchCall | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.lowering.bulk_accesses import copy_bytes, copy_element, matrix_access
 from wattslice.frontend.lowering.context import Body, Cell, Location, LoweringError
 from wattslice.frontend.lowering.conversions import convert
-from wattslice.frontend.lowering.expressions import aggregate
+from wattslice.frontend.lowering.expressions import aggregate, extract
 from wattslice.frontend.lowering.intrinsics import (
     ATOMIC,
     ATOMIC_OPS,
@@ -20,6 +21,7 @@ from wattslice.frontend.lowering.intrinsics import (
     rule_for,
 )
 from wattslice.frontend.lowering.memory import dereference, place_for_access, read
+from wattslice.frontend.lowering.types import lane_of
 from wattslice.ir import (
     VOID,
     AddressOf,
@@ -30,6 +32,7 @@ from wattslice.ir import (
     Cast,
     Construct,
     Expr,
+    Extract,
     Intrinsic,
     MemoryPlace,
     MemorySpace,
@@ -44,6 +47,9 @@ from wattslice.ir import (
     Variable,
 )
 
+_WORD_OF_DOUBLE = re.compile(r"__double2(hi|lo)int$")
+_HALF_OF_PAIR = re.compile(r"__(low|high)s?2(half|float|bfloat16)")
+_PAIR = re.compile(r"__(halves|floats)2\w+2(_rn)?$|__hiloint2double$")
 # The runtime called from a kernel (streams, graphs): beside the kernel's own work like printf, but told.
 _DEVICE_RUNTIME = re.compile(r"cuda[A-Z]\w+$")
 
@@ -84,15 +90,15 @@ def library_call(body: Body, node: Node, name: str, arguments: list[Node], span:
     type_ = body.type(node)
     if type_.kind is TypeKind.UNKNOWN and values:
         type_ = values[0].type
+    packed = _packed(body, name, values, type_, span)
+    if packed is not None:
+        return packed
     if rule.semantics is Semantics.IDENTITY and len(values) == 1 and not rule.fixed:
         return _free_conversion(body, values[0], type_, span)
     kept = tuple(value for i, value in enumerate(values) if i not in rule.outputs)
     operations = operations_of(rule, type_, tuple(value.type for value in kept))
-    result: Expr = Intrinsic(name, kept, operations, rule.semantics, False, type_, span)
-    for i in rule.outputs:
-        if i < len(values):
-            result = _store_output(body, values[i], result, name, span)
-    return result
+    result = Intrinsic(name, kept, operations, rule.semantics, False, type_, span)
+    return _store_outputs(body, result, [values[i] for i in rule.outputs if i < len(values)])
 
 
 def _global(where: Location) -> Location:
@@ -109,16 +115,43 @@ def _free_conversion(body: Body, value: Expr, type_: Type, span: Span) -> Expr:
     return convert(body, value, type_, span)
 
 
-def _store_output(body: Body, pointer: Expr, done: Expr, name: str, span: Span) -> Expr:
-    """`done`, then a store of an unknown value through `pointer` (what `sincosf` gives back)."""
-    element = pointer.type.element or VOID
-    where = dereference(body, pointer, element)
-    value = Intrinsic(f"{name} result", (), (), Semantics.OPAQUE, False, element, span)
-    stored = Assign(place_for_access(body, where), None, value, element, element, span)
-    if done.type.kind is TypeKind.VOID or isinstance(done, Binary):
-        return Binary(BinaryOp.COMMA, done, stored, element, element, span)
-    # The value of the call itself is wanted: store first, then yield it.
-    return Binary(BinaryOp.COMMA, stored, done, done.type, done.type, span)
+def _packed(body: Body, name: str, values: tuple[Expr, ...], type_: Type, span: Span) -> Expr | None:
+    """Functions that take packed values apart or put them together, which costs nothing; None for others."""
+    word = _WORD_OF_DOUBLE.match(name)
+    if word is not None and len(values) == 1:
+        return Extract(values[0], word[1], type_, span)
+    half = _HALF_OF_PAIR.match(name)
+    if half is not None and values:
+        field = "x" if half[1] == "low" else "y"
+        if any(value.type.lanes != 2 for value in values):  # a type whose header is not there
+            return Extract(values[0], field, type_, span) if len(values) == 1 else None
+        parts = tuple(extract(value, field, lane_of(value.type), span) for value in values)
+        if type_.lanes == 1:
+            return convert(body, parts[0], type_, span)
+        return aggregate(body, parts, type_, span) if len(parts) > 1 else Construct(parts, (), type_, span)
+    if len(values) > 1 and _PAIR.match(name):
+        return aggregate(body, values, type_, span)
+    return None
+
+
+def _store_outputs(body: Body, call: Intrinsic, pointers: Sequence[Expr]) -> Expr:
+    """`call`, whose results are unknown, then a store of one of them through each pointer (`sincosf`)."""
+    if not pointers:
+        return call
+    span = call.span
+    is_void = call.type.kind is TypeKind.VOID
+    type_ = pointers[0].type.element or VOID if is_void else call.type
+    place = RegisterPlace(body.temporary(f"results of {call.name}", type_, span), (), type_)
+    done: Expr = Assign(place, None, call, type_, type_, span)
+    for number, pointer in enumerate(pointers):
+        element = pointer.type.element or VOID
+        where = place_for_access(body, dereference(body, pointer, element))
+        value = Extract(Read(place, type_, span), f"result {number}", element, span)
+        stored = Assign(where, None, value, element, element, span)
+        done = Binary(BinaryOp.COMMA, done, stored, element, element, span)
+    if is_void:
+        return done
+    return Binary(BinaryOp.COMMA, done, Read(place, type_, span), type_, type_, span)
 
 
 # --------------------------------------------------------------------------- memory
@@ -217,8 +250,7 @@ def opaque(
         else "body not found, its cost is not counted"
     )
     body.hole("PW005", span, f"call of '{name}': {reason}")
-    result: Expr = Intrinsic(name, tuple(values), (), Semantics.OPAQUE, True, type_, span)
-    for value in values:
-        if id(value) in body.register_addresses and isinstance(value, AddressOf):
-            result = _store_output(body, value, result, name, span)
-    return result
+    result = Intrinsic(name, tuple(values), (), Semantics.OPAQUE, True, type_, span)
+    return _store_outputs(
+        body, result, [v for v in values if id(v) in body.register_addresses and isinstance(v, AddressOf)]
+    )

@@ -179,7 +179,7 @@ def place_for_access(body: Body, where: Location) -> Place:
     """The place of one textual access: memory gets its site number here."""
     if isinstance(where, RegisterPlace):
         return where
-    return MemoryPlace(where.address, where.space, where.type, where.root, body.site())
+    return MemoryPlace(where.address, where.space, where.type, where.root, body.site(), where.is_volatile)
 
 
 def read(body: Body, where: Location, span: Span) -> Expr:
@@ -198,9 +198,8 @@ def read(body: Body, where: Location, span: Span) -> Expr:
         return address
     if isinstance(where, RegisterPlace):
         return Read(where, where.type, span)
-    return Load(
-        MemoryPlace(where.address, where.space, where.type, where.root, body.site()), where.type, span
-    )
+    place = MemoryPlace(where.address, where.space, where.type, where.root, body.site(), where.is_volatile)
+    return Load(place, where.type, span)
 
 
 def location_of_variable(body: Body, variable: Variable, span: Span) -> Location:

@@ -75,10 +75,8 @@ def _expression_statement(body: Body, node: Node) -> list[Stmt]:
         raise LoweringError(f"statement of kind {node.kind} is not supported", node)
     if body.is_host and _is_beside_the_point(node):
         return []
-    if node.kind == C.PAREN_EXPR and body.unit.spans.line_text(node).startswith("assert"):
-        return []  # the prelude's assert: free by convention
     expr = body.expr(node)
-    if isinstance(expr, Load):  # named, but its value is not asked for
+    if isinstance(expr, Load) and not expr.place.is_volatile:  # named, but its value is not asked for
         expr = expr.place.address
     if isinstance(expr, Constant | Construct) and not getattr(expr, "arguments", ()):
         return []
@@ -86,7 +84,7 @@ def _expression_statement(body: Body, node: Node) -> list[Stmt]:
 
 
 _NO_GEOMETRY = re.compile(
-    r"^(v?f?printf|f?puts|putchar|fflush|fclose|free|cuda(Memset|Free|Event|Malloc)\w*"
+    r"^(assert|v?f?printf|f?puts|putchar|fflush|fclose|free|cuda(Memset|Free|Event|Malloc)\w*"
     r"|cuda(Device|Thread|Stream)(Synchronize|Reset|Exit)|operator<<)$"
 )
 

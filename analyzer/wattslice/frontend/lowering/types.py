@@ -146,6 +146,7 @@ class TypeTable:
     def __init__(self, handle: UnitHandle) -> None:
         self._handle = handle
         self._known: dict[int | None, Type] = {}
+        self._volatile: dict[int | None, bool] = {}
         self._open_records: set[str] = set()
         lib: Any = library()
         self._cursor_type = lib.clang_getCursorType
@@ -162,6 +163,15 @@ class TypeTable:
         """Whether a declaration is written as a reference (`T&`, `T&&`, possibly behind a typedef)."""
         type_: CXType = self._canonical(self._cursor_type(raw))
         return type_.kind in (K.LVALUEREFERENCE, K.RVALUEREFERENCE)
+
+    def is_volatile(self, raw: CXCursor) -> bool:
+        """Whether what a cursor names is volatile."""
+        type_: CXType = self._cursor_type(raw)
+        known = self._volatile.get(type_.data0)
+        if known is None:
+            known = bool(library().clang_isVolatileQualifiedType(self._canonical(type_)))
+            self._volatile[type_.data0] = known
+        return known
 
     def translate(self, raw: CXType) -> Type:
         """`raw` as an `ir.Type`; references become what they refer to."""

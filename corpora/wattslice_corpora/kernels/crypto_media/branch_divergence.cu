@@ -1,21 +1,22 @@
 // One of two chains of multiply-adds per thread, twice: chosen by the parity of the warp, so that every warp
 // takes one way, and by the parity of the lane, so that every warp takes both with half its lanes. The same
-// arithmetic in all; the divergent kernel issues twice the instructions.
+// arithmetic in all; the divergent kernel issues twice the instructions. The chains reflect their value to and fro,
+// so that its bits keep toggling in every round.
 // Usage: branch_divergence [n] [rounds]
 #include "../common.cuh"
 
 constexpr int kThreads = 256;
 
-__host__ __device__ inline float contracted(float x, int rounds) {
+__host__ __device__ inline float reflectedLow(float x, int rounds) {
     for (int round = 0; round < rounds; ++round) {
-        x = 0.75f * x + 0.125f;
+        x = 0.125f - 0.99993896f * x;
     }
     return x;
 }
 
-__host__ __device__ inline float alternated(float x, int rounds) {
+__host__ __device__ inline float reflectedHigh(float x, int rounds) {
     for (int round = 0; round < rounds; ++round) {
-        x = 0.5f - 0.625f * x;
+        x = 0.5f - 0.99987793f * x;
     }
     return x;
 }
@@ -26,9 +27,9 @@ __global__ void branchByWarp(const float* in, float* out, int n, int rounds) {
         return;
     }
     if (i / 32 % 2 == 0) {
-        out[i] = contracted(in[i], rounds);
+        out[i] = reflectedLow(in[i], rounds);
     } else {
-        out[i] = alternated(in[i], rounds);
+        out[i] = reflectedHigh(in[i], rounds);
     }
 }
 
@@ -38,9 +39,9 @@ __global__ void branchByLane(const float* in, float* out, int n, int rounds) {
         return;
     }
     if (i % 2 == 0) {
-        out[i] = contracted(in[i], rounds);
+        out[i] = reflectedLow(in[i], rounds);
     } else {
-        out[i] = alternated(in[i], rounds);
+        out[i] = reflectedHigh(in[i], rounds);
     }
 }
 
@@ -64,8 +65,8 @@ int main(int argc, char** argv) {
     const std::vector<float> byLane = toHost(dByLane, n);
     bool ok = true;
     for (int i = 0; i < n; i += 1 + n / 65536) {  // a sample of many elements
-        const float even = contracted(in[i], rounds);
-        const float odd = alternated(in[i], rounds);
+        const float even = reflectedLow(in[i], rounds);
+        const float odd = reflectedHigh(in[i], rounds);
         ok = ok && near(byWarp[i], i / 32 % 2 == 0 ? even : odd, 1e-5) &&
              near(byLane[i], i % 2 == 0 ? even : odd, 1e-5);
     }

@@ -1,2 +1,2 @@
-#pragma once
 #include "wattslice_std_c.h"
+#include "wattslice_assert.h"

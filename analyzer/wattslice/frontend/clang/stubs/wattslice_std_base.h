@@ -26,7 +26,9 @@ typedef long clock_t;
 #define EXIT_SUCCESS 0
 #define EXIT_FAILURE 1
 #define offsetof(t, m) __builtin_offsetof(t, m)
-#define assert(...) ((void)(__VA_ARGS__))
+
+WS_HD constexpr void assert(bool) {}
+#include "wattslice_assert.h"
 
 extern "C" {
 WS_HD int printf(const char*, ...);
