@@ -113,9 +113,8 @@ def learner(known: LearnerEntry) -> Learner:
         made = _named(known.learner)
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
-        extra = "wavelet" if package == "torch" else "train"
         raise MissingPackageError(
-            f"training the {known.title} needs {package}: pip install 'wattslice[{extra}]'"
+            f"training the {known.title} needs {package}: pip install 'wattslice[train]'"
         ) from None
     return cast("Learner", made(**dict(known.arguments)))
 
