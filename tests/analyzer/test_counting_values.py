@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from wattslice.counting.trips import trip_count, value_at
-from wattslice.counting.values import VARYING, Unknown, Value, binary, convert, join, select
+from wattslice.counting.values import VARYING, Chance, Unknown, Value, binary, convert, join, select
 from wattslice.ir import FLOAT32, FLOAT64, INT32, INT64, UINT32, BinaryOp, Type, TypeKind
 
 from .counted import counted
 
 UINT64 = Type(TypeKind.INT, bits=64, signed=False)
 TOP = 1 << 63
+LANES = np.arange(32, dtype=np.int64)[None, :]
 
 
 def trips(tmp_path, body, launch="k=1:64"):
@@ -125,3 +126,12 @@ def test_unsigned_lanes_convert_to_their_true_floating_point_value():
 def lanes(value: Value):
     assert isinstance(value, np.ndarray)
     return value.tolist()
+
+
+@pytest.mark.parametrize(("other", "uniform"), [(LANES + 5, True), (2 * LANES, False), (5, True)])
+def test_lanes_in_step_compare_alike(other, uniform):
+    """`place >= end`, both of them `i` plus something that all lanes share, known or not."""
+    place = Unknown(True, LANES)
+    found = binary(BinaryOp.GE, place, other, INT32)
+    assert isinstance(found, Chance)
+    assert found.uniform is uniform

@@ -189,7 +189,7 @@ def _unknown_binary(op: BinaryOp, a: Scalar, b: Scalar) -> Scalar | Chance:
     uniform_a = a.uniform if isinstance(a, Unknown) else is_warp_uniform(a)
     uniform_b = b.uniform if isinstance(b, Unknown) else is_warp_uniform(b)
     if op in COMPARISONS:
-        return Chance(0.5, uniform_a and uniform_b)
+        return Chance(0.5, (uniform_a and uniform_b) or _alike(a, b))
     delta_a = a.delta if isinstance(a, Unknown) else _residue(a)
     delta_b = b.delta if isinstance(b, Unknown) else _residue(b)
     if op in (BinaryOp.ADD, BinaryOp.SUB):
@@ -206,6 +206,12 @@ def _unknown_binary(op: BinaryOp, a: Scalar, b: Scalar) -> Scalar | Chance:
         return Unknown(True, _residue(delta_a * (1 << b)))
     both = uniform_a and uniform_b and is_warp_uniform(delta_a) and is_warp_uniform(delta_b)
     return UNIFORM if both else VARYING
+
+
+def _alike(a: Scalar, b: Scalar) -> bool:
+    """Whether `a` and `b` differ by the same amount in all lanes of a warp."""
+    part_a, part_b = _lane_part(a), _lane_part(b)
+    return part_a is not None and part_b is not None and is_warp_uniform(_residue(part_a - part_b))
 
 
 def binary(op: BinaryOp, left: Value, right: Value, type_: Type) -> Value:
