@@ -96,9 +96,10 @@ class CandidateError:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which model ``auto`` means for a GPU, as cross-validation on the training data found."""
+    """Which model ``auto`` means for a GPU, and why: what cross-validation on the training data can tell."""
 
     name: str
+    reason: str
     candidates: tuple[CandidateError, ...]
 
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ pytest.importorskip("scipy")
 
 from wattslice.cli import main
 from wattslice.learning.training import TrainedEntry, choose, train, training_data
-from wattslice_models.contract import NotEnoughDataError
+from wattslice_models.contract import UNCALIBRATED, NotEnoughDataError
 from wattslice_models.cross_validation import HeldOut
 from wattslice_models.gpu import load_gpu
 from wattslice_models.learners import entry
@@ -102,7 +103,8 @@ def test_the_interval_holds_what_was_held_out(table):
 
 
 def test_auto_takes_the_least_error_and_never_a_mean():
-    examples = training_data((load_gpu("v100_pcie"),), ()).examples[:4]
+    rows = training_data((load_gpu("v100_pcie"),), ()).examples[:5]
+    examples = tuple(replace(row, benchmark=f"program{number}") for number, row in enumerate(rows))
 
     def candidate(name: str, error: float | None) -> TrainedEntry:
         held_out = tuple(
@@ -114,15 +116,11 @@ def test_auto_takes_the_least_error_and_never_a_mean():
             )
             for example in examples
         )
-        model = TrainedModel(name, Provenance((), 0, (), ()), MeanModel(1.0, power_interval()), ())
+        model = TrainedModel(name, Provenance((), 0, (), ()), MeanModel(1.0, UNCALIBRATED), ())
         return TrainedEntry(entry(name), model, held_out, (), ())
 
-    def power_interval():
-        from wattslice_models.contract import UNCALIBRATED
-
-        return UNCALIBRATED
-
     better, worse = candidate("energy", 0.1), candidate("regression", 0.2)
+    assert choose((candidate("energy", 0.2), candidate("regression", 0.1)), {}).name == "regression"
     found = choose((candidate("mean", 0.01), worse, better), {"wavelet": "no torch"})
     assert found.name == "energy"
     assert [one.name for one in found.candidates] == ["mean", "energy", "regression", "wavelet"]
@@ -130,6 +128,24 @@ def test_auto_takes_the_least_error_and_never_a_mean():
     silent = choose((worse, candidate("energy", None)), {})
     assert silent.name == "regression"
     assert "speaks about 0%" in silent.candidates[-1].reason
+
+
+def test_variants_of_a_few_programs_choose_nothing():
+    """mixbench-a and mixbench-b are one kind: the one that is held out has its sibling among what teaches."""
+    rows = training_data((load_gpu("v100_pcie"),), ()).examples[:6]
+    examples = tuple(replace(row, benchmark=f"mixbench-{number}") for number, row in enumerate(rows))
+
+    def candidate(name: str, error: float) -> TrainedEntry:
+        held_out = tuple(
+            HeldOut(one, Prediction(one.power_w * (1 + error), 0, 1e9, "test", True)) for one in examples
+        )
+        model = TrainedModel(name, Provenance((), 0, (), ()), MeanModel(1.0, UNCALIBRATED), ())
+        return TrainedEntry(entry(name), model, held_out, (), ())
+
+    found = choose((candidate("regression", 0.1), candidate("energy", 0.2)), {})
+    assert found.name == "energy"
+    assert found.reason.startswith("1 kinds of programs (mixbench) are too few")
+    assert choose((candidate("regression", 0.1),), {}).name == "regression"
 
 
 def test_a_regression_needs_density_and_says_so(table):

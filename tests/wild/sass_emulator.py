@@ -350,9 +350,9 @@ def _lea(state: _State, modifiers: list[str], parts: list[str]) -> None:
     out = rest.pop(0) if re.fullmatch(r"U?P\w+", rest[0]) else ""
     high = "HI" in modifiers
     a, b = _word(state, rest[0]), _word(state, rest[1])
-    shift_at = 3 if high else 2
-    upper = _word(state, rest[2]) if high else 0
-    shift = _word(state, rest[shift_at])
+    has_upper = high and "SX32" not in modifiers  # SX32: the sign of `a` stands above it
+    upper = _word(state, rest[2]) if has_upper else 0
+    shift = _word(state, rest[3 if has_upper else 2])
     carry = _predicate(state, rest[-1]) if "X" in modifiers else False
     if None in (a, b, upper, shift, carry):
         _set(state, target, None)

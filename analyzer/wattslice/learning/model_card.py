@@ -25,9 +25,8 @@ def model_card(result: TrainingResult, pictures: Sequence[str]) -> str:
     lines = [
         f"# Power models of the {name}",
         "",
-        f"`--model auto` takes **{_title(result, result.choice.name)}**: the least error in cross-validation "
-        "on the training data, each benchmark counted the same. Nothing of a test set took part in it."
-        + _warning(result),
+        f"`--model auto` takes **{_title(result, result.choice.name)}**: {result.choice.reason}. "
+        f"Nothing of a test set took part in the choice.{_warning(result)}",
         "",
         "| Candidate | mean error, benchmark by benchmark | |",
         "|---|---|---|",

@@ -14,7 +14,7 @@ from wattslice.errors import WattsliceError
 from wattslice.learning.examples import Examples, LeftOut, examples_of
 from wattslice.learning.tables import measured_tables, tables_of_file
 from wattslice_corpora.records import DataCard, Use, sha256
-from wattslice_models.contract import Example, Learner, NotEnoughDataError
+from wattslice_models.contract import Example, Learner, ModelKind, NotEnoughDataError
 from wattslice_models.cross_validation import HeldOut, Unit, calibrated_interval, dealt, hold_out_each
 from wattslice_models.gpu import Gpu
 from wattslice_models.learners import MEANS, NAMES, LearnerEntry, MissingPackageError, entry, learner
@@ -37,6 +37,8 @@ CURVE_FOLDS = 3
 BOARD_SPREAD = 1.08
 """Two boards of one GPU, measured by different people at equal clocks, differ by 6 to 8 % (public sets)."""
 LEAST_SPOKEN = 0.9
+LEAST_FAMILIES = 5
+"""Kinds of programs from which cross-validation may choose a model; see `choose`."""
 """A model that is silent about more than a tenth of the held-out runs is no candidate for ``auto``."""
 _PACKAGES = ("wattslice", "numpy", "scipy", "torch", "PyWavelets")
 
@@ -228,7 +230,9 @@ def _errors(held_out: tuple[HeldOut, ...]) -> list[float]:
 def choose(trained: tuple[TrainedEntry, ...], failures: dict[str, str]) -> Choice:
     """The model with the least mean error of the held-out runs that all candidates spoke about.
 
-    Every benchmark counts the same, as in the intervals.
+    Every benchmark counts the same, as in the intervals. With fewer than `LEAST_FAMILIES` kinds of programs
+    every one that is held out has a sibling among those that teach, and the error says only how well a model
+    interpolates: then the energy model is taken, the one that rests on what a kernel does (decision 0005).
     """
     reasons = dict(failures)
     candidates: list[TrainedEntry] = []
@@ -253,7 +257,20 @@ def choose(trained: tuple[TrainedEntry, ...], failures: dict[str, str]) -> Choic
     )
     # A mean tells nothing about a kernel: it is what the others have to beat, and stands in no report.
     able = [name for name in errors if name not in MEANS] or list(errors)
-    return Choice(min(able, key=lambda name: errors[name]), tuple(found))
+    kinds = {_family(part.example.benchmark) for one in trained for part in one.held_out}
+    if len(kinds) < LEAST_FAMILIES and ModelKind.ENERGY.value in able:
+        reason = (
+            f"{len(kinds)} kinds of programs ({', '.join(sorted(kinds))}) are too few for cross-validation "
+            f"to choose by; with fewer than {LEAST_FAMILIES} it is the model that rests on what a kernel does"
+        )
+        return Choice(ModelKind.ENERGY.value, reason, tuple(found))
+    reason = "the least error in cross-validation on the training data, each benchmark counted the same"
+    return Choice(min(able, key=lambda name: errors[name]), reason, tuple(found))
+
+
+def _family(benchmark: str) -> str:
+    """``mixbench`` of ``mixbench-cuda-ro``: variants of one program are no independent evidence."""
+    return benchmark.partition("-")[0]
 
 
 def _by_benchmark(held_out: list[HeldOut]) -> float:
