@@ -30,6 +30,10 @@ needs_nvcc = [
 ]
 
 PROGRAM = """
+#include <type_traits>
+extern "C" __global__ void f(float* a) { a[0] = 1.0f; }
+template <int N> __global__ typename std::enable_if<(N > 0), void>::type bounded(float* a) { a[0] = N; }
+template <class T> __global__ auto deduced(T* a) -> decltype(a[0] = T(1), void()) { a[0] = T(1); }
 namespace first { __global__ void step(float* a) { a[0] = 1.0f; } }
 namespace v2 {
 struct Body { float x; };
@@ -45,6 +49,9 @@ int main() {
     first::step<<<3, 32>>>(a);
     v2::step<<<4, 32>>>((v2::Body*)a);
     hidden<<<5, 32>>>(a);
+    f<<<6, 32>>>(a);
+    bounded<3><<<7, 32>>>(a);
+    deduced<float><<<8, 32>>>(a);
     for (int i = 0; i < 3; ++i) scale<float><<<dim3(2, 3), dim3(32, 2), 64>>>(a, 2.0f);
     return cudaDeviceSynchronize() != cudaSuccess;
 }
@@ -223,15 +230,29 @@ class TestProgram:
             ("hidden", 5),
             ("(anonymous namespace)::hidden", 5),
             ("scale<float>", 2),
+            ("f", 6),
+            ("bounded", 7),
+            ("deduced<float>", 8),
         ],
     )
     def test_a_kernel_is_found_by_its_name(self, fake_gpu: Path, name: str, blocks: int):
         row = measure(fake_gpu, name, window_s=0.1)
         assert (row["kernel"], row["grid"]) == (name, [blocks, 3 if blocks == 2 else 1, 1])
 
+    def test_a_file_that_the_source_includes_makes_another_program(self, fake_gpu: Path, tmp_path: Path):
+        source, part = tmp_path / "t.cu", tmp_path / "part.inl"
+        source.write_text('#include "part.inl"\nint main() { k<<<BLOCKS, 32>>>(); }\n')
+        grids: list[object] = []
+        for blocks in (5, 66):
+            part.write_text(f"#define BLOCKS {blocks}\n__global__ void k() {{}}\n")
+            arguments = (str(tmp_path / "build"), str(fake_gpu / "libfake.a"), str(source), "k", "0", "0.1")
+            grids.append(json.loads(python(fake_gpu, BENCH, *arguments).stdout)["grid"][0])
+        assert grids == [5, 66]
+
     def test_the_type_of_a_parameter_is_no_name(self, fake_gpu: Path):
         said = str(measure(fake_gpu, "Body", window_s=0.1)["error"])
-        assert "it launches fill, first::step, v2::step, (anonymous namespace)::hidden, scale<float>" in said
+        namespaces = "fill, first::step, v2::step, (anonymous namespace)::hidden"
+        assert f"it launches {namespaces}, f, bounded<3>, deduced<float>, scale<float>" in said
 
     def test_the_program_dies_with_whoever_measures(self, fake_gpu: Path):
         source = fake_gpu / "spin.cu"
@@ -304,7 +325,7 @@ class TestProgram:
 
     def test_the_command_measures_every_kernel_of_a_program(self, fake_gpu: Path):
         done = wattslice(fake_gpu, str(fake_gpu / "t.cu"))
-        assert (done.returncode, done.stdout.count("100 µs")) == (0, 5), done.stderr
+        assert (done.returncode, done.stdout.count("100 µs")) == (0, 8), done.stderr
         assert "Fake GPU · driver 580.00 · limit 700 W" in done.stdout
         assert "fill" in done.stdout
         assert "<<<(2, 3), (32, 2)>>>" in done.stdout

@@ -143,16 +143,18 @@ def _run(options: _Options, folder: Path) -> int:
             f"measured on {board.name} {board.uuid}, driver {board.driver}, CUDA {board.cuda}",
             protocol(timing),
         )
-        identity = f"{board.name}, seed {options.seed}, {method or 'best method'}, {timing}, {flags}"
+        identity = (
+            f"{board.name} {board.uuid}, seed {options.seed}, {method or 'best method'}, {timing}, {flags}"
+        )
         with Journal(folder, identity) as journal:
             _tell_found(journal)
             plan = _plan(options, machine, folder)
-            names = tuple(configuration.name for configuration in plan)
+            names = tuple((configuration.name, configuration.version) for configuration in plan)
             with _progress(len(plan)) as tell:
                 budget_s = options.time_budget
                 outcome = run_campaign(plan, machine.bench, journal, comments, budget_s, method, tell)
             table = journal.write_tables(comments, names)
-            entries = tuple(entry for entry in journal.entries if entry.name in names)
+            entries = tuple(entry for entry in journal.entries if (entry.name, entry.version) in names)
         if options.campaign:
             write_card(folder, board, machine.key, machine.chip.architecture, timing, method)
     if not entries:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import zlib
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -95,7 +96,7 @@ class GpuBench:
         program = self._build(configuration.source).result()
         command = Command(program, configuration.arguments, environment=visible(self._board))
         timing = self._timing
-        with Sampler(self._sensor, timing.period_s, seed=len(self._builds)) as sampler:
+        with Sampler(self._sensor, timing.period_s, seed=zlib.crc32(configuration.name.encode())) as sampler:
             time.sleep(timing.idle_s)
             start_s = time.monotonic()
             repeated = repeat(
@@ -141,7 +142,7 @@ def failed_row(configuration: Configuration, reason: str) -> MeasuredRow:
         dataset=configuration.dataset,
         benchmark=configuration.benchmark,
         kernel=configuration.choice.kernel,
-        arguments=" ".join(configuration.arguments),
+        arguments=" ".join(configuration.arguments).encode(errors="replace").decode(),
         grid=None,
         block=None,
         shared_bytes=None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -71,21 +72,26 @@ class Builder:
         return program
 
     def _key(self, source: Path, flags: tuple[str, ...]) -> str:
-        """Of everything that makes the program: sources beside it count too, as it may include them."""
-        settings = "\0".join((source_hash(source), source_hash(_LOOP), self.nvcc, self.architecture, *flags))
-        return hashlib.sha256(settings.encode()).hexdigest()[:12]
+        """Of everything that makes the program: what it includes and what it is linked with count too."""
+        linked = (Path(flag) for flag in flags if Path(flag).is_file())
+        contents = (source_hash(path) for path in (*self._read(source, flags), _LOOP, *linked))
+        settings = "\0".join((*contents, self.nvcc, self.architecture, *flags))
+        return hashlib.sha256(settings.encode(errors="replace")).hexdigest()[:12]
+
+    def _read(self, source: Path, flags: tuple[str, ...]) -> tuple[Path, ...]:
+        """The files that nvcc reads for `source`; of one that does not compile, itself alone."""
+        command = [self.nvcc, "-M", "-std=c++17", f"-arch={self.architecture}", *flags, str(source)]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        _, _, listed = done.stdout.replace("\\\n", " ").partition(" : ")
+        names = re.split(r"(?<!\\)\s+", listed.strip())
+        found = tuple(Path(name.replace("\\ ", " ")) for name in names if name)
+        return tuple(path for path in found if path.is_file()) or (source,)
 
 
-def source_hash(source: Path) -> str:
-    """Of a source and of the headers beside it and one folder up, which it may include."""
-    headers = sorted(
-        path
-        for folder in (source.parent, source.parent.parent)
-        for path in folder.glob("*.*h*")
-        if path.suffix in (".h", ".cuh", ".hpp") and path.is_file()
-    )
+def source_hash(*files: Path) -> str:
+    """Of the contents of `files`."""
     digest = hashlib.sha256()
-    for path in (source, *headers):
+    for path in files:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from wattslice_corpora.measuring.bench import Bench, Configuration, failed_row, measured_row
 from wattslice_corpora.measuring.errors import ConfigurationError
 from wattslice_corpora.measuring.journal import Entry, Journal
-from wattslice_corpora.measuring.power import Method, power_of
+from wattslice_corpora.measuring.power import SHORTEST_LAUNCH_S, Method, power_of
 from wattslice_corpora.records import MeasuredRow
 
 _AHEAD = 8
@@ -52,11 +52,11 @@ def run_campaign(
     finished. `method`: as in `power_of`. Raises `MeasureError` when nothing more can be measured.
     """
     begin_s = clock()
-    names = tuple(configuration.name for configuration in plan)
-    known = {(entry.name, entry.version): entry.row.power_valid for entry in journal.entries}
-    worth = [known.get((configuration.name, configuration.version)) for configuration in plan]
-    new = [configuration for configuration, valid in zip(plan, worth, strict=True) if valid is None]
-    doubtful = [configuration for configuration, valid in zip(plan, worth, strict=True) if valid is False]
+    names = tuple((configuration.name, configuration.version) for configuration in plan)
+    known = {(entry.name, entry.version): entry.row for entry in journal.entries}
+    rows = [known.get(name) for name in names]
+    new = [configuration for configuration, row in zip(plan, rows, strict=True) if row is None]
+    doubtful = [configuration for configuration, row in zip(plan, rows, strict=True) if _unlucky(row)]
     waiting = [*new, *doubtful]
     if known:  # the last run may have been killed after the journal was written and before the tables were
         journal.write_tables(comments, names)
@@ -76,6 +76,11 @@ def run_campaign(
         mean_s = (clock() - begin_s) / measured
         tell(Progress(len(plan) - left, len(plan), entry.name, entry.row, left * mean_s))
     return Outcome(measured, max(0, len(new) - measured))
+
+
+def _unlucky(row: MeasuredRow | None) -> bool:
+    """Not valid, for a reason that may be gone the next time; a launch stays as short as it is."""
+    return row is not None and not row.power_valid and (row.time_s or 1.0) >= SHORTEST_LAUNCH_S
 
 
 def _measure(bench: Bench, journal: Journal, configuration: Configuration, method: Method | None) -> Entry:

@@ -105,13 +105,17 @@ class Journal:
             ) from None
         self._keep(entry)
 
-    def write_tables(self, comments: tuple[str, ...], order: tuple[str, ...]) -> Path:
-        """``measured.csv`` and ``methods.csv`` anew, rows in the order of the names in `order`.
+    def write_tables(self, comments: tuple[str, ...], plan: tuple[tuple[str, str], ...]) -> Path:
+        """``measured.csv`` and ``methods.csv`` anew, rows in the order of `plan`: (name, version) each.
+
+        A result of another version of a planned configuration is left out.
 
         Returns the first. Raises `MeasureError` when the disk is full; the old tables stay.
         """
-        rank = {name: number for number, name in enumerate(order)}
-        entries = sorted(self.entries, key=lambda entry: (rank.get(entry.name, len(rank)), entry.name))
+        rank = {name: number for number, (name, _) in enumerate(plan)}
+        versions = dict(plan)
+        current = [one for one in self.entries if versions.get(one.name, one.version) == one.version]
+        entries = sorted(current, key=lambda entry: (rank.get(entry.name, len(rank)), entry.name))
         methods = tuple(
             MethodRow(entry.name, **asdict(entry.powers)) for entry in entries if entry.powers is not None
         )

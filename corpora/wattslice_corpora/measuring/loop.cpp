@@ -120,7 +120,8 @@ std::string nameOf(const void* function) {
     for (const auto& kernel : registered()) {
         if (kernel.first == function) {
             int status = 0;
-            char* readable = abi::__cxa_demangle(kernel.second, nullptr, nullptr, &status);
+            const bool mangled = strncmp(kernel.second, "_Z", 2) == 0;  // extern "C": `f` would be read as float
+            char* readable = mangled ? abi::__cxa_demangle(kernel.second, nullptr, nullptr, &status) : nullptr;
             const std::string name = readable ? readable : kernel.second;
             free(readable);
             return name;
@@ -134,23 +135,34 @@ std::string nameOf(const void* function) {
 std::string shortened(const std::string& full, bool templates) {
     static const std::string anonymous = "(anonymous namespace)";
     std::string name;
-    int depth = 0;
+    int depth = 0;        // of template brackets
+    int parentheses = 0;  // within them, or before the name: `decltype (...)`
     for (size_t i = 0; i < full.size(); ++i) {
         if (full.compare(i, anonymous.size(), anonymous) == 0) {
             name += depth == 0 || templates ? anonymous : "";
             i += anonymous.size() - 1;
             continue;
         }
-        depth += full[i] == '<';
-        if (depth == 0 && full[i] == '(') {
-            break;
+        parentheses += full[i] == '(' && (depth > 0 || name.empty() || parentheses > 0);
+        if (parentheses == 0) {
+            depth += full[i] == '<';
+            if (depth == 0 && full[i] == '(') {
+                break;
+            }
+        } else if (depth == 0) {
+            parentheses -= full[i] == ')';
+            continue;
         }
         if (depth == 0 && full[i] == ' ') {
             name.clear();  // what stood before was the return type
         } else if (depth == 0 || templates) {
             name += full[i];
         }
-        depth -= full[i] == '>';
+        if (parentheses == 0) {
+            depth -= full[i] == '>';
+        } else {
+            parentheses -= full[i] == ')';
+        }
     }
     return name;
 }

@@ -14,7 +14,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from wattslice_corpora.manifest import CorpusKernel, CorpusRun, RunSize, load_manifest
+from wattslice_corpora.manifest import KERNEL_DIRECTORY, CorpusKernel, CorpusRun, RunSize, load_manifest
 from wattslice_corpora.measuring.bench import Configuration
 from wattslice_corpora.measuring.builder import source_hash
 from wattslice_corpora.measuring.program import Choice, Command, launches
@@ -100,8 +100,8 @@ def file_plan(
 def _file_name(file: Path, kernel: str, words: tuple[str, ...]) -> str:
     """Readable, fit for a file, and another one for every program, kernel and arguments."""
     whole = "\0".join((str(file.resolve()), kernel, *words))
-    readable = re.sub(r"[^\w.-]+", "_", "-".join((file.stem, kernel, *words)))
-    return f"{readable[:80]}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
+    readable = re.sub(r"[^\w.-]+", "_", "-".join((file.stem, kernel, *words)), flags=re.ASCII)
+    return f"{readable[:80]}-{hashlib.sha256(whole.encode(errors='replace')).hexdigest()[:8]}"
 
 
 def _share(configurations: tuple[Configuration, ...], number: int, parts: int) -> tuple[Configuration, ...]:
@@ -130,7 +130,7 @@ def _slice(spec: SliceSpec, board: str, folder: Path) -> Configuration:
 
 
 def _kernels(program: CorpusKernel, run: CorpusRun, board: str) -> tuple[Configuration, ...]:
-    version = source_hash(program.file)
+    version = source_hash(program.file, *sorted(KERNEL_DIRECTORY.rglob("*.cuh")))
     return tuple(
         Configuration(
             name=f"kernel-{program.name}-{kernel}-{run.size}",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
+import signal
 import subprocess
 import time
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -169,18 +170,22 @@ def _events(
     with os.fdopen(reading, "rb") as stream, _running(command, environment, writing) as process:
         ended = False
         output = _Tail()
-        for line in _lines(stream.fileno(), process, output, time.monotonic() + limit_s, name):
+        deadline_s = time.monotonic() + limit_s
+        for line in _lines(stream.fileno(), process, output, deadline_s, name):
             kind, *fields = line.split("\t")
             if kind == "error":
                 raise ConfigurationError(f"{name}: {fields[0]}")
             ended = ended or kind == "end"
             yield kind, fields
-        status = process.wait()
+        try:
+            status = process.wait(max(0.0, deadline_s - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            raise ConfigurationError(f"{name}: no end in sight, killed") from None
         if status != 0 and not ended:
             raise ConfigurationError(f"{name}: {_ending(status, output.text)}")
 
 
-@contextmanager
+@contextlib.contextmanager
 def _running(
     command: Command, environment: dict[str, str], writing: int
 ) -> Generator[subprocess.Popen[bytes]]:
@@ -193,6 +198,7 @@ def _running(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
     except OSError as error:
         raise ConfigurationError(f"{command.program.name}: cannot be run: {error}") from None
@@ -201,7 +207,8 @@ def _running(
     try:
         yield process
     finally:
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):  # whatever it started itself ends with it
+            os.killpg(process.pid, signal.SIGKILL)
         assert process.stdout is not None
         process.stdout.close()
         process.wait()
