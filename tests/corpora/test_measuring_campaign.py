@@ -173,6 +173,15 @@ def test_a_result_of_another_version_of_a_program_does_not_count(tmp_path: Path)
     assert len(bench.measured) == COUNT
 
 
+def test_the_tables_leave_out_what_another_version_of_a_program_gave(tmp_path: Path):
+    run(tmp_path)
+    versions = tuple((entry.name, "2" if entry.name == "c03" else "1") for entry in plan())
+    with Journal(tmp_path, IDENTITY) as journal:
+        table = journal.write_tables((), versions)
+    assert "program3" not in {row.benchmark for row in read_measurements(table)}
+    assert len(read_measurements(table)) == COUNT - 1
+
+
 def test_a_line_of_an_older_version_of_wattslice_is_measured_again(undisturbed: Path, tmp_path: Path):
     run(tmp_path)
     path = tmp_path / "journal.jsonl"
