@@ -258,10 +258,10 @@ def test_the_committed_document_has_a_section_of_every_measured_gpu():
 
 
 @pytest.mark.parametrize(
-    "path", sorted(SHIPPED.glob("*/*.json")), ids=lambda path: f"{path.parent.name}-{path.stem}"
+    "path",
+    sorted(path for path in SHIPPED.glob("*/*.json") if path.stem != "choice"),
+    ids=lambda path: f"{path.parent.name}-{path.stem}",
 )
 def test_shipped_models_were_trained_on_the_committed_tables(path):
-    if path.stem == "choice":
-        pytest.skip("no coefficients")
     for file in load(path).provenance.data:
         assert sha256(MEASUREMENT_DIRECTORY / file.name) == file.sha256, "run `wattslice train`, see docs"

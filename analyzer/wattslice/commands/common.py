@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from collections.abc import Callable
 from io import StringIO
@@ -103,17 +102,10 @@ def write_result(render: Callable[[TextIO], None], output: Path | None) -> None:
 
 
 def _replace(target: Path, text: str) -> None:
-    # errors="replace": a file name need not be UTF-8, and must not spoil the report it stands in.
+    from wattslice_corpora.records import write_text
+
     if target.exists() and not target.is_file():  # a pipe or a device cannot be replaced
         target.write_text(text, encoding="utf-8", errors="replace")
         return
-    # Beside the target: a rename is atomic only within one file system.
-    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with draft.open("x", encoding="utf-8", errors="replace") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
+    # A file name need not be UTF-8, and must not spoil the report it stands in.
+    write_text(target, text.encode(errors="replace").decode())

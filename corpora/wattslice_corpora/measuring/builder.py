@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wattslice_corpora.measuring.errors import ConfigurationError, MeasureError
+from wattslice_corpora.records import sha256
 
 _LOOP = Path(__file__).with_name("loop.cpp")
 _WRAPPED = (
@@ -74,7 +75,7 @@ class Builder:
     def _key(self, source: Path, flags: tuple[str, ...]) -> str:
         """Of everything that makes the program: what it includes and what it is linked with count too."""
         linked = (Path(flag) for flag in flags if Path(flag).is_file())
-        contents = (source_hash(path) for path in (*self._read(source, flags), _LOOP, *linked))
+        contents = (sha256(path) for path in (*self._read(source, flags), _LOOP, *linked))
         settings = "\0".join((*contents, self.nvcc, self.architecture, *flags))
         return hashlib.sha256(settings.encode(errors="replace")).hexdigest()[:12]
 
@@ -86,14 +87,6 @@ class Builder:
         names = re.split(r"(?<!\\)\s+", listed.strip())
         found = tuple(Path(name.replace("\\ ", " ")) for name in names if name)
         return tuple(path for path in found if path.is_file()) or (source,)
-
-
-def source_hash(*files: Path) -> str:
-    """Of the contents of `files`."""
-    digest = hashlib.sha256()
-    for path in files:
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 def find_nvcc() -> str:

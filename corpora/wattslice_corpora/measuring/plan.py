@@ -16,8 +16,8 @@ from pathlib import Path
 
 from wattslice_corpora.manifest import KERNEL_DIRECTORY, CorpusKernel, CorpusRun, RunSize, load_manifest
 from wattslice_corpora.measuring.bench import Configuration
-from wattslice_corpora.measuring.builder import source_hash
 from wattslice_corpora.measuring.program import Choice, Command, launches
+from wattslice_corpora.records import sha256
 from wattslice_corpora.synthetic import KERNEL_NAME, AccessWeights, SliceSpec, default_grid, source
 from wattslice_corpora.synthetic.grid import UNWEIGHTED
 
@@ -120,7 +120,7 @@ def _slice(spec: SliceSpec, board: str, folder: Path) -> Configuration:
         path.write_text(text, encoding="utf-8")
     return Configuration(
         name=f"slice-{spec.name}",
-        version=source_hash(path),
+        version=sha256(path),
         dataset=f"{SLICES}-{board}",
         benchmark=spec.name,
         source=path,
@@ -130,7 +130,7 @@ def _slice(spec: SliceSpec, board: str, folder: Path) -> Configuration:
 
 
 def _kernels(program: CorpusKernel, run: CorpusRun, board: str) -> tuple[Configuration, ...]:
-    version = source_hash(program.file, *sorted(KERNEL_DIRECTORY.rglob("*.cuh")))
+    version = sha256(program.file, *sorted(KERNEL_DIRECTORY.rglob("*.cuh")))
     return tuple(
         Configuration(
             name=f"kernel-{program.name}-{kernel}-{run.size}",
