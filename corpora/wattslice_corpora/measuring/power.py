@@ -25,7 +25,7 @@ LARGEST_DISAGREEMENT = 0.03
 
 SHORTEST_LAUNCH_S = 50e-6
 LAUNCH_GAP_S = 1e-6
-"""Between two launches of a graph the GPU idles for about a microsecond: 2 % of the shortest launch."""
+"""Assumed, not measured yet: how long the GPU idles between two launches of a graph; 2 % of the shortest."""
 
 _LEAST_STEADY = 0.8
 _MOST_FAILURES = 0.2
