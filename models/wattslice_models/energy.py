@@ -38,6 +38,7 @@ class Component(StrEnum):
     FP64 = "fp64"
     FP16 = "fp16"
     INTEGER = "integer"
+    INTEGER_MULTIPLY = "integer multiply"
     SPECIAL = "special"
     TENSOR = "tensor"
     ISSUE = "issue"
@@ -106,15 +107,21 @@ class ComponentWork:
 
 
 def component_work(workload: Workload, gpu: Gpu) -> tuple[ComponentWork, ...]:
-    """What one launch does in each component that has an energy per unit of work, in a fixed order."""
+    """What one launch does in each component that has an energy per unit of work, in a fixed order.
+
+    Multipliers whose operands are idle draw nothing that shows: what such instructions cost is their issue.
+    (Fp64 is counted all the same: the public data have no fp64 chain with live operands to compare with.)
+    """
     threads, warps = workload.threads, workload.warps
     done, moved = workload.instructions, traffic(workload, gpu)
     per_warp = workload.issue_slots_per_warp
+    toggling = 0.0 if workload.idle_operands else threads
     work = {
-        Component.FP32: threads * done.fp32,
+        Component.FP32: toggling * done.fp32,
         Component.FP64: threads * done.fp64,
         Component.FP16: threads * done.fp16,
-        Component.INTEGER: threads * done.integer,
+        Component.INTEGER: threads * max(0.0, done.integer - done.integer_multiply),
+        Component.INTEGER_MULTIPLY: toggling * done.integer_multiply,
         Component.SPECIAL: threads * done.special,
         Component.TENSOR: threads * done.tensor,
         Component.ISSUE: warps * per_warp,

@@ -3,6 +3,10 @@
 Watts are linear in idle power, leakage, active power and the energies, once the voltage curve is known. So:
 non-negative least squares of relative errors, reweighted by Huber's rule, for each curve of a small grid; the
 best curve wins. Rates are work over *measured* time, so that errors of the time model do not bend energies.
+
+Fp32 instructions and integer multiplications have one energy: the same units make both since Volta, and of the
+public microbenchmarks only an integer one works on operands that toggle (`Workload.idle_operands`).
+
 A weak prior (ridge towards orders of magnitude known from the literature) decides what the measurements leave
 open: how a sum of energies splits among components that always occur together, and the energy of a component
 that no training kernel uses.
@@ -141,10 +145,7 @@ def _fit(rows: tuple[_Row, ...], gpu: Gpu) -> EnergyModel:
         idle_w=idle_w,
         leakage_w=leakage_w,
         active_w=active_w,
-        energies=tuple(
-            ComponentEnergy(component, energy, seen)
-            for component, energy, seen in zip(design.components, energies, design.seen, strict=True)
-        ),
+        energies=_energies(design, energies),
         voltage=curve,
         time=time,
         core_mhz_min=min(clocks),
@@ -176,13 +177,11 @@ class _Design:
     def of(cls, rows: tuple[_Row, ...], gpu: Gpu, reference_mhz: float) -> _Design:
         work = [_row_work(row, gpu) for row in rows]
         rates = np.array(
-            [[number / row.time_s for number in numbers] for row, numbers in zip(rows, work, strict=True)]
+            [[number / row.time_s for number in done.values()] for row, done in zip(rows, work, strict=True)]
         )
         clocks = np.array([row.core_mhz for row in rows])
         share = np.array([_active_share(row, gpu) for row in rows])
-        components = tuple(
-            entry.component for entry in component_work(rows[0].example.subject.launches[0].workload, gpu)
-        )
+        components = tuple(work[0])
         kernels = {(row.example.benchmark, row.example.kernel, row.example.arguments) for row in rows}
         power_w = np.array([row.example.power_w for row in rows])
         prior_j = 1e-12 * np.array([_prior_pj(component, gpu) for component in components])
@@ -227,17 +226,25 @@ class _Design:
         return float(loss.sum()) + drift, solution * units
 
 
+def _energies(design: _Design, fitted_j: list[float]) -> tuple[ComponentEnergy, ...]:
+    found = tuple(map(ComponentEnergy, design.components, fitted_j, design.seen))
+    multiplier = next(entry for entry in found if entry.component is Component.FP32)
+    return (*found, replace(multiplier, component=Component.INTEGER_MULTIPLY))
+
+
 def _prior_pj(component: Component, gpu: Gpu) -> float:
     if component is Component.DRAM and gpu.memory_type.startswith("HBM"):
         return PRIOR_HBM_PJ
     return PRIOR_PJ[component]
 
 
-def _row_work(row: _Row, gpu: Gpu) -> list[float]:
-    totals: list[float] = []
+def _row_work(row: _Row, gpu: Gpu) -> dict[Component, float]:
+    """Work of an iteration in each component that has an energy of its own to be fitted."""
+    totals: dict[Component, float] = {}
     for launch in row.example.subject.launches:
-        numbers = [launch.repeat * entry.number for entry in component_work(launch.workload, gpu)]
-        totals = [a + b for a, b in zip(totals, numbers, strict=True)] if totals else numbers
+        for entry in component_work(launch.workload, gpu):
+            totals[entry.component] = totals.get(entry.component, 0.0) + launch.repeat * entry.number
+    totals[Component.FP32] += totals.pop(Component.INTEGER_MULTIPLY)
     return totals
 
 

@@ -101,7 +101,17 @@ def _run(
         name = launch.kernel or kernel
         found = launch_features(_launch(program, name, launch, arguments, gpu), gpu)
         rows.append(
-            launch_rows(recipe.name, kernel, arguments, index, name, recipe.file, launch.repeat, found)
+            launch_rows(
+                recipe.name,
+                kernel,
+                arguments,
+                index,
+                name,
+                recipe.file,
+                launch.repeat,
+                found,
+                operands=launch.operands,
+            )
         )
     if not rows:
         raise RecordError(f"the recipe has no launch of {kernel}")
@@ -183,11 +193,12 @@ def launch_rows(
     path: str,
     repeat: int,
     found: LaunchFeatures,
+    operands: str = "",
 ) -> LaunchRows:
     """The features of launch number `index` of a run, made `repeat` times, as rows of the tables."""
     executions = found.workload.threads * repeat
     return LaunchRows(
-        _row(benchmark, kernel, arguments, index, name, path, repeat, found.workload, found.doubt),
+        _row(benchmark, kernel, arguments, index, name, path, repeat, found.workload, operands, found.doubt),
         tuple(
             SliceRow(
                 benchmark=benchmark,
@@ -215,6 +226,7 @@ def _row(
     path: str,
     repeat: int,
     work: Workload,
+    operands: str,
     doubt: str,
 ) -> WorkloadRow:
     done = work.instructions
@@ -249,6 +261,7 @@ def _row(
         global_loads=_float(work.global_loads),
         loads_in_flight=_float(work.loads_in_flight),
         footprint_bytes=_float(work.footprint_bytes),
+        operands=operands,
         doubt=doubt,
     )
 

@@ -128,4 +128,5 @@ def _workload(row: WorkloadRow) -> Workload:
         global_loads=row.global_loads,
         loads_in_flight=row.loads_in_flight,
         footprint_bytes=row.footprint_bytes,
+        idle_operands=row.operands == "idle",
     )

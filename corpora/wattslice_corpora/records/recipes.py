@@ -32,7 +32,7 @@ class ParameterValue:
 class LaunchRecipe:
     """One launch of a timed iteration. `kernel` empty: the one that the measurement names.
 
-    `grid` None: as many blocks as the GPU holds at a time.
+    `grid` None: as many blocks as the GPU holds at a time. `operands`: as in a `WorkloadRow`.
     """
 
     kernel: str
@@ -41,6 +41,7 @@ class LaunchRecipe:
     shared_bytes: int
     repeat: int
     parameters: tuple[ParameterValue, ...]
+    operands: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,9 @@ def _benchmark(entry: dict[str, Any]) -> BenchmarkRecipe:
 def _launch(entry: dict[str, Any]) -> LaunchRecipe:
     grid = None if entry.get("fills_gpu") else _dim3(entry["grid"])
     values = cast("dict[str, float | str]", entry.get("set", {}))
+    operands = entry.get("operands", "")
+    if operands not in ("", "idle"):
+        raise ValueError(f"operands is {operands!r}, not 'idle'")
     return LaunchRecipe(
         kernel=entry.get("kernel", ""),
         grid=grid,
@@ -148,6 +152,7 @@ def _launch(entry: dict[str, Any]) -> LaunchRecipe:
         shared_bytes=int(entry.get("shared_bytes", 0)),
         repeat=int(entry.get("repeat", 1)),
         parameters=tuple(ParameterValue(name, value) for name, value in values.items()),
+        operands=operands,
     )
 
 
