@@ -11,7 +11,7 @@ DVFS model. V(f) is a floor up to a knee and linear from there on.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from wattslice_models.contract import Interval
@@ -50,6 +50,8 @@ class Component(StrEnum):
 
 STATIC_COMPONENTS = (Component.IDLE, Component.LEAKAGE, Component.ACTIVE)
 """Components that do not depend on what the instructions are."""
+MULTIPLIERS = (Component.FP32, Component.INTEGER_MULTIPLY)
+"""The same units make both since Volta; the integer multipliers of older chips are taken to be alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,21 +109,16 @@ class ComponentWork:
 
 
 def component_work(workload: Workload, gpu: Gpu) -> tuple[ComponentWork, ...]:
-    """What one launch does in each component that has an energy per unit of work, in a fixed order.
-
-    Multipliers whose operands are idle draw nothing that shows: what such instructions cost is their issue.
-    (Fp64 is counted all the same: the public data have no fp64 chain with live operands to compare with.)
-    """
+    """What one launch does in each component that has an energy per unit of work, in a fixed order."""
     threads, warps = workload.threads, workload.warps
     done, moved = workload.instructions, traffic(workload, gpu)
     per_warp = workload.issue_slots_per_warp
-    toggling = 0.0 if workload.idle_operands else threads
     work = {
-        Component.FP32: toggling * done.fp32,
+        Component.FP32: threads * done.fp32,
         Component.FP64: threads * done.fp64,
         Component.FP16: threads * done.fp16,
         Component.INTEGER: threads * max(0.0, done.integer - done.integer_multiply),
-        Component.INTEGER_MULTIPLY: toggling * done.integer_multiply,
+        Component.INTEGER_MULTIPLY: threads * done.integer_multiply,
         Component.SPECIAL: threads * done.special,
         Component.TENSOR: threads * done.tensor,
         Component.ISSUE: warps * per_warp,
@@ -131,6 +128,13 @@ def component_work(workload: Workload, gpu: Gpu) -> tuple[ComponentWork, ...]:
         Component.DRAM: moved.dram_bytes,
     }
     return tuple(ComponentWork(component, number) for component, number in work.items())
+
+
+def live_share(component: Component, workload: Workload) -> float:
+    """The share of a component's work that toggles bits, in [0, 1]; 1 where that was never told apart."""
+    if component in MULTIPLIERS:
+        return workload.live_operands
+    return workload.live_data if component is Component.DRAM else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +159,22 @@ class VoltageCurve:
 class ComponentEnergy:
     """Joules per unit of work (see `ComponentWork`) at the reference voltage.
 
+    `energy_j`: on live data; `idle_energy_j`: on data of which hardly a bit toggles (`live_share`).
     `fitted` False: no training kernel does such work, the energy is an order of magnitude.
     """
 
     component: Component
     energy_j: float
+    idle_energy_j: float
     fitted: bool
+
+    def scaled(self, factor: float) -> ComponentEnergy:
+        """The same component where everything takes `factor` times the energy."""
+        return replace(self, energy_j=factor * self.energy_j, idle_energy_j=factor * self.idle_energy_j)
+
+    def mean_j(self, live: float) -> float:
+        """Joules per unit of work of which the share `live` is on live data."""
+        return live * self.energy_j + (1.0 - live) * self.idle_energy_j
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +199,7 @@ class EnergyModel:
     notes: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        energies = [entry.energy_j for entry in self.energies]
+        energies = [joules for entry in self.energies for joules in (entry.energy_j, entry.idle_energy_j)]
         if not all(
             0 <= value < math.inf for value in (self.idle_w, self.leakage_w, self.active_w, *energies)
         ):
@@ -242,7 +256,9 @@ class EnergyModel:
         core_mhz = core_clock_mhz(gpu, clocks)
         voltage = self.voltage.relative_voltage(core_mhz)
         active = min(1.0, workload.blocks / gpu.sm_count) * voltage**2 * core_mhz / self.voltage.reference_mhz
-        energy = {entry.component: entry.energy_j for entry in self.energies}
+        energy = {
+            entry.component: entry.mean_j(live_share(entry.component, workload)) for entry in self.energies
+        }
         return (
             ComponentPower(Component.IDLE, self.idle_w),
             ComponentPower(Component.LEAKAGE, self.leakage_w * voltage),

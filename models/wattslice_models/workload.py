@@ -66,9 +66,12 @@ class Workload:
     """Independent global loads a warp may have outstanding (memory-level parallelism). Unknown: 1."""
     footprint_bytes: float | None = None
     """Distinct bytes of global memory that the whole launch touches."""
-    idle_operands: bool = False
-    """The arithmetic works on values of which hardly a bit toggles: always zero or infinite, or the same in
-    every thread. No source shows that; it is known of some measured programs only."""
+    live_operands: float = 1.0
+    """Share of the arithmetic that works on live values. The rest is idle, and draws less: hardly a bit of
+    its operands toggles, because they are always zero or infinite, or the same in every thread. No source
+    shows that; it is known of some measured programs only."""
+    live_data: float = 1.0
+    """Share of the bytes of DRAM that are live in the same sense."""
 
     def __post_init__(self) -> None:
         if self.blocks < 1 or self.threads_per_block < 1:

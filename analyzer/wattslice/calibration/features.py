@@ -21,8 +21,10 @@ from wattslice.operations import OperationCounts
 from wattslice.slicing.slices import slice_kernel
 from wattslice.traffic import Traffic
 from wattslice_corpora.records import (
+    UNKNOWN_DATA,
     BenchmarkRecipe,
     LaunchRecipe,
+    LiveShare,
     MeasuredRow,
     Recipes,
     RecordError,
@@ -110,7 +112,7 @@ def _run(
                 recipe.file,
                 launch.repeat,
                 found,
-                operands=launch.operands,
+                live=launch.live_share(arguments),
             )
         )
     if not rows:
@@ -193,12 +195,12 @@ def launch_rows(
     path: str,
     repeat: int,
     found: LaunchFeatures,
-    operands: str = "",
+    live: LiveShare = UNKNOWN_DATA,
 ) -> LaunchRows:
     """The features of launch number `index` of a run, made `repeat` times, as rows of the tables."""
     executions = found.workload.threads * repeat
     return LaunchRows(
-        _row(benchmark, kernel, arguments, index, name, path, repeat, found.workload, operands, found.doubt),
+        _row(benchmark, kernel, arguments, index, name, path, repeat, found.workload, live, found.doubt),
         tuple(
             SliceRow(
                 benchmark=benchmark,
@@ -226,7 +228,7 @@ def _row(
     path: str,
     repeat: int,
     work: Workload,
-    operands: str,
+    live: LiveShare,
     doubt: str,
 ) -> WorkloadRow:
     done = work.instructions
@@ -261,7 +263,8 @@ def _row(
         global_loads=_float(work.global_loads),
         loads_in_flight=_float(work.loads_in_flight),
         footprint_bytes=_float(work.footprint_bytes),
-        operands=operands,
+        live_operands=live.operands,
+        live_data=live.data,
         doubt=doubt,
     )
 

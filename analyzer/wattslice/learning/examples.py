@@ -128,5 +128,6 @@ def _workload(row: WorkloadRow) -> Workload:
         global_loads=row.global_loads,
         loads_in_flight=row.loads_in_flight,
         footprint_bytes=row.footprint_bytes,
-        idle_operands=row.operands == "idle",
+        live_operands=row.live_operands,
+        live_data=row.live_data,
     )

@@ -14,8 +14,7 @@ class WorkloadRow:
     """Our static features of one kernel launch of one timed iteration; units as in the `Workload` record.
 
     `launch`: 0, 1, ... for the launches of an iteration, each made `repeat` times. An empty cell is unknown.
-    `operands`: ``idle`` where the arithmetic works on values of which hardly a bit toggles (always zero or
-    infinite, or the same in every thread), else empty: live, or unknown. `doubt`: why the bytes are not to be trusted (addresses not followed), else empty.
+    `doubt`: why the bytes are not to be trusted (addresses not followed), else empty.
     """
 
     benchmark: str
@@ -48,7 +47,8 @@ class WorkloadRow:
     global_loads: float | None
     loads_in_flight: float | None
     footprint_bytes: float | None
-    operands: str
+    live_operands: float
+    live_data: float
     doubt: str
 
 
