@@ -1,11 +1,13 @@
 """The energy model: watts of a kernel from energies per operation and byte.
 
-    P = P_idle + P_leakage · v + P_active · (active SM share) · v² f/f_ref + Σ_c ε_c · v_c² · work_c / time
+    P = P_idle + P_leakage · v + P_active · s · v² f/f_ref + Σ_c ε_c · v_c² · work_c / time
 
-with ε_c ≥ 0, and v = V(f)/V(f_ref) the core voltage relative to that at the reference clock; v_c = v inside
-the chip's core domain, 1 for DRAM, which does not follow the core clock. It is the energy roofline of Choi et
-al. 2013 (E = W ε_flop + Q ε_mem + π0 T) with more than two components, and dynamic power ∝ V² f as in every
-DVFS model. V(f) is a floor up to a knee and linear from there on.
+with ε_c ≥ 0, s the share of the chip whose clocks run (`clocked_share`), and v = V(f)/V(f_ref) the core
+voltage relative to that at the reference clock; v_c = v inside the chip's core domain, 1 for DRAM, which
+does not follow the core clock. ε_c depends on whether the bits of the values toggle (`live_share`): one for
+live data, one for idle data. It is the energy roofline of Choi et al. 2013 (E = W ε_flop + Q ε_mem + π0 T)
+with more than two components, and dynamic power ∝ V² f as in every DVFS model. V(f) is a floor up to a knee
+and linear from there on.
 """
 
 from __future__ import annotations
@@ -50,6 +52,11 @@ class Component(StrEnum):
 
 STATIC_COMPONENTS = (Component.IDLE, Component.LEAKAGE, Component.ACTIVE)
 """Components that do not depend on what the instructions are."""
+SHARED_CLOCK_SHARE = 0.5
+"""Share of P_active that runs as soon as any SM does: clocks of L2, crossbar and memory controllers.
+
+An assumption: every training launch fills the chip, so that no fit can tell. SMs take about half of a die.
+"""
 MULTIPLIERS = (Component.FP32, Component.INTEGER_MULTIPLY)
 """The same units make both since Volta; the integer multipliers of older chips are taken to be alike."""
 
@@ -128,6 +135,11 @@ def component_work(workload: Workload, gpu: Gpu) -> tuple[ComponentWork, ...]:
         Component.DRAM: moved.dram_bytes,
     }
     return tuple(ComponentWork(component, number) for component, number in work.items())
+
+
+def clocked_share(active_sms: float) -> float:
+    """The share of P_active that is drawn with the share `active_sms` of the SMs at work."""
+    return SHARED_CLOCK_SHARE + (1.0 - SHARED_CLOCK_SHARE) * active_sms
 
 
 def live_share(component: Component, workload: Workload) -> float:
@@ -255,7 +267,8 @@ class EnergyModel:
         """Watts of every component over `time_s`, before the board's limit."""
         core_mhz = core_clock_mhz(gpu, clocks)
         voltage = self.voltage.relative_voltage(core_mhz)
-        active = min(1.0, workload.blocks / gpu.sm_count) * voltage**2 * core_mhz / self.voltage.reference_mhz
+        clocked = clocked_share(min(1.0, workload.blocks / gpu.sm_count))
+        active = clocked * voltage**2 * core_mhz / self.voltage.reference_mhz
         energy = {
             entry.component: entry.mean_j(live_share(entry.component, workload)) for entry in self.energies
         }

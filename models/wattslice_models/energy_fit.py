@@ -148,7 +148,7 @@ def _solve(
     explained_w = live.watts(work, voltage) if live else np.zeros_like(voltage)
     squares = np.repeat(voltage[:, None] ** 2, len(work.components), axis=1)
     squares[:, work.column(Component.DRAM)] = 1.0
-    active = work.active * voltage**2 * work.core_mhz / curve.reference_mhz
+    active = work.clocked * voltage**2 * work.core_mhz / curve.reference_mhz
     columns = np.column_stack([np.ones_like(voltage), voltage, active, rates * squares])
     # In units of the prior (watts stay watts) all unknowns are about 1, and tolerances meaningful.
     units = np.concatenate([np.ones(3), prior_j])

@@ -1,9 +1,9 @@
 """What live data draw more than idle data, from matched pairs of runs.
 
-How many bits toggle matters as much as how many instructions run, and public microbenchmarks run on zeros. Only
-where the same program was measured on live and on idle values, everything else equal, does the difference of the
-two runs tell what the values cost. Whatever such a pair has in common cancels: static power, issue, addresses,
-errors of the byte counts.
+How many bits toggle matters as much as how many instructions run, and public microbenchmarks run on zeros.
+Only where the same program was measured on live and on idle values, everything else equal, does the
+difference of the two runs tell what the values cost. Whatever such a pair has in common cancels: static
+power, issue, addresses, errors of the byte counts.
 """
 
 from __future__ import annotations

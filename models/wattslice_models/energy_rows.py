@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice_models.contract import Example
-from wattslice_models.energy import Component, component_work, live_share
+from wattslice_models.energy import Component, clocked_share, component_work, live_share
 from wattslice_models.execution_time import core_clock_mhz
 from wattslice_models.gpu import Gpu
 
@@ -38,13 +38,13 @@ class WorkRates:
     """Work per measured second of every run: rows are runs, columns `components`.
 
     Fp32 instructions and integer multiplications stand together under FP32, because the same units make both.
-    `live`: the part of `rates` that is on live data. `active`: share of the SMs that are active.
+    `live`: the part of `rates` that is on live data. `clocked`: share of P_active (`clocked_share`).
     """
 
     components: tuple[Component, ...]
     rates: Array
     live: Array
-    active: Array
+    clocked: Array
     core_mhz: Array
     power_w: Array
 
@@ -62,7 +62,7 @@ def work_rates(rows: tuple[TimedRow, ...], gpu: Gpu) -> WorkRates:
         components=components,
         rates=np.array([[work[c].total for c in components] for work in done]) * per_second,
         live=np.array([[work[c].live for c in components] for work in done]) * per_second,
-        active=np.array([min(1.0, max(row.blocks) / gpu.sm_count) for row in rows]),
+        clocked=np.array([clocked_share(min(1.0, max(row.blocks) / gpu.sm_count)) for row in rows]),
         core_mhz=np.array([row.core_mhz for row in rows]),
         power_w=np.array([row.example.power_w for row in rows]),
     )

@@ -55,6 +55,8 @@ class Workload:
     Unknown: no conflicts, `shared_accesses` passes."""
     shared_accesses: float = 0.0
     """Shared-memory load and store instructions per thread (part of `instructions.load_store`)."""
+    texture_fetches: float = 0.0
+    """Texture fetches per thread (part of `instructions.load_store`)."""
     atomics: float = 0.0
     """Atomic operations per thread."""
     barriers: float = 0.0

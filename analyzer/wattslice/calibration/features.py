@@ -258,6 +258,7 @@ def _row(
         dram_bytes=_float(work.dram_bytes),
         shared_passes=_float(work.shared_passes),
         shared_accesses=float(work.shared_accesses),
+        texture_fetches=float(work.texture_fetches),
         atomics=float(work.atomics),
         barriers=float(work.barriers),
         global_loads=_float(work.global_loads),

@@ -123,6 +123,7 @@ def _workload(row: WorkloadRow) -> Workload:
         dram_bytes=row.dram_bytes,
         shared_passes=row.shared_passes,
         shared_accesses=row.shared_accesses,
+        texture_fetches=row.texture_fetches,
         atomics=row.atomics,
         barriers=row.barriers,
         global_loads=row.global_loads,

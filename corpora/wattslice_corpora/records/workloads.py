@@ -42,6 +42,7 @@ class WorkloadRow:
     dram_bytes: float | None
     shared_passes: float | None
     shared_accesses: float
+    texture_fetches: float
     atomics: float
     barriers: float
     global_loads: float | None
