@@ -30,6 +30,25 @@ def test_a_product_that_only_a_sum_uses_becomes_fma():
     assert (mix.number(K.FFMA), mix.number(K.FMUL), mix.number(K.FADD)) == (1, 0, 0)
 
 
+def test_conversions_from_and_to_64_bits_are_a_kind_of_their_own():
+    mix = mix_of("a[0] = b[0] * 2.0 + n; c[0] = b[1]; ((long long*)b)[2] = x;")
+    assert mix.number(K.WIDE_CONVERSION) == 4  # b[0] and n to double, the sum to float, x to 64 bits
+    assert mix.number(K.CONVERSION) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "conversions"),
+    [
+        ("c[0] = __float2int_rn(x);", 1),
+        ("a[0] = __int2float_rz(n);", 1),
+        ("c[0] = __float_as_int(x);", 0),
+        ("c[0] = __double2hiint(((double*)a)[n]);", 0),
+    ],
+)
+def test_conversions_by_name_cost_what_casts_do(body: str, conversions: int):
+    assert mix_of(body).number(K.CONVERSION) == conversions
+
+
 def test_a_product_that_is_also_stored_stays():
     mix = mix_of("float p = x * x; a[0] = p + b[0]; a[1] = p;")
     assert (mix.number(K.FFMA), mix.number(K.FMUL), mix.number(K.FADD)) == (0, 1, 1)
@@ -362,6 +381,9 @@ def test_a_profile_of_another_kernel_is_refused():
         ("IMAD.WIDE", "R2, R4, R5, c[0x0][0x160]", K.IMAD),
         ("HFMA2.MMA", "R5, -RZ, RZ, 0, 0", K.MOV),
         ("LDG.E.CONSTANT", "R4, [R4.64]", K.LDG),
+        ("F2F.F64.F32", "R2, R2", K.WIDE_CONVERSION),
+        ("I2F.S64", "R7, R2", K.WIDE_CONVERSION),
+        ("F2F.F16.F32", "R2, R2", K.CONVERSION),
         ("NOP", "", None),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Generator
 from typing import Any, cast
@@ -68,6 +69,8 @@ def drive(first: Step) -> None:
             result = None
 
 
+_CONVERTS = re.compile(r"(__)?\w+?2(?!(hi|lo)int)\w+")
+"""``__float2int_rn``; ``__double2hiint`` takes one of two registers, ``__float_as_int`` the same one."""
 _PURE = frozenset(
     {
         OperationClass.FP32,
@@ -232,6 +235,8 @@ class Expressions(Memory):
         """A library function or builtin."""
         inputs = yield from self.all_of(expr.arguments, region)
         if expr.semantics is Semantics.IDENTITY and inputs:
+            if _CONVERTS.match(expr.name):
+                return self.cast(inputs[0], expr.arguments[0].type, expr.type, region)
             return inputs[0]
         types = (expr.type, *(argument.type for argument in expr.arguments))
         working = next((type_ for type_ in types if type_.kind is TypeKind.FLOAT), expr.type)

@@ -43,9 +43,8 @@ class Operators(LinearForms):
             if all(is_float) and source.bits == target.bits:
                 return value
             lanes = float(max(1, target.lanes))
-            return self.plain(
-                ("cast", target.bits, is_float), region, (value,), ((K.CONVERSION, lanes),), target.bits
-            )
+            kind = K.WIDE_CONVERSION if 64 in (source.bits, target.bits) else K.CONVERSION
+            return self.plain(("cast", target.bits, is_float), region, (value,), ((kind, lanes),), target.bits)
         if source.kind is TypeKind.BOOL and target.kind is TypeKind.INT:
             return self.plain("bool to int", region, (value,), ((K.ISETP, 1.0),), _PREDICATE)
         if source.bits > target.bits and target.bits in (8, 16):
