@@ -38,6 +38,8 @@ class Operators(LinearForms):
         """A conversion; free between integers of 32 and 64 bits."""
         if value.shape is Shape.CONSTANT:
             return value
+        if target.kind is TypeKind.BOOL:
+            return self.truth(value, source, region)
         is_float = (source.kind is TypeKind.FLOAT, target.kind is TypeKind.FLOAT)
         if any(is_float):
             if all(is_float) and source.bits == target.bits:
@@ -50,6 +52,24 @@ class Operators(LinearForms):
         if source.bits > target.bits and target.bits in (8, 16):
             return self.plain(("narrow", target.bits), region, (value,), ((K.LOP, 1.0),))
         return value  # widening is part of IMAD.WIDE, narrowing to 32 bits takes the low register
+
+    def truth(self, value: Value, source: Type, region: int) -> Value:
+        """Whether a value is not zero: a comparison, which the LOP3 that makes 32 bits does along.
+
+        A test of bit 0 is a comparison all the same; tests of neighbouring bits may share one R2P: `charging.py`.
+        """
+        if source.kind is TypeKind.BOOL:
+            return value
+        if source.kind is TypeKind.FLOAT:
+            return self.plain("truth", region, (value,), ((FLOAT_KINDS[max(32, source.bits)][3], 1.0),))
+        if value.shape is Shape.LOGIC and value.bits == 32:
+            _, mask = self.masked.get(value, (value, None))
+            cost = ((K.ISETP, 1.0),) if mask is not None and mask.number == 1 else ()
+            return self.shared(("truth", value), region, (value,), shape=Shape.TRUTH, cost=cost)
+        if value.bits == _PREDICATE:
+            return value
+        wide = 2.0 if source.bits == 64 or source.kind is TypeKind.POINTER else 1.0
+        return self.plain("truth", region, (value,), ((K.ISETP, wide),))
 
     def unary(self, op: UnaryOp, value: Value, type_: Type, region: int) -> Value:
         """A unary operator; float negation and `!` are modifiers of whatever uses them."""
@@ -82,6 +102,10 @@ class Operators(LinearForms):
         if op in (BinaryOp.EQ, BinaryOp.NE) and a.bits == b.bits == _PREDICATE:
             # predicates compared: the later comparison takes the earlier one along
             return self.plain(op, region, (a.inputs[0], b.inputs[0]), (), _PREDICATE)
+        if op in (BinaryOp.EQ, BinaryOp.NE) and a.shape is Shape.LOGIC and b.number in (0, 1):
+            _, mask = self.masked.get(a, (a, None))
+            if b.number == 0 or (mask is not None and mask.number == 1):
+                return self.truth(a, type_, region)
         if op in COMPARISONS:
             return self.plain(op, region, (a, b), ((K.ISETP, wide),))
         if op in (BinaryOp.ADD, BinaryOp.OR, BinaryOp.XOR) and (
@@ -112,7 +136,13 @@ class Operators(LinearForms):
         if op is BinaryOp.SHL and b.shape is Shape.CONSTANT and b.number is not None:
             return self.scaled(a, 1 << (int(b.number) & 63), region, type_.bits)
         cost = ((K.SHF, 2.0 if type_.bits == 64 else 1.0),)
-        return self.plain((op, type_.signed), region, (a, b), cost, type_.bits)
+        if op is BinaryOp.SHL or b.shape is not Shape.CONSTANT or a.shape is Shape.CONSTANT:
+            return self.plain((op, type_.signed), region, (a, b), cost, type_.bits)
+        shape = Shape.SHIFTED if b.number is None and type_.bits == 32 else Shape.PLAIN
+        key = (op, type_.signed, *inputs_key((a, b)))
+        value = self.shared(key, region, (a, b), shape=shape, cost=cost, bits=type_.bits)
+        self.halves[value] = a
+        return value
 
     def funnel(self, a: Value, b: Value, type_: Type, region: int) -> Value | None:
         """`x >> s | y << bits - s`, a rotation where x is y: one SHF, two in 64 bits; None for others."""
@@ -157,7 +187,19 @@ class Operators(LinearForms):
         """A bitwise operator."""
         cost = ((K.LOP, 2.0 if type_.bits == 64 else 1.0),)  # charging.py: how many operators one LOP3 does
         key = ("logic", op, *inputs_key(inputs))
-        return self.shared(key, region, inputs, shape=Shape.LOGIC, cost=cost, bits=type_.bits)
+        value = self.shared(key, region, inputs, shape=Shape.LOGIC, cost=cost, bits=type_.bits)
+        if op is BinaryOp.AND and Shape.CONSTANT in (inputs[0].shape, inputs[1].shape):
+            self.masked[value] = inputs if inputs[1].shape is Shape.CONSTANT else inputs[::-1]
+        return value
+
+    def bit_mask(self, condition: Value, region: int) -> Value | None:
+        """All ones where the bit that `condition` tests is set, by two shifts; None for other conditions."""
+        if condition.shape is not Shape.TRUTH or condition.inputs[0] not in self.masked:
+            return None
+        bits, mask = self.masked[condition.inputs[0]]
+        if mask.number is not None and not _is_power(mask.number):
+            return None
+        return self.plain("bit mask", region, (bits, mask), ((K.SHF, 2.0),))
 
     def division(self, op: BinaryOp, a: Value, b: Value, type_: Type, region: int) -> Value:
         """Integer division or remainder, from the measured table."""

@@ -1,0 +1,52 @@
+"""The copies of an unrolled loop test one bit each: R2P spreads the bits of a byte over predicates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from wattslice.instructions.kinds import InstructionKind
+from wattslice.instructions.value_graph import LoopLevel, Shape, Value
+
+BITS = 8
+"""Tests that one R2P, one LOP3 and one comparison do: seven predicates at a time, the eighth bit on its own."""
+
+
+def test_bits(needed: Iterable[Value], uses: Mapping[Value, int]) -> set[Value]:
+    """Give the bit tests among `needed` that unrolled loops copy their cost; what is no longer computed.
+
+    `uses`: how many operands of others each value is.
+    """
+    spared: set[Value] = set()
+    tested: dict[Value, int] = {}
+    for value in needed:
+        if value.shape is not Shape.TRUTH or uses.get(value.inputs[0]) != 1:
+            continue
+        mask = value.inputs[0]
+        bits, loop = _bits_of_copies(mask)
+        if bits is None or loop is None or loop.copies <= 1:
+            continue
+        groups = math.ceil(loop.copies / BITS) / loop.copies
+        kinds = (InstructionKind.OTHER, InstructionKind.LOP, InstructionKind.ISETP)
+        value.cost = tuple((kind, groups) for kind in kinds)
+        spared.add(mask)
+        if bits.shape is Shape.SHIFTED:
+            tested[bits] = tested.get(bits, 0) + 1
+    for bits, number in tested.items():
+        if number == uses.get(bits):  # a rolled loop of copies goes on with the bits behind theirs
+            loop = bits.level
+            again = loop is not None and not loop.is_unrolled
+            bits.cost = ((InstructionKind.SHF, 1.0 / loop.copies),) if loop is not None and again else ()
+    return spared
+
+
+def _bits_of_copies(mask: Value) -> tuple[Value | None, LoopLevel | None]:
+    """What `mask` takes one bit of, another one in each copy of a loop; None when it is not so."""
+    if len(mask.inputs) != 2:
+        return None, None
+    bits, constant = sorted(mask.inputs, key=lambda value: value.shape is Shape.CONSTANT)
+    if constant.shape is not Shape.CONSTANT or bits.shape is Shape.CONSTANT:
+        return None, None
+    if constant.number is None:
+        return bits, constant.level
+    return (bits, bits.level) if bits.shape is Shape.SHIFTED and constant.number == 1 else (None, None)
