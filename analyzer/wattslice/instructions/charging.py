@@ -267,7 +267,7 @@ class _Charger:
         value.inputs = [self.part(outside, value, before, place)] if outside else []
         if stride.shape is Shape.CONSTANT:
             # the copies of an unrolled body share the pointer unless strides are known only at run time
-            shared = loop.unroll if loop.has_constant_strides or value.bits != 64 else 1.0
+            shared = loop.unroll if loop.steps_pointers or value.bits != 64 else 1.0
             value.cost = ((InstructionKind.IADD, (2.0 if value.bits == 64 else 1.0) / shared),)
         else:
             value.inputs.append(stride)

@@ -41,7 +41,7 @@ FULL_UNROLL_SIZE = 1500
 PARTIAL_UNROLL = 4.0
 """Copies of the body of an innermost loop without branches, barriers or exits."""
 FURTHER_UNROLL = 16.0
-"""Copies when all strides are constants and the copies have at most FURTHER_UNROLL_SIZE operations."""
+"""Copies when pointers can step along and the copies have at most FURTHER_UNROLL_SIZE operations."""
 FURTHER_UNROLL_SIZE = 320
 PARTIAL_UNROLL_SIZE = 60
 """Source operations in a body above which it is not unrolled."""
@@ -115,16 +115,16 @@ class Loops(Expressions):
             )
         elif stmt.unroll > 1:
             full = full and trips is not None and trips <= stmt.unroll
-        # an unsigned counter may wrap, which keeps the compiler from stepping pointers along with it
-        strides = not (body.has_unknown_product or body.has_barrier) and all(
-            variable.type.signed for variable in steps
-        )
+        # what is unsigned may wrap, which keeps the compiler from stepping pointers along with a counter
+        strides = not (body.has_barrier or body.has_unsigned_index)
+        strides = strides and all(variable.type.signed for variable in steps)
         unroll = 1.0
         if stmt.unroll is not None and stmt.unroll > 1:
             unroll = float(stmt.unroll)
         elif stmt.unroll is None and simple and size <= PARTIAL_UNROLL_SIZE and _unrolls(body, steps):
             unroll = PARTIAL_UNROLL
-            if strides and FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE:
+            steps_sums = constant or body.scaled_in_index.isdisjoint(steps)
+            if strides and steps_sums and FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE:
                 unroll = FURTHER_UNROLL
         if trips is not None and not full:
             unroll = max(1.0, min(unroll, trips))

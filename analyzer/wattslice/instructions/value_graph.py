@@ -36,7 +36,7 @@ class LoopLevel:
     arm_depth: int
     depth: int
     has_constant_trips: bool = False
-    has_constant_strides: bool = False
+    steps_pointers: bool = False
     single_stores: frozenset[MemorySpace] = frozenset()
     trips: float | None = None
 
