@@ -35,7 +35,8 @@ GROUPS: dict[str, tuple[InstructionKind, ...]] = {
         for k in ["ffma", "fadd", "fmul", "fsetp", "dfma", "dadd", "dmul", "dsetp", "hfma2", "mufu"]
     ),
     "int": tuple(
-        InstructionKind(k) for k in ["imad", "iadd", "lop", "shf", "isetp", "mov", "conversion", "wide_conversion", "other"]
+        InstructionKind(k)
+        for k in ["imad", "iadd", "lop", "shf", "isetp", "mov", "conversion", "wide_conversion", "other"]
     ),
     "memory": tuple(
         InstructionKind(k) for k in ["ldg", "stg", "lds", "sts", "ldl", "stl", "ldc", "tex", "atom"]

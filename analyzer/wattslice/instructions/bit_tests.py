@@ -9,7 +9,7 @@ from wattslice.instructions.kinds import InstructionKind
 from wattslice.instructions.value_graph import LoopLevel, Shape, Value
 
 BITS = 8
-"""Tests that one R2P, one LOP3 and one comparison do: seven predicates at a time, the eighth bit on its own."""
+"""Tests that one R2P, one LOP3 and one comparison do: seven bits at a time, the eighth on its own."""
 
 
 def test_bits(needed: Iterable[Value], uses: Mapping[Value, int]) -> set[Value]:

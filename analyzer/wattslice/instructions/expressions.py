@@ -211,9 +211,10 @@ class Expressions(Memory):
         otherwise = yield self.expression(expr.otherwise, expr.otherwise_region)
         self.merge([first, self.leave_arm()], region)
         is_word = expr.type.kind is TypeKind.INT and expr.type.bits == 32
-        if is_word and otherwise.shape is Shape.CONSTANT and otherwise.number == 0:
-            if (mask := self.bit_mask(condition, region)) is not None:
-                return self.logic(BinaryOp.AND, (mask, then), expr.type, region)
+        is_zero = otherwise.shape is Shape.CONSTANT and otherwise.number == 0
+        mask = self.bit_mask(condition, region) if is_word and is_zero else None
+        if mask is not None:
+            return self.logic(BinaryOp.AND, (mask, then), expr.type, region)
         if any(isinstance(arm, Load) for arm in (expr.then, expr.otherwise)):
             kind = K.MOV  # a predicated load into the register that holds the other value
         else:

@@ -46,7 +46,9 @@ class Operators(LinearForms):
                 return value
             lanes = float(max(1, target.lanes))
             kind = K.WIDE_CONVERSION if 64 in (source.bits, target.bits) else K.CONVERSION
-            return self.plain(("cast", target.bits, is_float), region, (value,), ((kind, lanes),), target.bits)
+            return self.plain(
+                ("cast", target.bits, is_float), region, (value,), ((kind, lanes),), target.bits
+            )
         if source.kind is TypeKind.BOOL and target.kind is TypeKind.INT:
             return self.plain("bool to int", region, (value,), ((K.ISETP, 1.0),), _PREDICATE)
         if source.bits > target.bits and target.bits in (8, 16):
@@ -56,7 +58,7 @@ class Operators(LinearForms):
     def truth(self, value: Value, source: Type, region: int) -> Value:
         """Whether a value is not zero: a comparison, which the LOP3 that makes 32 bits does along.
 
-        A test of bit 0 is a comparison all the same; tests of neighbouring bits may share one R2P: `charging.py`.
+        Bit 0 is compared all the same; tests of neighbouring bits may share one R2P: `bit_tests.py`.
         """
         if source.kind is TypeKind.BOOL:
             return value
@@ -189,7 +191,8 @@ class Operators(LinearForms):
         key = ("logic", op, *inputs_key(inputs))
         value = self.shared(key, region, inputs, shape=Shape.LOGIC, cost=cost, bits=type_.bits)
         if op is BinaryOp.AND and Shape.CONSTANT in (inputs[0].shape, inputs[1].shape):
-            self.masked[value] = inputs if inputs[1].shape is Shape.CONSTANT else inputs[::-1]
+            bits, mask = inputs if inputs[1].shape is Shape.CONSTANT else inputs[::-1]
+            self.masked[value] = bits, mask
         return value
 
     def bit_mask(self, condition: Value, region: int) -> Value | None:
