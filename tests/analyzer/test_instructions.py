@@ -416,3 +416,48 @@ def test_the_same_kernel_always_lowers_to_the_same_instructions():
         found.add(str(lower_instructions(kernel, profile).per_thread))
         litter.append([object() for _ in range(37 * run % 501)])
     assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("condition", "lop", "isetp"),
+    [
+        ("n & 4", 1, 0),  # the LOP3 writes the predicate
+        ("(n & c[1]) == 0", 1, 0),
+        ("n & 1", 1, 1),
+        ("threadIdx.x % 32 == 0", 1, 0),
+        ("n", 0, 1),
+    ],
+)
+def test_a_lop3_tests_what_it_leaves(condition: str, lop: int, isetp: int):
+    mix = mix_of(f"if ({condition}) a[0] = x;")
+    assert (mix.number(K.LOP), mix.number(K.ISETP)) == (lop, isetp)
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for (int i = 0; i < 16; i++, d >>= 1) if (d & 1) x += b[i];",
+        "for (int i = 0; i < 16; i++) { if (d & 1) x += b[i]; d >>= 1; }",
+        "for (int i = 0; i < 16; i++) if (d >> i & 1) x += b[i];",
+        "for (int i = 0; i < 16; i++) if (d & 1 << i) x += b[i];",
+    ],
+)
+def test_copies_that_test_a_bit_each_share_r2p(loop: str):
+    mix = mix_of(f"int d = c[0]; {loop} a[0] = x;")
+    assert [mix.number(kind) for kind in (K.OTHER, K.LOP, K.ISETP, K.SHF)] == [2, 2, 2, 0]
+
+
+def test_bits_that_something_else_needs_too_are_shifted_down():
+    mix = mix_of("int d = c[0]; for (int i = 0; i < 8; i++) { if (d & 1) x += b[i]; c[i] = d; d >>= 1; }")
+    assert mix.number(K.SHF) == 8
+
+
+def test_a_constant_where_a_bit_is_set_is_a_mask():
+    mix = mix_of("for (int i = 0; i < 8; i++) n = n << 3 ^ (n & 2 ? 0x1234 : 0); c[0] = n;")
+    assert (mix.number(K.LOP), mix.number(K.SHF), mix.number(K.ISETP)) == (8, 16, 0)
+
+
+def test_powers_of_two_that_copies_divide_by_are_shifts_and_masks():
+    body = "int t = threadIdx.x; for (int s = 1; s < 64; s *= 2) { c[t / s] = t % s; __syncthreads(); }"
+    mix = mix_of(body)
+    assert (mix.number(K.SHF), mix.number(K.LOP), mix.number(K.MUFU)) == (6, 6, 0)

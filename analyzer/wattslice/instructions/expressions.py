@@ -93,11 +93,13 @@ class Expressions(Memory):
     def builtin(self, expr: Builtin) -> Value:
         """`threadIdx.x` and the like: read once; sizes lie in constant memory."""
         special = expr.kind in (BuiltinKind.THREAD_IDX, BuiltinKind.BLOCK_IDX)
-        return self.first(
+        value = self.first(
             ("builtin", expr.kind, expr.axis),
             ((K.MOV, 1.0),) if special else (),
             expr.kind is not BuiltinKind.THREAD_IDX,
         )
+        self.naturals.add(value)
+        return value
 
     def load_expression(self, expr: Load, region: int) -> Steps:
         """A read from memory."""

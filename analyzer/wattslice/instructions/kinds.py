@@ -25,9 +25,7 @@ class InstructionKind(StrEnum):
     ISETP = "isetp"  # ISETP, SEL
     MUFU = "mufu"  # MUFU
     CONVERSION = "conversion"  # I2F, F2I, F2F, I2I, FRND
-    WIDE_CONVERSION = (
-        "wide_conversion"  # those from or to 64 bits: F2F.F64.F32, I2F.F64, F2I.S64
-    )
+    WIDE_CONVERSION = "wide_conversion"  # those from or to 64 bits: F2F.F64.F32, I2F.F64, F2I.S64
     BRANCH = "branch"  # BRA, EXIT, BSSY, BSYNC, CALL, RET
     LDG = "ldg"  # LDG
     STG = "stg"  # STG

@@ -10,6 +10,7 @@ from wattslice.instructions.environment import EnvironmentKey
 from wattslice.instructions.expressions import Expressions, Step, Steps
 from wattslice.instructions.kinds import InstructionKind
 from wattslice.instructions.loop_facts import CodeFacts, kernel_facts
+from wattslice.instructions.operators import is_power
 from wattslice.instructions.value_graph import Cost, LoopLevel, Shape, Value, varying
 from wattslice.ir import (
     Assign,
@@ -48,6 +49,8 @@ PARTIAL_UNROLL_SIZE = 60
 
 
 _SUMS = (BinaryOp.ADD, BinaryOp.SUB)
+_SHIFTS = (BinaryOp.SHL, BinaryOp.SHR)
+_SCALINGS = (BinaryOp.MUL, BinaryOp.DIV)
 
 
 class Loops(Expressions):
@@ -179,6 +182,8 @@ class Loops(Expressions):
                 Shape.CONSTANT, level, level.body_region, is_uniform=True, bits=initial.bits, varies=loops
             )
             head.step = increment
+            if step is not None and step.keeps_powers and self.is_power(initial):
+                self.powers.add(head)
         else:
             head = Value(
                 Shape.PLAIN,
@@ -236,10 +241,21 @@ def expr_is_transparent(expr: Expr) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What a loop's step does to a variable: adds `amount` (`is_sum`), or something else: ``s >>= 1``."""
+    """What a loop's step does to a variable: ``i += amount``, ``s >>= amount``."""
 
     amount: Expr
-    is_sum: bool
+    op: BinaryOp
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether it adds."""
+        return self.op in _SUMS
+
+    @property
+    def keeps_powers(self) -> bool:
+        """Whether it makes a power of two of one."""
+        factor = self.amount.value if isinstance(self.amount, Constant) else None
+        return self.op in _SHIFTS or (self.op in _SCALINGS and factor is not None and is_power(factor))
 
 
 def _steps(loop: Loop, body: CodeFacts) -> dict[Variable, _Step]:
@@ -248,7 +264,7 @@ def _steps(loop: Loop, body: CodeFacts) -> dict[Variable, _Step]:
         return {}
     found: dict[Variable, _Step] = {}
     for expr in walk_expressions(loop.step):
-        is_sum = True
+        op: BinaryOp | None = BinaryOp.ADD
         match expr:
             case Increment(
                 target=RegisterPlace(variable=variable, path=()), delta=delta, type=type_, span=span
@@ -257,15 +273,15 @@ def _steps(loop: Loop, body: CodeFacts) -> dict[Variable, _Step]:
             case Assign(target=RegisterPlace(variable=variable, path=()), op=op, value=value) if (
                 op is not None
             ):
-                step, is_sum = value, op in _SUMS
+                step = value
             case Assign(target=RegisterPlace(variable=variable, path=()), value=Binary() as value):
-                step, is_sum = _step_of(variable, value), value.op in _SUMS
+                step, op = _step_of(variable, value), value.op
             case _:
                 continue
         while isinstance(step, Cast | Unary):
             step = step.operand
         if step is not None and variable not in body.assigned:
-            found[variable] = _Step(step, is_sum)
+            found[variable] = _Step(step, op)
     return found
 
 

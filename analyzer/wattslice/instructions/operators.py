@@ -89,7 +89,7 @@ class Operators(LinearForms):
             number = None
             if op in _FOLD and a.number is not None and b.number is not None:
                 number = _FOLD[op](a.number, b.number)
-            return Value(
+            value = Value(
                 Shape.CONSTANT,
                 deepest((a, b), self.stack),
                 region,
@@ -98,6 +98,10 @@ class Operators(LinearForms):
                 is_uniform=True,
                 varies=varying((a, b)),
             )
+            scales = op in (BinaryOp.MUL, BinaryOp.DIV) and self.is_power(b)
+            if self.is_power(a) and (scales or op in (BinaryOp.SHL, BinaryOp.SHR)):
+                self.powers.add(value)
+            return value
         if type_.kind is TypeKind.FLOAT:
             return self.floating(op, a, b, type_, region)
         wide = 2.0 if type_.bits == 64 or type_.kind is TypeKind.POINTER else 1.0
@@ -171,7 +175,7 @@ class Operators(LinearForms):
             cost, other = ((add, lanes),), ((fused, lanes),)
             return self.shared(key, region, (a, b), shape=Shape.FLOAT_SUM, cost=cost, fused=other, bits=bits)
         reciprocal = (
-            op is BinaryOp.DIV and b.shape is Shape.CONSTANT and b.number is not None and _is_power(b.number)
+            op is BinaryOp.DIV and b.shape is Shape.CONSTANT and b.number is not None and is_power(b.number)
         )
         if op is BinaryOp.MUL and bits == 64 and 2.0 in (a.number, b.number):
             doubled = ((add, lanes),)  # x + x, which takes part in no FMA
@@ -200,7 +204,7 @@ class Operators(LinearForms):
         if condition.shape is not Shape.TRUTH or condition.inputs[0] not in self.masked:
             return None
         bits, mask = self.masked[condition.inputs[0]]
-        if mask.number is not None and not _is_power(mask.number):
+        if mask.number is not None and not is_power(mask.number):
             return None
         return self.plain("bit mask", region, (bits, mask), ((K.SHF, 2.0),))
 
@@ -208,11 +212,25 @@ class Operators(LinearForms):
         """Integer division or remainder, from the measured table."""
         name = "div" if op is BinaryOp.DIV else "mod"
         if b.shape is Shape.CONSTANT:
-            name += "_power" if b.number is not None and _is_power(b.number) else "_constant"
-        key = "int64" if type_.bits == 64 else "int32" if type_.signed else "uint32"
-        cost = measured(f"{name}.{key}") or ((K.IMAD, 1.0),)
-        return self.plain((op, type_.signed), region, (a, b), cost, type_.bits)
+            name += "_power" if self.is_power(b) else "_constant"
+        is_natural = not type_.signed or (a in self.naturals and b.shape is Shape.CONSTANT)
+        if name == "mod_power" and is_natural and type_.bits == 32:
+            mask = self.binary(BinaryOp.SUB, b, self.constant(1, type_), type_, region)
+            value = self.logic(BinaryOp.AND, (a, mask), type_, region)
+        else:
+            key = "int64" if type_.bits == 64 else "uint32" if is_natural else "int32"
+            cost = measured(f"{name}.{key}") or ((K.IMAD, 1.0),)
+            value = self.plain((op, type_.signed), region, (a, b), cost, type_.bits)
+        if a in self.naturals and is_natural:
+            self.naturals.add(value)
+        return value
+
+    def is_power(self, value: Value) -> bool:
+        """Whether a value is a constant power of two, another one in each copy of a loop perhaps."""
+        is_known = value.shape is Shape.CONSTANT and value.number is not None
+        return value in self.powers or (is_known and is_power(value.number or 0))
 
 
-def _is_power(number: float) -> bool:
+def is_power(number: float) -> bool:
+    """Whether a number is a power of two."""
     return number > 0 and number == int(number) and (int(number) & (int(number) - 1)) == 0
