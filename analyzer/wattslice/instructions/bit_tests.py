@@ -12,7 +12,7 @@ BITS = 8
 """Tests that one R2P, one LOP3 and one comparison do: seven bits at a time, the eighth on its own."""
 
 
-def test_bits(needed: Iterable[Value], uses: Mapping[Value, int]) -> set[Value]:
+def group_bit_tests(needed: Iterable[Value], uses: Mapping[Value, int]) -> set[Value]:
     """Give the bit tests among `needed` that unrolled loops copy their cost; what is no longer computed.
 
     `uses`: how many operands of others each value is.
@@ -33,10 +33,14 @@ def test_bits(needed: Iterable[Value], uses: Mapping[Value, int]) -> set[Value]:
         if bits.shape is Shape.SHIFTED:
             tested[bits] = tested.get(bits, 0) + 1
     for bits, number in tested.items():
-        if number == uses.get(bits):  # a rolled loop of copies goes on with the bits behind theirs
-            loop = bits.level
-            again = loop is not None and not loop.is_unrolled
-            bits.cost = ((InstructionKind.SHF, 1.0 / loop.copies),) if loop is not None and again else ()
+        following = bits if bits.cost else bits.inputs[-1]  # shifted in place, or from one copy to the next
+        others = 0 if following is bits else 1
+        if number + others != uses.get(bits) or (others and uses.get(following) != 1):
+            continue  # somebody needs the bits themselves
+        if bits.level is not None and not bits.level.is_unrolled:  # the next round goes on behind them
+            following.cost = ((InstructionKind.SHF, 1.0 / bits.level.copies),)
+        else:
+            spared.add(following)
     return spared
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from wattslice.instructions.bit_tests import test_bits
+from wattslice.instructions.bit_tests import group_bit_tests
 from wattslice.instructions.isa import Isa
 from wattslice.instructions.kinds import InstructionKind
 from wattslice.instructions.logic import within_lop3
@@ -89,7 +89,7 @@ class _Charger:
         for value in self.order:
             if value.is_unsigned and value.shape is Shape.PLAIN and self.other_uses.get(value) == 1:
                 value.cost = ()  # the one address that needs it is computed by LEA and LEA.HI
-        absorbed = within_lop3(self.order, self.other_uses) | test_bits(self.order, self.other_uses)
+        absorbed = within_lop3(self.order, self.other_uses) | group_bit_tests(self.order, self.other_uses)
         for value in self.order:
             self.fuse(value, absorbed)
         for value in self.order:

@@ -93,7 +93,7 @@ class Loops(Expressions):
             step = None if isinstance(key, tuple) else steps.get(key)
             is_folded = level.is_unrolled and step is not None and not step.is_sum
             if level.copies > 1 and self.halves.get(self.environment[key]) is head and head.bits == 32:
-                head.shape, head.cost, is_folded = Shape.SHIFTED, ((InstructionKind.SHF, 1.0),), True
+                head.shape, is_folded = Shape.SHIFTED, False
             if head.step is None and head.shape is not Shape.CONSTANT and not is_folded:
                 head.inputs.append(self.environment[key])
             self.environment[key] = head
