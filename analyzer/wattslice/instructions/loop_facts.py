@@ -49,8 +49,8 @@ class CodeFacts:
     may change; `assigned`: variables of which an assignment changes a part or all. `stores`: statements that
     store, by memory space.
     `has_unsigned_index`: an index is computed in unsigned 32 bits. `scaled_in_index`: what constants multiply
-    in sums that are an index: `i` in ``a[i * 64 + j]``. `has_long_arm`: an
-    `if` whose first arm is too long to be predicated.
+    in sums that are an index: `i` in ``a[i * 64 + j]``; `plain_in_index`: what stands in one as it is.
+    `has_long_arm`: an `if` whose first arm is too long to be predicated.
     """
 
     parent: CodeFacts | None = None
@@ -66,6 +66,7 @@ class CodeFacts:
     has_return: bool = False
     has_unsigned_index: bool = False
     scaled_in_index: set[Variable] = field(default_factory=set[Variable])
+    plain_in_index: set[Variable] = field(default_factory=set[Variable])
     has_long_arm: bool = False
 
     @property
@@ -95,6 +96,7 @@ class CodeFacts:
         self.has_return |= inner.has_return
         self.has_unsigned_index |= inner.has_unsigned_index
         self.scaled_in_index |= inner.scaled_in_index
+        self.plain_in_index |= inner.plain_in_index
         self.has_long_arm |= inner.has_long_arm or (inner.is_first_arm and not inner.is_short)
 
 
@@ -191,6 +193,8 @@ def _note_target(expr: Assign | Increment, facts: CodeFacts) -> None:
 def _note_index(index: Expr | None, facts: CodeFacts) -> None:
     while isinstance(index, Cast) and index.type.bits == 64:
         index = index.operand
+    if isinstance(index, Read):
+        facts.plain_in_index.add(index.place.variable)
     if not isinstance(index, Binary) or index.type.bits != 32:
         return
     facts.has_unsigned_index |= not index.type.signed
@@ -200,5 +204,7 @@ def _note_index(index: Expr | None, facts: CodeFacts) -> None:
                 index.op is BinaryOp.ADD and not isinstance(other, Constant)
             ):
                 facts.scaled_in_index.add(place.variable)
+            case Read(place=place):
+                facts.plain_in_index.add(place.variable)
             case _:
                 pass

@@ -126,7 +126,8 @@ class Loops(Expressions):
             unroll = float(stmt.unroll)
         elif stmt.unroll is None and simple and size <= PARTIAL_UNROLL_SIZE and _unrolls(body, steps):
             unroll = PARTIAL_UNROLL
-            steps_sums = constant or body.scaled_in_index.isdisjoint(steps)
+            only_scaled = body.scaled_in_index - body.plain_in_index
+            steps_sums = constant or only_scaled.isdisjoint(steps)
             if strides and steps_sums and FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE:
                 unroll = FURTHER_UNROLL
         if trips is not None and not full:
