@@ -239,9 +239,12 @@ def predict_time(
     seconds = {Resource.INTEGER: lanes * _integer_clocks(workload, gpu) / parameters.issue_efficiency / hertz}
     # Since Volta, multiplications run on the units of fp32, beside additions on units of their own.
     shared_units = 0.0 if gpu.architecture in _INTEGER_ON_ONE_PIPE else instructions.integer_multiply
+    # A conversion from or to 64 bits is as slow as the slower of special functions and fp64: 2 a clock and
+    # SM on cc 7.5, 4 on 5.x and 6.1, 16 on 6.0 and 7.0 (CUDA C++ Programming Guide, throughput table).
+    fp64 = instructions.fp64 + instructions.wide_conversion
     for resource, number, rate in (
         (Resource.FP32, instructions.fp32 + shared_units, gpu.fp32_fma_per_clock_per_sm),
-        (Resource.FP64, instructions.fp64, gpu.fp64_fma_per_clock_per_sm),
+        (Resource.FP64, fp64, gpu.fp64_fma_per_clock_per_sm),
         (Resource.FP16, instructions.fp16, gpu.fp16_vector_fma_per_clock_per_sm),
         (Resource.SPECIAL, instructions.special, gpu.sfu_per_clock_per_sm),
         (Resource.TENSOR, instructions.tensor, gpu.tensor_fp16_dense_fma_per_clock_per_sm),

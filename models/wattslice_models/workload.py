@@ -11,8 +11,8 @@ class Instructions:
     """Executed instructions by pipe, mean per launched thread (what the lowering makes of the source).
 
     An FMA is one instruction; a vector load is one instruction. `special` counts the special-function unit
-    only: the rest of a `sinf` stands under `fp32` and `integer`. `tensor` counts multiply-adds of the tensor
-    cores (per thread's share), not instructions. `other`: branches, moves, predicates, barriers.
+    and conversions: the rest of a `sinf` stands under `fp32` and `integer`. `tensor` counts multiply-adds of
+    the tensor cores (per thread's share), not instructions. `other`: branches, moves, predicates, barriers.
     """
 
     fp32: float = 0.0
@@ -25,6 +25,8 @@ class Instructions:
     other: float = 0.0
     integer_multiply: float = 0.0
     """The part of `integer` that multiplies (IMAD): other units do it than additions."""
+    wide_conversion: float = 0.0
+    """The part of `special` that converts from or to a 64-bit type: it holds the fp64 units too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,14 @@ def test_multiplications_run_beside_additions_since_volta():
     assert predict_time(both, older, Clocks(1000.0), EXACT).time_s == pytest.approx(34 * 256 * pair / 1e9)
 
 
+def test_conversions_from_and_to_64_bits_hold_the_fp64_units():
+    mixed = Workload(800, 256, 64.0, Instructions(fp64=1000.0, special=1000.0, wide_conversion=1000.0))
+    clocks = {"quadro_rtx_8000": 12 * 256 * 2000 / 2, "v100_pcie": 10 * 256 * 1000 / 16}
+    for gpu, expected in clocks.items():
+        found = predict_time(mixed, load_gpu(gpu), Clocks(1000.0), EXACT)
+        assert found.time_s == pytest.approx(expected / 1e9)
+
+
 def test_one_block_too_many_costs_a_whole_round():
     assert predict_time(arithmetic(81), V100, None, EXACT).time_s == pytest.approx(
         2 * predict_time(arithmetic(80), V100, None, EXACT).time_s

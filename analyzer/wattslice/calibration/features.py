@@ -249,6 +249,7 @@ def _row(
         integer=float(done.integer),
         integer_multiply=float(done.integer_multiply),
         special=float(done.special),
+        wide_conversion=float(done.wide_conversion),
         tensor=float(done.tensor),
         load_store=float(done.load_store),
         other=float(done.other),

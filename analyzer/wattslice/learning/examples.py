@@ -113,6 +113,7 @@ def _workload(row: WorkloadRow) -> Workload:
             integer=row.integer,
             integer_multiply=row.integer_multiply,
             special=row.special,
+            wide_conversion=row.wide_conversion,
             tensor=row.tensor,
             load_store=row.load_store,
             other=row.other,

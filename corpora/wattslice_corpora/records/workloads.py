@@ -33,6 +33,7 @@ class WorkloadRow:
     integer: float
     integer_multiply: float
     special: float
+    wide_conversion: float
     tensor: float
     load_store: float
     other: float
