@@ -5,11 +5,16 @@ a sector from L2 once per object: its requests' distinct sectors, bounded by the
 the block touches. DRAM delivers an object once per launch, bounded by the object's span, as long as the
 launch reads it in an order that caches follow. Both are lower bounds of traffic; capacity misses are
 not modelled.
+
+Where an address depends on data, each lane of a request is taken to touch a sector of its own: an upper
+bound at L1 and L2. At DRAM the size of the array decides, where it is known: it is taken to be read
+uniformly at random, so that of all such arrays together L2 holds its own size and a fetch misses with the
+probability of the rest; each sector is fetched once anyway. Of an array of unknown size every fetch misses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from wattslice.accesses import MemoryAccess, memory_accesses
@@ -50,21 +55,26 @@ class _Object:
     launch_reach: Reach | None = None
     is_bounded: bool = True
     is_kept: bool = True  # by the L1 cache
+    gathered_per_block: float = 0.0  # of `distinct_per_block`, where data lead, in an array of known size
 
     def add(
         self, requested: float, warps_per_block: int, statistics: SiteStatistics, within: Reach | None
     ) -> None:
-        """Takes in one access; `within`: what it cannot leave, if that is known."""
+        """Takes in one access; `within`: all of the array, if its size is known."""
         self.requested += requested
         share = 1.0 if statistics.block_distinct_share is None else statistics.block_distinct_share
-        self.distinct_per_block += requested * warps_per_block * share
-        reach = statistics.launch_reach or within
+        distinct = requested * warps_per_block * share
+        self.distinct_per_block += distinct
+        reach, block_reach = statistics.launch_reach, statistics.block_reach
+        if reach is None:
+            reach = block_reach = within
+            self.gathered_per_block += distinct
         if reach is None:
             self.is_bounded = False
             return
         self.launch_reach = _around(self.launch_reach, reach)
-        if statistics.block_reach is not None:  # else only blocks at the edge of the grid come here
-            self.block_reach = _around(self.block_reach, statistics.block_reach)
+        if block_reach is not None:  # else only blocks at the edge of the grid come here
+            self.block_reach = _around(self.block_reach, block_reach)
 
     @property
     def block_bytes(self) -> float:
@@ -77,12 +87,13 @@ class _Object:
         """Bytes that one block's loads bring from L2."""
         return self.block_bytes if self.is_kept else self.requested * warps_per_block
 
-    def launch_bytes(self, blocks: int) -> float:
-        """Bytes that move between DRAM and L2 in one launch."""
+    def launch_bytes(self, blocks: int, missing: float) -> float:
+        """Bytes that move between DRAM and L2 in one launch; `missing`: share of gathers that L2 misses."""
         fetched = self.block_bytes * blocks
         if not self.is_bounded or self.launch_reach is None:
             return fetched
-        return min(fetched, _whole_sectors(self.launch_reach.bytes))
+        once = min(fetched, _whole_sectors(self.launch_reach.bytes))
+        return max(once, min(fetched, self.gathered_per_block * blocks * missing))
 
 
 def traffic(
@@ -95,7 +106,7 @@ def traffic(
 ) -> Traffic:
     """The traffic of one launch.
 
-    `l2_bytes`: size of the L2 cache. It keeps an array of known size that fits, wherever data lead in it.
+    `l2_bytes`: size of the L2 cache; None: it keeps nothing of what data lead to.
     `requests`: those that the compiler leaves of the accesses as written. `l1_keeps_loads`: whether the L1
     cache keeps what global loads bring for the next ones; textures are always cached.
     """
@@ -123,12 +134,13 @@ def traffic(
         table = stores if access.is_store else loads
         entry = table.setdefault(access.root, _Object())
         entry.is_kept = l1_keeps_loads or access.space is MemorySpace.TEXTURE
-        entry.add(requested, warps_per_block, statistics, _whole_array(access, l2_bytes))
+        entry.add(requested, warps_per_block, statistics, _whole_array(launch, access))
         if access.is_store:
             stored += requested * (2.0 if access.is_atomic else 1.0)
     requested = sum(entry.requested for entry in loads.values())
     fetched = sum(entry.fetched(warps_per_block) for entry in loads.values()) * launch.blocks
-    moved = sum(entry.launch_bytes(launch.blocks) for entry in (*loads.values(), *stores.values()))
+    missing = _missing((loads, stores), l2_bytes)
+    moved = sum(entry.launch_bytes(launch.blocks, missing) for entry in (*loads.values(), *stores.values()))
     threads = launch.threads_per_block * launch.blocks
     warps = warps_per_block * launch.blocks
     return Traffic(
@@ -157,12 +169,31 @@ def made_accesses(
             yield access, found
 
 
-def _whole_array(access: MemoryAccess, l2_bytes: float | None) -> Reach | None:
-    """All of the accessed array, if it is a global variable that the L2 cache of `l2_bytes` holds."""
-    if access.root is None or access.root.type.kind is not TypeKind.ARRAY or l2_bytes is None:
+def array_bytes(launch: KernelLaunch, access: MemoryAccess) -> int | None:
+    """Size of the accessed array: a global variable's, or what the host code allocated; None when unknown."""
+    root = access.root
+    if root is None or access.space is not MemorySpace.GLOBAL:
         return None
-    size_bytes = access.root.type.size_bytes
-    return Reach((0,), (size_bytes,), 1) if 0 < size_bytes <= l2_bytes else None
+    if root.type.kind is TypeKind.ARRAY:
+        return root.type.size_bytes or None
+    return dict(zip(launch.kernel.parameters, launch.extents, strict=False)).get(root)
+
+
+def _whole_array(launch: KernelLaunch, access: MemoryAccess) -> Reach | None:
+    size_bytes = array_bytes(launch, access)
+    return Reach((0,), (size_bytes,)) if size_bytes else None
+
+
+def _missing(tables: Iterable[dict[Variable | None, _Object]], l2_bytes: float | None) -> float:
+    """Share of the fetches that data lead to which L2 misses, uniformly at random over all such arrays."""
+    sizes = {
+        root: entry.launch_reach.bytes
+        for table in tables
+        for root, entry in table.items()
+        if entry.gathered_per_block and entry.is_bounded and entry.launch_reach is not None
+    }
+    total = sum(sizes.values())
+    return max(0.0, 1.0 - (l2_bytes or 0.0) / total) if total else 0.0
 
 
 def _around(reach: Reach | None, other: Reach) -> Reach:

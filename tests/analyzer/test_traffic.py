@@ -1,5 +1,7 @@
 """Bytes at each level for access patterns whose traffic is known by hand."""
 
+from dataclasses import replace
+
 import pytest
 
 from wattslice.instructions import lower_instructions
@@ -114,14 +116,42 @@ def test_constant_memory_hands_out_one_word_after_the_other(tmp_path, index, rep
     assert (moved.shared_passes, len(moved.gathered)) == (repeats, gathers)
 
 
-@pytest.mark.parametrize(("l2_bytes", "dram_bytes"), [(4096, 4096 / N), (4095, 32), (None, 32)])
+@pytest.mark.parametrize(("l2_bytes", "dram_bytes"), [(16384, 16384 / N), (4096, 0.75 * 32), (None, 32)])
 def test_l2_keeps_an_array_that_fits_wherever_data_lead(tmp_path, l2_bytes, dram_bytes):
-    source = f"__device__ int bins[1024]; __global__ void k(int *x) {{ {INDEX} atomicAdd(&bins[x[i]], 1); }}"
+    source = f"__device__ int bins[4096]; __global__ void k(int *x) {{ {INDEX} atomicAdd(&bins[x[i]], 1); }}"
     launch, profile = counted(tmp_path, source, "k=1000:256")
     requests = lower_instructions(launch.kernel, profile).requests
     moved = traffic(launch, profile, requests, l2_bytes=l2_bytes)
     assert moved.dram_bytes == pytest.approx(4 + dram_bytes)
     assert moved.l2_bytes == pytest.approx(4 + 2 * 32)
+
+
+GATHER = f"__global__ void k(const int *at, const float *x, float *y) {{ {INDEX} y[i] = x[at[i]] + x[i]; }}"
+"""In order 4 bytes a thread of each array, and a sector of x for each lane."""
+
+
+@pytest.mark.parametrize(
+    ("extent", "l2_bytes", "dram_bytes"),
+    [(4 * N, 4e6, 4 + 4), (4 * N, 2 * N, 4 + 32 / 2), (None, 4e6, 4 + 4 + 32)],
+)
+def test_a_gather_misses_what_l2_does_not_hold_of_its_array(tmp_path, extent, l2_bytes, dram_bytes):
+    launch, profile = counted(tmp_path, GATHER, "k=1000:256")
+    launch = replace(launch, extents=(None, extent, None))
+    requests = lower_instructions(launch.kernel, profile).requests
+    moved = traffic(launch, profile, requests, l2_bytes=l2_bytes)
+    assert moved.l1_bytes == pytest.approx(4 + 4 + 4 + 32)
+    assert moved.dram_bytes == pytest.approx(4 + dram_bytes)
+    assert (moved.footprint_bytes is None) == (extent is None)
+
+
+def test_arrays_that_data_lead_to_share_l2(tmp_path):
+    source = f"""__global__ void k(const int *at, const float *x, float *y, float *z) {{ {INDEX}
+      z[i] = x[at[i]] + y[at[i]]; }}"""
+    launch, profile = counted(tmp_path, source, "k=1000:256")
+    launch = replace(launch, extents=(None, 8 * N, 8 * N, None))
+    requests = lower_instructions(launch.kernel, profile).requests
+    moved = traffic(launch, profile, requests, l2_bytes=4 * N)
+    assert moved.dram_bytes == pytest.approx(4 + 4 + 2 * 32 * 0.75)
 
 
 def test_bank_conflicts_are_passes(tmp_path):

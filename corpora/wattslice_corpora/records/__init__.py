@@ -24,6 +24,7 @@ from wattslice_corpora.records.measured import (
     read_measurements,
 )
 from wattslice_corpora.records.recipes import (
+    ArrayBytes,
     BenchmarkRecipe,
     LaunchRecipe,
     ParameterValue,
@@ -52,6 +53,7 @@ from wattslice_corpora.records.workloads import WorkloadRow, read_workloads, wor
 
 __all__ = [
     "MEASUREMENT_DIRECTORY",
+    "ArrayBytes",
     "BenchmarkRecipe",
     "DataCard",
     "DataSet",

@@ -29,10 +29,19 @@ class ParameterValue:
 
 
 @dataclass(frozen=True, slots=True)
+class ArrayBytes:
+    """A pointer parameter of a kernel and the bytes allocated from where it points."""
+
+    name: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class LaunchRecipe:
     """One launch of a timed iteration. `kernel` empty: the one that the measurement names.
 
     `grid` None: as many blocks as the GPU holds at a time. `operands`: as in a `WorkloadRow`.
+    `arrays`: bytes that the host code allocated for pointer parameters.
     """
 
     kernel: str
@@ -42,6 +51,7 @@ class LaunchRecipe:
     repeat: int
     parameters: tuple[ParameterValue, ...]
     operands: str = ""
+    arrays: tuple[ArrayBytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +163,7 @@ def _launch(entry: dict[str, Any]) -> LaunchRecipe:
         repeat=int(entry.get("repeat", 1)),
         parameters=tuple(ParameterValue(name, value) for name, value in values.items()),
         operands=operands,
+        arrays=tuple(ArrayBytes(name, int(size)) for name, size in entry.get("arrays", {}).items()),
     )
 
 
