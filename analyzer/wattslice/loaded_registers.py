@@ -9,7 +9,7 @@ from wattslice import ir
 
 def loaded_registers(body: ir.Stmt) -> frozenset[ir.Variable]:
     """Registers that `body` fills from memory, directly or through other registers and inlined calls."""
-    flows = [(target, _sources(value)) for target, value in _assignments(body)]
+    flows = [(target, _sources(value)) for target, value in register_assignments(body)]
     loaded: set[ir.Variable] = set()
     while True:
         more = {
@@ -31,7 +31,8 @@ def follows_data(addresses: tuple[ir.Expr, ...], loaded: frozenset[ir.Variable])
     return False
 
 
-def _assignments(body: ir.Stmt) -> Iterator[tuple[ir.Variable, ir.Expr]]:
+def register_assignments(body: ir.Stmt) -> Iterator[tuple[ir.Variable, ir.Expr]]:
+    """Every value that a register is given in `body`; parameters of inlined calls are registers too."""
     for stmt in ir.walk_statements(body):
         if isinstance(stmt, ir.Declare) and stmt.value is not None:
             yield stmt.variable, stmt.value

@@ -2,9 +2,9 @@
 
 From the addresses of the sampled lanes, per access site: the sectors a request touches. A block fetches
 a sector from L2 once per object: its requests' distinct sectors, bounded by the span of the object that
-the block touches. DRAM delivers an object once per launch, bounded by the object's span, as long as the
-launch reads it in an order that caches follow. Both are lower bounds of traffic; capacity misses are
-not modelled.
+the block touches. DRAM delivers an object once per launch, bounded by the object's span, as long as L2
+keeps it for the blocks that share it (`l2_reuse`). Both are lower bounds of traffic: L1 is taken to keep
+what a block touches, and L2 the halos of neighbouring blocks.
 
 Where an address depends on data, each lane of a request is taken to touch a sector of its own: an upper
 bound at L1 and L2. At DRAM the size of the array decides, where it is known: it is taken to be read
@@ -15,15 +15,17 @@ probability of the rest; each sector is fetched once anyway. Of an array of unkn
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from wattslice.accesses import MemoryAccess, memory_accesses
+from wattslice.block_axes import block_axes
 from wattslice.counting.access import SECTOR_BYTES
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.execution import ExecutionProfile, Reach, SiteStatistics
 from wattslice.geometry.types import KernelLaunch
 from wattslice.instructions.mix import RequestCount
-from wattslice.ir import MemorySpace, TypeKind, Variable
+from wattslice.ir import Kernel, MemorySpace, TypeKind, Variable
+from wattslice.l2_reuse import L2Reuse, SharedObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ class _Object:
     launch_reach: Reach | None = None
     is_bounded: bool = True
     is_kept: bool = True  # by the L1 cache
+    accesses: list[MemoryAccess] = field(default_factory=list[MemoryAccess])
     gathered_per_block: float = 0.0  # of `distinct_per_block`, where data lead, in an array of known size
 
     def add(
@@ -83,17 +86,26 @@ class _Object:
             return self.distinct_per_block
         return min(self.distinct_per_block, _whole_sectors(self.block_reach.bytes))
 
+    def axes(self, kernel: Kernel) -> frozenset[int]:
+        """The axes of the grid along which blocks touch other parts of it."""
+        return frozenset[int]().union(*(block_axes(kernel, access) for access in self.accesses))
+
     def fetched(self, warps_per_block: int) -> float:
         """Bytes that one block's loads bring from L2."""
         return self.block_bytes if self.is_kept else self.requested * warps_per_block
 
-    def launch_bytes(self, blocks: int, missing: float) -> float:
-        """Bytes that move between DRAM and L2 in one launch; `missing`: share of gathers that L2 misses."""
+    def launch_bytes(self, blocks: int, fetches: float = 1.0, missing: float = 0.0) -> float:
+        """Bytes that move between DRAM and L2 in one launch.
+
+        `fetches`: how often what is touched comes from DRAM; `missing`: share of gathers that L2 misses.
+        """
         fetched = self.block_bytes * blocks
         if not self.is_bounded or self.launch_reach is None:
             return fetched
-        once = min(fetched, _whole_sectors(self.launch_reach.bytes))
-        return max(once, min(fetched, self.gathered_per_block * blocks * missing))
+        moved = max(
+            fetches * _whole_sectors(self.launch_reach.bytes), self.gathered_per_block * blocks * missing
+        )
+        return min(fetched, moved)
 
 
 def traffic(
@@ -103,10 +115,12 @@ def traffic(
     *,
     l1_keeps_loads: bool = True,
     l2_bytes: float | None = None,
+    resident_blocks: int | None = None,
 ) -> Traffic:
     """The traffic of one launch.
 
-    `l2_bytes`: size of the L2 cache; None: it keeps nothing of what data lead to.
+    `l2_bytes`: size of the L2 cache; None: it keeps nothing of what data lead to, and all that blocks share.
+    `resident_blocks`: how many run at a time; None: all of them.
     `requests`: those that the compiler leaves of the accesses as written. `l1_keeps_loads`: whether the L1
     cache keeps what global loads bring for the next ones; textures are always cached.
     """
@@ -133,14 +147,22 @@ def traffic(
         requested = made.per_warp * request_sectors(access, statistics, made) * SECTOR_BYTES
         table = stores if access.is_store else loads
         entry = table.setdefault(access.root, _Object())
+        entry.accesses.append(access)
         entry.is_kept = l1_keeps_loads or access.space is MemorySpace.TEXTURE
         entry.add(requested, warps_per_block, statistics, _whole_array(launch, access))
         if access.is_store:
             stored += requested * (2.0 if access.is_atomic else 1.0)
     requested = sum(entry.requested for entry in loads.values())
     fetched = sum(entry.fetched(warps_per_block) for entry in loads.values()) * launch.blocks
+    entries = (*loads.values(), *stores.values())
     missing = _missing((loads, stores), l2_bytes)
-    moved = sum(entry.launch_bytes(launch.blocks, missing) for entry in (*loads.values(), *stores.values()))
+    reuse = _reuse(launch, (loads, stores), l2_bytes, resident_blocks)
+    moved = sum(
+        entry.launch_bytes(
+            launch.blocks, 1.0 if reuse is None else reuse.fetches(entry.axes(launch.kernel)), missing
+        )
+        for entry in entries
+    )
     threads = launch.threads_per_block * launch.blocks
     warps = warps_per_block * launch.blocks
     return Traffic(
@@ -194,6 +216,27 @@ def _missing(tables: Iterable[dict[Variable | None, _Object]], l2_bytes: float |
     }
     total = sum(sizes.values())
     return max(0.0, 1.0 - (l2_bytes or 0.0) / total) if total else 0.0
+
+
+def _reuse(
+    launch: KernelLaunch,
+    tables: Iterable[dict[Variable | None, _Object]],
+    l2_bytes: float | None,
+    resident_blocks: int | None,
+) -> L2Reuse | None:
+    """What decides how often objects are fetched; None when all of them fit L2, or all blocks run at once."""
+    if l2_bytes is None or not resident_blocks or launch.blocks <= resident_blocks:
+        return None
+    largest: dict[Variable | None, tuple[float, _Object]] = {}  # an object both read and written is one
+    for table in tables:
+        for root, entry in table.items():
+            size = entry.launch_bytes(launch.blocks)
+            if root not in largest or largest[root][0] < size:
+                largest[root] = (size, entry)
+    if sum(size for size, _ in largest.values()) <= l2_bytes:
+        return None
+    objects = tuple(SharedObject(size, entry.axes(launch.kernel)) for size, entry in largest.values())
+    return L2Reuse(objects, launch.grid, resident_blocks, l2_bytes)
 
 
 def _around(reach: Reach | None, other: Reach) -> Reach:
