@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from wattslice import ir
 from wattslice.accesses import MemoryAccess
-from wattslice.loaded_registers import register_assignments
+from wattslice.loaded_registers import register_assignments, value_parts
 
 ALL_AXES = frozenset((0, 1, 2))
 """Also of addresses out of memory, or from anything else that is not followed."""
@@ -49,26 +49,18 @@ def _sources(expr: ir.Expr) -> tuple[_Axes, frozenset[ir.Variable]]:
     """The axes that `expr` names itself, and the registers it reads."""
     axes: set[int] = set()
     read: set[ir.Variable] = set()
-    stack = [expr]
-    while stack:
-        node = stack.pop()
+    for node in value_parts(expr):
         match node:
             case ir.Load(place=place) if place.space is ir.MemorySpace.CONSTANT:
                 pass  # the same for all that name the same place
             case ir.Load() | ir.TextureFetch() | ir.Atomic() | ir.Call():
                 axes |= ALL_AXES
-                continue
             case ir.Intrinsic(semantics=ir.Semantics.OPAQUE):
                 axes |= ALL_AXES
             case ir.Builtin(kind=ir.BuiltinKind.BLOCK_IDX, axis=axis):
                 axes.add(axis)
             case ir.Read(place=place):
                 read.add(place.variable)
-            case ir.InlinedCall(body=body):
-                returns = (stmt for stmt in ir.walk_statements(body) if isinstance(stmt, ir.Return))
-                stack.extend(stmt.value for stmt in returns if stmt.value is not None)
-                continue  # its arguments reach the result through its parameters only
             case _:
                 pass
-        stack.extend(ir.children(node))
     return frozenset(axes), frozenset(read)
