@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wattslice.accesses import memory_accesses
@@ -14,7 +14,7 @@ from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.frontend.cuda import read_cuda
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import KernelLaunch, LaunchOverride, Overrides, Setting
-from wattslice.ir import MemorySpace, Program
+from wattslice.ir import MemorySpace, Program, TypeKind
 from wattslice.launch_work import launch_work, residency
 from wattslice.loaded_registers import follows_data, loaded_registers
 from wattslice.operations import OperationCounts
@@ -144,8 +144,19 @@ def _launch(program: Program, kernel: str, recipe: LaunchRecipe, arguments: str,
     launches = resolve_launches(program, Overrides((override,), settings), gpu)
     for launch in launches:
         if launch.kernel.name == kernel:
-            return launch
+            return with_arrays(launch, recipe)
     raise RecordError(f"{program.file} has no kernel {kernel}")
+
+
+def with_arrays(launch: KernelLaunch, recipe: LaunchRecipe) -> KernelLaunch:
+    """The launch with the sizes of arrays that the recipe tells, and no others: those that the host code as
+    read gives are of its own defaults. Raises `RecordError` for what is no pointer parameter.
+    """
+    sizes = {array.name: array.size_bytes for array in recipe.arrays}
+    pointers = {p.name for p in launch.kernel.parameters if p.type.kind is TypeKind.POINTER}
+    if unknown := sizes.keys() - pointers:
+        raise RecordError(f"{launch.kernel.name} has no pointer parameter {', '.join(sorted(unknown))}")
+    return replace(launch, extents=tuple(sizes.get(p.name) for p in launch.kernel.parameters))
 
 
 def parameter_value(value: float | str, arguments: str) -> int | float:

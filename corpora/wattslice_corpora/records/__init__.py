@@ -25,6 +25,7 @@ from wattslice_corpora.records.measured import (
 )
 from wattslice_corpora.records.recipes import (
     UNKNOWN_DATA,
+    ArrayBytes,
     BenchmarkRecipe,
     LaunchRecipe,
     LiveShare,
@@ -55,6 +56,7 @@ from wattslice_corpora.records.workloads import WorkloadRow, read_workloads, wor
 __all__ = [
     "MEASUREMENT_DIRECTORY",
     "UNKNOWN_DATA",
+    "ArrayBytes",
     "BenchmarkRecipe",
     "DataCard",
     "DataSet",

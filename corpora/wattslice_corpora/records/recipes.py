@@ -50,10 +50,19 @@ UNKNOWN_DATA = LiveShare("", None, 1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
+class ArrayBytes:
+    """A pointer parameter of a kernel and the bytes allocated from where it points."""
+
+    name: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class LaunchRecipe:
     """One launch of a timed iteration. `kernel` empty: the one that the measurement names.
 
     `grid` None: as many blocks as the GPU holds at a time. `live`: first entry that holds.
+    `arrays`: bytes that the host code allocated for pointer parameters.
     """
 
     kernel: str
@@ -63,6 +72,7 @@ class LaunchRecipe:
     repeat: int
     parameters: tuple[ParameterValue, ...]
     live: tuple[LiveShare, ...] = ()
+    arrays: tuple[ArrayBytes, ...] = ()
 
     def live_share(self, arguments: str) -> LiveShare:
         """How live the values are in a run with `arguments`."""
@@ -175,6 +185,7 @@ def _launch(entry: dict[str, Any]) -> LaunchRecipe:
         repeat=int(entry.get("repeat", 1)),
         parameters=tuple(ParameterValue(name, value) for name, value in values.items()),
         live=tuple(_live(share) for share in entry.get("live", ())),
+        arrays=tuple(ArrayBytes(name, int(size)) for name, size in entry.get("arrays", {}).items()),
     )
 
 
