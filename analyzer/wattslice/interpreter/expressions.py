@@ -377,8 +377,8 @@ def _broadcast(compiler: Compiler, argument: ir.Expr, type_: ir.Type) -> Evaluat
     return evaluate
 
 
-@compiles(ir.Extract)
-def _(compiler: Compiler, expr: ir.Extract) -> Evaluate:
+def extract(compiler: Compiler, expr: ir.Extract) -> Evaluate:
+    """A member of a value, or a word of a double."""
     value = compiler.expression(expr.value)
     source = expr.value.type
     if expr.field in ("hi", "lo") and source.kind is ir.TypeKind.FLOAT and source.lanes == 1:

@@ -11,7 +11,7 @@ from wattslice.interpreter.access import Access
 from wattslice.interpreter.arithmetic import converter
 from wattslice.interpreter.compiler import Compiler, compiles, convert
 from wattslice.interpreter.errors import UnsupportedError
-from wattslice.interpreter.expressions import number, operator
+from wattslice.interpreter.expressions import extract, number, operator
 from wattslice.interpreter.lanes import Mask
 from wattslice.interpreter.layout import ADDRESS, Value, dtype_of, is_block, path_offset, stored_dtype
 from wattslice.interpreter.machine import Evaluate
@@ -49,12 +49,7 @@ def _assigner(compiler: Compiler, place: ir.RegisterPlace) -> Assigns:
     storage = compiler.storage(place.variable)
     type_ = place.type
     if isinstance(storage, Results):
-
-        def keep(value: Value, mask: Mask) -> None:
-            if not storage.values:
-                storage.values = (value,)
-
-        return keep
+        raise UnsupportedError("a function with several results")
     if isinstance(storage, Rows):
         offset, _ = path_offset(place.variable.type, place.path)
         return lambda value, mask: storage.assign(offset, type_, value, mask)
@@ -132,12 +127,13 @@ def _(compiler: Compiler, expr: ir.Assign) -> Evaluate:
     target = expr.target
     if expr.op is not None:
         return _update(compiler, expr, expr.op)
-    value = _converted(compiler, expr.value, target.type)
     if isinstance(target, ir.RegisterPlace):
-        assign = _assigner(compiler, target)
         storage = compiler.storage(target.variable)
         if isinstance(storage, Results):
             return _assign_results(compiler, expr, storage)
+    value = _converted(compiler, expr.value, target.type)
+    if isinstance(target, ir.RegisterPlace):
+        assign = _assigner(compiler, target)
 
         def to_register(mask: Mask) -> Value:
             result = value(mask)
@@ -233,6 +229,23 @@ def _read_change_write(
             return old, new
 
     return (lambda mask: run(mask)[0]), (lambda mask: run(mask)[1])
+
+
+@compiles(ir.Extract)
+def _(compiler: Compiler, expr: ir.Extract) -> Evaluate:
+    value = expr.value
+    if expr.field.startswith("result ") and isinstance(value, ir.Read):
+        storage = compiler.storage(value.place.variable)
+        if isinstance(storage, Results):
+            at, dtype = 1 + int(expr.field.removeprefix("result ")), dtype_of(expr.type)
+
+            def result(mask: Mask) -> Value:
+                found = storage.values[at]
+                change = converter(found.dtype, dtype)
+                return found if change is None else change(found)
+
+            return result
+    return extract(compiler, expr)
 
 
 @compiles(ir.Increment)
