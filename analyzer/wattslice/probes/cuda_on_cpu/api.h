@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "snapshot.h"
 #include "vector_types.h"
 
 enum cudaError_t { cudaSuccess, cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaErrorInvalidConfiguration };
@@ -46,6 +47,7 @@ cudaError_t cudaMalloc(T** pointer, size_t bytes) {
         return cudaErrorMemoryAllocation;
     }
     memset(static_cast<void*>(*pointer), 0xff, bytes);
+    cuda_on_cpu::allocated(*pointer, bytes);
     return cudaSuccess;
 }
 template <class T>
@@ -57,6 +59,7 @@ cudaError_t cudaMallocHost(T** pointer, size_t bytes) {
     return cudaMalloc(pointer, bytes);
 }
 inline cudaError_t cudaFree(void* pointer) {
+    cuda_on_cpu::freed(pointer);
     free(pointer);
     return cudaSuccess;
 }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <type_traits>
 
+#include "snapshot.h"
 #include "vector_types.h"
 
 constexpr int warpSize = 32;
@@ -28,7 +29,11 @@ void run(const Configuration& configuration, const char* name, const std::functi
 // a launch; the arguments are evaluated once, and every thread gets its own copy of them.
 template <class Kernel, class... Arguments>
 void launch(const Configuration& configuration, const char* name, Kernel kernel, Arguments... arguments) {
+    const bool recorded = beforeLaunch(configuration, name, {argument(arguments)...});
     run(configuration, name, [&] { kernel(arguments...); });
+    if (recorded) {
+        afterLaunch();
+    }
 }
 
 // Dynamic shared memory of the running block; `extern __shared__ T name[]` becomes a pointer to it.

@@ -1,0 +1,1 @@
+"""Branch probabilities by running a program: counters written into its source (Wang & Chen 2013, section 4.4)."""
