@@ -33,6 +33,16 @@ inline cudaError_t cudaGetLastError() {
     return error;
 }
 inline cudaError_t cudaPeekAtLastError() { return cuda_on_cpu::lastError; }
+inline cudaError_t cudaGetDeviceCount(int* count) {
+    *count = 1;
+    return cudaSuccess;
+}
+inline cudaError_t cudaGetDevice(int* device) {
+    *device = 0;
+    return cudaSuccess;
+}
+inline cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidValue; }
+inline cudaError_t cudaDeviceReset() { return cudaSuccess; }
 inline cudaError_t cudaDeviceSynchronize() { return cuda_on_cpu::lastError; }
 inline const char* cudaGetErrorString(cudaError_t error) {
     static const char* const texts[] = {"no error", "invalid argument", "out of memory", "invalid configuration"};

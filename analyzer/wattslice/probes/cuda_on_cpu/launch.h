@@ -23,6 +23,9 @@ struct Configuration {
     Configuration(dim3 g, dim3 b, size_t bytes = 0, const void* = nullptr) : grid(g), block(b), sharedBytes(bytes) {}
 };
 
+// Whether a kernel runs: functions for host and device are called by both.
+inline bool inKernel = false;
+
 void run(const Configuration& configuration, const char* name, const std::function<void()>& thread);
 
 // `kernel` is the kernel's name wrapped in a lambda, so that templates deduce and arguments convert as in
