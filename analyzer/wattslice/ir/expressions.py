@@ -142,7 +142,10 @@ class Binary:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Logical:
-    """`left && right`, `left || right`; `right_region` counts how often the right side is evaluated."""
+    """`left && right`, `left || right`; `right_region` counts how often the right side is evaluated.
+
+    `span` is that of the right side: it tells the operators of `a && b && c` apart.
+    """
 
     op: LogicalOp
     left: Expr

@@ -126,7 +126,7 @@ def _logical(body: Body, node: Node, kind: int, span: Span) -> Expr:
     region = body.region()
     right = body.expr(node.children[1])
     op = LogicalOp.AND if kind == B.LAND else LogicalOp.OR
-    return Logical(op, left, right, region, BOOL, span)
+    return Logical(op, left, right, region, BOOL, body.unit.spans.span(node.children[1]))
 
 
 @expression(C.COMPOUND_ASSIGNMENT_OPERATOR)
@@ -224,4 +224,5 @@ def _(body: Body, node: Node) -> Expr:
     type_ = body.type(node)
     if type_.kind is TypeKind.UNKNOWN or type_.name == "dependent":
         type_ = common_type(then.type, otherwise.type)
-    return Select(condition, then, otherwise, then_region, otherwise_region, type_, body.span(node))
+    span = body.unit.spans.span(node)  # its own, which tells several in one statement apart
+    return Select(condition, then, otherwise, then_region, otherwise_region, type_, span)
