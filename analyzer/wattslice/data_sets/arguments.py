@@ -181,7 +181,7 @@ class _Preparation:
                     bytes_[field.offset_bytes : field.offset_bytes + len(found)] = found
             return bytes_
         element = type_.element if type_.kind is TypeKind.ARRAY else type_
-        if element is None or element is type_ and type_.kind is TypeKind.RECORD:
+        if element is None or (element is type_ and type_.kind is TypeKind.RECORD):
             raise value.error(f"expected a table of its members, found {value.kind}")
         contents = array_bytes(value, element, self._setting)
         if len(contents) > len(bytes_):

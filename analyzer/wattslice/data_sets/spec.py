@@ -27,7 +27,6 @@ from wattslice.geometry.types import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK,
 class LaunchGiven:
     """What a spec says of the launch; None where it leaves it to the host code."""
 
-    kernel: str | None = None
     grid: Dim3 | None = None
     block: Dim3 | None = None
     shared_bytes: int | None = None
@@ -35,10 +34,14 @@ class LaunchGiven:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DataSetSpec:
-    """One data set: what it says of arguments and globals is checked against a kernel later (`arguments`)."""
+    """One data set: what it says of arguments and globals is checked against a kernel later (`arguments`).
+
+    `kernel` None: the only one of the file, or the one that `--kernel` names.
+    """
 
     name: str
     seed: int
+    kernel: str | None
     launch: LaunchGiven
     arguments: Table
     globals: Table
@@ -80,21 +83,23 @@ def read_spec(path: Path) -> Spec:
     data = tuple(map(_data_set, top.list("data")))
     if not data:
         raise DataError("no [[data]]: at least one data set is needed", path=path)
-    seen: set[str] = set()
+    seen: set[tuple[str | None, str]] = set()
     for value, entry in zip(top.list("data"), data, strict=True):
-        if entry.name in seen:
-            raise value.error(f"another data set is called {entry.name!r}", "give each a name of its own")
-        seen.add(entry.name)
-    return Spec(path, LaunchGiven() if launch is None else _launch(launch, "kernel"), data)
+        if (entry.kernel, entry.name) in seen:
+            remedy = "give each data set of a kernel a name of its own"
+            raise value.error(f"another one is called {entry.name!r}", remedy)
+        seen.add((entry.kernel, entry.name))
+    return Spec(path, LaunchGiven() if launch is None else _launch(launch), data)
 
 
 def _data_set(value: Value) -> DataSetSpec:
     table = value.table()
-    table.only("name", "seed", "launch", "arguments", "globals")
-    seed, launch = table.optional("seed"), table.optional("launch")
+    table.only("name", "kernel", "seed", "launch", "arguments", "globals")
+    seed, launch, kernel = table.optional("seed"), table.optional("launch"), table.optional("kernel")
     return DataSetSpec(
         name=table.value("name").name(),
         seed=0 if seed is None else seed.whole(0),
+        kernel=None if kernel is None else kernel.name(),
         launch=LaunchGiven() if launch is None else _launch(launch),
         arguments=_table(table, "arguments"),
         globals=_table(table, "globals"),
@@ -106,18 +111,16 @@ def _table(table: Table, key: str) -> Table:
     return table.itself.inside(f".{key}", {}).table() if value is None else value.table()
 
 
-def _launch(value: Value, *more: str) -> LaunchGiven:
+def _launch(value: Value) -> LaunchGiven:
     table = value.table()
-    table.only(*more, "grid", "block", "shared_bytes")
-    kernel, grid, block = table.optional("kernel"), table.optional("grid"), table.optional("block")
-    shared = table.optional("shared_bytes")
+    table.only("grid", "block", "shared_bytes")
+    grid, block, shared = (table.optional(key) for key in ("grid", "block", "shared_bytes"))
     extent = None if block is None else _extent(block, MAX_BLOCK)
     if block is not None and extent is not None:
         threads = extent[0] * extent[1] * extent[2]
         if threads > MAX_THREADS_PER_BLOCK:
             raise block.error(f"{threads} threads; no GPU runs more than {MAX_THREADS_PER_BLOCK} in a block")
     return LaunchGiven(
-        None if kernel is None else kernel.name(),
         None if grid is None else _extent(grid, MAX_GRID),
         extent,
         None if shared is None else shared.whole(0),
