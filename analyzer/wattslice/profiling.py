@@ -146,7 +146,15 @@ def _run(program: Program, known: KnownLaunch, spec: Spec, data: DataSetSpec, li
     shape = shape_of(spec, data, known.launch, is_certain=known.is_certain)
     memory = DeviceMemory()
     prepared = prepare(spec, data, known.launch, program, memory, limits.memory_mib)
-    launch = Launch(kernel, shape.grid, shape.block, shape.shared_bytes, prepared.arguments, prepared.globals)
+    launch = Launch(
+        kernel,
+        shape.grid,
+        shape.block,
+        shape.shared_bytes,
+        prepared.arguments,
+        prepared.globals,
+        prepared.textures,
+    )
     begin = time.perf_counter()
     try:
         with deep_recursion():

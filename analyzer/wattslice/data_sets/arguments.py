@@ -8,11 +8,13 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from wattslice.data_sets.arrays import Bytes, Setting, array_bytes, element_size, scalar_bytes
+from wattslice.data_sets.arrays import Bytes, Setting, array_bytes, element_size, fields_of, scalar_bytes
 from wattslice.data_sets.spec import DataSetSpec, Spec
+from wattslice.data_sets.textures import is_texture, texture
 from wattslice.documents import Table, Value
 from wattslice.geometry.types import KernelLaunch
-from wattslice.ir import DIM3, UINT32, Field, MemorySpace, Program, Type, TypeKind, Variable
+from wattslice.interpreter import Texture
+from wattslice.ir import UINT32, MemorySpace, Program, Type, TypeKind, Variable
 
 MIB = 1 << 20
 
@@ -30,11 +32,13 @@ class PreparedData:
     """One data set, ready for a launch.
 
     `arguments` in parameter order: numbers, addresses, or bytes of records and vectors. `globals`: the
-    contents of the `__constant__` and `__device__` objects that it gives.
+    contents of the `__constant__` and `__device__` objects that it gives. `textures`: by texture reference,
+    or by the number that stands for a texture object among the arguments.
     """
 
     arguments: tuple[int | float | Bytes, ...]
     globals: tuple[tuple[Variable, Bytes], ...]
+    textures: tuple[tuple[Variable | int, Texture], ...]
 
 
 def prepare(
@@ -62,6 +66,7 @@ class _Preparation:
         self._data, self._launch, self._program, self._memory = data, launch, program, memory
         self._free_bytes, self._memory_mib = memory_mib * MIB, memory_mib
         self._setting = Setting(data.seed, spec.path.parent, self._reserve)
+        self._textures: list[tuple[Variable | int, Texture]] = []
         self._addresses: dict[str, tuple[int, int, int]] = {}  # address, elements, bytes of one
 
     def run(self) -> PreparedData:
@@ -75,11 +80,15 @@ class _Preparation:
             made[index] = self._argument(index, parameters[index], given)
         found = {variable.name: variable for variable in self._program.globals if _is_device(variable)}
         _known(self._data.globals, list(found), "__constant__ or __device__ object", self._program.file)
-        contents = tuple(
-            (found[name], self._global(self._data.globals.value(name), found[name]))
-            for name in self._data.globals
-        )
-        return PreparedData(tuple(made[index] for index in range(len(parameters))), contents)
+        contents: list[tuple[Variable, Bytes]] = []
+        for name in self._data.globals:
+            variable, value = found[name], self._data.globals.value(name)
+            if variable.space is MemorySpace.TEXTURE or is_texture(value):
+                self._textures.append((variable, texture(value, self._setting)))
+            else:
+                contents.append((variable, self._global(value, variable)))
+        arguments = tuple(made[index] for index in range(len(parameters)))
+        return PreparedData(arguments, tuple(contents), tuple(self._textures))
 
     def _check_missing(self, given: Table) -> None:
         missing = [
@@ -112,6 +121,10 @@ class _Preparation:
         return self._value(value, parameter.name, parameter.type)
 
     def _value(self, value: Value, name: str, type_: Type) -> int | float | Bytes:
+        if is_texture(value):
+            number = len(self._textures) + 1
+            self._textures.append((number, texture(value, self._setting)))
+            return number
         if type_.kind is TypeKind.POINTER:
             return self._pointer(value, name, type_.element or UINT32)
         if _is_bytes(type_):
@@ -170,7 +183,7 @@ class _Preparation:
     def _object(self, value: Value, name: str, type_: Type) -> Bytes:
         """A record, vector or array by value, from a list of its numbers or a table of its members."""
         bytes_ = np.zeros(type_.size_bytes, np.uint8)
-        fields = _fields(type_)
+        fields = fields_of(type_)
         if value.is_table and fields:
             members = value.table()
             members.only(*(field.name for field in fields))
@@ -223,20 +236,11 @@ def _stage(given: Table, parameter: Variable) -> int:
 
 
 def _is_device(variable: Variable) -> bool:
-    return variable.space in (MemorySpace.CONSTANT, MemorySpace.GLOBAL)
+    return variable.space in (MemorySpace.CONSTANT, MemorySpace.GLOBAL, MemorySpace.TEXTURE)
 
 
 def _is_bytes(type_: Type) -> bool:
     return type_.kind in (TypeKind.RECORD, TypeKind.ARRAY) or type_.lanes > 1
-
-
-def _fields(type_: Type) -> tuple[Field, ...]:
-    if type_.lanes > 1:
-        lane = Type(type_.kind, bits=type_.bits, signed=type_.signed, bfloat=type_.bfloat)
-        return tuple(Field("xyzw"[k], lane, k * lane.size_bytes) for k in range(type_.lanes))
-    if type_.name == DIM3.name and not type_.fields:
-        return tuple(Field("xyz"[k], UINT32, 4 * k) for k in range(3))
-    return type_.fields
 
 
 def _known(given: Table, names: list[str], what: str, where: str) -> None:

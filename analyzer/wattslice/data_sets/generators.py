@@ -119,6 +119,10 @@ def _offsets(request: Request) -> Numbers:
     return np.concatenate(([0], np.cumsum(_degrees(request))))
 
 
+def _starts(request: Request) -> Numbers:
+    return _offsets(request)[:-1]
+
+
 def _edges(request: Request) -> Numbers:
     edges = int(_degrees(request).sum())
     return request.shared.integers(0, request.table.value("nodes").whole(1), edges)
@@ -158,7 +162,8 @@ GENERATORS: dict[str, Generator] = {
     "text": Generator(_text, ("alphabet",)),
     "one_of": Generator(_one_of, ("values", "weights")),
     "csr_offsets": Generator(_offsets, _GRAPH, lambda table: _nodes(table) + 1),
+    "csr_starts": Generator(_starts, _GRAPH, _nodes),
     "csr_degrees": Generator(_degrees, _GRAPH, _nodes),
     "csr_edges": Generator(_edges, _GRAPH, _most_edges),
 }
-"""By name. The three of a graph belong together where seed, nodes and mean degree are the same."""
+"""By name. Those of a graph belong together where seed, nodes and mean degree are the same."""

@@ -24,6 +24,7 @@ from wattslice.ir import (
 MOST_THREADS = 1 << 14
 """Larger launches of the host code are made smaller: a profile wants every way taken, not every element."""
 _BLOCKS = 4
+_SMALL = 512
 
 
 def skeleton(program: Program, launches: tuple[tuple[KernelLaunch, bool], ...]) -> str:
@@ -88,11 +89,17 @@ def _parameter(
     comment = _words(type_) + (", written only" if only_written else "")
     if type_.kind is TypeKind.POINTER and type_.element is not None:
         return _line(_key(parameter.name), _array(type_.element, size, only_written), comment)
-    if value is not None:
+    if value is not None or _is_small(host):
+        value = host if value is None else value
         return _line(_key(parameter.name), repr(value), f"{comment}, as in the host code")
     if host is not None:
         comment += f"; the host code passes {host!r}"
     return _line(_key(parameter.name), _contents(type_, size, only_written), comment)
+
+
+def _is_small(host: int | float | None) -> bool:
+    """Of the host's numbers those are kept that are hardly sizes of arrays."""
+    return host is not None and abs(host) <= _SMALL
 
 
 def _array(element: Type, size: int, only_written: bool) -> str:
@@ -136,7 +143,7 @@ def _contents(type_: Type, size: int, only_written: bool) -> str:
     if type_.kind is TypeKind.RECORD:
         parts = (f"{_key(field.name)} = {_member(field.type, size)}" for field in type_.fields)
         return f"{{ {', '.join(parts)} }}"
-    return "1.0" if type_.is_float else "1" if type_.kind is TypeKind.BOOL else str(min(size, 100))
+    return "1.0" if type_.is_float else "1" if type_.kind is TypeKind.BOOL else str(size)
 
 
 def _member(type_: Type, size: int) -> str:

@@ -39,7 +39,7 @@ def write_profile(profile: BranchProfile, runs: Sequence[RunRow], quote: Quote, 
     for kernel in dict.fromkeys(arm.kernel for arm in profile.arms):
         arms = [arm for arm in profile.arms if arm.kernel == kernel]
         parts += [
-            Text(printable(kernel), style="bold"),
+            _heading(kernel, arms),
             _branches(arms, profile, quote, console.width),
             Text(),
         ]
@@ -48,6 +48,13 @@ def write_profile(profile: BranchProfile, runs: Sequence[RunRow], quote: Quote, 
     if not profile.arms:
         parts.append(Text("no branch in what was run"))
     print_stripped(console, *parts)
+
+
+def _heading(kernel: str, arms: Sequence[ArmProbability]) -> Text:
+    """The kernel, and the file where all its branches lie in one."""
+    heading = Text(printable(kernel), style="bold")
+    files = {arm.file for arm in arms}
+    return heading.append(f"  {printable(files.pop())}", style="dim not bold") if len(files) == 1 else heading
 
 
 def _runs(runs: Sequence[RunRow], width: int) -> Table:
@@ -76,13 +83,13 @@ def _branches(arms: Sequence[ArmProbability], profile: BranchProfile, quote: Quo
         Column("taken", tuple(Text(f"{sum(arm.taken)}") for arm in arms), right=True, give_up=1),
         Column("mean", tuple(Text(percent(arm.probability)) for arm in arms), right=True),
     ]
-    if len(profile.data_sets) > 1:
+    if any(sum(1 for visits in arm.visits if visits) > 1 for arm in arms):
         columns.append(Column("range", tuple(Text(_range(arm)) for arm in arms), right=True))
     if any(arm.arm == LOOP for arm in arms):
         trips = tuple(Text(_trips(arm, profile.data_sets)) for arm in arms)
         columns.append(Column("a time", trips, right=True, give_up=3))
     texts = tuple(Text(printable(quote(arm.file, arm.line).strip()), style="dim") for arm in arms)
-    columns.append(Column("", texts, least=20, stretch=True, cut=True, give_up=ORNAMENT))
+    columns.append(Column("", texts, least=20, wanted=20, stretch=True, cut=True, give_up=ORNAMENT))
     return fitting_table(columns, width)
 
 
