@@ -185,7 +185,7 @@ def _texture(body: Body, node: Node, name: str, arguments: list[Node], span: Spa
     coordinates = tuple(body.expr(argument) for argument in rest)
     if value is not None:
         coordinates = (value, *coordinates)
-    fetch = TextureFetch(texture, coordinates, is_store, body.site(), type_, span)
+    fetch = TextureFetch(texture, coordinates, is_store, body.site(), type_, span, name)
     if output is None:
         return fetch
     where = dereference(body, output, type_)

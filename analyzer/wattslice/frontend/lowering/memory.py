@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from wattslice.frontend.lowering.context import Body, Cell, Location, Pointee
-from wattslice.frontend.lowering.types import pointer_to
+from wattslice.frontend.lowering.types import lane_of, pointer_to
 from wattslice.ir import (
     AddressOf,
     Assign,
@@ -148,8 +148,12 @@ def address_of(body: Body, where: Location, span: Span) -> Expr:
 
 
 def _address_in_variable(body: Body, where: RegisterPlace, type_: Type, span: Span) -> Expr:
-    """The address of a register place: in host code, where records are memory, with the member's offset."""
-    offset = _path_offset(where) if body.is_host else 0
+    """The address of a register place, with the member's offset (in host code, where records are memory, as
+    an operation of its own).
+    """
+    offset = _path_offset(where)
+    if not body.is_host:
+        return AddressOf(where.variable, type_, span, offset)
     if not offset:
         return AddressOf(where.variable, type_, span)
     start = AddressOf(where.variable, pointer_to(where.variable.type), span)
@@ -160,6 +164,10 @@ def _path_offset(where: RegisterPlace) -> int:
     """Bytes from the start of the variable to the member; 0 when the layout is not known."""
     offset, type_ = 0, where.variable.type
     for name in where.path:
+        if type_.lanes > 1 and name in "xyzw":
+            lane = lane_of(type_)
+            offset, type_ = offset + "xyzw".index(name) * lane.size_bytes, lane
+            continue
         found = next((inner for inner in type_.fields if inner.name == name), None)
         if found is None:
             return 0
