@@ -19,9 +19,8 @@ from wattslice.geometry.types import KernelLaunch, LaunchSource
 from wattslice.interpreter import Budget, DeviceMemory, Execution, Launch, interpret
 from wattslice.ir import Program
 from wattslice.pipeline import caller_reader, read_program
-from wattslice.profiles.making import make_profile
 from wattslice.profiles.regions import arm_counts
-from wattslice.profiles.types import ArmCount, BranchProfile, DataSetCounts, Making
+from wattslice.profiles.types import ArmCount, DataSetCounts
 from wattslice.recursion import deep_recursion
 from wattslice_models.gpu import load_gpu
 
@@ -175,10 +174,9 @@ def _run(program: Program, known: KnownLaunch, spec: Spec, data: DataSetSpec, li
     )
 
 
-def profile_of(runs: tuple[DataSetRun, ...], command: str) -> BranchProfile:
-    """What all data sets say; those of one name, of different kernels, are one."""
+def counted_by(runs: tuple[DataSetRun, ...]) -> tuple[DataSetCounts, ...]:
+    """What each data set counted; those of one name, of different kernels, are one."""
     arms: dict[str, tuple[ArmCount, ...]] = {}
     for run in runs:
         arms[run.data_set] = (*arms.get(run.data_set, ()), *run.arms)
-    counted = tuple(DataSetCounts(name, own) for name, own in arms.items())
-    return make_profile(counted, Making.INTERPRETER, command)
+    return tuple(DataSetCounts(name, own) for name, own in arms.items())

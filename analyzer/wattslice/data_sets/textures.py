@@ -40,7 +40,7 @@ def texture(value: Value, setting: Setting) -> Texture:
     addressing = _addressing(table)
     return Texture(
         texels.reshape(depth, height, width, channels),
-        (addressing,) * 3,
+        (addressing, addressing, addressing),
         is_linear=_flag(table, "linear"),
         is_normalised=_flag(table, "normalised"),
         reads_normalised=_flag(table, "reads_normalised"),

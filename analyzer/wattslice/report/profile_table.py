@@ -87,7 +87,7 @@ def _branches(arms: Sequence[ArmProbability], profile: BranchProfile, quote: Quo
         columns.append(Column("range", tuple(Text(_range(arm)) for arm in arms), right=True))
     if any(arm.arm == LOOP for arm in arms):
         trips = tuple(Text(_trips(arm, profile.data_sets)) for arm in arms)
-        columns.append(Column("a time", trips, right=True, give_up=3))
+        columns.append(Column("per entry", trips, right=True, give_up=3))
     texts = tuple(Text(printable(quote(arm.file, arm.line).strip()), style="dim") for arm in arms)
     columns.append(Column("", texts, least=20, wanted=20, stretch=True, cut=True, give_up=ORNAMENT))
     return fitting_table(columns, width)
