@@ -71,8 +71,8 @@ def _about_profile(config: Config, results: list[FileAnalysis]) -> tuple[Diagnos
 def analyze_file(path: Path, config: Config) -> FileAnalysis:
     """One file from source text to watts. Raises `WattsliceError` when it cannot be read at all."""
     gpu = load_gpu(config.gpu_id)
-    program = _read(path, config)
-    launches = resolve_launches(program, config.overrides, gpu, _caller_reader(path, config))
+    program = read_program(path, config)
+    launches = resolve_launches(program, config.overrides, gpu, caller_reader(path, config))
     quoter = Quoter(program.file, program.source_lines)
     profile = config.branch_profile
     bound = None if profile is None else bind(profile, program, config.files)
@@ -95,12 +95,13 @@ def _in_parallel(config: Config) -> list[FileAnalysis]:
     return cast(list[FileAnalysis], joblib.Parallel(n_jobs=config.jobs)(tasks))
 
 
-def _caller_reader(path: Path, config: Config) -> CallerReader | None:
+def caller_reader(path: Path, config: Config) -> CallerReader | None:
     """Reads the files beside a CUDA file that call its functions, for the sizes they pass."""
-    return None if path.suffix == ".c" else partial(read_callers, path, options=_parse_options(config))
+    return None if path.suffix == ".c" else partial(read_callers, path, options=parse_options(config))
 
 
-def _parse_options(config: Config) -> ParseOptions:
+def parse_options(config: Config) -> ParseOptions:
+    """What the frontend needs of the configuration."""
     options = ParseOptions(
         include_dirs=config.include_directories,
         defines=config.definitions,
@@ -111,8 +112,9 @@ def _parse_options(config: Config) -> ParseOptions:
     return options
 
 
-def _read(path: Path, config: Config) -> Program:
-    options = _parse_options(config)
+def read_program(path: Path, config: Config) -> Program:
+    """The file as kernels and host functions. Raises `FrontendError` when it cannot be read at all."""
+    options = parse_options(config)
     if path.suffix == ".c":
         from wattslice.frontend.c import read_c
 

@@ -14,6 +14,7 @@ import re
 from pathlib import Path
 from typing import cast
 
+from wattslice.documents import Table, Value
 from wattslice.errors import WattsliceError
 from wattslice.profiles.types import (
     LOOP,
@@ -52,7 +53,7 @@ def read_branch_profile(path: Path) -> BranchProfile:
         raise BranchProfileError(f"not valid JSON: {error.msg}", path=path, line=error.lineno) from None
     except (RecursionError, ValueError):  # ValueError: a number of more digits than Python converts
         raise BranchProfileError("nested too deeply, or numbers too long, for a profile", path=path) from None
-    top = _Value(path, "", document).object()
+    top = Value(BranchProfileError, path, "", document).table()
     version = top.value("schema_version").any
     if type(version) is not int or not 1 <= version <= SCHEMA_VERSION:
         raise BranchProfileError(
@@ -68,7 +69,7 @@ def read_branch_profile(path: Path) -> BranchProfile:
     return _version_2(path, top)
 
 
-def _version_2(path: Path, top: _Object) -> BranchProfile:
+def _version_2(path: Path, top: Table) -> BranchProfile:
     top.only(
         *("schema_version", "branches"),
         *("tool", "tool_version", "made", "command", "data_sets", "sources"),
@@ -85,7 +86,7 @@ def _version_2(path: Path, top: _Object) -> BranchProfile:
     )
 
 
-def _making(value: _Value | None) -> Making:
+def _making(value: Value | None) -> Making:
     if value is None:
         return Making.HAND
     known = [making.value for making in Making]
@@ -94,15 +95,15 @@ def _making(value: _Value | None) -> Making:
     return Making(value.text())
 
 
-def _data_set(value: _Value) -> DataSet:
-    entry = value.object()
+def _data_set(value: Value) -> DataSet:
+    entry = value.table()
     entry.only("name", "weight")
     weight = entry.optional("weight")
     return DataSet(entry.value("name").text(), 1.0 if weight is None else weight.number(0.0, math.inf))
 
 
-def _source(value: _Value) -> SourceLines:
-    entry = value.object()
+def _source(value: Value) -> SourceLines:
+    entry = value.table()
     entry.only("file", "sha256", "lines")
     lines = entry.value("lines")
     found: list[LineDigest] = []
@@ -114,8 +115,8 @@ def _source(value: _Value) -> SourceLines:
     return SourceLines(entry.value("file").name(), entry.value("sha256").text(), tuple(found))
 
 
-def _arm(value: _Value, data_sets: int, *, with_counts: bool) -> ArmProbability:
-    entry = value.object()
+def _arm(value: Value, data_sets: int, *, with_counts: bool) -> ArmProbability:
+    entry = value.table()
     counts = ("kernel", "column", "visits", "taken", "entries") if with_counts else ()
     entry.only("file", "line", "arm", "probability", *counts)
     arm = entry.value("arm")
@@ -136,7 +137,7 @@ def _arm(value: _Value, data_sets: int, *, with_counts: bool) -> ArmProbability:
     )
 
 
-def _counts(entry: _Object, name: str, data_sets: int) -> tuple[int, ...]:
+def _counts(entry: Table, name: str, data_sets: int) -> tuple[int, ...]:
     value = entry.optional(name)
     if value is None:
         return ()
@@ -165,80 +166,3 @@ def _check(path: Path, arms: tuple[ArmProbability, ...]) -> None:
             raise BranchProfileError(
                 f"the arms of {file}:{line} add up to {total:g}, not at most 1", path=path
             )
-
-
-class _Value:
-    """A value of the document that knows where it stands."""
-
-    def __init__(self, path: Path, place: str, value: object) -> None:
-        self._path, self._place = path, place
-        self.any: object = value
-
-    def error(self, message: str) -> BranchProfileError:
-        return BranchProfileError(f"{self._place or 'the document'}: {message}", path=self._path)
-
-    def text(self) -> str:
-        if not isinstance(self.any, str):
-            raise self.error(f"expected text, found {self.kind}")
-        return self.any
-
-    def name(self) -> str:
-        if not isinstance(self.any, str) or not self.any:
-            raise self.error(f"expected a name, found {self.any!r}")
-        return self.any
-
-    def position(self, what: str) -> int:
-        if type(self.any) is not int or self.any < 1:
-            raise self.error(f"expected a {what} number from 1, found {self.any!r}")
-        return self.any
-
-    def number(self, low: float, high: float) -> float:
-        number = self.any
-        if isinstance(number, bool) or not isinstance(number, int | float) or not low <= number <= high:
-            bounds = f"from {low:g} to {high:g}" if math.isfinite(high) else f"from {low:g}"
-            raise self.error(f"expected a number {bounds}, found {number!r}")
-        return float(number)
-
-    def list(self) -> list[_Value]:
-        value = self.any
-        if not isinstance(value, list):
-            raise self.error(f"expected a list, found {self.kind}")
-        entries = cast("list[object]", value)
-        return [_Value(self._path, f"{self._place}[{index}]", entry) for index, entry in enumerate(entries)]
-
-    def object(self) -> _Object:
-        value = self.any
-        if not isinstance(value, dict):
-            raise self.error(f"expected an object, found {self.kind}")
-        return _Object(self, self._path, self._place, cast("dict[str, object]", value))
-
-    @property
-    def kind(self) -> str:
-        if self.any is None:
-            return "null"
-        names = {"dict": "an object", "list": "a list", "str": "text", "bool": "a truth value"}
-        return names.get(type(self.any).__name__, "a number")
-
-
-class _Object:
-    """An object of the document; its members know their JSON path."""
-
-    def __init__(self, value: _Value, path: Path, place: str, members: dict[str, object]) -> None:
-        self._value, self._path, self._place, self._members = value, path, place, members
-
-    def only(self, *known: str) -> None:
-        for key in self._members:
-            if key not in known:
-                raise self._value.error(f"unknown key {key!r} (expected {', '.join(known)})")
-
-    def value(self, key: str) -> _Value:
-        if key not in self._members:
-            raise self._value.error(f"{key!r} is missing")
-        return _Value(self._path, f"{self._place}.{key}" if self._place else key, self._members[key])
-
-    def optional(self, key: str) -> _Value | None:
-        return self.value(key) if key in self._members else None
-
-    def list(self, key: str) -> list[_Value]:
-        value = self.optional(key)
-        return [] if value is None else value.list()

@@ -23,6 +23,7 @@ class Making(Enum):
     INTERPRETER = "interpreter"
     PROBES_CPU = "probes cpu"
     PROBES_NVCC = "probes nvcc"
+    PROBES = "probes"  # built and run by the user
     HAND = "hand"
 
 

@@ -18,7 +18,7 @@ _EXTERN = re.compile(
     r"extern\s+__shared__\s+(?:(?:__align__|alignas)\s*\([^)]*\)\s*)?([\w:\s]+?)\s*\b(\w+)\s*\[\s*\]\s*;"
 )
 _SHARED = re.compile(r"__shared__\s+([^;{}=]*);")
-_GLOBAL = re.compile(r"\b__(?:constant|device)__\s+(?:(?:__align__|alignas)\s*\(\w+\)|[^;{}()=])+[;{=]")
+_GLOBAL = re.compile(r"\b__(?:constant|device)__\s+(?:(?:__align__|alignas)\s*\(\w+\)|\[[^\]]*\]|[^;{}()=\[])+[;{=]")
 _NO_VARIABLE = re.compile(r"\b(?:struct|class|union|enum|extern|using|typedef|operator)\b")
 _NAMESPACE = re.compile(r"\b(?:namespace[\s\w:]*|extern\s*)$")
 _KERNEL = re.compile(r"[\w:]+\s*$")

@@ -4,11 +4,11 @@ constexpr unsigned kKernels = @KERNELS@, kCounters = @COUNTERS@;  // counters of
 static __device__ unsigned long long counts[kKernels * kCounters];
 
 // Which kernel runs, for functions that several kernels call: each of its threads says so before it calls them.
-static inline __device__ unsigned& kernel() {
+[[maybe_unused]] static inline __device__ unsigned& kernel() {
     __shared__ unsigned running;
     return running;
 }
-static inline __host__ __device__ unsigned at(unsigned counter) {
+[[maybe_unused]] static inline __host__ __device__ unsigned at(unsigned counter) {
 #if defined(__CUDA_ARCH__) || defined(CUDA_ON_CPU)
     return kernel() * kCounters + counter;
 #else
@@ -17,7 +17,7 @@ static inline __host__ __device__ unsigned at(unsigned counter) {
 }
 
 // One atomic for all threads of a warp that are here together. On the host nothing is counted.
-static inline __host__ __device__ void count(unsigned counter) {
+[[maybe_unused]] static inline __host__ __device__ void count(unsigned counter) {
 #if defined(__CUDA_ARCH__)
     const unsigned here = __activemask();
     unsigned lane;
@@ -29,7 +29,7 @@ static inline __host__ __device__ void count(unsigned counter) {
     counts[counter] += cuda_on_cpu::inKernel ? 1 : 0;
 #endif
 }
-static inline __host__ __device__ bool test(unsigned counter, bool holds) {
+[[maybe_unused]] static inline __host__ __device__ bool test(unsigned counter, bool holds) {
     count(counter);
     if (holds) {
         count(counter + 1);
@@ -43,7 +43,7 @@ struct Reporter {
     ~Reporter();
 };
 static void collect();
-static inline cudaError_t deviceReset() {
+[[maybe_unused]] static inline cudaError_t deviceReset() {
     collect();
     return cudaDeviceReset();
 }
