@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - each kernel stands on one line
 """Random CUDA kernels whose result C++ defines, and the program that runs them on a CPU.
 
 Every thread writes its own places, shared memory is exchanged across barriers, atomics commute; shifts, divisors
@@ -216,11 +217,11 @@ class Writer:
             case 0:
                 return f"for (int {counter} = 0; {counter} < (int)({limit} & 7); ++{counter}) {{ {body} {jump} }}"
             case 1:
-                return f"{{ int {counter} = (int)({limit} & 7); while ({counter}-- > 0) {{ {jump} {body} }} }}"
-            case _:
                 return (
-                    f"{{ int {counter} = 0; do {{ {counter} += 1; {body} {jump} }} while ({counter} < (int)({limit} & 3)); }}"
+                    f"{{ int {counter} = (int)({limit} & 7); while ({counter}-- > 0) {{ {jump} {body} }} }}"
                 )
+            case _:
+                return f"{{ int {counter} = 0; do {{ {counter} += 1; {body} {jump} }} while ({counter} < (int)({limit} & 3)); }}"
 
     def special(self, own: dict[str, list[str]]) -> str:
         """Increments inside of expressions, references, arrays, vectors, records."""
@@ -274,7 +275,8 @@ def program(seed: int, kernels: int) -> str:
     draw = random.Random(seed)
     text = "".join(Writer(draw).kernel(number) for number in range(kernels))
     launches = "".join(
-        f"    clear(); k{n}<<<{GRID}, {BLOCK}>>>(I, F, D, L, oi, of, od, ol, counts); dump(out);\n" for n in range(kernels)
+        f"    clear(); k{n}<<<{GRID}, {BLOCK}>>>(I, F, D, L, oi, of, od, ol, counts); dump(out);\n"
+        for n in range(kernels)
     )
     return f"""#include <cuda_runtime.h>
 #include <cstdio>

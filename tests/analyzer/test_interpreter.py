@@ -1,9 +1,14 @@
+# ruff: noqa: E501 - each kernel stands on one line
 """What the interpreter computes, feature by feature, against numpy or a hand-made result."""
 
+from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from wattslice import ir
 from wattslice.interpreter import Addressing, Texture
@@ -45,7 +50,10 @@ T = np.arange(32)
     ],
 )  # fmt: skip
 def test_whole_numbers(tmp_path: Path, expression: str, expected: object):
-    assert values(tmp_path, expression).tolist() == np.broadcast_to(np.asarray(expected), 32).astype(int).tolist()
+    assert (
+        values(tmp_path, expression).tolist()
+        == np.broadcast_to(np.asarray(expected), 32).astype(int).tolist()
+    )
 
 
 F = T.astype(np.float32) * np.float32(0.1)
@@ -74,30 +82,30 @@ def test_floats_are_rounded_at_each_operation(tmp_path: Path, expression: str, e
     assert np.array_equal(actual, np.asarray(expected, np.float32))
 
 
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
+MATHEMATICS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
         ("expf(x)", np.exp), ("__logf(x + 1)", lambda x: np.log(x + 1)), ("powf(x, 1.5f)", lambda x: x**1.5),
         ("sinf(x)", np.sin), ("rsqrtf(x + 1)", lambda x: 1 / np.sqrt(x + 1)), ("exp10f(x)", lambda x: 10**x),
         ("atan2f(x, 2.0f)", lambda x: np.arctan2(x, 2)), ("normcdff(0.0f * x)", lambda x: 0 * x + 0.5),
         ("erff(1.0f + 0 * x)", lambda x: 0 * x + 0.8427007929497149), ("fmodf(x, 0.7f)", lambda x: np.fmod(F, np.float32(0.7))),
         ("sinpif(x)", lambda x: np.sin(np.pi * x)), ("hypotf(x, 3)", lambda x: np.hypot(x, 3)),
         ("log1pf(x)", np.log1p), ("ldexpf(x, 3)", lambda x: x * 8), ("normcdfinvf(0.975f + 0 * x)", lambda x: 0 * x + 1.959964),
-    ],
 )  # fmt: skip
-def test_mathematical_functions(tmp_path: Path, expression: str, expected):
+
+
+@pytest.mark.parametrize(("expression", "expected"), MATHEMATICS)
+def test_mathematical_functions(tmp_path: Path, expression: str, expected: Callable[[Any], Any]):
     text = body(f"float x = t * 0.1f; out[t] = {expression};", "float* out")
     actual = run_kernel(tmp_path, text, np.zeros(32, np.float32)).arrays[0]
     assert np.allclose(actual, expected(F.astype(np.float64)), rtol=3e-7, atol=1e-7)
 
 
 def test_fma_of_doubles_rounds_once(tmp_path: Path):
-    from fractions import Fraction
-
     draw = np.random.default_rng(3)
     a, b = draw.normal(size=64), draw.normal(size=64)
     c = -a * b * (1 + draw.integers(-2, 3, 64) * 2.0**-52)
-    text = body("out[t] = fma(a[t], b[t], c[t]);", "const double* a, const double* b, const double* c, double* out")
+    text = body(
+        "out[t] = fma(a[t], b[t], c[t]);", "const double* a, const double* b, const double* c, double* out"
+    )
     actual = run_kernel(tmp_path, text, a, b, c, np.zeros(64), block=64).arrays[3]
     exact = [float(Fraction(x) * Fraction(y) + Fraction(z)) for x, y, z in zip(a, b, c, strict=True)]
     assert actual.tolist() == exact
@@ -136,9 +144,10 @@ def test_fma_of_doubles_rounds_once(tmp_path: Path):
 )  # fmt: skip
 def test_statements_and_objects(tmp_path: Path, text: str, expected: object):
     if expected is None:
-        text, expected = "int u = t; int v = u++ < 5 && u++ > 3; out[t] = v * 100 + u;", [
-            (t < 5 and t + 1 > 3) * 100 + t + 1 + (t < 5) for t in range(32)
-        ]
+        text, expected = (
+            "int u = t; int v = u++ < 5 && u++ > 3; out[t] = v * 100 + u;",
+            [(t < 5 and t + 1 > 3) * 100 + t + 1 + (t < 5) for t in range(32)],
+        )
     actual = run_kernel(tmp_path, body(text, "int* out"), np.zeros(32, np.int32)).arrays[0]
     assert actual.tolist() == np.asarray(expected).astype(int).tolist()
 
@@ -183,7 +192,9 @@ def test_shared_memory_barriers_and_several_blocks(tmp_path: Path):
         if (threadIdx.x == 0) out[blockIdx.x] = s[0];
     }"""
     values_in = np.random.default_rng(1).integers(0, 100, 64 * 300).astype(np.float32)
-    ran = run_kernel(tmp_path, text, values_in, np.zeros(300, np.float32), grid=300, block=64, shared_bytes=256)
+    ran = run_kernel(
+        tmp_path, text, values_in, np.zeros(300, np.float32), grid=300, block=64, shared_bytes=256
+    )
     assert np.array_equal(ran.arrays[1], values_in.reshape(300, 64).sum(1))
 
 
@@ -195,7 +206,9 @@ def test_atomics_take_turns_in_the_order_of_the_threads(tmp_path: Path):
         "int* data, int* old, int* took, int* cas, float* f",
     )
     zeros = np.zeros(32, np.int32)
-    data, old, took, cas, f = run_kernel(tmp_path, text, zeros[:10], zeros, zeros, zeros, zeros[:1].view(np.float32)).arrays
+    data, old, took, cas, f = run_kernel(
+        tmp_path, text, zeros[:10], zeros, zeros, zeros, zeros[:1].view(np.float32)
+    ).arrays
     assert old.tolist() == [sum(range(t % 3, t, 3)) for t in T]
     assert data.tolist() == [sum(T[0::3]), sum(T[1::3]), sum(T[2::3]), 31, -31, 31, 2, 32, -1, -496]
     assert took.tolist() == [0, *range(31)]
@@ -234,7 +247,7 @@ def test_a_lock_that_is_tried_again_makes_progress(tmp_path: Path):
         ("__syncthreads_count(t > 20) + __syncthreads_or(t == 1) * 100", np.full(32, 111)),
     ],
 )  # fmt: skip
-def test_threads_of_a_warp(tmp_path: Path, expression: str, expected):
+def test_threads_of_a_warp(tmp_path: Path, expression: str, expected: NDArray[Any]):
     assert values(tmp_path, expression).tolist() == expected.tolist()
 
 
@@ -275,7 +288,11 @@ def test_constants_globals_and_records_as_arguments(tmp_path: Path):
     __global__ void k(Size size, float* out) {
         out[threadIdx.x] = weights[threadIdx.x % 4] * size.scale + size.width + size.pad[1] + seen;
     }"""
-    size = np.array([7], np.int32).tobytes() + np.array([0.5], np.float32).tobytes() + np.array([1, 2], np.int16).tobytes()
+    size = (
+        np.array([7], np.int32).tobytes()
+        + np.array([0.5], np.float32).tobytes()
+        + np.array([1, 2], np.int16).tobytes()
+    )
     out = run_kernel(tmp_path, text, size, np.zeros(32, np.float32)).arrays[0]
     assert out.tolist() == (np.array([1, 2.5, 3, 0])[T % 4] * 0.5 + 14).tolist()
 

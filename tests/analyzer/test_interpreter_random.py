@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -75,13 +74,15 @@ def differences(seed: int, toolchain: Toolchain) -> list[str]:
             at += expected.nbytes
             if not np.array_equal(actual[name], expected, equal_nan=dtype.kind == "f"):
                 lane = int(np.flatnonzero(actual[name] != expected)[0])
-                found.append(f"{path}: {kernel.name}: {name}[{lane}] {actual[name][lane]} not {expected[lane]}")
+                found.append(
+                    f"{path}: {kernel.name}: {name}[{lane}] {actual[name][lane]} not {expected[lane]}"
+                )
     return found
 
 
 @settings(
     max_examples=1, deadline=None, derandomize=True, phases=(Phase.generate,),
-    suppress_health_check=list(HealthCheck),
+    suppress_health_check=[HealthCheck.too_slow],
 )  # fmt: skip
 @given(seed=st.integers(0, 2**32 - 1))
 def test_random_kernels_do_the_same_as_compiled_ones(seed: int, wrapping: Toolchain):
@@ -91,4 +92,3 @@ def test_random_kernels_do_the_same_as_compiled_ones(seed: int, wrapping: Toolch
 def test_the_random_kernels_differ_from_each_other():
     texts = [program(seed, 2) for seed in random.Random(1).sample(range(10**6), 3)]
     assert len(set(texts)) == 3
-    assert Path(__file__).exists()

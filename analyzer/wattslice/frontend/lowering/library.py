@@ -50,7 +50,9 @@ from wattslice.ir import (
 _WORD_OF_DOUBLE = re.compile(r"__double2(hi|lo)int$")
 _HALF_OF_PAIR = re.compile(r"__(low|high)s?2(half|float|bfloat16)")
 _PAIR = re.compile(r"__(halves|floats)2\w+2(_rn)?$|__hiloint2double$")
-_ROUNDED = re.compile(r"__(?:float|double|half)2u?(?:int|ll|short|char)_r[nud]$|__\w+2(?:float|half|double)_r[nzud]$")
+_ROUNDED = re.compile(
+    r"__(?:float|double|half)2u?(?:int|ll|short|char)_r[nud]$|__\w+2(?:float|half|double)_r[nzud]$"
+)
 # The runtime called from a kernel (streams, graphs): beside the kernel's own work like printf, but told.
 _DEVICE_RUNTIME = re.compile(r"cuda[A-Z]\w+$")
 
