@@ -69,12 +69,11 @@ def _texture_of(compiler: Compiler, variable: ir.Variable, span: ir.Span) -> Fin
     known = machine.textures.get(variable)
     if known is not None:
         return lambda mask: known
-    try:
+    handle: Evaluate | None = None
+    if variable.type.kind is ir.TypeKind.INT:  # a texture object; a reference has no value
         handle = compiler.expression(
             ir.Read(ir.RegisterPlace(variable, (), variable.type), variable.type, span)
         )
-    except UnsupportedError:
-        handle = None
 
     def texture_of(mask: Mask) -> Texture:
         if handle is not None:
