@@ -177,6 +177,27 @@ def test_device_functions_return_early_and_write_through_references(tmp_path: Pa
     assert ran.arrays[2].tolist() == ((T**2 + 1) * 5).tolist()
 
 
+def test_effects_in_the_head_of_a_loop_and_behind_a_condition_happen_there(tmp_path: Path):
+    before = """
+    struct V { float x; __device__ V(float a) : x(a) {} __device__ V operator-(const V& o) const { return V(x - o.x); }
+      __device__ float norm() const { return x * x; } };
+    struct It { int i; __device__ It next() const { It r; r.i = i + 1; return r; } };
+    """
+    text = body(
+        """V a(t), b(0); int n = 0; while ((a - b).norm() > 4.0f) { a.x -= 1; ++n; }
+        It it; it.i = 0; int m = 0; for (; it.next().i < t; it = it.next()) ++m;
+        const int* p = t < 3 ? nullptr : in + t; const bool c = p && V(*p).norm() > 20;
+        int x = 0; do { ++x; } while (++(++x) < t); int z = t; while (int w = z / 2) { z = w; ++n; }
+        out[t] = n * 10000 + m * 100 + c * 50 + x;""",
+        "int* out, const int* in",
+        before,
+    )
+    out = run_kernel(tmp_path, text, np.zeros(32, np.int32), T.astype(np.int32)).arrays[0]
+    steps = [max(0, t - 2) + max(0, t.bit_length() - 1) for t in range(32)]
+    rest = [max(0, t - 1) * 100 + (t > 4) * 50 + max(3, (t + 2) // 3 * 3) for t in range(32)]
+    assert out.tolist() == [n * 10000 + other for n, other in zip(steps, rest, strict=True)]
+
+
 # --------------------------------------------------------------------------- threads together
 
 
