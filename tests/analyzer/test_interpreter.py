@@ -69,6 +69,7 @@ F = T.astype(np.float32) * np.float32(0.1)
         ("sqrtf(t * 0.1f)", np.sqrt(F)),
         ("1.0f / (t - 3)", np.divide(np.float32(1), (T - 3).astype(np.float32), where=T != 3, out=np.full(32, np.inf, np.float32))),
         ("fminf(NAN, t) + fmaxf(t, 4)", T + np.maximum(T, 4)),
+        ("1 / fminf(0.0f * t, -0.0f) + 1 / fmaxf(-0.0f * t, 0.0f)", np.full(32, np.nan)),
         ("roundf(t * 0.5f - 4)", np.sign(T - 8) * np.floor(np.abs(T * 0.5 - 4) + 0.5)),
         ("__int_as_float(t)", T.astype(np.int32).view(np.float32)),
         ("__saturatef(t * 0.1f - 1)", np.clip(F - np.float32(1), 0, 1)),
@@ -79,7 +80,7 @@ F = T.astype(np.float32) * np.float32(0.1)
 )  # fmt: skip
 def test_floats_are_rounded_at_each_operation(tmp_path: Path, expression: str, expected: object):
     actual = values(tmp_path, expression, dtype="f4")
-    assert np.array_equal(actual, np.asarray(expected, np.float32))
+    assert np.array_equal(actual, np.asarray(expected, np.float32), equal_nan=True)
 
 
 MATHEMATICS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
@@ -130,6 +131,8 @@ def test_fma_of_doubles_rounds_once(tmp_path: Path):
         ("int2 v = make_int2(t, 2); v.x += v.y++; int2 w = v; w.x = 0; out[t] = v.x * 10 + v.y + w.x;", (T + 2) * 10 + 3),
         ("struct { int a; struct { char c; double d; } b; } s; s.a = t; s.b.c = 300; s.b.d = 2.5; auto u = s; u.a++; out[t] = s.a + u.a + u.b.c + (int)(u.b.d * 2);",
          2 * T + 1 + 44 + 5),
+        ('unsigned l, m; asm("mov.u32 %0, %%laneid;" : "=r"(l)); asm("mov.u32 %0, %%lanemask_lt;" : "=r"(m)); out[t] = l + m;',
+         (T + (1 << T) - 1).astype(np.int32)),
         ("union { float f; int i; } u; u.f = t; out[t] = u.i;", T.astype(np.float32).view(np.int32)),
         ("unsigned char c = t * 100; c++; c -= 3; out[t] = c;", (T * 100 - 2) % 256),
         ("short s = 30000; s += t * 1000; out[t] = s;", (30000 + T * 1000).astype(np.int16)),

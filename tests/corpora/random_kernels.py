@@ -128,7 +128,7 @@ class Writer:
             lambda: f"fabsf({a()})",
             lambda: f"{self.draw.choice(['floorf', 'ceilf', 'truncf', 'rintf'])}({a()})",
             lambda: f"sqrtf(fabsf({a()}))",
-            lambda: f"{self.draw.choice(['fminf', 'fmaxf'])}({a()}, {b()})",
+            lambda: f"{self.draw.choice(['fminf', 'fmaxf'])}({a()} + 0.0f, {b()} + 0.0f)",
             lambda: f"((float){self.integer(depth - 1)})",
             lambda: f"((float){self.double(depth - 1)})",
             lambda: f"({a()} * {self.integer(depth - 1)})",

@@ -43,6 +43,15 @@ def _positive_difference(x: Value, y: Value) -> Value:
     return np.where(np.isnan(x) | np.isnan(y), x + y, difference)
 
 
+def _least(x: Value, y: Value) -> Value:
+    """The other one where one is no number; -0 is less than +0 (PTX ISA, min)."""
+    return np.where(x == y, np.where(np.signbit(x), x, y), np.fmin(x, y))
+
+
+def _greatest(x: Value, y: Value) -> Value:
+    return np.where(x == y, np.where(np.signbit(x), y, x), np.fmax(x, y))
+
+
 def _normal_quantile(p: float) -> float:
     return {0.0: -math.inf, 1.0: math.inf}.get(p) or statistics.NormalDist().inv_cdf(p)
 
@@ -64,10 +73,10 @@ _EXACT_ONE: dict[str, _One] = {
     "rcp": np.reciprocal,
 }
 _EXACT_TWO: dict[str, _Two] = {
-    "fmin": np.fmin,
-    "fmax": np.fmax,
-    "min": np.fmin,
-    "max": np.fmax,
+    "fmin": _least,
+    "fmax": _greatest,
+    "min": _least,
+    "max": _greatest,
     "copysign": np.copysign,
     "fmod": np.fmod,
     "nextafter": np.nextafter,

@@ -23,6 +23,7 @@ _SHUFFLE = re.compile(r"(?:__)?shfl(?:_(up|down|xor))?(_sync)?$")
 _VOTE = re.compile(r"(?:__)?(any|all|ballot|uni|match_any|match_all)(_sync)?$")
 _REDUCE = re.compile(r"__reduce_(add|min|max|and|or|xor)_sync$")
 _BLOCK = re.compile(r"__syncthreads(?:_(count|and|or))?$")
+_SPECIAL_REGISTER = re.compile(r"asm mov\.[usb]32 %0, %+(laneid|warpid|lanemask_(?:lt|le|eq|ge|gt));?$")
 _TILE = re.compile(r"thread_block_tile<(\d+)")
 
 
@@ -45,7 +46,32 @@ def compile_warp_function(compiler: Compiler, expr: ir.Intrinsic, name: str) -> 
         return _reduction(_UFUNCS[reduction[1]], value, mask_value)
     if name == "reduce":
         return _tile_reduction(compiler, expr)
+    special = _SPECIAL_REGISTER.match(name)
+    if special is not None:
+        return lambda mask: _special_register(mask, special[1]).astype(dtype_of(expr.type))
     return None
+
+
+def _special_register(mask: Mask, name: str) -> Value:
+    """What inline assembly reads from `%laneid` and the like (PTX ISA, special registers)."""
+    lane = mask.batch.lane_in_warp.astype(np.uint64)
+    bit = np.uint64(1) << lane
+    below = bit - np.uint64(1)
+    match name:
+        case "laneid":
+            return lane
+        case "warpid":
+            return mask.batch.thread_in_block // WARP_SIZE
+        case "lanemask_eq":
+            return bit
+        case "lanemask_lt":
+            return below
+        case "lanemask_le":
+            return below | bit
+        case "lanemask_gt":
+            return ~(below | bit)
+        case _:
+            return ~below
 
 
 # --------------------------------------------------------------------------- barriers
