@@ -38,6 +38,7 @@ T = np.arange(32)
         ("__popc(t) * 100 + __clz(t) + __ffs(t)", [int(t).bit_count() * 100 + 32 - int(t).bit_length() + (int(t) & -int(t)).bit_length() for t in T]),
         ("__brevll((unsigned long long)t) >> 59", [int(f"{t:064b}"[::-1], 2) >> 59 for t in T]),
         ("(t, 7)", 7),
+        ("__builtin_expect(t > 3, 1)", T > 3),
         ("sizeof(float3) + alignof(float4)", 28),
         ("__byte_perm(0x33221100, 0x77665544, 0x7410)", 0x77441100),
         ("__mulhi(t << 28, 3) + (int)__umulhi(t << 28, 3u)", [((((int(t) << 28) + 2**31) % 2**32 - 2**31) * 3 >> 32) + ((int(t) << 28) % 2**32 * 3 >> 32) for t in T]),

@@ -45,6 +45,7 @@ ENDLESS = "step budget of 20000 spent"
         ("char big[1 << 28]; big[t] = 1; out[t] = big[t];", r"'big': 268435456 for each thread"),
         ("asm volatile(\"bfind.u32 %0, %1;\" : \"=r\"(out[t]) : \"r\"(t));", r"asm bfind"),
         ("if (t > 40) asm volatile(\"bfind.u32 %0, %1;\" : \"=r\"(out[t]) : \"r\"(t)); out[99] = 1;", r"index 99"),
+        ("struct { int a : 3; int b : 5; } s; s.b = t; out[t] = s.b;", "'bit-field' is not interpreted"),
         ("out[t] = unknown(t);", r"could not be read or followed"),
         ("out[t] = deep(t + 1);", r"could not be read or followed"),
     ],

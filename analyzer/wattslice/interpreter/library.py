@@ -106,6 +106,8 @@ def _effect(compiler: Compiler, expr: ir.Intrinsic, name: str) -> Evaluate | Non
         return lambda mask: number(machine.steps, dtype)
     if name in ("memcpy", "memmove", "memset"):
         return _bytes(compiler, expr, name)
+    if name in ("expect", "assume_aligned") and not is_block(expr.type):
+        return compiler.number(expr.arguments[0], dtype_of(expr.type))
     return None
 
 

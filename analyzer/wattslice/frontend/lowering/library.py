@@ -126,6 +126,9 @@ def _packed(body: Body, name: str, values: tuple[Expr, ...], type_: Type, span: 
     word = _WORD_OF_DOUBLE.match(name)
     if word is not None and len(values) == 1:
         return Extract(values[0], word[1], type_, span)
+    if name == "__lowhigh2highlow" and values and values[0].type.lanes == 2:
+        lane = lane_of(values[0].type)
+        return aggregate(body, tuple(extract(values[0], field, lane, span) for field in "yx"), type_, span)
     half = _HALF_OF_PAIR.match(name)
     if half is not None and values:
         field = "x" if half[1] == "low" else "y"
