@@ -224,9 +224,9 @@ def analysed(source, profile):
 def test_the_profile_decides_branch_and_loop(tmp_path):
     source, profile = profile_of(tmp_path)
     assert analysed(source, profile) == (0.25, 2.0, [])
-    counts = (
-        analyze_file(source, Config((source,), "v100", branch_profile=profile)).kernels[0].counts_per_thread
-    )
+    (kernel,) = analyze_file(source, Config((source,), "v100", branch_profile=profile)).kernels
+    counts = kernel.counts_per_thread
+    assert counts is not None
     assert counts.global_store == pytest.approx(0.25 + 2.0)
 
 
