@@ -11,7 +11,7 @@ from pathlib import Path
 
 from wattslice.config import Config
 from wattslice.data_sets.arguments import MIB, prepare
-from wattslice.data_sets.spec import DataSetSpec, Spec, shape_of
+from wattslice.data_sets.spec import DataSetSpec, Shape, Spec, shape_of
 from wattslice.errors import WattsliceError
 from wattslice.geometry.overrides import names_kernel
 from wattslice.geometry.resolver import resolve_launches
@@ -39,15 +39,20 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class DataSetRun:
-    """One data set run on one kernel, on so many `threads`. `note` is for the user's eyes, or empty."""
+    """One data set run on one kernel. `note` is for the user's eyes, or empty."""
 
     kernel: str
     data_set: str
-    threads: int
+    shape: Shape
     execution: Execution
     time_s: float
     arms: tuple[ArmCount, ...]
     note: str = ""
+
+    @property
+    def threads(self) -> int:
+        """Threads of the launch."""
+        return math.prod((*self.shape.grid, *self.shape.block))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +169,7 @@ def _run(program: Program, known: KnownLaunch, spec: Spec, data: DataSetSpec, li
     return DataSetRun(
         kernel=kernel.qualified_name,
         data_set=data.name,
-        threads=math.prod((*shape.grid, *shape.block)),
+        shape=shape,
         execution=execution,
         time_s=time.perf_counter() - begin,
         arms=arm_counts(kernel, execution.thread_counts),
