@@ -173,6 +173,28 @@ def test_one_array_under_two_names_and_its_length(known, tmp_path):
     del memory
 
 
+def test_a_pointer_into_an_array(known, tmp_path):
+    found, memory = prepared(known, tmp_path, keys='{ size = 4, generator = "iota", offset = 1 }')
+    address = found.arguments[0]
+    assert memory.contents(address - 4).view(np.int32).tolist() == [0, 1, 2, 3]
+    with pytest.raises(DataError, match=r"keys\.offset: expected a whole number from 0 to 4, found 5"):
+        prepared(known, tmp_path, keys="{ size = 4, offset = 5 }")
+
+
+def test_an_array_of_arrays(tmp_path):
+    path = tmp_path / "rows.cu"
+    path.write_text("__global__ void k(float **rows) { rows[0][threadIdx.x] = 1; }")
+    program, (entry,) = known_launches(path, Config((path,), "v100"))
+    (tmp_path / "k.toml").write_text(
+        '[[data]]\nname = "a"\narguments = { rows = [[1.5, 2.5], { size = 3 }] }'
+    )
+    spec, memory = read_spec(tmp_path / "k.toml"), DeviceMemory()
+    found: Any = prepare(spec, spec.data[0], entry.launch, program, memory, 64)
+    first, second = memory.contents(found.arguments[0]).view(np.int64)
+    assert memory.contents(int(first)).view(np.float32).tolist() == [1.5, 2.5]
+    assert memory.contents(int(second)).size == 12
+
+
 def test_globals(known, tmp_path):
     program, (entry,) = known
     path = tmp_path / "k.toml"
