@@ -17,7 +17,7 @@ from wattslice.interpreter import Addressing, DeviceMemory, Launch, Texture
 
 Bytes = NDArray[np.uint8]
 
-ROUNDINGS = 64
+ROUNDINGS = 8
 """How many units in the last place two results may differ by: sums in another order, other libraries."""
 
 
@@ -64,6 +64,11 @@ class Snapshot:
     arguments: tuple[Argument, ...]
     objects: tuple[MemoryObject, ...]
     textures: tuple[RecordedTexture, ...]
+
+    @property
+    def changes_memory(self) -> bool:
+        """Whether the launch left anything different from before: else a comparison says nothing."""
+        return any(not np.array_equal(one.before, one.after) for one in self.objects)
 
     def object_at(self, address: int) -> MemoryObject | None:
         """The object that an address points into, or one past."""

@@ -29,7 +29,7 @@ _NOTHING = frozenset(
 _BIT_CAST = re.compile(r"__\w+_as_\w+$|(float_as_int|int_as_float|bit_cast)$")
 _FMA = re.compile(r"(?:__)?f(?:ma|maf)(?:_rn)?$|__hfma2?(?:_rn)?$|__(?:builtin|nv)_fmaf?$|__fmaf?_rn$")
 _HALF_COMPARISON = re.compile(r"__h(eq|ne|lt|le|gt|ge)$")
-_ROUNDING = re.compile(r"__\w+2\w+_(r[nzud])$")
+_ROUNDING = re.compile(r"__(?:float|double|half)2u?(?:int|ll|short|char)_(r[nzud])$")
 _COMPARE: dict[str, Callable[[Value, Value], Value]] = {
     "eq": np.equal,
     "ne": np.not_equal,
@@ -126,12 +126,12 @@ def _number_function(compiler: Compiler, expr: ir.Intrinsic, name: str) -> Evalu
     arguments = expr.arguments
     if expr.type.lanes > 1:
         return _vector_function(compiler, expr, name)
+    if name in ("nan", "nanf", "huge_val", "huge_valf", "inf", "inff"):
+        value = number(float("nan" if "nan" in name else "inf"), dtype_of(expr.type))
+        return lambda mask: value
     if any(is_block(argument.type) for argument in arguments):
         return None
     result = dtype_of(expr.type)
-    if name in ("nan", "nanf", "huge_val", "huge_valf", "inf", "inff"):
-        value = number(float("nan" if "nan" in name else "inf"), result)
-        return lambda mask: value
     if not arguments:
         return None
     if _BIT_CAST.match(name):

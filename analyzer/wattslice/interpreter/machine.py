@@ -13,7 +13,7 @@ from wattslice.interpreter.errors import InterpreterError
 from wattslice.interpreter.lanes import Batch, Mask
 from wattslice.interpreter.launch import Launch, Texture
 from wattslice.interpreter.layout import Value
-from wattslice.interpreter.memory import UNINITIALISED, WINDOW_BITS, Allocation, DeviceMemory
+from wattslice.interpreter.memory import UNINITIALISED, WINDOW_BITS, Allocation, DeviceMemory, first_address
 
 _FIRST_OWN_WINDOW = 1 << 24
 Evaluate = Callable[[Mask], Value]
@@ -72,7 +72,7 @@ class Machine:
 
     def allocate(self, window: int, name: str, size: int, windows: int, fill: int = 0) -> Allocation:
         """Memory of the launch itself, in a window of its own; replaces what the window held."""
-        allocation = Allocation(name, window << WINDOW_BITS, size, windows, fill)
+        allocation = Allocation(name, first_address(window), size, windows, fill)
         self.allocations[window] = allocation
         return allocation
 

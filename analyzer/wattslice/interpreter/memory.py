@@ -11,10 +11,15 @@ from numpy.typing import NDArray
 from wattslice.interpreter.layout import Dtype
 
 WINDOW_BITS = 36
-"""Every allocation begins at a multiple of 64 GiB and is smaller than that; address 0 belongs to none."""
+"""Every allocation has 64 GiB of addresses for itself; the first of these windows belongs to none."""
 UNINITIALISED = 0x7EAD << 44
 """What a pointer holds that was never assigned."""
 _PADDING = 16
+
+
+def first_address(window: int) -> int:
+    """Where the allocation of a window begins: in its middle, so that what is before it is in it too."""
+    return (window << WINDOW_BITS) + (1 << (WINDOW_BITS - 1))
 
 
 class Allocation:
@@ -65,7 +70,7 @@ class DeviceMemory:
         """Copies `contents` into an allocation of its own; its device address."""
         number = self._next
         self._next += 1
-        allocation = Allocation(name, number << WINDOW_BITS, len(contents), 1)
+        allocation = Allocation(name, first_address(number), len(contents), 1)
         allocation.data[: len(contents)] = contents
         self._allocations[number] = allocation
         self.total_bytes += len(contents)

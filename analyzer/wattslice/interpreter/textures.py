@@ -152,7 +152,10 @@ def _as_value(texels: NDArray[Any], type_: ir.Type) -> Value:
     if type_.kind not in (ir.TypeKind.INT, ir.TypeKind.FLOAT) or texels.shape[1] < type_.lanes:
         raise UnsupportedError(f"texels of type '{type_.name or type_.kind.value}'")
     texels = texels[:, : type_.lanes]
-    change = converter(texels.dtype, stored_dtype(lane))
+    stored = stored_dtype(lane)
+    if texels.dtype.kind == "u" and stored.kind == "f" and texels.dtype.itemsize == stored.itemsize:
+        texels = np.ascontiguousarray(texels).view(stored)  # the array was given as bits
+    change = converter(texels.dtype, stored)
     texels = texels if change is None else change(texels)
     return from_lanes(texels) if is_block(type_) else np.ascontiguousarray(texels[:, 0])
 
