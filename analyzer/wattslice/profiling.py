@@ -24,6 +24,11 @@ from wattslice.profiles.types import ArmCount, DataSetCounts
 from wattslice.recursion import deep_recursion
 from wattslice_models.gpu import load_gpu
 
+MOST_THREADS = 1 << 24
+"""Threads of a launch that is interpreted: more take minutes, and say no more about branches."""
+
+_NO_KERNEL = "`wattslice analyze` on it says what may have hidden one"
+
 
 class ProfilingError(WattsliceError):
     """A kernel that cannot be chosen or profiled."""
@@ -100,7 +105,7 @@ def choose_kernel(
         if len(known) == 1:
             return known[0]
         text = f"{len(known)} kernels: {', '.join(names)}" if known else "no kernel in this file"
-        raise ProfilingError(text, path=path, remedy=f"choose one with {remedy}" if known else "")
+        raise ProfilingError(text, path=path, remedy=f"choose one with {remedy}" if known else _NO_KERNEL)
     found = [entry for entry in known if names_kernel(wanted, entry.launch.kernel)]
     if len(found) == 1:
         return found[0]
@@ -148,6 +153,13 @@ def _chosen(
 def _run(program: Program, known: KnownLaunch, spec: Spec, data: DataSetSpec, limits: Limits) -> DataSetRun:
     kernel = known.launch.kernel
     shape = shape_of(spec, data, known.launch, is_certain=known.is_certain)
+    threads = math.prod((*shape.grid, *shape.block))
+    if threads > MOST_THREADS:
+        raise ProfilingError(
+            f"data set {data.name!r} of {kernel.name}: {threads} threads are too many to interpret",
+            path=spec.path,
+            remedy=f"at most {MOST_THREADS}: give a smaller grid, and data to match",
+        )
     memory = DeviceMemory()
     prepared = prepare(spec, data, known.launch, program, memory, limits.memory_mib)
     launch = Launch(

@@ -194,6 +194,7 @@ def test_a_skeleton_runs_as_it_is(kernel, capsys):
         ),
         (("--data", "k.toml", "--kernel", "other"), SPEC, "k.toml: no data set of kernel 'other'"),
         (("--data", "k.toml"), SPEC.replace("n = 6", "n = 7"), "k.cu:5: access out of bounds of 'a'"),
+        (("--data", "k.toml"), SPEC.replace("grid = 1", "grid = 9999999"), "79999992 threads are too many"),
         (("--data", "k.toml", "--steps", "10"), SPEC, "[data set 'six' of k]"),
         (("--data", "k.toml"), SPEC.replace("launch =", "# "), "the grid and block of k cannot be read"),
         ((), SPEC, "--data SPEC says what the kernels are to run on"),
