@@ -8,8 +8,11 @@ from wattslice.config import Config
 from wattslice.counting.count import count
 from wattslice.data_sets.spec import read_spec
 from wattslice.evaluations import evaluations
+from wattslice.frontend.cuda import read_cuda
+from wattslice.probes import emit_probes
 from wattslice.profiles.binding import bind
 from wattslice.profiles.making import make_profile
+from wattslice.profiles.regions import branches
 from wattslice.profiles.types import Making
 from wattslice.profiling import Limits, counted_by, known_launches, run_data_sets
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
@@ -34,6 +37,21 @@ def test_all_kernels_run_and_all_branches_are_met(program):
     assert {run.kernel for run in runs} == set(program.kernels)
     profile = make_profile(counted_by(runs), Making.INTERPRETER, "")
     assert [(arm.line, arm.arm) for arm in profile.arms if arm.probability is None] == []
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_probes_and_interpreter_mean_the_same_branches(program):
+    probed = {
+        (kernel, probe.line, probe.column)
+        for probe in emit_probes(program.file).probes
+        for kernel in probe.kernels
+    }
+    interpreted = {
+        (kernel.name, node.span.line, node.span.column)
+        for kernel in read_cuda(program.file).kernels
+        for node, _ in branches(kernel)
+    }
+    assert probed == interpreted
 
 
 @pytest.mark.parametrize(
