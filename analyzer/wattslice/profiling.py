@@ -11,7 +11,7 @@ from pathlib import Path
 
 from wattslice.config import Config
 from wattslice.data_sets.arguments import MIB, prepare
-from wattslice.data_sets.spec import DataSetSpec, Spec, shape_of
+from wattslice.data_sets.spec import DataSetSpec, Shape, Spec, shape_of
 from wattslice.errors import WattsliceError
 from wattslice.geometry.overrides import names_kernel
 from wattslice.geometry.resolver import resolve_launches
@@ -23,6 +23,11 @@ from wattslice.profiles.regions import arm_counts
 from wattslice.profiles.types import ArmCount, DataSetCounts
 from wattslice.recursion import deep_recursion
 from wattslice_models.gpu import load_gpu
+
+MOST_THREADS = 1 << 24
+"""Threads of a launch that is interpreted: more take minutes, and say no more about branches."""
+
+_NO_KERNEL = "`wattslice analyze` on it says what may have hidden one"
 
 
 class ProfilingError(WattsliceError):
@@ -39,15 +44,20 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class DataSetRun:
-    """One data set run on one kernel, on so many `threads`. `note` is for the user's eyes, or empty."""
+    """One data set run on one kernel. `note` is for the user's eyes, or empty."""
 
     kernel: str
     data_set: str
-    threads: int
+    shape: Shape
     execution: Execution
     time_s: float
     arms: tuple[ArmCount, ...]
     note: str = ""
+
+    @property
+    def threads(self) -> int:
+        """Threads of the launch."""
+        return math.prod((*self.shape.grid, *self.shape.block))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +105,7 @@ def choose_kernel(
         if len(known) == 1:
             return known[0]
         text = f"{len(known)} kernels: {', '.join(names)}" if known else "no kernel in this file"
-        raise ProfilingError(text, path=path, remedy=f"choose one with {remedy}" if known else "")
+        raise ProfilingError(text, path=path, remedy=f"choose one with {remedy}" if known else _NO_KERNEL)
     found = [entry for entry in known if names_kernel(wanted, entry.launch.kernel)]
     if len(found) == 1:
         return found[0]
@@ -143,6 +153,13 @@ def _chosen(
 def _run(program: Program, known: KnownLaunch, spec: Spec, data: DataSetSpec, limits: Limits) -> DataSetRun:
     kernel = known.launch.kernel
     shape = shape_of(spec, data, known.launch, is_certain=known.is_certain)
+    threads = math.prod((*shape.grid, *shape.block))
+    if threads > MOST_THREADS:
+        raise ProfilingError(
+            f"data set {data.name!r} of {kernel.name}: {threads} threads are too many to interpret",
+            path=spec.path,
+            remedy=f"at most {MOST_THREADS}: give a smaller grid, and data to match",
+        )
     memory = DeviceMemory()
     prepared = prepare(spec, data, known.launch, program, memory, limits.memory_mib)
     launch = Launch(
@@ -164,7 +181,7 @@ def _run(program: Program, known: KnownLaunch, spec: Spec, data: DataSetSpec, li
     return DataSetRun(
         kernel=kernel.qualified_name,
         data_set=data.name,
-        threads=math.prod((*shape.grid, *shape.block)),
+        shape=shape,
         execution=execution,
         time_s=time.perf_counter() - begin,
         arms=arm_counts(kernel, execution.thread_counts),

@@ -122,7 +122,7 @@ class CorpusKernel:
 
     @property
     def data_spec(self) -> Path | None:
-        """What `wattslice profile` runs its kernels on, at a size that exercises its branches; None without."""
+        """What `wattslice profile` runs its kernels on: small, but every branch is met; None without."""
         path = self.file.with_suffix(".data.toml")
         return path if path.is_file() else None
 

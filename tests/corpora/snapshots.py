@@ -160,7 +160,9 @@ def replay(snapshot: Snapshot, program: ir.Program) -> Replay:
             for argument, parameter in zip(snapshot.arguments, kernels[0].parameters, strict=True)
         ),
         globals=tuple(
-            (variables[one.name], one.before.copy()) for one in snapshot.objects if one.kind == "variable"
+            (variables[one.name], one.before.copy())
+            for one in snapshot.objects
+            if one.kind == "variable" and one.name in variables  # probes have counters of their own
         ),
         textures=tuple(_texture(snapshot, texture) for texture in snapshot.textures),
     )

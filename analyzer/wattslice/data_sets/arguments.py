@@ -161,24 +161,37 @@ class _Preparation:
         return found
 
     def _pointer(self, value: Value, name: str, element: Type) -> int:
+        """The address of an array; `offset` moves it so many elements into the array."""
         if value.any == 0 and type(value.any) is int:
             return 0  # a null pointer
-        if value.is_table and "same_as" in (table := value.table()):
-            table.only("same_as", "offset")
-            address, elements, size = self._array(table.value("same_as"))
-            offset = table.optional("offset")
-            skipped = 0 if offset is None else offset.whole(0, elements)
-            self._addresses[name] = (address + skipped * size, elements - skipped, size)
-            return address + skipped * size
         if isinstance(value.any, int | float):
             raise value.error("expected an array, found a number", "such as { size = 1024 }")
-        if element.kind is TypeKind.POINTER:
-            raise value.error("an array of pointers cannot be given", "probe the program itself: --build cpu")
-        contents = array_bytes(value, element, self._setting)
-        size = element_size(value, element)
-        address = self._memory.allocate(name, contents)
-        self._addresses[name] = (address, len(contents) // size, size)
-        return address
+        offset = value.table().optional("offset") if value.is_table else None
+        if offset is not None:
+            table = value.table()
+            value = value.inside("", {key: table.value(key).any for key in table if key != "offset"})
+        if value.is_table and "same_as" in (table := value.table()):
+            table.only("same_as")
+            address, elements, size = self._array(table.value("same_as"))
+        else:
+            contents = self._contents(value, name, element)
+            size = element_size(value, element)
+            address, elements = self._memory.allocate(name, contents), len(contents) // size
+        skipped = 0 if offset is None else offset.whole(0, elements)
+        self._addresses[name] = (address + skipped * size, elements - skipped, size)
+        return address + skipped * size
+
+    def _contents(self, value: Value, name: str, element: Type) -> Bytes:
+        """The bytes of an array; one of pointers is a list of arrays."""
+        if element.kind is not TypeKind.POINTER:
+            return array_bytes(value, element, self._setting)
+        if value.is_table:
+            raise value.error("its elements are pointers: no generator makes them", "give a list of arrays")
+        target = element.element or UINT32
+        addresses = [
+            self._pointer(entry, f"{name}[{index}]", target) for index, entry in enumerate(value.list())
+        ]
+        return np.array(addresses, np.int64).view(np.uint8)
 
     def _object(self, value: Value, name: str, type_: Type) -> Bytes:
         """A record, vector or array by value, from a list of its numbers or a table of its members."""

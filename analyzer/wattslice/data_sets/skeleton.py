@@ -25,6 +25,7 @@ MOST_THREADS = 1 << 14
 """Larger launches of the host code are made smaller: a profile wants every way taken, not every element."""
 _BLOCKS = 4
 _SMALL = 512
+_MOST_ELEMENTS = 1 << 22
 
 
 def skeleton(program: Program, launches: tuple[tuple[KernelLaunch, bool], ...]) -> str:
@@ -42,7 +43,8 @@ def _data_set(program: Program, launch: KernelLaunch, is_certain: bool, several:
     kernel = launch.kernel
     fits = is_certain and launch.blocks * launch.threads_per_block <= MOST_THREADS
     grid = launch.grid if fits else _small(launch.grid)
-    size = math.prod(grid) * launch.threads_per_block
+    lengths = [value for value in launch.arguments if isinstance(value, int) and value <= _MOST_ELEMENTS]
+    size = max(math.prod(grid) * launch.threads_per_block, *(lengths if fits else ()), 1)
     yield "[[data]]"
     yield 'name = "first"'
     if several:

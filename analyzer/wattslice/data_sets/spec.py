@@ -79,7 +79,8 @@ def read_spec(path: Path) -> Spec:
         raise DataError("nested too deeply for a data spec", path=path) from None
     top = Value(DataError, path, "", document).table()
     top.only("launch", "data")
-    launch = top.optional("launch")
+    given = top.optional("launch")
+    launch = LaunchGiven() if given is None else _launch(given)
     data = tuple(map(_data_set, top.list("data")))
     if not data:
         raise DataError("no [[data]]: at least one data set is needed", path=path)
@@ -89,7 +90,7 @@ def read_spec(path: Path) -> Spec:
             remedy = "give each data set of a kernel a name of its own"
             raise value.error(f"another one is called {entry.name!r}", remedy)
         seen.add((entry.kernel, entry.name))
-    return Spec(path, LaunchGiven() if launch is None else _launch(launch), data)
+    return Spec(path, launch, data)
 
 
 def _data_set(value: Value) -> DataSetSpec:

@@ -49,7 +49,7 @@ def read_counts(path: Path) -> Counts:
                 ArmCount(*place, arm, visits, taken, entries)
                 for arm, visits, taken, entries in _arms(ProbeKind(kind), labels, counted)
             )
-        except ValueError:
+        except (ValueError, IndexError):
             raise ProbeError(
                 "not a line of counts", path=path, line=number, remedy="run the program again"
             ) from None

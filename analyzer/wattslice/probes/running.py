@@ -70,7 +70,7 @@ def run_probed(
 
 
 def _built_for_cpu(path: Path, source: InstrumentedSource, flags: Sequence[str], work: Path) -> Path:
-    toolchain = Toolchain.build(_compiler("g++", "--build cpu"), work, (*PLAIN, *flags))
+    toolchain = Toolchain.build(_compiler("g++", "--build cpu"), work, (*PLAIN, *flags), precompiled=False)
     return toolchain.compile(path, source.text, f"{path.stem}_probed")
 
 

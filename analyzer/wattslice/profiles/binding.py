@@ -24,11 +24,13 @@ class BoundProfile:
 
     `profile` has the entries that are about it, on today's lines. `fitting` and `lost` are places in the
     list of the profile as it was read: entries that are about a branch, and entries whose line has changed.
+    `kernels`: the names in the profile that mean a kernel of the program.
     """
 
     profile: BranchProfile
     fitting: frozenset[int]
     lost: frozenset[int]
+    kernels: frozenset[str]
 
 
 def bind(profile: BranchProfile, program: Program, files: Sequence[Path]) -> BoundProfile:
@@ -47,13 +49,14 @@ def bind(profile: BranchProfile, program: Program, files: Sequence[Path]) -> Bou
         for file, home in homes.items() if own is not None else ():
             if home.is_other or (home.name != entry.file if home.name else not is_tail(entry.file, file)):
                 continue
-            today = home.today(entry, file)
-            if today is not None and _is_branch(today, file, own or frozenset()):
+            moved = home.today(entry, file)
+            if moved is not None and _is_branch(moved, file, own or frozenset()):
                 fitting.add(index)
-                arms.append(today)
+                arms.append(moved)
             elif home.has_changed:
                 lost.add(index)
-    return BoundProfile(replace(profile, arms=tuple(arms)), frozenset(fitting), frozenset(lost - fitting))
+    today = replace(profile, arms=tuple(arms))
+    return BoundProfile(today, frozenset(fitting), frozenset(lost - fitting), frozenset(known))
 
 
 def _is_branch(entry: ArmProbability, file: str, branches: frozenset[tuple[str, int, int]]) -> bool:
@@ -140,7 +143,9 @@ def about_profile(profile: BranchProfile, bound: Iterable[BoundProfile]) -> tupl
     bindings = tuple(bound)
     fitting = frozenset[int]().union(*(binding.fitting for binding in bindings))
     lost = frozenset[int]().union(*(binding.lost for binding in bindings)) - fitting
+    kernels = frozenset[str]().union(*(binding.kernels for binding in bindings))
     unused = [entry for index, entry in enumerate(profile.arms) if index not in fitting | lost]
+    gone = [entry for entry in unused if entry.kernel and entry.kernel not in kernels]
     changed = _by_branch(profile.arms[index] for index in sorted(lost))
     again = f": make the profile anew with `{profile.command}`" if profile.command else ""
     return (
@@ -163,7 +168,17 @@ def about_profile(profile: BranchProfile, bound: Iterable[BoundProfile]) -> tupl
                 first.line,
                 f"the profile's {_arms(arms)}{_of_kernel(first)} is about no branch: none is on this line",
             )
-            for first, arms in _by_branch(unused)
+            for first, arms in _by_branch(entry for entry in unused if entry not in gone)
+        ),
+        *(
+            Diagnostic(
+                "PW017",
+                Severity.WARNING,
+                first.file,
+                first.line,
+                f"the profile's kernel {first.kernel} is not in what was analysed: its entries are not used",
+            )
+            for first in {(entry.file, entry.kernel): entry for entry in reversed(gone)}.values()
         ),
     )
 

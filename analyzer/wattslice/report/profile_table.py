@@ -81,7 +81,7 @@ def _branches(arms: Sequence[ArmProbability], profile: BranchProfile, quote: Quo
         Column("arm", tuple(Text(arm.arm) for arm in arms)),
         Column("visits", tuple(Text(f"{sum(arm.visits)}") for arm in arms), right=True, give_up=2),
         Column("taken", tuple(Text(f"{sum(arm.taken)}") for arm in arms), right=True, give_up=1),
-        Column("mean", tuple(Text(percent(arm.probability)) for arm in arms), right=True),
+        Column("mean", tuple(Text(_share(arm.probability)) for arm in arms), right=True),
     ]
     if any(sum(1 for visits in arm.visits if visits) > 1 for arm in arms):
         columns.append(Column("range", tuple(Text(_range(arm)) for arm in arms), right=True))
@@ -98,8 +98,13 @@ def _range(arm: ArmProbability) -> str:
     shares = [taken / visits for taken, visits in zip(arm.taken, arm.visits, strict=True) if visits]
     if not shares:
         return "–"
-    low, high = percent(min(shares)), percent(max(shares))
+    low, high = _share(min(shares)), _share(max(shares))
     return low if low == high else f"{low} to {high}"
+
+
+def _share(share: float | None) -> str:
+    """As percent; what nearly always happens is not what always does."""
+    return ">99 %" if share is not None and 0.995 <= share < 1 else percent(share)
 
 
 def _trips(arm: ArmProbability, data_sets: tuple[DataSet, ...]) -> str:

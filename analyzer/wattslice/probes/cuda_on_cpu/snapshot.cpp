@@ -9,9 +9,10 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <string>
+
+#include <sys/stat.h>
 
 #include "launch.h"
 
@@ -144,8 +145,8 @@ bool beforeLaunch(const Configuration& configuration, const char* kernel, const 
     char prefix[16];
     snprintf(prefix, sizeof prefix, "/%04d-", recorded++);
     recording = {root + (prefix + std::string(kernel)), "", objectsNow()};
-    std::error_code error;
-    std::filesystem::create_directories(recording.directory, error);
+    mkdir(root, 0777);
+    mkdir(recording.directory.c_str(), 0777);
     std::string& text = recording.text;
     text = "\"kernel\": " + quoted(kernel) + ",\n \"grid\": " + triple(configuration.grid) +
            ",\n \"block\": " + triple(configuration.block) + ",\n \"shared_bytes\": " +

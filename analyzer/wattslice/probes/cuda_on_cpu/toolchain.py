@@ -25,20 +25,24 @@ class BuildError(WattsliceError):
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """The runtime and the precompiled header, built once for all programs compiled with them."""
+    """The runtime, and a precompiled header if several programs are compiled with them."""
 
     compiler: str
     directory: Path
     flags: tuple[str, ...]
 
     @classmethod
-    def build(cls, compiler: str, directory: Path, flags: tuple[str, ...] = CHECKING) -> Toolchain:
-        """Compiles the runtime and the header into `directory`. Raises `BuildError`."""
+    def build(
+        cls, compiler: str, directory: Path, flags: tuple[str, ...] = CHECKING, *, precompiled: bool = True
+    ) -> Toolchain:
+        """Compiles the runtime, and the header if `precompiled`, into `directory`. Raises `BuildError`."""
         for header in HERE.glob("*.h"):
             (directory / header.name).write_bytes(header.read_bytes())
         for part in _RUNTIME:
             _must_run(compiler, *flags, "-c", HERE / f"{part}.cpp", "-o", directory / f"{part}.o")
-        _must_run(compiler, *flags, "-x", "c++-header", directory / "mma.h", "-o", directory / "mma.h.gch")
+        if precompiled:
+            header = directory / "mma.h"
+            _must_run(compiler, *flags, "-x", "c++-header", header, "-o", header.with_suffix(".h.gch"))
         return cls(compiler, directory, flags)
 
     def compile(self, program: Path, text: str | None = None, name: str = "") -> Path:
