@@ -111,3 +111,13 @@ def test_arguments_that_do_not_fit(tmp_path: Path):
     ):
         with pytest.raises(InterpreterError, match=message):
             interpret(Launch(kernel, (1, 1, 1), (1, 1, 1), 0, arguments), DeviceMemory())
+
+
+def test_an_internal_error_is_told_like_any_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def broken(*_: object) -> None:
+        raise ValueError("shapes do not match")
+
+    monkeypatch.setattr("wattslice.interpreter.run._run_blocks", broken)
+    with pytest.raises(InterpreterError, match="internal error in kernel 'k': ValueError: shapes") as caught:
+        run_kernel(tmp_path, body("*out = 1;", "int* out"), np.zeros(1, np.int32))
+    assert caught.value.line == 2

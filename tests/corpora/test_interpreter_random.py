@@ -19,7 +19,7 @@ from .random_kernels import GRID, INPUTS, block_of, program
 
 Dtype = np.dtype[Any]
 
-KERNELS = 12  # in one program: compiling costs more than running
+KERNELS = 8  # in one program: compiling costs more than running
 
 
 def outputs(block: int) -> tuple[tuple[str, Dtype, int], ...]:
@@ -82,7 +82,7 @@ def differences(seed: int, toolchain: Toolchain, kernels: int = KERNELS) -> list
     max_examples=2, deadline=None, derandomize=True, phases=(Phase.generate,),
     suppress_health_check=[HealthCheck.too_slow],
 )  # fmt: skip
-@given(seed=st.integers(0, 2**32 - 1))
+@given(seed=st.integers(1, 2**32 - 1))
 def test_random_kernels_do_the_same_as_compiled_ones(seed: int, toolchain: Toolchain):
     assert differences(seed, toolchain) == []
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -111,11 +111,3 @@ def merged(mask: Mask, new: Value, old: Value, type_: ir.Type) -> Value:
         return new
     lanes = mask.lanes[:, None] if is_block(type_) else mask.lanes
     return np.where(lanes, new, old)
-
-
-def in_parts(values: Iterable[tuple[Mask, Value]], type_: ir.Type) -> Value | None:
-    """One value out of those of disjoint masks."""
-    result: Value | None = None
-    for mask, value in values:
-        result = value if result is None else merged(mask, value, result, type_)
-    return result

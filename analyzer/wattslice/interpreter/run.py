@@ -46,28 +46,47 @@ def interpret(launch: Launch, memory: DeviceMemory, budget: Budget | None = None
     kernel = launch.kernel
     _check(launch, memory, budget)
     machine = Machine(launch, memory, budget.max_steps)
-    with deep_recursion(), np.errstate(all="ignore"):
-        variables = Variables(machine, kernel)
-        compiler = Compiler(machine, variables)
-        run = compiler.statement(kernel.body)
-        arguments = _bound_arguments(compiler, launch)
-        blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
-        size = _blocks_together(machine, variables, launch, memory, budget)
-        if machine.needs_all_blocks and size < blocks:
-            raise InterpreterError(
-                f"a grid of {blocks} blocks that wait for each other is too large", kernel.span,
-                "make the grid smaller",
-            )  # fmt: skip
-        _run_blocks(machine, run, arguments, blocks, size)
-        variables.write_back()
+    try:
+        with deep_recursion(), np.errstate(all="ignore"):
+            blocks = _run(machine, launch, memory, budget)
+    except InterpreterError:
+        raise
+    except (MemoryError, RecursionError) as error:
+        raise InterpreterError(
+            f"kernel '{kernel.name}' takes more than this machine has: {type(error).__name__}",
+            kernel.span, "make the launch smaller",
+        ) from error  # fmt: skip
+    except Exception as error:  # as the frontend does it: nobody sees a traceback
+        raise InterpreterError(
+            f"internal error in kernel '{kernel.name}': {type(error).__name__}: {error}", kernel.span, PROBES
+        ) from error
     work = operations_by_region(kernel)
     return Execution(
         tuple(machine.thread_counts),
         tuple(machine.warp_counts),
         blocks,
-        sum(count * number_ for count, number_ in zip(machine.thread_counts, work, strict=True)),
+        sum(count * operations for count, operations in zip(machine.thread_counts, work, strict=True)),
         machine.steps,
     )
+
+
+def _run(machine: Machine, launch: Launch, memory: DeviceMemory, budget: Budget) -> int:
+    """Compiles the kernel to closures and runs all blocks; how many there are."""
+    kernel = launch.kernel
+    variables = Variables(machine, kernel)
+    compiler = Compiler(machine, variables)
+    run = compiler.statement(kernel.body)
+    arguments = _bound_arguments(compiler, launch)
+    blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
+    size = _blocks_together(machine, variables, launch, memory, budget)
+    if machine.needs_all_blocks and size < blocks:
+        raise InterpreterError(
+            f"a grid of {blocks} blocks that wait for each other is too large", kernel.span,
+            "make the grid smaller",
+        )  # fmt: skip
+    _run_blocks(machine, run, arguments, blocks, size)
+    variables.write_back()
+    return blocks
 
 
 def _run_blocks(machine: Machine, run: Run, arguments: list[_Argument], blocks: int, together: int) -> None:

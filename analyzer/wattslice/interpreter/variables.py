@@ -19,7 +19,6 @@ from wattslice.interpreter.layout import (
     is_block,
     leaf,
     member_of,
-    path_offset,
     size_of,
     stored_dtype,
     zero_rows,
@@ -59,7 +58,7 @@ class Register:
 class Rows:
     """An object of bytes for each lane: a record, a vector, an array, or a number whose address is taken.
 
-    `is_shared_by_lanes`: a parameter that nobody changes; one object for all.
+    `one`: a parameter that nobody changes, one object for all lanes.
     """
 
     def __init__(self, machine: Machine, variable: ir.Variable, has_address: bool, one: bool) -> None:
@@ -286,6 +285,3 @@ def _parts(value: ir.Expr, type_: ir.Type, offset: int) -> Iterator[tuple[int, i
                     yield from _parts(part, field.type, offset + field.offset_bytes)
         case _:
             raise UnsupportedError("the initial value of this object is not known")
-
-
-__all__ = ["Register", "Results", "Rows", "Storage", "Variables", "constant_bytes", "path_offset"]
