@@ -62,7 +62,7 @@ class Budget:
     thousand). `max_bytes`: global memory, and shared and local memory of the blocks interpreted together.
     """
 
-    max_steps: int = 2_000_000
+    max_steps: int = 1_000_000
     max_bytes: int = 1 << 30
 
 
