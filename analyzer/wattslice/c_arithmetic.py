@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import operator
+import struct
 from collections.abc import Callable
+from ctypes import c_float
 from typing import Any
 
 from wattslice.ir import BinaryOp, Type, TypeKind
@@ -50,7 +52,7 @@ def converted(value: int | float, type_: Type) -> int | float | None:
     """`value` as an object of the scalar `type_` holds it; None for what no integer can be made of."""
     if type_.is_float:
         try:
-            return float(value)
+            return _rounded(float(value), type_)
         except OverflowError:
             return None
     if type_.kind is TypeKind.BOOL:
@@ -60,6 +62,16 @@ def converted(value: int | float, type_: Type) -> int | float | None:
             return None
         value = int(value)
     return wrapped(value, type_) if isinstance(value, int) else value
+
+
+def _rounded(value: float, type_: Type) -> float:
+    """The nearest number that a type of 16 or 32 bits has."""
+    if type_.bfloat or type_.bits not in (16, 32) or not math.isfinite(value):
+        return value
+    try:
+        return struct.unpack("<e", struct.pack("<e", value))[0] if type_.bits == 16 else c_float(value).value
+    except OverflowError:
+        return math.copysign(math.inf, value)
 
 
 def fold(op: BinaryOp, a: int | float, b: int | float, type_: Type) -> int | float | None:

@@ -22,6 +22,7 @@ FINE, FINDINGS, FAILED = 0, 1, 2
 COMMANDS = (
     ("analyze", "Predict watts per kernel, slice and line of CUDA and C sources."),
     ("gate", "Exit with status 1 when a kernel's predicted power is over a budget."),
+    ("profile", "Count which way branches go on test data, for analyze --profile."),
     ("measure", "Measure the power of kernels on the GPU of this machine."),
     ("train", "Fit the power models of a GPU to measurements, and choose among them."),
     ("evaluate", "Compare predicted with measured watts, beside what knows nothing."),

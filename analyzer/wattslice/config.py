@@ -14,7 +14,8 @@ from wattslice.errors import WattsliceError
 from wattslice.geometry.overrides import parse_overrides
 from wattslice.geometry.types import NO_OVERRIDES, Overrides
 from wattslice.gpu_choice import GpuChoice, choose_gpu
-from wattslice.profile_file import BranchProfile, read_branch_profile
+from wattslice.profiles.reader import read_branch_profile
+from wattslice.profiles.types import BranchProfile
 from wattslice.settings import Choices, Settings, find_settings
 from wattslice.sources import source_files
 from wattslice_models.execution_time import (

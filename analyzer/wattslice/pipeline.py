@@ -10,15 +10,14 @@ from typing import cast
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.config import Config
 from wattslice.errors import WattsliceError
-from wattslice.evaluations import evaluations
 from wattslice.frontend.callers import read_callers
 from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.geometry.overrides import KnownNames, check_overrides, known_names
 from wattslice.geometry.resolver import CallerReader, resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
-from wattslice.ir import Diagnostic, If, Loop, Program, Select, Severity, Switch
+from wattslice.ir import Diagnostic, Program, Severity
 from wattslice.kernel_analysis import LaunchResult, analyze_launch, bare_facts
-from wattslice.profile_file import unmatched
+from wattslice.profiles.binding import BoundProfile, about_profile, bind
 from wattslice.quoting import Quoter
 from wattslice.recursion import deep_recursion
 from wattslice_models.gpu import Gpu, load_gpu
@@ -32,7 +31,7 @@ class FileAnalysis:
     kernels: tuple[KernelAnalysis, ...]
     diagnostics: tuple[Diagnostic, ...]
     names: KnownNames
-    branches: frozenset[tuple[str, int]] = frozenset()
+    bound: BoundProfile | None = None
 
 
 def analyze_files(config: Config) -> Analysis:
@@ -62,45 +61,29 @@ def analyze_files(config: Config) -> Analysis:
 
 
 def _about_profile(config: Config, results: list[FileAnalysis]) -> tuple[Diagnostic, ...]:
-    """Entries of the profile that are about no branch of the analysed files."""
+    """Entries of the profile that no analysed file could use."""
     if config.branch_profile is None:
         return ()
-    branches = frozenset[tuple[str, int]]().union(*(result.branches for result in results))
-    return tuple(
-        Diagnostic(
-            "PW017",
-            Severity.WARNING,
-            arm.file,
-            arm.line,
-            f"the profile's '{arm.arm}' is about no branch: none is on this line",
-        )
-        for arm in unmatched(config.branch_profile, branches)
-    )
+    bound = [result.bound for result in results if result.bound is not None]
+    return about_profile(config.branch_profile, bound)
 
 
 def analyze_file(path: Path, config: Config) -> FileAnalysis:
     """One file from source text to watts. Raises `WattsliceError` when it cannot be read at all."""
     gpu = load_gpu(config.gpu_id)
-    program = _read(path, config)
-    launches = resolve_launches(program, config.overrides, gpu, _caller_reader(path, config))
+    program = read_program(path, config)
+    launches = resolve_launches(program, config.overrides, gpu, caller_reader(path, config))
     quoter = Quoter(program.file, program.source_lines)
+    profile = config.branch_profile
+    bound = None if profile is None else bind(profile, program, config.files)
+    config = config if bound is None else replace(config, branch_profile=bound.profile)
     results = [_analyze(launch, config, gpu, quoter) for launch in launches]
     return FileAnalysis(
         program.file,
         tuple(result.kernel for result in results),
         tuple(dict.fromkeys((*program.diagnostics, *(d for result in results for d in result.diagnostics)))),
         known_names(program) if config.typed_overrides != NO_OVERRIDES else KnownNames(),
-        _branches(program) if config.branch_profile is not None else frozenset(),
-    )
-
-
-def _branches(program: Program) -> frozenset[tuple[str, int]]:
-    """File and line of everything in the kernels that a profile may know."""
-    return frozenset(
-        (node.span.file, node.span.line)
-        for kernel in program.kernels
-        for node, _ in evaluations(kernel)
-        if isinstance(node, If | Loop | Select | Switch)
+        bound,
     )
 
 
@@ -112,12 +95,13 @@ def _in_parallel(config: Config) -> list[FileAnalysis]:
     return cast(list[FileAnalysis], joblib.Parallel(n_jobs=config.jobs)(tasks))
 
 
-def _caller_reader(path: Path, config: Config) -> CallerReader | None:
+def caller_reader(path: Path, config: Config) -> CallerReader | None:
     """Reads the files beside a CUDA file that call its functions, for the sizes they pass."""
-    return None if path.suffix == ".c" else partial(read_callers, path, options=_parse_options(config))
+    return None if path.suffix == ".c" else partial(read_callers, path, options=parse_options(config))
 
 
-def _parse_options(config: Config) -> ParseOptions:
+def parse_options(config: Config) -> ParseOptions:
+    """What the frontend needs of the configuration."""
     options = ParseOptions(
         include_dirs=config.include_directories,
         defines=config.definitions,
@@ -128,8 +112,9 @@ def _parse_options(config: Config) -> ParseOptions:
     return options
 
 
-def _read(path: Path, config: Config) -> Program:
-    options = _parse_options(config)
+def read_program(path: Path, config: Config) -> Program:
+    """The file as kernels and host functions. Raises `FrontendError` when it cannot be read at all."""
+    options = parse_options(config)
     if path.suffix == ".c":
         from wattslice.frontend.c import read_c
 

@@ -121,6 +121,12 @@ class CorpusKernel:
         return next((launch.occurrence for launch in self.launches if launch.kernel == kernel), 0)
 
     @property
+    def data_spec(self) -> Path | None:
+        """What `wattslice profile` runs its kernels on: small, but every branch is met; None without."""
+        path = self.file.with_suffix(".data.toml")
+        return path if path.is_file() else None
+
+    @property
     def repeatable(self) -> bool:
         """Whether the same launch again does the same work."""
         return self.why_not_repeatable is None

@@ -11,7 +11,7 @@ from wattslice.frontend.cuda import read_cuda
 from wattslice.geometry.overrides import parse_overrides
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.operations import OperationCounts
-from wattslice.profile_file import ArmProbability, BranchProfile
+from wattslice.profiles.types import ArmProbability, BranchProfile
 from wattslice.region_operations import total_counts
 from wattslice_models.gpu import load_gpu
 

@@ -2,7 +2,7 @@ import shutil
 
 import pytest
 
-from .cuda_on_cpu.build import Toolchain
+from wattslice.probes.cuda_on_cpu.toolchain import Toolchain
 
 
 @pytest.fixture(scope="session")

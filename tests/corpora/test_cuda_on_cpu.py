@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from .cuda_on_cpu.build import Toolchain, rewritten, run
+from wattslice.probes.cuda_on_cpu.rewriting import rewritten
+from wattslice.probes.cuda_on_cpu.toolchain import PLAIN, Toolchain, run
 
-RULES = Path(__file__).parent / "cuda_on_cpu" / "rules.cu"
+RULES = Path(__file__).parent / "cuda_on_cpu_rules.cu"
 
 
 @pytest.mark.parametrize("order", ["ascending", "descending"])
@@ -77,6 +78,6 @@ void f() { ns::k<A<int>, 3>
 def test_the_other_way_to_switch_stacks(tmp_path: Path, toolchain: Toolchain):
     directory = tmp_path / "portable"
     directory.mkdir()
-    flags = ("-DCUDA_ON_CPU_UCONTEXT", "-fno-sanitize=address")
+    flags = (*PLAIN, "-DCUDA_ON_CPU_UCONTEXT")
     portable = Toolchain.build(toolchain.compiler, directory, flags)
     assert run(portable.compile(RULES), (), "ascending") == (0, "")

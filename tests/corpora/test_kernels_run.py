@@ -7,7 +7,7 @@ import pytest
 
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 
-from .cuda_on_cpu.build import Toolchain, run
+from wattslice.probes.cuda_on_cpu.toolchain import Toolchain, run
 
 
 @pytest.fixture(scope="module", params=load_manifest(), ids=lambda program: program.name)

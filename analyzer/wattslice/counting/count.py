@@ -10,12 +10,13 @@ from wattslice.counting.loops import ALLOWANCE
 from wattslice.counting.parameters import DEFAULT_PARAMETER, SMALL_PARAMETER, bind_parameters
 from wattslice.counting.sampling import sample_threads
 from wattslice.counting.state import BudgetExceededError, State
-from wattslice.counting.statements import Executor, arm_name
+from wattslice.counting.statements import Executor
 from wattslice.execution import BranchArm, ExecutionProfile, LoopTrips
 from wattslice.geometry.types import KernelLaunch
+from wattslice.profiles.regions import arm_name
 
 if TYPE_CHECKING:
-    from wattslice.profile_file import BranchProfile
+    from wattslice.profiles.types import BranchProfile
 
 MAX_STEPS = 25_000
 """Statements one kernel may take to evaluate; about half a second."""

@@ -32,9 +32,10 @@ from wattslice.counting.values import (
     truth,
 )
 from wattslice.execution import ProbabilitySource
+from wattslice.profiles.types import ELSE, RIGHT, THEN
 
 if TYPE_CHECKING:
-    from wattslice.profile_file import BranchProfile
+    from wattslice.profiles.types import BranchProfile
 
 _AXES = "xyz"
 
@@ -222,9 +223,16 @@ class ExpressionEvaluator:
             return binary(expr.op, left.offset, right.offset, ir.INT64)
         return binary(expr.op, left, right, expr.operand_type)
 
-    def profiled(self, span: ir.Span) -> float | None:
-        """The measured probability of the then-arm of the branch on this line."""
-        return None if self.profile is None else self.profile.lookup(span.file, span.line, "then")
+    def profiled(self, span: ir.Span, arm: str = THEN) -> float | None:
+        """The measured probability of an arm of the branch there; that of `then` also from its `else`."""
+        if self.profile is None:
+            return None
+        kernel = self.state.launch.kernel
+        entry = self.profile.lookup(kernel, span, arm)
+        if entry is not None and entry.probability is not None:
+            return entry.probability
+        other = self.profile.lookup(kernel, span, ELSE) if arm == THEN else None
+        return None if other is None or other.probability is None else 1.0 - other.probability
 
     def probability(
         self, span: ir.Span, condition: Chance
@@ -249,9 +257,11 @@ class ExpressionEvaluator:
                 return int(left)
             inner = mask
         elif isinstance(left, Chance):
-            if self.profiled(expr.span) is None:
+            known = self.profiled(expr.span, RIGHT)
+            if known is not None:
+                left = Chance(known if is_and else 1.0 - known, left.uniform)
+            elif self.profiled(expr.span) is None:  # a profile by hand may know the whole condition only
                 self.assume_even(expr.span)
-            # A profile knows the arms of the branch, not the parts of its condition.
             chance = left.probability if is_and else 1.0 - left.probability
             inner = self.state.masks.perhaps(mask, chance, together=left.uniform)
         else:

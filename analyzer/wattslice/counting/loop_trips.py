@@ -11,6 +11,7 @@ from wattslice.counting.inductions import Induction
 from wattslice.counting.loop_shape import Bound, LoopShape
 from wattslice.counting.loop_steps import amount_of
 from wattslice.counting.masks import Mask
+from wattslice.counting.stepped_loops import measured_trips
 from wattslice.counting.trips import trip_count
 from wattslice.counting.values import (
     VARYING,
@@ -48,6 +49,8 @@ def known_trips(
         short = int(np.max(found)) * shape.size <= executor.allowance
         if short and loop.kind is not ir.LoopKind.DO and _is_decided(executor, loop, mask):
             return None, True  # run step by step: nothing of the condition depends on data
+        if measured_trips(executor, loop) is not None:
+            return None, True  # its bound is not what ends it
         state.assume(
             "PW013",
             loop.span,

@@ -14,10 +14,11 @@ from wattslice.counting.masks import Mask
 from wattslice.counting.state import CallFrame, LoopFrame, State
 from wattslice.counting.values import VARYING, Chance, Value, is_warp_uniform, join, scalar, select, truth
 from wattslice.execution import ProbabilitySource
+from wattslice.profiles.regions import arm_name
 
 if TYPE_CHECKING:
     from wattslice.counting.syntax import Key
-    from wattslice.profile_file import BranchProfile
+    from wattslice.profiles.types import BranchProfile
 
 
 class Executor(ExpressionEvaluator):
@@ -189,13 +190,10 @@ class Executor(ExpressionEvaluator):
         count = len(stmt.cases) + (0 if any(None in case.labels for case in stmt.cases) else 1)
         shares = [1.0 / count] * len(stmt.cases)
         source = ProbabilitySource.DEFAULT
-        if self.profile is not None:
-            known = [
-                self.profile.lookup(stmt.span.file, stmt.span.line, arm_name(case)) for case in stmt.cases
-            ]
-            if any(share is not None for share in known):
-                source = ProbabilitySource.PROFILE
-                shares = [0.0 if share is None else share for share in known]
+        known = [self.profiled(stmt.span, arm_name(case)) for case in stmt.cases]
+        if any(share is not None for share in known):
+            source = ProbabilitySource.PROFILE
+            shares = [0.0 if share is None else share for share in known]
         if source is ProbabilitySource.DEFAULT:
             state.assume(
                 "PW012",
@@ -238,11 +236,6 @@ class Executor(ExpressionEvaluator):
             else:
                 result = select(lanes.active, value, result)
         return result
-
-
-def arm_name(case: ir.Case) -> str:
-    """How reports and profiles call a case: `case 3`, `default`."""
-    return "default" if case.labels[:1] == (None,) else f"case {case.labels[0]}"
 
 
 def _ends_by_leaving(stmt: ir.Stmt) -> bool:

@@ -26,6 +26,7 @@ from wattslice.counting.values import (
     scalar,
     truth,
 )
+from wattslice.profiles.types import LOOP
 
 if TYPE_CHECKING:
     from wattslice.counting.statements import Executor
@@ -47,16 +48,25 @@ def run_stepwise(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask
     masks = state.masks
     running = mask
     out = masks.none
+    ran = 0.0
     outer_allowance = executor.allowance
     limit = int(min(MAX_STEPPED_ITERATIONS, max(64, outer_allowance // shape.size)))
     executor.allowance = outer_allowance / 8
     tally = state.loop_tallies.setdefault(loop.region, LoopTally(loop.span))
+    measured = measured_trips(executor, loop)
+
+    def run_rest() -> Mask:
+        rest = None
+        if measured is not None and running.thread_mean:
+            rest = max(0.0, measured * mask.thread_mean - ran) / running.thread_mean
+        return _run_assumed(executor, loop, shape, running, frame, rest)
+
     before_test = loop.kind is not ir.LoopKind.DO
     for iteration in range(limit + 1):
         if before_test or iteration:
             condition = _condition(executor, loop, running)
             if isinstance(condition, Chance):
-                out = masks.sum(out, _run_assumed(executor, loop, shape, running, frame))
+                out = masks.sum(out, run_rest())
                 break
             if isinstance(condition, bool):
                 if not condition:
@@ -69,13 +79,14 @@ def run_stepwise(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask
                     break
         endless = is_endless(loop)
         if iteration == limit or (endless and frame.left_by_chance):
-            out = masks.sum(out, _run_assumed(executor, loop, shape, running, frame))
+            out = masks.sum(out, run_rest())
             break
         frame.broken = frame.continued = masks.none
         if endless and iteration == 0 and not shape.iterations_differ:
-            out = masks.sum(out, _run_assumed(executor, loop, shape, running, frame))
+            out = masks.sum(out, run_rest())
             break
         tally.iterations += running.thread_mean
+        ran += running.thread_mean
         through = masks.sum(executor.execute(loop.body, running), frame.continued)
         out = masks.sum(out, frame.broken)
         if loop.step is not None and not through.is_empty:
@@ -95,10 +106,21 @@ def _condition(executor: Executor, loop: ir.Loop, mask: Mask) -> bool | NDArray[
     return truth(executor.evaluate(loop.condition, mask))
 
 
-def _run_assumed(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask, frame: LoopFrame) -> Mask:
+def measured_trips(executor: Executor, loop: ir.Loop) -> float | None:
+    """Mean iterations per entry that the profile has counted; None without."""
+    if executor.profile is None:
+        return None
+    followed = executor.profile.mean_iterations(executor.state.launch.kernel, loop.span)
+    return followed if followed is None or loop.kind is not ir.LoopKind.DO else followed + 1.0
+
+
+def _run_assumed(
+    executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask, frame: LoopFrame, measured: float | None
+) -> Mask:
     """One iteration with everything the loop assigns unknown, then the same times the iterations expected.
 
-    A profile knows how often another iteration follows, or how often a branch inside leaves the loop.
+    A profile knows how many there are (`measured`: from here on, per thread of `mask`); one written by hand
+    how often another iteration follows, or how often a branch inside leaves the loop.
     """
     state = executor.state
     starts: dict[ir.Variable, Value] = {
@@ -108,17 +130,20 @@ def _run_assumed(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask
     forget(executor, shape, {})
     for variable, start in starts.items():
         state.environment[variable] = _moved(start) if variable in uniform_step else unknown_like(start)
-    profiled = executor.profile and executor.profile.lookup(loop.span.file, loop.span.line, "loop")
+    profiled = executor.profiled(loop.span, LOOP)
     step = _elements_at_a_step(executor, loop, shape, mask)
     trips = max(1.0, DEFAULT_TRIPS / step)
     again = 1.0 if is_endless(loop) else 1.0 - 1.0 / trips
     if profiled is not None:
         again = profiled
-    frame.expected_trips = DEFAULT_TRIPS
+    if measured is not None:
+        trips = measured
+    frame.expected_trips = DEFAULT_TRIPS if measured is None else max(1.0, measured)
     state.uncertain += 1
-    stay = _run_once(executor, loop, mask, frame)
-    is_measured = profiled is not None or frame.left_by_profile
-    if is_measured:
+    first = mask.scaled(min(1.0, trips))
+    stay = 1.0 if first.is_empty else _run_once(executor, loop, first, frame)
+    is_measured = measured is not None or profiled is not None or frame.left_by_profile
+    if is_measured and measured is None:
         trips = min(MOST_TRIPS, 1.0 / max(1e-12, 1.0 - again * stay))
     if trips > 1.0:
         _run_once(executor, loop, mask.scaled(trips - 1.0), frame)

@@ -88,11 +88,15 @@ class Load:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AddressOf:
-    """The address of a variable's first byte: `&x`, or an array that decays to a pointer."""
+    """The address of a variable's first byte: `&x`, or an array that decays to a pointer.
+
+    `offset_bytes`: of a member of a register variable, `&x.y`.
+    """
 
     variable: Variable
     type: Type
     span: Span
+    offset_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,7 +142,10 @@ class Binary:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Logical:
-    """`left && right`, `left || right`; `right_region` counts how often the right side is evaluated."""
+    """`left && right`, `left || right`; `right_region` counts how often the right side is evaluated.
+
+    `span` is that of the right side: it tells the operators of `a && b && c` apart.
+    """
 
     op: LogicalOp
     left: Expr
@@ -208,6 +215,8 @@ class Intrinsic:
 
     `operations` are the source operations one execution costs, by class (empty for printf and the like).
     `is_opaque_call` marks a call whose body could not be found: its cost is unknown (a diagnostic exists).
+    `detail` is what types say and the name does not: the cooperative group that calls, and the function
+    object that it combines values with.
     """
 
     name: str
@@ -217,6 +226,7 @@ class Intrinsic:
     is_opaque_call: bool
     type: Type
     span: Span
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,7 +242,10 @@ class Atomic:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextureFetch:
-    """`tex1Dfetch`, `tex2D`, … (`is_store` for surface writes) of `texture` (None when not evident)."""
+    """`tex1Dfetch`, `tex2D`, … (`is_store` for surface writes) of `texture` (None when not evident).
+
+    `coordinates`: the arguments after the texture; of a surface write what it stores before them.
+    """
 
     texture: Variable | None
     coordinates: tuple[Expr, ...]
@@ -240,6 +253,7 @@ class TextureFetch:
     site: int
     type: Type
     span: Span
+    function: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

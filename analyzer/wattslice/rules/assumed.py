@@ -85,9 +85,20 @@ ASSUMED_RULES = (
     Rule(
         id="PW017",
         name="profile-matches-nothing",
-        what="The profile has a probability for a line without a branch in the analysed kernels.",
+        what="The profile speaks of a line without a branch, or of a kernel that is not in the analysed files.",
         why="The entry has no effect: a typing error, another file's profile, or a source that has changed.",
         example='{"file": "match.cu", "line": 400, "arm": "then", "probability": 0.03}',
         remedy="Correct file and line, or measure the profile again on the present source.",
+    ),
+    Rule(
+        id="PW018",
+        name="profile-outdated",
+        what="The source has changed since the profile was made, and with it the line of a branch.",
+        why=(
+            "What was measured of the old branch need not hold for the new one, so the entry is not used. "
+            "Branches whose lines only moved keep theirs."
+        ),
+        example="if (text[i] == first)   // was: if (text[i] == first && i < last)",
+        remedy="Make the profile anew: the finding gives the command.",
     ),
 )

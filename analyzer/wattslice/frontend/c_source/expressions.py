@@ -226,7 +226,7 @@ class Expressions(Calls):
             left = self.value(node.left).expr
             region = self.region()
             right = self.value(node.right).expr
-            return Value(ir.Logical(ir.LogicalOp(node.op), left, right, region, BOOL, span))
+            return Value(ir.Logical(ir.LogicalOp(node.op), left, right, region, BOOL, span_of(node.right)))
         op = _BINARY[node.op]
         left, right = self.value(node.left), self.value(node.right)
         is_pointer = left.expr.type.kind is TypeKind.POINTER, right.expr.type.kind is TypeKind.POINTER

@@ -109,11 +109,14 @@ def group_call(body: Body, node: Node, name: str, arguments: list[Node], span: S
         return None
     if name in ("sync", "barrier_wait", "barrier_arrive"):
         counted = () if name == "barrier_arrive" else (OperationCount(OperationClass.BARRIER, 1),)
-        return Intrinsic(f"group.{name}", (), counted, Semantics.BARRIER, False, VOID, span)
+        detail = group.removeprefix(_NAMESPACE)
+        return Intrinsic(f"group.{name}", (), counted, Semantics.BARRIER, False, VOID, span, detail)
     if name in _ONE_INT:
         values = tuple(body.expr(a) for a in arguments if not body.type(a).name.startswith(_NAMESPACE))
         counted = (OperationCount(OperationClass.INT, 1),)
-        return Intrinsic(name, values, counted, Semantics.OPAQUE, False, type_, span)
+        functions = [n for n in (body.type(a).name for a in arguments) if n.startswith(_NAMESPACE)]
+        detail = " ".join(dict.fromkeys((group, *functions))).replace(_NAMESPACE, "")
+        return Intrinsic(name, values, counted, Semantics.OPAQUE, False, type_, span, detail)
     kind = _VECTORS.get(name)
     if kind is not None:
         parts = tuple(Builtin(kind, axis, UINT32, span) for axis in range(3))

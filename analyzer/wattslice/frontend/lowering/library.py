@@ -50,6 +50,9 @@ from wattslice.ir import (
 _WORD_OF_DOUBLE = re.compile(r"__double2(hi|lo)int$")
 _HALF_OF_PAIR = re.compile(r"__(low|high)s?2(half|float|bfloat16)")
 _PAIR = re.compile(r"__(halves|floats)2\w+2(_rn)?$|__hiloint2double$")
+_ROUNDED = re.compile(
+    r"__(?:float|double|half)2u?(?:int|ll|short|char)_r[nud]$|__\w+2(?:float|half|double)_r[nzud]$"
+)
 # The runtime called from a kernel (streams, graphs): beside the kernel's own work like printf, but told.
 _DEVICE_RUNTIME = re.compile(r"cuda[A-Z]\w+$")
 
@@ -94,7 +97,10 @@ def library_call(body: Body, node: Node, name: str, arguments: list[Node], span:
     if packed is not None:
         return packed
     if rule.semantics is Semantics.IDENTITY and len(values) == 1 and not rule.fixed:
-        return _free_conversion(body, values[0], type_, span)
+        value = values[0]
+        if _ROUNDED.match(name) and not (type_.is_float and name.endswith("_rn")):  # no cast rounds like that
+            value = Intrinsic(name, values, (), Semantics.IDENTITY, False, value.type, span)
+        return _free_conversion(body, value, type_, span)
     kept = tuple(value for i, value in enumerate(values) if i not in rule.outputs)
     operations = operations_of(rule, type_, tuple(value.type for value in kept))
     result = Intrinsic(name, kept, operations, rule.semantics, False, type_, span)
@@ -120,6 +126,9 @@ def _packed(body: Body, name: str, values: tuple[Expr, ...], type_: Type, span: 
     word = _WORD_OF_DOUBLE.match(name)
     if word is not None and len(values) == 1:
         return Extract(values[0], word[1], type_, span)
+    if name == "__lowhigh2highlow" and values and values[0].type.lanes == 2:
+        lane = lane_of(values[0].type)
+        return aggregate(body, tuple(extract(values[0], field, lane, span) for field in "yx"), type_, span)
     half = _HALF_OF_PAIR.match(name)
     if half is not None and values:
         field = "x" if half[1] == "low" else "y"
@@ -185,7 +194,7 @@ def _texture(body: Body, node: Node, name: str, arguments: list[Node], span: Spa
     coordinates = tuple(body.expr(argument) for argument in rest)
     if value is not None:
         coordinates = (value, *coordinates)
-    fetch = TextureFetch(texture, coordinates, is_store, body.site(), type_, span)
+    fetch = TextureFetch(texture, coordinates, is_store, body.site(), type_, span, name)
     if output is None:
         return fetch
     where = dereference(body, output, type_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from wattslice.frontend.lowering.context import Body, Cell, Location, Pointee
-from wattslice.frontend.lowering.types import pointer_to
+from wattslice.frontend.lowering.types import lane_of, pointer_to
 from wattslice.ir import (
     AddressOf,
     Assign,
@@ -14,7 +14,9 @@ from wattslice.ir import (
     Cast,
     Constant,
     Construct,
+    Declare,
     Expr,
+    ExprStmt,
     Extract,
     Increment,
     InlinedCall,
@@ -29,6 +31,7 @@ from wattslice.ir import (
     Select,
     Semantics,
     Span,
+    Stmt,
     Type,
     TypeKind,
     Variable,
@@ -144,12 +147,48 @@ def address_of(body: Body, where: Location, span: Span) -> Expr:
     return result
 
 
+# --------------------------------------------------------------------------- effects
+
+
+def with_effects(body: Body, mark: int, value: Expr) -> Expr:
+    """`value` together with what lowering it put before the statement at hand (`body.before` from `mark` on).
+
+    For an expression that is evaluated again and again, or not always: there its effects belong to it. What
+    fills an object in local memory stays before the statement.
+    """
+    effects = body.before[mark:]
+    places = [_assigned_by(effect) for effect in effects]
+    if not effects or body.is_host or None in places:
+        return value
+    del body.before[mark:]
+    for effect in reversed([place for place in places if place is not None]):
+        value = Binary(BinaryOp.COMMA, effect, value, value.type, value.type, value.span)
+    return value
+
+
+def _assigned_by(effect: Stmt) -> Expr | None:
+    match effect:
+        case ExprStmt(expr=expr):
+            return expr
+        case Declare(variable=variable, value=value) if (
+            value is not None and variable.space is MemorySpace.REGISTER
+        ):
+            place = RegisterPlace(variable, (), variable.type)
+            return Assign(place, None, value, variable.type, variable.type, effect.span)
+        case _:
+            return None
+
+
 # --------------------------------------------------------------------------- members
 
 
 def _address_in_variable(body: Body, where: RegisterPlace, type_: Type, span: Span) -> Expr:
-    """The address of a register place: in host code, where records are memory, with the member's offset."""
-    offset = _path_offset(where) if body.is_host else 0
+    """The address of a register place, with the member's offset (in host code, where records are memory, as
+    an operation of its own).
+    """
+    offset = _path_offset(where)
+    if not body.is_host:
+        return AddressOf(where.variable, type_, span, offset)
     if not offset:
         return AddressOf(where.variable, type_, span)
     start = AddressOf(where.variable, pointer_to(where.variable.type), span)
@@ -160,6 +199,10 @@ def _path_offset(where: RegisterPlace) -> int:
     """Bytes from the start of the variable to the member; 0 when the layout is not known."""
     offset, type_ = 0, where.variable.type
     for name in where.path:
+        if type_.lanes > 1 and name in "xyzw":
+            lane = lane_of(type_)
+            offset, type_ = offset + "xyzw".index(name) * lane.size_bytes, lane
+            continue
         found = next((inner for inner in type_.fields if inner.name == name), None)
         if found is None:
             return 0

@@ -12,7 +12,9 @@ from wattslice.ir import (
     BuiltinKind,
     Constant,
     Expr,
+    Intrinsic,
     MemorySpace,
+    Semantics,
     Severity,
     Span,
     Type,
@@ -170,7 +172,7 @@ def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
         unit.spans.span(declaration),
         dynamic=space is MemorySpace.SHARED and type_.kind is TypeKind.ARRAY and type_.length is None,
         is_constant=clang.is_const,
-        initializer=_initializer(body, declaration) if body.is_host else None,
+        initializer=_initializer(body, declaration, unit.spans.span(declaration)),
     )
     unit.globals[(key, body.is_host and attribute is None)] = variable
     return variable
@@ -181,8 +183,11 @@ def _is_local(declaration: Node) -> bool:
     return parent is not None and parent.kind in (C.FUNCTION_DECL, C.CXX_METHOD, C.FUNCTION_TEMPLATE)
 
 
-def _initializer(body: Body, declaration: Node) -> Expr | None:
-    """The initial value of a file-scope variable, where it can be read."""
+def _initializer(body: Body, declaration: Node, span: Span) -> Expr | None:
+    """The initial value of a file-scope variable; opaque where it is written but cannot be read.
+
+    In host code None for that too: nobody there takes a missing value for zero.
+    """
     definition = declaration.definition or declaration
     node = definition.initializer
     if node is None or node.kind < 100:
@@ -190,4 +195,6 @@ def _initializer(body: Body, declaration: Node) -> Expr | None:
     try:
         return Body(body.unit, is_host=True).expr(node)
     except LoweringError:
-        return None
+        if body.is_host:
+            return None
+        return Intrinsic("initial value", (), (), Semantics.OPAQUE, False, body.type(declaration), span)

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "snapshot.h"
 #include "vector_types.h"
 
 enum cudaError_t { cudaSuccess, cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaErrorInvalidConfiguration };
@@ -32,6 +33,16 @@ inline cudaError_t cudaGetLastError() {
     return error;
 }
 inline cudaError_t cudaPeekAtLastError() { return cuda_on_cpu::lastError; }
+inline cudaError_t cudaGetDeviceCount(int* count) {
+    *count = 1;
+    return cudaSuccess;
+}
+inline cudaError_t cudaGetDevice(int* device) {
+    *device = 0;
+    return cudaSuccess;
+}
+inline cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidValue; }
+inline cudaError_t cudaDeviceReset() { return cudaSuccess; }
 inline cudaError_t cudaDeviceSynchronize() { return cuda_on_cpu::lastError; }
 inline const char* cudaGetErrorString(cudaError_t error) {
     static const char* const texts[] = {"no error", "invalid argument", "out of memory", "invalid configuration"};
@@ -46,6 +57,7 @@ cudaError_t cudaMalloc(T** pointer, size_t bytes) {
         return cudaErrorMemoryAllocation;
     }
     memset(static_cast<void*>(*pointer), 0xff, bytes);
+    cuda_on_cpu::allocated(*pointer, bytes);
     return cudaSuccess;
 }
 template <class T>
@@ -57,6 +69,7 @@ cudaError_t cudaMallocHost(T** pointer, size_t bytes) {
     return cudaMalloc(pointer, bytes);
 }
 inline cudaError_t cudaFree(void* pointer) {
+    cuda_on_cpu::freed(pointer);
     free(pointer);
     return cudaSuccess;
 }

@@ -11,6 +11,7 @@
 #include "vector_types.h"
 #include "warp_functions.h"
 
+#define CUDA_ON_CPU 1
 #define __global__
 #define __device__
 #define __host__

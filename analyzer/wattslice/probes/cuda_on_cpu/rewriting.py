@@ -1,95 +1,38 @@
-"""Compiles a CUDA program of the corpus for the CPU, with the headers of this directory in place of CUDA's.
+"""What the headers of the stand-in cannot give a meaning to is rewritten before compiling, line by line the same.
 
-The headers cannot give a meaning to three things of the language, so the source is rewritten first: the
-launch `kernel<<<grid, block>>>(arguments)`, the declaration `extern __shared__ T name[];`, and that
-`__shared__` variables hold nothing yet when a block begins.
+That is: the launch `kernel<<<grid, block>>>(arguments)`, the declaration `extern __shared__ T name[];`, that
+`__shared__` variables hold nothing yet when a block begins, and, for snapshots of launches, which variables
+are device memory and which instance of a kernel runs.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable
+from itertools import accumulate
 
-HERE = Path(__file__).parent
-FLAGS = ("-std=c++17", "-O1", "-g1", "-w", "-fsanitize=address", "-fno-sanitize-recover=all")
+from wattslice.errors import WattsliceError
 
 _HIDDEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\\\n])+'", re.S)
 _EXTERN = re.compile(
     r"extern\s+__shared__\s+(?:(?:__align__|alignas)\s*\([^)]*\)\s*)?([\w:\s]+?)\s*\b(\w+)\s*\[\s*\]\s*;"
 )
 _SHARED = re.compile(r"__shared__\s+([^;{}=]*);")
+_GLOBAL = re.compile(r"\b__(?:constant|device)__\s+(?:(?:__align__|alignas)\s*\(\w+\)|\[[^\]]*\]|[^;{}()=\[])+[;{=]")
+_NO_VARIABLE = re.compile(r"\b(?:struct|class|union|enum|extern|using|typedef|operator)\b")
+_NAMESPACE = re.compile(r"\b(?:namespace[\s\w:]*|extern\s*)$")
 _KERNEL = re.compile(r"[\w:]+\s*$")
 _NAME = re.compile(r"(?:\w+::)*(\w+)")
 _OPEN, _CLOSE = "([{", ")]}"
 
 
-@dataclass(frozen=True, slots=True)
-class Toolchain:
-    """The runtime and the precompiled header, built once."""
-
-    compiler: str
-    directory: Path
-    flags: tuple[str, ...]
-
-    @classmethod
-    def build(cls, compiler: str, directory: Path, more: tuple[str, ...] = ()) -> Toolchain:
-        """Compiles the runtime and the header into `directory`, with `more` flags after the usual ones."""
-        flags = (*FLAGS, *more)
-        for header in HERE.glob("*.h"):
-            (directory / header.name).write_bytes(header.read_bytes())
-        _must_run(compiler, *flags, "-c", HERE / "runtime.cpp", "-o", directory / "runtime.o")
-        _must_run(compiler, *flags, "-x", "c++-header", directory / "mma.h", "-o", directory / "mma.h.gch")
-        return cls(compiler, directory, flags)
-
-    def compile(self, program: Path) -> Path:
-        """The executable of `program`; raises `AssertionError` with what the compiler says against it."""
-        source = self.directory / f"{program.stem}.cpp"
-        source.write_text(
-            f'#include "mma.h"\n#line 1 "{program}"\n{rewritten(program.read_text(encoding="utf-8"))}',
-            encoding="utf-8",
-        )
-        executable = self.directory / program.stem
-        _must_run(
-            self.compiler, *self.flags, "-I", self.directory, "-iquote", program.parent,
-            source, self.directory / "runtime.o", "-o", executable,
-        )  # fmt: skip
-        return executable
-
-
-def run(
-    executable: Path, arguments: Sequence[int], order: str = "ascending", without: str = ""
-) -> tuple[int, str]:
-    """Exit status and all output.
-
-    `order` of the threads of a block: "ascending" or "descending"; launches of kernel `without` do nothing.
-    """
-    done = subprocess.run(
-        [str(executable), *map(str, arguments)],
-        env={
-            **os.environ,
-            "CUDA_ON_CPU_ORDER": order,
-            "CUDA_ON_CPU_WITHOUT": without,
-            "ASAN_OPTIONS": "detect_leaks=0",
-        },
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    return done.returncode, done.stdout + done.stderr
-
-
-def _must_run(*command: str | Path) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+class RewritingError(WattsliceError):
+    """A launch that is not written in a way that can be rewritten."""
 
 
 def rewritten(source: str) -> str:
-    """`source` as C++; every line keeps its number."""
+    """`source` as C++; every line keeps its number. Raises `RewritingError`."""
+    source = _with_names_of_kernels(_with_registered_globals(source))
     source = _with_undefined_shared(_with_dynamic_shared(source))
     parts: list[str] = []
     done = 0
@@ -127,6 +70,62 @@ def _with_undefined_shared(source: str) -> str:
         return found[0] + "".join(f" cuda_on_cpu::undefine(&{name}, sizeof {name});" for name in names)
 
     return _replaced(_SHARED, source, declaration)
+
+
+def _with_registered_globals(source: str) -> str:
+    """Behind each `__constant__` or `__device__` variable of namespace scope an object that knows where it is."""
+    hidden = _without_text(source)
+    parts: list[str] = []
+    done = 0
+    for found in _GLOBAL.finditer(hidden):
+        line = hidden[hidden.rfind("\n", 0, found.start()) + 1 : found.start()]
+        if _NO_VARIABLE.search(line + found[0]) or line.lstrip().startswith("#"):
+            continue
+        if not _at_namespace_scope(hidden[: found.start()]):
+            continue
+        end = _matching(hidden, found.end() - 1, ";") + 1
+        names = [_declared(one) for one in _split(hidden[found.start() : end - 1])]
+        parts += (
+            source[done:end],
+            *(f' static cuda_on_cpu::Global cudaOnCpu_{name}("{name}", &{name}, sizeof {name});' for name in names),
+        )
+        done = end
+    return "".join((*parts, source[done:]))
+
+
+def _declared(declarator: str) -> str:
+    return re.findall(r"\w+", re.split(r"[\[={]", declarator)[0])[-1]
+
+
+def _at_namespace_scope(before: str) -> bool:
+    braces: list[int] = []
+    for found in re.finditer("[{}]", before):
+        if found[0] == "{":
+            braces.append(found.start())
+        elif braces:
+            braces.pop()
+    return all(_NAMESPACE.search(before, 0, at) for at in braces)
+
+
+def _with_names_of_kernels(source: str) -> str:
+    hidden = _without_text(source)
+    parts: list[str] = []
+    done = 0
+    for found in re.finditer(r"\b__global__\b", hidden):
+        line = hidden[hidden.rfind("\n", 0, found.start()) + 1 : found.start()]
+        depths = accumulate((c in "([") - (c in ")]") for c in hidden[found.end() :])
+        opened = next(
+            (
+                at
+                for at, depth in enumerate(depths, found.end())
+                if depth == 0 and hidden[at] in "{;"
+            ),
+            None,
+        )
+        if opened is not None and hidden[opened] == "{" and not line.lstrip().startswith("#"):
+            parts += (source[done : opened + 1], " cuda_on_cpu::runs(__PRETTY_FUNCTION__);")
+            done = opened + 1
+    return "".join((*parts, source[done:]))
 
 
 def _split(variables: str) -> list[str]:
@@ -168,7 +167,8 @@ def _kernel_start(source: str, end: int) -> int:
             if depth == 0:
                 break
     found = _KERNEL.search(source, 0, at)
-    assert found is not None, f"no kernel before <<< in {source[max(0, end - 80) : end]!r}"
+    if found is None:
+        raise RewritingError(f"no kernel before <<< in {source[max(0, end - 80) : end]!r}")
     return found.start()
 
 
@@ -179,4 +179,4 @@ def _matching(source: str, start: int, closing: str) -> int:
         if depth == 0 and source.startswith(closing, at):
             return at
         depth += (source[at] in _OPEN) - (source[at] in _CLOSE)
-    raise AssertionError(f"no {closing} after {source[start : start + 80]!r}")
+    raise RewritingError(f"no {closing} after {source[start : start + 80]!r}")

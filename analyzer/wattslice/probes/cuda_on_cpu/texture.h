@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api.h"
+#include "snapshot.h"
 
 enum cudaTextureAddressMode { cudaAddressModeWrap, cudaAddressModeClamp, cudaAddressModeMirror, cudaAddressModeBorder };
 enum cudaTextureFilterMode { cudaFilterModePoint, cudaFilterModeLinear };
@@ -78,9 +79,26 @@ inline cudaError_t cudaCreateTextureObject(cudaTextureObject_t* texture, const c
         return cudaErrorInvalidValue;
     }
     *texture = reinterpret_cast<cudaTextureObject_t>(new CudaOnCpuTexture{*resource, *sampling});
+    cuda_on_cpu::TextureMemory memory = {*texture, nullptr, 0, 0, 0, 0, {sampling->addressMode[0], sampling->addressMode[1]}};
+    if (resource->resType == cudaResourceTypeArray) {
+        const CudaOnCpuArray& array = *resource->res.array.array;
+        memory.address = array.data.data();
+        memory.bytes = array.data.size();
+        memory.width = array.width;
+        memory.height = array.height;
+        memory.elementBytes = array.elementBytes;
+    } else {  // one row, in device memory: height 0
+        const auto& linear = resource->res.linear;
+        memory.address = linear.devPtr;
+        memory.bytes = linear.sizeInBytes;
+        memory.elementBytes = linear.desc.bytes;
+        memory.width = linear.sizeInBytes / linear.desc.bytes;
+    }
+    cuda_on_cpu::textureCreated(memory);
     return cudaSuccess;
 }
 inline cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture) {
+    cuda_on_cpu::textureDestroyed(texture);
     delete reinterpret_cast<CudaOnCpuTexture*>(texture);
     return cudaSuccess;
 }

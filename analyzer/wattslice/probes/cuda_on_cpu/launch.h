@@ -7,6 +7,7 @@
 #include <functional>
 #include <type_traits>
 
+#include "snapshot.h"
 #include "vector_types.h"
 
 constexpr int warpSize = 32;
@@ -22,13 +23,20 @@ struct Configuration {
     Configuration(dim3 g, dim3 b, size_t bytes = 0, const void* = nullptr) : grid(g), block(b), sharedBytes(bytes) {}
 };
 
+// Whether a kernel runs: functions for host and device are called by both.
+inline bool inKernel = false;
+
 void run(const Configuration& configuration, const char* name, const std::function<void()>& thread);
 
 // `kernel` is the kernel's name wrapped in a lambda, so that templates deduce and arguments convert as in
 // a launch; the arguments are evaluated once, and every thread gets its own copy of them.
 template <class Kernel, class... Arguments>
 void launch(const Configuration& configuration, const char* name, Kernel kernel, Arguments... arguments) {
+    const bool recorded = beforeLaunch(configuration, name, {argument(arguments)...});
     run(configuration, name, [&] { kernel(arguments...); });
+    if (recorded) {
+        afterLaunch();
+    }
 }
 
 // Dynamic shared memory of the running block; `extern __shared__ T name[]` becomes a pointer to it.

@@ -316,6 +316,7 @@ void run(const Configuration& configuration, const char* name, const std::functi
         fibers[i]->index = {i % blockDim.x, i / blockDim.x % blockDim.y, i / (blockDim.x * blockDim.y)};
     }
     body = &thread;
+    inKernel = true;
     limitShared(configuration.sharedBytes);
     for (unsigned z = 0; z < gridDim.z; ++z) {
         for (unsigned y = 0; y < gridDim.y; ++y) {
@@ -327,6 +328,7 @@ void run(const Configuration& configuration, const char* name, const std::functi
             }
         }
     }
+    inKernel = false;
 }
 
 void undefine(void* variable, size_t bytes) {

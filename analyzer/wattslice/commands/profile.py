@@ -1,0 +1,231 @@
+"""`wattslice profile FILE`"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wattslice.cli import FINE
+from wattslice.commands.common import CONTEXT, message, write_result
+from wattslice.errors import WattsliceError
+
+if TYPE_CHECKING:
+    from wattslice.config import Config
+    from wattslice.profiles.types import BranchProfile, DataSetCounts, Making
+    from wattslice.report.profile_table import RunRow
+
+_PATH = click.Path(path_type=Path)
+_WAYS = ("--data", "--build", "--counts", "--emit-probes", "--skeleton")
+_WORDS = "wattslice.words"
+DEFAULT_STEPS = 2_000_000
+DEFAULT_MEMORY_MIB = 1024
+
+
+class _Remembering(click.Command):
+    """Keeps the words of the command line: a profile tells how to make it anew."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_WORDS] = tuple(args)
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_Remembering, context_settings=CONTEXT)
+@click.argument("file", type=_PATH, metavar="FILE")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGS...]")
+@click.option("--kernel", metavar="NAME", help="Profile this kernel only.  [default: all that is run]")
+@click.option("--data", type=_PATH, metavar="SPEC", help="Interpret the kernels on this data (TOML).")
+@click.option("--skeleton", is_flag=True, help="Write a data spec to start from, to stdout or -o.")
+@click.option("-o", "output", type=_PATH, metavar="FILE", help="Write the profile there (JSON).")
+@click.option(
+    "--steps",
+    type=click.IntRange(min=1),
+    default=DEFAULT_STEPS,
+    metavar="N",
+    help=f"Budget of the interpreter for a data set.  [default: {DEFAULT_STEPS}]",
+)
+@click.option(
+    "--memory-mib",
+    type=click.IntRange(min=1),
+    default=DEFAULT_MEMORY_MIB,
+    metavar="N",
+    help=f"Memory for the arrays of a data set.  [default: {DEFAULT_MEMORY_MIB}]",
+)
+@click.option(
+    "--build",
+    type=click.Choice(("cpu", "nvcc")),
+    help="Build the program with counters in it, for the CPU or with nvcc, and run it with ARGS.",
+)
+@click.option(
+    "--flag", "flags", multiple=True, metavar="FLAG", help="For the compiler of --build. Repeatable."
+)
+@click.option(
+    "--emit-probes", type=_PATH, metavar="OUT.cu", help="Write the program with counters, to build yourself."
+)
+@click.option(
+    "--counts", multiple=True, type=_PATH, metavar="FILE", help="What such a program counted. Repeatable."
+)
+@click.option("-I", "include_directories", multiple=True, type=_PATH, metavar="DIR", help="As in analyze.")
+@click.option("-D", "definitions", multiple=True, metavar="NAME[=VALUE]", help="As in analyze.")
+@click.option("--std", "language_standard", metavar="NAME", help="As in analyze.")
+@click.option("-p", "compile_commands_directory", type=_PATH, metavar="DIR", help="As in analyze.")
+def profile(
+    file: Path,
+    arguments: tuple[str, ...],
+    kernel: str | None,
+    data: Path | None,
+    skeleton: bool,
+    output: Path | None,
+    steps: int,
+    memory_mib: int,
+    build: str | None,
+    flags: tuple[str, ...],
+    emit_probes: Path | None,
+    counts: tuple[Path, ...],
+    **parsing: object,
+) -> int:
+    """Count which way the branches of kernels go on test data, for `analyze --profile`.
+
+    With --data the kernels are interpreted: neither a GPU nor a compiler is needed, and nothing of the file
+    is executed. --build and --emit-probes take the data of the program's own main; each further `--` in ARGS
+    begins the arguments of another run.
+    """
+    from wattslice.config import Options, make_config
+
+    _check_way(dict(zip(_WAYS, (data, build, counts, emit_probes, skeleton), strict=True)))
+    if arguments and build is None:
+        raise click.UsageError(f"{arguments[0]!r}: arguments are for the program that --build runs")
+    if file.is_dir():
+        raise WattsliceError("is a folder", path=file, remedy="profile one file")
+    config = make_config(Options(paths=(file,), **parsing))  # pyright: ignore[reportArgumentType]  (by click)
+    if skeleton:
+        return _write_skeleton(file, config, kernel, output)
+    if emit_probes is not None:
+        return _emit(file, config, emit_probes)
+    if data is not None:
+        made = _interpret(file, config, data, kernel, steps, memory_mib)
+    elif build is not None:
+        made = _run(file, config, build, arguments, flags, kernel)
+    else:
+        made = _read_counts(file, counts, kernel)
+    return _finish(made, output)
+
+
+def _check_way(given: dict[str, object]) -> None:
+    chosen = [name for name, value in given.items() if value]
+    if len(chosen) > 1:
+        raise click.UsageError(f"{' and '.join(chosen)} exclude each other")
+    if not chosen:
+        remedy = "--skeleton writes one to start from; --build runs the program's own main"
+        raise click.UsageError(f"--data SPEC says what the kernels are to run on ({remedy})")
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What data sets counted, and how."""
+
+    counted: Sequence[DataSetCounts]
+    making: Making
+    rows: Sequence[RunRow] = ()
+
+
+def _interpret(
+    file: Path, config: Config, data: Path, kernel: str | None, steps: int, memory_mib: int
+) -> _Made:
+    from wattslice.data_sets.spec import read_spec
+
+    spec = read_spec(data)
+    from wattslice.profiles.types import Making
+    from wattslice.profiling import Limits, counted_by, run_data_sets  # numpy and libclang load here
+    from wattslice.report.profile_table import RunRow
+
+    runs = tuple(run_data_sets(file, config, spec, kernel, Limits(steps, memory_mib)))
+    for note in dict.fromkeys(run.note for run in runs if run.note):
+        message(note)
+    rows = [
+        RunRow(run.kernel, run.data_set, run.threads, run.execution.thread_instructions, run.time_s)
+        for run in runs
+    ]
+    return _Made(counted_by(runs), Making.INTERPRETER, rows)
+
+
+def _run(
+    file: Path,
+    config: Config,
+    build: str,
+    arguments: tuple[str, ...],
+    flags: tuple[str, ...],
+    kernel: str | None,
+) -> _Made:
+    from wattslice.probes import Build
+    from wattslice.probing import run_program
+    from wattslice.profiles.types import Making
+
+    runs: list[tuple[str, ...]] = [()]
+    for word in arguments:
+        if word == "--":
+            runs.append(())
+        else:
+            runs[-1] = (*runs[-1], word)
+    counted = run_program(file, config, Build(build), runs, flags, kernel, message)
+    return _Made(counted, Making(f"probes {build}"))
+
+
+def _read_counts(file: Path, counts: tuple[Path, ...], kernel: str | None) -> _Made:
+    from wattslice.probing import counted_elsewhere
+    from wattslice.profiles.types import Making
+
+    return _Made(counted_elsewhere(file, counts, kernel), Making.PROBES)
+
+
+def _emit(file: Path, config: Config, output: Path) -> int:
+    from wattslice.probes import DEFAULT_FILE, FILE_VARIABLE
+    from wattslice.probing import instrumented
+
+    text = instrumented(file, config, message).text
+    write_result(lambda stream: click.echo(text, stream, nl=False), output)
+    message(f"{output}: build and run it; it leaves its counts in {DEFAULT_FILE} (or ${FILE_VARIABLE})")
+    message(f"then: wattslice profile {shlex.quote(str(file))} --counts {DEFAULT_FILE} -o profile.json")
+    return FINE
+
+
+def _write_skeleton(file: Path, config: Config, kernel: str | None, output: Path | None) -> int:
+    from wattslice.data_sets.skeleton import skeleton
+    from wattslice.profiling import choose_kernel, known_launches
+
+    program, known = known_launches(file, config)
+    chosen = known if kernel is None and known else (choose_kernel(kernel, known, file),)
+    text = skeleton(program, tuple((entry.launch, entry.is_certain) for entry in chosen))
+    write_result(lambda stream: click.echo(text, stream, nl=False), output)
+    return FINE
+
+
+def _finish(made: _Made, output: Path | None) -> int:
+    from wattslice.profiles.making import make_profile
+    from wattslice.profiles.writer import profile_json
+
+    words: tuple[str, ...] = click.get_current_context().meta[_WORDS]
+    found = make_profile(made.counted, made.making, shlex.join(("wattslice", "profile", *words)))
+    if output is not None:
+        text = profile_json(found)
+        write_result(lambda stream: click.echo(text, stream, nl=False), output)
+    _print(found, made)
+    return FINE
+
+
+def _print(found: BranchProfile, made: _Made) -> None:
+    from wattslice.quoting import Quoter
+    from wattslice.report.profile_table import write_profile
+
+    quoter = Quoter("", ())
+    places = dict.fromkeys(arm.file for counts in made.counted for arm in counts.arms)
+
+    def quote(name: str, line: int) -> str:
+        path = next((place for place in places if Path(place).as_posix().endswith(name)), name)
+        return quoter.line(path, line)
+
+    write_result(lambda stream: write_profile(found, made.rows, quote, stream), None)

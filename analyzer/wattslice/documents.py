@@ -1,0 +1,129 @@
+"""Values of a JSON or TOML document that know where they stand, for errors that name the place."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+from wattslice.errors import WattsliceError
+
+
+class Value:
+    """One value: `any` at `place` (``branches[3].line``) of the document in `path`.
+
+    Every check raises `error_type` with file, place and what was expected.
+    """
+
+    def __init__(self, error_type: type[WattsliceError], path: Path, place: str, value: object) -> None:
+        self._error_type, self.path, self.place = error_type, path, place
+        self.any: object = value
+
+    def error(self, message: str, remedy: str = "") -> WattsliceError:
+        """What is wrong with this value."""
+        place = self.place or "the document"
+        return self._error_type(f"{place}: {message}", path=self.path, remedy=remedy)
+
+    def inside(self, place: str, value: object) -> Value:
+        """A value further inside, at `place` from here."""
+        return Value(self._error_type, self.path, f"{self.place}{place}", value)
+
+    def text(self) -> str:
+        """A text."""
+        if not isinstance(self.any, str):
+            raise self.error(f"expected text, found {self.kind}")
+        return self.any
+
+    def name(self) -> str:
+        """A text that is not empty."""
+        if not isinstance(self.any, str) or not self.any:
+            raise self.error(f"expected a name, found {self.any!r}")
+        return self.any
+
+    def position(self, what: str) -> int:
+        """A whole number from 1."""
+        if type(self.any) is not int or self.any < 1:
+            raise self.error(f"expected a {what} number from 1, found {self.any!r}")
+        return self.any
+
+    def whole(self, low: int, high: int | None = None) -> int:
+        """A whole number from `low` (to `high`)."""
+        if type(self.any) is not int or self.any < low or (high is not None and self.any > high):
+            bounds = f"from {low}" if high is None else f"from {low} to {high}"
+            raise self.error(f"expected a whole number {bounds}, found {self.any!r}")
+        return self.any
+
+    def number(self, low: float = -math.inf, high: float = math.inf) -> float:
+        """A number from `low` to `high`."""
+        number = self.any
+        if isinstance(number, bool) or not isinstance(number, int | float) or not low <= number <= high:
+            bounds = f" to {high:g}" if math.isfinite(high) else ""
+            bounds = f" from {low:g}{bounds}" if math.isfinite(low) else ""
+            raise self.error(f"expected a number{bounds}, found {number!r}")
+        return float(number)
+
+    def list(self) -> list[Value]:
+        """The entries of a list."""
+        value = self.any
+        if not isinstance(value, list):
+            raise self.error(f"expected a list, found {self.kind}")
+        entries = cast("list[object]", value)
+        return [self.inside(f"[{index}]", entry) for index, entry in enumerate(entries)]
+
+    def table(self) -> Table:
+        """An object (JSON) or table (TOML)."""
+        value = self.any
+        if not isinstance(value, dict):
+            raise self.error(f"expected an object, found {self.kind}")
+        return Table(self, cast("dict[str, object]", value))
+
+    @property
+    def is_table(self) -> bool:
+        """True for an object or table."""
+        return type(self.any) is dict
+
+    @property
+    def kind(self) -> str:
+        """What kind of value it is, in words."""
+        if self.any is None:
+            return "null"
+        names = {"dict": "an object", "list": "a list", "str": "text", "bool": "a truth value"}
+        return names.get(type(self.any).__name__, "a number")
+
+
+class Table:
+    """An object of a document by its keys."""
+
+    def __init__(self, value: Value, members: dict[str, object]) -> None:
+        self.itself, self._members = value, members
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._members
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._members)
+
+    def only(self, *known: str) -> None:
+        """Raises for a key that is none of `known`."""
+        for key in self._members:
+            if key not in known:
+                close = difflib.get_close_matches(key, known, n=1)
+                remedy = f"did you mean {close[0]}?" if close else ""
+                raise self.itself.error(f"unknown key {key!r} (expected {', '.join(known)})", remedy)
+
+    def value(self, key: str) -> Value:
+        """The value of a key that must be there."""
+        if key not in self._members:
+            raise self.itself.error(f"{key!r} is missing")
+        return self.itself.inside(f".{key}" if self.itself.place else key, self._members[key])
+
+    def optional(self, key: str) -> Value | None:
+        """The value of a key; None when it is not there."""
+        return self.value(key) if key in self._members else None
+
+    def list(self, key: str) -> list[Value]:
+        """The entries of a list; none when the key is not there."""
+        value = self.optional(key)
+        return [] if value is None else value.list()

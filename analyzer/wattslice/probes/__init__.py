@@ -1,0 +1,22 @@
+"""Branch probabilities by running a program: counters written into its source (Wang & Chen 2013, section 4.4)."""
+
+from wattslice.probes.counts import DEFAULT_FILE, FILE_VARIABLE, Counts, read_counts
+from wattslice.probes.emit import emit_probes
+from wattslice.probes.running import Build, Counted, run_probed
+from wattslice.probes.types import InstrumentedSource, NotProbed, Probe, ProbeError, ProbeKind
+
+__all__ = [
+    "DEFAULT_FILE",
+    "FILE_VARIABLE",
+    "Build",
+    "Counted",
+    "Counts",
+    "InstrumentedSource",
+    "NotProbed",
+    "Probe",
+    "ProbeError",
+    "ProbeKind",
+    "emit_probes",
+    "read_counts",
+    "run_probed",
+]

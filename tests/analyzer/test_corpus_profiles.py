@@ -1,0 +1,82 @@
+"""The data specs of the corpus: every branch is met, and what a profile says is what was executed."""
+
+from dataclasses import replace
+
+import pytest
+
+from wattslice.config import Config
+from wattslice.counting.count import count
+from wattslice.data_sets.spec import read_spec
+from wattslice.evaluations import evaluations
+from wattslice.frontend.cuda import read_cuda
+from wattslice.probes import emit_probes
+from wattslice.profiles.binding import bind
+from wattslice.profiles.making import make_profile
+from wattslice.profiles.regions import branches
+from wattslice.profiles.types import Making
+from wattslice.profiling import Limits, counted_by, known_launches, run_data_sets
+from wattslice_corpora.manifest import CorpusKernel, load_manifest
+
+PROGRAMS = [program for program in load_manifest() if program.data_spec is not None]
+LIMITS = Limits(2_000_000, 64)
+
+
+def runs_of(program: CorpusKernel):
+    assert program.data_spec is not None
+    config = Config((program.file,), "v100")
+    return tuple(run_data_sets(program.file, config, read_spec(program.data_spec), None, LIMITS))
+
+
+def test_there_are_twenty():
+    assert len(PROGRAMS) >= 20
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_all_kernels_run_and_all_branches_are_met(program):
+    runs = runs_of(program)
+    assert {run.kernel for run in runs} == set(program.kernels)
+    profile = make_profile(counted_by(runs), Making.INTERPRETER, "")
+    assert [(arm.line, arm.arm) for arm in profile.arms if arm.probability is None] == []
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_probes_and_interpreter_mean_the_same_branches(program):
+    probed = {
+        (kernel, probe.line, probe.column)
+        for probe in emit_probes(program.file).probes
+        for kernel in probe.kernels
+    }
+    interpreted = {
+        (kernel.name, node.span.line, node.span.column)
+        for kernel in read_cuda(program.file).kernels
+        for node, _ in branches(kernel)
+    }
+    assert probed == interpreted
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel", "arguments"),
+    [
+        ("bfs", "bfsTopology", {"n": 1000, "level": 3}),
+        ("bfs", "bfsFrontier", {"length": 500, "level": 3}),
+        ("histogram_privatised", "histogramShared", {"n": 5000}),
+        ("mandelbrot", "mandelbrot", {"width": 60, "height": 60}),
+        ("k_means", "assignPoints", {"n": 500}),
+    ],
+)
+def test_counting_with_a_profile_is_what_was_executed(name, kernel, arguments):
+    """Mean executions per thread, region by region, of the data set that the profile comes from.
+
+    To 1 in 10 000: counting evaluates sampled blocks.
+    """
+    (program,) = (program for program in PROGRAMS if program.name == name)
+    run = [run for run in runs_of(program) if run.kernel == kernel][-1]
+    read, known = known_launches(program.file, Config((program.file,), "v100"))
+    profile = bind(make_profile(counted_by((run,)), Making.INTERPRETER, ""), read, (program.file,)).profile
+    (launch,) = (entry.launch for entry in known if entry.launch.kernel.name == kernel)
+    values = tuple(arguments.get(parameter.name) for parameter in launch.kernel.parameters)
+    shape = {"grid": run.shape.grid, "block": run.shape.block}
+    counted = count(replace(launch, arguments=values, **shape), profile).thread_counts
+    executed = run.execution.thread_counts
+    for _, region in evaluations(launch.kernel):
+        assert counted[region] == pytest.approx(executed[region] / run.threads, rel=1e-4, abs=1e-9)

@@ -1,0 +1,50 @@
+"""The interpreter leaves in memory what the compiled C++ of the same kernel leaves there: launches of the corpus."""
+
+from pathlib import Path
+
+import pytest
+
+from wattslice.frontend.cuda import read_cuda
+from wattslice.interpreter import Budget, interpret
+from wattslice.probes.cuda_on_cpu.toolchain import Toolchain, run
+from wattslice_corpora.manifest import CorpusKernel, load_manifest
+
+from .snapshots import read_snapshots, replay
+
+LAUNCHES = 4  # of each kernel, the first ones
+EXCLUDED = {
+    "bfsFrontier": "puts vertices into a queue in the order in which threads happen to come",
+    "hookEdges": "which of several right trees it builds depends on the order of threads",
+    "gemmTensor": "tensor cores are not interpreted",
+}
+
+
+@pytest.fixture(params=load_manifest(), ids=lambda program: program.name)
+def program(request: pytest.FixtureRequest) -> CorpusKernel:
+    return request.param
+
+
+def test_memory_after_a_launch_is_that_of_the_compiled_kernel(
+    program: CorpusKernel, toolchain: Toolchain, tmp_path: Path
+):
+    status, output = run(
+        toolchain.compile(program.file),
+        program.runs[0].arguments,
+        more={"CUDA_ON_CPU_SNAPSHOTS": str(tmp_path), "CUDA_ON_CPU_SNAPSHOTS_PER_KERNEL": str(LAUNCHES)},
+    )
+    assert status == 0, output
+    snapshots = read_snapshots(tmp_path)
+    assert {snapshot.kernel for snapshot in snapshots} == set(program.kernels)
+    parsed = read_cuda(program.file)
+    for snapshot in snapshots:
+        if snapshot.kernel in EXCLUDED:
+            continue
+        launch = replay(snapshot, parsed)
+        assert snapshot.changes_memory
+        interpret(launch.launch, launch.memory, Budget(max_steps=20_000_000))
+        assert list(launch.differences()) == [], snapshot.signature
+
+
+def test_what_is_excluded_exists():
+    kernels = {kernel for program in load_manifest() for kernel in program.kernels}
+    assert set(EXCLUDED) <= kernels
