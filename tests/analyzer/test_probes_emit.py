@@ -76,7 +76,9 @@ def test_what_is_not_counted_is_said(tmp_path, body, before, reason):
 
 
 def test_a_branch_in_a_header_is_not_counted(tmp_path):
-    (tmp_path / "h.cuh").write_text("__device__ int f(int i) { if (i) return 1; return 0; }", encoding="utf-8")
+    (tmp_path / "h.cuh").write_text(
+        "__device__ int f(int i) { if (i) return 1; return 0; }", encoding="utf-8"
+    )
     source = emitted(tmp_path, '#include "h.cuh"\n__global__ void k(int* a) { a[0] = f(a[1]); }')
     assert [(Path(one.file).name, one.line, one.reason) for one in source.not_probed] == [
         ("h.cuh", 1, "in an included file")

@@ -130,7 +130,9 @@ def test_counts_are_those_made_by_hand():
     actual = {(arm.kernel, arm.line, arm.column, arm.arm): arm for arm in counted.arms}
     assert {key: arm.visits for key, arm in actual.items()} == dict(wanted.visits)
     assert {key: arm.taken for key, arm in actual.items() if arm.taken} == dict(wanted.taken)
-    assert {key: arm.entries for key, arm in actual.items() if arm.entries is not None} == dict(wanted.entries)
+    assert {key: arm.entries for key, arm in actual.items() if arm.entries is not None} == dict(
+        wanted.entries
+    )
     reasons = sorted((Path(one.file).name, one.reason) for one in counted.not_probed)
     assert reasons == [
         ("every_branch.cu", "a constexpr function, which the compiler may evaluate"),
@@ -170,7 +172,9 @@ def test_a_program_that_gives_no_counts(tmp_path, monkeypatch, program, build, m
 def test_the_program_gets_its_arguments_and_the_compiler_its_flags(tmp_path, monkeypatch):
     counts = "wattslice-counts 1\\nk.cu\\nabc\\nk\\t1\\t2\\ttest\\t\\t5\\t1\\n"
     program = f'printf "{counts}" > $WATTSLICE_COUNTS; echo $@'
-    (tmp_path / "nvcc").write_text(f"#!/bin/sh\necho $@ > {tmp_path}/flags\n" + COMPILER.replace("PROGRAM", program))
+    (tmp_path / "nvcc").write_text(
+        f"#!/bin/sh\necho $@ > {tmp_path}/flags\n" + COMPILER.replace("PROGRAM", program)
+    )
     (tmp_path / "nvcc").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     counted = run_probed(EVERY_BRANCH, None, Build.NVCC, ("1", "two"), ("-lcublas",))

@@ -90,9 +90,7 @@ def _read(folder: Path) -> Snapshot:
     at = 0
     for one in text["objects"]:
         end = at + one["bytes"]
-        objects.append(
-            MemoryObject(one["kind"], one["name"], one["address"], before[at:end], after[at:end])
-        )
+        objects.append(MemoryObject(one["kind"], one["name"], one["address"], before[at:end], after[at:end]))
         at = end
     return Snapshot(
         text["kernel"],
@@ -242,7 +240,9 @@ def _worst(expected: NDArray[Any], actual: NDArray[Any]) -> str:
         precision = np.finfo(expected.dtype).eps
         with np.errstate(all="ignore"):
             scale = np.nanmax(np.abs(np.where(np.isfinite(expected), expected, 0)), initial=0)
-            same = np.isclose(actual, expected, rtol=ROUNDINGS * precision, atol=precision * scale, equal_nan=True)
+            same = np.isclose(
+                actual, expected, rtol=ROUNDINGS * precision, atol=precision * scale, equal_nan=True
+            )
     else:
         same = expected == actual
     wrong = np.flatnonzero(~same)

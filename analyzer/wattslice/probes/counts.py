@@ -80,5 +80,3 @@ def _arms(kind: ProbeKind, labels: str, counted: list[int]) -> Iterator[tuple[st
         case ProbeKind.SWITCH:
             for arm, taken in zip(labels.split(","), rest, strict=True):
                 yield arm, first, taken, None
-
-

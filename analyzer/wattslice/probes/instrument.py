@@ -18,7 +18,14 @@ _NO_STATEMENT = 300  # cursor kinds below are expressions and statements, those 
 # What these hold is evaluated by the compiler, or not at all.
 _OPAQUE = frozenset(
     int(kind)
-    for kind in (C.DECL_REF_EXPR, C.CXX_UNARY_EXPR, C.LAMBDA_EXPR, C.ASM_STMT, C.MS_ASM_STMT, C.CXX_TYPEID_EXPR)
+    for kind in (
+        C.DECL_REF_EXPR,
+        C.CXX_UNARY_EXPR,
+        C.LAMBDA_EXPR,
+        C.ASM_STMT,
+        C.MS_ASM_STMT,
+        C.CXX_TYPEID_EXPR,
+    )
 )
 
 
@@ -376,7 +383,13 @@ _HANDLERS: dict[int, _Handler] = {
 def _is_constant(expression: Node) -> bool:
     """Whether the compiler knows the value: literals, constants, template arguments and what is made of these."""
     for node in expression.walk():
-        if node.kind in (C.CALL_EXPR, C.MEMBER_REF_EXPR, C.ARRAY_SUBSCRIPT_EXPR, C.CXX_THIS_EXPR, C.LAMBDA_EXPR):
+        if node.kind in (
+            C.CALL_EXPR,
+            C.MEMBER_REF_EXPR,
+            C.ARRAY_SUBSCRIPT_EXPR,
+            C.CXX_THIS_EXPR,
+            C.LAMBDA_EXPR,
+        ):
             return False
         if node.kind == C.DECL_REF_EXPR and not _is_constant_name(node):
             return False

@@ -73,12 +73,18 @@ def reach(unit: ParsedUnit, program: Program) -> Reach:
             if inner is not None:
                 reached[inner].add(number)
     functions = tuple(
-        ReachedFunction(body, tuple(sorted(kernels)), _is_kernel(function), _is_constexpr(unit, function, body))
+        ReachedFunction(
+            body, tuple(sorted(kernels)), _is_kernel(function), _is_constexpr(unit, function, body)
+        )
         for (function, body), kernels in zip(bodies, reached, strict=True)
         if kernels
     )
     main = next(
-        (body for function, body in bodies if function.kind == C.FUNCTION_DECL and function.spelling == "main"),
+        (
+            body
+            for function, body in bodies
+            if function.kind == C.FUNCTION_DECL and function.spelling == "main"
+        ),
         None,
     )
     return Reach(names, functions, frozenset(branches), main)

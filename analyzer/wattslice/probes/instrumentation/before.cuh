@@ -27,6 +27,8 @@ static __device__ unsigned long long counts[kKernels * kCounters];
     }
 #elif defined(CUDA_ON_CPU)
     counts[counter] += cuda_on_cpu::inKernel ? 1 : 0;
+#else
+    (void)counter;
 #endif
 }
 [[maybe_unused]] static inline __host__ __device__ bool test(unsigned counter, bool holds) {
