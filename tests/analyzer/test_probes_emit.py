@@ -63,7 +63,7 @@ def test_what_is_counted(tmp_path, body, kinds):
         ("SET(a[i])", "#define SET(x) if (x) x = 1;", "a macro writes it"),
         ("a[i] = PICK(i, n);", "#define PICK(x, y) ((x) < (y) ? 1 : 2)", "a macro writes it"),
         ("a[i] = larger(i, n);", "constexpr __device__ int larger(int x, int y) { return x > y ? x : y; }",
-         "a constexpr function, which the compiler may evaluate"),
+         "in a constexpr function, which the compiler may evaluate"),
         ("switch (a[i]) { case 1 ... 3: a[i] = 0; }", "", "a range of cases"),
         ("while (int left = a[i]) a[i] = left - 1;", "", "its condition declares a variable"),
         ("int two[2] = {1, 2}; for (int x : two) a[i] += x;", "", "a range-based for"),

@@ -1,4 +1,4 @@
-"""Programs of the corpus that count their branches still compute what they did, and count what the interpreter counts."""
+"""Corpus programs that count their branches compute what they did, and count as the interpreter does."""
 
 import shutil
 import subprocess
@@ -28,7 +28,7 @@ Table = dict[tuple[str, int, int, str], tuple[int, ...]]
 
 
 def table(arms: list[ArmCount]) -> Table:
-    """Counts by place; a function inlined several times counts as one, an `else` that is not written not at all."""
+    """Counts by place; a function inlined several times counts as one."""
     found: Table = {}
     for arm in arms:
         key = (arm.kernel, arm.line, arm.column, arm.arm)

@@ -1,4 +1,4 @@
-"""The file in which an instrumented program leaves its counters, and what they say about the arms of branches."""
+"""The file in which an instrumented program leaves its counters, and what they say about branches."""
 
 from __future__ import annotations
 

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
 from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.frontend.clang.session import parse_cuda
 from wattslice.frontend.lowering.program import lower_program
-from wattslice.probes.instrument import Instrumenter
-from wattslice.probes.reach import Position, Reach, reach
+from wattslice.probes.instrument import instrument
+from wattslice.probes.reach import Reach, reach
 from wattslice.probes.source_text import SourceText
 from wattslice.probes.types import InstrumentedSource, NotProbed, Probe, ProbeError
+from wattslice.probes.writer import BranchWriter
 from wattslice.recursion import deep_recursion
+
+IN_CONSTEXPR = "in a constexpr function, which the compiler may evaluate"
+NO_ROOM = "in a place where no counter can be written"
 
 
 def emit_probes(path: Path, options: ParseOptions | None = None) -> InstrumentedSource:
     """The program of `path` with a counter on every arm of every branch that its kernels come to.
 
     Nothing is run. Lines keep their numbers, in `#line` and in what a compiler says. Branches that headers or
-    macros write are not counted; `not_probed` has them. Raises `FrontendError` for a file that cannot be read,
-    `ProbeError` for one without kernels or in another encoding than UTF-8.
+    macros write are not counted; `not_probed` has them. Raises `FrontendError` for a file that cannot be
+    read, `ProbeError` for one without kernels or in another encoding than UTF-8.
     """
     unit = parse_cuda(path, options)
     if unit.recovered.including_file is not None:
@@ -32,16 +37,12 @@ def emit_probes(path: Path, options: ParseOptions | None = None) -> Instrumented
     if not found.kernels:
         raise ProbeError("has no kernel that could be read", path=path, remedy="name the file of the kernels")
     text = SourceText(unit.source)
-    writer = Instrumenter(unit, text, found.kernels)
-    not_probed: list[NotProbed] = []
+    writer = BranchWriter(text, found.kernels, found.functions[0])
     with deep_recursion():
         for function in found.functions:
-            if function.is_constexpr:
-                place = function.body.start
-                reason = "a constexpr function, which the compiler may evaluate"
-                not_probed.append(NotProbed(str(path), place.line, place.column, reason))
-            else:
-                writer.function(function)
+            if not function.is_constexpr:
+                writer.function = function
+                instrument(writer)
     if writer.needs_kernel:
         for function in found.functions:
             if function.is_kernel:
@@ -54,7 +55,6 @@ def emit_probes(path: Path, options: ParseOptions | None = None) -> Instrumented
     except UnicodeDecodeError:
         raise ProbeError("is not UTF-8 text", path=path, remedy="convert it") from None
     sha256 = hashlib.sha256(unit.source).hexdigest()
-    not_probed += (*writer.not_probed, *_elsewhere(found, str(path)))
     probes = tuple(writer.probes)
     return InstrumentedSource(
         str(path),
@@ -75,7 +75,7 @@ def emit_probes(path: Path, options: ParseOptions | None = None) -> Instrumented
         sha256,
         found.kernels,
         probes,
-        tuple(sorted(set(not_probed))),
+        tuple(sorted({*writer.not_probed, *_missing(found, writer, str(path))})),
     )
 
 
@@ -88,12 +88,19 @@ def _rows(probes: tuple[Probe, ...], kernels: tuple[str, ...], counters: int) ->
     )
 
 
-def _elsewhere(found: Reach, file: str) -> list[NotProbed]:
-    return [_in_header(branch) for branch in found.branches if branch.file != file]
-
-
-def _in_header(branch: Position) -> NotProbed:
-    return NotProbed(branch.file, branch.line, branch.column, "in an included file")
+def _missing(found: Reach, writer: BranchWriter, file: str) -> Iterator[NotProbed]:
+    """The branches of the kernels that nothing counts, and that the writer does not know of."""
+    known = {(probe.line, probe.column) for probe in writer.probes}
+    known |= {(one.line, one.column) for one in writer.not_probed}
+    for branch in found.branches:
+        place = branch.line, branch.column
+        if branch.file != file:
+            yield NotProbed(branch.file, *place, "in an included file")
+        elif place not in known:
+            in_constexpr = any(
+                function.is_constexpr and function.holds(branch) for function in found.functions
+            )
+            yield NotProbed(file, *place, IN_CONSTEXPR if in_constexpr else NO_ROOM)
 
 
 def _filled(name: str, **values: object) -> str:

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.clang.unit import ParsedUnit
-from wattslice.ir import If, Loop, Program, Select, Span, Switch
+from wattslice.ir import Constant, If, Loop, Program, Select, Span, Switch
 from wattslice.ir.walking import expressions_below, walk_statements
 
 _FUNCTIONS = (
     C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD, C.CONSTRUCTOR, C.CONVERSION_FUNCTION, C.LAMBDA_EXPR,
 )  # fmt: skip
 _SCOPES = (
-    C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL, C.CLASS_DECL, C.STRUCT_DECL, C.UNION_DECL, C.CLASS_TEMPLATE,
-    C.CLASS_TEMPLATE_PARTIAL_SPECIALIZATION,
+    C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL, C.CLASS_DECL, C.STRUCT_DECL, C.UNION_DECL,
+    C.CLASS_TEMPLATE, C.CLASS_TEMPLATE_PARTIAL_SPECIALIZATION,
 )  # fmt: skip
 _CONSTEXPR = re.compile(rb"\b(?:constexpr|consteval)\b")
 
@@ -40,6 +40,12 @@ class ReachedFunction:
     is_kernel: bool
     is_constexpr: bool
 
+    def holds(self, position: Position) -> bool:
+        """Whether a place is in the body."""
+        start, end = self.body.start, self.body.end
+        place = position.line, position.column
+        return (start.line, start.column) <= place < (end.line, end.column)
+
 
 @dataclass(frozen=True, slots=True)
 class Reach:
@@ -60,7 +66,8 @@ def reach(unit: ParsedUnit, program: Program) -> Reach:
         of_kernel = points[names.index(kernel.name)]
         for stmt in walk_statements(kernel.body):
             of_kernel.add(_position(stmt.span))
-            if isinstance(stmt, If | Loop | Switch):
+            decides = not (isinstance(stmt, Loop) and isinstance(stmt.condition, Constant))
+            if isinstance(stmt, If | Loop | Switch) and decides:
                 branches.add(_position(stmt.span))
         branches.update(
             _position(expr.span) for expr in expressions_below(kernel.body) if isinstance(expr, Select)

@@ -1,4 +1,4 @@
-"""What the headers of the stand-in cannot give a meaning to is rewritten before compiling, line by line the same.
+"""What the headers of the stand-in cannot give a meaning to is rewritten before compiling; lines stay lines.
 
 That is: the launch `kernel<<<grid, block>>>(arguments)`, the declaration `extern __shared__ T name[];`, that
 `__shared__` variables hold nothing yet when a block begins, and, for snapshots of launches, which variables
@@ -75,7 +75,7 @@ def _with_undefined_shared(source: str) -> str:
 
 
 def _with_registered_globals(source: str) -> str:
-    """Behind each `__constant__` or `__device__` variable of namespace scope an object that knows where it is."""
+    """Behind each `__constant__` or `__device__` variable an object that knows where it is."""
     hidden = _without_text(source)
     parts: list[str] = []
     done = 0
