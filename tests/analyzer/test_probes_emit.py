@@ -116,3 +116,9 @@ def test_positions_are_those_of_the_analysis(tmp_path):
 def test_a_file_without_kernels(tmp_path):
     with pytest.raises(ProbeError, match="has no kernel"):
         emitted(tmp_path, "int main() { return 0; }")
+
+
+def test_kernels_that_are_all_in_a_header(tmp_path):
+    (tmp_path / "h.cuh").write_text("__global__ void k(int* a) { if (a[0]) a[0] = 1; }", encoding="utf-8")
+    source = emitted(tmp_path, '#include "h.cuh"\nint main() { k<<<1, 1>>>(nullptr); }')
+    assert (source.probes, len(source.not_probed)) == ((), 1)

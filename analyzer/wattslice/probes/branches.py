@@ -20,23 +20,23 @@ def _if(to: BranchWriter, node: Node, closing: Closing) -> None:
     after = text.next(to.keyword(node, b"if"))
     if text.plain[after : after + 9] == b"constexpr":
         return
-    parts = to.header(node, b"if", None)
-    close = text.next(parts[-1].end + 1)
+    *init, part = to.header(node, b"if", None)
+    close = text.next(part.end + 1)
     if not any(child.start.offset == close for child in children):
         raise SkippedError(BY_MACRO)
-    condition = to.condition(node, parts[-1])
+    condition = to.condition(node, part)
     if condition is not None:
         if not is_constant(condition):
-            to.test(parts[-1], to.probe(ProbeKind.TEST, node, 2), closing)
+            to.test(part, to.probe(ProbeKind.TEST, node, 2), closing)
         return
-    if len(parts) > 1:
+    if init:
         raise SkippedError("its condition declares a variable")
     variable = next((child for child in node.walk() if child.kind == C.VAR_DECL), None)
     if variable is None or not variable.spelling:
         raise SkippedError("its condition declares a variable")
     counter = to.probe(ProbeKind.TEST, node, 2)
     test = f"wattslice_probes::test({to.slot(counter)}, {variable.spelling} ? true : false)"
-    closing.append((parts[0].end, f"; {test}"))
+    closing.append((part.end, f"; {test}"))
 
 
 def _for(to: BranchWriter, node: Node, closing: Closing) -> None:

@@ -37,7 +37,7 @@ def emit_probes(path: Path, options: ParseOptions | None = None) -> Instrumented
     if not found.kernels:
         raise ProbeError("has no kernel that could be read", path=path, remedy="name the file of the kernels")
     text = SourceText(unit.source)
-    writer = BranchWriter(text, found.kernels, found.functions[0])
+    writer = BranchWriter(text, found.kernels)
     with deep_recursion():
         for function in found.functions:
             if not function.is_constexpr:

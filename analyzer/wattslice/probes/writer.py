@@ -28,7 +28,7 @@ class BranchWriter:
 
     text: SourceText
     kernels: tuple[str, ...]
-    function: ReachedFunction
+    function: ReachedFunction = field(init=False)
     probes: list[Probe] = field(default_factory=list[Probe])
     not_probed: list[NotProbed] = field(default_factory=list[NotProbed])
     counters: int = 0
