@@ -166,7 +166,7 @@ def test_a_program_that_gives_no_counts(tmp_path, monkeypatch, program, build, m
 
 
 def test_the_program_gets_its_arguments_and_the_compiler_its_flags(tmp_path, monkeypatch):
-    counts = "wattslice-counts 1\\nk.cu\\nabc\\nk\\t1\\t2\\ttest\\t\\t5\\t1\\n"
+    counts = "wattslice-counts 1\\nk.cu\\nabc\\nk.cu\\tk\\t1\\t2\\ttest\\t\\t5\\t1\\n"
     program = f'printf "{counts}" > $WATTSLICE_COUNTS; echo $@'
     (tmp_path / "nvcc").write_text(
         f"#!/bin/sh\necho $@ > {tmp_path}/flags\n" + COMPILER.replace("PROGRAM", program)
@@ -191,9 +191,9 @@ def test_no_compiler(monkeypatch):
     ("text", "message"),
     [
         ("", "is no file of counts"),
-        ("wattslice-counts 1\nk.cu\nabc\nk\t1\t1\ttest\t\t5\n", ":4: not a line of counts"),
-        ("wattslice-counts 1\nk.cu\nabc\nk\t1\t1\tnonsense\t\t5\t5\n", ":4: not a line of counts"),
-        ("wattslice-counts 1\nk.cu\nabc\nk\t1\t1\ttest\t\t0\t0\n", "every counter is zero"),
+        ("wattslice-counts 1\nk.cu\nabc\nk.cu\tk\t1\t1\ttest\t\t5\n", ":4: not a line of counts"),
+        ("wattslice-counts 1\nk.cu\nabc\nk.cu\tk\t1\t1\tnonsense\t\t5\t5\n", ":4: not a line of counts"),
+        ("wattslice-counts 1\nk.cu\nabc\nk.cu\tk\t1\t1\ttest\t\t0\t0\n", "every counter is zero"),
     ],
 )
 def test_files_of_counts_that_are_none(tmp_path, text, message):

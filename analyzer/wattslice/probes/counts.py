@@ -42,8 +42,8 @@ def read_counts(path: Path) -> Counts:
     arms: list[ArmCount] = []
     for number, line in enumerate(lines[3:], 4):
         try:
-            kernel, row, column, kind, labels, *counters = line.split("\t")
-            place = kernel, lines[1], int(row), int(column)
+            file, kernel, row, column, kind, labels, *counters = line.split("\t")
+            place = kernel, file, int(row), int(column)
             counted = [int(counter) for counter in counters]
             arms.extend(
                 ArmCount(*place, arm, visits, taken, entries)

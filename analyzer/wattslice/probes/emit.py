@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
+from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.frontend.clang.session import parse_cuda
 from wattslice.frontend.lowering.program import lower_program
+from wattslice.probes.included import IncludedFiles
 from wattslice.probes.instrument import instrument
-from wattslice.probes.reach import Reach, reach
+from wattslice.probes.reach import Position, Reach, reach
 from wattslice.probes.source_text import SourceText
 from wattslice.probes.types import InstrumentedSource, NotProbed, Probe, ProbeError
 from wattslice.probes.writer import BranchWriter
@@ -19,12 +21,13 @@ from wattslice.recursion import deep_recursion
 
 IN_CONSTEXPR = "in a constexpr function, which the compiler may evaluate"
 NO_ROOM = "in a place where no counter can be written"
+NOT_IN_PLACE = "in a file that no #include names as it is"
 
 
 def emit_probes(path: Path, options: ParseOptions | None = None) -> InstrumentedSource:
     """The program of `path` with a counter on every arm of every branch that its kernels come to.
 
-    Nothing is run. Lines keep their numbers, in `#line` and in what a compiler says. Branches that headers or
+    Nothing is run. Lines keep their numbers, in `#line` and in what a compiler says. Branches that
     macros write are not counted; `not_probed` has them. Raises `FrontendError` for a file that cannot be
     read, `ProbeError` for one without kernels or in another encoding than UTF-8.
     """
@@ -33,27 +36,26 @@ def emit_probes(path: Path, options: ParseOptions | None = None) -> Instrumented
         file = unit.recovered.including_file
         raise ProbeError("is a part of another file", path=path, remedy=f"instrument {file}")
     program = lower_program(unit)
-    found = reach(unit, program)
+    files = IncludedFiles(unit, (options or ParseOptions()).include_dirs)
+    found = reach(unit, program, lambda file: files.text(file) is not None)
     if not found.kernels:
         raise ProbeError("has no kernel that could be read", path=path, remedy="name the file of the kernels")
-    text = SourceText(unit.source)
-    writer = BranchWriter(text, found.kernels)
+    writer = BranchWriter(found.kernels)
     with deep_recursion():
         for function in found.functions:
             if not function.is_constexpr:
-                writer.function = function
+                writer.function, writer.text = function, _text_of(files, function.body)
                 instrument(writer)
     if writer.needs_kernel:
         for function in found.functions:
             if function.is_kernel:
                 at = function.body.start.offset + 1
-                text.close(at, f" wattslice_probes::kernel() = {function.kernels[0]};")
+                number = function.kernels[0]
+                _text_of(files, function.body).close(at, f" wattslice_probes::kernel() = {number};")
     if found.main is not None:
-        text.close(found.main.start.offset + 1, " wattslice_probes::Reporter wattsliceReporter;")
-    try:
-        body = text.edited().decode("utf-8")
-    except UnicodeDecodeError:
-        raise ProbeError("is not UTF-8 text", path=path, remedy="convert it") from None
+        at = found.main.start.offset + 1
+        _text_of(files, found.main).close(at, " wattslice_probes::Reporter wattsliceReporter;")
+    body = files.edited()
     sha256 = hashlib.sha256(unit.source).hexdigest()
     probes = tuple(writer.probes)
     return InstrumentedSource(
@@ -62,7 +64,7 @@ def emit_probes(path: Path, options: ParseOptions | None = None) -> Instrumented
             (
                 _filled("before.cuh", KERNELS=len(found.kernels), COUNTERS=max(1, writer.counters)),
                 f"#line 1 {_quoted(str(path))}\n",
-                body if body.endswith("\n") else f"{body}\n",
+                body,
                 _filled(
                     "after.cuh",
                     ROWS=_rows(probes, found.kernels, writer.counters),
@@ -75,32 +77,38 @@ def emit_probes(path: Path, options: ParseOptions | None = None) -> Instrumented
         sha256,
         found.kernels,
         probes,
-        tuple(sorted({*writer.not_probed, *_missing(found, writer, str(path))})),
+        tuple(sorted({*writer.not_probed, *_missing(found, writer)})),
     )
 
 
 def _rows(probes: tuple[Probe, ...], kernels: tuple[str, ...], counters: int) -> str:
     return "".join(
-        f'    {{"{kernel}\\t{probe.line}\\t{probe.column}\\t{probe.kind.value}\\t{",".join(probe.arms)}", '
+        f'    {{"{_quoted(probe.file)[1:-1]}\\t{kernel}\\t{probe.line}\\t{probe.column}\\t{probe.kind.value}\\t{",".join(probe.arms)}", '
         f"{kernels.index(kernel) * counters + probe.first}, {probe.counters}}},\n"
         for probe in probes
         for kernel in probe.kernels
     )
 
 
-def _missing(found: Reach, writer: BranchWriter, file: str) -> Iterator[NotProbed]:
+def _missing(found: Reach, writer: BranchWriter) -> Iterator[NotProbed]:
     """The branches of the kernels that nothing counts, and that the writer does not know of."""
-    known = {(probe.line, probe.column) for probe in writer.probes}
-    known |= {(one.line, one.column) for one in writer.not_probed}
-    for branch in found.branches:
-        place = branch.line, branch.column
-        if branch.file != file:
-            yield NotProbed(branch.file, *place, "in an included file")
-        elif place not in known:
-            in_constexpr = any(
-                function.is_constexpr and function.holds(branch) for function in found.functions
-            )
-            yield NotProbed(file, *place, IN_CONSTEXPR if in_constexpr else NO_ROOM)
+    known = {Position(probe.file, probe.line, probe.column) for probe in writer.probes}
+    known |= {Position(one.file, one.line, one.column) for one in writer.not_probed}
+    written = {str(function.body.start.path) for function in found.functions}
+    for branch in found.branches - known:
+        reason = NO_ROOM
+        if branch.file not in written:
+            reason = NOT_IN_PLACE
+        elif any(function.is_constexpr and function.holds(branch) for function in found.functions):
+            reason = IN_CONSTEXPR
+        yield NotProbed(branch.file, branch.line, branch.column, reason)
+
+
+def _text_of(files: IncludedFiles, body: Node) -> SourceText:
+    path = body.start.path
+    text = None if path is None else files.text(path)
+    assert text is not None, "functions of other files are not reached"
+    return text
 
 
 def _filled(name: str, **values: object) -> str:

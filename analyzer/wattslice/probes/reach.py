@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
@@ -44,7 +45,10 @@ class ReachedFunction:
         """Whether a place is in the body."""
         start, end = self.body.start, self.body.end
         place = position.line, position.column
-        return (start.line, start.column) <= place < (end.line, end.column)
+        return str(start.path) == position.file and (start.line, start.column) <= place < (
+            end.line,
+            end.column,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +61,8 @@ class Reach:
     main: Node | None
 
 
-def reach(unit: ParsedUnit, program: Program) -> Reach:
-    """Instances of a kernel's template count as one kernel."""
+def reach(unit: ParsedUnit, program: Program, can_be_written: Callable[[Path], bool]) -> Reach:
+    """Functions of the files that can be written; instances of a kernel's template count as one kernel."""
     names = tuple(dict.fromkeys(kernel.name for kernel in program.kernels))
     points: list[set[Position]] = [set() for _ in names]
     branches: set[Position] = set()
@@ -72,7 +76,7 @@ def reach(unit: ParsedUnit, program: Program) -> Reach:
         branches.update(
             _position(expr.span) for expr in expressions_below(kernel.body) if isinstance(expr, Select)
         )
-    bodies = list(_functions_with_bodies(unit))
+    bodies = list(_functions_with_bodies(unit, can_be_written))
     reached: list[set[int]] = [set() for _ in bodies]
     for number, of_kernel in enumerate(points):
         for point in of_kernel:
@@ -90,7 +94,7 @@ def reach(unit: ParsedUnit, program: Program) -> Reach:
         (
             body
             for function, body in bodies
-            if function.kind == C.FUNCTION_DECL and function.spelling == "main"
+            if function.kind == C.FUNCTION_DECL and function.spelling == "main" and unit.is_in_file(function)
         ),
         None,
     )
@@ -101,21 +105,32 @@ def _position(span: Span) -> Position:
     return Position(span.file, span.line, span.column)
 
 
-def _functions_with_bodies(unit: ParsedUnit) -> Iterator[tuple[Node, Node]]:
+def _functions_with_bodies(
+    unit: ParsedUnit, can_be_written: Callable[[Path], bool]
+) -> Iterator[tuple[Node, Node]]:
     """Of a template rather the template than an instance, which lies in the same place."""
-    found: dict[int, tuple[Node, Node]] = {}
+    found: dict[tuple[Path, int], tuple[Node, Node]] = {}
+    writable: dict[Path, bool] = {}
     stack = list(reversed(unit.root.children))
     while stack:
         node = stack.pop()
         if node.kind in _SCOPES:
             stack.extend(reversed(node.children))
-        elif node.kind in _FUNCTIONS and unit.is_in_file(node):
+        elif node.kind in _FUNCTIONS:
+            path = node.place.path
+            if path is None:
+                continue
+            if path not in writable:
+                writable[path] = can_be_written(path)
+            if not writable[path]:
+                continue
             body = next((child for child in node.children if child.kind == C.COMPOUND_STMT), None)
             if body is None:
                 continue
-            known = found.get(body.start.offset)
+            place = path, body.start.offset
+            known = found.get(place)
             if known is None or known[0].template is not None:
-                found[body.start.offset] = (node, body)
+                found[place] = (node, body)
                 stack.extend(inner for inner in body.walk() if inner.kind == C.LAMBDA_EXPR)
     yield from found.values()
 
@@ -138,4 +153,6 @@ def _is_kernel(function: Node) -> bool:
 
 
 def _is_constexpr(unit: ParsedUnit, function: Node, body: Node) -> bool:
-    return _CONSTEXPR.search(unit.source[function.start.offset : body.start.offset]) is not None
+    return (
+        _CONSTEXPR.search(unit.source_of(body.start)[function.start.offset : body.start.offset]) is not None
+    )

@@ -37,6 +37,7 @@ class Probe:
     """
 
     kind: ProbeKind
+    file: str
     line: int
     column: int
     first: int

@@ -21,13 +21,13 @@ class SkippedError(Exception):
 
 @dataclass(slots=True)
 class BranchWriter:
-    """Writes into `text` and collects the probes; one function at a time is `function`.
+    """Writes into `text` and collects the probes; one `function` at a time, whose file that is.
 
     `needs_kernel`: a function that several kernels call counts something, so kernels must say who they are.
     """
 
-    text: SourceText
     kernels: tuple[str, ...]
+    text: SourceText = field(init=False)
     function: ReachedFunction = field(init=False)
     probes: list[Probe] = field(default_factory=list[Probe])
     not_probed: list[NotProbed] = field(default_factory=list[NotProbed])
@@ -39,7 +39,9 @@ class BranchWriter:
         place = node.start
         kernels = tuple(self.kernels[number] for number in self.function.kernels)
         first = self.counters
-        self.probes.append(Probe(kind, place.line, place.column, first, counters, kernels, arms))
+        self.probes.append(
+            Probe(kind, str(place.path), place.line, place.column, first, counters, kernels, arms)
+        )
         self.counters += counters
         return first
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 namespace wattslice_probes {
 struct Row {
-    const char* text;  // kernel, line, column, kind, labels
+    const char* text;  // file, kernel, line, column, kind, labels
     unsigned first, counters;
 };
 static const Row rows[] = {
