@@ -82,12 +82,16 @@ def emit_probes(path: Path, options: ParseOptions | None = None) -> Instrumented
 
 
 def _rows(probes: tuple[Probe, ...], kernels: tuple[str, ...], counters: int) -> str:
-    return "".join(
-        f'    {{"{_quoted(probe.file)[1:-1]}\\t{kernel}\\t{probe.line}\\t{probe.column}\\t{probe.kind.value}\\t{",".join(probe.arms)}", '
-        f"{kernels.index(kernel) * counters + probe.first}, {probe.counters}}},\n"
-        for probe in probes
-        for kernel in probe.kernels
-    )
+    rows: list[str] = []
+    for probe in probes:
+        branch = f"{probe.line}\\t{probe.column}\\t{probe.kind.value}\\t{','.join(probe.arms)}"
+        for number, kernel in enumerate(kernels):
+            if kernel in probe.kernels:
+                first = number * counters + probe.first
+                rows.append(
+                    f'    {{{_quoted(probe.file)} "\\t{kernel}\\t{branch}", {first}, {probe.counters}}},\n'
+                )
+    return "".join(rows)
 
 
 def _missing(found: Reach, writer: BranchWriter) -> Iterator[NotProbed]:

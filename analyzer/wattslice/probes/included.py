@@ -1,4 +1,4 @@
-"""The file of a program and those it includes by name: what is written into a header needs the header in place."""
+"""The file of a program and those it includes: a header that something is written into must be in place."""
 
 from __future__ import annotations
 
