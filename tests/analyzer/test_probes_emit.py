@@ -150,3 +150,23 @@ def test_positions_are_those_of_the_analysis(tmp_path):
 def test_a_file_without_kernels(tmp_path):
     with pytest.raises(ProbeError, match="has no kernel"):
         emitted(tmp_path, "int main() { return 0; }")
+
+
+def test_a_kernel_that_is_not_read_whole_may_call_everything(tmp_path):
+    text = """
+__device__ int f(int i) { return i ? 1 : 0; }
+__global__ void one(int* a) { a[0] = f(a[1]); }
+__global__ void two(int* a) { goto end; end: a[0] = 1; }
+"""
+    assert emitted(tmp_path, text).probes[0].kernels == ("one", "two")
+
+
+def test_a_kernel_that_a_macro_writes(tmp_path):
+    text = """
+#define KERNEL(name) __global__ void name(int* a) { a[0] = f(a[1]); }
+__device__ int f(int i) { return i ? 1 : 0; }
+KERNEL(one)
+KERNEL(two)
+"""
+    with pytest.raises(ProbeError, match="k.cu:4: a macro writes this function"):
+        emitted(tmp_path, text)

@@ -49,12 +49,9 @@ def emit_probes(path: Path, options: ParseOptions | None = None) -> Instrumented
     if writer.needs_kernel:
         for function in found.functions:
             if function.is_kernel:
-                at = function.body.start.offset + 1
-                number = function.kernels[0]
-                _text_of(files, function.body).close(at, f" wattslice_probes::kernel() = {number};")
+                _begin(files, function.body, f"wattslice_probes::kernel() = {function.kernels[0]};")
     if found.main is not None:
-        at = found.main.start.offset + 1
-        _text_of(files, found.main).close(at, " wattslice_probes::Reporter wattsliceReporter;")
+        _begin(files, found.main, "wattslice_probes::Reporter wattsliceReporter;")
     body = files.edited()
     sha256 = hashlib.sha256(unit.source).hexdigest()
     probes = tuple(writer.probes)
@@ -106,6 +103,19 @@ def _missing(found: Reach, writer: BranchWriter) -> Iterator[NotProbed]:
         elif any(function.is_constexpr and function.holds(branch) for function in found.functions):
             reason = IN_CONSTEXPR
         yield NotProbed(branch.file, branch.line, branch.column, reason)
+
+
+def _begin(files: IncludedFiles, body: Node, text: str) -> None:
+    """Write `text` at the start of a function's body."""
+    source, start = _text_of(files, body), body.start
+    if source.plain[start.offset : start.offset + 1] != b"{":
+        raise ProbeError(
+            "a macro writes this function, so that no counters can be written into it",
+            path=start.path,
+            line=start.line,
+            remedy="write it out, or use --data",
+        )
+    source.close(start.offset + 1, f" {text}")
 
 
 def _text_of(files: IncludedFiles, body: Node) -> SourceText:

@@ -83,9 +83,14 @@ def reach(unit: ParsedUnit, program: Program, can_be_written: Callable[[Path], b
             inner = _innermost(bodies, point)
             if inner is not None:
                 reached[inner].add(number)
+    # What could not be read of a kernel may call any function: the running kernel then says which it is.
+    unclear = {names.index(kernel.name) for kernel in program.kernels if not kernel.body_is_complete}
     functions = tuple(
         ReachedFunction(
-            body, tuple(sorted(kernels)), _is_kernel(function), _is_constexpr(unit, function, body)
+            body,
+            tuple(sorted(kernels if _is_kernel(function) else kernels | unclear)),
+            _is_kernel(function),
+            _is_constexpr(unit, function, body),
         )
         for (function, body), kernels in zip(bodies, reached, strict=True)
         if kernels
