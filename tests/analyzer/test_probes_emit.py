@@ -168,5 +168,5 @@ __device__ int f(int i) { return i ? 1 : 0; }
 KERNEL(one)
 KERNEL(two)
 """
-    with pytest.raises(ProbeError, match="k.cu:4: a macro writes this function"):
+    with pytest.raises(ProbeError, match=r"k\.cu:4: a macro writes this function"):
         emitted(tmp_path, text)
