@@ -55,7 +55,8 @@ def run_kernel(
             given.append(np.frombuffer(argument, np.uint8) if isinstance(argument, bytes) else argument)
     variables = {variable.name: variable for variable in program.globals}
     bound = tuple(
-        (variables[key] if isinstance(key, str) else key, texture) for key, texture in (textures or {}).items()
+        (variables[key] if isinstance(key, str) else key, texture)
+        for key, texture in (textures or {}).items()
     )
     launch = Launch(
         kernel, _three(grid), _three(block), shared_bytes, tuple(given), globals=(), textures=bound

@@ -1,9 +1,14 @@
+# ruff: noqa: E501 - each kernel stands on one line
 """What the interpreter computes, feature by feature, against numpy or a hand-made result."""
 
+from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from wattslice import ir
 from wattslice.interpreter import Addressing, Texture
@@ -33,6 +38,7 @@ T = np.arange(32)
         ("__popc(t) * 100 + __clz(t) + __ffs(t)", [int(t).bit_count() * 100 + 32 - int(t).bit_length() + (int(t) & -int(t)).bit_length() for t in T]),
         ("__brevll((unsigned long long)t) >> 59", [int(f"{t:064b}"[::-1], 2) >> 59 for t in T]),
         ("(t, 7)", 7),
+        ("__builtin_expect(t > 3, 1)", T > 3),
         ("sizeof(float3) + alignof(float4)", 28),
         ("__byte_perm(0x33221100, 0x77665544, 0x7410)", 0x77441100),
         ("__mulhi(t << 28, 3) + (int)__umulhi(t << 28, 3u)", [((((int(t) << 28) + 2**31) % 2**32 - 2**31) * 3 >> 32) + ((int(t) << 28) % 2**32 * 3 >> 32) for t in T]),
@@ -45,7 +51,10 @@ T = np.arange(32)
     ],
 )  # fmt: skip
 def test_whole_numbers(tmp_path: Path, expression: str, expected: object):
-    assert values(tmp_path, expression).tolist() == np.broadcast_to(np.asarray(expected), 32).astype(int).tolist()
+    assert (
+        values(tmp_path, expression).tolist()
+        == np.broadcast_to(np.asarray(expected), 32).astype(int).tolist()
+    )
 
 
 F = T.astype(np.float32) * np.float32(0.1)
@@ -61,6 +70,7 @@ F = T.astype(np.float32) * np.float32(0.1)
         ("sqrtf(t * 0.1f)", np.sqrt(F)),
         ("1.0f / (t - 3)", np.divide(np.float32(1), (T - 3).astype(np.float32), where=T != 3, out=np.full(32, np.inf, np.float32))),
         ("fminf(NAN, t) + fmaxf(t, 4)", T + np.maximum(T, 4)),
+        ("1 / fminf(0.0f * t, -0.0f) + 1 / fmaxf(-0.0f * t, 0.0f)", np.full(32, np.nan)),
         ("roundf(t * 0.5f - 4)", np.sign(T - 8) * np.floor(np.abs(T * 0.5 - 4) + 0.5)),
         ("__int_as_float(t)", T.astype(np.int32).view(np.float32)),
         ("__saturatef(t * 0.1f - 1)", np.clip(F - np.float32(1), 0, 1)),
@@ -71,33 +81,33 @@ F = T.astype(np.float32) * np.float32(0.1)
 )  # fmt: skip
 def test_floats_are_rounded_at_each_operation(tmp_path: Path, expression: str, expected: object):
     actual = values(tmp_path, expression, dtype="f4")
-    assert np.array_equal(actual, np.asarray(expected, np.float32))
+    assert np.array_equal(actual, np.asarray(expected, np.float32), equal_nan=True)
 
 
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
+MATHEMATICS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
         ("expf(x)", np.exp), ("__logf(x + 1)", lambda x: np.log(x + 1)), ("powf(x, 1.5f)", lambda x: x**1.5),
         ("sinf(x)", np.sin), ("rsqrtf(x + 1)", lambda x: 1 / np.sqrt(x + 1)), ("exp10f(x)", lambda x: 10**x),
         ("atan2f(x, 2.0f)", lambda x: np.arctan2(x, 2)), ("normcdff(0.0f * x)", lambda x: 0 * x + 0.5),
         ("erff(1.0f + 0 * x)", lambda x: 0 * x + 0.8427007929497149), ("fmodf(x, 0.7f)", lambda x: np.fmod(F, np.float32(0.7))),
         ("sinpif(x)", lambda x: np.sin(np.pi * x)), ("hypotf(x, 3)", lambda x: np.hypot(x, 3)),
         ("log1pf(x)", np.log1p), ("ldexpf(x, 3)", lambda x: x * 8), ("normcdfinvf(0.975f + 0 * x)", lambda x: 0 * x + 1.959964),
-    ],
 )  # fmt: skip
-def test_mathematical_functions(tmp_path: Path, expression: str, expected):
+
+
+@pytest.mark.parametrize(("expression", "expected"), MATHEMATICS)
+def test_mathematical_functions(tmp_path: Path, expression: str, expected: Callable[[Any], Any]):
     text = body(f"float x = t * 0.1f; out[t] = {expression};", "float* out")
     actual = run_kernel(tmp_path, text, np.zeros(32, np.float32)).arrays[0]
     assert np.allclose(actual, expected(F.astype(np.float64)), rtol=3e-7, atol=1e-7)
 
 
 def test_fma_of_doubles_rounds_once(tmp_path: Path):
-    from fractions import Fraction
-
     draw = np.random.default_rng(3)
     a, b = draw.normal(size=64), draw.normal(size=64)
     c = -a * b * (1 + draw.integers(-2, 3, 64) * 2.0**-52)
-    text = body("out[t] = fma(a[t], b[t], c[t]);", "const double* a, const double* b, const double* c, double* out")
+    text = body(
+        "out[t] = fma(a[t], b[t], c[t]);", "const double* a, const double* b, const double* c, double* out"
+    )
     actual = run_kernel(tmp_path, text, a, b, c, np.zeros(64), block=64).arrays[3]
     exact = [float(Fraction(x) * Fraction(y) + Fraction(z)) for x, y, z in zip(a, b, c, strict=True)]
     assert actual.tolist() == exact
@@ -122,6 +132,8 @@ def test_fma_of_doubles_rounds_once(tmp_path: Path):
         ("int2 v = make_int2(t, 2); v.x += v.y++; int2 w = v; w.x = 0; out[t] = v.x * 10 + v.y + w.x;", (T + 2) * 10 + 3),
         ("struct { int a; struct { char c; double d; } b; } s; s.a = t; s.b.c = 300; s.b.d = 2.5; auto u = s; u.a++; out[t] = s.a + u.a + u.b.c + (int)(u.b.d * 2);",
          2 * T + 1 + 44 + 5),
+        ('unsigned l, m; asm("mov.u32 %0, %%laneid;" : "=r"(l)); asm("mov.u32 %0, %%lanemask_lt;" : "=r"(m)); out[t] = l + m;',
+         (T + (1 << T) - 1).astype(np.int32)),
         ("union { float f; int i; } u; u.f = t; out[t] = u.i;", T.astype(np.float32).view(np.int32)),
         ("unsigned char c = t * 100; c++; c -= 3; out[t] = c;", (T * 100 - 2) % 256),
         ("short s = 30000; s += t * 1000; out[t] = s;", (30000 + T * 1000).astype(np.int16)),
@@ -136,9 +148,10 @@ def test_fma_of_doubles_rounds_once(tmp_path: Path):
 )  # fmt: skip
 def test_statements_and_objects(tmp_path: Path, text: str, expected: object):
     if expected is None:
-        text, expected = "int u = t; int v = u++ < 5 && u++ > 3; out[t] = v * 100 + u;", [
-            (t < 5 and t + 1 > 3) * 100 + t + 1 + (t < 5) for t in range(32)
-        ]
+        text, expected = (
+            "int u = t; int v = u++ < 5 && u++ > 3; out[t] = v * 100 + u;",
+            [(t < 5 and t + 1 > 3) * 100 + t + 1 + (t < 5) for t in range(32)],
+        )
     actual = run_kernel(tmp_path, body(text, "int* out"), np.zeros(32, np.int32)).arrays[0]
     assert actual.tolist() == np.asarray(expected).astype(int).tolist()
 
@@ -168,6 +181,27 @@ def test_device_functions_return_early_and_write_through_references(tmp_path: Pa
     assert ran.arrays[2].tolist() == ((T**2 + 1) * 5).tolist()
 
 
+def test_effects_in_the_head_of_a_loop_and_behind_a_condition_happen_there(tmp_path: Path):
+    before = """
+    struct V { float x; __device__ V(float a) : x(a) {} __device__ V operator-(const V& o) const { return V(x - o.x); }
+      __device__ float norm() const { return x * x; } };
+    struct It { int i; __device__ It next() const { It r; r.i = i + 1; return r; } };
+    """
+    text = body(
+        """V a(t), b(0); int n = 0; while ((a - b).norm() > 4.0f) { a.x -= 1; ++n; }
+        It it; it.i = 0; int m = 0; for (; it.next().i < t; it = it.next()) ++m;
+        const int* p = t < 3 ? nullptr : in + t; const bool c = p && V(*p).norm() > 20;
+        int x = 0; do { ++x; } while (++(++x) < t); int z = t; while (int w = z / 2) { z = w; ++n; }
+        out[t] = n * 10000 + m * 100 + c * 50 + x;""",
+        "int* out, const int* in",
+        before,
+    )
+    out = run_kernel(tmp_path, text, np.zeros(32, np.int32), T.astype(np.int32)).arrays[0]
+    steps = [max(0, t - 2) + max(0, t.bit_length() - 1) for t in range(32)]
+    rest = [max(0, t - 1) * 100 + (t > 4) * 50 + max(3, (t + 2) // 3 * 3) for t in range(32)]
+    assert out.tolist() == [n * 10000 + other for n, other in zip(steps, rest, strict=True)]
+
+
 # --------------------------------------------------------------------------- threads together
 
 
@@ -183,7 +217,9 @@ def test_shared_memory_barriers_and_several_blocks(tmp_path: Path):
         if (threadIdx.x == 0) out[blockIdx.x] = s[0];
     }"""
     values_in = np.random.default_rng(1).integers(0, 100, 64 * 300).astype(np.float32)
-    ran = run_kernel(tmp_path, text, values_in, np.zeros(300, np.float32), grid=300, block=64, shared_bytes=256)
+    ran = run_kernel(
+        tmp_path, text, values_in, np.zeros(300, np.float32), grid=300, block=64, shared_bytes=256
+    )
     assert np.array_equal(ran.arrays[1], values_in.reshape(300, 64).sum(1))
 
 
@@ -195,7 +231,9 @@ def test_atomics_take_turns_in_the_order_of_the_threads(tmp_path: Path):
         "int* data, int* old, int* took, int* cas, float* f",
     )
     zeros = np.zeros(32, np.int32)
-    data, old, took, cas, f = run_kernel(tmp_path, text, zeros[:10], zeros, zeros, zeros, zeros[:1].view(np.float32)).arrays
+    data, old, took, cas, f = run_kernel(
+        tmp_path, text, zeros[:10], zeros, zeros, zeros, zeros[:1].view(np.float32)
+    ).arrays
     assert old.tolist() == [sum(range(t % 3, t, 3)) for t in T]
     assert data.tolist() == [sum(T[0::3]), sum(T[1::3]), sum(T[2::3]), 31, -31, 31, 2, 32, -1, -496]
     assert took.tolist() == [0, *range(31)]
@@ -234,7 +272,7 @@ def test_a_lock_that_is_tried_again_makes_progress(tmp_path: Path):
         ("__syncthreads_count(t > 20) + __syncthreads_or(t == 1) * 100", np.full(32, 111)),
     ],
 )  # fmt: skip
-def test_threads_of_a_warp(tmp_path: Path, expression: str, expected):
+def test_threads_of_a_warp(tmp_path: Path, expression: str, expected: NDArray[Any]):
     assert values(tmp_path, expression).tolist() == expected.tolist()
 
 
@@ -275,7 +313,11 @@ def test_constants_globals_and_records_as_arguments(tmp_path: Path):
     __global__ void k(Size size, float* out) {
         out[threadIdx.x] = weights[threadIdx.x % 4] * size.scale + size.width + size.pad[1] + seen;
     }"""
-    size = np.array([7], np.int32).tobytes() + np.array([0.5], np.float32).tobytes() + np.array([1, 2], np.int16).tobytes()
+    size = (
+        np.array([7], np.int32).tobytes()
+        + np.array([0.5], np.float32).tobytes()
+        + np.array([1, 2], np.int16).tobytes()
+    )
     out = run_kernel(tmp_path, text, size, np.zeros(32, np.float32)).arrays[0]
     assert out.tolist() == (np.array([1, 2.5, 3, 0])[T % 4] * 0.5 + 14).tolist()
 

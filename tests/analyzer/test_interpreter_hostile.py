@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - each kernel stands on one line
 """What a kernel does wrong is told with its line and thread, within the budget, and never as a traceback."""
 
 import time
@@ -44,6 +45,7 @@ ENDLESS = "step budget of 20000 spent"
         ("char big[1 << 28]; big[t] = 1; out[t] = big[t];", r"'big': 268435456 for each thread"),
         ("asm volatile(\"bfind.u32 %0, %1;\" : \"=r\"(out[t]) : \"r\"(t));", r"asm bfind"),
         ("if (t > 40) asm volatile(\"bfind.u32 %0, %1;\" : \"=r\"(out[t]) : \"r\"(t)); out[99] = 1;", r"index 99"),
+        ("struct { int a : 3; int b : 5; } s; s.b = t; out[t] = s.b;", "'bit-field' is not interpreted"),
         ("out[t] = unknown(t);", r"could not be read or followed"),
         ("out[t] = deep(t + 1);", r"could not be read or followed"),
     ],
@@ -66,7 +68,10 @@ def test_exited_threads_count_as_arrived(tmp_path: Path):
 
 
 def test_a_block_of_a_batch_may_take_another_way(tmp_path: Path):
-    text = body("if (blockIdx.x & 1) { __syncthreads(); out[t] = 1; } else { out[t] = 2; __syncthreads(); }", "int* out")
+    text = body(
+        "if (blockIdx.x & 1) { __syncthreads(); out[t] = 1; } else { out[t] = 2; __syncthreads(); }",
+        "int* out",
+    )
     out = run_kernel(tmp_path, text, np.zeros(96, np.int32), grid=3).arrays[0]
     assert out.tolist() == [2] * 32 + [1] * 32 + [2] * 32
 
@@ -84,14 +89,25 @@ def test_gigantic_grids_and_blocks(tmp_path: Path):
 
 def test_memory_beyond_the_budget(tmp_path: Path):
     text = body("*out = 1;", "int* out")
-    with pytest.raises(InterpreterError, match="4000 bytes of global memory are more than the budget of 1000"):
+    with pytest.raises(
+        InterpreterError, match="4000 bytes of global memory are more than the budget of 1000"
+    ):
         run_kernel(tmp_path, text, np.zeros(1000, np.int32), budget=Budget(100, 1000))
     with pytest.raises(InterpreterError, match="shared memory"):
-        run_kernel(tmp_path, body("extern __shared__ int s[]; s[t] = 1;"), np.zeros(1, np.int32), 1, shared_bytes=1 << 20)
+        run_kernel(
+            tmp_path,
+            body("extern __shared__ int s[]; s[t] = 1;"),
+            np.zeros(1, np.int32),
+            1,
+            shared_bytes=1 << 20,
+        )
 
 
 def test_arguments_that_do_not_fit(tmp_path: Path):
     (kernel,) = lower(tmp_path, body("*out = n;")).kernels
-    for arguments, message in (((), "takes 2 arguments, not 0"), ((np.zeros(8, np.uint8), 1), "takes a number")):
+    for arguments, message in (
+        ((), "takes 2 arguments, not 0"),
+        ((np.zeros(8, np.uint8), 1), "takes a number"),
+    ):
         with pytest.raises(InterpreterError, match=message):
             interpret(Launch(kernel, (1, 1, 1), (1, 1, 1), 0, arguments), DeviceMemory())

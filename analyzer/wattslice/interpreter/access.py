@@ -37,9 +37,7 @@ class Access:
 
     def _elements(self, allocation: Allocation) -> NDArray[Any]:
         return (
-            allocation.rows(self.size, self.alignment)
-            if self.is_block
-            else allocation.elements(self.dtype)
+            allocation.rows(self.size, self.alignment) if self.is_block else allocation.elements(self.dtype)
         )
 
     def one(self, address: int, lane: int) -> tuple[NDArray[Any], int]:

@@ -105,7 +105,7 @@ def quotient(a: Value, b: Value) -> Value:
 
 def remainder(a: Value, b: Value) -> Value:
     """What integer division leaves: it has the sign of `a`."""
-    return a % b if a.dtype.kind == "u" else cast(Value, np.fmod(a, b))
+    return a % b if a.dtype.kind == "u" else np.fmod(a, b)
 
 
 # --------------------------------------------------------------------------- fused multiply-add

@@ -123,7 +123,7 @@ class _Atomic:
         return old
 
 
-def _changed(op: ir.AtomicOp, old: Any, operands: list[Any], dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
+def _changed(op: ir.AtomicOp, old: Value, operands: list[Value], dtype: np.dtype[Any]) -> Value:
     """What the place holds afterwards."""
     value = operands[0]
     match op:
@@ -132,11 +132,12 @@ def _changed(op: ir.AtomicOp, old: Any, operands: list[Any], dtype: np.dtype[Any
         case _Operation.CAS:
             return np.where(old == value, operands[1], old)
         case _Operation.INC:
-            return np.where(old >= value, dtype.type(0), old + dtype.type(1))
+            return np.where(old >= value, np.zeros((), dtype), old + np.ones((), dtype))
         case _Operation.DEC:
-            return np.where((old == 0) | (old > value), value, old - dtype.type(1))
+            return np.where((old == 0) | (old > value), value, old - np.ones((), dtype))
         case _:
-            return _UFUNCS[op](old, value)
+            combine: Callable[[Value, Value], Value] = _UFUNCS[op]
+            return combine(old, value)
 
 
 def _in_turn(

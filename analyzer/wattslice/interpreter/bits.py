@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -118,15 +118,38 @@ def _sad(a: Value, b: Value, c: Value) -> Value:
 
 
 def _average(up: int) -> Whole:
-    return lambda a, b: ((a.astype(_I64) + b.astype(_I64) + _I64(up)) >> _I64(1)).astype(a.dtype)[()]
+    def average(a: Value, b: Value) -> Value:
+        return ((a.astype(_I64) + b.astype(_I64) + _I64(up)) >> _I64(1)).astype(a.dtype)[()]
+
+    return average
 
 
 def _minimum(a: Value, b: Value) -> Value:
-    return cast(Value, np.minimum(a, b))
+    return np.minimum(a, b)
 
 
 def _maximum(a: Value, b: Value) -> Value:
-    return cast(Value, np.maximum(a, b))
+    return np.maximum(a, b)
+
+
+def _absolute(a: Value) -> Value:
+    return np.abs(a)
+
+
+def _funnel_left(low: Value, high: Value, shift: Value) -> Value:
+    return ((_funnel(low, high) << (shift.astype(_U64) & _U64(31))) >> _U64(32)).astype(_U32)[()]
+
+
+def _funnel_right(low: Value, high: Value, shift: Value) -> Value:
+    return (_funnel(low, high) >> (shift.astype(_U64) & _U64(31))).astype(_U32)[()]
+
+
+def _funnel_left_clamped(low: Value, high: Value, shift: Value) -> Value:
+    return ((_funnel(low, high) << _clamped(shift)) >> _U64(32)).astype(_U32)[()]
+
+
+def _funnel_right_clamped(low: Value, high: Value, shift: Value) -> Value:
+    return (_funnel(low, high) >> _clamped(shift)).astype(_U32)[()]
 
 
 def _by_lanes(lanes: int, function: Callable[[Any, Any], Any], signed: bool) -> Whole:
@@ -161,9 +184,9 @@ WHOLE: dict[str, Whole] = {
     "ffsll": ffs,
     "__brev": brev,
     "__brevll": brev,
-    "abs": lambda a: np.abs(a),
-    "labs": lambda a: np.abs(a),
-    "llabs": lambda a: np.abs(a),
+    "abs": _absolute,
+    "labs": _absolute,
+    "llabs": _absolute,
     "min": _minimum,
     "max": _maximum,
     "umin": _minimum,
@@ -189,28 +212,25 @@ WHOLE: dict[str, Whole] = {
     "__rhadd": _average(1),
     "__urhadd": _average(1),
     "__dp4a": _dot_bytes,
-    "__funnelshift_l": lambda low, high, s: (
-        ((_funnel(low, high) << (s.astype(_U64) & _U64(31))) >> _U64(32)).astype(_U32)[()]
-    ),
-    "__funnelshift_r": lambda low, high, s: (
-        (_funnel(low, high) >> (s.astype(_U64) & _U64(31))).astype(_U32)[()]
-    ),
-    "__funnelshift_lc": lambda low, high, s: (
-        ((_funnel(low, high) << _clamped(s)) >> _U64(32)).astype(_U32)[()]
-    ),
-    "__funnelshift_rc": lambda low, high, s: (_funnel(low, high) >> _clamped(s)).astype(_U32)[()],
+    "__funnelshift_l": _funnel_left,
+    "__funnelshift_r": _funnel_right,
+    "__funnelshift_lc": _funnel_left_clamped,
+    "__funnelshift_rc": _funnel_right_clamped,
 }
-for _lanes in (2, 4):
-    for _name, _function, _signed in (
-        ("add", np.add, False),
-        ("sub", np.subtract, False),
-        ("absdiffu", lambda x, y: np.abs(x - y), False),
-        ("maxs", np.maximum, True),
-        ("maxu", np.maximum, False),
-        ("mins", np.minimum, True),
-        ("minu", np.minimum, False),
-        ("cmpeq", lambda x, y: _all_ones(x == y), False),
-        ("cmpgtu", lambda x, y: _all_ones(x > y), False),
-        ("cmpgts", lambda x, y: _all_ones(x > y), True),
-    ):
-        WHOLE[f"__v{_name}{_lanes}"] = _by_lanes(_lanes, _function, _signed)
+_PACKED: tuple[tuple[str, Callable[[Any, Any], Any], bool], ...] = (
+    ("add", np.add, False),
+    ("sub", np.subtract, False),
+    ("absdiffu", lambda x, y: np.abs(x - y), False),
+    ("maxs", np.maximum, True),
+    ("maxu", np.maximum, False),
+    ("mins", np.minimum, True),
+    ("minu", np.minimum, False),
+    ("cmpeq", lambda x, y: _all_ones(x == y), False),
+    ("cmpgtu", lambda x, y: _all_ones(x > y), False),
+    ("cmpgts", lambda x, y: _all_ones(x > y), True),
+)
+WHOLE.update(
+    (f"__v{name}{lanes}", _by_lanes(lanes, function, signed))
+    for lanes in (2, 4)
+    for name, function, signed in _PACKED
+)

@@ -10,8 +10,8 @@ import numpy as np
 from wattslice import ir
 from wattslice.interpreter.arithmetic import converter
 from wattslice.interpreter.errors import PROBES, InterpreterError, UnsupportedError
-from wattslice.interpreter.layout import Dtype, Value, dtype_of, is_block
 from wattslice.interpreter.lanes import Mask
+from wattslice.interpreter.layout import Dtype, Value, dtype_of, is_block
 from wattslice.interpreter.machine import Evaluate, Machine, Run
 from wattslice.interpreter.variables import Storage, Variables
 

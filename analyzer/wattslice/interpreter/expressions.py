@@ -107,9 +107,15 @@ class Operation:
     """A binary operator between two types, yielding a third; the mask tells where division may fail."""
 
     def __init__(
-        self, compiler: Compiler, op: ir.BinaryOp, types: tuple[ir.Type, ir.Type, ir.Type, ir.Type], span: ir.Span
+        self,
+        compiler: Compiler,
+        op: ir.BinaryOp,
+        operand_type: ir.Type,
+        left: ir.Type,
+        right: ir.Type,
+        result: ir.Type,
+        span: ir.Span,
     ) -> None:
-        operand_type, left, right, result = types
         self._machine = compiler.machine
         self._span = span
         dtype = dtype_of(operand_type)
@@ -133,10 +139,7 @@ class Operation:
             a = self._left(a)
         if self._right is not None:
             b = self._right(b)
-        if self._function is None:
-            value = self._divided(a, b, mask)
-        else:
-            value = self._function(a, b)
+        value = self._divided(a, b, mask) if self._function is None else self._function(a, b)
         return value if self._result is None else self._result(value)
 
     def _divided(self, a: Value, b: Value, mask: Mask) -> Value:
@@ -169,7 +172,7 @@ def operator(
         return PointerDifference(left)
     if ir.TypeKind.UNKNOWN in (operand_type.kind, left.kind, right.kind):
         raise UnsupportedError("the type of an operand is not known here")
-    return Operation(compiler, op, (operand_type, left, right, result), span)
+    return Operation(compiler, op, operand_type, left, right, result, span)
 
 
 class PointerDifference:
@@ -225,7 +228,9 @@ def _(compiler: Compiler, expr: ir.Cast) -> Evaluate:
         change = converter(stored_dtype(_lane(old)), target)
         return lambda mask: from_lanes((change or np.copy)(lanes_of(operand(mask), old)))
     if is_block(new) or (is_block(old) and old.kind is not ir.TypeKind.ARRAY):
-        raise UnsupportedError(f"conversion from '{old.name or old.kind.value}' to '{new.name or new.kind.value}'")
+        raise UnsupportedError(
+            f"conversion from '{old.name or old.kind.value}' to '{new.name or new.kind.value}'"
+        )
     return convert(operand, dtype_of(old), dtype_of(new))
 
 
@@ -350,9 +355,9 @@ def _number_of_parts(compiler: Compiler, expr: ir.Construct) -> Evaluate:
         return compiler.number(expr.arguments[0], dtype)
     if len(expr.arguments) == 2 and dtype == np.float64:
         high, low = (compiler.number(part, np.dtype(np.int64)) for part in expr.arguments)
-        return lambda mask: (
-            np.asarray((high(mask) << np.int64(32)) | (low(mask) & np.int64(0xFFFFFFFF))).view(np.float64)[()]
-        )
+        return lambda mask: np.asarray(
+            (high(mask) << np.int64(32)) | (low(mask) & np.int64(0xFFFFFFFF))
+        ).view(np.float64)[()]
     raise UnsupportedError("a number out of several parts")
 
 
@@ -393,9 +398,8 @@ def extract(compiler: Compiler, expr: ir.Extract) -> Evaluate:
     offset, size = field.offset_bytes, field.type.size_bytes
     if is_block(field.type):
         return lambda mask: np.ascontiguousarray(value(mask)[:, offset : offset + size])
-    change = convert(
+    return convert(
         lambda mask: leaf(np.ascontiguousarray(value(mask)), offset, stored_dtype(field.type)),
         stored_dtype(field.type),
         dtype_of(expr.type) if not is_block(expr.type) else stored_dtype(field.type),
     )
-    return change

@@ -81,9 +81,7 @@ class Batch:
         self.lane_in_warp = self.thread_in_block % WARP_SIZE
         self.warp_start = np.arange(self.size) - self.lane_in_warp
         self.starts = np.flatnonzero(self.lane_in_warp == 0)
-        self.warp_of_lane = np.repeat(
-            np.arange(len(self.starts)), np.diff(np.append(self.starts, self.size))
-        )
+        self.warp_of_lane = np.repeat(np.arange(len(self.starts)), np.diff(np.append(self.starts, self.size)))
         self.thread_idx = _coordinates(self.thread_in_block, block)
         self.block_idx: tuple[NDArray[Any], ...]
         self.move_to(first_block, grid)

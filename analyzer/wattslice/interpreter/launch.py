@@ -31,7 +31,7 @@ class Texture:
     """
 
     texels: NDArray[Any]
-    addressing: tuple[Addressing, Addressing, Addressing] = (Addressing.CLAMP,) * 3
+    addressing: tuple[Addressing, ...] = (Addressing.CLAMP,) * 3
     is_linear: bool = False
     is_normalised: bool = False
     reads_normalised: bool = False

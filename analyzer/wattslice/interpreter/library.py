@@ -22,9 +22,26 @@ from wattslice.interpreter.machine import Evaluate
 from wattslice.interpreter.mathematics import SEVERAL, plain_name, real_function, several
 
 _NOTHING = frozenset(
-    "printf vprintf __threadfence __threadfence_block __threadfence_system __nanosleep __prof_trigger "
-    "__pipeline_commit __pipeline_wait_prior wait wait_prior producer_acquire producer_commit consumer_wait "
-    "consumer_release assume prefetch __syncwarp".split()
+    [
+        "printf",
+        "vprintf",
+        "__threadfence",
+        "__threadfence_block",
+        "__threadfence_system",
+        "__nanosleep",
+        "__prof_trigger",
+        "__pipeline_commit",
+        "__pipeline_wait_prior",
+        "__syncwarp",
+        "assume",
+        "prefetch",
+        "wait",
+        "wait_prior",
+        "producer_acquire",
+        "producer_commit",
+        "consumer_wait",
+        "consumer_release",
+    ]
 )
 _BIT_CAST = re.compile(r"__\w+_as_\w+$|(float_as_int|int_as_float|bit_cast)$")
 _FMA = re.compile(r"(?:__)?f(?:ma|maf)(?:_rn)?$|__hfma2?(?:_rn)?$|__(?:builtin|nv)_fmaf?$|__fmaf?_rn$")
@@ -89,6 +106,8 @@ def _effect(compiler: Compiler, expr: ir.Intrinsic, name: str) -> Evaluate | Non
         return lambda mask: number(machine.steps, dtype)
     if name in ("memcpy", "memmove", "memset"):
         return _bytes(compiler, expr, name)
+    if name in ("expect", "assume_aligned") and not is_block(expr.type):
+        return compiler.number(expr.arguments[0], dtype_of(expr.type))
     return None
 
 
@@ -187,10 +206,14 @@ def _as_result(evaluate: Evaluate, result: np.dtype[np.generic]) -> Evaluate:
     return converted
 
 
+def _multiply_add(a: Value, b: Value, c: Value) -> Value:
+    return a * b + c
+
+
 _ARITHMETIC: dict[ir.Semantics, Callable[..., Value]] = {
     _S.ADD: np.add,
     _S.MUL: np.multiply,
-    _S.FMA: lambda a, b, c: a * b + c,
+    _S.FMA: _multiply_add,
 }
 
 
@@ -201,9 +224,7 @@ def _whole(compiler: Compiler, expr: ir.Intrinsic, name: str) -> Evaluate | None
     if function is None:
         return _rank(compiler, expr)
     common = name in ("min", "max", "abs") or name.endswith(("min", "max"))
-    values = [
-        compiler.number(a, result) if common else compiler.expression(a) for a in expr.arguments
-    ]
+    values = [compiler.number(a, result) if common else compiler.expression(a) for a in expr.arguments]
     return _as_result(lambda mask: function(*(value(mask) for value in values)), result)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from wattslice import ir
@@ -60,7 +59,7 @@ class Machine:
                 f"step budget of {self.max_steps} spent here: an endless loop, threads that wait for each "
                 "other, or too large a launch",
                 span,
-                "make the launch smaller, or raise the budget",
+                "make the launch smaller, or raise the budget (--steps)",
             )
 
     # ------------------------------------------------------------------ memory

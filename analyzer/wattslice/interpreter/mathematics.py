@@ -16,6 +16,9 @@ import numpy as np
 from wattslice.interpreter.layout import Dtype, Value
 
 Real = Callable[..., Any]
+_One = Callable[[Any], Any]
+_Two = Callable[[Any, Any], Any]
+_Several = Callable[..., Any]
 
 
 def _each(function: Callable[[float], float]) -> Real:
@@ -30,9 +33,23 @@ def _each(function: Callable[[float], float]) -> Real:
     return np.vectorize(one, otypes=[np.float64])
 
 
-def _round_away(x: Any) -> Any:  # noqa: ANN401 - any lanes
+def _round_away(x: Value) -> Value:
     whole = np.trunc(x)
     return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1.0, x), whole)
+
+
+def _positive_difference(x: Value, y: Value) -> Value:
+    difference = np.where(x > y, x - y, x * 0)
+    return np.where(np.isnan(x) | np.isnan(y), x + y, difference)
+
+
+def _least(x: Value, y: Value) -> Value:
+    """The other one where one is no number; -0 is less than +0 (PTX ISA, min)."""
+    return np.where(x == y, np.where(np.signbit(x), x, y), np.fmin(x, y))
+
+
+def _greatest(x: Value, y: Value) -> Value:
+    return np.where(x == y, np.where(np.signbit(x), y, x), np.fmax(x, y))
 
 
 def _normal_quantile(p: float) -> float:
@@ -40,7 +57,7 @@ def _normal_quantile(p: float) -> float:
 
 
 _erfc = _each(math.erfc)
-_SINGLE_ROUNDED: dict[str, Real] = {
+_EXACT_ONE: dict[str, _One] = {
     # Exact, or rounded once in the type itself.
     "sqrt": np.sqrt,
     "fabs": np.abs,
@@ -51,33 +68,29 @@ _SINGLE_ROUNDED: dict[str, Real] = {
     "rint": np.rint,
     "nearbyint": np.rint,
     "round": _round_away,
-    "fmin": np.fmin,
-    "fmax": np.fmax,
-    "min": np.fmin,
-    "max": np.fmax,
+    "saturate": lambda x: np.fmin(np.fmax(x, x.dtype.type(0)), x.dtype.type(1)),
+    "neg": np.negative,
+    "rcp": np.reciprocal,
+}
+_EXACT_TWO: dict[str, _Two] = {
+    "fmin": _least,
+    "fmax": _greatest,
+    "min": _least,
+    "max": _greatest,
     "copysign": np.copysign,
     "fmod": np.fmod,
     "nextafter": np.nextafter,
-    "fdim": lambda x, y: np.where(np.isnan(x) | np.isnan(y), x + y, np.where(x > y, x - y, x * 0)),
-    "saturate": lambda x: np.fmin(np.fmax(x, x.dtype.type(0)), x.dtype.type(1)),
+    "fdim": _positive_difference,
     "fdivide": np.divide,
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
     "div": np.divide,
-    "neg": np.negative,
-    "rcp": np.reciprocal,
 }
-_IN_DOUBLE: dict[str, Real] = {
+_IN_DOUBLE_ONE: dict[str, _One] = {
     "rsqrt": lambda x: 1.0 / np.sqrt(x),
     "cbrt": np.cbrt,
     "rcbrt": lambda x: 1.0 / np.cbrt(x),
-    "hypot": np.hypot,
-    "rhypot": lambda x, y: 1.0 / np.hypot(x, y),
-    "norm3d": lambda x, y, z: np.sqrt(x * x + y * y + z * z),
-    "rnorm3d": lambda x, y, z: 1.0 / np.sqrt(x * x + y * y + z * z),
-    "norm4d": lambda x, y, z, w: np.sqrt(x * x + y * y + z * z + w * w),
-    "rnorm4d": lambda x, y, z, w: 1.0 / np.sqrt(x * x + y * y + z * z + w * w),
     "exp": np.exp,
     "exp2": np.exp2,
     "exp10": lambda x: np.power(10.0, x),
@@ -95,15 +108,12 @@ _IN_DOUBLE: dict[str, Real] = {
     "asin": np.arcsin,
     "acos": np.arccos,
     "atan": np.arctan,
-    "atan2": np.arctan2,
     "sinh": np.sinh,
     "cosh": np.cosh,
     "tanh": np.tanh,
     "asinh": np.arcsinh,
     "acosh": np.arccosh,
     "atanh": np.arctanh,
-    "pow": np.power,
-    "powi": np.power,
     "erf": _each(math.erf),
     "erfc": _erfc,
     "erfinv": _each(lambda x: _normal_quantile((x + 1.0) / 2.0) / math.sqrt(2.0)),
@@ -112,12 +122,36 @@ _IN_DOUBLE: dict[str, Real] = {
     "normcdfinv": _each(_normal_quantile),
     "tgamma": _each(math.gamma),
     "lgamma": _each(math.lgamma),
+}
+_IN_DOUBLE_TWO: dict[str, _Two] = {
+    "hypot": np.hypot,
+    "rhypot": lambda x, y: 1.0 / np.hypot(x, y),
+    "atan2": np.arctan2,
+    "pow": np.power,
+    "powi": np.power,
     "remainder": lambda x, y: x - np.rint(x / y) * y,
     "ldexp": lambda x, n: np.ldexp(x, np.asarray(n).astype(np.int32)),
     "scalbn": lambda x, n: np.ldexp(x, np.asarray(n).astype(np.int32)),
     "scalbln": lambda x, n: np.ldexp(x, np.asarray(n).astype(np.int32)),
 }
-_TESTS: dict[str, Real] = {
+
+
+def _norm(*parts: Any) -> Any:  # noqa: ANN401 - any lanes
+    total = parts[0] * parts[0]
+    for part in parts[1:]:
+        total = total + part * part
+    return np.sqrt(total)
+
+
+_IN_DOUBLE_MORE: dict[str, _Several] = {
+    "norm3d": _norm,
+    "rnorm3d": lambda *parts: 1.0 / _norm(*parts),
+    "norm4d": _norm,
+    "rnorm4d": lambda *parts: 1.0 / _norm(*parts),
+}
+_SINGLE_ROUNDED: dict[str, Real] = {**_EXACT_ONE, **_EXACT_TWO}
+_IN_DOUBLE: dict[str, Real] = {**_IN_DOUBLE_ONE, **_IN_DOUBLE_TWO, **_IN_DOUBLE_MORE}
+_TESTS: dict[str, _One] = {
     "isnan": np.isnan,
     "isinf": np.isinf,
     "isfinite": np.isfinite,
@@ -125,7 +159,7 @@ _TESTS: dict[str, Real] = {
     "signbit": np.signbit,
     "isnormal": lambda x: np.isfinite(x) & (np.abs(x) >= np.finfo(x.dtype).tiny),
 }
-_TO_INTEGER: dict[str, Real] = {
+_TO_INTEGER: dict[str, _One] = {
     "lrint": np.rint,
     "llrint": np.rint,
     "lround": _round_away,

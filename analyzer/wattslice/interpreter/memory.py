@@ -52,9 +52,7 @@ class Allocation:
         found = self._views.get(key)
         if found is None:
             count = max(0, (len(self.data) - size) // alignment + 1)
-            found = self._views[key] = np.ndarray(
-                (count, size), np.uint8, self.data, 0, (alignment, 1)
-            )
+            found = self._views[key] = np.ndarray((count, size), np.uint8, self.data, 0, (alignment, 1))
         return found
 
 

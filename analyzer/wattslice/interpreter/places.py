@@ -195,7 +195,11 @@ def _update(compiler: Compiler, expr: ir.Assign, op: ir.BinaryOp) -> Evaluate:
     if type_.kind is ir.TypeKind.POINTER:
         size = np.int64(max(1, type_.element.size_bytes if type_.element else 1))
         steps = convert(right, dtype_of(value.type), ADDRESS)
-        right, right_type, operand_type = (lambda mask: steps(mask) * size), ir.INT64, ir.INT64
+
+        def in_bytes(mask: Mask) -> Value:
+            return steps(mask) * size
+
+        right, right_type, operand_type = in_bytes, ir.INT64, ir.INT64
     operation = operator(compiler, op, operand_type, type_, right_type, type_, expr.span)
     return _read_change_write(compiler, expr.target, expr.span, right, operation)[1]
 

@@ -91,7 +91,9 @@ def _check(launch: Launch, memory: DeviceMemory, budget: Budget) -> None:
     kernel = launch.kernel
     if not kernel.body_is_complete:
         raise InterpreterError(
-            f"kernel '{kernel.name}' holds something that could not be read or followed", _hole(kernel), PROBES
+            f"kernel '{kernel.name}' holds something that could not be read or followed",
+            _hole(kernel),
+            PROBES,
         )
     if min(launch.grid) < 1 or min(launch.block) < 1:
         raise InterpreterError("an empty grid or block", kernel.span, "launch at least one thread")
@@ -152,14 +154,18 @@ def _blocks_together(
 class _Argument:
     """A parameter and what the launch passes for it."""
 
-    def __init__(self, compiler: Compiler, variable: ir.Variable, given: int | float | NDArray[np.uint8]) -> None:
+    def __init__(
+        self, compiler: Compiler, variable: ir.Variable, given: int | float | NDArray[np.uint8]
+    ) -> None:
         self._storage = compiler.storage(variable)
         self._type = variable.type
         if is_block(variable.type):
             size = variable.type.size_bytes
             if isinstance(given, int | float) or len(given) != size:
                 raise InterpreterError(
-                    f"parameter '{variable.name}' takes {size} bytes", variable.span, "pass the record's bytes"
+                    f"parameter '{variable.name}' takes {size} bytes",
+                    variable.span,
+                    "pass the record's bytes",
                 )
             self._value = np.asarray(given, np.uint8).reshape(1, size)
         elif isinstance(given, int | float):

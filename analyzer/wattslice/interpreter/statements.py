@@ -241,9 +241,10 @@ def _(compiler: Compiler, stmt: ir.Return) -> Run:
     machine, region, span = compiler.machine, stmt.region, stmt.span
     frames, in_kernel = compiler.calls[-1], len(compiler.calls) == 1
     value = None if stmt.value is None else compiler.expression(stmt.value)
-    if value is not None and stmt.value is not None and not is_block(frames_type := compiler.result_types[-1]):
-        if frames_type.kind is not ir.TypeKind.VOID and not is_block(stmt.value.type):
-            value = convert(value, dtype_of(stmt.value.type), dtype_of(frames_type))
+    type_ = compiler.result_types[-1]
+    is_number = type_.kind is not ir.TypeKind.VOID and not is_block(type_)
+    if value is not None and stmt.value is not None and is_number and not is_block(stmt.value.type):
+        value = convert(value, dtype_of(stmt.value.type), dtype_of(type_))
 
     def run(mask: Mask) -> Mask:
         machine.step(span)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,8 @@ _FUNCTION = re.compile(r"(tex|surf)([123])D(fetch|read|write)?$")
 _FLOAT = np.dtype(np.float32)
 _INT64 = np.dtype(np.int64)
 Positions = NDArray[np.int64]
+FindTexture = Callable[[Mask], Texture]
+FindPlaces = Callable[[Mask], list[Value]]
 
 
 @compiles(ir.TextureFetch)
@@ -62,16 +64,16 @@ def _(compiler: Compiler, expr: ir.TextureFetch) -> Evaluate:
     return fetch
 
 
-def _texture_of(compiler: Compiler, variable: ir.Variable, span: ir.Span) -> Any:  # noqa: ANN401 - closure
+def _texture_of(compiler: Compiler, variable: ir.Variable, span: ir.Span) -> FindTexture:
     machine = compiler.machine
-    if variable in machine.textures:
-        return lambda mask: machine.textures[variable]
-    try:
+    known = machine.textures.get(variable)
+    if known is not None:
+        return lambda mask: known
+    handle: Evaluate | None = None
+    if variable.type.kind is ir.TypeKind.INT:  # a texture object; a reference has no value
         handle = compiler.expression(
             ir.Read(ir.RegisterPlace(variable, (), variable.type), variable.type, span)
         )
-    except UnsupportedError:
-        handle = None
 
     def texture_of(mask: Mask) -> Texture:
         if handle is not None:
@@ -163,8 +165,8 @@ def _as_value(texels: NDArray[Any], type_: ir.Type) -> Value:
 def _surface(
     machine: Machine,
     expr: ir.TextureFetch,
-    texture_of: Any,  # noqa: ANN401 - closure
-    at: Any,  # noqa: ANN401 - closure
+    texture_of: FindTexture,
+    at: FindPlaces,
     stored: Evaluate | None,
 ) -> Evaluate:
     """Reads and writes of surfaces: x counts bytes; outside is an error (cudaBoundaryModeTrap)."""

@@ -174,8 +174,9 @@ class Variables:
                     self._known.update(parameters)
                 case ir.Read(place=ir.RegisterPlace() as place):
                     self._see(place)
-                case ir.Assign(target=ir.RegisterPlace() as place) | ir.Increment(
-                    target=ir.RegisterPlace() as place
+                case (
+                    ir.Assign(target=ir.RegisterPlace() as place)
+                    | ir.Increment(target=ir.RegisterPlace() as place)
                 ):
                     self._see(place)
                     self._assigned.add(place.variable)
@@ -227,7 +228,9 @@ class Variables:
             given = next((data for known, data in machine.launch.globals if known is variable), None)
             data = constant_bytes(variable.initializer, variable.type) if given is None else given
             if given is not None and len(given) != size_of(variable.type):
-                raise UnsupportedError(f"'{variable.name}' has {size_of(variable.type)} bytes, not {len(given)}")
+                raise UnsupportedError(
+                    f"'{variable.name}' has {size_of(variable.type)} bytes, not {len(given)}"
+                )
             found = self._globals[variable] = machine.allocate(machine.window(), variable.name, len(data), 1)
             found.data[: len(data)] = data
         return found.origin

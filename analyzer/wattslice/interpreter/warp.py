@@ -14,7 +14,7 @@ from wattslice.interpreter.compiler import Compiler
 from wattslice.interpreter.errors import InterpreterError, UnsupportedError
 from wattslice.interpreter.expressions import number
 from wattslice.interpreter.lanes import WARP_SIZE, Mask
-from wattslice.interpreter.layout import Value, dtype_of, is_block
+from wattslice.interpreter.layout import Dtype, Value, dtype_of, is_block
 from wattslice.interpreter.machine import Evaluate, Machine
 
 _INT64 = np.dtype(np.int64)
@@ -23,6 +23,7 @@ _SHUFFLE = re.compile(r"(?:__)?shfl(?:_(up|down|xor))?(_sync)?$")
 _VOTE = re.compile(r"(?:__)?(any|all|ballot|uni|match_any|match_all)(_sync)?$")
 _REDUCE = re.compile(r"__reduce_(add|min|max|and|or|xor)_sync$")
 _BLOCK = re.compile(r"__syncthreads(?:_(count|and|or))?$")
+_SPECIAL_REGISTER = re.compile(r"asm mov\.[usb]32 %0, %+(laneid|warpid|lanemask_(?:lt|le|eq|ge|gt));?$")
 _TILE = re.compile(r"thread_block_tile<(\d+)")
 
 
@@ -45,7 +46,32 @@ def compile_warp_function(compiler: Compiler, expr: ir.Intrinsic, name: str) -> 
         return _reduction(_UFUNCS[reduction[1]], value, mask_value)
     if name == "reduce":
         return _tile_reduction(compiler, expr)
+    special = _SPECIAL_REGISTER.match(name)
+    if special is not None:
+        return lambda mask: _special_register(mask, special[1]).astype(dtype_of(expr.type))
     return None
+
+
+def _special_register(mask: Mask, name: str) -> Value:
+    """What inline assembly reads from `%laneid` and the like (PTX ISA, special registers)."""
+    lane = mask.batch.lane_in_warp.astype(np.uint64)
+    bit = np.uint64(1) << lane
+    below = bit - np.uint64(1)
+    match name:
+        case "laneid":
+            return lane
+        case "warpid":
+            return mask.batch.thread_in_block // WARP_SIZE
+        case "lanemask_eq":
+            return bit
+        case "lanemask_lt":
+            return below
+        case "lanemask_le":
+            return below | bit
+        case "lanemask_gt":
+            return ~(below | bit)
+        case _:
+            return ~below
 
 
 # --------------------------------------------------------------------------- barriers
@@ -100,7 +126,8 @@ def check_barrier(machine: Machine, mask: Mask, span: ir.Span) -> None:
     if waited_for.any():
         who = machine.thread(int(np.argmax(waited_for)))
         raise InterpreterError(
-            f"deadlocked barrier: {mask.count} threads wait here for others that take another way, {who} for one",
+            f"deadlocked barrier: {mask.count} threads wait here for others that take another way, {who} "
+            "for one",
             span,
             "let every thread of the block reach the same barrier",
         )
@@ -111,25 +138,18 @@ def check_barrier(machine: Machine, mask: Mask, span: ir.Span) -> None:
 
 def _shuffle(compiler: Compiler, expr: ir.Intrinsic, kind: str, name: str) -> Evaluate:
     arguments = list(expr.arguments)
-    if name.endswith("_sync"):
-        member = compiler.expression(arguments.pop(0))
-    else:
-        member = None
+    member = compiler.expression(arguments.pop(0)) if name.endswith("_sync") else None
     value = compiler.expression(arguments[0])
     block = is_block(arguments[0].type)
     if not block and dtype_of(arguments[0].type) != dtype_of(expr.type):
         value = compiler.number(arguments[0], dtype_of(expr.type))
     operand = compiler.number(arguments[1], _INT64)
     tile = _TILE.match(expr.detail)
-    if len(arguments) > 2:
-        width_of = compiler.number(arguments[2], _INT64)
-    else:
-        if expr.detail and tile is None:
-            raise UnsupportedError(f"'{name}' of {expr.detail}")
-        width = number(int(tile[1]) if tile is not None else WARP_SIZE, _INT64)
-
-        def width_of(mask: Mask) -> Value:
-            return width
+    if expr.detail and tile is None:
+        raise UnsupportedError(f"'{name}' of {expr.detail}")
+    width = int(tile[1]) if tile is not None else WARP_SIZE
+    given = arguments[2] if len(arguments) > 2 else ir.Constant(width, ir.INT64, expr.span)
+    width_of = compiler.number(given, _INT64)
 
     def evaluate(mask: Mask) -> Value:
         if member is not None:
@@ -244,7 +264,14 @@ _UFUNCS: dict[str, np.ufunc] = {
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
 }
-_OPERATORS = {"plus": "add", "less": "min", "greater": "max", "bit_and": "and", "bit_or": "or", "bit_xor": "xor"}
+_OPERATORS = {
+    "plus": "add",
+    "less": "min",
+    "greater": "max",
+    "bit_and": "and",
+    "bit_or": "or",
+    "bit_xor": "xor",
+}
 
 
 def _reduction(ufunc: np.ufunc, value: Evaluate, members: Evaluate) -> Evaluate:
@@ -261,10 +288,13 @@ def _reduction(ufunc: np.ufunc, value: Evaluate, members: Evaluate) -> Evaluate:
     return evaluate
 
 
-def _neutral(ufunc: np.ufunc, dtype: np.dtype[np.generic]) -> Value:
+def _neutral(ufunc: np.ufunc, dtype: Dtype) -> Value:
     limits = np.iinfo(dtype)
-    values = {np.minimum: limits.max, np.maximum: limits.min, np.bitwise_and: -1 if limits.min else limits.max}
-    return number(values.get(ufunc, 0), dtype)
+    if ufunc is np.minimum:
+        return number(limits.max, dtype)
+    if ufunc is np.maximum:
+        return number(limits.min, dtype)
+    return number(-1 if ufunc is np.bitwise_and else 0, dtype)
 
 
 def _tile_reduction(compiler: Compiler, expr: ir.Intrinsic) -> Evaluate:

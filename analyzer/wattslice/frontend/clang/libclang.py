@@ -136,6 +136,7 @@ _SIGNATURES: tuple[tuple[str, Any, list[Any]], ...] = (
     ("isVolatileQualifiedType", _U, [CXType]),
     ("Type_getSizeOf", _LL, [CXType]),
     ("Cursor_getOffsetOfField", _LL, [CXCursor]),
+    ("Cursor_isBitField", _U, [CXCursor]),
     ("Type_visitFields", _U, [CXType, FIELD_VISITOR, ct.py_object]),
     ("getTypeDeclaration", CXCursor, [CXType]),
     ("equalTypes", _U, [CXType, CXType]),

@@ -125,6 +125,8 @@ def copy_element(body: Body, node: Node, name: str, arguments: list[Node], span:
         element = _of_bytes(body.expr(arguments[2]), element)
     to, origin = dereference(body, target, element), dereference(body, source, element)
     value = read(body, origin, span)
+    if body.type(arguments[0]).kind is TypeKind.RECORD:  # which element a thread copies is not told
+        value = Intrinsic(f"{name} of a group", (value,), (), Semantics.IDENTITY, False, element, span)
     return Assign(place_for_access(body, to), None, value, element, element, span)
 
 

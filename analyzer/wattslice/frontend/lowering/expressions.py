@@ -115,7 +115,11 @@ def _(body: Body, node: Node) -> Expr:
         return Constant(field.enum_value, INT32, body.span(node))
     where = body.location(node)
     if where is not None:
-        return read(body, where, body.span(node))
+        value = read(body, where, body.span(node))
+        if field is not None and not body.is_host and body.unit.types.is_bit_field(field.raw):
+            # The tree has whole members only: who computes values must not take this for one.
+            return Intrinsic("bit-field", (value,), (), Semantics.IDENTITY, False, value.type, value.span)
+        return value
     if not children:
         raise LoweringError(f"member '{node.spelling}' of an unknown object", node)
     return extract(body.expr(children[0]), node.spelling, body.type(node), body.span(node))

@@ -151,7 +151,7 @@ class _Operands:
             return Intrinsic("asm register", (), (), Semantics.OPAQUE, False, type_, self.span)
         value = self.value(at)
         same = value.type.size_bytes == type_.size_bytes and value.type.lanes == 1
-        return value if same else convert(self.body, value, type_, self.span)
+        return _same_bits(value, type_) if same else convert(self.body, value, type_, self.span)
 
     @property
     def all_inputs(self) -> tuple[Expr, ...]:
@@ -262,7 +262,12 @@ def _load(body: Body, access: PtxAccess, place: MemoryPlace, operands: _Operands
     if len(targets) == 1 and targets[0] is not None:
         return [_assigned(body, targets[0], _fitted(body, value, targets[0].type, span), span)]
     if not any(targets):
-        return [ExprStmt(value, body.region(), span)]
+        load = ExprStmt(value, body.region(), span)
+        if access.atomic is not None or access.values[0] != "_":
+            return [load]
+        # Of cp.async the store is not in the tree: who computes values must not take the load for all of it.
+        store = Intrinsic("asm cp.async", (), (), Semantics.NONE, False, VOID, span)
+        return [load, ExprStmt(store, body.region(), span)]
     kept = body.temporary("loaded", access.type, span)
     result: list[Stmt] = [Declare(kept, value, body.region(), span)]
     lane = lane_of(access.type)
@@ -276,8 +281,15 @@ def _load(body: Body, access: PtxAccess, place: MemoryPlace, operands: _Operands
 def _fitted(body: Body, value: Expr, type_: Type, span: Span) -> Expr:
     """Registers of one width hold the bits of any type: only a change of width is a conversion."""
     if value.type.size_bytes == type_.size_bytes:
-        return value
+        return _same_bits(value, type_)
     return convert(body, value, type_, span)
+
+
+def _same_bits(value: Expr, type_: Type) -> Expr:
+    """The bits of a number seen as another type of the same size, which costs nothing."""
+    if value.type.is_float == type_.is_float or TypeKind.UNKNOWN in (value.type.kind, type_.kind):
+        return value
+    return Intrinsic("bit_cast", (value,), (), Semantics.OPAQUE, False, type_, value.span)
 
 
 def _store(body: Body, access: PtxAccess, place: MemoryPlace, operands: _Operands) -> Stmt:

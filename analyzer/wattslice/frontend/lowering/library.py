@@ -50,7 +50,9 @@ from wattslice.ir import (
 _WORD_OF_DOUBLE = re.compile(r"__double2(hi|lo)int$")
 _HALF_OF_PAIR = re.compile(r"__(low|high)s?2(half|float|bfloat16)")
 _PAIR = re.compile(r"__(halves|floats)2\w+2(_rn)?$|__hiloint2double$")
-_ROUNDED = re.compile(r"__(?:float|double|half)2u?(?:int|ll|short|char)_r[nud]$|__\w+2(?:float|half|double)_r[nzud]$")
+_ROUNDED = re.compile(
+    r"__(?:float|double|half)2u?(?:int|ll|short|char)_r[nud]$|__\w+2(?:float|half|double)_r[nzud]$"
+)
 # The runtime called from a kernel (streams, graphs): beside the kernel's own work like printf, but told.
 _DEVICE_RUNTIME = re.compile(r"cuda[A-Z]\w+$")
 
@@ -124,6 +126,9 @@ def _packed(body: Body, name: str, values: tuple[Expr, ...], type_: Type, span: 
     word = _WORD_OF_DOUBLE.match(name)
     if word is not None and len(values) == 1:
         return Extract(values[0], word[1], type_, span)
+    if name == "__lowhigh2highlow" and values and values[0].type.lanes == 2:
+        lane = lane_of(values[0].type)
+        return aggregate(body, tuple(extract(values[0], field, lane, span) for field in "yx"), type_, span)
     half = _HALF_OF_PAIR.match(name)
     if half is not None and values:
         field = "x" if half[1] == "low" else "y"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
@@ -14,7 +14,7 @@ from wattslice.frontend.lowering.context import (
     statement,
 )
 from wattslice.frontend.lowering.loop_headers import for_parts, unroll_of
-from wattslice.frontend.lowering.memory import note_pointer, read
+from wattslice.frontend.lowering.memory import note_pointer, read, with_effects
 from wattslice.frontend.lowering.statements import as_block, guarded, lower, split_condition
 from wattslice.frontend.lowering.types import pointer_to
 from wattslice.ir import (
@@ -40,6 +40,21 @@ from wattslice.ir import (
 )
 
 
+def repeated(body: Body, node: Node, declared: Sequence[Stmt] = ()) -> Expr:
+    """The condition or the step of a loop: with effects of its own, again in each iteration.
+
+    `declared`: what a condition declares, `while (int x = f())`.
+    """
+    mark = len(body.before)
+    body.before.extend(declared)
+    value = with_effects(body, mark, body.expr(node))
+    if len(body.before) > mark and not body.is_host:
+        body.hole(
+            "PW006", body.span(node), "an object made in the head of a loop is made once, before the loop"
+        )
+    return value
+
+
 @statement(C.FOR_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
     return _for(body, node, None)
@@ -54,12 +69,12 @@ def _for(body: Body, node: Node, unroll: int | None) -> list[Stmt]:
     condition = step = None
     if parts.condition is not None:
         with body.statement_span(parts.condition):
-            condition = body.expr(parts.condition)
+            condition = repeated(body, parts.condition)
     inner = as_block(body, parts.body)
     step_region = body.region()
     if parts.step is not None:
         with body.statement_span(parts.step):
-            step = body.expr(parts.step)
+            step = repeated(body, parts.step)
     return [Loop(LoopKind.FOR, init, condition, step, inner, unroll, region, test_region, step_region, span)]
 
 
@@ -75,11 +90,10 @@ def _while(body: Body, node: Node, unroll: int | None) -> list[Stmt]:
         raise LoweringError("while whose condition could not be read", node)
     region, test_region = body.region(), body.region()
     with body.statement_span(parts[0]):
-        condition = body.expr(parts[0])
+        condition = repeated(body, parts[0], before)
     inner = as_block(body, parts[1])
     step_region = body.region()
-    loop = Loop(LoopKind.WHILE, (), condition, None, inner, unroll, region, test_region, step_region, span)
-    return [*before, loop]
+    return [Loop(LoopKind.WHILE, (), condition, None, inner, unroll, region, test_region, step_region, span)]
 
 
 @statement(C.DO_STMT)
@@ -96,7 +110,7 @@ def _do(body: Body, node: Node, unroll: int | None) -> list[Stmt]:
     inner = as_block(body, children[0])
     test_region = body.region()
     with body.statement_span(children[1]):
-        condition = body.expr(children[1])
+        condition = repeated(body, children[1])
     step_region = body.region()
     return [Loop(LoopKind.DO, (), condition, None, inner, unroll, region, test_region, step_region, span)]
 

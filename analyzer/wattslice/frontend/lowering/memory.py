@@ -14,7 +14,9 @@ from wattslice.ir import (
     Cast,
     Constant,
     Construct,
+    Declare,
     Expr,
+    ExprStmt,
     Extract,
     Increment,
     InlinedCall,
@@ -29,6 +31,7 @@ from wattslice.ir import (
     Select,
     Semantics,
     Span,
+    Stmt,
     Type,
     TypeKind,
     Variable,
@@ -142,6 +145,38 @@ def address_of(body: Body, where: Location, span: Span) -> Expr:
     result = _address_in_variable(body, where, pointer_to(where.type), span)
     body.register_addresses[id(result)] = (result, where)
     return result
+
+
+# --------------------------------------------------------------------------- effects
+
+
+def with_effects(body: Body, mark: int, value: Expr) -> Expr:
+    """`value` together with what lowering it put before the statement at hand (`body.before` from `mark` on).
+
+    For an expression that is evaluated again and again, or not always: there its effects belong to it. What
+    fills an object in local memory stays before the statement.
+    """
+    effects = body.before[mark:]
+    places = [_assigned_by(effect) for effect in effects]
+    if not effects or body.is_host or None in places:
+        return value
+    del body.before[mark:]
+    for effect in reversed([place for place in places if place is not None]):
+        value = Binary(BinaryOp.COMMA, effect, value, value.type, value.type, value.span)
+    return value
+
+
+def _assigned_by(effect: Stmt) -> Expr | None:
+    match effect:
+        case ExprStmt(expr=expr):
+            return expr
+        case Declare(variable=variable, value=value) if (
+            value is not None and variable.space is MemorySpace.REGISTER
+        ):
+            place = RegisterPlace(variable, (), variable.type)
+            return Assign(place, None, value, variable.type, variable.type, effect.span)
+        case _:
+            return None
 
 
 # --------------------------------------------------------------------------- members

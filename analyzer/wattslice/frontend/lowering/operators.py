@@ -9,7 +9,7 @@ from wattslice.frontend.clang.kinds import UnaryOperator as U
 from wattslice.frontend.lowering import folding
 from wattslice.frontend.lowering.context import Body, Cell, LoweringError, expression
 from wattslice.frontend.lowering.known import known_value
-from wattslice.frontend.lowering.memory import address_of, note_pointer, place_for_access, read
+from wattslice.frontend.lowering.memory import address_of, note_pointer, place_for_access, read, with_effects
 from wattslice.frontend.lowering.types import common_type, pointer_to, promoted
 from wattslice.ir import (
     BOOL,
@@ -124,7 +124,8 @@ def _logical(body: Body, node: Node, kind: int, span: Span) -> Expr:
             return Constant(int(kind == B.LOR), BOOL, span)
         return folding.cast(body.expr(node.children[1]), BOOL, span)
     region = body.region()
-    right = body.expr(node.children[1])
+    mark = len(body.before)
+    right = with_effects(body, mark, body.expr(node.children[1]))
     op = LogicalOp.AND if kind == B.LAND else LogicalOp.OR
     return Logical(op, left, right, region, BOOL, body.unit.spans.span(node.children[1]))
 
@@ -216,7 +217,10 @@ def _(body: Body, node: Node) -> Expr:
     then_region = body.region()
     otherwise_region = body.region()
     if known is None:
-        then, otherwise = body.expr(children[1]), body.expr(children[2])
+        mark = len(body.before)
+        then = with_effects(body, mark, body.expr(children[1]))
+        mark = len(body.before)
+        otherwise = with_effects(body, mark, body.expr(children[2]))
     else:  # recursion: the arm that is not taken would never end
         taken = body.expr(children[1] if known else children[2])
         never = Constant(0, taken.type, taken.span)

@@ -190,6 +190,8 @@ def _(body: Body, node: Node) -> list[Stmt]:
                 if not isinstance(value, Constant):
                     raise LoweringError("case label that is no constant", current)
                 labels.append(int(value.value))
+                if len(rest) > 2:
+                    raise LoweringError("case label that is a range", current)
                 rest = rest[1:]
             else:
                 labels.append(None)

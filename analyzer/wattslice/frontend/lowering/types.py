@@ -164,6 +164,10 @@ class TypeTable:
         type_: CXType = self._canonical(self._cursor_type(raw))
         return type_.kind in (K.LVALUEREFERENCE, K.RVALUEREFERENCE)
 
+    def is_bit_field(self, raw: CXCursor) -> bool:
+        """Whether a declaration is a member with a width of its own."""
+        return bool(library().clang_Cursor_isBitField(raw))
+
     def is_volatile(self, raw: CXCursor) -> bool:
         """Whether what a cursor names is volatile."""
         type_: CXType = self._cursor_type(raw)

@@ -1,7 +1,8 @@
+# ruff: noqa: E501 - each kernel stands on one line
 """Random CUDA kernels whose result C++ defines, and the program that runs them on a CPU.
 
 Every thread writes its own places, shared memory is exchanged across barriers, atomics commute; shifts, divisors
-and conversions to integers are kept inside of what C++ defines (overflow of signed integers wraps: -fwrapv).
+and conversions to integers are kept inside of what C++ defines; a pragma makes overflow of signed integers wrap.
 """
 
 from __future__ import annotations
@@ -9,8 +10,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-GRID, BLOCK = 3, 40
-THREADS = GRID * BLOCK
+GRID = 3
 INPUTS = 64
 PARAMETERS = (
     "const int* I, const float* F, const double* D, const long long* L, "
@@ -41,11 +41,17 @@ template <class T> __device__ T clampTo(T x, T low, T high) { return x < low ? l
 """
 
 
+def block_of(seed: int) -> int:
+    """Threads of a block: whole warps, which may shuffle, or a warp and a part of one."""
+    return 64 if seed % 2 else 40
+
+
 @dataclass
 class Writer:
     """One kernel being written; `names` are the variables in scope, by their class (i, f, d)."""
 
     draw: random.Random
+    block_size: int
     names: dict[str, list[str]] = field(default_factory=lambda: {"i": [], "f": [], "d": []})
     fresh: int = 0
     loops: int = 0
@@ -122,7 +128,7 @@ class Writer:
             lambda: f"fabsf({a()})",
             lambda: f"{self.draw.choice(['floorf', 'ceilf', 'truncf', 'rintf'])}({a()})",
             lambda: f"sqrtf(fabsf({a()}))",
-            lambda: f"{self.draw.choice(['fminf', 'fmaxf'])}({a()}, {b()})",
+            lambda: f"{self.draw.choice(['fminf', 'fmaxf'])}({a()} + 0.0f, {b()} + 0.0f)",
             lambda: f"((float){self.integer(depth - 1)})",
             lambda: f"((float){self.double(depth - 1)})",
             lambda: f"({a()} * {self.integer(depth - 1)})",
@@ -216,11 +222,11 @@ class Writer:
             case 0:
                 return f"for (int {counter} = 0; {counter} < (int)({limit} & 7); ++{counter}) {{ {body} {jump} }}"
             case 1:
-                return f"{{ int {counter} = (int)({limit} & 7); while ({counter}-- > 0) {{ {jump} {body} }} }}"
-            case _:
                 return (
-                    f"{{ int {counter} = 0; do {{ {counter} += 1; {body} {jump} }} while ({counter} < (int)({limit} & 3)); }}"
+                    f"{{ int {counter} = (int)({limit} & 7); while ({counter}-- > 0) {{ {jump} {body} }} }}"
                 )
+            case _:
+                return f"{{ int {counter} = 0; do {{ {counter} += 1; {body} {jump} }} while ({counter} < (int)({limit} & 3)); }}"
 
     def special(self, own: dict[str, list[str]]) -> str:
         """Increments inside of expressions, references, arrays, vectors, records."""
@@ -248,20 +254,52 @@ class Writer:
         kind = self.draw.choice("if")
         type_ = "int" if kind == "i" else "float"
         shared = f"s{name}"
-        shift = self.draw.randrange(1, BLOCK)
+        shift = self.draw.randrange(1, self.block_size)
         text = (
-            f"__shared__ {type_} {shared}[{BLOCK}]; {shared}[threadIdx.x] = {self.value(kind, 2)}; __syncthreads(); "
-            f"{type_} {name} = {shared}[(threadIdx.x * 7 + {shift}) % {BLOCK}]; __syncthreads();"
+            f"__shared__ {type_} {shared}[{self.block_size}]; {shared}[threadIdx.x] = {self.value(kind, 2)}; __syncthreads(); "
+            f"{type_} {name} = {shared}[(threadIdx.x * 7 + {shift}) % {self.block_size}]; __syncthreads();"
         )
         self.names[kind].append(name)
         return text
+
+    def together(self) -> str:
+        """Shuffles, votes and atomics whose old values do not depend on the order, by whole warps."""
+        name = self.name()
+        kind = self.draw.choice("if")
+        type_ = "int" if kind == "i" else "float"
+        given = self.value(kind, 2)
+        lane = self.integer(1)
+        form = self.draw.choice(
+            (
+                f"__shfl_sync(~0u, {name}s, {lane} & 31)",
+                f"__shfl_sync(~0u, {name}s, {lane} & 31, 8)",
+                f"__shfl_up_sync(~0u, {name}s, {self.draw.randrange(1, 20)}u)",
+                f"__shfl_down_sync(~0u, {name}s, {self.draw.randrange(1, 20)}u, 16)",
+                f"__shfl_xor_sync(~0u, {name}s, {self.draw.randrange(1, 32)})",
+                f"__ballot_sync(~0u, {name}s > 3)",
+                f"__any_sync(~0u, {name}s > 50) + 2 * __all_sync(~0u, {name}s < 50)",
+                f"__popc(__match_any_sync(~0u, (int)threadIdx.x & {self.draw.randrange(32)}))",
+                f"__syncthreads_count({name}s > 3) + 100 * __syncthreads_or({name}s == 1)",
+                f"__reduce_add_sync(~0u, (unsigned)({lane})) + __reduce_xor_sync(~0u, (unsigned)t)",
+            )
+        )
+        self.names[kind].append(name)
+        return f"const {type_} {name}s = {given}; {type_} {name} = {form};"
 
     def kernel(self, number: int) -> str:
         """The whole kernel."""
         parts = ["const int t = blockIdx.x * blockDim.x + threadIdx.x;"]
         parts += [self.declaration() for _ in range(3)]
         for _ in range(self.draw.randrange(4, 9)):
-            parts.append(self.exchange() if self.draw.random() < 0.2 else self.statement(3))
+            pick = self.draw.random()
+            whole_warps = self.block_size % 32 == 0
+            parts.append(
+                self.exchange()
+                if pick < 0.2
+                else self.together()
+                if pick < 0.35 and whole_warps
+                else self.statement(3)
+            )
         parts.append(f"if ({self.integer(2)}) return;" if self.draw.random() < 0.3 else "")
         parts.append(f"oi[t] += (int)({self.integer(3)}); of[t] += {self.single(3)};")
         parts.append(f"od[t] += {self.double(3)}; ol[t] += {self.integer(3)};")
@@ -272,27 +310,31 @@ class Writer:
 def program(seed: int, kernels: int) -> str:
     """A CUDA program of random kernels; it reads arrays from the file named first and writes to the second."""
     draw = random.Random(seed)
-    text = "".join(Writer(draw).kernel(number) for number in range(kernels))
+    block = block_of(seed)
+    threads = GRID * block
+    text = "".join(Writer(draw, block).kernel(number) for number in range(kernels))
     launches = "".join(
-        f"    clear(); k{n}<<<{GRID}, {BLOCK}>>>(I, F, D, L, oi, of, od, ol, counts); dump(out);\n" for n in range(kernels)
+        f"    clear(); k{n}<<<{GRID}, {block}>>>(I, F, D, L, oi, of, od, ol, counts); dump(out);\n"
+        for n in range(kernels)
     )
     return f"""#include <cuda_runtime.h>
 #include <cstdio>
 #include <cstring>
+#pragma GCC optimize("O0", "wrapv")
 {BEFORE}{text}
 int *I, *oi; float *F, *of; double *D, *od; long long *L, *ol; unsigned *counts;
 void clear() {{
-    memset(oi, 0, 4 * {THREADS}); memset(of, 0, 4 * {THREADS}); memset(od, 0, 8 * {THREADS});
-    memset(ol, 0, 8 * {THREADS}); memset(counts, 0, 64);
+    memset(oi, 0, 4 * {threads}); memset(of, 0, 4 * {threads}); memset(od, 0, 8 * {threads});
+    memset(ol, 0, 8 * {threads}); memset(counts, 0, 64);
 }}
 void dump(FILE* f) {{
-    fwrite(oi, 4, {THREADS}, f); fwrite(of, 4, {THREADS}, f); fwrite(od, 8, {THREADS}, f);
-    fwrite(ol, 8, {THREADS}, f); fwrite(counts, 4, 16, f);
+    fwrite(oi, 4, {threads}, f); fwrite(of, 4, {threads}, f); fwrite(od, 8, {threads}, f);
+    fwrite(ol, 8, {threads}, f); fwrite(counts, 4, 16, f);
 }}
 int main(int, char** argv) {{
     cudaMalloc(&I, 4 * {INPUTS}); cudaMalloc(&F, 4 * {INPUTS}); cudaMalloc(&D, 8 * {INPUTS}); cudaMalloc(&L, 8 * {INPUTS});
-    cudaMalloc(&oi, 4 * {THREADS}); cudaMalloc(&of, 4 * {THREADS}); cudaMalloc(&od, 8 * {THREADS});
-    cudaMalloc(&ol, 8 * {THREADS}); cudaMalloc(&counts, 64);
+    cudaMalloc(&oi, 4 * {threads}); cudaMalloc(&of, 4 * {threads}); cudaMalloc(&od, 8 * {threads});
+    cudaMalloc(&ol, 8 * {threads}); cudaMalloc(&counts, 64);
     FILE* in = fopen(argv[1], "rb"); FILE* out = fopen(argv[2], "wb");
     if (fread(I, 4, {INPUTS}, in) + fread(F, 4, {INPUTS}, in) + fread(D, 8, {INPUTS}, in) + fread(L, 8, {INPUTS}, in) != 4 * {INPUTS}) return 1;
 {launches}    fclose(out);
