@@ -10,7 +10,7 @@ from wattslice.data_sets.arguments import prepare
 from wattslice.data_sets.generators import DataError
 from wattslice.data_sets.skeleton import skeleton
 from wattslice.data_sets.spec import read_spec, shape_of
-from wattslice.interpreter import Addressing, DeviceMemory
+from wattslice.interpreter import Addressing, DeviceMemory, Launch, interpret
 from wattslice.profiling import known_launches
 
 SOURCE = """
@@ -23,7 +23,7 @@ __global__ void k(const int *keys, float4 *points, Node *nodes, Grid grid, unsig
                   half *halves, double scale, int n, float3 up, cudaTextureObject_t image) {
     int i = threadIdx.x;
     points[i].x = keys[i] * scale + nodes[i].weight[1] + grid.cells[i] + text[i] + (float)halves[i] + n + up.x
-        + table[0][i] + bias + tex2D<float>(image, i, i);
+        + table[0][i % 4] + bias + tex2D<float>(image, i, i);
 }
 int main() {
     k<<<3, 32>>>(nullptr, nullptr, nullptr, Grid(), nullptr, nullptr, 0.5, 7, make_float3(0, 0, 0), 0);
@@ -290,9 +290,15 @@ def test_the_skeleton_of_a_kernel_can_be_run(known, tmp_path):
     program, (entry,) = known
     path = tmp_path / "skeleton.toml"
     text = skeleton(program, ((entry.launch, entry.is_certain),))
-    path.write_text(text.replace("image = 96", "image = { texture = [32, 32] }"))
+    path.write_text(text)
     spec = read_spec(path)
     found = prepare(spec, spec.data[0], entry.launch, program, DeviceMemory(), 64)
     assert len(found.arguments) == 10
     assert {variable.name for variable, _ in found.globals} == {"table", "bias"}
     assert "n = 7  # int32, as in the host code" in text
+    assert 'image = { texture = [64, 64], element = "float32"' in text
+    memory = DeviceMemory()
+    found = prepare(spec, spec.data[0], entry.launch, program, memory, 64)
+    interpret(
+        Launch(entry.launch.kernel, (3, 1, 1), (32, 1, 1), 0, found.arguments, (), found.textures), memory
+    )

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from operator import mul
 
 from wattslice.geometry.types import Dim3, KernelLaunch
 from wattslice.ir import (
     Assign,
     Atomic,
     Increment,
+    InlinedCall,
     Kernel,
     Load,
     MemoryPlace,
     MemorySpace,
     Program,
+    Read,
+    TextureFetch,
     Type,
     TypeKind,
     Variable,
@@ -24,7 +28,6 @@ from wattslice.ir import (
 MOST_THREADS = 1 << 14
 """Larger launches of the host code are made smaller: a profile wants every way taken, not every element."""
 _BLOCKS = 4
-_SMALL = 512
 _MOST_ELEMENTS = 1 << 22
 
 
@@ -51,6 +54,7 @@ def _data_set(program: Program, launch: KernelLaunch, is_certain: bool, several:
         yield f'kernel = "{kernel.qualified_name}"'
     yield "seed = 1"
     yield "[data.launch]"
+    side = min(extent for extent in map(mul, grid, launch.block) if extent > 1 or size == 1)
     source = f"the host code has {list(launch.grid)}" if is_certain and not fits else ""
     yield _line("grid", str(list(grid)), source)
     yield _line("block", str(list(launch.block)), "" if is_certain else "assumed")
@@ -58,12 +62,19 @@ def _data_set(program: Program, launch: KernelLaunch, is_certain: bool, several:
         yield _line("shared_bytes", str(launch.dynamic_shared_bytes), "")
     yield "[data.arguments]"
     read, written = _touched(kernel)
+    textures = _textures(kernel)
     for parameter, known in zip(kernel.parameters, launch.arguments, strict=True):
+        if parameter in textures:
+            yield _line(_key(parameter.name), textures[parameter], "texture")
+            continue
         only_written = parameter in written and parameter not in read
-        yield _parameter(parameter, known if fits else None, known, size, only_written)
+        yield _parameter(parameter, known if fits else None, known, size, side, only_written)
     used = [variable for variable in program.globals if _needs_contents(variable, read)]
-    if used:
+    references = [variable for variable in program.globals if variable in textures]
+    if used or references:
         yield "[data.globals]"
+        for variable in references:
+            yield _line(_key(variable.name), textures[variable], "texture")
         for variable in used:
             yield _line(_key(variable.name), _contents(variable.type, 1, False), _words(variable.type))
 
@@ -85,23 +96,29 @@ def _key(name: str) -> str:
 
 
 def _parameter(
-    parameter: Variable, value: int | float | None, host: int | float | None, size: int, only_written: bool
+    parameter: Variable,
+    value: int | float | None,
+    host: int | float | None,
+    size: int,
+    side: int,
+    only_written: bool,
 ) -> str:
+    """`size` for arrays; `side`, the least extent of the launch, for numbers: so width times height fits."""
     type_ = parameter.type
     comment = _words(type_) + (", written only" if only_written else "")
     if type_.kind is TypeKind.POINTER and type_.element is not None:
         return _line(_key(parameter.name), _array(type_.element, size, only_written), comment)
-    if value is not None or _is_small(host):
+    if value is not None or _is_small(host, side):
         value = host if value is None else value
         return _line(_key(parameter.name), repr(value), f"{comment}, as in the host code")
     if host is not None:
         comment += f"; the host code passes {host!r}"
-    return _line(_key(parameter.name), _contents(type_, size, only_written), comment)
+    return _line(_key(parameter.name), _contents(type_, side, only_written), comment)
 
 
-def _is_small(host: int | float | None) -> bool:
-    """Of the host's numbers those are kept that are hardly sizes of arrays."""
-    return host is not None and abs(host) <= _SMALL
+def _is_small(host: int | float | None, side: int) -> bool:
+    """Of the host's numbers those are kept that fit the arrays even when they are sizes."""
+    return host is not None and abs(host) <= side
 
 
 def _array(element: Type, size: int, only_written: bool) -> str:
@@ -184,6 +201,37 @@ def _touched(kernel: Kernel) -> tuple[set[Variable | None], set[Variable | None]
             case _:
                 pass
     return read, written
+
+
+def _textures(kernel: Kernel) -> dict[Variable, str]:
+    """A texture for each parameter or reference that is fetched from, also in functions it is passed to."""
+    passed: dict[Variable, Variable] = {}
+    fetched: dict[Variable, TextureFetch] = {}
+    for expr in expressions_below(kernel.body):
+        match expr:
+            case InlinedCall(parameters=parameters, arguments=arguments):
+                for parameter, argument in zip(parameters, arguments, strict=False):
+                    if isinstance(argument, Read):
+                        passed[parameter] = argument.place.variable
+            case TextureFetch(texture=Variable() as variable):
+                fetched.setdefault(variable, expr)
+            case _:
+                pass
+    found: dict[Variable, str] = {}
+    for variable, fetch in fetched.items():
+        owner = variable
+        while owner in passed and passed[owner] is not owner:
+            owner = passed[owner]
+        type_ = fetch.type
+        whole = f"{'' if type_.signed else 'u'}int{type_.bits}"
+        element = f"float{type_.bits}" if type_.is_float else whole if type_.is_integral else "float32"
+        extents = [64] * min(3, max(1, len(fetch.coordinates)))
+        channels = f", channels = {type_.lanes}" if type_.lanes > 1 else ""
+        limit = ", low = 0, high = 256" if type_.is_integral else ""
+        found[owner] = (
+            f'{{ texture = {extents}, element = "{element}"{channels}, generator = "uniform"{limit} }}'
+        )
+    return found
 
 
 def _needs_contents(variable: Variable, read: set[Variable | None]) -> bool:

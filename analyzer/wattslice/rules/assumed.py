@@ -85,7 +85,7 @@ ASSUMED_RULES = (
     Rule(
         id="PW017",
         name="profile-matches-nothing",
-        what="The profile speaks of a line without a branch, or of a kernel that is not in the analysed files.",
+        what="The profile speaks of a line without a branch, or of a kernel that was not analysed.",
         why="The entry has no effect: a typing error, another file's profile, or a source that has changed.",
         example='{"file": "match.cu", "line": 400, "arm": "then", "probability": 0.03}',
         remedy="Correct file and line, or measure the profile again on the present source.",
