@@ -12,7 +12,8 @@ class ProbabilitySource(Enum):
 
     STATIC = "static"  # thread indices and known values decide it
     PROFILE = "profile"  # --profile
-    DEFAULT = "default"  # data-dependent, stated default
+    HEURISTIC = "heuristic"  # data-dependent, weighed by what its text looks like
+    DEFAULT = "default"  # data-dependent, and nothing speaks for either way: the stated default
 
 
 @dataclass(frozen=True, slots=True)
