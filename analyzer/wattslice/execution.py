@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
+from wattslice.heuristics import spread
+
 
 class ProbabilitySource(Enum):
     """Where the probability of a branch arm came from."""
@@ -43,6 +45,13 @@ class BranchArm:
     probability: float
     source: ProbabilitySource
     file: str = ""
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the probability may lie: a point when it is known or measured, else wide (`spread`)."""
+        if self.source in (ProbabilitySource.STATIC, ProbabilitySource.PROFILE):
+            return self.probability, self.probability
+        return spread(self.probability)
 
 
 @dataclass(frozen=True, slots=True)
