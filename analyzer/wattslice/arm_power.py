@@ -24,7 +24,7 @@ LEAST_SHARE = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Swing:
-    """The kernel's watts with `arm` at the low and at the high end of its probability, in either order."""
+    """The least and the most that the kernel draws while `arm` moves over the interval of its probability."""
 
     arm: BranchArm
     low_w: float
@@ -109,13 +109,14 @@ def arm_analyses(
     """Every arm of `profile`, with its part of `operations_w`, what all operations draw (None: unknown)."""
     energies = region_energies(kernel, profile, prices)
     total = math.fsum(energies)
+    branch_of = {path.first_region: path.arm for path in paths(kernel)}  # an else-arm goes with its then-arm
     by_region = {swing.arm.region: swing for swing in found}
 
     def analysis(arm: BranchArm) -> ArmAnalysis:
         share = None
         if total > 0:
             share = math.fsum(energies[region] for region in arm_regions(kernel, arm)) / total
-        swing = by_region.get(arm.region)
+        swing = by_region.get(branch_of.get(arm.region, arm.region))
         low, high = arm.interval
         return ArmAnalysis(
             line=arm.line,

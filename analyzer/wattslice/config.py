@@ -41,7 +41,7 @@ class ModelChoice(Enum):
 
 
 class MethodChoice(Enum):
-    """How slices make a program (`methods.py`); AUTO goes by the branch class."""
+    """How slices make a program (`methods.py`, which also says what AUTO takes)."""
 
     AUTO = "auto"
     BSPM = "bspm"
@@ -66,9 +66,9 @@ class Config:
 
     `files` as the user wrote them, at least one. `gpu_source` is "--gpu", "settings", "this machine" or
     "default"; `branch_threshold` is δ in [0, 1), `dense_from` the share of statements in dividing arms that
-    makes a kernel branch-dense (None: that of `branches.py`); `jobs` at least 1. `overrides` come from options
-    and settings; `typed_overrides` are those of the options alone, which must name something. `notes` are for
-    the user's eyes (stderr).
+    makes a kernel branch-dense (None: that of `branches.py`); `jobs` at least 1. `overrides` come from
+    options and settings; `typed_overrides` are those of the options alone, which must name something. `notes`
+    are for the user's eyes (stderr).
     """
 
     files: tuple[Path, ...]

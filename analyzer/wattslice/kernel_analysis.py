@@ -17,6 +17,7 @@ from wattslice.ir import Diagnostic, Kernel, MemorySpace, Severity
 from wattslice.launch_work import launch_work, residency
 from wattslice.method_answers import MethodAnswers
 from wattslice.methods import Method
+from wattslice.paths import arms_of_data
 from wattslice.power import ProgramWatts
 from wattslice.prediction import PowerAnswer
 from wattslice.quoting import Quoter
@@ -162,7 +163,9 @@ def _slices(features: tuple[SliceFeatures, ...], watts: ProgramWatts) -> tuple[S
 def _method(choice: MethodChoice, branch_class: BranchClass, profile: ExecutionProfile) -> Method:
     if choice is not MethodChoice.AUTO:
         return Method(choice.value)
-    return Method.EXPECTED
+    if arms_of_data(profile):
+        return Method.EXPECTED
+    return Method.BDPM if branch_class is BranchClass.DENSE else Method.BSPM
 
 
 def _operations_w(watts: ProgramWatts) -> float | None:
