@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from wattslice.analysis import KernelAnalysis, LineHeat, MethodWatts, SliceAnalysis
 from wattslice.arm_power import arm_analyses, with_swings
 from wattslice.branches import DENSE_FROM, BranchClass, branch_density
-from wattslice.config import Config, MethodChoice
+from wattslice.config import BranchChoice, Config, MethodChoice
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.execution import Assumption, ExecutionProfile
 from wattslice.features import SliceFeatures, slice_features
@@ -20,6 +20,7 @@ from wattslice.methods import Method
 from wattslice.paths import arms_of_data
 from wattslice.power import ProgramWatts
 from wattslice.prediction import PowerAnswer
+from wattslice.profile_file import BranchProfile
 from wattslice.quoting import Quoter
 from wattslice.slicing.slices import slice_kernel
 from wattslice.traffic import Traffic
@@ -47,7 +48,7 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         occupancy=resident.occupancy.occupancy,
     )
     try:
-        profile = count(launch, config.branch_profile)
+        profile = _counted(launch, config, config.branch_profile)
     except BudgetExceededError:
         reason = "counting its executions took more steps than allowed"
         text = f"power unknown: {reason}"
@@ -59,7 +60,7 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         resident,
         slices,
         profile,
-        lambda: profile if config.branch_profile is None else count(launch),
+        lambda: profile if config.branch_profile is None else _counted(launch, config, None),
         config,
         gpu,
     )
@@ -158,6 +159,10 @@ def _slices(features: tuple[SliceFeatures, ...], watts: ProgramWatts) -> tuple[S
         )
         for part, own in zip(features, watts.slices, strict=True)
     )
+
+
+def _counted(launch: KernelLaunch, config: Config, branch_profile: BranchProfile | None) -> ExecutionProfile:
+    return count(launch, branch_profile, heuristics=config.branches is BranchChoice.HEURISTIC)
 
 
 def _method(choice: MethodChoice, branch_class: BranchClass, profile: ExecutionProfile) -> Method:

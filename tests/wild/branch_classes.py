@@ -3,8 +3,7 @@
     python tests/wild/branch_classes.py CHECKOUT... [-o docs/branches.md]
 
 Every launch of every `.cu` file (each content once), each kernel definition once: its branchiest launch. The
-measure is the one of `branches.py`: the share of executed statements in arms that some visits take and some do
-not.
+measure is that of `branches.py`: the share of executed statements in arms that some visits take, some not.
 """
 
 from __future__ import annotations
@@ -71,9 +70,8 @@ def lines_of(kernels: list[Kernel]) -> list[str]:
         name = f"{low:.0%} to {1.0 if high is None else high:.0%}"
         cells = " | ".join(str(counts[suite]) for suite in suites)
         lines.append(f"| {name} | {cells} | {len(inside)} |")
-    lines.append(
-        f"| kernels | {' | '.join(str(sum(k.suite == s for k in kernels)) for s in suites)} | {len(kernels)} |"
-    )
+    cells = " | ".join(str(sum(kernel.suite == suite for kernel in kernels)) for suite in suites)
+    lines.append(f"| kernels | {cells} | {len(kernels)} |")
     lines += [
         "",
         "Branch-dense kernels at each threshold, and how many of them have branches that data decide:",

@@ -4,9 +4,9 @@
                                         [-o docs/branches.md]
 
 Measured: every program of the committed tables that has a launch some of whose branches data decide, at every
-clock it was run at. A method changes the counts alone; the models were trained before, on microbenchmarks, and
-stay. Unmeasured: the branch-dense kernels of `--also`. `--profiles`: every profile in that folder is used for the files that it
-names, in columns of their own.
+clock it was run at. A method changes the counts alone; the models were trained before, on microbenchmarks,
+and stay. Unmeasured: the branch-dense kernels of `--also`. `--profiles`: every profile in that folder is used
+for the files that it names, in columns of their own.
 """
 
 from __future__ import annotations
@@ -289,8 +289,8 @@ def main() -> None:
     for model in MODELS:
         nearer, even, farther = wins([one for one in everything if one.dense], model)
         lines.append(
-            f"- Branch-dense programs, {model} model, without profile: BDPM is nearer to the measured watts than "
-            f"BSPM in {nearer} runs, as near (to 0.05 W) in {even}, farther in {farther}."
+            f"- Branch-dense programs, {model} model, without profile: BDPM is nearer to the measured watts "
+            f"than BSPM in {nearer} runs, as near (to 0.05 W) in {even}, farther in {farther}."
         )
     if options.also:
         lines += ["", f"Branch-dense kernels that nobody measured, watts on {options.gpu}:", ""]

@@ -22,12 +22,12 @@ MAX_STEPS = 25_000
 
 
 def count(
-    launch: KernelLaunch, profile: BranchProfile | None = None, *, heuristics: bool = True
+    launch: KernelLaunch, profile: BranchProfile | None = None, *, heuristics: bool = False
 ) -> ExecutionProfile:
     """Evaluates the integer part of the kernel for sampled blocks.
 
-    Branches that data decide have the probabilities of `profile`; where it is silent those of the
-    `heuristics`, and else one half for each way.
+    Branches that data decide have the probabilities of `profile`; where it is silent each way is as likely as
+    the other, unless `heuristics` are to be asked and one of them speaks.
     A kernel that takes more than MAX_STEPS statements is counted again with every loop sampled (then an
     assumption says so); raises BudgetExceededError when that takes too many as well.
     """

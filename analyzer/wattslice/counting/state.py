@@ -58,10 +58,10 @@ class State:
     """The mutable heart of one evaluation of one launch."""
 
     def __init__(
-        self, launch: KernelLaunch, threads: SampledThreads, max_steps: int, *, weighs: bool = True
+        self, launch: KernelLaunch, threads: SampledThreads, max_steps: int, *, weighs: bool = False
     ) -> None:
         kernel = launch.kernel
-        self.weighs = weighs  # heuristics speak where data decide; else each way is as likely as the other
+        self.weighs = weighs  # whether heuristics are asked where data decide
         self.launch = launch
         self.threads = threads
         self.masks = Masks(threads)
