@@ -3,7 +3,7 @@
     python tests/wild/branch_heuristics.py PROFILES FILE_OR_FOLDER... [-o docs/branches.md]
 
 `PROFILES`: a folder of branch profiles (`wattslice profile`). Every `if` of the given files that data decide
-and that a profile speaks of is one row: the probability of its then-arm by the profile, by the heuristics, and
+and that a profile speaks of is one row: its probability of the then-arm by the profile, by the heuristics, and
 with one half for every comparison.
 """
 
