@@ -3,8 +3,8 @@
     python tests/wild/branch_heuristics.py PROFILES FILE_OR_FOLDER... [-o docs/branches.md]
 
 `PROFILES`: a folder of branch profiles (`wattslice profile`). Every `if` of the given files that data decide
-and that a profile speaks of is one row: its probability of the then-arm by the profile, by the heuristics, and
-with one half for every comparison.
+and that a profile speaks of is one row: the probability of its then-arm by profile, by heuristics, and with
+one half for every comparison.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from document import write_section
 
-from wattslice.config import read_branch_profile
+from wattslice.config import BranchProfile, read_branch_profile
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.errors import WattsliceError
 from wattslice.execution import BranchArm, ExecutionProfile, ProbabilitySource
@@ -46,7 +46,7 @@ class Row:
     spoke: tuple[Heuristic, ...]
 
 
-def rows_of(path: Path, profiles: list) -> Iterator[Row]:
+def rows_of(path: Path, profiles: list[BranchProfile]) -> Iterator[Row]:
     """The branches of one file that data decide and some profile has measured."""
     try:
         launches = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"))
@@ -131,7 +131,9 @@ def lines_of(rows: list[Row]) -> list[str]:
 
 def main() -> None:
     """Compares and prints, or puts the tables in the document."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description="Compares heuristics and one half with measured probabilities."
+    )
     parser.add_argument("profiles", type=Path)
     parser.add_argument("paths", type=Path, nargs="+", metavar="FILE_OR_FOLDER")
     parser.add_argument("-o", "--output", type=Path)

@@ -23,7 +23,7 @@ from document import write_section
 from wattslice.branches import BranchClass, branch_density
 from wattslice.calibration import features
 from wattslice.calibration.checkout import find_recipes, gpus_of, runs_of
-from wattslice.config import Config, read_branch_profile
+from wattslice.config import BranchProfile, Config, read_branch_profile
 from wattslice.counting.count import count
 from wattslice.errors import WattsliceError
 from wattslice.features import slice_features
@@ -81,7 +81,7 @@ def _profiles(folder: Path | None):
     return [] if folder is None else [read_branch_profile(path) for path in sorted(folder.glob("*.json"))]
 
 
-def _counted(launch: KernelLaunch, variant: Variant, profiles: list):
+def _counted(launch: KernelLaunch, variant: Variant, profiles: list[BranchProfile]):
     """The counts of one launch, None when a profile is asked for and none speaks of any of its branches."""
     slices, plain = slice_kernel(launch.kernel), count(launch)
     if not variant.profiled:
@@ -116,7 +116,7 @@ def _rows(
     return features.launch_rows(*run, index, name, path, repeat, found)
 
 
-def compared(sources: Path, recipes: Recipes, gpu: Gpu, profiles: list) -> Iterator[Compared]:
+def compared(sources: Path, recipes: Recipes, gpu: Gpu, profiles: list[BranchProfile]) -> Iterator[Compared]:
     """Every measured run of a branch-dense program on one GPU."""
     tables = measured_tables(gpu.id)
     measured = runs_of(recipes, gpu.id)
@@ -146,7 +146,7 @@ def _launches(sources: Path, recipes: Recipes, recipe: BenchmarkRecipe, run: tup
 
 
 def _one(
-    tables, own: tuple[MeasuredRow, ...], run, launches, gpu: Gpu, profiles: list, dense: bool
+    tables, own: tuple[MeasuredRow, ...], run, launches, gpu: Gpu, profiles: list[BranchProfile], dense: bool
 ) -> Iterator[Compared]:
     found: dict[int, list[tuple[str, Variant, float | None]]] = {}
     kept: dict[int, Example] = {}
@@ -228,7 +228,7 @@ def wins(runs: list[Compared], model: str) -> tuple[int, int, int]:
     return nearer, even, farther
 
 
-def unmeasured_lines(paths: list[Path], gpu: str, profiles: list) -> list[str]:
+def unmeasured_lines(paths: list[Path], gpu: str, profiles: list[BranchProfile]) -> list[str]:
     """The branch-dense kernels of files whose power nobody measured; the largest difference first."""
     rows: list[tuple[float, str]] = []
     seen: set[tuple[str, str]] = set()
@@ -263,7 +263,7 @@ def unmeasured_lines(paths: list[Path], gpu: str, profiles: list) -> list[str]:
 
 def main() -> None:
     """Runs the comparison and prints it, or puts it in the document."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Compares BSPM, BDPM and expectation.")
     parser.add_argument("checkout", type=Path)
     parser.add_argument("--also", type=Path, action="append", default=[])
     parser.add_argument("--profiles", type=Path)
