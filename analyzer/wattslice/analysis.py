@@ -10,6 +10,7 @@ from wattslice.geometry.types import LaunchSource
 from wattslice.instructions.kinds import InstructionCount
 from wattslice.ir import Diagnostic, MemorySpace
 from wattslice.operations import OperationCounts
+from wattslice_models.program_power import SubSlice
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,7 @@ class SliceAnalysis:
 
     `length` |C_i| (Def. 5), `arithmetic_density` Ã = N_a / N_mem (2), None when N_mem is 0;
     `compute_ops` N_a, `memory_ops_weighted` N_mem (1), both per thread; `power_w` None when unknown.
+    `sub_slices`: its statements by the path they stand on, with how probably control takes it (Def. 7).
     """
 
     memory_space: MemorySpace
@@ -30,6 +32,7 @@ class SliceAnalysis:
     probability: float
     power_w: float | None
     share_of_power: float | None
+    sub_slices: tuple[SubSlice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,6 +156,7 @@ def _slices(features: tuple[SliceFeatures, ...], watts: ProgramWatts) -> tuple[S
             probability=part.probability,
             power_w=own.power_w,
             share_of_power=own.share_of_power,
+            sub_slices=part.sub_slices,
         )
         for part, own in zip(features, watts.slices, strict=True)
     )

@@ -148,6 +148,15 @@ def _slice(part: SliceAnalysis) -> dict[str, Json]:
         "probability": _number(part.probability),
         "power_w": _number(part.power_w),
         "share_of_power": _number(part.share_of_power),
+        "sub_slices": [
+            {
+                "probability": _number(one.probability),
+                "length": _times(one.length),
+                "compute_ops": _times(one.arithmetic_operations),
+                "memory_ops_weighted": _times(one.normalised_accesses),
+            }
+            for one in part.sub_slices
+        ],
     }
 
 
