@@ -2,9 +2,9 @@
 
     python tests/wild/branch_heuristics.py PROFILES FILE_OR_FOLDER... [-o docs/branches.md]
 
-`PROFILES`: a folder of branch profiles (`wattslice profile`). Every `if` of the given files that data decide
-and that a profile speaks of is one row: the probability of its then-arm by profile, by heuristics, and with
-one half for every comparison.
+`PROFILES`: a folder of branch profiles, `NAME.json` for `NAME.cu` (`wattslice profile`). Every `if` of the given
+files that data decide and that its profile speaks of is one row: the probability of its then-arm by profile, by
+heuristics, and with one half for every comparison.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from branch_profiles import profile_of
 from document import write_section
 
-from wattslice.config import BranchProfile, read_branch_profile
+from wattslice.config import BranchProfile
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.errors import WattsliceError
 from wattslice.execution import BranchArm, ExecutionProfile, ProbabilitySource
@@ -46,8 +47,8 @@ class Row:
     spoke: tuple[Heuristic, ...]
 
 
-def rows_of(path: Path, profiles: list[BranchProfile]) -> Iterator[Row]:
-    """The branches of one file that data decide and some profile has measured."""
+def rows_of(path: Path, profile: BranchProfile) -> Iterator[Row]:
+    """The branches of one file that data decide and its profile has measured."""
     try:
         launches = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"))
     except WattsliceError:
@@ -55,32 +56,29 @@ def rows_of(path: Path, profiles: list[BranchProfile]) -> Iterator[Row]:
     for launch in launches:
         try:
             weighed, even = count(launch, heuristics=True), count(launch)
+            measured = count(launch, profile)
         except (BudgetExceededError, RecursionError):
             continue
-        for profile in profiles:
-            measured = count(launch, profile)
-            for arm in _estimated(weighed):
-                truth, half = _arm(measured, arm.region), _arm(even, arm.region)
-                if truth is None or half is None or truth.source is not ProbabilitySource.PROFILE:
-                    continue
-                messages = [
-                    a.message for a in weighed.assumptions if a.line == arm.line and a.rule == "PW012"
-                ]
-                if any("leaving the loop" in message for message in messages):
-                    continue  # these have a default of their own, which no heuristic touches
-                message = next((message for message in messages if "heuristics" in message), "")
-                spoke = tuple(h for h in Heuristic if h.value in message.partition("(")[2])
-                visits = measured.thread_counts[arm.region] / truth.probability if truth.probability else 0.0
-                yield Row(
-                    path.name,
-                    launch.kernel.name,
-                    arm.line,
-                    truth.probability,
-                    arm.probability,
-                    half.probability,
-                    visits,
-                    spoke,
-                )
+        for arm in _estimated(weighed):
+            truth, half = _arm(measured, arm.region), _arm(even, arm.region)
+            if truth is None or half is None or truth.source is not ProbabilitySource.PROFILE:
+                continue
+            messages = [a.message for a in weighed.assumptions if a.line == arm.line and a.rule == "PW012"]
+            if any("leaving the loop" in message for message in messages):
+                continue  # these have a default of their own, which no heuristic touches
+            message = next((message for message in messages if "heuristics" in message), "")
+            spoke = tuple(h for h in Heuristic if h.value in message.partition("(")[2])
+            visits = measured.thread_counts[arm.region] / truth.probability if truth.probability else 0.0
+            yield Row(
+                path.name,
+                launch.kernel.name,
+                arm.line,
+                truth.probability,
+                arm.probability,
+                half.probability,
+                visits,
+                spoke,
+            )
 
 
 def _estimated(profile: ExecutionProfile) -> Iterator[BranchArm]:
@@ -138,12 +136,13 @@ def main() -> None:
     parser.add_argument("paths", type=Path, nargs="+", metavar="FILE_OR_FOLDER")
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args()
-    profiles = [read_branch_profile(path) for path in sorted(options.profiles.glob("*.json"))]
-    rows = [row for path in source_files(tuple(options.paths)) for row in rows_of(path, profiles)]
+    profiles = [(path, profile_of(path, options.profiles)) for path in source_files(tuple(options.paths))]
+    rows = [row for path, profile in profiles if profile is not None for row in rows_of(path, profile)]
     if not rows:
         raise SystemExit("no profile speaks of a branch that data decide in these files")
     unique = list({(row.file, row.kernel, row.line): row for row in rows}.values())
-    lines = [f"Mean absolute error of the probability of then-arms, {len(profiles)} profiles:", ""]
+    read = sum(profile is not None for _, profile in profiles)
+    lines = [f"Mean absolute error of the probability of then-arms, {read} profiled programs:", ""]
     lines += lines_of(unique)
     if options.output is None:
         print("\n".join(lines))

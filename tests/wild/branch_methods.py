@@ -5,8 +5,8 @@
 
 Measured: every program of the committed tables that has a launch some of whose branches data decide, at every
 clock it was run at. A method changes the counts alone; the models were trained before, on microbenchmarks,
-and stay. Unmeasured: the branch-dense kernels of `--also`. `--profiles`: every profile in that folder is used
-for the files that it names, in columns of their own.
+and stay. Unmeasured: the branch-dense kernels of `--also`. `--profiles`: a folder of profiles, `NAME.json`
+for `NAME.cu`, which fill columns of their own.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from branch_profiles import profile_of
 from checkouts import revision
 from document import write_section
 
 from wattslice.branches import BranchClass, branch_density
 from wattslice.calibration import features
 from wattslice.calibration.checkout import find_recipes, gpus_of, runs_of
-from wattslice.config import BranchProfile, Config, read_branch_profile
+from wattslice.config import BranchProfile, Config
 from wattslice.counting.count import count
 from wattslice.errors import WattsliceError
+from wattslice.execution import ExecutionProfile
 from wattslice.features import slice_features
 from wattslice.geometry.types import KernelLaunch
 from wattslice.launch_work import launch_work, residency
@@ -77,20 +79,14 @@ class Compared:
         return next(watts for name, one, watts in self.watts if (name, one) == (model, variant))
 
 
-def _profiles(folder: Path | None):
-    return [] if folder is None else [read_branch_profile(path) for path in sorted(folder.glob("*.json"))]
-
-
-def _counted(launch: KernelLaunch, variant: Variant, profiles: list[BranchProfile]):
-    """The counts of one launch, None when a profile is asked for and none speaks of any of its branches."""
-    slices, plain = slice_kernel(launch.kernel), count(launch)
-    if not variant.profiled:
-        return counts_for(variant.method, launch.kernel, slices, plain, DELTA)
-    for profile in profiles:
-        known = count(launch, profile)
-        if known.arms != plain.arms:
-            return counts_for(variant.method, launch.kernel, slices, known, DELTA)
-    return None
+def _counted(
+    launch: KernelLaunch, variant: Variant, profile: BranchProfile | None
+) -> ExecutionProfile | None:
+    """The counts of one launch; None when a profile is asked for and there is none."""
+    if variant.profiled and profile is None:
+        return None
+    known = count(launch, profile if variant.profiled else None)
+    return counts_for(variant.method, launch.kernel, slice_kernel(launch.kernel), known, DELTA)
 
 
 def _class(launch: KernelLaunch) -> BranchClass | None:
@@ -116,7 +112,7 @@ def _rows(
     return features.launch_rows(*run, index, name, path, repeat, found)
 
 
-def compared(sources: Path, recipes: Recipes, gpu: Gpu, profiles: list[BranchProfile]) -> Iterator[Compared]:
+def compared(sources: Path, recipes: Recipes, gpu: Gpu, folder: Path | None) -> Iterator[Compared]:
     """Every measured run of a branch-dense program on one GPU."""
     tables = measured_tables(gpu.id)
     measured = runs_of(recipes, gpu.id)
@@ -131,7 +127,8 @@ def compared(sources: Path, recipes: Recipes, gpu: Gpu, profiles: list[BranchPro
             continue
         classes = {_class(launch) for launch, _ in launches}
         if classes != {None}:
-            yield from _one(tables, own, run, launches, gpu, profiles, BranchClass.DENSE in classes)
+            profile = profile_of(sources / recipe.file, folder)
+            yield from _one(tables, own, run, launches, gpu, profile, BranchClass.DENSE in classes)
 
 
 def _launches(sources: Path, recipes: Recipes, recipe: BenchmarkRecipe, run: tuple[str, str, str], gpu: Gpu):
@@ -146,12 +143,12 @@ def _launches(sources: Path, recipes: Recipes, recipe: BenchmarkRecipe, run: tup
 
 
 def _one(
-    tables, own: tuple[MeasuredRow, ...], run, launches, gpu: Gpu, profiles: list[BranchProfile], dense: bool
+    tables, own: tuple[MeasuredRow, ...], run, launches, gpu: Gpu, profile: BranchProfile | None, dense: bool
 ) -> Iterator[Compared]:
     found: dict[int, list[tuple[str, Variant, float | None]]] = {}
     kept: dict[int, Example] = {}
     for variant in VARIANTS:
-        counts = [_counted(launch, variant, profiles) for launch, _ in launches]
+        counts = [_counted(launch, variant, profile) for launch, _ in launches]
         silent = all(one is None for one in counts)
         rows = [
             _rows(launch, run, place, gpu, one or count(launch))
@@ -228,7 +225,7 @@ def wins(runs: list[Compared], model: str) -> tuple[int, int, int]:
     return nearer, even, farther
 
 
-def unmeasured_lines(paths: list[Path], gpu: str, profiles: list[BranchProfile]) -> list[str]:
+def unmeasured_lines(paths: list[Path], gpu: str, folder: Path | None) -> list[str]:
     """The branch-dense kernels of files whose power nobody measured; the largest difference first."""
     rows: list[tuple[float, str]] = []
     seen: set[tuple[str, str]] = set()
@@ -237,7 +234,10 @@ def unmeasured_lines(paths: list[Path], gpu: str, profiles: list[BranchProfile])
             plain = analyze_file(path, Config((path,), gpu)).kernels
         except WattsliceError:
             continue
-        known = [analyze_file(path, Config((path,), gpu, branch_profile=one)).kernels for one in profiles]
+        profile = profile_of(path, folder)
+        known = None
+        if profile is not None:
+            known = analyze_file(path, Config((path,), gpu, branch_profile=profile)).kernels
         for number, kernel in enumerate(plain):
             watts = kernel.methods
             dense = kernel.branch_class is BranchClass.DENSE
@@ -246,7 +246,7 @@ def unmeasured_lines(paths: list[Path], gpu: str, profiles: list[BranchProfile])
             if not any(arm.source.value != "static" for arm in kernel.arms):
                 continue
             seen.add((kernel.name, path.name))
-            measured = next((o[number].methods for o in known if o[number].arms != kernel.arms), None)
+            measured = None if known is None else known[number].methods
             profiled = (None, None) if measured is None else (measured.bdpm_w, measured.expected_w)
             columns = (watts.bspm_w, watts.bdpm_w, watts.expected_w, *profiled)
             interval = f"{kernel.power_low_w:.0f}–{kernel.power_high_w:.0f}"
@@ -270,18 +270,17 @@ def main() -> None:
     parser.add_argument("--gpu", default="v100", help="for kernels without measurement")
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args()
-    profiles = _profiles(options.profiles)
     recipes = find_recipes(options.checkout, None)
     found = []
     for gpu_id in gpus_of(recipes):
         gpu = load_gpu(gpu_id)
-        runs = list(compared(options.checkout, recipes, gpu, profiles))
+        runs = list(compared(options.checkout, recipes, gpu, options.profiles))
         if runs:
             found.append((gpu, runs))
     everything = [one for _, runs in found for one in runs]
     lines = [
         f"Measured programs of {recipes.repository} at {revision(options.checkout)} with branches that data "
-        f"decide; δ = {DELTA:g}; {len(profiles)} profiles. Mean of |predicted / measured - 1|:",
+        f"decide; δ = {DELTA:g}. Mean of |predicted / measured - 1|:",
         "",
         *measured_lines(found),
         "",
@@ -294,7 +293,7 @@ def main() -> None:
         )
     if options.also:
         lines += ["", f"Branch-dense kernels that nobody measured, watts on {options.gpu}:", ""]
-        lines += unmeasured_lines(options.also, options.gpu, profiles)
+        lines += unmeasured_lines(options.also, options.gpu, options.profiles)
     if options.output is None:
         print("\n".join(lines))
     else:
