@@ -2,9 +2,9 @@
 
     python tests/wild/branch_heuristics.py PROFILES FILE_OR_FOLDER... [-o docs/branches.md]
 
-`PROFILES`: a folder of branch profiles, `NAME.json` for `NAME.cu` (`wattslice profile`). Every `if` of the given
-files that data decide and that its profile speaks of is one row: the probability of its then-arm by profile, by
-heuristics, and with one half for every comparison.
+`PROFILES`: a folder of branch profiles, `NAME.json` for `NAME.cu` (`wattslice profile`). Every `if` of the
+given files that data decide and that its profile speaks of is one row: the probability of its then-arm by
+profile, by heuristics, and with one half for every comparison.
 """
 
 from __future__ import annotations
