@@ -61,6 +61,7 @@ def workload(
         dram_bytes=traffic.dram_bytes,
         shared_passes=traffic.shared_passes,
         shared_accesses=traffic.shared_accesses,
+        texture_fetches=counts.texture_load,
         atomics=counts.atomic,
         barriers=counts.barrier,
         global_loads=counts.global_load + counts.texture_load,

@@ -28,6 +28,7 @@ class Resource(StrEnum):
     TENSOR = "tensor cores"
     ISSUE = "instruction issue"
     LOAD_STORE = "load/store and shared memory"
+    TEXTURE = "texture units"
     L2 = "L2 bandwidth"
     DRAM = "DRAM bandwidth"
     LATENCY = "latency"
@@ -108,6 +109,14 @@ _ISSUE_PER_CLOCK = {
     Architecture.TESLA: 0.25,
     Architecture.FERMI: 1.0,
     Architecture.KEPLER: 6.0,
+}
+# Texture units per SM, each of which filters one texel of up to 32 bits a clock: NVIDIA's whitepapers,
+# recalled (GK110: 240 on 15 SMs, GM200: 192 on 24, GP100: 224 on 56, GP102: 224 on 28, GV100: 320 on 80,
+# TU102: 288 on 72).
+_TEXTURE_UNITS = {
+    Architecture.KEPLER: 16.0,
+    Architecture.MAXWELL: 8.0,
+    Architecture.PASCAL: 8.0,
 }
 _INTEGER_ON_ONE_PIPE = (
     Architecture.TESLA,
@@ -248,6 +257,9 @@ def predict_time(
     load_store += own * moved.l1_bytes / parameters.l1_bytes_per_clock_per_sm
     held = warps * instructions.load_store * workload.divergence
     seconds[Resource.LOAD_STORE] = max(load_store, held) / hertz
+    if workload.texture_fetches:
+        units = 4.0 if gpu.chip == "GP100" else _TEXTURE_UNITS.get(gpu.architecture, 4.0)
+        seconds[Resource.TEXTURE] = lanes * workload.texture_fetches / units / hertz
     seconds[Resource.LATENCY] = _latency_s(workload, gpu, parameters, moved, per_warp, hertz)
     # Outside the SMs.
     seconds[Resource.L2] = moved.l2_bytes / (parameters.l2_bytes_per_clock_per_sm * gpu.sm_count * hertz)

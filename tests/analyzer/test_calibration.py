@@ -12,6 +12,7 @@ from wattslice.errors import WattsliceError
 from wattslice_corpora.records import (
     BenchmarkRecipe,
     LaunchRecipe,
+    LiveShare,
     MeasuredRow,
     ParameterValue,
     Recipes,
@@ -58,6 +59,20 @@ def test_features_come_from_the_source(tmp_path):
     assert many.fp32 == pytest.approx(100 * few.fp32)
     assert few.l1_bytes == pytest.approx(12.0)
     assert few.doubt == ""
+
+
+def test_a_recipe_says_how_live_the_values_are(tmp_path):
+    (tmp_path / "saxpy.cu").write_text(SAXPY)
+    idle_above = (LiveShare("ratio", 8, 1.0, 0.5), LiveShare("", None, 0.0, 0.0))
+    known = recipes()
+    (launch,) = known.benchmarks[0].launches
+    benchmark = replace(known.benchmarks[0], launches=(replace(launch, live=idle_above),))
+    arguments = runs("-ratio=8", "-ratio=9")
+    few, many = run_features(tmp_path, replace(known, benchmarks=(benchmark,)), arguments, V100).rows
+    assert (few.live_operands, few.live_data) == (1.0, 0.5)
+    assert (many.live_operands, many.live_data) == (0.0, 0.0)
+    for row in run_features(tmp_path, known, arguments, V100).rows:  # unknown values are taken to be live
+        assert (row.live_operands, row.live_data) == (1.0, 1.0)
 
 
 def test_a_launch_can_fill_the_gpu(tmp_path):

@@ -84,6 +84,15 @@ def test_bank_conflicts_cost_passes():
     assert found.time_s == pytest.approx(10 * 8 * 32e4 / 1380e6)
 
 
+def test_a_texture_unit_delivers_a_texel_a_clock():
+    fetches = Instructions(load_store=100.0)
+    work = Workload(8000, 256, 64.0, fetches, None, 0.0, 0.0, 0.0, texture_fetches=100.0)
+    found = predict_time(work, V100, Clocks(1000.0))
+    assert found.limited_by is Resource.TEXTURE
+    texels = work.threads * 100.0
+    assert found.time_s == pytest.approx(texels / (4 * 80 * 1e9), rel=0.03)
+
+
 def test_every_assumption_is_told():
     unknown = Workload(80, 256, 64.0, Instructions(load_store=10.0), shared_passes=None, shared_accesses=4.0)
     moved = traffic(unknown, V100)

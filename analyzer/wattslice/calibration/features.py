@@ -21,8 +21,10 @@ from wattslice.operations import OperationCounts
 from wattslice.slicing.slices import slice_kernel
 from wattslice.traffic import Traffic
 from wattslice_corpora.records import (
+    UNKNOWN_DATA,
     BenchmarkRecipe,
     LaunchRecipe,
+    LiveShare,
     MeasuredRow,
     Recipes,
     RecordError,
@@ -101,7 +103,17 @@ def _run(
         name = launch.kernel or kernel
         found = launch_features(_launch(program, name, launch, arguments, gpu), gpu)
         rows.append(
-            launch_rows(recipe.name, kernel, arguments, index, name, recipe.file, launch.repeat, found)
+            launch_rows(
+                recipe.name,
+                kernel,
+                arguments,
+                index,
+                name,
+                recipe.file,
+                launch.repeat,
+                found,
+                live=launch.live_share(arguments),
+            )
         )
     if not rows:
         raise RecordError(f"the recipe has no launch of {kernel}")
@@ -183,11 +195,12 @@ def launch_rows(
     path: str,
     repeat: int,
     found: LaunchFeatures,
+    live: LiveShare = UNKNOWN_DATA,
 ) -> LaunchRows:
     """The features of launch number `index` of a run, made `repeat` times, as rows of the tables."""
     executions = found.workload.threads * repeat
     return LaunchRows(
-        _row(benchmark, kernel, arguments, index, name, path, repeat, found.workload, found.doubt),
+        _row(benchmark, kernel, arguments, index, name, path, repeat, found.workload, live, found.doubt),
         tuple(
             SliceRow(
                 benchmark=benchmark,
@@ -215,6 +228,7 @@ def _row(
     path: str,
     repeat: int,
     work: Workload,
+    live: LiveShare,
     doubt: str,
 ) -> WorkloadRow:
     done = work.instructions
@@ -244,11 +258,14 @@ def _row(
         dram_bytes=_float(work.dram_bytes),
         shared_passes=_float(work.shared_passes),
         shared_accesses=float(work.shared_accesses),
+        texture_fetches=float(work.texture_fetches),
         atomics=float(work.atomics),
         barriers=float(work.barriers),
         global_loads=_float(work.global_loads),
         loads_in_flight=_float(work.loads_in_flight),
         footprint_bytes=_float(work.footprint_bytes),
+        live_operands=live.operands,
+        live_data=live.data,
         doubt=doubt,
     )
 

@@ -123,9 +123,12 @@ def _workload(row: WorkloadRow) -> Workload:
         dram_bytes=row.dram_bytes,
         shared_passes=row.shared_passes,
         shared_accesses=row.shared_accesses,
+        texture_fetches=row.texture_fetches,
         atomics=row.atomics,
         barriers=row.barriers,
         global_loads=row.global_loads,
         loads_in_flight=row.loads_in_flight,
         footprint_bytes=row.footprint_bytes,
+        live_operands=row.live_operands,
+        live_data=row.live_data,
     )

@@ -24,8 +24,10 @@ from wattslice_corpora.records.measured import (
     read_measurements,
 )
 from wattslice_corpora.records.recipes import (
+    UNKNOWN_DATA,
     BenchmarkRecipe,
     LaunchRecipe,
+    LiveShare,
     ParameterValue,
     Recipes,
     WithoutRecipe,
@@ -52,6 +54,7 @@ from wattslice_corpora.records.workloads import WorkloadRow, read_workloads, wor
 
 __all__ = [
     "MEASUREMENT_DIRECTORY",
+    "UNKNOWN_DATA",
     "BenchmarkRecipe",
     "DataCard",
     "DataSet",
@@ -59,6 +62,7 @@ __all__ = [
     "IdlePower",
     "InvalidRows",
     "LaunchRecipe",
+    "LiveShare",
     "MeasuredRow",
     "ParameterValue",
     "Recipes",
