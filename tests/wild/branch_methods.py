@@ -38,7 +38,7 @@ from wattslice.paths import arms_of_data
 from wattslice.pipeline import analyze_file
 from wattslice.slicing.slices import slice_kernel
 from wattslice.sources import source_files
-from wattslice_corpora.records import BenchmarkRecipe, MeasuredRow, Recipes, RecordError, Use
+from wattslice_corpora.records import BenchmarkRecipe, LaunchRecipe, MeasuredRow, Recipes, RecordError, Use
 from wattslice_models.access_power import access_power_factors
 from wattslice_models.contract import Example
 from wattslice_models.gpu import Gpu, load_gpu
@@ -97,10 +97,20 @@ def _class(launch: KernelLaunch) -> BranchClass | None:
     return branch_density(slice_kernel(launch.kernel), profile).branch_class
 
 
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """One launch of a run: its number, its recipe, and the file it is in."""
+
+    launch: KernelLaunch
+    index: int
+    recipe: LaunchRecipe
+    path: str
+
+
 def _rows(
-    launch: KernelLaunch, run: tuple[str, str, str], place: tuple[int, str, str, int], gpu: Gpu, counts
-):
-    index, name, path, repeat = place
+    one: Launched, run: tuple[str, str, str], gpu: Gpu, counts: ExecutionProfile
+) -> features.LaunchRows:
+    launch, name = one.launch, one.launch.kernel.name
     resident = residency(launch, gpu)
     work = launch_work(launch, resident, counts)
     if work.workload is None:
@@ -109,7 +119,8 @@ def _rows(
         slice_kernel(launch.kernel), counts, access_power_factors(gpu), resident.sm_saturation
     )
     found = features.LaunchFeatures(work.workload, "", parts)
-    return features.launch_rows(*run, index, name, path, repeat, found)
+    live = one.recipe.live_share(run[2])
+    return features.launch_rows(*run, one.index, name, one.path, one.recipe.repeat, found, live=live)
 
 
 def compared(sources: Path, recipes: Recipes, gpu: Gpu, folder: Path | None) -> Iterator[Compared]:
@@ -125,19 +136,18 @@ def compared(sources: Path, recipes: Recipes, gpu: Gpu, folder: Path | None) -> 
             launches = _launches(sources, recipes, recipe, run, gpu)
         except (WattsliceError, RecordError, ValueError):
             continue
-        classes = {_class(launch) for launch, _ in launches}
+        classes = {_class(one.launch) for one in launches}
         if classes != {None}:
             profile = profile_of(sources / recipe.file, folder)
             yield from _one(tables, own, run, launches, gpu, profile, BranchClass.DENSE in classes)
 
 
-def _launches(sources: Path, recipes: Recipes, recipe: BenchmarkRecipe, run: tuple[str, str, str], gpu: Gpu):
+def _launches(
+    sources: Path, recipes: Recipes, recipe: BenchmarkRecipe, run: tuple[str, str, str], gpu: Gpu
+) -> list[Launched]:
     program = features._read(sources, recipes, recipe)
     return [
-        (
-            features._launch(program, one.kernel or run[1], one, run[2], gpu),
-            (index, one.kernel or run[1], recipe.file, one.repeat),
-        )
+        Launched(features._launch(program, one.kernel or run[1], one, run[2], gpu), index, one, recipe.file)
         for index, one in enumerate(features._launches(recipe, run[1]))
     ]
 
@@ -148,11 +158,11 @@ def _one(
     found: dict[int, list[tuple[str, Variant, float | None]]] = {}
     kept: dict[int, Example] = {}
     for variant in VARIANTS:
-        counts = [_counted(launch, variant, profile) for launch, _ in launches]
+        counts = [_counted(one.launch, variant, profile) for one in launches]
         silent = all(one is None for one in counts)
         rows = [
-            _rows(launch, run, place, gpu, one or count(launch))
-            for (launch, place), one in zip(launches, counts, strict=True)
+            _rows(one, run, gpu, known or count(one.launch))
+            for one, known in zip(launches, counts, strict=True)
         ]
         asked = replace(
             tables,
