@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.analysis import KernelAnalysis
-from wattslice.config import Config, MethodChoice
+from wattslice.analysis import BranchClass, KernelAnalysis
+from wattslice.config import BranchChoice, Config, MethodChoice
 from wattslice.execution import ProbabilitySource
 from wattslice.findings import operations_power_w
 from wattslice.pipeline import analyze_file
@@ -74,6 +74,15 @@ def test_all_three_methods_are_told_and_one_is_chosen(tmp_path):
     never = analyzed(tmp_path, HEAVY, 0.0)
     assert methods.bdpm_w == pytest.approx(never.power_w)  # dropped: as if it never ran
     assert methods.bspm_w == pytest.approx(analyzed(tmp_path, HEAVY, 1.0).power_w)
+
+
+def test_the_class_and_what_data_do_can_be_overruled(tmp_path):
+    half = analyzed(tmp_path, HEAVY)
+    assert half.branch_class is BranchClass.DENSE
+    assert analyzed(tmp_path, HEAVY, dense_from=1.0).branch_class is BranchClass.SPARSE
+    (arm,) = analyzed(tmp_path, HEAVY, branches=BranchChoice.HEURISTIC).arms
+    assert arm.source is ProbabilitySource.HEURISTIC
+    assert arm.probability == pytest.approx(0.75)  # the arm begins with a loop
 
 
 def test_without_branches_on_data_the_methods_are_one(tmp_path):
