@@ -27,7 +27,7 @@ from wattslice.calibration.checkout import find_recipes, gpus_of, runs_of
 from wattslice.config import BranchProfile, Config
 from wattslice.counting.count import count
 from wattslice.errors import WattsliceError
-from wattslice.execution import ExecutionProfile
+from wattslice.execution import ExecutionProfile, ProbabilitySource
 from wattslice.features import slice_features
 from wattslice.geometry.types import KernelLaunch
 from wattslice.launch_work import launch_work, residency
@@ -82,10 +82,10 @@ class Compared:
 def _counted(
     launch: KernelLaunch, variant: Variant, profile: BranchProfile | None
 ) -> ExecutionProfile | None:
-    """The counts of one launch; None when a profile is asked for and there is none."""
-    if variant.profiled and profile is None:
-        return None
+    """The counts of one launch; None when a profile is asked for and there is none that speaks of it."""
     known = count(launch, profile if variant.profiled else None)
+    if variant.profiled and not any(arm.source is ProbabilitySource.PROFILE for arm in known.arms):
+        return None
     return counts_for(variant.method, launch.kernel, slice_kernel(launch.kernel), known, DELTA)
 
 
@@ -256,7 +256,8 @@ def unmeasured_lines(paths: list[Path], gpu: str, folder: Path | None) -> list[s
             if not any(arm.source.value != "static" for arm in kernel.arms):
                 continue
             seen.add((kernel.name, path.name))
-            measured = None if known is None else known[number].methods
+            used = known is not None and any(arm.source.value == "profile" for arm in known[number].arms)
+            measured = known[number].methods if known is not None and used else None
             profiled = (None, None) if measured is None else (measured.bdpm_w, measured.expected_w)
             columns = (watts.bspm_w, watts.bdpm_w, watts.expected_w, *profiled)
             interval = f"{kernel.power_low_w:.0f}–{kernel.power_high_w:.0f}"
