@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wattslice.branches import BranchClass
-from wattslice.execution import Assumption, BranchArm, LoopTrips
+from wattslice.execution import Assumption, LoopTrips, ProbabilitySource
 from wattslice.geometry.types import LaunchSource
 from wattslice.instructions.kinds import InstructionCount
 from wattslice.ir import Diagnostic, MemorySpace
 from wattslice.operations import OperationCounts
+from wattslice_models.program_power import SubSlice
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,7 @@ class SliceAnalysis:
 
     `length` |C_i| (Def. 5), `arithmetic_density` Ã = N_a / N_mem (2), None when N_mem is 0;
     `compute_ops` N_a, `memory_ops_weighted` N_mem (1), both per thread; `power_w` None when unknown.
+    `sub_slices`: its statements by the path they stand on, with how probably control takes it (Def. 7).
     """
 
     memory_space: MemorySpace
@@ -30,6 +32,7 @@ class SliceAnalysis:
     probability: float
     power_w: float | None
     share_of_power: float | None
+    sub_slices: tuple[SubSlice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,39 @@ class LineHeat:
     power_w: float
     share: float
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArmAnalysis:
+    """One arm of a branch and what it does to the watts.
+
+    `probability` that a visit of the branch takes it, from `probability_low` to `probability_high`.
+    `power_w`: what the operations in it draw (arms nested in it included), and `share_of_power` of what all
+    operations of the kernel draw, as for lines; None when the power is unknown.
+    `kernel_low_w`, `kernel_high_w`: the kernel's watts over the interval of the probability; None for an arm
+    that is known, or too small to matter. `file`: empty for the kernel's own.
+    """
+
+    line: int
+    arm: str  # "then", "else", "case 3", "default"
+    probability: float
+    probability_low: float
+    probability_high: float
+    source: ProbabilitySource
+    power_w: float | None = None
+    share_of_power: float | None = None
+    kernel_low_w: float | None = None
+    kernel_high_w: float | None = None
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MethodWatts:
+    """The kernel's power by each method (`methods.py`), whichever was chosen; None: unknown."""
+
+    bspm_w: float | None = None
+    bdpm_w: float | None = None
+    expected_w: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +118,8 @@ class KernelAnalysis:
     slices: tuple[SliceAnalysis, ...] = ()
     hot_lines: tuple[LineHeat, ...] = ()
     loops: tuple[LoopTrips, ...] = ()
-    arms: tuple[BranchArm, ...] = ()
+    arms: tuple[ArmAnalysis, ...] = ()
+    methods: MethodWatts = MethodWatts()
     assumptions: tuple[Assumption, ...] = ()
 
 

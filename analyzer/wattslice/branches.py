@@ -19,7 +19,8 @@ from wattslice.features import arm_probability, executed_length
 from wattslice.slicing.slices import Slice
 
 DENSE_FROM = 0.2
-"""Share of statements in dividing arms from which a kernel is branch-dense; between the paper's two lists."""
+"""Share of statements in dividing arms from which a kernel is branch-dense: between the paper's two lists,
+where public kernels are few (docs/branches.md)."""
 DIVIDING = (0.02, 0.95)
 """An arm divides when its probability lies strictly between these."""
 

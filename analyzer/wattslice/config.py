@@ -42,11 +42,22 @@ class ModelChoice(Enum):
 
 
 class MethodChoice(Enum):
-    """How slices make a program (Wang & Chen 2013, section 4); AUTO goes by the branch class."""
+    """How slices make a program (`methods.py`, which also says what AUTO takes)."""
 
     AUTO = "auto"
     BSPM = "bspm"
     BDPM = "bdpm"
+    EXPECTED = "expected"
+
+
+class BranchChoice(Enum):
+    """What is assumed of a branch that data decide and no profile knows: HALF for either way, or heuristics.
+
+    HALF is the default because it is nearer to measured probabilities (docs/branches.md).
+    """
+
+    HALF = "half"
+    HEURISTIC = "heuristic"
 
 
 class ConfigError(WattsliceError):
@@ -65,9 +76,10 @@ class Config:
     """One run. Clocks None: the GPU's own; `language_standard` None: the frontend's default.
 
     `files` as the user wrote them, at least one. `gpu_source` is "--gpu", "settings", "this machine" or
-    "default"; `branch_threshold` is δ in [0, 1); `jobs` at least 1. `overrides` come from options
-    and settings; `typed_overrides` are those of the options alone, which must name something. `notes` are for
-    the user's eyes (stderr).
+    "default"; `branch_threshold` is δ in [0, 1), `dense_from` the share of statements in dividing arms that
+    makes a kernel branch-dense (None: that of `branches.py`); `jobs` at least 1. `overrides` come from
+    options and settings; `typed_overrides` are those of the options alone, which must name something. `notes`
+    are for the user's eyes (stderr).
     """
 
     files: tuple[Path, ...]
@@ -75,7 +87,9 @@ class Config:
     gpu_source: str = "default"
     model: ModelChoice = ModelChoice.AUTO
     method: MethodChoice = MethodChoice.AUTO
+    branches: BranchChoice = BranchChoice.HALF
     branch_threshold: float = DEFAULT_BRANCH_THRESHOLD
+    dense_from: float | None = None
     overrides: Overrides = NO_OVERRIDES
     typed_overrides: Overrides = NO_OVERRIDES
     include_directories: tuple[Path, ...] = ()
@@ -116,7 +130,9 @@ def make_config(options: Options, settings: Settings | None = None) -> Config:
         gpu_source=gpu.source,
         model=_choice(ModelChoice, "--model", options.model or settings.model),
         method=_choice(MethodChoice, "--method", options.method or settings.method),
+        branches=_choice(BranchChoice, "--branches", options.branches or settings.branches),
         branch_threshold=_threshold(_first(options.delta, settings.delta)),
+        dense_from=_share(_first(options.dense_from, settings.dense_from)),
         overrides=_overrides(options, settings),
         typed_overrides=parse_overrides(options.launches, options.overrides),
         include_directories=include_directories,
@@ -154,6 +170,14 @@ def _threshold(value: float | None) -> float:
         return DEFAULT_BRANCH_THRESHOLD
     if not 0 <= value < 1:
         raise ConfigError(f"--delta: {value:g} is not a probability threshold", remedy="0 <= delta < 1")
+    return value
+
+
+def _share(value: float | None) -> float | None:
+    if value is not None and not 0 < value <= 1:
+        raise ConfigError(
+            f"--dense-from: {value:g} is not a share of statements", remedy="0 < share <= 1, such as 0.2"
+        )
     return value
 
 

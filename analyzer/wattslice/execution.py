@@ -6,13 +6,16 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
+from wattslice.heuristics import spread
+
 
 class ProbabilitySource(Enum):
     """Where the probability of a branch arm came from."""
 
     STATIC = "static"  # thread indices and known values decide it
     PROFILE = "profile"  # --profile
-    DEFAULT = "default"  # data-dependent, stated default
+    HEURISTIC = "heuristic"  # data-dependent, weighed by what its text looks like
+    DEFAULT = "default"  # data-dependent, and nothing speaks for either way: the stated default
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,13 @@ class BranchArm:
     probability: float
     source: ProbabilitySource
     file: str = ""
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the probability may lie: a point when it is known or measured, else wide (`spread`)."""
+        if self.source in (ProbabilitySource.STATIC, ProbabilitySource.PROFILE):
+            return self.probability, self.probability
+        return spread(self.probability)
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,8 +72,9 @@ def without_improbable(
 def arm_probability(
     chain: tuple[Arm, ...], arms: dict[int, BranchArm], thread_counts: tuple[float, ...]
 ) -> float:
-    """Probability that control takes every arm of `chain`: arms are taken to be independent.
+    """Probability that control takes every arm of `chain`: the product, by the chain rule.
 
+    Each factor is per visit of its branch, that is, given that control got there; no independence is assumed.
     An arm that the profile does not list has the share of its visits among those of its branch.
     """
     return math.prod(_single(arm, arms, thread_counts) for arm in chain)

@@ -19,6 +19,17 @@ class LineShare:
     share: float
 
 
+def region_energies(
+    kernel: Kernel, profile: ExecutionProfile, energies: OperationCounts
+) -> tuple[float, ...]:
+    """What all executions of each region cost, by region, in the unit of `energies` (as in `line_shares`)."""
+    prices, runs = energies.values(), profile.thread_counts
+    found = [0.0] * kernel.region_count
+    for region, _, operation, number in operations(kernel):
+        found[region] += prices[COLUMN[operation]] * number * runs[region]
+    return tuple(found)
+
+
 def line_shares(
     kernel: Kernel, profile: ExecutionProfile, energies: OperationCounts
 ) -> tuple[LineShare, ...]:

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from wattslice.analysis import BranchClass, KernelAnalysis, LineHeat, SliceAnalysis
-from wattslice.branches import branch_density
-from wattslice.config import Config, MethodChoice
+from wattslice.analysis import KernelAnalysis, LineHeat, MethodWatts, SliceAnalysis
+from wattslice.arm_power import arm_analyses, with_swings
+from wattslice.branches import DENSE_FROM, BranchClass, branch_density
+from wattslice.config import BranchChoice, Config, MethodChoice
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.execution import Assumption, ExecutionProfile
-from wattslice.features import SliceFeatures, slice_features, without_improbable
+from wattslice.features import SliceFeatures, slice_features
 from wattslice.geometry.types import KernelLaunch
 from wattslice.heat import line_shares
 from wattslice.ir import Diagnostic, Kernel, MemorySpace, Severity
 from wattslice.launch_work import launch_work, residency
+from wattslice.method_answers import MethodAnswers
+from wattslice.methods import Method
+from wattslice.paths import arms_of_data
 from wattslice.power import ProgramWatts
-from wattslice.prediction import PowerAnswer, PowerQuestion, answer
+from wattslice.prediction import PowerAnswer
+from wattslice.profile_file import BranchProfile
 from wattslice.quoting import Quoter
 from wattslice.slicing.slices import slice_kernel
 from wattslice.traffic import Traffic, array_bytes
 from wattslice_models.access_power import access_power_factors
-from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import Gpu
 
 
@@ -44,55 +48,50 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         occupancy=resident.occupancy.occupancy,
     )
     try:
-        profile = count(launch, config.branch_profile)
+        profile = _counted(launch, config, config.branch_profile)
     except BudgetExceededError:
         reason = "counting its executions took more steps than allowed"
         text = f"power unknown: {reason}"
         return LaunchResult(facts, (_diagnostic("PW015", Severity.WARNING, kernel, text),))
     work = launch_work(launch, resident, profile)
     slices = slice_kernel(kernel)
-    features = slice_features(slices, profile, access_power_factors(gpu), resident.sm_saturation)
-    branch_class = branch_density(slices, profile).branch_class
-    dense = branch_class is BranchClass.DENSE
-    if config.method is not MethodChoice.AUTO:
-        dense = config.method is MethodChoice.BDPM
-    effective = work
-    if dense:  # Def. 7: what hardly ever executes does not count
-        likely = without_improbable(slices, profile, config.branch_threshold)
-        effective = launch_work(launch, resident, likely)
-    found = answer(
-        PowerQuestion(
-            gpu=gpu,
-            choice=config.model,
-            clocks=Clocks(config.core_clock_mhz, config.memory_clock_mhz),
-            dense=dense,
-            threshold=config.branch_threshold,
-            features=features,
-            counts=effective.counts,
-            workload=effective.workload,
-            cannot_run=resident.occupancy.failure,
-        )
+    answers = MethodAnswers(
+        launch,
+        resident,
+        slices,
+        profile,
+        lambda: profile if config.branch_profile is None else _counted(launch, config, None),
+        config,
+        gpu,
     )
+    features = slice_features(slices, profile, access_power_factors(gpu), resident.sm_saturation)
+    branch_class = branch_density(slices, profile, config.dense_from or DENSE_FROM).branch_class
+    method = _method(config.method, branch_class, profile)
+    expected = answers.by(Method.EXPECTED)
+    found, swung = with_swings(answers, method)
     watts = found.watts
     analysis = replace(
         facts,
         branch_class=branch_class,
-        method="bdpm" if dense else "bspm",
+        method=method.value,
         model=found.model,
         power_w=watts.power_w,
         power_low_w=watts.power_low_w,
         power_high_w=watts.power_high_w,
         may_hit_power_limit=found.may_hit_power_limit,
-        time_s=found.time_s,
-        energy_j=None if watts.power_w is None or found.time_s is None else watts.power_w * found.time_s,
-        limited_by=found.limited_by,
+        time_s=expected.time_s,
+        energy_j=None
+        if watts.power_w is None or expected.time_s is None
+        else watts.power_w * expected.time_s,
+        limited_by=expected.limited_by,
         counts_per_thread=work.counts,
         instructions_per_thread=work.instructions.per_thread,
         bytes_per_thread=_bytes(features),
         slices=_slices(features, watts),
         hot_lines=_heat(kernel, profile, watts, quoter),
         loops=profile.loops,
-        arms=profile.arms,
+        arms=arm_analyses(kernel, profile, watts.prices, _operations_w(watts), swung),
+        methods=MethodWatts(*(answers.by(one).watts.power_w for one in Method)),
         assumptions=_assumptions(launch, profile, work.traffic),
     )
     return LaunchResult(analysis, _diagnostics(kernel, found))
@@ -162,18 +161,36 @@ def _slices(features: tuple[SliceFeatures, ...], watts: ProgramWatts) -> tuple[S
             probability=part.probability,
             power_w=own.power_w,
             share_of_power=own.share_of_power,
+            sub_slices=part.sub_slices,
         )
         for part, own in zip(features, watts.slices, strict=True)
     )
+
+
+def _counted(launch: KernelLaunch, config: Config, branch_profile: BranchProfile | None) -> ExecutionProfile:
+    return count(launch, branch_profile, heuristics=config.branches is BranchChoice.HEURISTIC)
+
+
+def _method(choice: MethodChoice, branch_class: BranchClass, profile: ExecutionProfile) -> Method:
+    if choice is not MethodChoice.AUTO:
+        return Method(choice.value)
+    if arms_of_data(profile):
+        return Method.EXPECTED
+    return Method.BDPM if branch_class is BranchClass.DENSE else Method.BSPM
+
+
+def _operations_w(watts: ProgramWatts) -> float | None:
+    """What the operations draw: the static power left aside."""
+    return None if watts.power_w is None else watts.power_w - (watts.static_w or 0.0)
 
 
 def _heat(
     kernel: Kernel, profile: ExecutionProfile, watts: ProgramWatts, quoter: Quoter
 ) -> tuple[LineHeat, ...]:
     """Watts of each line: its share of what the operations draw, the static power left aside."""
-    if watts.power_w is None:
+    dynamic_w = _operations_w(watts)
+    if dynamic_w is None:
         return ()
-    dynamic_w = watts.power_w - (watts.static_w or 0.0)
     return tuple(
         LineHeat(
             entry.file, entry.line, entry.share * dynamic_w, entry.share, quoter.line(entry.file, entry.line)

@@ -1,4 +1,4 @@
-"""Watts of one launch: which model answers, slice by slice, and how slices make a program (BSPM, BDPM)."""
+"""Watts of one launch: which model answers, slice by slice, and how slices make a program (12)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from wattslice_models.contract import PowerModel, SliceSample, Subject
 from wattslice_models.energy import Component, EnergyPrediction
 from wattslice_models.program_power import (
     SlicePower,
-    branch_dense_power_w,
     branch_sparse_power_w,
-    effective_density,
-    effective_length,
 )
 from wattslice_models.regression import RegressionModel
 from wattslice_models.types import ArithmeticDensity
@@ -48,17 +45,15 @@ class ProgramWatts:
     reason: str = ""
 
 
-def regression_watts(
-    model: RegressionModel, features: Sequence[SliceFeatures], *, dense: bool, threshold: float
-) -> ProgramWatts:
-    """The published regression per slice, combined by BSPM (12) or BDPM (Algorithm 4)."""
+def regression_watts(model: RegressionModel, features: Sequence[SliceFeatures]) -> ProgramWatts:
+    """The published regression per slice, combined by (12)."""
     prices = _regression_prices(features)
     parts: list[SlicePower] = []
     lows: list[SlicePower] = []
     highs: list[SlicePower] = []
     notes: list[str] = []
     for part in features:
-        density, length = _density_and_length(part, dense=dense, threshold=threshold)
+        density, length = _density(part), part.length
         prediction = model.predict(part.sm_saturation, density)
         notes += (f"{part.memory_space.value} slice: {note}" for note in prediction.notes)
         if prediction.power_w is None or prediction.power_low_w is None or prediction.power_high_w is None:
@@ -69,15 +64,14 @@ def regression_watts(
         parts.append(SlicePower(prediction.power_w, length))
         lows.append(SlicePower(prediction.power_low_w, length))
         highs.append(SlicePower(prediction.power_high_w, length))
-    combine = branch_dense_power_w if dense else branch_sparse_power_w
-    total = combine(tuple(parts))
+    total = branch_sparse_power_w(tuple(parts))
     if total is None:
         return _unknown(features, prices, "no statement of the kernel is executed")
     length = sum(part.length for part in parts)
     return ProgramWatts(
         total,
-        combine(tuple(lows)),
-        combine(tuple(highs)),
+        branch_sparse_power_w(tuple(lows)),
+        branch_sparse_power_w(tuple(highs)),
         None,
         tuple(
             SliceWatts(part.power_w, part.power_w * part.length / length / total)
@@ -90,29 +84,25 @@ def regression_watts(
     )
 
 
-def trained_watts(
-    model: PowerModel,
-    subject: Subject,
-    features: Sequence[SliceFeatures],
-    *,
-    dense: bool,
-    threshold: float,
-) -> ProgramWatts:
+def trained_watts(model: PowerModel, subject: Subject, features: Sequence[SliceFeatures]) -> ProgramWatts:
     """A trained model of slices: watts of the program, and of each slice as if it ran alone (12).
 
     `subject`: GPU, clocks and launch; its slices are those of `features`. A slice that the model cannot speak
     about counts as it does in the model: as the mean of the others.
     """
     prices = _regression_prices(features)
-    found = [_density_and_length(part, dense=dense, threshold=threshold) for part in features]
-    total = math.fsum(length for _, length in found)
+    total = math.fsum(part.length for part in features)
     if not total:
         return _unknown(features, prices, "no statement of the kernel is executed")
     samples = tuple(
         SliceSample(
-            part.memory_space.value, density.value, part.sm_saturation, part.static_length, length / total
+            part.memory_space.value,
+            part.arithmetic_density,
+            part.sm_saturation,
+            part.static_length,
+            part.length / total,
         )
-        for part, (density, length) in zip(features, found, strict=True)
+        for part in features
     )
     prediction = model.predict(replace(subject, slices=samples))
     if prediction.power_w is None:
@@ -158,12 +148,7 @@ def limited(watts: ProgramWatts, limit_w: float) -> ProgramWatts:
 
 
 def energy_watts(
-    prediction: EnergyPrediction,
-    features: Sequence[SliceFeatures],
-    counts: OperationCounts,
-    *,
-    dense: bool,
-    threshold: float,
+    prediction: EnergyPrediction, features: Sequence[SliceFeatures], counts: OperationCounts
 ) -> ProgramWatts:
     """The energy model's watts, told apart by slice so that (12) gives the total back.
 
@@ -177,7 +162,7 @@ def energy_watts(
     # A prediction clipped at the board's limit leaves less than its components add up to.
     static_w = min(static_w, prediction.power_w)
     prices = _energy_prices(component_w, counts)
-    lengths = [_density_and_length(part, dense=dense, threshold=threshold)[1] for part in features]
+    lengths = [part.length for part in features]
     energies = [
         sum(n * price for n, price in zip(part.counts.values(), prices.values(), strict=True))
         for part in features
@@ -218,14 +203,10 @@ def _unknown(features: Sequence[SliceFeatures], prices: OperationCounts, reason:
     return ProgramWatts(None, None, None, None, nothing, prices, (), reason)
 
 
-def _density_and_length(
-    part: SliceFeatures, *, dense: bool, threshold: float
-) -> tuple[ArithmeticDensity, float]:
-    if dense:
-        return effective_density(part.sub_slices, threshold), effective_length(part.sub_slices, threshold)
+def _density(part: SliceFeatures) -> ArithmeticDensity:
     if part.arithmetic_density is None:
-        return ArithmeticDensity(None, "the slice makes no memory access"), part.length
-    return ArithmeticDensity(part.arithmetic_density), part.length
+        return ArithmeticDensity(None, "the slice makes no memory access")
+    return ArithmeticDensity(part.arithmetic_density)
 
 
 def _regression_prices(features: Sequence[SliceFeatures]) -> OperationCounts:

@@ -38,8 +38,6 @@ class PowerQuestion:
     gpu: Gpu
     choice: ModelChoice
     clocks: Clocks
-    dense: bool
-    threshold: float
     features: tuple[SliceFeatures, ...]
     counts: OperationCounts
     workload: Workload | None
@@ -113,9 +111,7 @@ def _by_trained(question: PowerQuestion, model: PowerModel, work: Workload) -> P
     """A model of slices that was trained on measurements; seconds by the time model."""
     gpu = question.gpu
     subject = Subject(gpu, question.clocks, (LaunchWork(work),))
-    watts = trained_watts(
-        model, subject, question.features, dense=question.dense, threshold=question.threshold
-    )
+    watts = trained_watts(model, subject, question.features)
     energy = energy_model(gpu)
     parameters = DEFAULT_TIME_PARAMETERS if isinstance(energy, NoEnergyModel) else energy.time
     timing = predict_time(work, gpu, question.clocks, parameters)
@@ -140,7 +136,7 @@ def _with_limit(
 
 
 def _by_regression(question: PowerQuestion, model: RegressionModel, work: Workload) -> PowerAnswer:
-    watts = regression_watts(model, question.features, dense=question.dense, threshold=question.threshold)
+    watts = regression_watts(model, question.features)
     return _with_limit(question, watts, predict_time(work, question.gpu, question.clocks), "regression")
 
 
@@ -149,9 +145,7 @@ def _by_energy(question: PowerQuestion, model: EnergyModel, work: Workload) -> P
     board_notes = model.board_notes(core_clock_mhz(question.gpu, question.clocks))
     own_notes = tuple(note for note in prediction.notes if note not in board_notes)
     prediction = replace(prediction, notes=own_notes)
-    watts = energy_watts(
-        prediction, question.features, question.counts, dense=question.dense, threshold=question.threshold
-    )
+    watts = energy_watts(prediction, question.features, question.counts)
     return PowerAnswer(
         "energy",
         watts,

@@ -25,13 +25,15 @@ class SettingsError(WattsliceError):
 class Choices:
     """What a command line and a settings file can both say, unchecked; None or empty where they are silent.
 
-    Units: clocks in MHz; `delta` is a probability.
+    Units: clocks in MHz; `delta` is a probability, `dense_from` a share.
     """
 
     gpu: str | None = None
     model: str | None = None
     method: str | None = None
+    branches: str | None = None
     delta: float | None = None
+    dense_from: float | None = None
     overrides: tuple[str, ...] = ()
     launches: tuple[str, ...] = ()
     include_directories: tuple[Path, ...] = ()
@@ -69,7 +71,9 @@ _KEYS = (
     _Key("gpu", "gpu", "text"),
     _Key("model", "model", "text"),
     _Key("method", "method", "text"),
+    _Key("branches", "branches", "text"),
     _Key("delta", "delta", "a number"),
+    _Key("dense-from", "dense_from", "a number"),
     _Key("set", "overrides", "a list of texts"),
     _Key("launch", "launches", "a list of texts"),
     _Key("include", "include_directories", "a list of paths"),

@@ -6,14 +6,16 @@ from dataclasses import replace
 
 from wattslice.analysis import (
     Analysis,
+    ArmAnalysis,
     BranchClass,
     InstructionCount,
     KernelAnalysis,
     LaunchSource,
     LineHeat,
+    MethodWatts,
     SliceAnalysis,
 )
-from wattslice.execution import Assumption, BranchArm, LoopTrips, ProbabilitySource
+from wattslice.execution import Assumption, LoopTrips, ProbabilitySource
 from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.operations import OperationCounts
 
@@ -73,7 +75,24 @@ MATMUL = KernelAnalysis(
         LineHeat("src/matmul.cu", 38, 0.5, 0.003, "    C[row * n + col] = sum;"),
     ),
     loops=(LoopTrips(18, 3, 64.0, 64.0), LoopTrips(28, 5, None, 16.0)),
-    arms=(BranchArm(36, "then", 9, 0.97, ProbabilitySource.STATIC),),
+    arms=(
+        ArmAnalysis(36, "then", 0.97, 0.97, 0.97, ProbabilitySource.STATIC, 1.5, 0.01),
+        ArmAnalysis(
+            31,
+            "then",
+            0.16,
+            0.0,
+            0.53,
+            ProbabilitySource.HEURISTIC,
+            18.3,
+            0.116,
+            179.2,
+            201.4,
+            "src/tile.cuh",
+        ),
+        ArmAnalysis(22, "else", 0.03, 0.03, 0.03, ProbabilitySource.PROFILE, 2.4, 0.015),
+    ),
+    methods=MethodWatts(188.5, 186.0, 183.25),
     assumptions=(
         Assumption(
             "PW010", 18, "trip count of the loop over 'n' unknown: n assumed 1024", "--set matMul.n=..."
@@ -103,6 +122,8 @@ UNKNOWN = replace(
     bytes_per_thread=None,
     slices=(),
     hot_lines=(),
+    arms=(),
+    methods=MethodWatts(),
     assumptions=(),
 )
 """A kernel whose power nobody can tell."""

@@ -10,7 +10,7 @@ from wattslice.counting.count import count
 from wattslice.execution import ExecutionProfile
 from wattslice.frontend.cuda import read_cuda
 from wattslice.geometry.resolver import resolve_launches
-from wattslice.geometry.types import NO_OVERRIDES
+from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
 from wattslice.ir import Kernel
 from wattslice_models.gpu import load_gpu
 from wattslice_models.types import PowerFactors
@@ -29,12 +29,19 @@ def kernel_of(text: str) -> Kernel:
 
 
 @cache
-def launched(text: str) -> tuple[Kernel, ExecutionProfile]:
-    """The only launch of the only kernel in `text`, counted."""
+def launch_of(text: str) -> KernelLaunch:
+    """The only launch of the only kernel in `text`."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernel.cu"
         path.write_text(text)
         (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"))
+    return launch
+
+
+@cache
+def launched(text: str) -> tuple[Kernel, ExecutionProfile]:
+    """The only launch of the only kernel in `text`, counted."""
+    launch = launch_of(text)
     return launch.kernel, count(launch)
 
 

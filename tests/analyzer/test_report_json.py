@@ -39,7 +39,7 @@ def test_every_key_of_the_contract_is_there():
     kernel = document["kernels"][0]
     assert set(CONTRACT_KERNEL_KEYS) <= kernel.keys()
     assert list(kernel["counts_per_thread"]) == CONTRACT_COUNTS
-    assert list(kernel["slices"][0]) == CONTRACT_SLICE_KEYS
+    assert list(kernel["slices"][0])[: len(CONTRACT_SLICE_KEYS)] == CONTRACT_SLICE_KEYS
     assert {"rule", "line", "message", "fix"} <= kernel["assumptions"][0].keys()
     assert list(document["diagnostics"][0]) == ["rule", "severity", "file", "line", "message"]
 

@@ -25,9 +25,20 @@ _ANALYSIS_OPTIONS = (
     click.argument("paths", nargs=-1, required=True, type=_FILE, metavar="PATH..."),
     click.option("--gpu", metavar="ID", help="GPU to predict for; `wattslice gpus` lists them."),
     click.option("--model", metavar="NAME", help="Power model: auto, regression, wavelet or energy."),
-    click.option("--method", metavar="NAME", help="How slices make a program: auto, bspm or bdpm."),
+    click.option("--method", metavar="NAME", help="How slices make a program: auto, bspm, bdpm or expected."),
+    click.option(
+        "--branches",
+        metavar="NAME",
+        help="Of branches that data decide, without a profile: half or heuristic.  [default: half]",
+    ),
     click.option(
         "--delta", type=float, metavar="P", help="Drop branches less likely than P from a slice (BDPM)."
+    ),
+    click.option(
+        "--dense-from",
+        type=float,
+        metavar="SHARE",
+        help="Branch-dense from this share of statements in dividing branches on.  [default: 0.2]",
     ),
     click.option(
         "--set",

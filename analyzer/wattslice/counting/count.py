@@ -22,20 +22,24 @@ MAX_STEPS = 25_000
 """Statements one kernel may take to evaluate; about half a second."""
 
 
-def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> ExecutionProfile:
+def count(
+    launch: KernelLaunch, profile: BranchProfile | None = None, *, heuristics: bool = False
+) -> ExecutionProfile:
     """Evaluates the integer part of the kernel for sampled blocks.
 
+    Branches that data decide have the probabilities of `profile`; where it is silent each way is as likely as
+    the other, unless `heuristics` are to be asked and one of them speaks.
     A kernel that takes more than MAX_STEPS statements is counted again with every loop sampled (then an
     assumption says so); raises BudgetExceededError when that takes too many as well.
     """
     try:
-        state = _evaluate(launch, profile, ALLOWANCE, DEFAULT_PARAMETER)
+        state = _evaluate(launch, profile, ALLOWANCE, DEFAULT_PARAMETER, heuristics)
         if state.has_assumed_a_parameter and not state.touched_memory:
             # The assumed sizes let nothing happen (a halo wider than its tile, say): small ones may.
-            small = _evaluate(launch, profile, ALLOWANCE, SMALL_PARAMETER)
+            small = _evaluate(launch, profile, ALLOWANCE, SMALL_PARAMETER, heuristics)
             state = small if small.touched_memory else state
     except BudgetExceededError:
-        state = _evaluate(launch, profile, 0.0, DEFAULT_PARAMETER)
+        state = _evaluate(launch, profile, 0.0, DEFAULT_PARAMETER, heuristics)
         message = "too many different iterations to evaluate: representative ones stand for all"
         state.assume("PW015", launch.kernel.span, message, f"--set {launch.kernel.name}.trip_L<line>=VALUE")
     return ExecutionProfile(
@@ -48,8 +52,11 @@ def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> Executi
     )
 
 
-def _evaluate(launch: KernelLaunch, profile: BranchProfile | None, allowance: float, default: int) -> State:
-    state = State(launch, sample_threads(launch.grid, launch.block), MAX_STEPS)
+def _evaluate(
+    launch: KernelLaunch, profile: BranchProfile | None, allowance: float, default: int, heuristics: bool
+) -> State:
+    threads = sample_threads(launch.grid, launch.block)
+    state = State(launch, threads, MAX_STEPS, weighs=heuristics)
     bind_parameters(state, default)
     executor = Executor(state, profile)
     executor.allowance = allowance

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -32,6 +33,7 @@ from wattslice.counting.values import (
     truth,
 )
 from wattslice.execution import ProbabilitySource
+from wattslice.heuristics import Opinion, combined, compared_registers, comparison_opinion
 from wattslice.profiles.types import ELSE, RIGHT, THEN
 
 if TYPE_CHECKING:
@@ -205,7 +207,7 @@ class ExpressionEvaluator:
             case ir.UnaryOp.NOT:
                 condition = truth(operand)
                 if isinstance(condition, Chance):
-                    return Chance(1.0 - condition.probability, condition.uniform)
+                    return replace(condition, probability=1.0 - condition.probability)
                 return int(not condition) if isinstance(condition, bool) else ~condition
             case ir.UnaryOp.NEGATE:
                 return binary(ir.BinaryOp.SUB, 0, operand, expr.type)
@@ -219,9 +221,17 @@ class ExpressionEvaluator:
             return int(expr.op is ir.BinaryOp.NE)
         if isinstance(left, Pointer) and isinstance(right, Pointer):
             if left.root is not right.root or left.root is None:
-                return Chance(0.5) if expr.op in ir.COMPARISONS else VARYING
-            return binary(expr.op, left.offset, right.offset, ir.INT64)
-        return binary(expr.op, left, right, expr.operand_type)
+                return self._weighed(expr, Chance(0.5)) if expr.op in ir.COMPARISONS else VARYING
+            return self._weighed(expr, binary(expr.op, left.offset, right.offset, ir.INT64))
+        return self._weighed(expr, binary(expr.op, left, right, expr.operand_type))
+
+    def _weighed(self, expr: ir.Binary, outcome: Value) -> Value:
+        """The outcome of a comparison; where data decide it, with what its text says."""
+        if not isinstance(outcome, Chance) or not self.state.weighs:
+            return outcome
+        opinion = comparison_opinion(expr)
+        outcome = replace(outcome, compared=compared_registers(expr))
+        return outcome if opinion is None else heard(outcome, (opinion,))
 
     def profiled(self, span: ir.Span, arm: str = THEN) -> float | None:
         """The measured probability of an arm of the branch there; that of `then` also from its `else`."""
@@ -237,17 +247,13 @@ class ExpressionEvaluator:
     def probability(
         self, span: ir.Span, condition: Chance
     ) -> tuple[float | NDArray[np.float64], ProbabilitySource]:
-        """How probably `condition` holds: from the profile for its line, else the stated default."""
+        """How probably `condition` holds: from the profile for its line, else heuristics, else one half."""
         known = self.profiled(span)
         if known is not None:
             return known, ProbabilitySource.PROFILE
-        self.assume_even(span)
-        return condition.probability, ProbabilitySource.DEFAULT
-
-    def assume_even(self, span: ir.Span) -> None:
-        """Notes that nothing is known about the branch on this line."""
-        message = "branch depends on data: each arm assumed as likely as the other"
-        self.state.assume("PW012", span, message, "--profile FILE")
+        self.state.assume_branch(span, condition.heuristics)
+        source = ProbabilitySource.HEURISTIC if condition.heuristics else ProbabilitySource.DEFAULT
+        return condition.probability, source
 
     def _logical(self, expr: ir.Logical, mask: Mask) -> Value:
         is_and = expr.op is ir.LogicalOp.AND
@@ -261,7 +267,7 @@ class ExpressionEvaluator:
             if known is not None:
                 left = Chance(known if is_and else 1.0 - known, left.uniform)
             elif self.profiled(expr.span) is None:  # a profile by hand may know the whole condition only
-                self.assume_even(expr.span)
+                self.state.assume_branch(expr.span, left.heuristics)
             chance = left.probability if is_and else 1.0 - left.probability
             inner = self.state.masks.perhaps(mask, chance, together=left.uniform)
         else:
@@ -401,6 +407,15 @@ class ExpressionEvaluator:
         return convert(apply(expr.semantics, values, bits), expr.type)
 
 
+def heard(condition: Chance, opinions: tuple[Opinion, ...]) -> Chance:
+    """`condition` with these opinions weighed in."""
+    return replace(
+        condition,
+        probability=combined(condition.probability, opinions),
+        heuristics=(*condition.heuristics, *(opinion.heuristic for opinion in opinions)),
+    )
+
+
 def _compares_with_null(expr: ir.Binary, left: Value, right: Value) -> bool:
     """`p == NULL` or `p != NULL` of a pointer whose object is known: it is not null."""
     if expr.op not in (ir.BinaryOp.EQ, ir.BinaryOp.NE):
@@ -424,6 +439,12 @@ def _combine(
         uniform = all(
             side.uniform if isinstance(side, Chance) else is_warp_uniform(side) for side in (left, right)
         )
-        return Chance(float(chance) if np.ndim(chance) == 0 else cast(Lanes, chance), uniform)
+        chances = [side for side in (left, right) if isinstance(side, Chance)]
+        return Chance(
+            float(chance) if np.ndim(chance) == 0 else cast(Lanes, chance),
+            uniform,
+            tuple(heuristic for side in chances for heuristic in side.heuristics),
+            tuple(variable for side in chances for variable in side.compared),
+        )
     result = np.logical_and(left, right) if is_and else np.logical_or(left, right)
     return int(result) if np.ndim(result) == 0 else result

@@ -13,6 +13,7 @@ from wattslice.counting.syntax import Key
 from wattslice.counting.values import Value, select
 from wattslice.execution import Assumption, ProbabilitySource, SiteStatistics
 from wattslice.geometry.types import KernelLaunch, trip_name
+from wattslice.heuristics import Heuristic
 
 
 class BudgetExceededError(Exception):
@@ -56,8 +57,11 @@ class CallFrame:
 class State:
     """The mutable heart of one evaluation of one launch."""
 
-    def __init__(self, launch: KernelLaunch, threads: SampledThreads, max_steps: int) -> None:
+    def __init__(
+        self, launch: KernelLaunch, threads: SampledThreads, max_steps: int, *, weighs: bool = False
+    ) -> None:
         kernel = launch.kernel
+        self.weighs = weighs  # whether heuristics are asked where data decide
         self.launch = launch
         self.threads = threads
         self.masks = Masks(threads)
@@ -71,6 +75,7 @@ class State:
         self.loop_tallies: dict[int, LoopTally] = {}
         self.arm_sources: dict[int, ProbabilitySource] = {}
         self.assumptions: dict[tuple[str, str, int, str], Assumption] = {}
+        self._heard: dict[tuple[str, int], frozenset[Heuristic]] = {}
         self.assumed_parameters: dict[ir.Variable, int] = {}
         self.settings = {setting.name: setting.value for setting in launch.settings}
         self.constants = {(c.variable, c.offset_bytes): c.value for c in launch.constants}
@@ -95,6 +100,19 @@ class State:
         """Notes an assumption once."""
         found = Assumption(rule, span.line, message, fix, self.other_file(span))
         self.assumptions.setdefault((rule, span.file, span.line, message), found)
+
+    def assume_branch(self, span: ir.Span, heuristics: tuple[Heuristic, ...]) -> None:
+        """Notes what the probabilities of the branches on this line rest on: one assumption for a line."""
+        place = (span.file, span.line)
+        spoke = self._heard[place] = self._heard.get(place, frozenset()).union(heuristics)
+        names = ", ".join(heuristic.value for heuristic in Heuristic if heuristic in spoke)
+        message = (
+            f"branch depends on data: its arms weighed by heuristics ({names})"
+            if spoke
+            else "branch depends on data: each arm assumed as likely as the other"
+        )
+        found = Assumption("PW012", span.line, message, "--profile FILE", self.other_file(span))
+        self.assumptions[("PW012", *place, "branch")] = found
 
     def trip_name(self, loop: ir.Loop) -> str:
         """How `--set` names the trip count of a loop."""

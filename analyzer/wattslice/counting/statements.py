@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice import ir
-from wattslice.counting.expressions import ExpressionEvaluator
+from wattslice.counting.expressions import ExpressionEvaluator, heard
 from wattslice.counting.loops import ALLOWANCE, run_loop
 from wattslice.counting.masks import Mask
 from wattslice.counting.state import CallFrame, LoopFrame, State
 from wattslice.counting.values import VARYING, Chance, Value, is_warp_uniform, join, scalar, select, truth
 from wattslice.execution import ProbabilitySource
+from wattslice.heuristics import arm_opinions
 from wattslice.profiles.regions import arm_name
 
 if TYPE_CHECKING:
@@ -147,6 +148,8 @@ class Executor(ExpressionEvaluator):
                 "--profile FILE",
             )
             return leave if leaves_then else 1.0 - leave
+        if state.weighs:
+            condition = heard(condition, arm_opinions(state.launch.kernel).of(stmt, condition.compared))
         chance, source = self.probability(stmt.span, condition)
         state.arm_sources[stmt.region] = source
         return chance

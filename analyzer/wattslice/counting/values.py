@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice.c_arithmetic import COMPARE, EXACT, converted, fold, wrapped
+from wattslice.heuristics import Heuristic
 from wattslice.ir import COMPARISONS, FLOAT64, INT64, BinaryOp, Type, TypeKind, Variable
 
 Lanes = NDArray[Any]  # int64, float64 or bool; uint64 only where a lane holds 2**63 or more
@@ -43,10 +44,14 @@ class Chance:
     """A truth value known only by its probability, for all lanes or per lane.
 
     `uniform`: all lanes of a warp decide alike; else each decides by itself, as its own data say.
+    `heuristics`: what the probability rests on; none: on nothing but the number of possible outcomes.
+    `compared`: the registers that decide.
     """
 
     probability: float | NDArray[np.float64]
     uniform: bool = False
+    heuristics: tuple[Heuristic, ...] = ()
+    compared: tuple[Variable, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -118,6 +118,14 @@ _NESTED: dict[type[Stmt], Callable[[Any], tuple[Stmt, ...]]] = {
 }
 
 
+def never_falls_through(stmt: Stmt) -> bool:
+    """Whether `stmt` ends in `return`, `break` or `continue`, so that control never falls out of its end."""
+    last: Stmt | None = stmt
+    while isinstance(last, Block):
+        last = last.statements[-1] if last.statements else None
+    return isinstance(last, Return | Break | Continue)
+
+
 def walk_expressions(expr: Expr) -> Iterator[Expr]:
     """`expr` and every expression below it, not entering the bodies of inlined calls."""
     stack = [expr]

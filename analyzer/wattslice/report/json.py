@@ -63,6 +63,11 @@ def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
         "occupancy": _number(kernel.occupancy),
         "branch_class": None if kernel.branch_class is None else kernel.branch_class.value,
         "method": kernel.method,
+        "methods": {
+            "bspm": _number(kernel.methods.bspm_w),
+            "bdpm": _number(kernel.methods.bdpm_w),
+            "expected": _number(kernel.methods.expected_w),
+        },
         "model": kernel.model,
         "power_w": _number(kernel.power_w),
         "power_low_w": _number(kernel.power_low_w),
@@ -108,7 +113,13 @@ def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
                 "line": arm.line,
                 "arm": arm.arm,
                 "probability": _number(arm.probability),
+                "probability_low": _number(arm.probability_low),
+                "probability_high": _number(arm.probability_high),
                 "source": arm.source.value,
+                "power_w": _number(arm.power_w),
+                "share_of_power": _number(arm.share_of_power),
+                "kernel_low_w": _number(arm.kernel_low_w),
+                "kernel_high_w": _number(arm.kernel_high_w),
             }
             for arm in kernel.arms
         ],
@@ -137,6 +148,15 @@ def _slice(part: SliceAnalysis) -> dict[str, Json]:
         "probability": _number(part.probability),
         "power_w": _number(part.power_w),
         "share_of_power": _number(part.share_of_power),
+        "sub_slices": [
+            {
+                "probability": _number(one.probability),
+                "length": _times(one.length),
+                "compute_ops": _times(one.arithmetic_operations),
+                "memory_ops_weighted": _times(one.normalised_accesses),
+            }
+            for one in part.sub_slices
+        ],
     }
 
 

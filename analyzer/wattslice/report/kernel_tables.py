@@ -1,4 +1,4 @@
-"""The tables inside one kernel's section: slices, hottest lines, assumptions."""
+"""The tables inside one kernel's section: slices, hottest lines, branches, assumptions."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from textwrap import dedent
 from rich.table import Table
 from rich.text import Text
 
-from wattslice.analysis import KernelAnalysis, LaunchSource, LineHeat, SliceAnalysis
-from wattslice.execution import Assumption
+from wattslice.analysis import ArmAnalysis, KernelAnalysis, LaunchSource, LineHeat, SliceAnalysis
+from wattslice.execution import Assumption, ProbabilitySource
 from wattslice.findings import operations_power_w
 from wattslice.report.bars import WARM, heat_style, share_bar
 from wattslice.report.columns import ORNAMENT, Column, fitting_table
@@ -20,6 +20,10 @@ from wattslice.report.units import line_ranges, percent, power, three_digits
 MAX_HOT_LINES = 8
 """Lines quoted; the JSON report has them all."""
 
+MAX_ARMS = 8
+"""Arms listed; the JSON report has them all."""
+
+_WORTH = 0.01
 _NOTHING = "–"
 _BAR = 10
 _PLACE = 22
@@ -99,6 +103,44 @@ def hot_line_table(kernel: KernelAnalysis, width: int) -> Table:
         *_power_columns(watts, [heat.share for heat in shown], width),
     )
     return fitting_table(columns, width)
+
+
+def arms_shown(kernel: KernelAnalysis) -> tuple[ArmAnalysis, ...]:
+    """The arms that data decide and that draw a part worth telling, those that draw most first."""
+    decided = (arm for arm in kernel.arms if arm.source is not ProbabilitySource.STATIC)
+    worth = (arm for arm in decided if (arm.share_of_power or 0.0) >= _WORTH)
+    return tuple(sorted(worth, key=lambda arm: -(arm.power_w or 0.0))[:MAX_ARMS])
+
+
+def arm_table(kernel: KernelAnalysis, width: int) -> Table:
+    """How often data take an arm, who says so, and what it does to the watts."""
+    shown = arms_shown(kernel)
+    watts = [Text(power(arm.power_w), style=heat_style(arm.share_of_power or 0.0)) for arm in shown]
+    columns = (
+        Column("  line", tuple(Text(f"  {_arm_place(arm)}") for arm in shown), right=True, style="dim"),
+        Column("arm", tuple(Text(arm.arm) for arm in shown), least=4, wanted=8, cut=True),
+        Column("taken", tuple(Text(percent(arm.probability)) for arm in shown), right=True),
+        Column("by", tuple(Text(arm.source.value) for arm in shown), style="dim"),
+        Column("may be", tuple(map(_may_be, shown)), give_up=1),
+        Column("kernel then", tuple(map(_kernel_draws, shown)), stretch=True, give_up=2),
+        *_power_columns(watts, [arm.share_of_power for arm in shown], width),
+    )
+    return fitting_table(columns, width)
+
+
+def _may_be(arm: ArmAnalysis) -> Text:
+    low, high = arm.probability_low, arm.probability_high
+    return Text(_NOTHING if low == high else f"{percent(low)} to {percent(high)}")
+
+
+def _kernel_draws(arm: ArmAnalysis) -> Text:
+    if arm.kernel_low_w is None or arm.kernel_high_w is None:
+        return Text(_NOTHING)
+    return Text(f"{three_digits(arm.kernel_low_w)}–{three_digits(arm.kernel_high_w)} W")
+
+
+def _arm_place(arm: ArmAnalysis) -> str:
+    return tail(f"{PurePath(arm.file).name}:{arm.line}", _PLACE) if arm.file else str(arm.line)
 
 
 def _place(heat: LineHeat, kernel: KernelAnalysis) -> str:

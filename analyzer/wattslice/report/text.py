@@ -14,7 +14,14 @@ from wattslice.findings import Finding, findings_of, plain_reason, why_unknown, 
 from wattslice.ir import Diagnostic, Severity
 from wattslice.report.bars import HOT, WARM, load_style, power_bar
 from wattslice.report.columns import ORNAMENT, Column, fitting_table
-from wattslice.report.kernel_tables import assumption_table, hot_line_table, launch_text, slice_table
+from wattslice.report.kernel_tables import (
+    arm_table,
+    arms_shown,
+    assumption_table,
+    hot_line_table,
+    launch_text,
+    slice_table,
+)
 from wattslice.report.printable import printable, tail
 from wattslice.report.units import UNKNOWN, energy, percent, power, three_digits, time
 
@@ -30,6 +37,7 @@ _GPU_SOURCES = {
     "this machine": "found in this machine",
     "default": "the default, choose with --gpu",
 }
+_METHODS = {"bspm": "BSPM", "bdpm": "BDPM", "expected": "branches by their probability"}
 _SEVERITY_STYLES = {Severity.NOTE: "dim", Severity.WARNING: WARM, Severity.ERROR: f"bold {HOT}"}
 
 
@@ -142,6 +150,8 @@ def _kernel_parts(kernel: KernelAnalysis, analysis: Analysis, width: int) -> Ite
         yield from ("", slice_table(kernel.slices, width))
     if kernel.hot_lines:
         yield from ("", hot_line_table(kernel, width))
+    if arms_shown(kernel):
+        yield from ("", arm_table(kernel, width))
     if kernel.assumptions:
         yield from ("", assumption_table(kernel.assumptions))
 
@@ -199,7 +209,7 @@ def _facts(kernel: KernelAnalysis, reason: Diagnostic | None) -> Table:
         fills += f" · {kernel.shared_bytes_per_block} B shared/block"
     facts.add_row("  fills", fills)
     branches = "" if kernel.branch_class is None else f" · branch-{kernel.branch_class.value}"
-    facts.add_row("  model", f"{kernel.model} · {kernel.method.upper()}{branches}")
+    facts.add_row("  model", f"{kernel.model} · {_METHODS.get(kernel.method, kernel.method)}{branches}")
     return facts
 
 

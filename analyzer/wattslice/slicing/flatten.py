@@ -19,6 +19,7 @@ from wattslice.ir import (
     Span,
     Stmt,
     Switch,
+    never_falls_through,
 )
 from wattslice.region_operations import decision
 from wattslice.slicing.drafts import Action, Context, Draft, Frame
@@ -40,7 +41,7 @@ class _Flattener(FlattenExpressions):
                 actions: list[Action] = []
                 for inner in statements:
                     actions.append(lambda inner=inner, here=context: self.statement(inner, here))
-                    if isinstance(inner, If) and inner.otherwise is None and _never_falls_through(inner.then):
+                    if isinstance(inner, If) and inner.otherwise is None and never_falls_through(inner.then):
                         arm = Arm(inner.then.region, inner.region, negated=True)
                         context = replace(context, arms=(*context.arms, arm))
                 self.then(*actions)
@@ -134,11 +135,3 @@ class _Flattener(FlattenExpressions):
         if (control := decision(stmt)) is not None:
             draft.operations.append(control)
         return draft
-
-
-def _never_falls_through(block: Block) -> bool:
-    """Does control never fall out of the end of `block`?"""
-    last: Stmt | None = block
-    while isinstance(last, Block):
-        last = last.statements[-1] if last.statements else None
-    return isinstance(last, Return | Break | Continue)

@@ -1,0 +1,135 @@
+"""What the arms of branches draw, and how far a kernel's watts move when nobody knows how often they run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from wattslice.analysis import ArmAnalysis
+from wattslice.execution import BranchArm, ExecutionProfile
+from wattslice.heat import region_energies
+from wattslice.ir import Kernel
+from wattslice.method_answers import MethodAnswers
+from wattslice.methods import Method
+from wattslice.operations import OperationCounts
+from wattslice.paths import arm_regions, arms_of_data, paths, with_probability
+from wattslice.prediction import PowerAnswer
+
+MOST_SWUNG = 8
+"""Branches whose interval is carried into the watts: those whose paths cost most."""
+LEAST_SHARE = 0.005
+"""Of what a kernel's operations draw: branches whose paths cost less cannot move its watts by much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swing:
+    """The least and the most that the kernel draws while `arm` moves over the interval of its probability."""
+
+    arm: BranchArm
+    low_w: float
+    high_w: float
+
+
+def swings(
+    kernel: Kernel,
+    profile: ExecutionProfile,
+    prices: OperationCounts,
+    power_w: float,
+    predict: Callable[[ExecutionProfile], float | None],
+) -> tuple[Swing, ...]:
+    """How far each estimated branch, alone, moves the kernel's `power_w`; largest paths first.
+
+    `predict`: watts of the kernel for other counts. `prices` as for `region_energies`.
+    """
+    energies = region_energies(kernel, profile, prices)
+    total = math.fsum(energies)
+    if total <= 0:
+        return ()
+    of_branch: dict[int, set[int]] = {}
+    branch_of: dict[int, int] = {}
+    for path in paths(kernel):
+        of_branch.setdefault(path.of_region, set()).update(path.regions)
+        branch_of.setdefault(path.arm, path.of_region)
+    shares = {
+        arm: math.fsum(energies[region] for region in of_branch[branch_of[arm.region]]) / total
+        for arm in arms_of_data(profile)
+        if arm.arm != "else" and arm.region in branch_of and arm.interval[0] < arm.interval[1]
+    }
+    largest = sorted(shares, key=lambda arm: -shares[arm])[:MOST_SWUNG]
+    found: list[Swing] = []
+    for arm in largest:
+        if shares[arm] >= LEAST_SHARE:
+            ends = (predict(with_probability(kernel, profile, arm, end)) for end in arm.interval)
+            watts = (power_w, *(end for end in ends if end is not None))
+            found.append(Swing(arm, min(watts), max(watts)))
+    return tuple(found)
+
+
+def with_swings(answers: MethodAnswers, method: Method) -> tuple[PowerAnswer, tuple[Swing, ...]]:
+    """The answer by `method` with the intervals of the probabilities in that of its watts, and their swings.
+
+    The model's error and every branch are taken to be independent: deviations to one side add as squares.
+    """
+    found = answers.by(method)
+    watts, limit_w = found.watts, answers.gpu.power_limit_w
+    if watts.power_w is None:
+        return found, ()
+    swung = swings(
+        answers.launch.kernel,
+        answers.expected,
+        watts.prices,
+        watts.power_w,
+        lambda counts: answers.power_w(method, counts),
+    )
+    if not swung:
+        return found, ()
+    power_w, low_w, high_w = watts.power_w, watts.power_low_w, watts.power_high_w
+    if low_w is not None:
+        down = math.fsum((power_w - swing.low_w) ** 2 for swing in swung)
+        low_w = max(0.0, power_w - math.sqrt((power_w - low_w) ** 2 + down))
+    reaches = found.may_hit_power_limit
+    if high_w is not None:
+        up = math.fsum((swing.high_w - power_w) ** 2 for swing in swung)
+        high_w = power_w + math.sqrt((high_w - power_w) ** 2 + up)
+        if limit_w is not None:
+            reaches = reaches or high_w >= limit_w
+            high_w = min(high_w, limit_w)
+    wider = replace(watts, power_low_w=low_w, power_high_w=high_w)
+    return replace(found, watts=wider, may_hit_power_limit=reaches), swung
+
+
+def arm_analyses(
+    kernel: Kernel,
+    profile: ExecutionProfile,
+    prices: OperationCounts,
+    operations_w: float | None,
+    found: Sequence[Swing],
+) -> tuple[ArmAnalysis, ...]:
+    """Every arm of `profile`, with its part of `operations_w`, what all operations draw (None: unknown)."""
+    energies = region_energies(kernel, profile, prices)
+    total = math.fsum(energies)
+    branch_of = {path.first_region: path.arm for path in paths(kernel)}  # an else-arm goes with its then-arm
+    by_region = {swing.arm.region: swing for swing in found}
+
+    def analysis(arm: BranchArm) -> ArmAnalysis:
+        share = None
+        if total > 0:
+            share = math.fsum(energies[region] for region in arm_regions(kernel, arm)) / total
+        swing = by_region.get(branch_of.get(arm.region, arm.region))
+        low, high = arm.interval
+        return ArmAnalysis(
+            line=arm.line,
+            arm=arm.arm,
+            probability=arm.probability,
+            probability_low=low,
+            probability_high=high,
+            source=arm.source,
+            power_w=None if share is None or operations_w is None else share * operations_w,
+            share_of_power=None if operations_w is None else share,
+            kernel_low_w=None if swing is None else swing.low_w,
+            kernel_high_w=None if swing is None else swing.high_w,
+            file=arm.file,
+        )
+
+    return tuple(analysis(arm) for arm in profile.arms)

@@ -1,0 +1,77 @@
+"""The watts of one launch by each method: which counts a method takes, and what the model says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from wattslice.config import Config
+from wattslice.execution import ExecutionProfile
+from wattslice.features import slice_features
+from wattslice.geometry.types import KernelLaunch
+from wattslice.launch_work import Residency, launch_work
+from wattslice.methods import Method, counts_for
+from wattslice.paths import arms_of_data
+from wattslice.prediction import PowerAnswer, PowerQuestion, answer
+from wattslice.slicing.slices import Slice
+from wattslice_models.access_power import access_power_factors
+from wattslice_models.execution_time import Clocks
+from wattslice_models.gpu import Gpu
+
+
+@dataclass(slots=True)
+class MethodAnswers:
+    """One launch that was counted, and the model's answers about it, each worked out once.
+
+    `expected`: the counts with the best probabilities known; `unprofiled` makes those without a profile.
+    """
+
+    launch: KernelLaunch
+    resident: Residency
+    slices: tuple[Slice, ...]
+    expected: ExecutionProfile
+    unprofiled: Callable[[], ExecutionProfile]
+    config: Config
+    gpu: Gpu
+    _known: dict[Method, PowerAnswer] = field(default_factory=dict[Method, PowerAnswer])
+
+    def by(self, method: Method) -> PowerAnswer:
+        """The answer by `method`. Where data decide nothing and nothing is dropped, all three are one."""
+        known = self._known.get(method)
+        if known is None:
+            known = self._known[method] = self._answer(method)
+        return known
+
+    def power_w(self, method: Method, expected: ExecutionProfile) -> float | None:
+        """The watts by `method` if the expected counts were these."""
+        return self._ask(self._counts(method, expected)).watts.power_w
+
+    def _answer(self, method: Method) -> PowerAnswer:
+        if method is Method.BSPM and not arms_of_data(self.expected):
+            return self.by(Method.EXPECTED)
+        return self._ask(self._counts(method, self.expected))
+
+    def _counts(self, method: Method, expected: ExecutionProfile) -> ExecutionProfile:
+        bspm = method is Method.BSPM
+        return counts_for(
+            method,
+            self.launch.kernel,
+            self.slices,
+            self.unprofiled() if bspm else expected,
+            self.config.branch_threshold,
+        )
+
+    def _ask(self, counts: ExecutionProfile) -> PowerAnswer:
+        work = launch_work(self.launch, self.resident, counts)
+        factors = access_power_factors(self.gpu)
+        return answer(
+            PowerQuestion(
+                gpu=self.gpu,
+                choice=self.config.model,
+                clocks=Clocks(self.config.core_clock_mhz, self.config.memory_clock_mhz),
+                features=slice_features(self.slices, counts, factors, self.resident.sm_saturation),
+                counts=work.counts,
+                workload=work.workload,
+                cannot_run=self.resident.occupancy.failure,
+            )
+        )

@@ -1,0 +1,91 @@
+"""What arms of branches draw, and what not knowing their probability costs in watts."""
+
+from pathlib import Path
+
+import pytest
+
+from wattslice.analysis import BranchClass, KernelAnalysis
+from wattslice.config import BranchChoice, Config, MethodChoice
+from wattslice.execution import ProbabilitySource
+from wattslice.findings import operations_power_w
+from wattslice.pipeline import analyze_file
+from wattslice.profile_file import ArmProbability, BranchProfile
+
+from .test_paths import BOTH
+
+HEAVY = """__global__ void k(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float v = x[i];
+    if (v > 0.0f) {
+        for (int j = 0; j < 200; ++j)
+            v = v * 1.5f + 2.0f;
+    }
+    y[i] = v;
+}
+int main() { k<<<100000, 256>>>(0, 0, 1); }"""
+
+
+def analyzed(folder: Path, text: str, probability: float | None = None, **options: object) -> KernelAnalysis:
+    path = folder / "kernel.cu"
+    path.write_text(text)
+    profile = None
+    if probability is not None:
+        profile = BranchProfile((ArmProbability("kernel.cu", 4, "then", probability),))
+    config = Config((path,), "v100_pcie", branch_profile=profile, **options)  # pyright: ignore[reportArgumentType]
+    (kernel,) = analyze_file(path, config).kernels
+    return kernel
+
+
+def test_an_arm_draws_its_part_of_what_operations_draw(tmp_path):
+    kernel = analyzed(tmp_path, HEAVY)
+    (arm,) = kernel.arms
+    assert (arm.arm, arm.source) == ("then", ProbabilitySource.DEFAULT)
+    assert arm.probability == pytest.approx(0.5)
+    assert arm.power_w is not None
+    assert arm.share_of_power is not None
+    inside = sum(heat.power_w for heat in kernel.hot_lines if heat.line in (5, 6))
+    assert arm.power_w == pytest.approx(inside)
+    assert arm.share_of_power == pytest.approx(inside / operations_power_w(kernel))
+
+
+def test_an_unknown_branch_widens_the_interval_by_what_it_could_do(tmp_path):
+    unknown, never, always = (analyzed(tmp_path, HEAVY, p) for p in (None, 0.0, 1.0))
+    (arm,) = unknown.arms
+    assert (arm.probability_low, arm.probability_high) == pytest.approx((0.0, 1.0))
+    ends = sorted((never.power_w or 0.0, always.power_w or 0.0))
+    assert arm.kernel_low_w == pytest.approx(min(*ends, unknown.power_w or 0.0), rel=0.02)
+    assert arm.kernel_high_w == pytest.approx(max(*ends, unknown.power_w or 0.0), rel=0.02)
+    known = analyzed(tmp_path, HEAVY, 0.5)
+    assert known.power_w == pytest.approx(unknown.power_w)
+    assert (known.power_low_w or 0.0) > (unknown.power_low_w or 0.0)
+    assert (known.power_high_w or 0.0) <= (unknown.power_high_w or 0.0)
+    assert {one.kernel_low_w for one in known.arms} == {None}
+
+
+def test_all_three_methods_are_told_and_one_is_chosen(tmp_path):
+    rare = analyzed(tmp_path, HEAVY, 0.01)
+    methods = rare.methods
+    assert rare.method == "expected"
+    assert rare.power_w == methods.expected_w
+    assert analyzed(tmp_path, HEAVY, 0.01, method=MethodChoice.BSPM).power_w == methods.bspm_w
+    bdpm = analyzed(tmp_path, HEAVY, 0.01, method=MethodChoice.BDPM)
+    assert bdpm.power_w == methods.bdpm_w
+    assert bdpm.time_s == rare.time_s  # the method says nothing about time
+    never = analyzed(tmp_path, HEAVY, 0.0)
+    assert methods.bdpm_w == pytest.approx(never.power_w)  # dropped: as if it never ran
+    assert methods.bspm_w == pytest.approx(analyzed(tmp_path, HEAVY, 1.0).power_w)
+
+
+def test_the_class_and_what_data_do_can_be_overruled(tmp_path):
+    half = analyzed(tmp_path, HEAVY)
+    assert half.branch_class is BranchClass.DENSE
+    assert analyzed(tmp_path, HEAVY, dense_from=1.0).branch_class is BranchClass.SPARSE
+    (arm,) = analyzed(tmp_path, HEAVY, branches=BranchChoice.HEURISTIC).arms
+    assert arm.source is ProbabilitySource.HEURISTIC
+    assert arm.probability == pytest.approx(0.75)  # the arm begins with a loop
+
+
+def test_without_branches_on_data_the_methods_are_one(tmp_path):
+    kernel = analyzed(tmp_path, BOTH.replace("x[i] > 0.0f", "i < 64").replace("x[i] > 1.0f", "i < 64"))
+    assert kernel.method == "bspm"
+    assert kernel.methods.bspm_w == kernel.methods.expected_w == kernel.power_w

@@ -1,0 +1,94 @@
+"""Counts if branches went other ways: BSPM, BDPM, and the ends of a probability's interval."""
+
+import pytest
+
+from wattslice.counting.count import count
+from wattslice.execution import ExecutionProfile
+from wattslice.methods import Method, counts_for
+from wattslice.paths import arm_regions, arms_of_data, as_if_taken, with_probability
+from wattslice.profile_file import ArmProbability, BranchProfile
+from wattslice.region_operations import total_counts
+from wattslice.slicing import slice_kernel
+
+from .source_text import launch_of
+
+BOTH = """__global__ void k(const float* x, float* y) {
+    int i = threadIdx.x;
+    if (x[i] > 0.0f) {
+        y[i] = x[i] * 2.0f;
+        if (x[i] > 1.0f)
+            y[i] = sqrtf(x[i]);
+    } else
+        y[i] = x[i] + 3.0f + 4.0f;
+}
+int main() { k<<<1, 32>>>(0, 0); }"""
+LEAVES = """__global__ void k(const float* x, float* y) {
+    int i = threadIdx.x;
+    if (x[i] > 0.0f) return;
+    y[i] = x[i] * 2.0f;
+}
+int main() { k<<<1, 32>>>(0, 0); }"""
+
+
+def stores(text: str, profile: ExecutionProfile) -> float:
+    return total_counts(launch_of(text).kernel, profile).global_store
+
+
+def test_bspm_counts_every_arm_as_if_taken():
+    kernel, plain = launch_of(BOTH).kernel, count(launch_of(BOTH))
+    assert stores(BOTH, plain) == pytest.approx(0.5 + 0.25 + 0.5)
+    taken = as_if_taken(kernel, plain)
+    assert stores(BOTH, taken) == pytest.approx(3.0)
+    assert max(taken.warp_counts) == pytest.approx(1.0)
+    leaves = launch_of(LEAVES)
+    assert stores(LEAVES, as_if_taken(leaves.kernel, count(leaves))) == pytest.approx(1.0)
+
+
+def test_what_thread_indices_decide_is_left_alone():
+    text = BOTH.replace("x[i] > 0.0f", "i < 8").replace("x[i] > 1.0f", "i < 4")
+    plain = count(launch_of(text))
+    assert arms_of_data(plain) == ()
+    assert as_if_taken(launch_of(text).kernel, plain) == plain
+
+
+def test_bdpm_drops_what_hardly_executes_and_keeps_the_rest_whole():
+    launch = launch_of(BOTH)
+    profile = BranchProfile((ArmProbability("kernel.cu", 5, "then", 0.04),))
+    known = count(launch, profile)
+    slices = slice_kernel(launch.kernel)
+
+    def counted(method: Method) -> float:
+        return stores(BOTH, counts_for(method, launch.kernel, slices, known, 0.05))
+
+    assert counted(Method.EXPECTED) == pytest.approx(0.5 + 0.5 * 0.04 + 0.5)
+    assert counted(Method.BDPM) == pytest.approx(2.0)
+    assert counted(Method.BSPM) == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.2, 1.0])
+def test_another_probability_gives_the_counts_of_a_profile_that_says_so(value: float):
+    for text, line in ((BOTH, 3), (LEAVES, 3)):
+        launch = launch_of(text)
+        plain = count(launch)
+        arm = next(arm for arm in plain.arms if arm.line == line and arm.arm == "then")
+        moved = with_probability(launch.kernel, plain, arm, value)
+        told = count(launch, BranchProfile((ArmProbability("kernel.cu", line, "then", value),)))
+        assert moved.thread_counts == pytest.approx(told.thread_counts)
+        assert stores(text, moved) == pytest.approx(stores(text, told))
+        assert {a.probability for a in moved.arms if a.region == arm.region} == {value}
+
+
+def test_lanes_that_decide_by_themselves_keep_their_warps_busy():
+    launch = launch_of(BOTH)
+    plain = count(launch)
+    arm = next(arm for arm in plain.arms if arm.line == 3 and arm.arm == "then")
+    moved = with_probability(launch.kernel, plain, arm, 0.1)
+    told = count(launch, BranchProfile((ArmProbability("kernel.cu", 3, "then", 0.1),)))
+    assert moved.warp_counts[arm.region] == pytest.approx(told.warp_counts[arm.region])
+    assert moved.warp_counts[arm.region] == pytest.approx(1 - 0.9**32)
+
+
+def test_the_regions_of_an_arm_hold_what_is_nested_in_it():
+    launch = launch_of(BOTH)
+    outer, inner = (arm for arm in count(launch).arms if arm.arm == "then")
+    assert set(arm_regions(launch.kernel, inner)) < set(arm_regions(launch.kernel, outer))
