@@ -20,7 +20,7 @@ from wattslice.methods import Method
 from wattslice.paths import arms_of_data
 from wattslice.power import ProgramWatts
 from wattslice.prediction import PowerAnswer
-from wattslice.profile_file import BranchProfile
+from wattslice.profiles.types import BranchProfile
 from wattslice.quoting import Quoter
 from wattslice.slicing.slices import slice_kernel
 from wattslice.traffic import Traffic, array_bytes

@@ -9,7 +9,7 @@ from wattslice.config import BranchChoice, Config, MethodChoice
 from wattslice.execution import ProbabilitySource
 from wattslice.findings import operations_power_w
 from wattslice.pipeline import analyze_file
-from wattslice.profile_file import ArmProbability, BranchProfile
+from wattslice.profiles.types import ArmProbability, BranchProfile
 
 from .test_paths import BOTH
 

@@ -6,7 +6,7 @@ from wattslice.counting.count import count
 from wattslice.execution import ExecutionProfile
 from wattslice.methods import Method, counts_for
 from wattslice.paths import arm_regions, arms_of_data, as_if_taken, with_probability
-from wattslice.profile_file import ArmProbability, BranchProfile
+from wattslice.profiles.types import ArmProbability, BranchProfile
 from wattslice.region_operations import total_counts
 from wattslice.slicing import slice_kernel
 
