@@ -270,7 +270,7 @@ def test_counts_of_a_program_built_by_hand(tmp_path, monkeypatch, capsys):
     Path("p.cu").write_text(PROGRAM)
     sha256 = hashlib.sha256(Path("p.cu").read_bytes()).hexdigest()
     for name, taken in (("small", 8), ("large", 24)):
-        row = f"k\t4\t36\ttest\t\t32\t{taken}"
+        row = f"/elsewhere/p.cu\tk\t4\t36\ttest\t\t32\t{taken}"
         Path(f"{name}.txt").write_text(f"wattslice-counts 1\n/elsewhere/p.cu\n{sha256}\n{row}\n")
     words = ("profile", "p.cu", "--counts", "small.txt", "--counts", "large.txt", "-o", "p.json")
     assert run(capsys, *words)[::2] == (0, "")
