@@ -18,7 +18,7 @@ from wattslice.power import ProgramWatts
 from wattslice.prediction import PowerAnswer, PowerQuestion, answer
 from wattslice.quoting import Quoter
 from wattslice.slicing.slices import slice_kernel
-from wattslice.traffic import Traffic
+from wattslice.traffic import Traffic, array_bytes
 from wattslice_models.access_power import access_power_factors
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import Gpu
@@ -129,7 +129,8 @@ def _assumptions(launch: KernelLaunch, profile: ExecutionProfile, moved: Traffic
             "PW016",
             access.span.line,
             f"address in {access.root.name if access.root else 'memory'} depends on data: "
-            f"each lane of a warp taken to touch a {_OWN.get(access.space, 'sector')} of its own",
+            f"each lane of a warp taken to touch a {_OWN.get(access.space, 'sector')} of its own"
+            + _at_random(array_bytes(launch, access)),
             "",
             "" if access.span.file == own_file else access.span.file,
         )
@@ -137,6 +138,10 @@ def _assumptions(launch: KernelLaunch, profile: ExecutionProfile, moved: Traffic
     )
     found = (*launch.assumptions, *profile.assumptions, *gathers)
     return tuple(sorted(dict.fromkeys(found), key=lambda entry: (entry.line, entry.rule)))
+
+
+def _at_random(size_bytes: int | None) -> str:
+    return "" if size_bytes is None else f", anywhere in its {size_bytes} bytes"
 
 
 def _bytes(features: tuple[SliceFeatures, ...]) -> float | None:

@@ -21,7 +21,7 @@ from wattslice_models.workload import Workload
 class Residency:
     """How a launch sits on a GPU: registers per thread (estimated), shared bytes per block, Sa of Def. 4,
     the instruction set that its kernel is compiled to, whether L1 keeps what global loads bring, and how much
-    L2 holds (None: unknown).
+    L2 holds (None: unknown), how many blocks run at a time on the whole GPU.
     """
 
     registers: int
@@ -31,6 +31,7 @@ class Residency:
     isa: Isa
     l1_keeps_loads: bool
     l2_bytes: float | None
+    resident_blocks: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ def residency(launch: KernelLaunch, gpu: Gpu) -> Residency:
         isa_of(gpu.compute_capability),
         gpu.compute_capability not in _NO_LOADS_IN_L1,
         gpu.l2_bytes,
+        gpu.sm_count * held.blocks_per_sm,
     )
 
 
@@ -74,6 +76,7 @@ def launch_work(launch: KernelLaunch, resident: Residency, profile: ExecutionPro
         mix.requests,
         l1_keeps_loads=resident.l1_keeps_loads,
         l2_bytes=resident.l2_bytes,
+        resident_blocks=resident.resident_blocks,
     )
     warps = resident.occupancy.active_warps_per_sm
     work = None if resident.occupancy.failure else workload(launch, profile, counts, mix, moved, warps)

@@ -9,7 +9,7 @@ from wattslice import ir
 
 def loaded_registers(body: ir.Stmt) -> frozenset[ir.Variable]:
     """Registers that `body` fills from memory, directly or through other registers and inlined calls."""
-    flows = [(target, _sources(value)) for target, value in _assignments(body)]
+    flows = [(target, _sources(value)) for target, value in register_assignments(body)]
     loaded: set[ir.Variable] = set()
     while True:
         more = {
@@ -31,7 +31,8 @@ def follows_data(addresses: tuple[ir.Expr, ...], loaded: frozenset[ir.Variable])
     return False
 
 
-def _assignments(body: ir.Stmt) -> Iterator[tuple[ir.Variable, ir.Expr]]:
+def register_assignments(body: ir.Stmt) -> Iterator[tuple[ir.Variable, ir.Expr]]:
+    """Every value that a register is given in `body`; parameters of inlined calls are registers too."""
     for stmt in ir.walk_statements(body):
         if isinstance(stmt, ir.Declare) and stmt.value is not None:
             yield stmt.variable, stmt.value
@@ -43,20 +44,28 @@ def _assignments(body: ir.Stmt) -> Iterator[tuple[ir.Variable, ir.Expr]]:
                     yield from zip(node.parameters, node.arguments, strict=True)
 
 
-def _sources(expr: ir.Expr) -> tuple[bool, frozenset[ir.Variable]]:
-    """Whether `expr` loads from memory, and the registers it reads; returns of inlined calls included."""
-    read: set[ir.Variable] = set()
-    loads = False
+def value_parts(expr: ir.Expr) -> Iterator[ir.Expr]:
+    """Every expression whose value may be part of the value of `expr`: of inlined calls what they return."""
+    seen: set[ir.InlinedCall] = set()  # calls nest, and the walk over a body enters those within it
     stack = [expr]
     while stack:
         node = stack.pop()
+        yield node
+        if not isinstance(node, ir.InlinedCall):
+            stack.extend(ir.children(node))
+        elif node not in seen:  # its arguments reach the result through its parameters only
+            seen.add(node)
+            returns = (stmt for stmt in ir.walk_statements(node.body) if isinstance(stmt, ir.Return))
+            stack.extend(stmt.value for stmt in returns if stmt.value is not None)
+
+
+def _sources(expr: ir.Expr) -> tuple[bool, frozenset[ir.Variable]]:
+    """Whether `expr` loads from memory, and the registers it reads."""
+    read: set[ir.Variable] = set()
+    loads = False
+    for node in value_parts(expr):
         if isinstance(node, ir.Load | ir.TextureFetch | ir.Atomic):
             loads = True
         elif isinstance(node, ir.Read):
             read.add(node.place.variable)
-        elif isinstance(node, ir.InlinedCall):
-            returns = (stmt for stmt in ir.walk_statements(node.body) if isinstance(stmt, ir.Return))
-            stack.extend(stmt.value for stmt in returns if stmt.value is not None)
-            continue  # its arguments reach the result through its parameters only
-        stack.extend(ir.children(node))
     return loads, frozenset(read)

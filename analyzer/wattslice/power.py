@@ -276,7 +276,7 @@ def _energy_prices(component_w: dict[Component, float], counts: OperationCounts)
     return OperationCounts(
         fp32=issue + price((Component.FP32,), counts.fp32),
         fp64=issue + price((Component.FP64,), counts.fp64),
-        integer=issue + price((Component.INTEGER,), counts.integer),
+        integer=issue + price((Component.INTEGER, Component.INTEGER_MULTIPLY), counts.integer),
         special=issue + price((Component.SPECIAL,), counts.special),
         fp16=issue + price((Component.FP16,), counts.fp16),
         tensor=issue + price((Component.TENSOR,), counts.tensor),

@@ -2,23 +2,30 @@
 
 From the addresses of the sampled lanes, per access site: the sectors a request touches. A block fetches
 a sector from L2 once per object: its requests' distinct sectors, bounded by the span of the object that
-the block touches. DRAM delivers an object once per launch, bounded by the object's span, as long as the
-launch reads it in an order that caches follow. Both are lower bounds of traffic; capacity misses are
-not modelled.
+the block touches. DRAM delivers an object once per launch, bounded by the object's span, as long as L2
+keeps it for the blocks that share it (`l2_reuse`). Both are lower bounds of traffic: L1 is taken to keep
+what a block touches, and L2 the halos of neighbouring blocks.
+
+Where an address depends on data, each lane of a request is taken to touch a sector of its own: an upper
+bound at L1 and L2. At DRAM the size of the array decides, where it is known: it is taken to be read
+uniformly at random, so that of all such arrays together L2 holds its own size and a fetch misses with the
+probability of the rest; each sector is fetched once anyway. Of an array of unknown size every fetch misses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from wattslice.accesses import MemoryAccess, memory_accesses
+from wattslice.block_axes import block_axes
 from wattslice.counting.access import SECTOR_BYTES
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.execution import ExecutionProfile, Reach, SiteStatistics
 from wattslice.geometry.types import KernelLaunch
 from wattslice.instructions.mix import RequestCount
-from wattslice.ir import MemorySpace, TypeKind, Variable
+from wattslice.ir import Kernel, MemorySpace, TypeKind, Variable
+from wattslice.l2_reuse import L2Reuse, SharedObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +57,27 @@ class _Object:
     launch_reach: Reach | None = None
     is_bounded: bool = True
     is_kept: bool = True  # by the L1 cache
+    accesses: list[MemoryAccess] = field(default_factory=list[MemoryAccess])
+    gathered_per_block: float = 0.0  # of `distinct_per_block`, where data lead, in an array of known size
 
     def add(
         self, requested: float, warps_per_block: int, statistics: SiteStatistics, within: Reach | None
     ) -> None:
-        """Takes in one access; `within`: what it cannot leave, if that is known."""
+        """Takes in one access; `within`: all of the array, if its size is known."""
         self.requested += requested
         share = 1.0 if statistics.block_distinct_share is None else statistics.block_distinct_share
-        self.distinct_per_block += requested * warps_per_block * share
-        reach = statistics.launch_reach or within
+        distinct = requested * warps_per_block * share
+        self.distinct_per_block += distinct
+        reach, block_reach = statistics.launch_reach, statistics.block_reach
+        if reach is None:
+            reach = block_reach = within
+            self.gathered_per_block += distinct
         if reach is None:
             self.is_bounded = False
             return
         self.launch_reach = _around(self.launch_reach, reach)
-        if statistics.block_reach is not None:  # else only blocks at the edge of the grid come here
-            self.block_reach = _around(self.block_reach, statistics.block_reach)
+        if block_reach is not None:  # else only blocks at the edge of the grid come here
+            self.block_reach = _around(self.block_reach, block_reach)
 
     @property
     def block_bytes(self) -> float:
@@ -73,16 +86,26 @@ class _Object:
             return self.distinct_per_block
         return min(self.distinct_per_block, _whole_sectors(self.block_reach.bytes))
 
+    def axes(self, kernel: Kernel) -> frozenset[int]:
+        """The axes of the grid along which blocks touch other parts of it."""
+        return frozenset[int]().union(*(block_axes(kernel, access) for access in self.accesses))
+
     def fetched(self, warps_per_block: int) -> float:
         """Bytes that one block's loads bring from L2."""
         return self.block_bytes if self.is_kept else self.requested * warps_per_block
 
-    def launch_bytes(self, blocks: int) -> float:
-        """Bytes that move between DRAM and L2 in one launch."""
+    def launch_bytes(self, blocks: int, fetches: float = 1.0, missing: float = 0.0) -> float:
+        """Bytes that move between DRAM and L2 in one launch.
+
+        `fetches`: how often what is touched comes from DRAM; `missing`: share of gathers that L2 misses.
+        """
         fetched = self.block_bytes * blocks
         if not self.is_bounded or self.launch_reach is None:
             return fetched
-        return min(fetched, _whole_sectors(self.launch_reach.bytes))
+        moved = max(
+            fetches * _whole_sectors(self.launch_reach.bytes), self.gathered_per_block * blocks * missing
+        )
+        return min(fetched, moved)
 
 
 def traffic(
@@ -92,10 +115,12 @@ def traffic(
     *,
     l1_keeps_loads: bool = True,
     l2_bytes: float | None = None,
+    resident_blocks: int | None = None,
 ) -> Traffic:
     """The traffic of one launch.
 
-    `l2_bytes`: size of the L2 cache. It keeps an array of known size that fits, wherever data lead in it.
+    `l2_bytes`: size of the L2 cache; None: it keeps nothing of what data lead to, and all that blocks share.
+    `resident_blocks`: how many run at a time; None: all of them.
     `requests`: those that the compiler leaves of the accesses as written. `l1_keeps_loads`: whether the L1
     cache keeps what global loads bring for the next ones; textures are always cached.
     """
@@ -122,13 +147,22 @@ def traffic(
         requested = made.per_warp * request_sectors(access, statistics, made) * SECTOR_BYTES
         table = stores if access.is_store else loads
         entry = table.setdefault(access.root, _Object())
+        entry.accesses.append(access)
         entry.is_kept = l1_keeps_loads or access.space is MemorySpace.TEXTURE
-        entry.add(requested, warps_per_block, statistics, _whole_array(access, l2_bytes))
+        entry.add(requested, warps_per_block, statistics, _whole_array(launch, access))
         if access.is_store:
             stored += requested * (2.0 if access.is_atomic else 1.0)
     requested = sum(entry.requested for entry in loads.values())
     fetched = sum(entry.fetched(warps_per_block) for entry in loads.values()) * launch.blocks
-    moved = sum(entry.launch_bytes(launch.blocks) for entry in (*loads.values(), *stores.values()))
+    entries = (*loads.values(), *stores.values())
+    missing = _missing((loads, stores), l2_bytes)
+    reuse = _reuse(launch, (loads, stores), l2_bytes, resident_blocks)
+    moved = sum(
+        entry.launch_bytes(
+            launch.blocks, 1.0 if reuse is None else reuse.fetches(entry.axes(launch.kernel)), missing
+        )
+        for entry in entries
+    )
     threads = launch.threads_per_block * launch.blocks
     warps = warps_per_block * launch.blocks
     return Traffic(
@@ -157,12 +191,52 @@ def made_accesses(
             yield access, found
 
 
-def _whole_array(access: MemoryAccess, l2_bytes: float | None) -> Reach | None:
-    """All of the accessed array, if it is a global variable that the L2 cache of `l2_bytes` holds."""
-    if access.root is None or access.root.type.kind is not TypeKind.ARRAY or l2_bytes is None:
+def array_bytes(launch: KernelLaunch, access: MemoryAccess) -> int | None:
+    """Size of the accessed array: a global variable's, or what the host code allocated; None when unknown."""
+    root = access.root
+    if root is None or access.space is not MemorySpace.GLOBAL:
         return None
-    size_bytes = access.root.type.size_bytes
-    return Reach((0,), (size_bytes,), 1) if 0 < size_bytes <= l2_bytes else None
+    if root.type.kind is TypeKind.ARRAY:
+        return root.type.size_bytes or None
+    return dict(zip(launch.kernel.parameters, launch.extents, strict=False)).get(root)
+
+
+def _whole_array(launch: KernelLaunch, access: MemoryAccess) -> Reach | None:
+    size_bytes = array_bytes(launch, access)
+    return Reach((0,), (size_bytes,)) if size_bytes else None
+
+
+def _missing(tables: Iterable[dict[Variable | None, _Object]], l2_bytes: float | None) -> float:
+    """Share of the fetches that data lead to which L2 misses, uniformly at random over all such arrays."""
+    sizes = {
+        root: entry.launch_reach.bytes
+        for table in tables
+        for root, entry in table.items()
+        if entry.gathered_per_block and entry.is_bounded and entry.launch_reach is not None
+    }
+    total = sum(sizes.values())
+    return max(0.0, 1.0 - (l2_bytes or 0.0) / total) if total else 0.0
+
+
+def _reuse(
+    launch: KernelLaunch,
+    tables: Iterable[dict[Variable | None, _Object]],
+    l2_bytes: float | None,
+    resident_blocks: int | None,
+) -> L2Reuse | None:
+    """What decides how often objects are fetched; None when all of them fit L2, or all blocks run at once."""
+    if l2_bytes is None or not resident_blocks or launch.blocks <= resident_blocks:
+        return None
+    largest: dict[Variable | None, tuple[float, _Object]] = {}  # an object both read and written is one
+    for table in tables:
+        for root, entry in table.items():
+            size = entry.launch_bytes(launch.blocks)
+            if root not in largest or largest[root][0] < size:
+                largest[root] = (size, entry)
+    if sum(size for size, _ in largest.values()) <= l2_bytes:
+        return None
+    objects = tuple(SharedObject(size, entry.axes(launch.kernel)) for size, entry in largest.values())
+    return L2Reuse(objects, launch.grid, resident_blocks, l2_bytes)
 
 
 def _around(reach: Reach | None, other: Reach) -> Reach:

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from wattslice.execution import ExecutionProfile
 from wattslice.geometry.types import KernelLaunch
-from wattslice.instructions import InstructionMix
+from wattslice.instructions import InstructionKind, InstructionMix
 from wattslice.operations import OperationCounts
 from wattslice.parallelism import loads_in_flight
 from wattslice.traffic import Traffic
@@ -21,7 +21,7 @@ _PIPES: tuple[tuple[str, str], ...] = (
     ("fp16", "hfma2"),
     ("integer", "imad iadd lop shf isetp"),
     # Conversions run at the rate of the special-function unit (CUDA C++ Programming Guide, throughput table).
-    ("special", "mufu conversion"),
+    ("special", "mufu conversion wide_conversion"),
     ("load_store", "ldg stg lds sts ldl stl ldc tex atom shfl"),
     ("tensor", "hmma"),
 )
@@ -49,7 +49,8 @@ def workload(
             fp64=pipes["fp64"],
             fp16=pipes["fp16"],
             integer=pipes["integer"],
-            integer_multiply=sum(entry.number for entry in mix.per_thread if entry.name == "imad"),
+            integer_multiply=mix.number(InstructionKind.IMAD),
+            wide_conversion=mix.number(InstructionKind.WIDE_CONVERSION),
             special=pipes["special"],
             tensor=counts.tensor * TENSOR_FMA_PER_THREAD,  # not from HMMA: their size varies
             load_store=pipes["load_store"],
@@ -61,6 +62,7 @@ def workload(
         dram_bytes=traffic.dram_bytes,
         shared_passes=traffic.shared_passes,
         shared_accesses=traffic.shared_accesses,
+        texture_fetches=counts.texture_load,
         atomics=counts.atomic,
         barriers=counts.barrier,
         global_loads=counts.global_load + counts.texture_load,

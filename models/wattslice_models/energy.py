@@ -1,17 +1,19 @@
 """The energy model: watts of a kernel from energies per operation and byte.
 
-    P = P_idle + P_leakage · v + P_active · (active SM share) · v² f/f_ref + Σ_c ε_c · v_c² · work_c / time
+    P = P_idle + P_leakage · v + P_active · s · v² f/f_ref + Σ_c ε_c · v_c² · work_c / time
 
-with ε_c ≥ 0, and v = V(f)/V(f_ref) the core voltage relative to that at the reference clock; v_c = v inside
-the chip's core domain, 1 for DRAM, which does not follow the core clock. It is the energy roofline of Choi et
-al. 2013 (E = W ε_flop + Q ε_mem + π0 T) with more than two components, and dynamic power ∝ V² f as in every
-DVFS model. V(f) is a floor up to a knee and linear from there on.
+with ε_c ≥ 0, s the share of the chip whose clocks run (`clocked_share`), and v = V(f)/V(f_ref) the core
+voltage relative to that at the reference clock; v_c = v inside the chip's core domain, 1 for DRAM, which
+does not follow the core clock. ε_c depends on whether the bits of the values toggle (`live_share`): one for
+live data, one for idle data. It is the energy roofline of Choi et al. 2013 (E = W ε_flop + Q ε_mem + π0 T)
+with more than two components, and dynamic power ∝ V² f as in every DVFS model. V(f) is a floor up to a knee
+and linear from there on.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from wattslice_models.contract import Interval
@@ -38,6 +40,7 @@ class Component(StrEnum):
     FP64 = "fp64"
     FP16 = "fp16"
     INTEGER = "integer"
+    INTEGER_MULTIPLY = "integer multiply"
     SPECIAL = "special"
     TENSOR = "tensor"
     ISSUE = "issue"
@@ -49,6 +52,13 @@ class Component(StrEnum):
 
 STATIC_COMPONENTS = (Component.IDLE, Component.LEAKAGE, Component.ACTIVE)
 """Components that do not depend on what the instructions are."""
+SHARED_CLOCK_SHARE = 0.5
+"""Share of P_active that runs as soon as any SM does: clocks of L2, crossbar and memory controllers.
+
+An assumption: every training launch fills the chip, so that no fit can tell. SMs take about half of a die.
+"""
+MULTIPLIERS = (Component.FP32, Component.INTEGER_MULTIPLY)
+"""The same units make both since Volta; the integer multipliers of older chips are taken to be alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +124,8 @@ def component_work(workload: Workload, gpu: Gpu) -> tuple[ComponentWork, ...]:
         Component.FP32: threads * done.fp32,
         Component.FP64: threads * done.fp64,
         Component.FP16: threads * done.fp16,
-        Component.INTEGER: threads * done.integer,
+        Component.INTEGER: threads * max(0.0, done.integer - done.integer_multiply),
+        Component.INTEGER_MULTIPLY: threads * done.integer_multiply,
         Component.SPECIAL: threads * done.special,
         Component.TENSOR: threads * done.tensor,
         Component.ISSUE: warps * per_warp,
@@ -124,6 +135,18 @@ def component_work(workload: Workload, gpu: Gpu) -> tuple[ComponentWork, ...]:
         Component.DRAM: moved.dram_bytes,
     }
     return tuple(ComponentWork(component, number) for component, number in work.items())
+
+
+def clocked_share(active_sms: float) -> float:
+    """The share of P_active that is drawn with the share `active_sms` of the SMs at work."""
+    return SHARED_CLOCK_SHARE + (1.0 - SHARED_CLOCK_SHARE) * active_sms
+
+
+def live_share(component: Component, workload: Workload) -> float:
+    """The share of a component's work that toggles bits, in [0, 1]; 1 where that was never told apart."""
+    if component in MULTIPLIERS:
+        return workload.live_operands
+    return workload.live_data if component is Component.DRAM else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +171,22 @@ class VoltageCurve:
 class ComponentEnergy:
     """Joules per unit of work (see `ComponentWork`) at the reference voltage.
 
+    `energy_j`: on live data; `idle_energy_j`: on data of which hardly a bit toggles (`live_share`).
     `fitted` False: no training kernel does such work, the energy is an order of magnitude.
     """
 
     component: Component
     energy_j: float
+    idle_energy_j: float
     fitted: bool
+
+    def scaled(self, factor: float) -> ComponentEnergy:
+        """The same component where everything takes `factor` times the energy."""
+        return replace(self, energy_j=factor * self.energy_j, idle_energy_j=factor * self.idle_energy_j)
+
+    def mean_j(self, live: float) -> float:
+        """Joules per unit of work of which the share `live` is on live data."""
+        return live * self.energy_j + (1.0 - live) * self.idle_energy_j
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +211,7 @@ class EnergyModel:
     notes: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        energies = [entry.energy_j for entry in self.energies]
+        energies = [joules for entry in self.energies for joules in (entry.energy_j, entry.idle_energy_j)]
         if not all(
             0 <= value < math.inf for value in (self.idle_w, self.leakage_w, self.active_w, *energies)
         ):
@@ -234,8 +267,11 @@ class EnergyModel:
         """Watts of every component over `time_s`, before the board's limit."""
         core_mhz = core_clock_mhz(gpu, clocks)
         voltage = self.voltage.relative_voltage(core_mhz)
-        active = min(1.0, workload.blocks / gpu.sm_count) * voltage**2 * core_mhz / self.voltage.reference_mhz
-        energy = {entry.component: entry.energy_j for entry in self.energies}
+        clocked = clocked_share(min(1.0, workload.blocks / gpu.sm_count))
+        active = clocked * voltage**2 * core_mhz / self.voltage.reference_mhz
+        energy = {
+            entry.component: entry.mean_j(live_share(entry.component, workload)) for entry in self.energies
+        }
         return (
             ComponentPower(Component.IDLE, self.idle_w),
             ComponentPower(Component.LEAKAGE, self.leakage_w * voltage),

@@ -28,6 +28,7 @@ class Resource(StrEnum):
     TENSOR = "tensor cores"
     ISSUE = "instruction issue"
     LOAD_STORE = "load/store and shared memory"
+    TEXTURE = "texture units"
     L2 = "L2 bandwidth"
     DRAM = "DRAM bandwidth"
     LATENCY = "latency"
@@ -108,6 +109,14 @@ _ISSUE_PER_CLOCK = {
     Architecture.TESLA: 0.25,
     Architecture.FERMI: 1.0,
     Architecture.KEPLER: 6.0,
+}
+# Texture units per SM, each of which filters one texel of up to 32 bits a clock: NVIDIA's whitepapers,
+# recalled (GK110: 240 on 15 SMs, GM200: 192 on 24, GP100: 224 on 56, GP102: 224 on 28, GV100: 320 on 80,
+# TU102: 288 on 72).
+_TEXTURE_UNITS = {
+    Architecture.KEPLER: 16.0,
+    Architecture.MAXWELL: 8.0,
+    Architecture.PASCAL: 8.0,
 }
 _INTEGER_ON_ONE_PIPE = (
     Architecture.TESLA,
@@ -230,9 +239,12 @@ def predict_time(
     seconds = {Resource.INTEGER: lanes * _integer_clocks(workload, gpu) / parameters.issue_efficiency / hertz}
     # Since Volta, multiplications run on the units of fp32, beside additions on units of their own.
     shared_units = 0.0 if gpu.architecture in _INTEGER_ON_ONE_PIPE else instructions.integer_multiply
+    # A conversion from or to 64 bits is as slow as the slower of special functions and fp64: 2 a clock and
+    # SM on cc 7.5, 4 on 5.x and 6.1, 16 on 6.0 and 7.0 (CUDA C++ Programming Guide, throughput table).
+    fp64 = instructions.fp64 + instructions.wide_conversion
     for resource, number, rate in (
         (Resource.FP32, instructions.fp32 + shared_units, gpu.fp32_fma_per_clock_per_sm),
-        (Resource.FP64, instructions.fp64, gpu.fp64_fma_per_clock_per_sm),
+        (Resource.FP64, fp64, gpu.fp64_fma_per_clock_per_sm),
         (Resource.FP16, instructions.fp16, gpu.fp16_vector_fma_per_clock_per_sm),
         (Resource.SPECIAL, instructions.special, gpu.sfu_per_clock_per_sm),
         (Resource.TENSOR, instructions.tensor, gpu.tensor_fp16_dense_fma_per_clock_per_sm),
@@ -248,6 +260,9 @@ def predict_time(
     load_store += own * moved.l1_bytes / parameters.l1_bytes_per_clock_per_sm
     held = warps * instructions.load_store * workload.divergence
     seconds[Resource.LOAD_STORE] = max(load_store, held) / hertz
+    if workload.texture_fetches:
+        units = 4.0 if gpu.chip == "GP100" else _TEXTURE_UNITS.get(gpu.architecture, 4.0)
+        seconds[Resource.TEXTURE] = lanes * workload.texture_fetches / units / hertz
     seconds[Resource.LATENCY] = _latency_s(workload, gpu, parameters, moved, per_warp, hertz)
     # Outside the SMs.
     seconds[Resource.L2] = moved.l2_bytes / (parameters.l2_bytes_per_clock_per_sm * gpu.sm_count * hertz)

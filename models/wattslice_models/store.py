@@ -23,7 +23,7 @@ from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_models.learners import GENERAL, NAMES, entry, model_type
 from wattslice_models.transfer import transferred
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 SHIPPED = Path(__file__).parent / "trained"
 
 

@@ -94,8 +94,7 @@ def _other_chip(
         leakage_w=0.0 if gpu.idle_power_w is not None else model.leakage_w * board,
         active_w=model.active_w * board,
         energies=tuple(
-            dram if entry.component is Component.DRAM else replace(entry, energy_j=entry.energy_j * chip)
-            for entry in model.energies
+            dram if entry.component is Component.DRAM else entry.scaled(chip) for entry in model.energies
         ),
         voltage=VoltageCurve(model.voltage.floor, model.voltage.knee_mhz * clock, gpu.boost_clock_mhz),
         core_mhz_min=model.core_mhz_min * clock,

@@ -11,8 +11,8 @@ class Instructions:
     """Executed instructions by pipe, mean per launched thread (what the lowering makes of the source).
 
     An FMA is one instruction; a vector load is one instruction. `special` counts the special-function unit
-    only: the rest of a `sinf` stands under `fp32` and `integer`. `tensor` counts multiply-adds of the tensor
-    cores (per thread's share), not instructions. `other`: branches, moves, predicates, barriers.
+    and conversions: the rest of a `sinf` stands under `fp32` and `integer`. `tensor` counts multiply-adds of
+    the tensor cores (per thread's share), not instructions. `other`: branches, moves, predicates, barriers.
     """
 
     fp32: float = 0.0
@@ -25,6 +25,8 @@ class Instructions:
     other: float = 0.0
     integer_multiply: float = 0.0
     """The part of `integer` that multiplies (IMAD): other units do it than additions."""
+    wide_conversion: float = 0.0
+    """The part of `special` that converts from or to a 64-bit type: it holds the fp64 units too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class Workload:
     Unknown: no conflicts, `shared_accesses` passes."""
     shared_accesses: float = 0.0
     """Shared-memory load and store instructions per thread (part of `instructions.load_store`)."""
+    texture_fetches: float = 0.0
+    """Texture fetches per thread (part of `instructions.load_store`)."""
     atomics: float = 0.0
     """Atomic operations per thread."""
     barriers: float = 0.0
@@ -66,6 +70,12 @@ class Workload:
     """Independent global loads a warp may have outstanding (memory-level parallelism). Unknown: 1."""
     footprint_bytes: float | None = None
     """Distinct bytes of global memory that the whole launch touches."""
+    live_operands: float = 1.0
+    """Share of the arithmetic that works on live values. The rest is idle, and draws less: hardly a bit of
+    its operands toggles, because they are always zero or infinite, or the same in every thread. No source
+    shows that; it is known of some measured programs only."""
+    live_data: float = 1.0
+    """Share of the bytes of DRAM that are live in the same sense."""
 
     def __post_init__(self) -> None:
         if self.blocks < 1 or self.threads_per_block < 1:

@@ -10,8 +10,10 @@ from wattslice.calibration.features import run_features
 from wattslice.calibration.measured import PUBLIC_SETS, read_public_table
 from wattslice.errors import WattsliceError
 from wattslice_corpora.records import (
+    ArrayBytes,
     BenchmarkRecipe,
     LaunchRecipe,
+    LiveShare,
     MeasuredRow,
     ParameterValue,
     Recipes,
@@ -58,6 +60,45 @@ def test_features_come_from_the_source(tmp_path):
     assert many.fp32 == pytest.approx(100 * few.fp32)
     assert few.l1_bytes == pytest.approx(12.0)
     assert few.doubt == ""
+
+
+def test_a_recipe_says_how_live_the_values_are(tmp_path):
+    (tmp_path / "saxpy.cu").write_text(SAXPY)
+    idle_above = (LiveShare("ratio", 8, 1.0, 0.5), LiveShare("", None, 0.0, 0.0))
+    known = recipes()
+    (launch,) = known.benchmarks[0].launches
+    benchmark = replace(known.benchmarks[0], launches=(replace(launch, live=idle_above),))
+    arguments = runs("-ratio=8", "-ratio=9")
+    few, many = run_features(tmp_path, replace(known, benchmarks=(benchmark,)), arguments, V100).rows
+    assert (few.live_operands, few.live_data) == (1.0, 0.5)
+    assert (many.live_operands, many.live_data) == (0.0, 0.0)
+    for row in run_features(tmp_path, known, arguments, V100).rows:  # unknown values are taken to be live
+        assert (row.live_operands, row.live_data) == (1.0, 1.0)
+
+
+GATHER = """
+__global__ void pick(const int *at, const float *x, float *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    y[i] = x[at[i]];
+}
+"""
+
+
+def test_sizes_of_arrays_come_from_the_recipe_not_from_the_defaults_of_the_program(tmp_path):
+    host = """int main() { float *x; cudaMalloc(&x, 64); pick<<<1000, 256>>>(0, x, 0); }"""
+    (tmp_path / "pick.cu").write_text(GATHER + host)
+
+    def dram(*arrays):
+        launch = LaunchRecipe("", (1000, 1, 1), (256, 1, 1), 0, 1, (), arrays=arrays)
+        benchmark = BenchmarkRecipe("bench", "pick.cu", (), (launch,), False, "", "")
+        found = run_features(
+            tmp_path, Recipes(Path("r.toml"), "", (), (benchmark,), ()), (run("", kernel="pick"),), V100
+        )
+        return [row.dram_bytes for row in found.rows], [entry.reason for entry in found.left_out]
+
+    assert dram() == ([pytest.approx(4 + 32 + 4)], [])
+    assert dram(ArrayBytes("x", 256000)) == ([pytest.approx(4 + 1 + 4)], [])
+    assert dram(ArrayBytes("z", 4)) == ([], ["pick has no pointer parameter z"])
 
 
 def test_a_launch_can_fill_the_gpu(tmp_path):

@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 
+from wattslice import ir
 from wattslice.analysis import LaunchSource
 from wattslice.counting.count import count
 from wattslice.frontend.callers import read_callers
@@ -269,3 +270,51 @@ def test_the_instance_that_a_dead_branch_launches_is_assumed(tmp_path):
     assert [found[n].source for n in (1, 2)] == [LaunchSource.ASSUMED, LaunchSource.HOST_CODE]
     assert [a.rule for a in found[1].assumptions] == ["PW011"]
     assert found[2].assumptions == ()
+
+
+ARRAYS = """
+template <class T> T *allocated(int n) { T *t; cudaMalloc((void **)&t, sizeof(T) * n); return t; }
+__global__ void k(const int *at, const float *x, float *y, double *z, float *h, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[at[i]] + z[i] + h[i];
+}
+int main(int argc, char **argv)
+{
+    int n = 1000, *at;
+    float *x, *h;
+    cudaMalloc(&at, n * sizeof(int));
+    cudaMallocManaged(&x, 4 * n * sizeof(float));
+    double *z = allocated<double>(n);
+    cudaMalloc(&h, atoi(argv[1]));
+    float *y = at == NULL ? 0 : allocated<float>(n + 32) + 32;
+    k<<<4, 256>>>(at, x + 128, y, z, h, n);
+}
+"""
+
+
+def test_arrays_are_as_large_as_what_the_host_code_allocates(tmp_path):
+    (launch,) = launches(tmp_path, ARRAYS)
+    assert launch.extents == (4000, 16000 - 512, 4000, 8000, None, None)
+
+
+VECTOR = """
+#include <vector>
+__global__ void k(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] += 1; }
+int main(int argc, char **argv)
+{
+    std::vector<float> values(1000);
+    for (int i = 0; i < 1000; ++i) values[i] = i % 7;
+    float *x;
+    cudaMalloc(&x, values.size() * sizeof(float));
+    k<<<4, 256>>>(x, values.size());
+}
+"""
+
+
+def test_what_fills_a_container_of_the_library_is_not_run(tmp_path):
+    path = tmp_path / "a.cu"
+    path.write_text(VECTOR)
+    program = read_cuda(path)
+    (loop,) = (s for s in ir.walk_statements(program.functions[0].body) if isinstance(s, ir.Loop))
+    assert loop in relevance_of(program, CallGraph(program)).skipped

@@ -30,6 +30,25 @@ def test_a_product_that_only_a_sum_uses_becomes_fma():
     assert (mix.number(K.FFMA), mix.number(K.FMUL), mix.number(K.FADD)) == (1, 0, 0)
 
 
+def test_conversions_from_and_to_64_bits_are_a_kind_of_their_own():
+    mix = mix_of("a[0] = b[0] * 2.0 + n; c[0] = b[1]; ((long long*)b)[2] = x;")
+    assert mix.number(K.WIDE_CONVERSION) == 4  # b[0] and n to double, the sum to float, x to 64 bits
+    assert mix.number(K.CONVERSION) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "conversions"),
+    [
+        ("c[0] = __float2int_rn(x);", 1),
+        ("a[0] = __int2float_rz(n);", 1),
+        ("c[0] = __float_as_int(x);", 0),
+        ("c[0] = __double2hiint(((double*)a)[n]);", 0),
+    ],
+)
+def test_conversions_by_name_cost_what_casts_do(body: str, conversions: int):
+    assert mix_of(body).number(K.CONVERSION) == conversions
+
+
 def test_a_product_that_is_also_stored_stays():
     mix = mix_of("float p = x * x; a[0] = p + b[0]; a[1] = p;")
     assert (mix.number(K.FFMA), mix.number(K.FMUL), mix.number(K.FADD)) == (0, 1, 1)
@@ -147,7 +166,10 @@ def test_a_short_loop_of_constant_bounds_leaves_no_overhead():
 
 def test_a_loop_of_unknown_bound_pays_once_per_round():
     mix = mix_of("float s = 0.0f; for (int i = 0; i < n; i++) s += b[i * n]; a[0] = s;")
-    assert mix.number(K.BRANCH) == pytest.approx(1 + 100 / 4 + 3)
+    assert mix.number(K.BRANCH) == pytest.approx(1 + 100 / 16 + 3)
+    for index in ("i * n + threadIdx.x", "i * 64 + t"):  # unsigned sums may wrap; sums of scaled counters
+        body = f"int t = n; float s = 0.0f; for (int i = 0; i < n; i++) s += b[{index}]; a[0] = s;"
+        assert mix_of(body).number(K.BRANCH) == pytest.approx(1 + 100 / 4 + 3)
 
 
 def test_unroll_one_keeps_the_loop():
@@ -362,6 +384,9 @@ def test_a_profile_of_another_kernel_is_refused():
         ("IMAD.WIDE", "R2, R4, R5, c[0x0][0x160]", K.IMAD),
         ("HFMA2.MMA", "R5, -RZ, RZ, 0, 0", K.MOV),
         ("LDG.E.CONSTANT", "R4, [R4.64]", K.LDG),
+        ("F2F.F64.F32", "R2, R2", K.WIDE_CONVERSION),
+        ("I2F.S64", "R7, R2", K.WIDE_CONVERSION),
+        ("F2F.F16.F32", "R2, R2", K.CONVERSION),
         ("NOP", "", None),
     ],
 )
@@ -391,3 +416,48 @@ def test_the_same_kernel_always_lowers_to_the_same_instructions():
         found.add(str(lower_instructions(kernel, profile).per_thread))
         litter.append([object() for _ in range(37 * run % 501)])
     assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("condition", "lop", "isetp"),
+    [
+        ("n & 4", 1, 0),  # the LOP3 writes the predicate
+        ("(n & c[1]) == 0", 1, 0),
+        ("n & 1", 1, 1),
+        ("threadIdx.x % 32 == 0", 1, 0),
+        ("n", 0, 1),
+    ],
+)
+def test_a_lop3_tests_what_it_leaves(condition: str, lop: int, isetp: int):
+    mix = mix_of(f"if ({condition}) a[0] = x;")
+    assert (mix.number(K.LOP), mix.number(K.ISETP)) == (lop, isetp)
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for (int i = 0; i < 16; i++, d >>= 1) if (d & 1) x += b[i];",
+        "for (int i = 0; i < 16; i++) { if (d & 1) x += b[i]; d >>= 1; }",
+        "for (int i = 0; i < 16; i++) if (d >> i & 1) x += b[i];",
+        "for (int i = 0; i < 16; i++) if (d & 1 << i) x += b[i];",
+    ],
+)
+def test_copies_that_test_a_bit_each_share_r2p(loop: str):
+    mix = mix_of(f"int d = c[0]; {loop} a[0] = x;")
+    assert [mix.number(kind) for kind in (K.OTHER, K.LOP, K.ISETP, K.SHF)] == [2, 2, 2, 0]
+
+
+def test_bits_that_something_else_needs_too_are_shifted_down():
+    mix = mix_of("int d = c[0]; for (int i = 0; i < 8; i++) { if (d & 1) x += b[i]; c[i] = d; d >>= 1; }")
+    assert mix.number(K.SHF) == 8
+
+
+def test_a_constant_where_a_bit_is_set_is_a_mask():
+    mix = mix_of("for (int i = 0; i < 8; i++) n = n << 3 ^ (n & 2 ? 0x1234 : 0); c[0] = n;")
+    assert (mix.number(K.LOP), mix.number(K.SHF), mix.number(K.ISETP)) == (8, 16, 0)
+
+
+def test_powers_of_two_that_copies_divide_by_are_shifts_and_masks():
+    body = "int t = threadIdx.x; for (int s = 1; s < 64; s *= 2) { c[t / s] = t % s; __syncthreads(); }"
+    mix = mix_of(body)
+    assert (mix.number(K.SHF), mix.number(K.LOP), mix.number(K.MUFU)) == (6, 6, 0)

@@ -58,5 +58,5 @@ def test_short_enough_to_be_predicated(body: str, short: bool):
 
 
 def test_an_unknown_product_is_one_of_two_variables():
-    assert loop_body("a[i * n] = sum;").has_unknown_product
-    assert not loop_body("a[i * 8] = sum * sum;").has_unknown_product
+    assert loop_body("a[i * n + threadIdx.x] = sum;").has_unsigned_index
+    assert not loop_body("a[threadIdx.x] = a[i * n] * threadIdx.x;").has_unsigned_index

@@ -1,5 +1,7 @@
 """Bytes at each level for access patterns whose traffic is known by hand."""
 
+from dataclasses import replace
+
 import pytest
 
 from wattslice.instructions import lower_instructions
@@ -114,14 +116,104 @@ def test_constant_memory_hands_out_one_word_after_the_other(tmp_path, index, rep
     assert (moved.shared_passes, len(moved.gathered)) == (repeats, gathers)
 
 
-@pytest.mark.parametrize(("l2_bytes", "dram_bytes"), [(4096, 4096 / N), (4095, 32), (None, 32)])
+@pytest.mark.parametrize(("l2_bytes", "dram_bytes"), [(16384, 16384 / N), (4096, 0.75 * 32), (None, 32)])
 def test_l2_keeps_an_array_that_fits_wherever_data_lead(tmp_path, l2_bytes, dram_bytes):
-    source = f"__device__ int bins[1024]; __global__ void k(int *x) {{ {INDEX} atomicAdd(&bins[x[i]], 1); }}"
+    source = f"__device__ int bins[4096]; __global__ void k(int *x) {{ {INDEX} atomicAdd(&bins[x[i]], 1); }}"
     launch, profile = counted(tmp_path, source, "k=1000:256")
     requests = lower_instructions(launch.kernel, profile).requests
     moved = traffic(launch, profile, requests, l2_bytes=l2_bytes)
     assert moved.dram_bytes == pytest.approx(4 + dram_bytes)
     assert moved.l2_bytes == pytest.approx(4 + 2 * 32)
+
+
+GATHER = f"__global__ void k(const int *at, const float *x, float *y) {{ {INDEX} y[i] = x[at[i]] + x[i]; }}"
+"""In order 4 bytes a thread of each array, and a sector of x for each lane."""
+
+
+@pytest.mark.parametrize(
+    ("extent", "l2_bytes", "dram_bytes"),
+    [(4 * N, 4e6, 4 + 4), (4 * N, 2 * N, 4 + 32 / 2), (None, 4e6, 4 + 4 + 32)],
+)
+def test_a_gather_misses_what_l2_does_not_hold_of_its_array(tmp_path, extent, l2_bytes, dram_bytes):
+    launch, profile = counted(tmp_path, GATHER, "k=1000:256")
+    launch = replace(launch, extents=(None, extent, None))
+    requests = lower_instructions(launch.kernel, profile).requests
+    moved = traffic(launch, profile, requests, l2_bytes=l2_bytes)
+    assert moved.l1_bytes == pytest.approx(4 + 4 + 4 + 32)
+    assert moved.dram_bytes == pytest.approx(4 + dram_bytes)
+    assert (moved.footprint_bytes is None) == (extent is None)
+
+
+def test_arrays_that_data_lead_to_share_l2(tmp_path):
+    source = f"""__global__ void k(const int *at, const float *x, float *y, float *z) {{ {INDEX}
+      z[i] = x[at[i]] + y[at[i]]; }}"""
+    launch, profile = counted(tmp_path, source, "k=1000:256")
+    launch = replace(launch, extents=(None, 8 * N, 8 * N, None))
+    requests = lower_instructions(launch.kernel, profile).requests
+    moved = traffic(launch, profile, requests, l2_bytes=4 * N)
+    assert moved.dram_bytes == pytest.approx(4 + 4 + 2 * 32 * 0.75)
+
+
+TILES = """__global__ void k(const float *a, const float *b, float *c, int n) {
+  int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+  float sum = 0;
+  for (int j = 0; j < n; ++j) sum += a[row * n + j] * b[j * n + column];
+  c[row * n + column] = sum;
+}"""
+"""1024 x 1024 on 64 x 64 blocks: a depends on y, b on x; 4 bytes a thread of each array."""
+
+
+@pytest.mark.parametrize(
+    ("l2_bytes", "resident", "of_a", "of_b"),
+    [
+        (16e6, 32, 1, 1),  # all of it fits
+        (4.5e6, 64, 1, 1),  # b and what a row of blocks touches of a and c fit
+        (4e6, 32, 1, 64),  # b comes back after a row of 64 blocks; 32 of them, which share a, touch half of b
+        (2e6, 32, 2, 64),  # which is too much here
+        (4e6, 128, 1, 32),  # two rows of blocks at a time share b
+        (1e6, 4096, 1, 1),  # all blocks run at once
+    ],
+)
+def test_what_l2_cannot_keep_for_the_next_blocks_is_fetched_again(tmp_path, l2_bytes, resident, of_a, of_b):
+    launch, profile = counted(tmp_path, TILES, "k=64,64:16,16", "n=1024")
+    requests = lower_instructions(launch.kernel, profile).requests
+    moved = traffic(launch, profile, requests, l2_bytes=l2_bytes, resident_blocks=resident)
+    assert moved.dram_bytes == pytest.approx(4 * (of_a + of_b + 1))
+    assert moved.footprint_bytes == 3 * 4 * 1024**2
+
+
+STREAMS = [
+    ("streaming", f"{INDEX} y[i] = x[i];", 8),
+    ("shifted", f"{INDEX} y[i] = x[i] + x[i + 1];", 8),
+    ("grid stride", f"{INDEX} for (int j = i; j < 512000; j += 256000) y[j] = x[j];", 16),
+    ("through a register", f"{INDEX} const float *p = x; p += i; y[i] = *p;", 8),
+    (
+        "through a load",
+        f"{INDEX} int b = at[blockIdx.x]; y[i] = x[b * blockDim.x + threadIdx.x];",
+        8 + 4 / 256,
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("body", "dram_bytes"), [case[1:] for case in STREAMS], ids=[case[0] for case in STREAMS]
+)
+def test_what_no_two_blocks_share_is_fetched_once_however_small_l2_is(tmp_path, body, dram_bytes):
+    source = f"__global__ void k(const float *x, float *y, const int *at) {{ {body} }}"
+    launch, profile = counted(tmp_path, source, "k=1000:256")
+    requests = lower_instructions(launch.kernel, profile).requests
+    moved = traffic(launch, profile, requests, l2_bytes=1024, resident_blocks=10)
+    assert moved.dram_bytes == pytest.approx(dram_bytes, rel=0.01)
+
+
+def test_a_table_that_every_block_reads_comes_back_for_each_wave(tmp_path):
+    """1024 bytes beside streams that fill L2: 100 waves of 10 blocks fetch it, not 1000 blocks."""
+    source = f"""__global__ void k(const float *x, const float *table, float *y) {{
+      {INDEX} y[i] = x[i] * table[threadIdx.x]; }}"""
+    launch, profile = counted(tmp_path, source, "k=1000:256")
+    requests = lower_instructions(launch.kernel, profile).requests
+    moved = traffic(launch, profile, requests, l2_bytes=4096, resident_blocks=10)
+    assert moved.dram_bytes == pytest.approx(8 + 100 * 1024 / N)
 
 
 def test_bank_conflicts_are_passes(tmp_path):

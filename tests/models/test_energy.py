@@ -20,7 +20,7 @@ def model(**changes):
         idle_w=20.0,
         leakage_w=10.0,
         active_w=40.0,
-        energies=tuple(ComponentEnergy(c, 5e-12, True) for c in DYNAMIC),
+        energies=tuple(ComponentEnergy(c, 5e-12, 5e-12, True) for c in DYNAMIC),
         voltage=VoltageCurve(0.8, 700.0, 1380.0),
         time=TimeParameters(),
         core_mhz_min=500.0,
@@ -63,9 +63,25 @@ def test_lower_clocks_lower_voltage_and_power_but_not_that_of_dram():
         assert after.power_w == pytest.approx(factor * before.power_w)
 
 
-def test_a_quarter_of_the_sms_takes_a_quarter_of_the_active_power():
-    few = model().predict(replace(WORK, blocks=20), V100)
-    assert {p.component: p.power_w for p in few.components}[Component.ACTIVE] == pytest.approx(10.0)
+@pytest.mark.parametrize(("blocks", "active_w"), [(8000, 40.0), (40, 30.0), (20, 25.0)])
+def test_half_of_the_active_power_follows_the_sms_at_work(blocks, active_w):
+    few = model().predict(replace(WORK, blocks=blocks), V100)
+    assert {p.component: p.power_w for p in few.components}[Component.ACTIVE] == pytest.approx(active_w)
+
+
+def test_idle_values_draw_less_in_multipliers_and_dram():
+    energies = tuple(ComponentEnergy(c, 5e-12, 1e-12, True) for c in DYNAMIC)
+    work = replace(
+        WORK, instructions=Instructions(fp32=100.0, integer=90.0, integer_multiply=40.0), shared_passes=4.0
+    )
+    half = replace(work, live_operands=0.5, live_data=0.25)
+    live, partly = (
+        {part.component: part.power_w for part in model(energies=energies).predict(w, V100).components}
+        for w in (work, half)
+    )
+    expected = {Component.FP32: 0.6, Component.INTEGER_MULTIPLY: 0.6, Component.DRAM: 0.4}
+    for component in DYNAMIC:
+        assert partly[component] == pytest.approx(expected.get(component, 1.0) * live[component])
 
 
 def test_the_board_never_draws_more_than_its_limit():
@@ -80,7 +96,9 @@ def test_the_board_never_draws_more_than_its_limit():
 def test_what_was_never_measured_is_told():
     assert model().predict(WORK, V100).in_trained_domain
     assert not model().predict(WORK, V100, Clocks(1600.0)).in_trained_domain
-    presumed = model(energies=tuple(ComponentEnergy(c, 5e-12, c is not Component.FP32) for c in DYNAMIC))
+    presumed = model(
+        energies=tuple(ComponentEnergy(c, 5e-12, 5e-12, c is not Component.FP32) for c in DYNAMIC)
+    )
     found = presumed.predict(WORK, V100)
     assert not found.in_trained_domain
     assert any("fp32" in note for note in found.notes)

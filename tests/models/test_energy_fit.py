@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("scipy")
 
 from wattslice_models.contract import UNCALIBRATED, Example, LaunchWork, NotEnoughDataError, Subject
-from wattslice_models.energy import Component, ComponentEnergy, EnergyModel, VoltageCurve
+from wattslice_models.energy import MULTIPLIERS, Component, ComponentEnergy, EnergyModel, VoltageCurve
 from wattslice_models.energy_fit import PRIOR_PJ, EnergyLearner
 from wattslice_models.energy_power import EnergyPowerModel
 from wattslice_models.execution_time import Clocks, TimeParameters
@@ -14,6 +14,16 @@ from wattslice_models.workload import Instructions, Workload
 
 V100 = load_gpu("v100_pcie")
 STATIC = (Component.IDLE, Component.LEAKAGE, Component.ACTIVE)
+
+
+def energy(component):
+    """One and a half times the prior; on idle data multipliers draw nothing, DRAM a third of it."""
+    multiplies = component in MULTIPLIERS
+    energy_j = 1.5e-12 * PRIOR_PJ[Component.FP32 if multiplies else component]
+    idle = 0.0 if multiplies else energy_j / 3 if component is Component.DRAM else energy_j
+    return ComponentEnergy(component, energy_j, idle, True)
+
+
 TRUTH = EnergyPowerModel(
     EnergyModel(
         gpu_id="v100_pcie",
@@ -21,7 +31,7 @@ TRUTH = EnergyPowerModel(
         idle_w=25.0,
         leakage_w=10.0,
         active_w=30.0,
-        energies=tuple(ComponentEnergy(c, 1.5e-12 * PRIOR_PJ[c], True) for c in Component if c not in STATIC),
+        energies=tuple(energy(c) for c in Component if c not in STATIC),
         voltage=VoltageCurve(0.7, 690.0, 1380.0),
         time=TimeParameters(dram_efficiency=0.75, launch_overhead_s=5e-6),
         core_mhz_min=600.0,
@@ -48,6 +58,29 @@ def rows():
             yield Example("d", benchmark, "k", f"-n={number}", subject, power_w, TRUTH.time_s(subject))
 
 
+def pairs():
+    """A sweep from arithmetic to memory of one program on live and on idle data."""
+    for share in range(1, 9):
+        for live in (0.0, 1.0):
+            work = Workload(
+                4000,
+                256,
+                64.0,
+                Instructions(fp32=800.0 - 90.0 * share, load_store=4.0),
+                None,
+                *(3 * [64.0 * share]),
+                global_loads=4.0,
+                live_operands=live,
+                live_data=live,
+            )
+            for mhz in (600.0, 990.0, 1380.0):
+                subject = Subject(V100, Clocks(mhz, 876.0), (LaunchWork(work),))
+                power_w = TRUTH.predict(subject).power_w
+                assert power_w is not None
+                name = f"-n={share} -live={live:g}"
+                yield Example("d", "sweep", "k", name, subject, power_w, TRUTH.time_s(subject))
+
+
 @pytest.fixture(scope="module")
 def fitted():
     return EnergyLearner().fit(tuple(rows()))
@@ -65,6 +98,24 @@ def test_energies_are_never_negative_and_unseen_ones_stay_at_their_prior(fitted)
     assert not by_component[Component.TENSOR].fitted
     assert by_component[Component.TENSOR].energy_j == pytest.approx(1e-12 * PRIOR_PJ[Component.TENSOR])
     assert by_component[Component.FP32].energy_j == pytest.approx(4.5e-12, rel=0.3)
+
+
+def test_pairs_of_live_and_idle_runs_tell_the_cost_of_values():
+    model = EnergyLearner().fit((*rows(), *pairs())).model
+    found = {entry.component: entry for entry in model.energies}
+    for component in (Component.FP32, Component.INTEGER_MULTIPLY):
+        assert found[component].energy_j == pytest.approx(energy(component).energy_j, rel=0.02)
+        assert found[component].idle_energy_j == 0.0
+    more_j = found[Component.DRAM].energy_j - found[Component.DRAM].idle_energy_j
+    assert more_j == pytest.approx(energy(Component.DRAM).energy_j * 2 / 3, rel=0.02)
+
+
+def test_idle_runs_alone_say_nothing_about_multipliers(fitted):
+    idle = [row for row in pairs() if row.subject.launches[0].workload.live_data == 0.0]
+    found = {entry.component: entry for entry in EnergyLearner().fit(tuple(idle)).model.energies}
+    assert not found[Component.FP32].fitted
+    assert found[Component.FP32].energy_j == pytest.approx(1e-12 * PRIOR_PJ[Component.FP32])
+    assert found[Component.DRAM].energy_j == found[Component.DRAM].idle_energy_j
 
 
 def test_several_launches_are_one_iteration(fitted):

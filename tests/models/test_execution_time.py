@@ -65,6 +65,14 @@ def test_multiplications_run_beside_additions_since_volta():
     assert predict_time(both, older, Clocks(1000.0), EXACT).time_s == pytest.approx(34 * 256 * pair / 1e9)
 
 
+def test_conversions_from_and_to_64_bits_hold_the_fp64_units():
+    mixed = Workload(800, 256, 64.0, Instructions(fp64=1000.0, special=1000.0, wide_conversion=1000.0))
+    clocks = {"quadro_rtx_8000": 12 * 256 * 2000 / 2, "v100_pcie": 10 * 256 * 1000 / 16}
+    for gpu, expected in clocks.items():
+        found = predict_time(mixed, load_gpu(gpu), Clocks(1000.0), EXACT)
+        assert found.time_s == pytest.approx(expected / 1e9)
+
+
 def test_one_block_too_many_costs_a_whole_round():
     assert predict_time(arithmetic(81), V100, None, EXACT).time_s == pytest.approx(
         2 * predict_time(arithmetic(80), V100, None, EXACT).time_s
@@ -82,6 +90,15 @@ def test_bank_conflicts_cost_passes():
     found = predict_time(replace(free, shared_passes=32e4), V100, None, EXACT)
     assert found.limited_by is Resource.LOAD_STORE
     assert found.time_s == pytest.approx(10 * 8 * 32e4 / 1380e6)
+
+
+def test_a_texture_unit_delivers_a_texel_a_clock():
+    fetches = Instructions(load_store=100.0)
+    work = Workload(8000, 256, 64.0, fetches, None, 0.0, 0.0, 0.0, texture_fetches=100.0)
+    found = predict_time(work, V100, Clocks(1000.0))
+    assert found.limited_by is Resource.TEXTURE
+    texels = work.threads * 100.0
+    assert found.time_s == pytest.approx(texels / (4 * 80 * 1e9), rel=0.03)
 
 
 def test_every_assumption_is_told():

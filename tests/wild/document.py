@@ -1,16 +1,20 @@
-"""docs/wild.md: written by the scripts of this folder, each its own section."""
+"""Sections of the documentation written by the scripts of this folder, each its own section."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-_MARK = "<!-- {edge} {name}: written by tests/wild/{name}.py, not by hand -->"
+_MARK = "<!-- {edge} {name}: written by tests/wild/{script}.py, not by hand -->"
 
 
 def write_section(path: Path, name: str, lines: list[str]) -> None:
-    """Replaces what stands between the two marks of section `name`; the marks must be there."""
-    begin, end = (_MARK.format(edge=edge, name=name) for edge in ("begin", "end"))
+    """Replaces what stands between the two marks of section `name`; the marks must be there.
+
+    The first word of `name` is the script.
+    """
+    script = name.split()[0]
+    begin, end = (_MARK.format(edge=edge, name=name, script=script) for edge in ("begin", "end"))
     text = path.read_text(encoding="utf-8")
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
     if pattern.search(text) is None:

@@ -1,10 +1,11 @@
 """Compare `instructions_per_thread` with what SASS executes, kernel by kernel.
 
-    python tests/wild/sass_check.py FILE.cu... [-I DIR] [-D NAME=VALUE] [--details]
+    python tests/wild/sass_check.py FILE.cu... [-I DIR] [-D NAME=VALUE] [-o DOCUMENT --section NAME]
 
 Each file is compiled by nvcc; each launch read from its host code is run in `sass_emulator.py` for a few
 threads spread over the grid, and compared with the lowering for the same launch. A kernel whose control flow
-depends on data is shown but left out of the summary (marked ~).
+depends on data is shown but left out of the summary (marked ~). With -o the tables replace the section
+`sass_check NAME` of the document.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import statistics
 from collections import Counter
 from pathlib import Path
 
+from document import write_section
 from sass import SassFunction, compile_cubin, disassemble
 from sass_emulator import BudgetError, Thread, run
 
@@ -22,7 +24,7 @@ from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.frontend.cuda import read_cuda
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
-from wattslice.instructions import lower_instructions
+from wattslice.instructions import InstructionMix, lower_instructions
 from wattslice.instructions.kinds import InstructionKind
 from wattslice_models.gpu import load_gpu
 
@@ -35,7 +37,8 @@ GROUPS: dict[str, tuple[InstructionKind, ...]] = {
         for k in ["ffma", "fadd", "fmul", "fsetp", "dfma", "dadd", "dmul", "dsetp", "hfma2", "mufu"]
     ),
     "int": tuple(
-        InstructionKind(k) for k in ["imad", "iadd", "lop", "shf", "isetp", "mov", "conversion", "other"]
+        InstructionKind(k)
+        for k in ["imad", "iadd", "lop", "shf", "isetp", "mov", "conversion", "wide_conversion", "other"]
     ),
     "memory": tuple(
         InstructionKind(k) for k in ["ldg", "stg", "lds", "sts", "ldl", "stl", "ldc", "tex", "atom"]
@@ -87,6 +90,50 @@ def executed(function: SassFunction, launch: KernelLaunch) -> tuple[Counter[Inst
     return Counter({kind: number / samples for kind, number in total.items()}), unknown
 
 
+HEADER = (
+    "| Kernel | SASS | Lowered | Ratio | fp, int, memory, control (lowered/SASS) |",
+    "|---|---|---|---|---|",
+)
+
+
+class Comparison:
+    """The rows of the table of launches, and the ratios by group of those whose control flow is known."""
+
+    def __init__(self) -> None:
+        self.rows: list[str] = []
+        self.ratios: dict[str, list[float]] = {name: [] for name in ("all", *GROUPS)}
+
+    def add(self, name: str, truth: Counter[InstructionKind], mix: InstructionMix, unknown: bool) -> str:
+        """The row of one launch."""
+        cells: list[str] = []
+        total = sum(truth.values())
+        for group, kinds in GROUPS.items():
+            real, ours = sum(truth[k] for k in kinds), sum(mix.number(k) for k in kinds)
+            cells.append(f"{ours:.0f}/{real:.0f}")
+            if not unknown and real >= 1:
+                self.ratios[group].append(ours / real)
+        if not unknown:
+            self.ratios["all"].append(mix.total / total)
+        numbers = f"{total:.1f} | {mix.total:.1f} | {mix.total / total:.2f}"
+        self.rows.append(f"| {'~' * unknown}{name} | {numbers} | {', '.join(cells)} |")
+        return self.rows[-1]
+
+    def summary(self) -> list[str]:
+        """One row for each group of instructions."""
+        lines = ["| Group | Launches | Median | 10 % to 90 % | Within 25 % |", "|---|---|---|---|---|"]
+        for name, values in self.ratios.items():
+            if not values:
+                continue
+            deciles = sorted(values)
+            low, high = deciles[len(deciles) // 10], deciles[-1 - len(deciles) // 10]
+            within = sum(0.8 <= value <= 1.25 for value in values) / len(values)
+            middle = statistics.median(values)
+            lines.append(
+                f"| {name} | {len(values)} | {middle:.2f} | {low:.2f} to {high:.2f} | {within:.0%} |"
+            )
+        return lines
+
+
 def main() -> None:
     """Print one row per launch and the summary."""
     parser = argparse.ArgumentParser(
@@ -97,17 +144,20 @@ def main() -> None:
     parser.add_argument("-D", dest="define", action="append", default=[])
     parser.add_argument("--arch", default="sm_80")
     parser.add_argument("--details", action="store_true")
+    parser.add_argument("-o", dest="document", type=Path)
+    parser.add_argument("--section", default="fit")
     arguments = parser.parse_args()
     flags = [*(f"-I{d}" for d in arguments.include), *(f"-D{d}" for d in arguments.define)]
     options = ParseOptions(
         include_dirs=tuple(Path(d) for d in arguments.include), defines=tuple(arguments.define)
     )
-    ratios: dict[str, list[float]] = {name: [] for name in ("all", *GROUPS)}
-    print(f"{'kernel':34}{'sass':>10}{'lowered':>10}{'ratio':>7}   fp, int, memory, control: lowered/sass")
+    found = Comparison()
+    left_out: list[str] = []
+    print(*HEADER, sep="\n")
     for path in arguments.files:
         cubin = compile_cubin(path, (f"-arch={arguments.arch}", *flags))
         if cubin is None:
-            print(f"{path.name}: nvcc refuses it")
+            left_out.append(f"{path.name} (nvcc refuses it)")
             continue
         functions = {function.name: function for function in disassemble(cubin)}
         for launch in resolve_launches(read_cuda(path, options), NO_OVERRIDES, load_gpu("v100")):
@@ -117,34 +167,21 @@ def main() -> None:
             try:
                 truth, unknown = executed(function, launch)
             except BudgetError:
-                print(f"{launch.kernel.name:34} more instructions than the budget")
+                left_out.append(f"`{launch.kernel.name}` (more instructions than the budget)")
                 continue
             mix = lower_instructions(launch.kernel, count(launch))
-            total = sum(truth.values())
-            cells: list[str] = []
-            for name, kinds in GROUPS.items():
-                real, ours = sum(truth[k] for k in kinds), sum(mix.number(k) for k in kinds)
-                cells.append(f"{ours:.0f}/{real:.0f}")
-                if not unknown and real >= 1:
-                    ratios[name].append(ours / real)
-            if not unknown:
-                ratios["all"].append(mix.total / total)
-            mark = "~" if unknown else " "
-            row = f"{mark}{launch.kernel.name[:33]:33}{total:10.1f}{mix.total:10.1f}{mix.total / total:7.2f}"
-            print(f"{row}   {', '.join(cells)}")
+            print(found.add(launch.kernel.name, truth, mix, unknown), flush=True)
             if arguments.details:
                 for kind in InstructionKind:
                     if truth[kind] or mix.number(kind):
                         print(f"    {kind.value:12}{truth[kind]:10.1f}{mix.number(kind):10.1f}")
-    for name, values in ratios.items():
-        if values:
-            deciles = sorted(values)
-            low, high = deciles[len(deciles) // 10], deciles[-1 - len(deciles) // 10]
-            within = sum(0.8 <= value <= 1.25 for value in values) / len(values)
-            print(
-                f"{name:8} n={len(values)}  median {statistics.median(values):.2f}  "
-                f"10-90 %: {low:.2f} to {high:.2f}  within 25 %: {within:.0%}"
-            )
+    summary = found.summary()
+    if left_out:
+        summary += ["", "Left out: " + ", ".join(dict.fromkeys(left_out)) + "."]
+    print("", *summary, sep="\n")
+    if arguments.document is not None:
+        lines = [*summary, "", *HEADER, *found.rows, ""]
+        write_section(arguments.document, f"sass_check {arguments.section}", lines)
 
 
 if __name__ == "__main__":

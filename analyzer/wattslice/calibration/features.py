@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wattslice.accesses import memory_accesses
@@ -14,15 +14,17 @@ from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.frontend.cuda import read_cuda
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import KernelLaunch, LaunchOverride, Overrides, Setting
-from wattslice.ir import MemorySpace, Program
+from wattslice.ir import MemorySpace, Program, TypeKind
 from wattslice.launch_work import launch_work, residency
 from wattslice.loaded_registers import follows_data, loaded_registers
 from wattslice.operations import OperationCounts
 from wattslice.slicing.slices import slice_kernel
 from wattslice.traffic import Traffic
 from wattslice_corpora.records import (
+    UNKNOWN_DATA,
     BenchmarkRecipe,
     LaunchRecipe,
+    LiveShare,
     MeasuredRow,
     Recipes,
     RecordError,
@@ -101,7 +103,17 @@ def _run(
         name = launch.kernel or kernel
         found = launch_features(_launch(program, name, launch, arguments, gpu), gpu)
         rows.append(
-            launch_rows(recipe.name, kernel, arguments, index, name, recipe.file, launch.repeat, found)
+            launch_rows(
+                recipe.name,
+                kernel,
+                arguments,
+                index,
+                name,
+                recipe.file,
+                launch.repeat,
+                found,
+                live=launch.live_share(arguments),
+            )
         )
     if not rows:
         raise RecordError(f"the recipe has no launch of {kernel}")
@@ -132,8 +144,19 @@ def _launch(program: Program, kernel: str, recipe: LaunchRecipe, arguments: str,
     launches = resolve_launches(program, Overrides((override,), settings), gpu)
     for launch in launches:
         if launch.kernel.name == kernel:
-            return launch
+            return with_arrays(launch, recipe)
     raise RecordError(f"{program.file} has no kernel {kernel}")
+
+
+def with_arrays(launch: KernelLaunch, recipe: LaunchRecipe) -> KernelLaunch:
+    """The launch with the sizes of arrays that the recipe tells, and no others: those that the host code as
+    read gives are of its own defaults. Raises `RecordError` for what is no pointer parameter.
+    """
+    sizes = {array.name: array.size_bytes for array in recipe.arrays}
+    pointers = {p.name for p in launch.kernel.parameters if p.type.kind is TypeKind.POINTER}
+    if unknown := sizes.keys() - pointers:
+        raise RecordError(f"{launch.kernel.name} has no pointer parameter {', '.join(sorted(unknown))}")
+    return replace(launch, extents=tuple(sizes.get(p.name) for p in launch.kernel.parameters))
 
 
 def parameter_value(value: float | str, arguments: str) -> int | float:
@@ -183,11 +206,12 @@ def launch_rows(
     path: str,
     repeat: int,
     found: LaunchFeatures,
+    live: LiveShare = UNKNOWN_DATA,
 ) -> LaunchRows:
     """The features of launch number `index` of a run, made `repeat` times, as rows of the tables."""
     executions = found.workload.threads * repeat
     return LaunchRows(
-        _row(benchmark, kernel, arguments, index, name, path, repeat, found.workload, found.doubt),
+        _row(benchmark, kernel, arguments, index, name, path, repeat, found.workload, live, found.doubt),
         tuple(
             SliceRow(
                 benchmark=benchmark,
@@ -215,6 +239,7 @@ def _row(
     path: str,
     repeat: int,
     work: Workload,
+    live: LiveShare,
     doubt: str,
 ) -> WorkloadRow:
     done = work.instructions
@@ -235,6 +260,7 @@ def _row(
         integer=float(done.integer),
         integer_multiply=float(done.integer_multiply),
         special=float(done.special),
+        wide_conversion=float(done.wide_conversion),
         tensor=float(done.tensor),
         load_store=float(done.load_store),
         other=float(done.other),
@@ -244,11 +270,14 @@ def _row(
         dram_bytes=_float(work.dram_bytes),
         shared_passes=_float(work.shared_passes),
         shared_accesses=float(work.shared_accesses),
+        texture_fetches=float(work.texture_fetches),
         atomics=float(work.atomics),
         barriers=float(work.barriers),
         global_loads=_float(work.global_loads),
         loads_in_flight=_float(work.loads_in_flight),
         footprint_bytes=_float(work.footprint_bytes),
+        live_operands=live.operands,
+        live_data=live.data,
         doubt=doubt,
     )
 

@@ -93,7 +93,12 @@ def _note_causes(sites: Mapping[ir.LaunchCall, _Site], latest: Sequence[LaunchIn
             if unknown.variable is not None and unknown.variable not in site.causes:
                 site.causes[unknown.variable] = unknown
                 found = True
-        for value in (instance.shared_bytes, *instance.arguments):
+        numbers = (
+            value
+            for argument, value in zip(instance.node.arguments, instance.arguments, strict=False)
+            if argument.type.kind is not ir.TypeKind.POINTER  # the size of an array decides no launch
+        )
+        for value in (instance.shared_bytes, *numbers):
             for unknown in _unknowns(value):
                 if unknown.variable is not None:
                     site.others.setdefault(unknown.variable, unknown)

@@ -78,11 +78,13 @@ class FactReader:
         for node in inner_expressions(expr):
             match node:
                 case ir.Read(place=place):
-                    found.uses.add(place.variable)
+                    if not _is_opaque(place.variable.type):
+                        found.uses.add(place.variable)
                 case ir.Load(place=place):
                     found.uses.update(self._memory(place))
                 case ir.AddressOf(variable=variable):
-                    found.uses.add(variable)
+                    if not _is_opaque(variable.type):
+                        found.uses.add(variable)
                     if node not in self._own_addresses:
                         self.escaped.add(variable)
                 case ir.Assign(target=target) | ir.Increment(target=target):
@@ -130,6 +132,11 @@ class FactReader:
             self._own_addresses.add(_base(argument))  # libraries do not keep the addresses they are given
             if not keeps:
                 found.defines.update(_pointed_at(argument))
+
+
+def _is_opaque(type_: ir.Type) -> bool:
+    """Containers of the library, whose layout nobody reads: nothing that is in one is ever known."""
+    return type_.kind is ir.TypeKind.RECORD and not type_.fields and "std::" in type_.name.split("<")[0]
 
 
 def symbol_of(argument: ir.Expr) -> ir.Variable | None:

@@ -115,8 +115,11 @@ EXITS = frozenset({"exit", "_exit", "abort", "_Exit", "quick_exit", "__builtin_u
 ALLOCATIONS = frozenset({"malloc", "calloc", "realloc", "operator new", "operator new[]", "aligned_alloc"})
 """Functions that return fresh memory."""
 
-ALLOCATIONS_BY_POINTER = frozenset({"cudaMallocHost", "cudaHostAlloc", "cudaMallocManaged"})
-"""Functions that store the address of fresh host-visible memory where the first argument points."""
+ALLOCATIONS_BY_POINTER = frozenset(
+    {"cudaMalloc", "cudaMallocAsync", "cudaMallocHost", "cudaHostAlloc", "cudaMallocManaged"}
+)
+"""Functions that store the address of fresh memory, of as many bytes as the second argument says, where the
+first points."""
 
 KEEPS_ITS_ARGUMENTS = frozenset(
     {
@@ -126,7 +129,6 @@ KEEPS_ITS_ARGUMENTS = frozenset(
         "free",
         "cudaFree",
         "cudaMemset",
-        "cudaMalloc",
         "cudaMallocPitch",
         "cudaMalloc3D",
         "cudaMallocArray",
@@ -275,6 +277,6 @@ def device_property_cells(gpu: Gpu, type_: Type) -> dict[int, Value]:
     return cells
 
 
-def fresh_memory(name: str) -> Pointer:
-    """The address of newly allocated memory with unknown content."""
-    return Pointer(Storage(name), 0)
+def fresh_memory(name: str, size: Value | None = None) -> Pointer:
+    """The address of newly allocated memory with unknown content, of `size` bytes if that is a number."""
+    return Pointer(Storage(name, size_bytes=size if isinstance(size, int) else None), 0)

@@ -24,7 +24,7 @@ from wattslice.geometry.types import (
     MemberValue,
     NamedValue,
 )
-from wattslice.geometry.values import Record, Unknown, convert
+from wattslice.geometry.values import Pointer, Record, Unknown, Value, convert
 from wattslice_models.gpu import Gpu
 
 MAX_LAUNCHES_PER_KERNEL = 8
@@ -140,7 +140,16 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
         constants=chosen.constants,
         assumed_variables=tuple(NamedValue(variable.name, variable.value) for variable in chosen.assumed),
         file=host_file,
+        extents=tuple(_extent(argument) for argument in chosen.arguments[: len(kernel.parameters)]),
     )
+
+
+def _extent(argument: Value) -> int | None:
+    """Bytes from where a pointer argument points to the end of what was allocated there."""
+    if not isinstance(argument, Pointer) or argument.storage.size_bytes is None:
+        return None
+    left = argument.storage.size_bytes - argument.offset
+    return left if argument.offset >= 0 and left > 0 else None
 
 
 def _scalar(instance: LaunchInstance, index: int, parameter: ir.Variable) -> int | float | None:

@@ -141,9 +141,10 @@ def _copied(memory: Memory, target: Pointer, source: Value, size: Value, node: i
 def _allocation_by_pointer(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
     del gpu
     first = arguments[0] if arguments else None
-    if not isinstance(first, Pointer):
+    if node.name not in host_api.ALLOCATIONS_BY_POINTER or not isinstance(first, Pointer):
         return None
-    memory.write(first.storage, first.offset, host_api.fresh_memory(node.name), node.type)
+    fresh = host_api.fresh_memory(node.name, arguments[1] if len(arguments) > 1 else None)
+    memory.write(first.storage, first.offset, fresh, node.type)
     return 0
 
 

@@ -77,7 +77,7 @@ class _Slicer:
         for index, argument in enumerate(node.arguments):
             parameter = kernel.parameters[index] if kernel and index < len(kernel.parameters) else None
             is_texture = parameter is not None and parameter.space is ir.MemorySpace.TEXTURE
-            if argument.type.kind is not ir.TypeKind.POINTER and not is_texture:
+            if not is_texture:
                 values.append(argument)
         for value in values:
             self._need(self._reader.facts(value))

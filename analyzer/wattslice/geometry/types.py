@@ -93,7 +93,8 @@ class KernelLaunch:
 
     `arguments[i]` is the value of `kernel.parameters[i]`, None when unknown, a pointer or a record;
     `members` holds known scalars of by-value structs, `constants` what cudaMemcpyToSymbol left in constant
-    memory. `settings` are the `--set` values that concern
+    memory. `extents[i]`: bytes that the host code allocated from where pointer argument `i` points on, None
+    when unknown or no pointer; the tuple may be shorter. `settings` are the `--set` values that concern
     this kernel, also those that name no parameter (loop trips, locals); they have already been applied
     to `arguments`. `assumed_variables` are host variables whose value the source does not give and that
     grid, block or arguments were computed from, with the values assumed. `line` is the line of the launch
@@ -113,6 +114,7 @@ class KernelLaunch:
     assumed_variables: tuple[NamedValue, ...] = ()
     constants: tuple[ConstantValue, ...] = ()
     file: str = ""
+    extents: tuple[int | None, ...] = ()
 
     @property
     def threads_per_block(self) -> int:

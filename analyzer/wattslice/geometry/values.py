@@ -33,7 +33,7 @@ class Unknown:
 class Storage:
     """Memory of one variable or allocation: scalars by byte offset.
 
-    `is_scalar` for a variable of arithmetic type.
+    `is_scalar` for a variable of arithmetic type. `size_bytes`: of an allocation; None when unknown.
     `pinned` (from `--set`) makes the scalar at offset 0 constant, whatever the host code assigns.
     """
 
@@ -41,6 +41,7 @@ class Storage:
     cells: dict[int, Value] = field(default_factory=dict[int, "Value"])
     pinned: int | float | None = None
     is_scalar: bool = False
+    size_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

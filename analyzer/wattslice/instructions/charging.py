@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from wattslice.instructions.bit_tests import group_bit_tests
 from wattslice.instructions.isa import Isa
 from wattslice.instructions.kinds import InstructionKind
 from wattslice.instructions.logic import within_lop3
@@ -88,7 +89,7 @@ class _Charger:
         for value in self.order:
             if value.is_unsigned and value.shape is Shape.PLAIN and self.other_uses.get(value) == 1:
                 value.cost = ()  # the one address that needs it is computed by LEA and LEA.HI
-        absorbed = within_lop3(self.order, self.other_uses)
+        absorbed = within_lop3(self.order, self.other_uses) | group_bit_tests(self.order, self.other_uses)
         for value in self.order:
             self.fuse(value, absorbed)
         for value in self.order:
@@ -266,7 +267,7 @@ class _Charger:
         value.inputs = [self.part(outside, value, before, place)] if outside else []
         if stride.shape is Shape.CONSTANT:
             # the copies of an unrolled body share the pointer unless strides are known only at run time
-            shared = loop.unroll if loop.has_constant_strides or value.bits != 64 else 1.0
+            shared = loop.unroll if loop.steps_pointers or value.bits != 64 else 1.0
             value.cost = ((InstructionKind.IADD, (2.0 if value.bits == 64 else 1.0) / shared),)
         else:
             value.inputs.append(stride)

@@ -37,6 +37,10 @@ class Environment:
         self.versions: dict[MemorySpace, Value] = {}
         self.parts: dict[Variable, set[tuple[str, ...]]] = {}
         self.shifts: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # what is shifted, and by how much
+        self.halves: dict[Value, Value] = {}  # shifted to the right by a constant: what was shifted
+        self.masked: dict[Value, tuple[Value, Value]] = {}  # the bits that a constant selects: of what, which
+        self.powers: set[Value] = set()  # constants of copies that are powers of two
+        self.naturals: set[Value] = set()  # signed or not, never negative
         self.components: dict[Value, dict[str, Value]] = {}
 
     def root(self, region: int, cost: Cost, inputs: Iterable[Value]) -> None:

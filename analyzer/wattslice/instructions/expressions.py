@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Generator
 from typing import Any, cast
@@ -68,6 +69,8 @@ def drive(first: Step) -> None:
             result = None
 
 
+_CONVERTS = re.compile(r"(__)?\w+?2(?!(hi|lo)int)\w+")
+"""``__float2int_rn``; ``__double2hiint`` takes one of two registers, ``__float_as_int`` the same one."""
 _PURE = frozenset(
     {
         OperationClass.FP32,
@@ -90,11 +93,13 @@ class Expressions(Memory):
     def builtin(self, expr: Builtin) -> Value:
         """`threadIdx.x` and the like: read once; sizes lie in constant memory."""
         special = expr.kind in (BuiltinKind.THREAD_IDX, BuiltinKind.BLOCK_IDX)
-        return self.first(
+        value = self.first(
             ("builtin", expr.kind, expr.axis),
             ((K.MOV, 1.0),) if special else (),
             expr.kind is not BuiltinKind.THREAD_IDX,
         )
+        self.naturals.add(value)
+        return value
 
     def load_expression(self, expr: Load, region: int) -> Steps:
         """A read from memory."""
@@ -207,6 +212,11 @@ class Expressions(Memory):
         self.enter_arm()
         otherwise = yield self.expression(expr.otherwise, expr.otherwise_region)
         self.merge([first, self.leave_arm()], region)
+        is_word = expr.type.kind is TypeKind.INT and expr.type.bits == 32
+        is_zero = otherwise.shape is Shape.CONSTANT and otherwise.number == 0
+        mask = self.bit_mask(condition, region) if is_word and is_zero else None
+        if mask is not None:
+            return self.logic(BinaryOp.AND, (mask, then), expr.type, region)
         if any(isinstance(arm, Load) for arm in (expr.then, expr.otherwise)):
             kind = K.MOV  # a predicated load into the register that holds the other value
         else:
@@ -232,6 +242,8 @@ class Expressions(Memory):
         """A library function or builtin."""
         inputs = yield from self.all_of(expr.arguments, region)
         if expr.semantics is Semantics.IDENTITY and inputs:
+            if _CONVERTS.match(expr.name):
+                return self.cast(inputs[0], expr.arguments[0].type, expr.type, region)
             return inputs[0]
         types = (expr.type, *(argument.type for argument in expr.arguments))
         working = next((type_ for type_ in types if type_.kind is TypeKind.FLOAT), expr.type)

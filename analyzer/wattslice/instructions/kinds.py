@@ -25,6 +25,7 @@ class InstructionKind(StrEnum):
     ISETP = "isetp"  # ISETP, SEL
     MUFU = "mufu"  # MUFU
     CONVERSION = "conversion"  # I2F, F2I, F2F, I2I, FRND
+    WIDE_CONVERSION = "wide_conversion"  # those from or to 64 bits: F2F.F64.F32, I2F.F64, F2I.S64
     BRANCH = "branch"  # BRA, EXIT, BSSY, BSYNC, CALL, RET
     LDG = "ldg"  # LDG
     STG = "stg"  # STG
@@ -86,7 +87,10 @@ def kind_of_sass(opcode: str, operands: str) -> InstructionKind | None:
         return InstructionKind.MOV
     if name == "HFMA2" and operands.count("RZ") >= 2:
         return InstructionKind.MOV
-    return _OF_OPCODE.get(name, InstructionKind.OTHER)
+    kind = _OF_OPCODE.get(name, InstructionKind.OTHER)
+    if kind is InstructionKind.CONVERSION and "64" in modifiers:
+        return InstructionKind.WIDE_CONVERSION
+    return kind
 
 
 def _moves(operands: str) -> bool:

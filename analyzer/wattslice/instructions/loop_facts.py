@@ -12,6 +12,7 @@ from wattslice.ir import (
     BinaryOp,
     Block,
     Break,
+    Cast,
     Constant,
     Continue,
     Declare,
@@ -23,6 +24,8 @@ from wattslice.ir import (
     Kernel,
     Loop,
     MemorySpace,
+    PointerOffset,
+    Read,
     RegisterPlace,
     Return,
     Semantics,
@@ -45,8 +48,9 @@ class CodeFacts:
     `size`: source operations, each once. `written`: register variables, parts of them and local arrays that
     may change; `assigned`: variables of which an assignment changes a part or all. `stores`: statements that
     store, by memory space.
-    `has_unknown_product`: an integer product of two things the compiler does not know. `has_long_arm`: an
-    `if` whose first arm is too long to be predicated.
+    `has_unsigned_index`: an index is computed in unsigned 32 bits. `scaled_in_index`: what constants multiply
+    in sums that are an index: `i` in ``a[i * 64 + j]``; `plain_in_index`: what stands in one as it is.
+    `has_long_arm`: an `if` whose first arm is too long to be predicated.
     """
 
     parent: CodeFacts | None = None
@@ -60,7 +64,9 @@ class CodeFacts:
     has_nested: bool = False  # loops and switches
     has_exit: bool = False  # break, continue
     has_return: bool = False
-    has_unknown_product: bool = False
+    has_unsigned_index: bool = False
+    scaled_in_index: set[Variable] = field(default_factory=set[Variable])
+    plain_in_index: set[Variable] = field(default_factory=set[Variable])
     has_long_arm: bool = False
 
     @property
@@ -88,7 +94,9 @@ class CodeFacts:
         self.has_nested |= inner.has_nested
         self.has_exit |= inner.has_exit
         self.has_return |= inner.has_return
-        self.has_unknown_product |= inner.has_unknown_product
+        self.has_unsigned_index |= inner.has_unsigned_index
+        self.scaled_in_index |= inner.scaled_in_index
+        self.plain_in_index |= inner.plain_in_index
         self.has_long_arm |= inner.has_long_arm or (inner.is_first_arm and not inner.is_short)
 
 
@@ -157,10 +165,8 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
             continue
         for _, number in own_operations(expr):
             facts.size += number
-        if isinstance(expr, Binary):
-            unknown = not isinstance(expr.left, Constant) and not isinstance(expr.right, Constant)
-            if expr.op is BinaryOp.MUL and unknown and not expr.type.is_float:
-                facts.has_unknown_product = True
+        if isinstance(expr, PointerOffset):
+            _note_index(expr.index, facts)
         elif isinstance(expr, Assign | Increment):
             _note_target(expr, facts)
         elif isinstance(expr, Intrinsic):
@@ -182,3 +188,23 @@ def _note_target(expr: Assign | Increment, facts: CodeFacts) -> None:
     facts.stores[target.space] = facts.stores.get(target.space, 0) + 1
     if target.space is MemorySpace.LOCAL and target.root is not None:
         facts.written.add(target.root)
+
+
+def _note_index(index: Expr | None, facts: CodeFacts) -> None:
+    while isinstance(index, Cast) and index.type.bits == 64:
+        index = index.operand
+    if isinstance(index, Read):
+        facts.plain_in_index.add(index.place.variable)
+    if not isinstance(index, Binary) or index.type.bits != 32:
+        return
+    facts.has_unsigned_index |= not index.type.signed
+    for scaled, other in ((index.left, index.right), (index.right, index.left)):
+        match scaled:
+            case Binary(op=BinaryOp.MUL, left=Read(place=place), right=Constant()) if (
+                index.op is BinaryOp.ADD and not isinstance(other, Constant)
+            ):
+                facts.scaled_in_index.add(place.variable)
+            case Read(place=place):
+                facts.plain_in_index.add(place.variable)
+            case _:
+                pass

@@ -10,6 +10,7 @@ from wattslice.instructions.environment import EnvironmentKey
 from wattslice.instructions.expressions import Expressions, Step, Steps
 from wattslice.instructions.kinds import InstructionKind
 from wattslice.instructions.loop_facts import CodeFacts, kernel_facts
+from wattslice.instructions.operators import is_power
 from wattslice.instructions.value_graph import Cost, LoopLevel, Shape, Value, varying
 from wattslice.ir import (
     Assign,
@@ -41,13 +42,15 @@ FULL_UNROLL_SIZE = 1500
 PARTIAL_UNROLL = 4.0
 """Copies of the body of an innermost loop without branches, barriers or exits."""
 FURTHER_UNROLL = 16.0
-"""Copies when all strides are constants and the copies have at most FURTHER_UNROLL_SIZE operations."""
+"""Copies when pointers can step along and the copies have at most FURTHER_UNROLL_SIZE operations."""
 FURTHER_UNROLL_SIZE = 320
 PARTIAL_UNROLL_SIZE = 60
 """Source operations in a body above which it is not unrolled."""
 
 
 _SUMS = (BinaryOp.ADD, BinaryOp.SUB)
+_SHIFTS = (BinaryOp.SHL, BinaryOp.SHR)
+_SCALINGS = (BinaryOp.MUL, BinaryOp.DIV)
 
 
 class Loops(Expressions):
@@ -89,6 +92,8 @@ class Loops(Expressions):
             # Copies of an unrolled body shift the first value by constants, which their uses take in.
             step = None if isinstance(key, tuple) else steps.get(key)
             is_folded = level.is_unrolled and step is not None and not step.is_sum
+            if level.copies > 1 and self.halves.get(self.environment[key]) is head and head.bits == 32:
+                head.shape, is_folded = Shape.SHIFTED, False
             if head.step is None and head.shape is not Shape.CONSTANT and not is_folded:
                 head.inputs.append(self.environment[key])
             self.environment[key] = head
@@ -113,16 +118,17 @@ class Loops(Expressions):
             )
         elif stmt.unroll > 1:
             full = full and trips is not None and trips <= stmt.unroll
-        # an unsigned counter may wrap, which keeps the compiler from stepping pointers along with it
-        strides = not (body.has_unknown_product or body.has_barrier) and all(
-            variable.type.signed for variable in steps
-        )
+        # what is unsigned may wrap, which keeps the compiler from stepping pointers along with a counter
+        strides = not (body.has_barrier or body.has_unsigned_index)
+        strides = strides and all(variable.type.signed for variable in steps)
         unroll = 1.0
         if stmt.unroll is not None and stmt.unroll > 1:
             unroll = float(stmt.unroll)
         elif stmt.unroll is None and simple and size <= PARTIAL_UNROLL_SIZE and _unrolls(body, steps):
             unroll = PARTIAL_UNROLL
-            if strides and FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE:
+            only_scaled = body.scaled_in_index - body.plain_in_index
+            steps_sums = constant or only_scaled.isdisjoint(steps)
+            if strides and steps_sums and FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE:
                 unroll = FURTHER_UNROLL
         if trips is not None and not full:
             unroll = max(1.0, min(unroll, trips))
@@ -177,6 +183,8 @@ class Loops(Expressions):
                 Shape.CONSTANT, level, level.body_region, is_uniform=True, bits=initial.bits, varies=loops
             )
             head.step = increment
+            if step is not None and step.keeps_powers and self.is_power(initial):
+                self.powers.add(head)
         else:
             head = Value(
                 Shape.PLAIN,
@@ -234,10 +242,21 @@ def expr_is_transparent(expr: Expr) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What a loop's step does to a variable: adds `amount` (`is_sum`), or something else: ``s >>= 1``."""
+    """What a loop's step does to a variable: ``i += amount``, ``s >>= amount``."""
 
     amount: Expr
-    is_sum: bool
+    op: BinaryOp
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether it adds."""
+        return self.op in _SUMS
+
+    @property
+    def keeps_powers(self) -> bool:
+        """Whether it makes a power of two of one."""
+        factor = self.amount.value if isinstance(self.amount, Constant) else None
+        return self.op in _SHIFTS or (self.op in _SCALINGS and factor is not None and is_power(factor))
 
 
 def _steps(loop: Loop, body: CodeFacts) -> dict[Variable, _Step]:
@@ -246,7 +265,7 @@ def _steps(loop: Loop, body: CodeFacts) -> dict[Variable, _Step]:
         return {}
     found: dict[Variable, _Step] = {}
     for expr in walk_expressions(loop.step):
-        is_sum = True
+        op: BinaryOp | None = BinaryOp.ADD
         match expr:
             case Increment(
                 target=RegisterPlace(variable=variable, path=()), delta=delta, type=type_, span=span
@@ -255,15 +274,15 @@ def _steps(loop: Loop, body: CodeFacts) -> dict[Variable, _Step]:
             case Assign(target=RegisterPlace(variable=variable, path=()), op=op, value=value) if (
                 op is not None
             ):
-                step, is_sum = value, op in _SUMS
+                step = value
             case Assign(target=RegisterPlace(variable=variable, path=()), value=Binary() as value):
-                step, is_sum = _step_of(variable, value), value.op in _SUMS
+                step, op = _step_of(variable, value), value.op
             case _:
                 continue
         while isinstance(step, Cast | Unary):
             step = step.operand
         if step is not None and variable not in body.assigned:
-            found[variable] = _Step(step, is_sum)
+            found[variable] = _Step(step, op)
     return found
 
 

@@ -91,7 +91,7 @@ class Memory(Operators):
             key,
             region,
             (address, version, *copies),
-            may_hoist=place.space is MemorySpace.CONSTANT,  # cannot change, and is read without harm
+            may_hoist=place.space is MemorySpace.CONSTANT and fixed,
             shape=Shape.PLAIN,
             inputs=[address],
             cost=((kind, number),) if number else (),

@@ -38,19 +38,40 @@ class Operators(LinearForms):
         """A conversion; free between integers of 32 and 64 bits."""
         if value.shape is Shape.CONSTANT:
             return value
+        if target.kind is TypeKind.BOOL:
+            return self.truth(value, source, region)
         is_float = (source.kind is TypeKind.FLOAT, target.kind is TypeKind.FLOAT)
         if any(is_float):
             if all(is_float) and source.bits == target.bits:
                 return value
             lanes = float(max(1, target.lanes))
+            kind = K.WIDE_CONVERSION if 64 in (source.bits, target.bits) else K.CONVERSION
             return self.plain(
-                ("cast", target.bits, is_float), region, (value,), ((K.CONVERSION, lanes),), target.bits
+                ("cast", target.bits, is_float), region, (value,), ((kind, lanes),), target.bits
             )
         if source.kind is TypeKind.BOOL and target.kind is TypeKind.INT:
             return self.plain("bool to int", region, (value,), ((K.ISETP, 1.0),), _PREDICATE)
         if source.bits > target.bits and target.bits in (8, 16):
             return self.plain(("narrow", target.bits), region, (value,), ((K.LOP, 1.0),))
         return value  # widening is part of IMAD.WIDE, narrowing to 32 bits takes the low register
+
+    def truth(self, value: Value, source: Type, region: int) -> Value:
+        """Whether a value is not zero: a comparison, which the LOP3 that makes 32 bits does along.
+
+        Bit 0 is compared all the same; tests of neighbouring bits may share one R2P: `bit_tests.py`.
+        """
+        if source.kind is TypeKind.BOOL:
+            return value
+        if source.kind is TypeKind.FLOAT:
+            return self.plain("truth", region, (value,), ((FLOAT_KINDS[max(32, source.bits)][3], 1.0),))
+        if value.shape is Shape.LOGIC and value.bits == 32:
+            _, mask = self.masked.get(value, (value, None))
+            cost = ((K.ISETP, 1.0),) if mask is not None and mask.number == 1 else ()
+            return self.shared(("truth", value), region, (value,), shape=Shape.TRUTH, cost=cost)
+        if value.bits == _PREDICATE:
+            return value
+        wide = 2.0 if source.bits == 64 or source.kind is TypeKind.POINTER else 1.0
+        return self.plain("truth", region, (value,), ((K.ISETP, wide),))
 
     def unary(self, op: UnaryOp, value: Value, type_: Type, region: int) -> Value:
         """A unary operator; float negation and `!` are modifiers of whatever uses them."""
@@ -68,7 +89,7 @@ class Operators(LinearForms):
             number = None
             if op in _FOLD and a.number is not None and b.number is not None:
                 number = _FOLD[op](a.number, b.number)
-            return Value(
+            value = Value(
                 Shape.CONSTANT,
                 deepest((a, b), self.stack),
                 region,
@@ -77,12 +98,20 @@ class Operators(LinearForms):
                 is_uniform=True,
                 varies=varying((a, b)),
             )
+            scales = op in (BinaryOp.MUL, BinaryOp.DIV) and self.is_power(b)
+            if self.is_power(a) and (scales or op in (BinaryOp.SHL, BinaryOp.SHR)):
+                self.powers.add(value)
+            return value
         if type_.kind is TypeKind.FLOAT:
             return self.floating(op, a, b, type_, region)
         wide = 2.0 if type_.bits == 64 or type_.kind is TypeKind.POINTER else 1.0
         if op in (BinaryOp.EQ, BinaryOp.NE) and a.bits == b.bits == _PREDICATE:
             # predicates compared: the later comparison takes the earlier one along
             return self.plain(op, region, (a.inputs[0], b.inputs[0]), (), _PREDICATE)
+        if op in (BinaryOp.EQ, BinaryOp.NE) and a.shape is Shape.LOGIC and b.number in (0, 1):
+            _, mask = self.masked.get(a, (a, None))
+            if b.number == 0 or (mask is not None and mask.number == 1):
+                return self.truth(a, type_, region)
         if op in COMPARISONS:
             return self.plain(op, region, (a, b), ((K.ISETP, wide),))
         if op in (BinaryOp.ADD, BinaryOp.OR, BinaryOp.XOR) and (
@@ -113,7 +142,13 @@ class Operators(LinearForms):
         if op is BinaryOp.SHL and b.shape is Shape.CONSTANT and b.number is not None:
             return self.scaled(a, 1 << (int(b.number) & 63), region, type_.bits)
         cost = ((K.SHF, 2.0 if type_.bits == 64 else 1.0),)
-        return self.plain((op, type_.signed), region, (a, b), cost, type_.bits)
+        if op is BinaryOp.SHL or b.shape is not Shape.CONSTANT or a.shape is Shape.CONSTANT:
+            return self.plain((op, type_.signed), region, (a, b), cost, type_.bits)
+        shape = Shape.SHIFTED if b.number is None and type_.bits == 32 else Shape.PLAIN
+        key = (op, type_.signed, *inputs_key((a, b)))
+        value = self.shared(key, region, (a, b), shape=shape, cost=cost, bits=type_.bits)
+        self.halves[value] = a
+        return value
 
     def funnel(self, a: Value, b: Value, type_: Type, region: int) -> Value | None:
         """`x >> s | y << bits - s`, a rotation where x is y: one SHF, two in 64 bits; None for others."""
@@ -140,7 +175,7 @@ class Operators(LinearForms):
             cost, other = ((add, lanes),), ((fused, lanes),)
             return self.shared(key, region, (a, b), shape=Shape.FLOAT_SUM, cost=cost, fused=other, bits=bits)
         reciprocal = (
-            op is BinaryOp.DIV and b.shape is Shape.CONSTANT and b.number is not None and _is_power(b.number)
+            op is BinaryOp.DIV and b.shape is Shape.CONSTANT and b.number is not None and is_power(b.number)
         )
         if op is BinaryOp.MUL and bits == 64 and 2.0 in (a.number, b.number):
             doubled = ((add, lanes),)  # x + x, which takes part in no FMA
@@ -158,17 +193,44 @@ class Operators(LinearForms):
         """A bitwise operator."""
         cost = ((K.LOP, 2.0 if type_.bits == 64 else 1.0),)  # charging.py: how many operators one LOP3 does
         key = ("logic", op, *inputs_key(inputs))
-        return self.shared(key, region, inputs, shape=Shape.LOGIC, cost=cost, bits=type_.bits)
+        value = self.shared(key, region, inputs, shape=Shape.LOGIC, cost=cost, bits=type_.bits)
+        if op is BinaryOp.AND and Shape.CONSTANT in (inputs[0].shape, inputs[1].shape):
+            bits, mask = inputs if inputs[1].shape is Shape.CONSTANT else inputs[::-1]
+            self.masked[value] = bits, mask
+        return value
+
+    def bit_mask(self, condition: Value, region: int) -> Value | None:
+        """All ones where the bit that `condition` tests is set, by two shifts; None for other conditions."""
+        if condition.shape is not Shape.TRUTH or condition.inputs[0] not in self.masked:
+            return None
+        bits, mask = self.masked[condition.inputs[0]]
+        if mask.number is not None and not is_power(mask.number):
+            return None
+        return self.plain("bit mask", region, (bits, mask), ((K.SHF, 2.0),))
 
     def division(self, op: BinaryOp, a: Value, b: Value, type_: Type, region: int) -> Value:
         """Integer division or remainder, from the measured table."""
         name = "div" if op is BinaryOp.DIV else "mod"
         if b.shape is Shape.CONSTANT:
-            name += "_power" if b.number is not None and _is_power(b.number) else "_constant"
-        key = "int64" if type_.bits == 64 else "int32" if type_.signed else "uint32"
-        cost = measured(f"{name}.{key}") or ((K.IMAD, 1.0),)
-        return self.plain((op, type_.signed), region, (a, b), cost, type_.bits)
+            name += "_power" if self.is_power(b) else "_constant"
+        is_natural = not type_.signed or (a in self.naturals and b.shape is Shape.CONSTANT)
+        if name == "mod_power" and is_natural and type_.bits == 32:
+            mask = self.binary(BinaryOp.SUB, b, self.constant(1, type_), type_, region)
+            value = self.logic(BinaryOp.AND, (a, mask), type_, region)
+        else:
+            key = "int64" if type_.bits == 64 else "uint32" if is_natural else "int32"
+            cost = measured(f"{name}.{key}") or ((K.IMAD, 1.0),)
+            value = self.plain((op, type_.signed), region, (a, b), cost, type_.bits)
+        if a in self.naturals and is_natural:
+            self.naturals.add(value)
+        return value
+
+    def is_power(self, value: Value) -> bool:
+        """Whether a value is a constant power of two, another one in each copy of a loop perhaps."""
+        is_known = value.shape is Shape.CONSTANT and value.number is not None
+        return value in self.powers or (is_known and is_power(value.number or 0))
 
 
-def _is_power(number: float) -> bool:
+def is_power(number: float) -> bool:
+    """Whether a number is a power of two."""
     return number > 0 and number == int(number) and (int(number) & (int(number) - 1)) == 0

@@ -36,9 +36,14 @@ class LoopLevel:
     arm_depth: int
     depth: int
     has_constant_trips: bool = False
-    has_constant_strides: bool = False
+    steps_pointers: bool = False
     single_stores: frozenset[MemorySpace] = frozenset()
     trips: float | None = None
+
+    @property
+    def copies(self) -> float:
+        """Iterations of the source that stand side by side in the machine code."""
+        return self.trips or 1.0 if self.is_unrolled else self.unroll
 
 
 class Shape(Enum):
@@ -51,6 +56,8 @@ class Shape(Enum):
     INT_PRODUCT = "int product"
     INT_SUM = "int sum"  # linear form of other values
     LOGIC = "logic"
+    SHIFTED = "shifted"  # to the right, further in each copy of an unrolled loop
+    TRUTH = "truth"  # whether bits that a LOGIC value leaves are set
     ADDRESS = "address"  # linear form that an access uses
 
 

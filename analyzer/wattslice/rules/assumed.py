@@ -75,7 +75,9 @@ ASSUMED_RULES = (
         what="Which memory a thread touches is decided by data, so nothing is known about coalescing there.",
         why=(
             "Each lane of a warp is taken to touch a 32-byte sector of its own, the most that can move. "
-            "Neighbouring addresses would move up to eight times less, and draw less."
+            "Neighbouring addresses would move up to eight times less, and draw less. Where the size of the "
+            "array is known (cudaMalloc in the host code), it is taken to be read uniformly at random: what "
+            "of it fits L2 is not fetched from DRAM again."
         ),
         example="y[i] = x[column[i]];",
         remedy="None from outside: where neighbours are near in truth, take bytes and watts as upper bounds.",

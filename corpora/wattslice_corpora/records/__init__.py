@@ -24,8 +24,11 @@ from wattslice_corpora.records.measured import (
     read_measurements,
 )
 from wattslice_corpora.records.recipes import (
+    UNKNOWN_DATA,
+    ArrayBytes,
     BenchmarkRecipe,
     LaunchRecipe,
+    LiveShare,
     ParameterValue,
     Recipes,
     WithoutRecipe,
@@ -52,6 +55,8 @@ from wattslice_corpora.records.workloads import WorkloadRow, read_workloads, wor
 
 __all__ = [
     "MEASUREMENT_DIRECTORY",
+    "UNKNOWN_DATA",
+    "ArrayBytes",
     "BenchmarkRecipe",
     "DataCard",
     "DataSet",
@@ -59,6 +64,7 @@ __all__ = [
     "IdlePower",
     "InvalidRows",
     "LaunchRecipe",
+    "LiveShare",
     "MeasuredRow",
     "ParameterValue",
     "Recipes",

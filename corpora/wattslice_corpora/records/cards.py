@@ -29,14 +29,15 @@ class Timed(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class InvalidRows:
-    """Rows of a data set whose watts must not be used: those at a clock, of a benchmark, or both.
+    """Rows of a data set whose watts must not be used: those at a clock, of a benchmark, with some arguments.
 
-    A clock None: every clock. `benchmark` empty: every program.
+    A clock None: every clock. `benchmark` empty: every program. `arguments` empty: whatever they are.
     """
 
     core_mhz: float | None
     memory_mhz: float | None
     benchmark: str
+    arguments: tuple[str, ...]
     reason: str
 
     def hit(self, row: MeasuredRow) -> bool:
@@ -45,6 +46,7 @@ class InvalidRows:
             self.core_mhz in (None, row.core_mhz)
             and self.memory_mhz in (None, row.memory_mhz)
             and self.benchmark in ("", row.benchmark)
+            and (not self.arguments or row.arguments in self.arguments)
         )
 
 
@@ -146,7 +148,11 @@ def _dataset(entry: dict[str, Any]) -> DataSet:
         faults=tuple(entry["faults"]),
         invalid=tuple(
             InvalidRows(
-                rows.get("core_mhz"), rows.get("memory_mhz"), rows.get("benchmark", ""), rows["reason"]
+                rows.get("core_mhz"),
+                rows.get("memory_mhz"),
+                rows.get("benchmark", ""),
+                tuple(rows.get("arguments", ())),
+                rows["reason"],
             )
             for rows in entry.get("invalid", ())
         ),

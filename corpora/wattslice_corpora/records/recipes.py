@@ -29,10 +29,40 @@ class ParameterValue:
 
 
 @dataclass(frozen=True, slots=True)
+class LiveShare:
+    """Shares in [0, 1] of arithmetic and of bytes of DRAM whose values toggle bits (as in `Workload`).
+
+    They hold while the program's option `option` is at most `up_to`; without it, always.
+    """
+
+    option: str
+    up_to: float | None
+    operands: float
+    data: float
+
+    def holds(self, arguments: str) -> bool:
+        """Whether these are the shares of a run with `arguments`. `RecordError` without the option."""
+        return self.up_to is None or option(arguments, self.option) <= self.up_to
+
+
+UNKNOWN_DATA = LiveShare("", None, 1.0, 1.0)
+"""Data that nothing is known about are taken to be live."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayBytes:
+    """A pointer parameter of a kernel and the bytes allocated from where it points."""
+
+    name: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class LaunchRecipe:
     """One launch of a timed iteration. `kernel` empty: the one that the measurement names.
 
-    `grid` None: as many blocks as the GPU holds at a time.
+    `grid` None: as many blocks as the GPU holds at a time. `live`: first entry that holds.
+    `arrays`: bytes that the host code allocated for pointer parameters.
     """
 
     kernel: str
@@ -41,6 +71,12 @@ class LaunchRecipe:
     shared_bytes: int
     repeat: int
     parameters: tuple[ParameterValue, ...]
+    live: tuple[LiveShare, ...] = ()
+    arrays: tuple[ArrayBytes, ...] = ()
+
+    def live_share(self, arguments: str) -> LiveShare:
+        """How live the values are in a run with `arguments`."""
+        return next((share for share in self.live if share.holds(arguments)), UNKNOWN_DATA)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +167,7 @@ def _benchmark(entry: dict[str, Any]) -> BenchmarkRecipe:
         name=entry["name"],
         file=entry["file"],
         defines=tuple(entry.get("define", ())),
-        launches=tuple(_launch(launch) for launch in entry["launch"]),
+        launches=tuple(_launch({"live": entry.get("live", ()), **launch}) for launch in entry["launch"]),
         one_of=bool(entry.get("one_of", False)),
         incomplete=entry.get("incomplete", ""),
         input=entry.get("input", ""),
@@ -148,7 +184,16 @@ def _launch(entry: dict[str, Any]) -> LaunchRecipe:
         shared_bytes=int(entry.get("shared_bytes", 0)),
         repeat=int(entry.get("repeat", 1)),
         parameters=tuple(ParameterValue(name, value) for name, value in values.items()),
+        live=tuple(_live(share) for share in entry.get("live", ())),
+        arrays=tuple(ArrayBytes(name, int(size)) for name, size in entry.get("arrays", {}).items()),
     )
+
+
+def _live(entry: dict[str, Any]) -> LiveShare:
+    found = LiveShare(entry.get("option", ""), entry.get("up_to"), entry["operands"], entry["data"])
+    if not (0 <= found.operands <= 1 and 0 <= found.data <= 1):
+        raise ValueError(f"shares of live values lie in [0, 1]: {entry}")
+    return found
 
 
 def _dim3(values: list[int]) -> Dim3:

@@ -33,6 +33,7 @@ class WorkloadRow:
     integer: float
     integer_multiply: float
     special: float
+    wide_conversion: float
     tensor: float
     load_store: float
     other: float
@@ -42,11 +43,14 @@ class WorkloadRow:
     dram_bytes: float | None
     shared_passes: float | None
     shared_accesses: float
+    texture_fetches: float
     atomics: float
     barriers: float
     global_loads: float | None
     loads_in_flight: float | None
     footprint_bytes: float | None
+    live_operands: float
+    live_data: float
     doubt: str
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wattslice.accesses import MemoryAccess
-from wattslice.calibration.features import parameter_value
+from wattslice.calibration.features import parameter_value, with_arrays
 from wattslice.counting.count import count
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.errors import WattsliceError
@@ -110,6 +110,7 @@ def counted_launch(sources: tuple[Path, ...], recipes: Recipes, row: CounterRow,
     launch = next((launch for launch in found if launch.kernel.name == kernel), None)
     if launch is None:
         raise RecordError(f"{program.file} has no kernel {kernel}")
+    launch = with_arrays(launch, entry)
     profile = count(launch)
     return CountedLaunch(launch, profile, launch_work(launch, residency(launch, gpu), profile))
 

@@ -84,13 +84,13 @@ def _expression_statement(body: Body, node: Node) -> list[Stmt]:
 
 
 _NO_GEOMETRY = re.compile(
-    r"^(assert|v?f?printf|f?puts|putchar|fflush|fclose|free|cuda(Memset|Free|Event|Malloc)\w*"
-    r"|cuda(Device|Thread|Stream)(Synchronize|Reset|Exit)|operator<<)$"
+    r"^(assert|v?f?printf|f?puts|putchar|fflush|fclose|free|cuda(Memset|Free|Event)\w*"
+    r"|cudaMalloc(Pitch|3D|Array|3DArray|MipmappedArray|FromPoolAsync)|cuda(Device|Thread|Stream)(Synchronize|Reset|Exit)|operator<<)$"
 )
 
 
 def _is_beside_the_point(node: Node) -> bool:
-    """Host statements that allocate, time or print: nothing about a launch can come out of them."""
+    """Host statements that time or print: nothing about a launch can come out of them."""
     while node.kind in (C.UNEXPOSED_EXPR, C.PAREN_EXPR) and len(node.children) == 1:
         node = node.children[0]
     return node.kind == C.CALL_EXPR and _NO_GEOMETRY.match(node.spelling) is not None

@@ -1,0 +1,77 @@
+"""Fits the time parameters of a GPU to measured seconds. Needs numpy and scipy."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize  # pyright: ignore[reportMissingTypeStubs]
+
+from wattslice_models.energy_rows import TimedRow
+from wattslice_models.execution_time import DEFAULT_TIME_PARAMETERS, TimeParameters, predict_time
+from wattslice_models.gpu import Gpu
+
+_scipy: Any = optimize  # scipy has no types
+
+FITTED_TIME_PARAMETERS = (
+    "launch_overhead_s",
+    "dram_efficiency",
+    "l2_bytes_per_clock_per_sm",
+    "l1_bytes_per_clock_per_sm",
+    "shared_passes_per_clock",
+    "issue_efficiency",
+    "l2_latency_cycles",
+    "dram_latency_s",
+    "instructions_in_flight",
+)
+TIME_RANGE = 3.0
+"""How far a fitted time parameter may move from its default, as a factor either way."""
+
+
+def fit_time(rows: tuple[TimedRow, ...], gpu: Gpu) -> TimeParameters:
+    """Time parameters that make the logarithms of predicted and measured times agree best.
+
+    Cauchy's loss: some programs take twice the time that any parameters explain (mixbench on doubles), and
+    must not bend the others.
+    """
+    names = FITTED_TIME_PARAMETERS
+    known = {field.name for field in fields(TimeParameters)}
+    assert set(names) <= known, f"not a time parameter: {set(names) - known}"
+    start = np.array([getattr(DEFAULT_TIME_PARAMETERS, name) for name in names])
+    upper = np.full(len(names), np.log(TIME_RANGE))
+    for index, name in enumerate(names):
+        if name in ("dram_efficiency", "issue_efficiency"):  # a share of a peak
+            upper[index] = np.log(1.0 / start[index])
+
+    def parameters(logs: NDArray[np.float64]) -> TimeParameters:
+        values = {name: float(value) for name, value in zip(names, start * np.exp(logs), strict=True)}
+        return replace(DEFAULT_TIME_PARAMETERS, **values)
+
+    def errors(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+        trial = parameters(logs)
+        return np.array(
+            [
+                np.log(
+                    sum(
+                        launch.repeat
+                        * predict_time(launch.workload, gpu, row.example.subject.clocks, trial).time_s
+                        for launch in row.example.subject.launches
+                    )
+                    / row.time_s
+                )
+                for row in rows
+            ]
+        )
+
+    found = _scipy.least_squares(
+        errors,
+        np.zeros(len(names)),
+        bounds=(-np.log(TIME_RANGE) * np.ones(len(names)), upper),
+        loss="cauchy",
+        f_scale=0.1,
+        diff_step=0.02,
+        max_nfev=40,
+    )
+    return parameters(cast("NDArray[np.float64]", found.x))
