@@ -1,4 +1,4 @@
-"""What instrumented programs count when they run on the stand-in for CUDA: by hand, and said when they cannot."""
+"""What instrumented programs count when they run on the stand-in for CUDA, compared with counts by hand."""
 
 import os
 import shutil
@@ -64,12 +64,8 @@ def expected():
 
 
 def one_thread(e, i):
-    total = 0
     e.test("if (i >= n)", False)
-    if e.test("if (i < 10)", i < 10):
-        total = 1
-    else:
-        total = 2 if e.test("if (i < 30)", i < 30) else 3
+    total = 1 if e.test("if (i < 10)", i < 10) else 2 if e.test("if (i < 30)", i < 30) else 3
     if e.test("if (i < 64)", i < 64):
         total += 1 if e.test("if (i < 16)", i < 16) else 2
     total += int(e.test("if (const int odd", i % 2 == 1))
@@ -112,6 +108,9 @@ def one_thread(e, i):
     e.right("(i > 90 && i != 95)", i != 5)
     if i != 5:
         e.right("i != 95)", i > 90)
+    for arm in ("then", "else"):
+        e.visits["branches", 2, 51, arm] += 1  # in other.cuh
+    e.taken["branches", 2, 51, "then" if i > 3 else "else"] += 1
     e.test("if (i % 4 == 0)", i % 4 == 0)
     for step in (1, 2):
         e.enter("for (int at = 0")
@@ -130,12 +129,13 @@ def test_counts_are_those_made_by_hand():
     actual = {(arm.kernel, arm.line, arm.column, arm.arm): arm for arm in counted.arms}
     assert {key: arm.visits for key, arm in actual.items()} == dict(wanted.visits)
     assert {key: arm.taken for key, arm in actual.items() if arm.taken} == dict(wanted.taken)
-    assert {key: arm.entries for key, arm in actual.items() if arm.entries is not None} == dict(wanted.entries)
+    assert {key: arm.entries for key, arm in actual.items() if arm.entries is not None} == dict(
+        wanted.entries
+    )
     reasons = sorted((Path(one.file).name, one.reason) for one in counted.not_probed)
     assert reasons == [
-        ("every_branch.cu", "a constexpr function, which the compiler may evaluate"),
         ("every_branch.cu", "a macro writes it"),
-        ("other.cuh", "in an included file"),
+        ("every_branch.cu", "in a constexpr function, which the compiler may evaluate"),
     ]
 
 
@@ -168,9 +168,11 @@ def test_a_program_that_gives_no_counts(tmp_path, monkeypatch, program, build, m
 
 
 def test_the_program_gets_its_arguments_and_the_compiler_its_flags(tmp_path, monkeypatch):
-    counts = "wattslice-counts 1\\nk.cu\\nabc\\nk\\t1\\t2\\ttest\\t\\t5\\t1\\n"
+    counts = "wattslice-counts 1\\nk.cu\\nabc\\nk.cu\\tk\\t1\\t2\\ttest\\t\\t5\\t1\\n"
     program = f'printf "{counts}" > $WATTSLICE_COUNTS; echo $@'
-    (tmp_path / "nvcc").write_text(f"#!/bin/sh\necho $@ > {tmp_path}/flags\n" + COMPILER.replace("PROGRAM", program))
+    (tmp_path / "nvcc").write_text(
+        f"#!/bin/sh\necho $@ > {tmp_path}/flags\n" + COMPILER.replace("PROGRAM", program)
+    )
     (tmp_path / "nvcc").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     counted = run_probed(EVERY_BRANCH, None, Build.NVCC, ("1", "two"), ("-lcublas",))
@@ -191,9 +193,9 @@ def test_no_compiler(monkeypatch):
     ("text", "message"),
     [
         ("", "is no file of counts"),
-        ("wattslice-counts 1\nk.cu\nabc\nk\t1\t1\ttest\t\t5\n", ":4: not a line of counts"),
-        ("wattslice-counts 1\nk.cu\nabc\nk\t1\t1\tnonsense\t\t5\t5\n", ":4: not a line of counts"),
-        ("wattslice-counts 1\nk.cu\nabc\nk\t1\t1\ttest\t\t0\t0\n", "every counter is zero"),
+        ("wattslice-counts 1\nk.cu\nabc\nk.cu\tk\t1\t1\ttest\t\t5\n", ":4: not a line of counts"),
+        ("wattslice-counts 1\nk.cu\nabc\nk.cu\tk\t1\t1\tnonsense\t\t5\t5\n", ":4: not a line of counts"),
+        ("wattslice-counts 1\nk.cu\nabc\nk.cu\tk\t1\t1\ttest\t\t0\t0\n", "every counter is zero"),
     ],
 )
 def test_files_of_counts_that_are_none(tmp_path, text, message):

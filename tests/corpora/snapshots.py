@@ -21,6 +21,14 @@ ROUNDINGS = 8
 """How many units in the last place two results may differ by: sums in another order, other libraries."""
 
 
+_ADDRESSING = (
+    Addressing.WRAP,
+    Addressing.CLAMP,
+    Addressing.MIRROR,
+    Addressing.BORDER,
+)  # as CUDA numbers them
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryObject:
     """An allocation, a variable or a texture's array: what it held `before` and `after` the launch."""
@@ -90,9 +98,7 @@ def _read(folder: Path) -> Snapshot:
     at = 0
     for one in text["objects"]:
         end = at + one["bytes"]
-        objects.append(
-            MemoryObject(one["kind"], one["name"], one["address"], before[at:end], after[at:end])
-        )
+        objects.append(MemoryObject(one["kind"], one["name"], one["address"], before[at:end], after[at:end]))
         at = end
     return Snapshot(
         text["kernel"],
@@ -103,7 +109,14 @@ def _read(folder: Path) -> Snapshot:
         tuple(Argument(one["kind"], bytes.fromhex(one["hex"])) for one in text["arguments"]),
         tuple(objects),
         tuple(
-            RecordedTexture(**{**one, "address_modes": tuple(one["address_modes"])})
+            RecordedTexture(
+                one["object"],
+                one["address"],
+                one["width"],
+                one["height"],
+                one["element_bytes"],
+                tuple(one["address_modes"]),
+            )
             for one in text["textures"]
         ),
     )
@@ -198,10 +211,9 @@ def _argument(
 def _texture(snapshot: Snapshot, texture: RecordedTexture) -> tuple[int, Texture]:
     one = next(one for one in snapshot.objects if one.kind == "array" and one.address == texture.address)
     element = np.dtype(f"u{texture.element_bytes}")
-    modes = tuple({0: Addressing.WRAP, 1: Addressing.CLAMP, 2: Addressing.MIRROR}.get(mode, Addressing.BORDER)
-                  for mode in texture.address_modes)  # fmt: skip
+    x, y = (_ADDRESSING[mode] for mode in texture.address_modes)
     texels = one.before.view(element).reshape(1, texture.height, texture.width, 1)
-    return texture.object, Texture(texels, (*modes, Addressing.CLAMP))
+    return texture.object, Texture(texels, (x, y, Addressing.CLAMP))
 
 
 def difference(expected: Bytes, actual: Bytes, type_: ir.Type | None) -> str:
@@ -242,7 +254,9 @@ def _worst(expected: NDArray[Any], actual: NDArray[Any]) -> str:
         precision = np.finfo(expected.dtype).eps
         with np.errstate(all="ignore"):
             scale = np.nanmax(np.abs(np.where(np.isfinite(expected), expected, 0)), initial=0)
-            same = np.isclose(actual, expected, rtol=ROUNDINGS * precision, atol=precision * scale, equal_nan=True)
+            same = np.isclose(
+                actual, expected, rtol=ROUNDINGS * precision, atol=precision * scale, equal_nan=True
+            )
     else:
         same = expected == actual
     wrong = np.flatnonzero(~same)

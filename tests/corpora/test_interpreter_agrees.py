@@ -1,4 +1,4 @@
-"""The interpreter leaves in memory what the compiled C++ of the same kernel leaves there: launches of the corpus."""
+"""The interpreter leaves in memory what the compiled C++ of the same kernel does: launches of the corpus."""
 
 from pathlib import Path
 

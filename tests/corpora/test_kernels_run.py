@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from wattslice_corpora.manifest import CorpusKernel, load_manifest
-
 from wattslice.probes.cuda_on_cpu.toolchain import Toolchain, run
+from wattslice_corpora.manifest import CorpusKernel, load_manifest
 
 
 @pytest.fixture(scope="module", params=load_manifest(), ids=lambda program: program.name)

@@ -1,4 +1,4 @@
-"""Branch probabilities by running a program: counters written into its source (Wang & Chen 2013, section 4.4)."""
+"""Branch probabilities by running a program: counters in its source (Wang & Chen 2013, section 4.4)."""
 
 from wattslice.probes.counts import DEFAULT_FILE, FILE_VARIABLE, Counts, read_counts
 from wattslice.probes.emit import emit_probes

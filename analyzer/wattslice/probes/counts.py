@@ -1,4 +1,4 @@
-"""The file in which an instrumented program leaves its counters, and what they say about the arms of branches."""
+"""The file in which an instrumented program leaves its counters, and what they say about branches."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def read_counts(path: Path) -> Counts:
     arms: list[ArmCount] = []
     for number, line in enumerate(lines[3:], 4):
         try:
-            kernel, row, column, kind, labels, *counters = line.split("\t")
-            place = kernel, lines[1], int(row), int(column)
+            file, kernel, row, column, kind, labels, *counters = line.split("\t")
+            place = kernel, file, int(row), int(column)
             counted = [int(counter) for counter in counters]
             arms.extend(
                 ArmCount(*place, arm, visits, taken, entries)
@@ -80,5 +80,3 @@ def _arms(kind: ProbeKind, labels: str, counted: list[int]) -> Iterator[tuple[st
         case ProbeKind.SWITCH:
             for arm, taken in zip(labels.split(","), rest, strict=True):
                 yield arm, first, taken, None
-
-

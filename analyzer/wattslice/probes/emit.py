@@ -3,58 +3,57 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
+from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.frontend.clang.session import parse_cuda
 from wattslice.frontend.lowering.program import lower_program
-from wattslice.probes.instrument import Instrumenter
+from wattslice.probes.included import IncludedFiles
+from wattslice.probes.instrument import instrument
 from wattslice.probes.reach import Position, Reach, reach
 from wattslice.probes.source_text import SourceText
 from wattslice.probes.types import InstrumentedSource, NotProbed, Probe, ProbeError
+from wattslice.probes.writer import BranchWriter
 from wattslice.recursion import deep_recursion
+
+IN_CONSTEXPR = "in a constexpr function, which the compiler may evaluate"
+NO_ROOM = "in a place where no counter can be written"
+NOT_IN_PLACE = "in a file that no #include names as it is"
 
 
 def emit_probes(path: Path, options: ParseOptions | None = None) -> InstrumentedSource:
     """The program of `path` with a counter on every arm of every branch that its kernels come to.
 
-    Nothing is run. Lines keep their numbers, in `#line` and in what a compiler says. Branches that headers or
-    macros write are not counted; `not_probed` has them. Raises `FrontendError` for a file that cannot be read,
-    `ProbeError` for one without kernels or in another encoding than UTF-8.
+    Nothing is run. Lines keep their numbers, in `#line` and in what a compiler says. Branches that
+    macros write are not counted; `not_probed` has them. Raises `FrontendError` for a file that cannot be
+    read, `ProbeError` for one without kernels or in another encoding than UTF-8.
     """
     unit = parse_cuda(path, options)
     if unit.recovered.including_file is not None:
         file = unit.recovered.including_file
         raise ProbeError("is a part of another file", path=path, remedy=f"instrument {file}")
     program = lower_program(unit)
-    found = reach(unit, program)
+    files = IncludedFiles(unit, (options or ParseOptions()).include_dirs)
+    found = reach(unit, program, lambda file: files.text(file) is not None)
     if not found.kernels:
         raise ProbeError("has no kernel that could be read", path=path, remedy="name the file of the kernels")
-    text = SourceText(unit.source)
-    writer = Instrumenter(unit, text, found.kernels)
-    not_probed: list[NotProbed] = []
+    writer = BranchWriter(found.kernels)
     with deep_recursion():
         for function in found.functions:
-            if function.is_constexpr:
-                place = function.body.start
-                reason = "a constexpr function, which the compiler may evaluate"
-                not_probed.append(NotProbed(str(path), place.line, place.column, reason))
-            else:
-                writer.function(function)
+            if not function.is_constexpr:
+                writer.function, writer.text = function, _text_of(files, function.body)
+                instrument(writer)
     if writer.needs_kernel:
         for function in found.functions:
             if function.is_kernel:
-                at = function.body.start.offset + 1
-                text.close(at, f" wattslice_probes::kernel() = {function.kernels[0]};")
+                _begin(files, function.body, f"wattslice_probes::kernel() = {function.kernels[0]};")
     if found.main is not None:
-        text.close(found.main.start.offset + 1, " wattslice_probes::Reporter wattsliceReporter;")
-    try:
-        body = text.edited().decode("utf-8")
-    except UnicodeDecodeError:
-        raise ProbeError("is not UTF-8 text", path=path, remedy="convert it") from None
+        _begin(files, found.main, "wattslice_probes::Reporter wattsliceReporter;")
+    body = files.edited()
     sha256 = hashlib.sha256(unit.source).hexdigest()
-    not_probed += (*writer.not_probed, *_elsewhere(found, str(path)))
     probes = tuple(writer.probes)
     return InstrumentedSource(
         str(path),
@@ -62,7 +61,7 @@ def emit_probes(path: Path, options: ParseOptions | None = None) -> Instrumented
             (
                 _filled("before.cuh", KERNELS=len(found.kernels), COUNTERS=max(1, writer.counters)),
                 f"#line 1 {_quoted(str(path))}\n",
-                body if body.endswith("\n") else f"{body}\n",
+                body,
                 _filled(
                     "after.cuh",
                     ROWS=_rows(probes, found.kernels, writer.counters),
@@ -75,25 +74,55 @@ def emit_probes(path: Path, options: ParseOptions | None = None) -> Instrumented
         sha256,
         found.kernels,
         probes,
-        tuple(sorted(set(not_probed))),
+        tuple(sorted({*writer.not_probed, *_missing(found, writer)})),
     )
 
 
 def _rows(probes: tuple[Probe, ...], kernels: tuple[str, ...], counters: int) -> str:
-    return "".join(
-        f'    {{"{kernel}\\t{probe.line}\\t{probe.column}\\t{probe.kind.value}\\t{",".join(probe.arms)}", '
-        f"{kernels.index(kernel) * counters + probe.first}, {probe.counters}}},\n"
-        for probe in probes
-        for kernel in probe.kernels
-    )
+    rows: list[str] = []
+    for probe in probes:
+        branch = f"{probe.line}\\t{probe.column}\\t{probe.kind.value}\\t{','.join(probe.arms)}"
+        for number, kernel in enumerate(kernels):
+            if kernel in probe.kernels:
+                first = number * counters + probe.first
+                rows.append(
+                    f'    {{{_quoted(probe.file)} "\\t{kernel}\\t{branch}", {first}, {probe.counters}}},\n'
+                )
+    return "".join(rows)
 
 
-def _elsewhere(found: Reach, file: str) -> list[NotProbed]:
-    return [_in_header(branch) for branch in found.branches if branch.file != file]
+def _missing(found: Reach, writer: BranchWriter) -> Iterator[NotProbed]:
+    """The branches of the kernels that nothing counts, and that the writer does not know of."""
+    known = {Position(probe.file, probe.line, probe.column) for probe in writer.probes}
+    known |= {Position(one.file, one.line, one.column) for one in writer.not_probed}
+    written = {str(function.body.start.path) for function in found.functions}
+    for branch in found.branches - known:
+        reason = NO_ROOM
+        if branch.file not in written:
+            reason = NOT_IN_PLACE
+        elif any(function.is_constexpr and function.holds(branch) for function in found.functions):
+            reason = IN_CONSTEXPR
+        yield NotProbed(branch.file, branch.line, branch.column, reason)
 
 
-def _in_header(branch: Position) -> NotProbed:
-    return NotProbed(branch.file, branch.line, branch.column, "in an included file")
+def _begin(files: IncludedFiles, body: Node, text: str) -> None:
+    """Write `text` at the start of a function's body."""
+    source, start = _text_of(files, body), body.start
+    if source.plain[start.offset : start.offset + 1] != b"{":
+        raise ProbeError(
+            "a macro writes this function, so that no counters can be written into it",
+            path=start.path,
+            line=start.line,
+            remedy="write it out, or use --data",
+        )
+    source.close(start.offset + 1, f" {text}")
+
+
+def _text_of(files: IncludedFiles, body: Node) -> SourceText:
+    path = body.start.path
+    text = None if path is None else files.text(path)
+    assert text is not None, "functions of other files are not reached"
+    return text
 
 
 def _filled(name: str, **values: object) -> str:

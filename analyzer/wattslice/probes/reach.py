@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.clang.unit import ParsedUnit
-from wattslice.ir import If, Loop, Program, Select, Span, Switch
+from wattslice.ir import Constant, If, Loop, Program, Select, Span, Switch
 from wattslice.ir.walking import expressions_below, walk_statements
 
 _FUNCTIONS = (
     C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD, C.CONSTRUCTOR, C.CONVERSION_FUNCTION, C.LAMBDA_EXPR,
 )  # fmt: skip
 _SCOPES = (
-    C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL, C.CLASS_DECL, C.STRUCT_DECL, C.UNION_DECL, C.CLASS_TEMPLATE,
-    C.CLASS_TEMPLATE_PARTIAL_SPECIALIZATION,
+    C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL, C.CLASS_DECL, C.STRUCT_DECL, C.UNION_DECL,
+    C.CLASS_TEMPLATE, C.CLASS_TEMPLATE_PARTIAL_SPECIALIZATION,
 )  # fmt: skip
 _CONSTEXPR = re.compile(rb"\b(?:constexpr|consteval)\b")
 
@@ -40,6 +41,15 @@ class ReachedFunction:
     is_kernel: bool
     is_constexpr: bool
 
+    def holds(self, position: Position) -> bool:
+        """Whether a place is in the body."""
+        start, end = self.body.start, self.body.end
+        place = position.line, position.column
+        return str(start.path) == position.file and (start.line, start.column) <= place < (
+            end.line,
+            end.column,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Reach:
@@ -51,8 +61,8 @@ class Reach:
     main: Node | None
 
 
-def reach(unit: ParsedUnit, program: Program) -> Reach:
-    """Instances of a kernel's template count as one kernel."""
+def reach(unit: ParsedUnit, program: Program, can_be_written: Callable[[Path], bool]) -> Reach:
+    """Functions of the files that can be written; instances of a kernel's template count as one kernel."""
     names = tuple(dict.fromkeys(kernel.name for kernel in program.kernels))
     points: list[set[Position]] = [set() for _ in names]
     branches: set[Position] = set()
@@ -60,25 +70,37 @@ def reach(unit: ParsedUnit, program: Program) -> Reach:
         of_kernel = points[names.index(kernel.name)]
         for stmt in walk_statements(kernel.body):
             of_kernel.add(_position(stmt.span))
-            if isinstance(stmt, If | Loop | Switch):
+            decides = not (isinstance(stmt, Loop) and isinstance(stmt.condition, Constant))
+            if isinstance(stmt, If | Loop | Switch) and decides:
                 branches.add(_position(stmt.span))
         branches.update(
             _position(expr.span) for expr in expressions_below(kernel.body) if isinstance(expr, Select)
         )
-    bodies = list(_functions_with_bodies(unit))
+    bodies = list(_functions_with_bodies(unit, can_be_written))
     reached: list[set[int]] = [set() for _ in bodies]
     for number, of_kernel in enumerate(points):
         for point in of_kernel:
             inner = _innermost(bodies, point)
             if inner is not None:
                 reached[inner].add(number)
+    # What could not be read of a kernel may call any function: the running kernel then says which it is.
+    unclear = {names.index(kernel.name) for kernel in program.kernels if not kernel.body_is_complete}
     functions = tuple(
-        ReachedFunction(body, tuple(sorted(kernels)), _is_kernel(function), _is_constexpr(unit, function, body))
+        ReachedFunction(
+            body,
+            tuple(sorted(kernels if _is_kernel(function) else kernels | unclear)),
+            _is_kernel(function),
+            _is_constexpr(unit, function, body),
+        )
         for (function, body), kernels in zip(bodies, reached, strict=True)
         if kernels
     )
     main = next(
-        (body for function, body in bodies if function.kind == C.FUNCTION_DECL and function.spelling == "main"),
+        (
+            body
+            for function, body in bodies
+            if function.kind == C.FUNCTION_DECL and function.spelling == "main" and unit.is_in_file(function)
+        ),
         None,
     )
     return Reach(names, functions, frozenset(branches), main)
@@ -88,21 +110,32 @@ def _position(span: Span) -> Position:
     return Position(span.file, span.line, span.column)
 
 
-def _functions_with_bodies(unit: ParsedUnit) -> Iterator[tuple[Node, Node]]:
+def _functions_with_bodies(
+    unit: ParsedUnit, can_be_written: Callable[[Path], bool]
+) -> Iterator[tuple[Node, Node]]:
     """Of a template rather the template than an instance, which lies in the same place."""
-    found: dict[int, tuple[Node, Node]] = {}
+    found: dict[tuple[Path, int], tuple[Node, Node]] = {}
+    writable: dict[Path, bool] = {}
     stack = list(reversed(unit.root.children))
     while stack:
         node = stack.pop()
         if node.kind in _SCOPES:
             stack.extend(reversed(node.children))
-        elif node.kind in _FUNCTIONS and unit.is_in_file(node):
+        elif node.kind in _FUNCTIONS:
+            path = node.place.path
+            if path is None:
+                continue
+            if path not in writable:
+                writable[path] = can_be_written(path)
+            if not writable[path]:
+                continue
             body = next((child for child in node.children if child.kind == C.COMPOUND_STMT), None)
             if body is None:
                 continue
-            known = found.get(body.start.offset)
+            place = path, body.start.offset
+            known = found.get(place)
             if known is None or known[0].template is not None:
-                found[body.start.offset] = (node, body)
+                found[place] = (node, body)
                 stack.extend(inner for inner in body.walk() if inner.kind == C.LAMBDA_EXPR)
     yield from found.values()
 
@@ -125,4 +158,6 @@ def _is_kernel(function: Node) -> bool:
 
 
 def _is_constexpr(unit: ParsedUnit, function: Node, body: Node) -> bool:
-    return _CONSTEXPR.search(unit.source[function.start.offset : body.start.offset]) is not None
+    return (
+        _CONSTEXPR.search(unit.source_of(body.start)[function.start.offset : body.start.offset]) is not None
+    )

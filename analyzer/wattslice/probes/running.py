@@ -64,7 +64,9 @@ def run_probed(
         output = _run(executable, arguments, counts, timeout_s)
         if not counts.exists():
             raise ProbeError(
-                f"the program left no counts: {_last(output)}", path=path, remedy="it must end by return or exit"
+                f"the program left no counts: {_last(output)}",
+                path=path,
+                remedy="it must end by return or exit",
             )
         return Counted(read_counts(counts).arms, output, source.not_probed)
 
@@ -80,17 +82,31 @@ def _built_by_nvcc(path: Path, source: InstrumentedSource, flags: Sequence[str],
     written.write_text(source.text, encoding="utf-8")
     executable = written.with_suffix("")
     architecture = () if any("arch" in flag or "gencode" in flag for flag in flags) else ("-arch=native",)
-    command = (compiler, *architecture, "-O2", "-I", str(path.parent), *flags, str(written), "-o", str(executable))
+    command = (
+        compiler,
+        *architecture,
+        "-O2",
+        "-I",
+        str(path.parent),
+        *flags,
+        str(written),
+        "-o",
+        str(executable),
+    )
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:
-        raise ProbeError(f"nvcc refuses the instrumented program:\n{_last(done.stdout + done.stderr)}", path=path)
+        raise ProbeError(
+            f"nvcc refuses the instrumented program:\n{_last(done.stdout + done.stderr)}", path=path
+        )
     return executable
 
 
 def _compiler(name: str, option: str) -> str:
     found = shutil.which(name)
     if found is None:
-        raise ProbeError(f"{option}: {name} is not on the PATH", remedy=f"install {name}, or use --emit-probes")
+        raise ProbeError(
+            f"{option}: {name} is not on the PATH", remedy=f"install {name}, or use --emit-probes"
+        )
     return found
 
 

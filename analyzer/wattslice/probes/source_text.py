@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-_HIDDEN = re.compile(
-    rb"//(?:\\\r?\n|[^\n])*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.DOTALL
-)
+_HIDDEN = re.compile(rb"//(?:\\\r?\n|[^\n])*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.DOTALL)
 _DIRECTIVE = re.compile(rb"^[ \t]*#", re.MULTILINE)
 _BLANK = b" \t\r\n\f\v"
 
@@ -44,7 +43,9 @@ class SourceText:
 
     source: bytes
     plain: bytes = field(init=False)
-    _edits: list[tuple[int, int, int, bytes]] = field(init=False, default_factory=list)
+    _edits: list[tuple[int, int, int, bytes]] = field(
+        init=False, default_factory=list[tuple[int, int, int, bytes]]
+    )
 
     def __post_init__(self) -> None:
         self.plain = without_text(self.source)
@@ -112,7 +113,7 @@ class SourceText:
                 cuts.append(at)
         if depth or _DIRECTIVE.search(self.plain, cuts[0], cuts[-1]):
             return None
-        return tuple(Piece(start + 1, end) for start, end in zip(cuts, cuts[1:], strict=False))
+        return tuple(Piece(start + 1, end) for start, end in pairwise(cuts))
 
     def end_of_statement(self, end: int) -> int | None:
         """One past a statement that the tree says ends at `end`, its semicolon included; None if unclear."""

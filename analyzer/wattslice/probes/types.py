@@ -15,9 +15,9 @@ class ProbeError(WattsliceError):
 class ProbeKind(Enum):
     """A branch, by what its counters mean.
 
-    TEST: tests, tests that held (`if`, ``?:``). LOOP: the same and, if there is a third, entries. DO: the same
-    and iterations. ENDLESS: iterations and, if there is a second, entries. LOGICAL: evaluations, evaluations
-    of the right side. SWITCH: evaluations, then jumps to each of its groups of labels.
+    TEST: tests, tests that held (`if`, ``?:``). LOOP: the same and, if there is a third, entries. DO: the
+    same and iterations. ENDLESS: iterations and, if there is a second, entries. LOGICAL: evaluations,
+    evaluations of the right side. SWITCH: evaluations, then jumps to each of its groups of labels.
     """
 
     TEST = "test"
@@ -37,6 +37,7 @@ class Probe:
     """
 
     kind: ProbeKind
+    file: str
     line: int
     column: int
     first: int

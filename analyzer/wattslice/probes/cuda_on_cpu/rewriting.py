@@ -1,4 +1,4 @@
-"""What the headers of the stand-in cannot give a meaning to is rewritten before compiling, line by line the same.
+"""What the headers of the stand-in cannot give a meaning to is rewritten before compiling; lines stay lines.
 
 That is: the launch `kernel<<<grid, block>>>(arguments)`, the declaration `extern __shared__ T name[];`, that
 `__shared__` variables hold nothing yet when a block begins, and, for snapshots of launches, which variables
@@ -18,7 +18,9 @@ _EXTERN = re.compile(
     r"extern\s+__shared__\s+(?:(?:__align__|alignas)\s*\([^)]*\)\s*)?([\w:\s]+?)\s*\b(\w+)\s*\[\s*\]\s*;"
 )
 _SHARED = re.compile(r"__shared__\s+([^;{}=]*);")
-_GLOBAL = re.compile(r"\b__(?:constant|device)__\s+(?:(?:__align__|alignas)\s*\(\w+\)|\[[^\]]*\]|[^;{}()=\[])+[;{=]")
+_GLOBAL = re.compile(
+    r"\b__(?:constant|device)__\s+(?:(?:__align__|alignas)\s*\(\w+\)|\[[^\]]*\]|[^;{}()=\[])+[;{=]"
+)
 _NO_VARIABLE = re.compile(r"\b(?:struct|class|union|enum|extern|using|typedef|operator)\b")
 _NAMESPACE = re.compile(r"\b(?:namespace[\s\w:]*|extern\s*)$")
 _KERNEL = re.compile(r"[\w:]+\s*$")
@@ -73,7 +75,7 @@ def _with_undefined_shared(source: str) -> str:
 
 
 def _with_registered_globals(source: str) -> str:
-    """Behind each `__constant__` or `__device__` variable of namespace scope an object that knows where it is."""
+    """Behind each `__constant__` or `__device__` variable an object that knows where it is."""
     hidden = _without_text(source)
     parts: list[str] = []
     done = 0
@@ -87,7 +89,10 @@ def _with_registered_globals(source: str) -> str:
         names = [_declared(one) for one in _split(hidden[found.start() : end - 1])]
         parts += (
             source[done:end],
-            *(f' static cuda_on_cpu::Global cudaOnCpu_{name}("{name}", &{name}, sizeof {name});' for name in names),
+            *(
+                f' static cuda_on_cpu::Global cudaOnCpu_{name}("{name}", &{name}, sizeof {name});'
+                for name in names
+            ),
         )
         done = end
     return "".join((*parts, source[done:]))
@@ -115,11 +120,7 @@ def _with_names_of_kernels(source: str) -> str:
         line = hidden[hidden.rfind("\n", 0, found.start()) + 1 : found.start()]
         depths = accumulate((c in "([") - (c in ")]") for c in hidden[found.end() :])
         opened = next(
-            (
-                at
-                for at, depth in enumerate(depths, found.end())
-                if depth == 0 and hidden[at] in "{;"
-            ),
+            (at for at, depth in enumerate(depths, found.end()) if depth == 0 and hidden[at] in "{;"),
             None,
         )
         if opened is not None and hidden[opened] == "{" and not line.lstrip().startswith("#"):

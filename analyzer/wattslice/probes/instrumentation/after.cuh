@@ -4,16 +4,16 @@
 #include <cstdlib>
 namespace wattslice_probes {
 struct Row {
-    const char* text;  // kernel, line, column, kind, labels
+    const char* text;  // file, kernel, line, column, kind, labels
     unsigned first, counters;
 };
 static const Row rows[] = {
 @ROWS@};
-static unsigned long long totals[kKernels * kCounters];
+static unsigned long long totals[(kKernels + 1) * kCounters];
 static bool failed = false, reported = false;
 
 static void collect() {
-    static unsigned long long now[kKernels * kCounters];
+    static unsigned long long now[(kKernels + 1) * kCounters];
     cudaError_t error = cudaDeviceSynchronize();
     if (error == cudaSuccess) {
         error = cudaMemcpyFromSymbol(now, counts, sizeof now, 0, cudaMemcpyDeviceToHost);
@@ -23,7 +23,7 @@ static void collect() {
         failed = true;
         return;
     }
-    for (unsigned i = 0; i < kKernels * kCounters; ++i) {
+    for (unsigned i = 0; i < (kKernels + 1) * kCounters; ++i) {
         totals[i] += now[i];
         now[i] = 0;
     }

@@ -1,7 +1,7 @@
 // Written by wattslice: counts which way branches go. Everything below the next #line is the program itself.
 namespace wattslice_probes {
 constexpr unsigned kKernels = @KERNELS@, kCounters = @COUNTERS@;  // counters of each kernel
-static __device__ unsigned long long counts[kKernels * kCounters];
+static __device__ unsigned long long counts[(kKernels + 1) * kCounters];  // the last ones: of an unknown kernel
 
 // Which kernel runs, for functions that several kernels call: each of its threads says so before it calls them.
 [[maybe_unused]] static inline __device__ unsigned& kernel() {
@@ -10,7 +10,7 @@ static __device__ unsigned long long counts[kKernels * kCounters];
 }
 [[maybe_unused]] static inline __host__ __device__ unsigned at(unsigned counter) {
 #if defined(__CUDA_ARCH__) || defined(CUDA_ON_CPU)
-    return kernel() * kCounters + counter;
+    return (kernel() < kKernels ? kernel() : kKernels) * kCounters + counter;
 #else
     return counter;
 #endif
@@ -27,6 +27,8 @@ static __device__ unsigned long long counts[kKernels * kCounters];
     }
 #elif defined(CUDA_ON_CPU)
     counts[counter] += cuda_on_cpu::inKernel ? 1 : 0;
+#else
+    (void)counter;
 #endif
 }
 [[maybe_unused]] static inline __host__ __device__ bool test(unsigned counter, bool holds) {
