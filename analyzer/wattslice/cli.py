@@ -58,6 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("wattslice: interrupted", file=sys.stderr)
         return FAILED
+    except BrokenPipeError:  # whoever was reading has read enough
+        flush()
+        return FINE
     except Exception as error:
         if debug:
             raise

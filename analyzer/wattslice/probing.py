@@ -61,7 +61,7 @@ def counted_elsewhere(path: Path, files: Sequence[Path], kernel: str | None) -> 
         if counts.sha256 != sha256:
             remedy = "emit the probes anew, build and run"
             raise ProbeError(f"counts another version of {path}", path=file, remedy=remedy)
-        arms = tuple(replace(arm, file=str(path)) for arm in counts.arms)
+        arms = tuple(replace(arm, file=str(path)) if arm.file == counts.file else arm for arm in counts.arms)
         found.append(DataSetCounts(file.stem, _of_kernel(arms, kernel, path)))
     return tuple(found)
 

@@ -48,8 +48,8 @@ it decides its power, and with `// Usage: NAME [size] ...`. Then describe it in 
 | `launch` | what `main` launches with the defaults, each once, of a loop that changes it a middle one: |
 | | `kernel`, `dimensions` of the grid, `grid`, `block`, dynamic `shared_bytes` |
 
-`NAME.data.toml` beside a program with branches says what `wattslice profile` runs its kernels on: small, but every
-branch is met: see [profiles.md](profiles.md) about these files.
+`NAME.data.toml` beside a program with branches says what `wattslice profile` runs its kernels on: small, but
+every branch is met: see [profiles.md](profiles.md) about these files.
 
 ## Pairs
 

@@ -1,5 +1,6 @@
 """`wattslice profile`: from a kernel and its data to a profile that `analyze` reads."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -262,3 +263,23 @@ def test_probes_are_emitted_and_their_counts_read(tmp_path, monkeypatch, capsys)
     assert (status, out) == (0, "")
     assert "wattslice profile p.cu --counts wattslice-counts.txt" in err
     assert "#line 1" in Path("probed.cu").read_text()
+
+
+def test_counts_of_a_program_built_by_hand(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("p.cu").write_text(PROGRAM)
+    sha256 = hashlib.sha256(Path("p.cu").read_bytes()).hexdigest()
+    for name, taken in (("small", 8), ("large", 24)):
+        row = f"/elsewhere/p.cu\tk\t4\t36\ttest\t\t32\t{taken}"
+        Path(f"{name}.txt").write_text(f"wattslice-counts 1\n/elsewhere/p.cu\n{sha256}\n{row}\n")
+    words = ("profile", "p.cu", "--counts", "small.txt", "--counts", "large.txt", "-o", "p.json")
+    assert run(capsys, *words)[::2] == (0, "")
+    profile = read_branch_profile(Path("p.json"))
+    assert [data.name for data in profile.data_sets] == ["small", "large"]
+    assert (profile.arms[0].file, profile.arms[0].probability) == ("p.cu", 0.5)
+    Path("p.cu").write_text(PROGRAM + "// edited\n")
+    status, _, err = run(capsys, *words)
+    assert (status, err) == (
+        2,
+        "wattslice: small.txt: counts another version of p.cu (emit the probes anew, build and run)\n",
+    )

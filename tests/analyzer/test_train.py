@@ -199,7 +199,8 @@ def test_too_few_benchmarks_are_told(tmp_path, capsys):
 
 def test_a_missing_package_is_told(table, tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy", None)
-    monkeypatch.delitem(sys.modules, "wattslice_models.energy_fit", raising=False)
+    for module in ("energy_fit", "energy_pairs", "energy_time_fit", "robust"):
+        monkeypatch.delitem(sys.modules, f"wattslice_models.{module}", raising=False)
     words = ["train", "--gpu", "h200", "--data", str(table), "--out", str(tmp_path), "--model"]
     assert main([*words, "energy"]) == 2
     assert "training the energy model needs scipy: pip install 'wattslice[train]'" in capsys.readouterr().err

@@ -2,8 +2,8 @@
 
     python tests/wild/interpreter_speed.py [--repeats 3] [-o docs/interpreter.md]
 
-Thread-instructions are operations of our tree (operators, accesses, conversions, assignments, calls) times the
-threads that executed them. Meaningful on an otherwise idle machine only.
+Thread-instructions are operations of our tree (operators, accesses, conversions, assignments, calls) times
+the threads that executed them. Meaningful on an otherwise idle machine only.
 """
 
 from __future__ import annotations
@@ -51,11 +51,16 @@ CASES = (
          b[y * 256 + x] = sum;""", (16, 16, 1), (16, 16, 1)),
     Case("Mandelbrot set: loops that end at different times", f"""{_I}
          const float p = i % 256 / 100.0f - 2, q = i / 256 / 100.0f - 1.3f; float x = 0, y = 0; int k = 0;
-         while (k < 200 && x * x + y * y < 4) {{ const float z = x * x - y * y + p; y = 2 * x * y + q; x = z; ++k; }}
+         while (k < 200 && x * x + y * y < 4) {{
+             const float z = x * x - y * y + p; y = 2 * x * y + q; x = z; ++k;
+         }}
          c[i] = k;""", (256, 1, 1), (256, 1, 1)),
-    Case("histogram by atomics, 2^18 values", f"{_I} atomicAdd(&c[(int)(a[i] * 255)], 1);", (1024, 1, 1), (256, 1, 1)),
+    Case("histogram by atomics, 2^18 values", f"""{_I}
+         atomicAdd(&c[(int)(a[i] * 255)], 1);""", (1024, 1, 1), (256, 1, 1)),
     Case("branches on data, eight deep", f"""{_I} int h = __float_as_int(a[i]);
-         for (int k = 0; k < 32; ++k) {{ if (h & 1) h = h * 3 + 1; else if (h & 2) h = h / 2; else h ^= 0x55; }}
+         for (int k = 0; k < 32; ++k) {{
+             if (h & 1) h = h * 3 + 1; else if (h & 2) h = h / 2; else h ^= 0x55;
+         }}
          c[i] = h;""", (256, 1, 1), (256, 1, 1)),
     Case("one block of 32 threads, 10 000 iterations: nothing to spread numpy's cost over", f"""{_I}
          int h = i; for (int k = 0; k < 10000; ++k) h = h * 5 + k; c[i] = h;""", (1, 1, 1), (32, 1, 1)),
@@ -84,8 +89,8 @@ def main() -> None:
     parser.add_argument("-o", type=Path)
     options = parser.parse_args()
     lines = [
-        f"The least of {options.repeats} runs each, on one of {os.cpu_count()} cores ({platform.machine()}, Python "
-        f"{platform.python_version()}, numpy {np.__version__}).",
+        f"The least of {options.repeats} runs each, on one of {os.cpu_count()} cores ({platform.machine()}, "
+        f"Python {platform.python_version()}, numpy {np.__version__}).",
         "",
         "| Kernel | thread-instructions | seconds | million a second |",
         "|---|---|---|---|",

@@ -209,7 +209,13 @@ def _finish(made: _Made, output: Path | None) -> int:
     from wattslice.profiles.writer import profile_json
 
     words: tuple[str, ...] = click.get_current_context().meta[_WORDS]
-    found = make_profile(made.counted, made.making, shlex.join(("wattslice", "profile", *words)))
+    try:
+        found = make_profile(made.counted, made.making, shlex.join(("wattslice", "profile", *words)))
+    except OSError as error:  # a header that a program was built with elsewhere
+        path = Path(str(error.filename))
+        raise WattsliceError(
+            f"cannot be read: {error.strerror}", path=path, remedy="profile it here"
+        ) from None
     if output is not None:
         text = profile_json(found)
         write_result(lambda stream: click.echo(text, stream, nl=False), output)

@@ -10,9 +10,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:  # the command line must not wait for numpy
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Heuristic(Enum):
