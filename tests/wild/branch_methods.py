@@ -1,275 +1,260 @@
 """Does BDPM beat BSPM on branch-dense kernels? Both, and the expectation, beside measured watts, as Markdown.
 
-    python tests/wild/branch_methods.py NV-DVFS-CHECKOUT [--also FILE_OR_FOLDER]... [--profiles DIR]
-                                        [-o docs/branches.md]
+    python tests/wild/branch_methods.py NV-DVFS-CHECKOUT [--also FILE_OR_FOLDER]... [-o docs/branches.md]
 
-Measured: every program of the committed tables that has a launch some of whose branches data decide, at every
-clock it was run at. A method changes the counts alone; the models were trained before, on microbenchmarks,
-and stay. Unmeasured: the branch-dense kernels of `--also`. `--profiles`: a folder of profiles, `NAME.json`
-for `NAME.cu`, which fill columns of their own.
+Measured: every program of the committed tables with a launch some of whose branches or loops data decide, at
+every clock it was run at (`branch_measured.py`). Unmeasured: the branch-dense kernels of `--also`. Profiles are
+made on the spot, from the committed data specs (`branch_profiles.py`).
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+from branch_measured import DELTA, INFORMED, MODELS, PLAIN, VARIANTS, Compared, Known, Variant, compared
 from branch_profiles import profile_of
 from checkouts import revision
 from document import write_section
 
-from wattslice.branches import BranchClass, branch_density
-from wattslice.calibration import features
-from wattslice.calibration.checkout import find_recipes, gpus_of, runs_of
-from wattslice.config import BranchProfile, Config
-from wattslice.counting.count import count
+from wattslice.analysis import KernelAnalysis
+from wattslice.branches import BranchClass
+from wattslice.calibration.checkout import find_recipes, gpus_of
+from wattslice.config import Config
 from wattslice.errors import WattsliceError
-from wattslice.execution import ExecutionProfile, ProbabilitySource
-from wattslice.features import slice_features
-from wattslice.geometry.types import KernelLaunch
-from wattslice.launch_work import launch_work, residency
-from wattslice.learning.examples import examples_of
-from wattslice.learning.tables import measured_tables
-from wattslice.methods import Method, counts_for
-from wattslice.paths import arms_of_data
+from wattslice.execution import ProbabilitySource
+from wattslice.methods import Method
 from wattslice.pipeline import analyze_file
-from wattslice.slicing.slices import slice_kernel
 from wattslice.sources import source_files
-from wattslice_corpora.records import BenchmarkRecipe, LaunchRecipe, MeasuredRow, Recipes, RecordError, Use
-from wattslice_models.access_power import access_power_factors
-from wattslice_models.contract import Example
 from wattslice_models.gpu import Gpu, load_gpu
-from wattslice_models.store import power_model
 
-MODELS = ("energy", "regression")
-DELTA = Config((), "v100").branch_threshold
-ORDER = (Method.BSPM, Method.BDPM, Method.EXPECTED)
-
-
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """A way to count: a method, with the probabilities of a profile or without."""
-
-    method: Method
-    profiled: bool
-
-    @property
-    def title(self) -> str:
-        """Head of a column."""
-        name = {Method.BSPM: "BSPM", Method.BDPM: "BDPM", Method.EXPECTED: "expected"}[self.method]
-        return f"{name}, profile" if self.profiled else name
-
-
-VARIANTS = (*(Variant(method, False) for method in ORDER), *(Variant(m, True) for m in ORDER[1:]))
+NO_VALUE = "–"
+SAME_W = 0.05
+"""Watts by which two predictions may differ and still count as the same."""
+BSPM, BDPM, EXPECTED = PLAIN
+BSPM_TRIPS, BDPM_PROFILE, EXPECTED_PROFILE = INFORMED
+EXPECTED_TRIPS = Variant(Method.EXPECTED, Known.TRIPS)
+Runs = list[Compared]
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """One measured run and its watts by model and variant; None where a model is silent or no profile is."""
+class Tally:
+    """In how many runs one variant is nearer to the measured watts than another, as near, and farther."""
 
-    example: Example
-    dense: bool
-    watts: tuple[tuple[str, Variant, float | None], ...]
-
-    def of(self, model: str, variant: Variant) -> float | None:
-        """The watts of one column."""
-        return next(watts for name, one, watts in self.watts if (name, one) == (model, variant))
+    nearer: int
+    even: int
+    farther: int
 
 
-def _counted(
-    launch: KernelLaunch, variant: Variant, profile: BranchProfile | None
-) -> ExecutionProfile | None:
-    """The counts of one launch; None when a profile is asked for and there is none that speaks of it."""
-    known = count(launch, profile if variant.profiled else None)
-    if variant.profiled and not any(arm.source is ProbabilitySource.PROFILE for arm in known.arms):
-        return None
-    return counts_for(variant.method, launch.kernel, slice_kernel(launch.kernel), known, DELTA)
+def tally(runs: Runs, model: str, one: Variant, other: Variant) -> Tally:
+    """`one` against `other`, over the runs for which both have watts."""
+    gains: list[float] = []
+    for run in runs:
+        first, second = (run.answer(model, variant).power_w for variant in (one, other))
+        if first is not None and second is not None:
+            measured = run.example.power_w
+            gains.append(abs(second - measured) - abs(first - measured))
+    nearer, farther = sum(gain > SAME_W for gain in gains), sum(gain < -SAME_W for gain in gains)
+    return Tally(nearer, len(gains) - nearer - farther, farther)
 
 
-def _class(launch: KernelLaunch) -> BranchClass | None:
-    """The branch class; None without branches that data decide: then all methods are one."""
-    profile = count(launch)
-    if not arms_of_data(profile):
-        return None
-    return branch_density(slice_kernel(launch.kernel), profile).branch_class
+def mean_error(pairs: Iterable[tuple[float | None, float | None]]) -> float | None:
+    """Mean of |predicted / measured - 1|; None without any pair."""
+    ratios = [abs(told / true - 1.0) for told, true in pairs if told is not None and true]
+    return statistics.fmean(ratios) if ratios else None
 
 
-@dataclass(frozen=True, slots=True)
-class Launched:
-    """One launch of a run: its number, its recipe, and the file it is in."""
-
-    launch: KernelLaunch
-    index: int
-    recipe: LaunchRecipe
-    path: str
+def _watts_error(runs: Runs, model: str, variant: Variant) -> str:
+    return _percent(mean_error((run.answer(model, variant).power_w, run.example.power_w) for run in runs))
 
 
-def _rows(
-    one: Launched, run: tuple[str, str, str], gpu: Gpu, counts: ExecutionProfile
-) -> features.LaunchRows:
-    launch, name = one.launch, one.launch.kernel.name
-    resident = residency(launch, gpu)
-    work = launch_work(launch, resident, counts)
-    if work.workload is None:
-        raise RecordError(f"{name} cannot run on {gpu.id}: {resident.occupancy.failure}")
-    parts = slice_features(
-        slice_kernel(launch.kernel), counts, access_power_factors(gpu), resident.sm_saturation
-    )
-    found = features.LaunchFeatures(work.workload, "", parts)
-    live = one.recipe.live_share(run[2])
-    return features.launch_rows(*run, one.index, name, one.path, one.recipe.repeat, found, live=live)
-
-
-def compared(sources: Path, recipes: Recipes, gpu: Gpu, folder: Path | None) -> Iterator[Compared]:
-    """Every measured run of a branch-dense program on one GPU."""
-    tables = measured_tables(gpu.id)
-    measured = runs_of(recipes, gpu.id)
-    for run in dict.fromkeys((row.benchmark, row.kernel, row.arguments) for row in measured):
-        own = tuple(row for row in measured if (row.benchmark, row.kernel, row.arguments) == run)
-        if all(tables.use(row.dataset) is not Use.TEST for row in own):
-            continue
-        try:
-            recipe = recipes.benchmark(run[0])
-            launches = _launches(sources, recipes, recipe, run, gpu)
-        except (WattsliceError, RecordError, ValueError):
-            continue
-        classes = {_class(one.launch) for one in launches}
-        if classes != {None}:
-            profile = profile_of(sources / recipe.file, folder)
-            yield from _one(tables, own, run, launches, gpu, profile, BranchClass.DENSE in classes)
-
-
-def _launches(
-    sources: Path, recipes: Recipes, recipe: BenchmarkRecipe, run: tuple[str, str, str], gpu: Gpu
-) -> list[Launched]:
-    program = features._read(sources, recipes, recipe)
-    return [
-        Launched(features._launch(program, one.kernel or run[1], one, run[2], gpu), index, one, recipe.file)
-        for index, one in enumerate(features._launches(recipe, run[1]))
-    ]
-
-
-def _one(
-    tables, own: tuple[MeasuredRow, ...], run, launches, gpu: Gpu, profile: BranchProfile | None, dense: bool
-) -> Iterator[Compared]:
-    found: dict[int, list[tuple[str, Variant, float | None]]] = {}
-    kept: dict[int, Example] = {}
-    for variant in VARIANTS:
-        counts = [_counted(one.launch, variant, profile) for one in launches]
-        silent = all(one is None for one in counts)
-        rows = [
-            _rows(one, run, gpu, known or count(one.launch))
-            for one, known in zip(launches, counts, strict=True)
-        ]
-        asked = replace(
-            tables,
-            measured=own,
-            workloads=tuple(row.workload for row in rows),
-            slices=tuple(part for row in rows for part in row.slices),
-        )
-        for number, example in enumerate(examples_of(asked, gpu, Use.TEST).examples):
-            kept.setdefault(number, example)
-            for name in MODELS:
-                model = None if silent else power_model(gpu, name)
-                watts = None if model is None else model.predict(example.subject).power_w
-                found.setdefault(number, []).append((name, variant, watts))
-    for number, example in kept.items():
-        yield Compared(example, dense, tuple(found[number]))
-
-
-def _error(runs: list[Compared], model: str, variant: Variant) -> str:
-    ratios = [
-        abs(watts / one.example.power_w - 1.0)
-        for one in runs
-        if (watts := one.of(model, variant)) is not None
-    ]
-    return f"{statistics.fmean(ratios):.1%}" if ratios else "–"
-
-
-def _clocks(one: Compared) -> tuple[float, float]:
-    clocks = one.example.subject.clocks
-    return clocks.core_mhz or 0.0, clocks.memory_mhz or 0.0
+def _percent(value: float | None) -> str:
+    return NO_VALUE if value is None else f"{value:.1%}"
 
 
 def _watts(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}"
+    return NO_VALUE if value is None else f"{value:.1f}"
 
 
-def measured_lines(found: list[tuple[Gpu, list[Compared]]]) -> list[str]:
-    """The mean errors by GPU and model, then the programs at the highest clocks."""
-    heads = " | ".join(variant.title for variant in VARIANTS)
-    lines = [f"| programs | GPU | model | programs | runs | {heads} |", "|---" * (5 + len(VARIANTS)) + "|"]
-    everything = ("all GPUs", [one for _, runs in found for one in runs])
-    for dense in (True, False):
-        for gpu, runs in (*((gpu.name, runs) for gpu, runs in found), everything):
-            own = [one for one in runs if one.dense is dense]
-            programs = len({one.example.benchmark for one in own})
-            for model in MODELS if own else ():
-                cells = " | ".join(_error(own, model, variant) for variant in VARIANTS)
-                name = "branch-dense" if dense else "branch-sparse"
-                lines.append(f"| {name} | {gpu} | {model} | {programs} | {len(own)} | {cells} |")
-    lines += ["", "By program, energy model, watts at the highest clocks:", ""]
-    lines += [f"| GPU | program | measured | {heads} |", "|---" * (3 + len(VARIANTS)) + "|"]
+def _milliseconds(value: float | None) -> str:
+    return NO_VALUE if value is None else f"{1000.0 * value:.3g}"
+
+
+def _row(*cells: object) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def _table(heads: tuple[str, ...], rows: Iterable[str]) -> list[str]:
+    return [_row(*heads), "|---" * len(heads) + "|", *rows, ""]
+
+
+def _titles(variants: Iterable[Variant]) -> tuple[str, ...]:
+    return tuple(variant.title for variant in variants)
+
+
+def _clocks(run: Compared) -> tuple[float, float]:
+    clocks = run.example.subject.clocks
+    return clocks.core_mhz or 0.0, clocks.memory_mhz or 0.0
+
+
+def _class_name(run: Compared) -> str:
+    names = [NO_VALUE if one is None else one.value for one in (run.classes.plain, run.classes.profiled)]
+    return " → ".join(dict.fromkeys(names))
+
+
+def _programs(found: list[tuple[Gpu, Runs]]) -> Iterator[tuple[Gpu, str, Runs]]:
     for gpu, runs in found:
-        top = max(map(_clocks, runs))
-        for one in runs:
-            if _clocks(one) == top:
-                cells = " | ".join(_watts(one.of("energy", variant)) for variant in VARIANTS)
-                name = one.example.benchmark + (", dense" if one.dense else "")
-                lines.append(f"| {gpu.name} | {name} | {one.example.power_w:.1f} | {cells} |")
-    return lines
+        for program in dict.fromkeys(run.example.benchmark for run in runs):
+            yield gpu, program, [run for run in runs if run.example.benchmark == program]
 
 
-def wins(runs: list[Compared], model: str) -> tuple[int, int, int]:
-    """Runs in which BDPM is nearer to the measured watts than BSPM, as near (to 0.05 W), and farther."""
-    nearer = even = farther = 0
-    for one in runs:
-        bspm, bdpm = (one.of(model, Variant(method, False)) for method in (Method.BSPM, Method.BDPM))
-        if bspm is None or bdpm is None:
+KINDS: tuple[tuple[str, Callable[[Compared], bool]], ...] = (
+    ("branch-dense", lambda run: run.classes.plain is BranchClass.DENSE),
+    ("branch-sparse", lambda run: run.classes.plain is BranchClass.SPARSE),
+    ("loops only", lambda run: run.classes.plain is None),
+)
+
+
+def error_lines(found: list[tuple[Gpu, Runs]]) -> list[str]:
+    """Mean errors over all clocks, by kind of program and GPU."""
+    everything = ("all GPUs", [run for _, runs in found for run in runs])
+    rows: list[str] = []
+    for kind, fits in KINDS:
+        for gpu, runs in (*((gpu.name, runs) for gpu, runs in found), everything):
+            own = [run for run in runs if fits(run)]
+            programs = len({run.example.benchmark for run in own})
+            for model in MODELS if own else ():
+                errors = [_watts_error(own, model, variant) for variant in VARIANTS]
+                if set(errors) != {NO_VALUE}:
+                    rows.append(_row(kind, gpu, model, programs, len(own), *errors))
+    return _table(("programs", "GPU", "model", "programs", "runs", *_titles(VARIANTS)), rows)
+
+
+def program_lines(found: list[tuple[Gpu, Runs]]) -> list[str]:
+    """Every program: watts at the highest clocks, and mean errors over all clocks, by the energy model."""
+    watts: list[str] = []
+    errors: list[str] = []
+    for gpu, program, runs in _programs(found):
+        top = max(runs, key=_clocks)
+        answers = (_watts(top.answer("energy", variant).power_w) for variant in VARIANTS)
+        watts.append(_row(gpu.name, program, _class_name(top), _watts(top.example.power_w), *answers))
+        own = (_watts_error(runs, "energy", variant) for variant in VARIANTS)
+        errors.append(_row(gpu.name, program, len(runs), *own))
+    return [
+        "By program, energy model, watts at the highest clocks (class: without → with profile):",
+        "",
+        *_table(("GPU", "program", "class", "measured", *_titles(VARIANTS)), watts),
+        "The same, mean error over all clocks:",
+        "",
+        *_table(("GPU", "program", "clocks", *_titles(VARIANTS)), errors),
+    ]
+
+
+def time_lines(found: list[tuple[Gpu, Runs]]) -> list[str]:
+    """Seconds, where those of the program were measured: only the expectation tells time."""
+    rows: list[str] = []
+    for gpu, program, runs in _programs(found):
+        timed = [run for run in runs if run.example.time_s is not None]
+        if not timed or all(run.classes.profiled is None and not run.loops for run in timed):
             continue
-        gain = abs(bspm - one.example.power_w) - abs(bdpm - one.example.power_w)
-        nearer, even, farther = nearer + (gain > 0.05), even + (abs(gain) <= 0.05), farther + (gain < -0.05)
-    return nearer, even, farther
+        top = max(timed, key=_clocks)
+        told = [top.answer("energy", variant).time_s for variant in (EXPECTED, EXPECTED_PROFILE)]
+        errors = [
+            _percent(mean_error((run.answer("energy", v).time_s, run.example.time_s) for run in timed))
+            for v in (EXPECTED, EXPECTED_PROFILE)
+        ]
+        times = map(_milliseconds, (top.example.time_s, *told))
+        rows.append(_row(gpu.name, program, *times, len(timed), *errors))
+    heads = ("GPU", "program", "measured, ms", "expected", "expected, profile", "clocks", "error")
+    return _table((*heads, "error, profile"), rows)
 
 
-def unmeasured_lines(paths: list[Path], gpu: str, folder: Path | None) -> list[str]:
+def loop_lines(found: list[tuple[Gpu, Runs]]) -> list[str]:
+    """Loops whose trips the profile tells, and what these alone do to watts and time."""
+    facts = dict.fromkeys(fact for _, runs in found for run in runs for fact in run.loops)
+    loops = [_row(f.program, f"{f.file}:{f.line}", f"{f.assumed:.3g}", f"{f.profiled:.3g}") for f in facts]
+    rows: list[str] = []
+    shown = (EXPECTED, EXPECTED_TRIPS, EXPECTED_PROFILE)
+    for gpu, program, runs in _programs(found):
+        if not any(run.loops for run in runs):
+            continue
+        top = max(runs, key=_clocks)
+        answers = [top.answer("energy", variant) for variant in shown]
+        watts = [_watts(top.example.power_w), *(_watts(answer.power_w) for answer in answers)]
+        times = [_milliseconds(top.example.time_s), *(_milliseconds(answer.time_s) for answer in answers)]
+        rows.append(_row(gpu.name, program, *watts, *times))
+    names = ("measured", *_titles(shown))
+    return [
+        *_table(("program", "loop", "iterations assumed", "profiled"), loops),
+        *_table(("GPU", "program", *(f"{n}, W" for n in names), *(f"{n}, ms" for n in names)), rows),
+    ]
+
+
+def verdict_lines(runs: Runs) -> list[str]:
+    """Who is nearer, in numbers."""
+    asked = (
+        ("BDPM than BSPM, no profile", BDPM, BSPM),
+        ("BDPM with a profile than BSPM with its trip counts", BDPM_PROFILE, BSPM_TRIPS),
+        ("BDPM with a profile than BSPM without", BDPM_PROFILE, BSPM),
+        ("expectation than BSPM, no profile", EXPECTED, BSPM),
+        ("expectation with a profile than without", EXPECTED_PROFILE, EXPECTED),
+        ("expectation with a profile than BDPM with it", EXPECTED_PROFILE, BDPM_PROFILE),
+    )
+    rows: list[str] = []
+    for name, one, other in asked:
+        for model in MODELS:
+            for kind, fits in (("all", lambda _: True), *KINDS[:1]):
+                result = tally([run for run in runs if fits(run)], model, one, other)
+                rows.append(_row(name, model, kind, result.nearer, result.even, result.farther))
+    return _table(("is nearer to the measured watts", "model", "programs", "nearer", "even", "farther"), rows)
+
+
+def unmeasured_lines(paths: list[Path], gpu: str) -> list[str]:
     """The branch-dense kernels of files whose power nobody measured; the largest difference first."""
-    rows: list[tuple[float, str]] = []
-    seen: set[tuple[str, str]] = set()
+    rows: dict[tuple[str, int], tuple[float, str]] = {}
     for path in source_files(tuple(paths)):
         try:
             plain = analyze_file(path, Config((path,), gpu)).kernels
+            profile = profile_of(path)
         except WattsliceError:
             continue
-        profile = profile_of(path, folder)
-        known = None
+        known: tuple[KernelAnalysis, ...] = ()
         if profile is not None:
             known = analyze_file(path, Config((path,), gpu, branch_profile=profile)).kernels
-        for number, kernel in enumerate(plain):
+        for kernel, profiled in zip(plain, known or (None,) * len(plain), strict=True):
             watts = kernel.methods
-            dense = kernel.branch_class is BranchClass.DENSE
-            if not dense or watts.expected_w is None or (kernel.name, path.name) in seen:
+            by_data = any(arm.source is not ProbabilitySource.STATIC for arm in kernel.arms)
+            if kernel.branch_class is not BranchClass.DENSE or watts.expected_w is None or not by_data:
                 continue
-            if not any(arm.source.value != "static" for arm in kernel.arms):
-                continue
-            seen.add((kernel.name, path.name))
-            used = known is not None and any(arm.source.value == "profile" for arm in known[number].arms)
-            measured = known[number].methods if known is not None and used else None
-            profiled = (None, None) if measured is None else (measured.bdpm_w, measured.expected_w)
-            columns = (watts.bspm_w, watts.bdpm_w, watts.expected_w, *profiled)
-            interval = f"{kernel.power_low_w:.0f}–{kernel.power_high_w:.0f}"
-            cells = " | ".join(map(_watts, columns))
             apart = abs((watts.bspm_w or 0.0) - watts.expected_w)
-            rows.append((apart, f"| {path.name} | {kernel.name} | {cells} | {interval} |"))
-    heads = " | ".join(variant.title for variant in VARIANTS)
-    return [
-        f"| file | kernel | {heads} | interval |",
-        "|---" * (3 + len(VARIANTS)) + "|",
-        *(row for _, row in sorted(rows, key=lambda row: -row[0])),
-    ]
+            key = (Path(kernel.file).name, kernel.line)  # files include each other, templates have instances
+            if key not in rows:
+                rows[key] = (apart, _unmeasured(path, kernel, profiled))
+    ordered = (row for _, row in sorted(rows.values(), key=lambda row: -row[0]))
+    heads = ("file", "kernel", "class", *_titles(PLAIN), "interval", *_titles(INFORMED[1:]), "interval")
+    return _table(heads, ordered)
+
+
+def _unmeasured(path: Path, kernel: KernelAnalysis, profiled: KernelAnalysis | None) -> str:
+    if profiled is not None and not any(arm.source is ProbabilitySource.PROFILE for arm in profiled.arms):
+        profiled = None
+    plain = kernel.methods
+    classes = [one.branch_class for one in (kernel, profiled) if one is not None]
+    cells = [" → ".join(dict.fromkeys(one.value for one in classes if one is not None))]
+    cells += [*map(_watts, (plain.bspm_w, plain.bdpm_w, plain.expected_w)), _interval(kernel)]
+    if profiled is None:
+        cells += [NO_VALUE] * 3
+    else:
+        told = profiled.methods
+        cells += [_watts(told.bdpm_w), _watts(told.expected_w), _interval(profiled)]
+    return _row(f"{path.parent.name}/{path.name}", kernel.name, *cells)
+
+
+def _interval(kernel: KernelAnalysis) -> str:
+    return f"{kernel.power_low_w:.0f}–{kernel.power_high_w:.0f}"
 
 
 def main() -> None:
@@ -277,34 +262,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Compares BSPM, BDPM and expectation.")
     parser.add_argument("checkout", type=Path)
     parser.add_argument("--also", type=Path, action="append", default=[])
-    parser.add_argument("--profiles", type=Path)
     parser.add_argument("--gpu", default="v100", help="for kernels without measurement")
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args()
     recipes = find_recipes(options.checkout, None)
-    found = []
-    for gpu_id in gpus_of(recipes):
-        gpu = load_gpu(gpu_id)
-        runs = list(compared(options.checkout, recipes, gpu, options.profiles))
-        if runs:
-            found.append((gpu, runs))
-    everything = [one for _, runs in found for one in runs]
-    lines = [
-        f"Measured programs of {recipes.repository} at {revision(options.checkout)} with branches that data "
-        f"decide; δ = {DELTA:g}. Mean of |predicted / measured - 1|:",
-        "",
-        *measured_lines(found),
-        "",
+    found = [
+        (gpu, runs)
+        for gpu in map(load_gpu, gpus_of(recipes))
+        if (runs := list(compared(options.checkout, recipes, gpu)))
     ]
-    for model in MODELS:
-        nearer, even, farther = wins([one for one in everything if one.dense], model)
-        lines.append(
-            f"- Branch-dense programs, {model} model, without profile: BDPM is nearer to the measured watts "
-            f"than BSPM in {nearer} runs, as near (to 0.05 W) in {even}, farther in {farther}."
-        )
+    lines = [
+        f"Measured programs of {recipes.repository} at {revision(options.checkout)} with branches or loops that "
+        f"data decide, at every clock; δ = {DELTA:g}. Mean of |predicted / measured - 1|:",
+        "",
+        *error_lines(found),
+        *verdict_lines([run for _, runs in found for run in runs]),
+        *program_lines(found),
+        "Loops that data end, and what their trip counts alone change (at the highest clocks):",
+        "",
+        *loop_lines(found),
+        "Time of one iteration at the highest clocks, and its mean error over all:",
+        "",
+        *time_lines(found),
+    ]
     if options.also:
-        lines += ["", f"Branch-dense kernels that nobody measured, watts on {options.gpu}:", ""]
-        lines += unmeasured_lines(options.also, options.gpu, options.profiles)
+        lines += [f"Branch-dense kernels that nobody measured, watts on {options.gpu}:", ""]
+        lines += unmeasured_lines(options.also, options.gpu)
     if options.output is None:
         print("\n".join(lines))
     else:
