@@ -55,16 +55,18 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         return LaunchResult(facts, (_diagnostic("PW015", Severity.WARNING, kernel, text),))
     work = launch_work(launch, resident, profile)
     slices = slice_kernel(kernel)
+    features = slice_features(slices, profile, access_power_factors(gpu), resident.sm_saturation)
     answers = MethodAnswers(
         launch,
         resident,
         slices,
         profile,
+        work,
+        features,
         lambda: profile if config.branch_profile is None else _counted(launch, config, None),
         config,
         gpu,
     )
-    features = slice_features(slices, profile, access_power_factors(gpu), resident.sm_saturation)
     branch_class = branch_density(slices, profile, config.dense_from or DENSE_FROM).branch_class
     method = _method(config.method, branch_class, profile)
     expected = answers.by(Method.EXPECTED)

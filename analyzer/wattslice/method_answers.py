@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from wattslice.config import Config
 from wattslice.execution import ExecutionProfile
-from wattslice.features import slice_features
+from wattslice.features import SliceFeatures, slice_features
 from wattslice.geometry.types import KernelLaunch
-from wattslice.launch_work import Residency, launch_work
+from wattslice.launch_work import LaunchWork, Residency, launch_work
 from wattslice.methods import Method, counts_for
 from wattslice.paths import arms_of_data
 from wattslice.prediction import PowerAnswer, PowerQuestion, answer
@@ -23,17 +23,23 @@ from wattslice_models.gpu import Gpu
 class MethodAnswers:
     """One launch that was counted, and the model's answers about it, each worked out once.
 
-    `expected`: the counts with the best probabilities known; `unprofiled` makes those without a profile.
+    `expected`: the counts with the best probabilities known, `work` and `features` what they make;
+    `unprofiled` makes the counts without a profile.
     """
 
     launch: KernelLaunch
     resident: Residency
     slices: tuple[Slice, ...]
     expected: ExecutionProfile
+    work: LaunchWork
+    features: tuple[SliceFeatures, ...]
     unprofiled: Callable[[], ExecutionProfile]
     config: Config
     gpu: Gpu
     _known: dict[Method, PowerAnswer] = field(default_factory=dict[Method, PowerAnswer])
+    _asked: list[tuple[ExecutionProfile, PowerAnswer]] = field(
+        default_factory=list[tuple[ExecutionProfile, PowerAnswer]]
+    )
 
     def by(self, method: Method) -> PowerAnswer:
         """The answer by `method`. Where data decide nothing and nothing is dropped, all three are one."""
@@ -42,14 +48,21 @@ class MethodAnswers:
             known = self._known[method] = self._answer(method)
         return known
 
+    def _answer(self, method: Method) -> PowerAnswer:
+        """Methods mostly count alike, and the model is asked once for the same counts."""
+        if method is Method.BSPM and not arms_of_data(self.expected):
+            return self.by(Method.EXPECTED)
+        counts = self._counts(method, self.expected)
+        for known, found in self._asked:
+            if (known.thread_counts, known.warp_counts) == (counts.thread_counts, counts.warp_counts):
+                return found
+        found = self._ask(counts)
+        self._asked.append((counts, found))
+        return found
+
     def power_w(self, method: Method, expected: ExecutionProfile) -> float | None:
         """The watts by `method` if the expected counts were these."""
         return self._ask(self._counts(method, expected)).watts.power_w
-
-    def _answer(self, method: Method) -> PowerAnswer:
-        if method is Method.BSPM and not arms_of_data(self.expected):
-            return self.by(Method.EXPECTED)
-        return self._ask(self._counts(method, self.expected))
 
     def _counts(self, method: Method, expected: ExecutionProfile) -> ExecutionProfile:
         bspm = method is Method.BSPM
@@ -62,14 +75,17 @@ class MethodAnswers:
         )
 
     def _ask(self, counts: ExecutionProfile) -> PowerAnswer:
-        work = launch_work(self.launch, self.resident, counts)
-        factors = access_power_factors(self.gpu)
+        work, features = self.work, self.features
+        if counts is not self.expected:
+            work = launch_work(self.launch, self.resident, counts)
+            factors = access_power_factors(self.gpu)
+            features = slice_features(self.slices, counts, factors, self.resident.sm_saturation)
         return answer(
             PowerQuestion(
                 gpu=self.gpu,
                 choice=self.config.model,
                 clocks=Clocks(self.config.core_clock_mhz, self.config.memory_clock_mhz),
-                features=slice_features(self.slices, counts, factors, self.resident.sm_saturation),
+                features=features,
                 counts=work.counts,
                 workload=work.workload,
                 cannot_run=self.resident.occupancy.failure,
