@@ -57,7 +57,8 @@ class ArmAnalysis:
     `power_w`: what the operations in it draw (arms nested in it included), and `share_of_power` of what all
     operations of the kernel draw, as for lines; None when the power is unknown.
     `kernel_low_w`, `kernel_high_w`: the kernel's watts over the interval of the probability; None for an arm
-    that is known, or too small to matter. `file`: empty for the kernel's own.
+    that is known, or too small to matter. `file`: empty for the kernel's own. `column` (from 1) goes with
+    `line`; `visits` of the branch per thread.
     """
 
     line: int
@@ -71,6 +72,8 @@ class ArmAnalysis:
     kernel_low_w: float | None = None
     kernel_high_w: float | None = None
     file: str = ""
+    column: int = 0
+    visits: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from wattslice.methods import Method
 from wattslice.operations import OperationCounts
 from wattslice.paths import arm_regions, arms_of_data, paths, with_probability
 from wattslice.prediction import PowerAnswer
+from wattslice.trips import trip_ranges, with_trips
 
 MOST_SWUNG = 8
 """Branches whose interval is carried into the watts: those whose paths cost most."""
@@ -66,31 +67,59 @@ def swings(
     return tuple(found)
 
 
-def with_swings(answers: MethodAnswers, method: Method) -> tuple[PowerAnswer, tuple[Swing, ...]]:
-    """The answer by `method` with the intervals of the probabilities in that of its watts, and their swings.
+def trip_swings(
+    kernel: Kernel,
+    profile: ExecutionProfile,
+    prices: OperationCounts,
+    power_w: float,
+    predict: Callable[[ExecutionProfile], float | None],
+) -> tuple[tuple[float, float], ...]:
+    """The least and the most watts for each loop whose iterations nobody knows, alone; arguments as above."""
+    energies = region_energies(kernel, profile, prices)
+    total = math.fsum(energies)
+    if total <= 0:
+        return ()
+    loops = {
+        one: math.fsum(energies[region] for region in one.regions) for one in trip_ranges(kernel, profile)
+    }
+    found: list[tuple[float, float]] = []
+    for loop in sorted(loops, key=lambda one: -loops[one])[:MOST_SWUNG]:
+        if loops[loop] >= LEAST_SHARE * total:
+            ends = (predict(with_trips(profile, loop, factor)) for factor in {loop.low, loop.high} - {1.0})
+            watts = (power_w, *(end for end in ends if end is not None))
+            found.append((min(watts), max(watts)))
+    return tuple(found)
 
-    The model's error and every branch are taken to be independent: deviations to one side add as squares.
+
+def with_swings(answers: MethodAnswers, method: Method) -> tuple[PowerAnswer, tuple[Swing, ...]]:
+    """The answer by `method`, its interval widened by what is not known of branches and loops; the branches.
+
+    The model's error, every branch and every loop are taken to be independent: deviations to one side add as
+    squares.
     """
     found = answers.by(method)
     watts, limit_w = found.watts, answers.gpu.power_limit_w
     if watts.power_w is None:
         return found, ()
-    swung = swings(
-        answers.launch.kernel,
-        answers.expected,
-        watts.prices,
-        watts.power_w,
-        lambda counts: answers.power_w(method, counts),
-    )
-    if not swung:
+    known = (answers.launch.kernel, answers.expected, watts.prices, watts.power_w)
+
+    def predict(counts: ExecutionProfile) -> float | None:
+        return answers.power_w(method, counts)
+
+    def unmoved(_: ExecutionProfile) -> float | None:
+        return watts.power_w
+
+    swung = swings(*known, unmoved if method is Method.BSPM else predict)  # to BSPM every arm is taken
+    ends = (*((swing.low_w, swing.high_w) for swing in swung), *trip_swings(*known, predict))
+    if not ends:
         return found, ()
     power_w, low_w, high_w = watts.power_w, watts.power_low_w, watts.power_high_w
     if low_w is not None:
-        down = math.fsum((power_w - swing.low_w) ** 2 for swing in swung)
+        down = math.fsum((power_w - low) ** 2 for low, _ in ends)
         low_w = max(0.0, power_w - math.sqrt((power_w - low_w) ** 2 + down))
     reaches = found.may_hit_power_limit
     if high_w is not None:
-        up = math.fsum((swing.high_w - power_w) ** 2 for swing in swung)
+        up = math.fsum((high - power_w) ** 2 for _, high in ends)
         high_w = power_w + math.sqrt((high_w - power_w) ** 2 + up)
         if limit_w is not None:
             reaches = reaches or high_w >= limit_w
@@ -110,6 +139,7 @@ def arm_analyses(
     energies = region_energies(kernel, profile, prices)
     total = math.fsum(energies)
     branch_of = {path.first_region: path.arm for path in paths(kernel)}  # an else-arm goes with its then-arm
+    visits = {path.first_region: profile.thread_counts[path.of_region] for path in paths(kernel)}
     by_region = {swing.arm.region: swing for swing in found}
 
     def analysis(arm: BranchArm) -> ArmAnalysis:
@@ -130,6 +160,8 @@ def arm_analyses(
             kernel_low_w=None if swing is None else swing.low_w,
             kernel_high_w=None if swing is None else swing.high_w,
             file=arm.file,
+            column=arm.column,
+            visits=visits.get(arm.region, 0.0),
         )
 
     return tuple(analysis(arm) for arm in profile.arms)

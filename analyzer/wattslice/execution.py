@@ -36,7 +36,7 @@ class Assumption:
 class BranchArm:
     """One arm of a branch: `region` of its statement, mean `probability` that a visit takes it.
 
-    `file`: as in `Assumption`.
+    `column` (from 1) of where `line` says, 0 when nobody asked. `file`: as in `Assumption`.
     """
 
     line: int
@@ -45,6 +45,7 @@ class BranchArm:
     probability: float
     source: ProbabilitySource
     file: str = ""
+    column: int = 0
 
     @property
     def interval(self) -> tuple[float, float]:

@@ -52,7 +52,7 @@ class MethodAnswers:
         """Methods mostly count alike, and the model is asked once for the same counts."""
         if method is Method.BSPM and not arms_of_data(self.expected):
             return self.by(Method.EXPECTED)
-        counts = self._counts(method, self.expected)
+        counts = self._counts(method)
         for known, found in self._asked:
             if (known.thread_counts, known.warp_counts) == (counts.thread_counts, counts.warp_counts):
                 return found
@@ -61,18 +61,16 @@ class MethodAnswers:
         return found
 
     def power_w(self, method: Method, expected: ExecutionProfile) -> float | None:
-        """The watts by `method` if the expected counts were these."""
-        return self._ask(self._counts(method, expected)).watts.power_w
+        """The watts by `method` if the expected counts were these; BSPM takes none that a profile made."""
+        if method is Method.BSPM and self.config.branch_profile is not None:
+            return self.by(method).watts.power_w
+        return self._ask(self._made(method, expected)).watts.power_w
 
-    def _counts(self, method: Method, expected: ExecutionProfile) -> ExecutionProfile:
-        bspm = method is Method.BSPM
-        return counts_for(
-            method,
-            self.launch.kernel,
-            self.slices,
-            self.unprofiled() if bspm else expected,
-            self.config.branch_threshold,
-        )
+    def _counts(self, method: Method) -> ExecutionProfile:
+        return self._made(method, self.unprofiled() if method is Method.BSPM else self.expected)
+
+    def _made(self, method: Method, known: ExecutionProfile) -> ExecutionProfile:
+        return counts_for(method, self.launch.kernel, self.slices, known, self.config.branch_threshold)
 
     def _ask(self, counts: ExecutionProfile) -> PowerAnswer:
         work, features = self.work, self.features

@@ -143,18 +143,18 @@ def _paths(stmt: Stmt) -> Iterator[Path]:
         inner = nested_statements(node)
         if isinstance(node, If):
             then = node.then.region
-            yield Path(then, node.region, False, then, _regions((node.then,)))
+            yield Path(then, node.region, False, then, regions_below((node.then,)))
             if node.otherwise is not None:
                 other = node.otherwise.region
-                yield Path(then, node.region, True, other, _regions((node.otherwise,)))
+                yield Path(then, node.region, True, other, regions_below((node.otherwise,)))
         elif isinstance(node, Switch):
             for case in node.cases:
                 body = case.body.region
-                yield Path(body, node.region, False, body, _regions((case.body,)))
+                yield Path(body, node.region, False, body, regions_below((case.body,)))
         for place, one in enumerate(inner):
             following = inner[place + 1 :]
             if isinstance(one, If) and one.otherwise is None and following and never_falls_through(one.then):
-                yield Path(one.then.region, one.region, True, following[0].region, _regions(following))
+                yield Path(one.then.region, one.region, True, following[0].region, regions_below(following))
         bodies = [
             part.body
             for expr in statement_expressions(node)
@@ -164,7 +164,7 @@ def _paths(stmt: Stmt) -> Iterator[Path]:
         stack.extend(reversed((*bodies, *inner)))
 
 
-def _regions(statements: tuple[Stmt, ...]) -> tuple[int, ...]:
+def regions_below(statements: tuple[Stmt, ...]) -> tuple[int, ...]:
     """Every region at any depth below these statements."""
     found: dict[int, None] = {}
     for stmt in statements:

@@ -10,6 +10,7 @@ from wattslice.execution import ProbabilitySource
 from wattslice.findings import operations_power_w
 from wattslice.pipeline import analyze_file
 from wattslice.profiles.types import ArmProbability, BranchProfile
+from wattslice.report.kernel_tables import arms_shown
 
 from .test_paths import BOTH
 
@@ -89,3 +90,27 @@ def test_without_branches_on_data_the_methods_are_one(tmp_path):
     kernel = analyzed(tmp_path, BOTH.replace("x[i] > 0.0f", "i < 64").replace("x[i] > 1.0f", "i < 64"))
     assert kernel.method == "bspm"
     assert kernel.methods.bspm_w == kernel.methods.expected_w == kernel.power_w
+
+
+TWICE = """__device__ float work(float v) {
+    if (v > 0.0f) {
+        for (int j = 0; j < 200; ++j)
+            v = v * 1.5f + 2.0f;
+    }
+    return v;
+}
+__global__ void k(const float* x, float* y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    y[i] = work(x[i]) + work(x[i + 1]);
+}
+int main() { k<<<100000, 256>>>(0, 0); }"""
+
+
+def test_the_copies_of_an_inlined_arm_are_one_row_of_the_report(tmp_path):
+    kernel = analyzed(tmp_path, TWICE)
+    first, second = kernel.arms
+    (row,) = arms_shown(kernel)
+    assert (row.line, row.arm, row.visits) == (2, "then", first.visits + second.visits)
+    assert row.power_w == pytest.approx((first.power_w or 0.0) + (second.power_w or 0.0))
+    assert row.probability == pytest.approx(0.5)
+    assert (row.kernel_low_w or 0.0) < min(first.kernel_low_w or 0.0, second.kernel_low_w or 0.0)

@@ -1,89 +1,70 @@
-"""Closed-form trip counts against running the loop."""
+"""Loops that data end: the range of their iterations, the counts that follow, and what it costs in watts."""
 
-import operator
+from dataclasses import replace
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from wattslice.counting.trips import trip_count, value_at
-from wattslice.counting.values import Unknown
-from wattslice.ir import BinaryOp
+from wattslice.config import Config
+from wattslice.counting.count import count
+from wattslice.pipeline import analyze_file
+from wattslice.profiles.types import ArmProbability, BranchProfile, DataSet
+from wattslice.trips import TRIPS_SPREAD, trip_ranges, with_trips
 
-COMPARE = {
-    BinaryOp.LT: operator.lt,
-    BinaryOp.LE: operator.le,
-    BinaryOp.GT: operator.gt,
-    BinaryOp.GE: operator.ge,
-    BinaryOp.EQ: operator.eq,
-    BinaryOp.NE: operator.ne,
+from .source_text import launch_of
+
+BY_DATA = """__global__ void k(const int* n, float* y) {
+    int i = threadIdx.x;
+    float v = 1.0f;
+    for (int j = 0; j < n[i]; ++j)
+        v = v * 1.5f + 2.0f;
+    y[i] = v;
 }
-UPDATE = {
-    BinaryOp.ADD: operator.add,
-    BinaryOp.SUB: operator.sub,
-    BinaryOp.MUL: operator.mul,
-    BinaryOp.DIV: operator.floordiv,
-    BinaryOp.SHL: operator.lshift,
-    BinaryOp.SHR: operator.rshift,
+int main() { k<<<100000, 256>>>(0, 0); }"""
+LEFT_EARLY = """__global__ void k(const float* x, float* y) {
+    int i = threadIdx.x;
+    for (int j = 0; j < 100; ++j) {
+        if (x[j] < 0.0f) break;
+        y[i] += sqrtf(x[j]);
+    }
 }
+int main() { k<<<100000, 256>>>(0, 0); }"""
+KNOWN = BY_DATA.replace("n[i]", "100")
 
 
-def brute_force(start, op, amount, comparison, limit, most=400):
-    trips = 0
-    while COMPARE[comparison](start, limit):
-        trips += 1
-        start = UPDATE[op](start, amount)
-        if trips > most:
-            return None
-    return trips
+def test_an_assumed_number_of_iterations_has_a_range_and_a_known_one_has_none():
+    launch = launch_of(BY_DATA)
+    (loop,) = trip_ranges(launch.kernel, count(launch))
+    assert (loop.low, loop.high) == (1.0 / TRIPS_SPREAD, TRIPS_SPREAD)
+    launch = launch_of(KNOWN)
+    assert trip_ranges(launch.kernel, count(launch)) == ()
 
 
-@given(
-    start=st.integers(-60, 60),
-    op=st.sampled_from([BinaryOp.ADD, BinaryOp.SUB]),
-    amount=st.integers(-7, 7),
-    comparison=st.sampled_from(list(COMPARE)),
-    limit=st.integers(-60, 60),
-)
-def test_counting_loops(start, op, amount, comparison, limit):
-    assert trip_count(start, op, amount, comparison, limit) == brute_force(
-        start, op, amount, comparison, limit
+def test_a_loop_that_data_may_leave_runs_at_least_once():
+    launch = launch_of(LEFT_EARLY)
+    (loop,) = trip_ranges(launch.kernel, count(launch))
+    assert (loop.low, loop.high) == (pytest.approx(0.01), 1.0)
+
+
+def test_only_what_is_inside_the_loop_runs_more_often():
+    launch = launch_of(BY_DATA)
+    before = count(launch)
+    (loop,) = trip_ranges(launch.kernel, before)
+    after = with_trips(before, loop, 2.0)
+    outside = set(range(len(before.thread_counts))) - set(loop.regions)
+    assert {after.thread_counts[region] - before.thread_counts[region] for region in outside} == {0.0}
+    assert sum(after.thread_counts) - sum(before.thread_counts) == pytest.approx(
+        sum(before.thread_counts[region] for region in loop.regions)
     )
 
 
-@given(
-    start=st.integers(0, 5000),
-    op=st.sampled_from([BinaryOp.MUL, BinaryOp.DIV, BinaryOp.SHL, BinaryOp.SHR]),
-    amount=st.integers(1, 4),
-    comparison=st.sampled_from([BinaryOp.LT, BinaryOp.GT, BinaryOp.GE, BinaryOp.NE]),
-    limit=st.integers(0, 5000),
-)
-def test_halving_and_doubling_loops(start, op, amount, comparison, limit):
-    found = trip_count(start, op, amount, comparison, limit)
-    expected = brute_force(start, op, amount, comparison, limit)
-    if found is not None:
-        assert found == expected
-    elif expected is not None:
-        # Left shifts of 64-bit numbers wrap where Python's grow; only such loops may stay unknown.
-        assert op in (BinaryOp.MUL, BinaryOp.SHL)
-
-
-@given(starts=st.lists(st.integers(-30, 30), min_size=1, max_size=8), limit=st.integers(-30, 30))
-def test_lanes_count_for_themselves(starts, limit):
-    found = trip_count(np.array(starts), BinaryOp.ADD, 3, BinaryOp.LT, limit)
-    assert isinstance(found, np.ndarray)
-    assert list(found) == [brute_force(s, BinaryOp.ADD, 3, BinaryOp.LT, limit) for s in starts]
-
-
-def test_unknown_operands_give_unknown_counts():
-    assert trip_count(0, BinaryOp.ADD, 1, BinaryOp.LT, Unknown(uniform=True)) is None
-    assert trip_count(0, BinaryOp.ADD, 0, BinaryOp.LT, 5) is None
-
-
-@pytest.mark.parametrize(
-    ("op", "amount", "expected"),
-    [(BinaryOp.ADD, 3, 109), (BinaryOp.SUB, 3, 91), (BinaryOp.SHR, 1, 12), (BinaryOp.MUL, 2, 800)],
-)
-def test_value_at_iteration_three(op, amount, expected):
-    assert value_at(100, op, amount, 3) == expected
+def test_not_knowing_the_iterations_widens_the_interval(tmp_path):
+    counted = ArmProbability("kernel.cu", 4, "loop", 8 / 9, visits=(9,), taken=(8,), entries=(1,))
+    profile = BranchProfile((counted,), (DataSet("eight"),))
+    path = tmp_path / "kernel.cu"
+    path.write_text(BY_DATA)
+    config = Config((path,), "v100_pcie")
+    (unknown,) = analyze_file(path, config).kernels
+    (known,) = analyze_file(path, replace(config, branch_profile=profile)).kernels
+    assert known.power_w == pytest.approx(unknown.power_w)
+    assert (known.power_low_w or 0.0) >= (unknown.power_low_w or 0.0)
+    assert (known.power_high_w or 0.0) < (unknown.power_high_w or 0.0)

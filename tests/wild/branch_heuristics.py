@@ -1,10 +1,12 @@
 """Are heuristics better than one half? Both against measured probabilities, as Markdown.
 
-    python tests/wild/branch_heuristics.py PROFILES FILE_OR_FOLDER... [-o docs/branches.md]
+    python tests/wild/branch_heuristics.py [--measured NV-DVFS-CHECKOUT] FILE_OR_FOLDER...
+                                           [-o docs/branches.md]
 
-`PROFILES`: a folder of branch profiles, `NAME.json` for `NAME.cu` (`wattslice profile`). Every `if` of the
-given files that data decide and that its profile speaks of is one row: the probability of its then-arm by
-profile, by heuristics, and with one half for every comparison.
+Profiles are made on the spot from the committed data specs (`branch_profiles.py`); files without one are
+passed over. Every `if` that data decide and that its profile speaks of is one row: the probability of its
+then-arm by profile, by heuristics, and with one half for every comparison. Of a kernel in two checkouts
+(`eigenvalues`), by the names of file and kernel, the first one counts.
 """
 
 from __future__ import annotations
@@ -15,9 +17,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from branch_profiles import profile_of
+from branch_profiles import measured_profile, profile_of
 from document import write_section
 
+from wattslice.calibration.checkout import find_recipes
 from wattslice.config import BranchProfile
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.errors import WattsliceError
@@ -127,21 +130,37 @@ def lines_of(rows: list[Row]) -> list[str]:
     return lines
 
 
+def _profiled(paths: list[Path], measured: Path | None) -> Iterator[tuple[Path, BranchProfile]]:
+    """Every source with a spec; those of the measured programs first."""
+    if measured is not None:
+        recipes = find_recipes(measured, None)
+        for recipe in recipes.benchmarks:
+            if (profile := measured_profile(measured, recipes, recipe)) is not None:
+                yield measured / recipe.file, profile
+    for path in source_files(tuple(paths)):
+        if (profile := profile_of(path)) is not None:
+            yield path, profile
+
+
 def main() -> None:
     """Compares and prints, or puts the tables in the document."""
     parser = argparse.ArgumentParser(
         description="Compares heuristics and one half with measured probabilities."
     )
-    parser.add_argument("profiles", type=Path)
+    parser.add_argument("--measured", type=Path, metavar="NV-DVFS-CHECKOUT")
     parser.add_argument("paths", type=Path, nargs="+", metavar="FILE_OR_FOLDER")
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args()
-    profiles = [(path, profile_of(path, options.profiles)) for path in source_files(tuple(options.paths))]
-    rows = [row for path, profile in profiles if profile is not None for row in rows_of(path, profile)]
+    rows: list[Row] = []
+    home: dict[tuple[str, str], Path] = {}  # a program may be in two checkouts: the first one counts
+    read = 0
+    for path, profile in _profiled(options.paths, options.measured):
+        read += 1
+        own = rows_of(path, profile)
+        rows += (row for row in own if home.setdefault((row.file, row.kernel), path) == path)
     if not rows:
         raise SystemExit("no profile speaks of a branch that data decide in these files")
     unique = list({(row.file, row.kernel, row.line): row for row in rows}.values())
-    read = sum(profile is not None for _, profile in profiles)
     lines = [f"Mean absolute error of the probability of then-arms, {read} profiled programs:", ""]
     lines += lines_of(unique)
     if options.output is None:

@@ -1,8 +1,8 @@
 """Measured programs with branches or loops that data decide, predicted in every way there is to count them.
 
-A way to count is a method (BSPM, BDPM, expectation) and what is known of the data: nothing, the trip counts of a
-profile, or all of it. It changes the features alone; models, recipes of launches and measurements are those of
-`docs/accuracy.md`.
+A way to count is a method (BSPM, BDPM, expectation) and what is known of the data: nothing, the trip counts
+of a profile, or all of it. It changes the features alone; models, recipes of launches and measurements are
+those of `docs/accuracy.md`.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python tests/wild/branch_methods.py NV-DVFS-CHECKOUT [--also FILE_OR_FOLDER]... [-o docs/branches.md]
 
-Measured: every program of the committed tables with a launch some of whose branches or loops data decide, at
-every clock it was run at (`branch_measured.py`). Unmeasured: the branch-dense kernels of `--also`. Profiles are
-made on the spot, from the committed data specs (`branch_profiles.py`).
+Measured: every program of the committed tables with a launch some of whose branches or loops data decide,
+at every clock it was run at (`branch_measured.py`). Unmeasured: the branch-dense kernels of `--also`.
+Profiles are made on the spot, from the committed data specs (`branch_profiles.py`).
 """
 
 from __future__ import annotations
@@ -206,8 +206,8 @@ def verdict_lines(runs: Runs) -> list[str]:
     rows: list[str] = []
     for name, one, other in asked:
         for model in MODELS:
-            for kind, fits in (("all", lambda _: True), *KINDS[:1]):
-                result = tally([run for run in runs if fits(run)], model, one, other)
+            for kind, own in (("all", runs), (KINDS[0][0], [run for run in runs if KINDS[0][1](run)])):
+                result = tally(own, model, one, other)
                 rows.append(_row(name, model, kind, result.nearer, result.even, result.farther))
     return _table(("is nearer to the measured watts", "model", "programs", "nearer", "even", "farther"), rows)
 
@@ -272,8 +272,8 @@ def main() -> None:
         if (runs := list(compared(options.checkout, recipes, gpu)))
     ]
     lines = [
-        f"Measured programs of {recipes.repository} at {revision(options.checkout)} with branches or loops that "
-        f"data decide, at every clock; δ = {DELTA:g}. Mean of |predicted / measured - 1|:",
+        f"Measured programs of {recipes.repository} at {revision(options.checkout)} with branches or loops "
+        f"that data decide, at every clock; δ = {DELTA:g}. Mean of |predicted / measured - 1|:",
         "",
         *error_lines(found),
         *verdict_lines([run for _, runs in found for run in runs]),

@@ -1,8 +1,9 @@
 """Branch profiles for the scripts of this folder, made on the spot from committed data specs.
 
-The spec of `X.cu` is `X.data.toml` beside it (our corpus) or in `tests/wild/profiles`, under the path that the
-source has in its checkout: `profiles/gpu-rodinia/cuda/bfs/bfs.data.toml` is for `gpu-rodinia/cuda/bfs/bfs.cu`.
-Those of measured programs lie beside their measurements, called as the benchmark.
+The spec of `X.cu` is `X.data.toml` beside it (our corpus) or in `tests/wild/profiles`, under the path that
+the source has in its checkout: `profiles/gpu-rodinia/cuda/bfs/bfs.data.toml` is for
+`gpu-rodinia/cuda/bfs/bfs.cu`. Those of measured programs lie beside their measurements, called as the
+benchmark.
 """
 
 from __future__ import annotations

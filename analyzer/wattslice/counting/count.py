@@ -78,18 +78,16 @@ def _arms(state: State) -> Iterator[BranchArm]:
         if source is None or counts[stmt.region] == 0.0:
             continue
         visits, file = counts[stmt.region], state.other_file(stmt.span)
+        arms: list[tuple[ir.Span, str, int]] = []
         if isinstance(stmt, ir.If):
-            then = min(1.0, counts[stmt.then.region] / visits)
-            yield BranchArm(stmt.span.line, "then", stmt.then.region, then, source, file)
+            arms.append((stmt.span, "then", stmt.then.region))
             if stmt.otherwise is not None:
-                other = min(1.0, counts[stmt.otherwise.region] / visits)
-                yield BranchArm(stmt.otherwise.span.line, "else", stmt.otherwise.region, other, source, file)
+                arms.append((stmt.otherwise.span, "else", stmt.otherwise.region))
         elif isinstance(stmt, ir.Switch):
-            for case in stmt.cases:
-                probability = min(1.0, counts[case.body.region] / visits)
-                yield BranchArm(
-                    case.body.span.line, arm_name(case), case.body.region, probability, source, file
-                )
+            arms += ((case.body.span, arm_name(case), case.body.region) for case in stmt.cases)
+        for span, name, region in arms:
+            probability = min(1.0, counts[region] / visits)
+            yield BranchArm(span.line, name, region, probability, source, file, span.column)
 
 
 __all__ = ["BudgetExceededError", "count"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePath
 from textwrap import dedent
 
@@ -106,10 +107,49 @@ def hot_line_table(kernel: KernelAnalysis, width: int) -> Table:
 
 
 def arms_shown(kernel: KernelAnalysis) -> tuple[ArmAnalysis, ...]:
-    """The arms that data decide and that draw a part worth telling, those that draw most first."""
-    decided = (arm for arm in kernel.arms if arm.source is not ProbabilitySource.STATIC)
+    """The arms that data decide and that draw a part worth telling, those that draw most first.
+
+    The copies of a function that is inlined several times are one arm.
+    """
+    copies: dict[tuple[str, int, int, str], list[ArmAnalysis]] = {}
+    for arm in kernel.arms:
+        if arm.source is not ProbabilitySource.STATIC:
+            copies.setdefault((arm.file, arm.line, arm.column, arm.arm), []).append(arm)
+    decided = (_together(arms, kernel) for arms in copies.values())
     worth = (arm for arm in decided if (arm.share_of_power or 0.0) >= _WORTH)
     return tuple(sorted(worth, key=lambda arm: -(arm.power_w or 0.0))[:MAX_ARMS])
+
+
+def _together(copies: list[ArmAnalysis], kernel: KernelAnalysis) -> ArmAnalysis:
+    """Several copies of one arm as one: probabilities by visits, watts in sum, all of them moving at once."""
+    first, visits = copies[0], sum(arm.visits for arm in copies)
+    if len(copies) == 1 or not visits:
+        return first
+
+    def mean(values: Iterable[float]) -> float:
+        return sum(value * arm.visits for value, arm in zip(values, copies, strict=True)) / visits
+
+    def total(values: Iterable[float | None]) -> float | None:
+        known = [value for value in values if value is not None]
+        return sum(known) if known else None
+
+    power_w = kernel.power_w or 0.0
+    below = total(None if arm.kernel_low_w is None else power_w - arm.kernel_low_w for arm in copies)
+    above = total(None if arm.kernel_high_w is None else arm.kernel_high_w - power_w for arm in copies)
+    high_w = None if above is None else power_w + above
+    if high_w is not None and kernel.power_limit_w is not None:
+        high_w = min(high_w, kernel.power_limit_w)
+    return replace(
+        first,
+        probability=mean(arm.probability for arm in copies),
+        probability_low=mean(arm.probability_low for arm in copies),
+        probability_high=mean(arm.probability_high for arm in copies),
+        power_w=total(arm.power_w for arm in copies),
+        share_of_power=total(arm.share_of_power for arm in copies),
+        kernel_low_w=None if below is None else max(0.0, power_w - below),
+        kernel_high_w=high_w,
+        visits=visits,
+    )
 
 
 def arm_table(kernel: KernelAnalysis, width: int) -> Table:
