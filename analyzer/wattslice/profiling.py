@@ -184,7 +184,7 @@ def _run(program: Program, known: KnownLaunch, spec: Spec, data: DataSetSpec, li
         shape=shape,
         execution=execution,
         time_s=time.perf_counter() - begin,
-        arms=arm_counts(kernel, execution.thread_counts),
+        arms=arm_counts(kernel, execution.thread_counts, execution.warp_counts),
         note=""
         if kernel.body_is_complete
         else f"{kernel.name}: parts of it could not be read (`wattslice analyze` says which)",

@@ -68,3 +68,24 @@ def test_not_knowing_the_iterations_widens_the_interval(tmp_path):
     assert known.power_w == pytest.approx(unknown.power_w)
     assert (known.power_low_w or 0.0) >= (unknown.power_low_w or 0.0)
     assert (known.power_high_w or 0.0) < (unknown.power_high_w or 0.0)
+
+
+def test_a_warp_runs_on_as_long_as_one_of_its_threads():
+    """One loop in which a thread runs 1.5 iterations and its warp 6: the threads pay 1.5, the issue is of 6."""
+    counted = ArmProbability(
+        *("kernel.cu", 4, "loop", 0.6),
+        visits=(80,),
+        taken=(48,),
+        entries=(32,),
+        warp_entries=(1,),
+        warp_taken=(6,),
+    )
+    launch = launch_of(BY_DATA)
+    entry = replace(counted, file=launch.kernel.span.file)
+    together = replace(entry, warp_entries=(), warp_taken=())
+    alone, even = (count(launch, BranchProfile((one,), (DataSet("x"),))) for one in (entry, together))
+    (loop,) = trip_ranges(launch.kernel, count(launch))
+    body = max(loop.regions, key=lambda region: even.thread_counts[region] == pytest.approx(1.5))
+    assert alone.thread_counts == pytest.approx(even.thread_counts)
+    assert even.warp_counts[body] == pytest.approx(1.5)
+    assert alone.warp_counts[body] == pytest.approx(6.0, rel=0.01)

@@ -89,6 +89,21 @@ class Masks:
             return self.where(mask, chances)
         return self.of(mask.weights * chances, np.where(chances > 0.0, mask.certain, 0.0))
 
+    def diverging(self, mask: Mask, factor: float, warp_factor: float) -> Mask:
+        """Every weight times `factor`, and every full warp that runs in `mask` times `warp_factor` ≥ factor.
+
+        So often lanes run an iteration that each reaches by itself, and the warp with the last of them.
+        """
+        most = WARP_SIZE * factor
+        if not factor or warp_factor <= 1.001 * factor or mask.certain is not mask.weights:
+            return mask.scaled(factor)
+        low, high = factor, most / max(1e-6, 1.0 - min(1.0, warp_factor / most)) + factor
+        for _ in range(50):  # chances of so many iterations of which a warp runs `warp_factor`
+            middle = 0.5 * (low + high)
+            ran = middle * (1.0 - (1.0 - min(1.0, factor / middle)) ** WARP_SIZE)
+            low, high = (middle, high) if ran < warp_factor else (low, middle)
+        return self.of(mask.weights * factor, mask.weights * low)
+
     def sum(self, a: Mask, b: Mask) -> Mask:
         """Lanes of either mask, weights added."""
         if a.is_empty:

@@ -59,7 +59,7 @@ def run_stepwise(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask
         rest = None
         if measured is not None and running.thread_mean:
             rest = max(0.0, measured * mask.thread_mean - ran) / running.thread_mean
-        return _run_assumed(executor, loop, shape, running, frame, rest)
+        return _run_assumed(executor, loop, shape, running, frame, rest, _warps_per_thread(executor, loop))
 
     before_test = loop.kind is not ir.LoopKind.DO
     for iteration in range(limit + 1):
@@ -114,13 +114,34 @@ def measured_trips(executor: Executor, loop: ir.Loop) -> float | None:
     return followed if followed is None or loop.kind is not ir.LoopKind.DO else followed + 1.0
 
 
+def _warps_per_thread(executor: Executor, loop: ir.Loop) -> float:
+    """Iterations of a warp for each iteration of a thread, by the profile; 1 where it does not say."""
+    if executor.profile is None:
+        return 1.0
+    kernel = executor.state.launch.kernel
+    threads, warps = (
+        ask(kernel, loop.span) for ask in (executor.profile.mean_iterations, executor.profile.warp_iterations)
+    )
+    if threads is None or warps is None:
+        return 1.0
+    at_least = 1.0 if loop.kind is ir.LoopKind.DO else 0.0
+    return max(1.0, (warps + at_least) / (threads + at_least)) if threads + at_least else 1.0
+
+
 def _run_assumed(
-    executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask, frame: LoopFrame, measured: float | None
+    executor: Executor,
+    loop: ir.Loop,
+    shape: LoopShape,
+    mask: Mask,
+    frame: LoopFrame,
+    measured: float | None,
+    warps_per_thread: float,
 ) -> Mask:
     """One iteration with everything the loop assigns unknown, then the same times the iterations expected.
 
     A profile knows how many there are (`measured`: from here on, per thread of `mask`); one written by hand
-    how often another iteration follows, or how often a branch inside leaves the loop.
+    how often another iteration follows, or how often a branch inside leaves the loop. `warps_per_thread`:
+    iterations of a warp for each of a thread.
     """
     state = executor.state
     starts: dict[ir.Variable, Value] = {
@@ -140,13 +161,15 @@ def _run_assumed(
         trips = measured
     frame.expected_trips = DEFAULT_TRIPS if measured is None else max(1.0, measured)
     state.uncertain += 1
-    first = mask.scaled(min(1.0, trips))
+    warp_trips = trips if measured is None else trips * warps_per_thread
+    first = state.masks.diverging(mask, min(1.0, trips), min(1.0, warp_trips))
     stay = 1.0 if first.is_empty else _run_once(executor, loop, first, frame)
     is_measured = measured is not None or profiled is not None or frame.left_by_profile
     if is_measured and measured is None:
         trips = min(MOST_TRIPS, 1.0 / max(1e-12, 1.0 - again * stay))
     if trips > 1.0:
-        _run_once(executor, loop, mask.scaled(trips - 1.0), frame)
+        rest = state.masks.diverging(mask, trips - 1.0, max(trips, warp_trips) - 1.0)
+        _run_once(executor, loop, rest, frame)
     state.uncertain -= 1
     if not is_measured:
         state.assume(

@@ -30,18 +30,22 @@ def make_profile(counted: Sequence[DataSetCounts], making: Making, command: str)
     data_sets = tuple(DataSet(counts.name) for counts in counted)
     sums: dict[_Key, list[list[int]]] = {}
     has_entries: set[_Key] = set()
+    has_warps: set[_Key] = set()
     for number, counts in enumerate(counted):
         for arm in counts.arms:
-            rows = sums.setdefault(_key(arm), [[0] * len(counted) for _ in range(3)])
-            for row, count in zip(rows, (arm.visits, arm.taken, arm.entries or 0), strict=True):
+            rows = sums.setdefault(_key(arm), [[0] * len(counted) for _ in range(5)])
+            found = (arm.visits, arm.taken, arm.entries or 0, arm.warp_entries or 0, arm.warp_taken or 0)
+            for row, count in zip(rows, found, strict=True):
                 row[number] += count
             if arm.entries is not None:
                 has_entries.add(_key(arm))
+            if arm.warp_entries is not None:
+                has_warps.add(_key(arm))
     names = _names(sorted({key[0] for key in sums}))
     arms: list[ArmProbability] = []
     for key in sorted(sums, key=_order):
         file, kernel, line, column, arm = key
-        visits, taken, entries = map(tuple, sums[key])
+        visits, taken, entries, warp_entries, warp_taken = map(tuple, sums[key])
         arms.append(
             ArmProbability(
                 file=names[file],
@@ -53,6 +57,8 @@ def make_profile(counted: Sequence[DataSetCounts], making: Making, command: str)
                 visits=visits,
                 taken=taken,
                 entries=entries if key in has_entries else (),
+                warp_entries=warp_entries if key in has_warps else (),
+                warp_taken=warp_taken if key in has_warps else (),
             )
         )
     return BranchProfile(tuple(arms), data_sets, _sources(names), making, command)

@@ -117,7 +117,8 @@ def _source(value: Value) -> SourceLines:
 
 def _arm(value: Value, data_sets: int, *, with_counts: bool) -> ArmProbability:
     entry = value.table()
-    counts = ("kernel", "column", "visits", "taken", "entries") if with_counts else ()
+    counted = ("kernel", "column", "visits", "taken", "entries", "warp_entries", "warp_taken")
+    counts = counted if with_counts else ()
     entry.only("file", "line", "arm", "probability", *counts)
     arm = entry.value("arm")
     if not isinstance(arm.any, str) or not _ARM.fullmatch(arm.any):
@@ -134,6 +135,8 @@ def _arm(value: Value, data_sets: int, *, with_counts: bool) -> ArmProbability:
         visits=_counts(entry, "visits", data_sets),
         taken=_counts(entry, "taken", data_sets),
         entries=_counts(entry, "entries", data_sets),
+        warp_entries=_counts(entry, "warp_entries", data_sets),
+        warp_taken=_counts(entry, "warp_taken", data_sets),
     )
 
 

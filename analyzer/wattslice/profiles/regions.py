@@ -25,13 +25,25 @@ from wattslice.ir import (
 from wattslice.profiles.types import DEFAULT, ELSE, LOOP, RIGHT, THEN, ArmCount
 
 
-def arm_counts(kernel: Kernel, counts: Sequence[int]) -> tuple[ArmCount, ...]:
-    """Every arm of every branch of `kernel`; `counts[r]` is how many threads ran region r.
+def arm_counts(
+    kernel: Kernel, counts: Sequence[int], warps: Sequence[int] | None = None
+) -> tuple[ArmCount, ...]:
+    """Every arm of every branch of `kernel`; `counts[r]` is how many threads ran region r, `warps[r]` warps.
 
     A function inlined several times has several entries for each of its branches.
     """
     return tuple(
-        ArmCount(kernel.qualified_name, span.file, span.line, span.column, arm, visits, taken, entries)
+        ArmCount(
+            kernel.qualified_name,
+            span.file,
+            span.line,
+            span.column,
+            arm,
+            visits,
+            taken,
+            entries,
+            *(_warps(node, warps) if isinstance(node, Loop) and warps is not None else ()),
+        )
         for node, region in branches(kernel)
         for span, arm, visits, taken, entries in _arms(node, region, counts)
     )
@@ -77,6 +89,12 @@ def _loop(loop: Loop, counts: Sequence[int]) -> _Arm:
     followed = bodies - entries if loop.kind is LoopKind.DO else bodies
     tests = followed if loop.condition is None else counts[loop.test_region]
     return loop.span, LOOP, tests, followed, entries
+
+
+def _warps(loop: Loop, warps: Sequence[int]) -> tuple[int, int]:
+    """Warps that entered the loop, and iterations of theirs that followed a test."""
+    entries, bodies = warps[loop.region], warps[loop.body.region]
+    return entries, bodies - entries if loop.kind is LoopKind.DO else bodies
 
 
 def _cases(switch: Switch, counts: Sequence[int]) -> Iterator[_Arm]:

@@ -35,7 +35,8 @@ class ArmCount:
     they begin, for ``?:`` where its condition does, for ``&&`` and ``||`` where the right side does. `arm`:
     ``then``, ``else``, ``case N`` (the first label; jumps to it, without what falls through), ``default``,
     ``right`` (the right side is evaluated), ``loop`` (visits are tests, taken those that another iteration
-    follows). `entries`: of loops, how often one was entered.
+    follows). `entries`: of loops, how often one was entered. `warp_entries`, `warp_taken`: the same of loops
+    by warps, of which each goes on as long as any of its threads; None where nobody counted warps.
     """
 
     kernel: str
@@ -46,6 +47,8 @@ class ArmCount:
     visits: int
     taken: int
     entries: int | None = None
+    warp_entries: int | None = None
+    warp_taken: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,8 @@ class ArmProbability:
 
     `probability` is None when no data set came to the branch. `kernel` empty: of any kernel. `column` 0: of
     any branch on the line. `visits`, `taken` and `entries` have one number per data set of the profile;
-    they are empty where only the probability is known, `entries` also for all but loops.
+    they are empty where only the probability is known, `entries` also for all but loops, `warp_entries` and
+    `warp_taken` also where nobody counted warps.
     """
 
     file: str
@@ -98,6 +102,8 @@ class ArmProbability:
     visits: tuple[int, ...] = ()
     taken: tuple[int, ...] = ()
     entries: tuple[int, ...] = ()
+    warp_entries: tuple[int, ...] = ()
+    warp_taken: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,6 +142,11 @@ class BranchProfile:
         """
         entry = self.lookup(kernel, span, LOOP)
         return None if entry is None else weighted_mean(self.data_sets, entry.taken, entry.entries)
+
+    def warp_iterations(self, kernel: Kernel, span: Span) -> float | None:
+        """As `mean_iterations`, of whole warps: at least that. None where nobody counted warps."""
+        entry = self.lookup(kernel, span, LOOP)
+        return None if entry is None else weighted_mean(self.data_sets, entry.warp_taken, entry.warp_entries)
 
 
 def _precision(entry: ArmProbability) -> tuple[int, bool, bool]:

@@ -57,7 +57,13 @@ def _branch(arm: ArmProbability) -> dict[str, object]:
     if arm.column:
         found["column"] = arm.column
     found["arm"] = arm.arm
-    for name, counts in (("visits", arm.visits), ("taken", arm.taken), ("entries", arm.entries)):
+    for name, counts in (
+        ("visits", arm.visits),
+        ("taken", arm.taken),
+        ("entries", arm.entries),
+        ("warp_entries", arm.warp_entries),
+        ("warp_taken", arm.warp_taken),
+    ):
         if counts:
             found[name] = list(counts)
     found["probability"] = arm.probability
