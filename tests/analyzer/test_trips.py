@@ -71,7 +71,7 @@ def test_not_knowing_the_iterations_widens_the_interval(tmp_path):
 
 
 def test_a_warp_runs_on_as_long_as_one_of_its_threads():
-    """One loop in which a thread runs 1.5 iterations and its warp 6: the threads pay 1.5, the issue is of 6."""
+    """A thread runs 1.5 iterations, its warp 6: so many are issued."""
     counted = ArmProbability(
         *("kernel.cu", 4, "loop", 0.6),
         visits=(80,),
