@@ -22,6 +22,7 @@ FITTED_TIME_PARAMETERS = (
     "l1_bytes_per_clock_per_sm",
     "shared_passes_per_clock",
     "issue_efficiency",
+    "overlap",
     "l2_latency_cycles",
     "dram_latency_s",
     "instructions_in_flight",

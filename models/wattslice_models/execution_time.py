@@ -1,6 +1,11 @@
 """Time of a kernel launch: launch overhead plus the slowest resource (a roofline with many roofs).
 
-    t = t_launch + max over resources r of  work_r / throughput_r
+    t_r = work_r / throughput_r    for each resource r
+    t = t_launch + (t_sm^p + t_memory^p + t_latency^p)^(1/p)
+
+t_sm is the slowest resource inside an SM, t_memory the slower of L2 and DRAM, t_latency the waiting. They
+go on side by side, but not perfectly: the exponent p says how well (infinite: the slowest alone counts; 1:
+one after the other).
 
 Throughputs per SM and clock come from the GPU catalogue; the busiest SM, which gets ceil(blocks / SMs)
 blocks, sets the time of everything that happens inside an SM. Latency is a resource too, by Little's law: a
@@ -96,6 +101,8 @@ class TimeParameters:
     """On top of the L2 latency."""
     shared_latency_cycles: float = 22.0
     barrier_cycles: float = 20.0
+    overlap: float = 4.0
+    """Exponent p with which arithmetic, memory and waiting overlap; 1: not at all."""
     instructions_in_flight: float = 2.0
     """Independent instructions of one warp between two dependent ones (instruction-level parallelism)."""
 
@@ -132,6 +139,9 @@ _ALU_LATENCY_CYCLES = {
     Architecture.MAXWELL: 6.0,
     Architecture.PASCAL: 6.0,
 }
+
+
+_OUTSIDE_THE_SM = frozenset({Resource.L2, Resource.DRAM, Resource.LATENCY, Resource.LAUNCH})
 
 
 def core_clock_mhz(gpu: Gpu, clocks: Clocks) -> float:
@@ -269,8 +279,7 @@ def predict_time(
     bandwidth = gpu.memory_bandwidth_bytes_per_s * memory_clock_scale(gpu, clocks)
     seconds[Resource.DRAM] = moved.dram_bytes / (bandwidth * parameters.dram_efficiency)
     seconds[Resource.LAUNCH] = parameters.launch_overhead_s
-    busiest = max((r for r in seconds if r is not Resource.LAUNCH), key=lambda r: seconds[r])
-    time_s = parameters.launch_overhead_s + seconds[busiest]
+    time_s = parameters.launch_overhead_s + _overlapped_s(seconds, parameters.overlap)
     ranked = sorted(seconds, key=lambda resource: -seconds[resource])
     return TimePrediction(
         time_s,
@@ -278,6 +287,17 @@ def predict_time(
         tuple(Utilisation(resource, seconds[resource] / time_s) for resource in ranked if seconds[resource]),
         tuple(notes),
     )
+
+
+def _overlapped_s(seconds: dict[Resource, float], exponent: float) -> float:
+    """Seconds that resources take side by side: a p-norm of SM, memory and latency."""
+    memory = max(seconds[Resource.L2], seconds[Resource.DRAM])
+    latency = seconds[Resource.LATENCY]
+    sm = max(seconds[resource] for resource in seconds if resource not in _OUTSIDE_THE_SM)
+    slowest = max(memory, latency, sm)
+    if not slowest:
+        return 0.0
+    return slowest * sum((part / slowest) ** exponent for part in (memory, latency, sm)) ** (1.0 / exponent)
 
 
 def _integer_clocks(workload: Workload, gpu: Gpu) -> float:

@@ -18,7 +18,7 @@ from wattslice_models.workload import Instructions, Workload
 
 V100 = load_gpu("v100_pcie")  # 80 SMs, 64 FMA a clock and SM, 1380 MHz, 897 GB/s
 RTX = load_gpu("quadro_rtx_8000")
-EXACT = TimeParameters(launch_overhead_s=0.0, issue_efficiency=1.0, dram_efficiency=1.0)
+EXACT = TimeParameters(launch_overhead_s=0.0, issue_efficiency=1.0, dram_efficiency=1.0, overlap=1e4)
 
 
 def arithmetic(blocks=800, fp32=10_000.0):
@@ -90,6 +90,15 @@ def test_bank_conflicts_cost_passes():
     found = predict_time(replace(free, shared_passes=32e4), V100, None, EXACT)
     assert found.limited_by is Resource.LOAD_STORE
     assert found.time_s == pytest.approx(10 * 8 * 32e4 / 1380e6)
+
+
+def test_resources_overlap_as_well_as_the_exponent_says():
+    alone = [predict_time(work, V100, None, EXACT).time_s for work in (arithmetic(8000), streaming())]
+    both = Workload(80_000, 256, 64.0, Instructions(fp32=1000.0, load_store=3.0), None, 12.0, 12.0, 12.0)
+    assert predict_time(both, V100, None, EXACT).time_s == pytest.approx(max(alone), rel=0.01)
+    one_by_one = replace(EXACT, overlap=1.0, instructions_in_flight=1e9)
+    loose = predict_time(both, V100, None, one_by_one).time_s
+    assert loose == pytest.approx(sum(alone), rel=0.1)  # waiting comes on top
 
 
 def test_a_texture_unit_delivers_a_texel_a_clock():

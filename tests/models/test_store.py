@@ -93,7 +93,7 @@ def test_the_choice_reads_back(home):
     ("old", "new"),
     [
         ("\n  ]\n}", ""),
-        ('"schema_version": 2', '"schema_version": 99'),
+        ('"schema_version": 3', '"schema_version": 99'),
         ('"kind": "energy"', '"kind": "mean"'),
         ('"name": "energy"', '"name": "guess"'),
         ('"idle_w"', '"idle"'),
