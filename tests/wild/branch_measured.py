@@ -23,6 +23,7 @@ from wattslice.errors import WattsliceError
 from wattslice.execution import ExecutionProfile, LoopTrips
 from wattslice.features import slice_features
 from wattslice.geometry.types import KernelLaunch
+from wattslice.ir import Loop, walk_statements
 from wattslice.launch_work import launch_work, residency
 from wattslice.learning.examples import examples_of
 from wattslice.learning.tables import MeasuredTables, measured_tables
@@ -84,13 +85,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class LoopFact:
-    """One loop that data end: its mean trips as assumed and as profiled."""
+    """One loop that data end: mean trips as assumed, as profiled, and of warps as profiled."""
 
     program: str
     file: str
     line: int
     assumed: float
     profiled: float
+    of_warps: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,12 +227,20 @@ def _class(launches: list[_Launched], profile: BranchProfile | None) -> BranchCl
 
 def _loops(program: str, launches: list[_Launched], profile: BranchProfile) -> Iterator[LoopFact]:
     for one in launches:
-        profiled = {loop.region: loop for loop in count(one.launch, profile).loops}
+        counts = count(one.launch, profile)
+        profiled = {loop.region: loop for loop in counts.loops}
+        bodies = {
+            stmt.region: stmt.body.region
+            for stmt in walk_statements(one.launch.kernel.body)
+            if isinstance(stmt, Loop)
+        }
         for loop in count(one.launch).loops:
             known = profiled[loop.region]
             if loop.trip_count is None or abs(_trips(known) - _trips(loop)) > 0.005 * _trips(loop):
                 file = loop.file or one.launch.kernel.span.file
-                yield LoopFact(program, Path(file).name, loop.line, _trips(loop), _trips(known))
+                entered = counts.warp_counts[loop.region]
+                of_warps = counts.warp_counts[bodies[loop.region]] / entered if entered else 0.0
+                yield LoopFact(program, Path(file).name, loop.line, _trips(loop), _trips(known), of_warps)
 
 
 def _trips(loop: LoopTrips) -> float:

@@ -175,7 +175,10 @@ def time_lines(found: list[tuple[Gpu, Runs]]) -> list[str]:
 def loop_lines(found: list[tuple[Gpu, Runs]]) -> list[str]:
     """Loops whose trips the profile tells, and what these alone do to watts and time."""
     facts = dict.fromkeys(fact for _, runs in found for run in runs for fact in run.loops)
-    loops = [_row(f.program, f"{f.file}:{f.line}", f"{f.assumed:.3g}", f"{f.profiled:.3g}") for f in facts]
+    loops = [
+        _row(f.program, f"{f.file}:{f.line}", *(f"{n:.3g}" for n in (f.assumed, f.profiled, f.of_warps)))
+        for f in facts
+    ]
     rows: list[str] = []
     shown = (EXPECTED, EXPECTED_TRIPS, EXPECTED_PROFILE)
     for gpu, program, runs in _programs(found):
@@ -188,7 +191,7 @@ def loop_lines(found: list[tuple[Gpu, Runs]]) -> list[str]:
         rows.append(_row(gpu.name, program, *watts, *times))
     names = ("measured", *_titles(shown))
     return [
-        *_table(("program", "loop", "iterations assumed", "profiled"), loops),
+        *_table(("program", "loop", "iterations assumed", "profiled", "of warps"), loops),
         *_table(("GPU", "program", *(f"{n}, W" for n in names), *(f"{n}, ms" for n in names)), rows),
     ]
 
