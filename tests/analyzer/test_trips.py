@@ -91,3 +91,22 @@ def test_a_warp_runs_on_as_long_as_one_of_its_threads():
     assert alone.thread_counts == pytest.approx(even.thread_counts)
     assert even.warp_counts[body] == pytest.approx(1.5)
     assert alone.warp_counts[body] == pytest.approx(6.0, rel=0.01)
+
+
+def test_a_warp_also_pays_for_what_follows_the_iteration_that_all_run():
+    """A `do` loop runs once for certain; what the profile adds then is told apart for threads and warps."""
+    text = BY_DATA.replace("for (int j = 0; j < n[i]; ++j)", "do").replace(
+        "+ 2.0f;", "+ 2.0f; while (v < n[i]);"
+    )
+    launch = launch_of(text)
+    entry = ArmProbability(
+        *(launch.kernel.span.file, 4, "loop", 0.06),
+        visits=(1060,),
+        taken=(60,),
+        entries=(1000,),
+        warp_entries=(100,),
+        warp_taken=(90,),
+    )
+    counts = count(launch, BranchProfile((entry,), (DataSet("x"),)))
+    assert max(counts.thread_counts) == pytest.approx(1.06, rel=0.01)
+    assert max(counts.warp_counts) == pytest.approx(1.9, rel=0.01)

@@ -48,7 +48,7 @@ def run_stepwise(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask
     masks = state.masks
     running = mask
     out = masks.none
-    ran = 0.0
+    ran = ran_warps = 0.0
     outer_allowance = executor.allowance
     limit = int(min(MAX_STEPPED_ITERATIONS, max(64, outer_allowance // shape.size)))
     executor.allowance = outer_allowance / 8
@@ -56,10 +56,12 @@ def run_stepwise(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask
     measured = measured_trips(executor, loop)
 
     def run_rest() -> Mask:
-        rest = None
+        rest, of_warps = None, 0.0
         if measured is not None and running.thread_mean:
             rest = max(0.0, measured * mask.thread_mean - ran) / running.thread_mean
-        return _run_assumed(executor, loop, shape, running, frame, rest, _warps_per_thread(executor, loop))
+            warps = measured * _warps_per_thread(executor, loop) * mask.warp_mean
+            of_warps = max(0.0, warps - ran_warps) / running.warp_mean
+        return _run_assumed(executor, loop, shape, running, frame, rest, of_warps)
 
     before_test = loop.kind is not ir.LoopKind.DO
     for iteration in range(limit + 1):
@@ -87,6 +89,7 @@ def run_stepwise(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask
             break
         tally.iterations += running.thread_mean
         ran += running.thread_mean
+        ran_warps += running.warp_mean
         through = masks.sum(executor.execute(loop.body, running), frame.continued)
         out = masks.sum(out, frame.broken)
         if loop.step is not None and not through.is_empty:
@@ -135,13 +138,13 @@ def _run_assumed(
     mask: Mask,
     frame: LoopFrame,
     measured: float | None,
-    warps_per_thread: float,
+    of_warps: float,
 ) -> Mask:
     """One iteration with everything the loop assigns unknown, then the same times the iterations expected.
 
     A profile knows how many there are (`measured`: from here on, per thread of `mask`); one written by hand
-    how often another iteration follows, or how often a branch inside leaves the loop. `warps_per_thread`:
-    iterations of a warp for each of a thread.
+    how often another iteration follows, or how often a branch inside leaves the loop. `of_warps`: as
+    `measured`, per warp.
     """
     state = executor.state
     starts: dict[ir.Variable, Value] = {
@@ -161,8 +164,8 @@ def _run_assumed(
         trips = measured
     frame.expected_trips = DEFAULT_TRIPS if measured is None else max(1.0, measured)
     state.uncertain += 1
-    warp_trips = trips if measured is None else trips * warps_per_thread
-    first = state.masks.diverging(mask, min(1.0, trips), min(1.0, warp_trips))
+    warp_trips = trips if measured is None else of_warps
+    first = mask if trips > 1.0 else state.masks.diverging(mask, trips, warp_trips)
     stay = 1.0 if first.is_empty else _run_once(executor, loop, first, frame)
     is_measured = measured is not None or profiled is not None or frame.left_by_profile
     if is_measured and measured is None:
