@@ -25,15 +25,20 @@ class _Include:
     name_end: int
     line: int
     file: Path
+    quoted: bool
 
 
 class IncludedFiles:
     """The texts of a program's file and of the files that it includes, by their resolved paths.
 
-    A header into which something is written replaces the line that includes it, between two `#line`.
+    A header into which something is written replaces the line that includes it, between two `#line`; so does
+    one that holds `in_place`.
     """
 
-    def __init__(self, unit: ParsedUnit, folders: tuple[Path, ...]) -> None:
+    def __init__(
+        self, unit: ParsedUnit, folders: tuple[Path, ...], in_place: re.Pattern[bytes] | None = None
+    ) -> None:
+        self._must = in_place
         self.main = unit.path.resolve()
         self._unit = unit
         self._folders = (*folders, *unit.recovered.found_includes)
@@ -62,7 +67,7 @@ class IncludedFiles:
             file = self._resolved(path, name, quoted)
             if file is not None:
                 line = source.count(b"\n", 0, include.start()) + 1
-                found.append(_Include(*include.span(), *include.span(1 if quoted else 2), line, file))
+                found.append(_Include(*include.span(), *include.span(1 if quoted else 2), line, file, quoted))
         self._includes[path] = tuple(found)
         for one in found:
             if one.file not in self._texts:
@@ -78,7 +83,10 @@ class IncludedFiles:
 
     def _is_changed(self, path: Path, above: tuple[Path, ...]) -> bool:
         """Whether something is written into a file or one that it includes."""
-        return self._texts[path].mark() > 0 or any(
+        text = self._texts[path]
+        if text.mark() > 0 or (self._must is not None and self._must.search(text.plain)):
+            return True
+        return any(
             one.file not in above and self._is_changed(one.file, (*above, path))
             for one in self._includes[path]
         )
@@ -90,7 +98,7 @@ class IncludedFiles:
                 inner = self._header(one.file, (*above, path))
                 line = f'#line {one.line + 1} "{_escaped(self._names[path])}"'
                 text.open(one.start, f"{inner}{line}", replaced=one.end - one.start)
-            elif path != self.main and one.file.parent != self.main.parent:
+            elif path != self.main and one.quoted and one.file.parent != self.main.parent:
                 name = os.path.relpath(one.file, self.main.parent)
                 text.open(one.name_start, name, replaced=one.name_end - one.name_start)
         try:
