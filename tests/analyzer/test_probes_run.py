@@ -150,11 +150,11 @@ chmod +x $made
     ("program", "build", "message"),
     [
         ("echo how to use me; exit 3", Build.CPU, "ended with status 3: how to use me"),
-        ("kill -6 $$", Build.CPU, "ended with status -6"),
+        ("kill -6 $$", Build.CPU, r"was ended by signal 6 \(SIGABRT\)"),
         ("exit 0", Build.NVCC, "left no counts: it printed nothing"),
         ("exec sleep 9", Build.NVCC, "did not end within 0.3 s"),
-        (None, Build.CPU, "g[+][+] refuses the program:\nline 7"),
-        (None, Build.NVCC, "nvcc refuses the instrumented program:\nline 7"),
+        (None, Build.CPU, "g[+][+] refuses the program: line 7"),
+        (None, Build.NVCC, "nvcc refuses the program: line 7"),
     ],
 )
 def test_a_program_that_gives_no_counts(tmp_path, monkeypatch, program, build, message):

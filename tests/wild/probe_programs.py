@@ -30,11 +30,35 @@ HARD_LIMIT_S = 150.0
 RUN_LIMIT_S = 40.0
 _MAIN = re.compile(rb"^[ \t]*(?:int|void|auto)?\s*main\s*\(", re.MULTILINE)
 # By checkout, the folders that its build names; relative to the checkout.
-FOLDERS = {"cuda-samples": ("Common",), "PolyBench-ACC": ("CUDA/common", "CUDA/utilities", "common")}
-# By the end of a program's path: the other source files of it, relative to its folder.
-SOURCES: dict[str, tuple[str, ...]] = {}
-# By the end of a program's path: small arguments, in the order of its README or run script. {suite}, {folder}.
-ARGUMENTS: dict[str, str] = {}
+FOLDERS = {
+    "cuda-samples": ("Common",),
+    "Parboil": ("common/include",),
+    "gpu-parboil": ("common/include",),
+}
+# By the end of a program's path: the other source files of it, relative to its folder. {suite}.
+SOURCES = {
+    "gpu-rodinia/cuda/backprop/backprop_cuda.cu": ("backprop.c", "facetrain.c", "imagenet.c"),
+    "gpu-rodinia/cuda/heartwall/main.cu": ("AVI/avilib.c", "AVI/avimod.c"),
+    "gpu-rodinia/cuda/srad/srad_v1/main.cu": (),
+}
+# By the end of a program's path: small arguments, in the order of its README or run script. {folder}: its own.
+ARGUMENTS = {
+    "gpu-rodinia/cuda/backprop/backprop_cuda.cu": "1024",
+    "gaussian/gaussian.cu": "-s 16",
+    "gpu-rodinia/cuda/nw/needle.cu": "128 10",
+    "NV-DVFS-Benchmark/src/linux/nw/needle.cu": "128 10",
+    "ex_particle_CUDA_float_seq.cu": "-x 32 -y 32 -z 4 -np 200",
+    "ex_particle_CUDA_naive_seq.cu": "-x 32 -y 32 -z 4 -np 200",
+    "pathfinder/pathfinder.cu": "1000 10 5",
+    "streamcluster/streamcluster_cuda.cu": "3 5 16 256 256 50 none output.txt 1",
+    "srad_v2/srad.cu": "64 64 0 31 0 31 0.5 2",
+    "hybridsort/main.cu": "r",
+    "lavaMD/main.cu": "-boxes1d 2",
+    "lud/cuda/lud.cu": "-s 64 -v",
+    "myocyte/main.cu": "2 1 0",
+    "cuda-samples/Samples/0_Introduction/matrixMul/matrixMul.cu": "-wA=64 -hA=64 -wB=64 -hB=64",
+    "NV-DVFS-Benchmark/src/linux/matrixMul/matrixMul.cu": "-wA=64 -hA=64 -wB=64 -hB=64",
+}
 
 
 @dataclass(frozen=True)
@@ -57,6 +81,8 @@ def examine(question: Question) -> Answer:
     path, checkout = question.path, question.checkout
     folders = tuple(checkout / folder for folder in FOLDERS.get(checkout.name, ()))
     sources = tuple(path.parent / name for name in _of(SOURCES, path) or ())
+    if "arboil" in checkout.name:
+        sources += (checkout / "common/src/parboil_cuda.c",)
     words = (_of(ARGUMENTS, path) or "").format(suite=checkout, folder=path.parent).split()
     stage = "refused"
     with tempfile.TemporaryDirectory() as folder:

@@ -69,7 +69,11 @@ class ProbedProgram:
                 path=self.path,
                 remedy="it must end by return or exit",
             )
-        return Counted(read_counts(counts).arms, output, self.not_probed)
+        try:
+            return Counted(read_counts(counts).arms, output, self.not_probed)
+        except ProbeError as error:
+            message = f"{error.message}; the program said: {_last(output)}"
+            raise ProbeError(message, path=self.path, remedy=error.remedy) from None
 
 
 @contextmanager
@@ -170,12 +174,12 @@ def _run(program: ProbedProgram, arguments: Sequence[str], counts: Path, timeout
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
+    assert process.stdout is not None
     kept = bytearray()
     reader = threading.Thread(target=_keep_the_end, args=(process.stdout, kept), daemon=True)
     reader.start()
     try:
         status = process.wait(timeout_s)
-        reader.join(1)  # what it has started may still hold the pipe
     except subprocess.TimeoutExpired:
         raise ProbeError(
             f"the program did not end within {timeout_s:g} s",
@@ -188,6 +192,7 @@ def _run(program: ProbedProgram, arguments: Sequence[str], counts: Path, timeout
         except ProcessLookupError:
             pass
         process.wait()
+        reader.join(1)
     output = kept.decode("utf-8", "replace")
     if status != 0:
         raise ProbeError(
@@ -197,9 +202,10 @@ def _run(program: ProbedProgram, arguments: Sequence[str], counts: Path, timeout
 
 
 def _keep_the_end(stream: IO[bytes], kept: bytearray) -> None:
-    while chunk := stream.read1(_MOST_KEPT):  # pyright: ignore[reportAttributeAccessIssue]  (BufferedReader)
-        kept += chunk
-        del kept[:-_MOST_KEPT]
+    with stream:
+        while chunk := os.read(stream.fileno(), _MOST_KEPT):
+            kept += chunk
+            del kept[:-_MOST_KEPT]
 
 
 def _ended(status: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,10 +13,11 @@ from wattslice.probes.cuda_on_cpu.rewriting import rewritten
 from wattslice.probes.refusals import BuildError, refusal
 
 HERE = Path(__file__).parent
-_FLAGS = ("-std=c++17", "-O1", "-w", "-ffp-contract=off")
+_FLAGS = ("-std=c++17", "-O1", "-w", "-fpermissive", "-ffp-contract=off")
 CHECKING = (*_FLAGS, "-g1", "-fsanitize=address", "-fno-sanitize-recover=all")
 """Flags that let a program end at its first access beyond an array; half as fast as `PLAIN`."""
 PLAIN = _FLAGS
+_OF_CXX = ("-std=c++", "-fpermissive")
 _RUNTIME = ("runtime", "snapshot")
 _SAME_AS_RUNTIME = (
     "builtin_types", "channel_descriptor", "cuda", "cuda_device_runtime_api", "cuda_profiler_api",
@@ -25,6 +27,8 @@ _SAME_AS_RUNTIME = (
     "texture_fetch_functions", "texture_types", "vector_functions",
 )  # fmt: skip
 """Headers of CUDA whose contents are in ours of `cuda_runtime.h`."""
+_OF_GROUPS = ("memcpy_async", "reduce", "scan")
+_USES_CUDA = re.compile(r"^\s*#\s*include\s*[<\"]cuda", re.MULTILINE)  # its headers here are C++
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,10 @@ class Toolchain:
             (directory / header.name).write_bytes(header.read_bytes())
         for name in _SAME_AS_RUNTIME:
             (directory / f"{name}.h").write_text('#include "cuda_runtime.h"\n', encoding="utf-8")
+        (directory / "cooperative_groups").mkdir(exist_ok=True)
+        for name in _OF_GROUPS:
+            header = directory / "cooperative_groups" / f"{name}.h"
+            header.write_text('#include "../cooperative_groups.h"\n', encoding="utf-8")
         for part in _RUNTIME:
             _must_run(compiler, *flags, "-c", HERE / f"{part}.cpp", "-o", directory / f"{part}.o")
         if precompiled:
@@ -82,14 +90,14 @@ class Toolchain:
 
     def _object(self, source: Path, text: str, made: Path, folders: Sequence[str | Path]) -> Path:
         language, written = "c++", made.with_suffix(".cpp")
-        if source.suffix == ".c":
+        if source.suffix == ".c" and _USES_CUDA.search(text) is None:
             language, written = "c", made.with_suffix(".c")
             written.write_text(f'#line 1 "{source}"\n{text}', encoding="utf-8", errors="surrogateescape")
         elif source.suffix == ".cu":
             written.write_text(f'#include "mma.h"\n#line 1 "{source}"\n{rewritten(text)}', encoding="utf-8", errors="surrogateescape")
         else:
             written.write_text(f'#line 1 "{source}"\n{text}', encoding="utf-8", errors="surrogateescape")
-        flags = [flag for flag in self.flags if language == "c++" or not flag.startswith("-std=c++")]
+        flags = [flag for flag in self.flags if language == "c++" or not flag.startswith(_OF_CXX)]
         done = _ran(
             self.compiler, *flags, "-I", self.directory, "-iquote", source.parent, *folders,
             "-x", language, "-c", written, "-o", made,
