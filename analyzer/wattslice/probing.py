@@ -29,6 +29,10 @@ _MOST_TOLD = 5
 def instrumented(path: Path, config: Config, tell: Tell) -> InstrumentedSource:
     """The program with counters; `tell` hears of branches that are not counted."""
     source = emit_probes(path, parse_options(config))
+    try:
+        source.text.encode()
+    except UnicodeEncodeError:
+        raise ProbeError("it, or a header, is not UTF-8 text", path=path, remedy="convert it") from None
     _tell_missing(source.not_probed, tell)
     return source
 

@@ -8,11 +8,16 @@ from wattslice.probes.cuda_on_cpu.rewriting import rewritten
 from wattslice.probes.cuda_on_cpu.toolchain import PLAIN, Toolchain, run
 
 RULES = Path(__file__).parent / "cuda_on_cpu_rules.cu"
+API = Path(__file__).parent / "cuda_on_cpu_api.cu"
 
 
 @pytest.mark.parametrize("order", ["ascending", "descending"])
 def test_what_works(order: str, toolchain: Toolchain):
     assert run(toolchain.compile(RULES), (), order) == (0, "")
+
+
+def test_the_api_of_programs(toolchain: Toolchain):
+    assert run(toolchain.compile(API), ()) == (0, "")
 
 
 SHELL = """

@@ -33,7 +33,7 @@ def emit_probes(
     Nothing is run. Lines keep their numbers, in `#line` and in what a compiler says. Branches that
     macros write are not counted; `not_probed` has them. Headers that hold `in_place` take the place of the
     line that includes them, as those with counters do. Raises `FrontendError` for a file that cannot be
-    read, `ProbeError` for one without kernels or in another encoding than UTF-8.
+    read, `ProbeError` for one without kernels.
     """
     unit = parse_cuda(path, options)
     if unit.recovered.including_file is not None:

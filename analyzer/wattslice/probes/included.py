@@ -9,7 +9,6 @@ from pathlib import Path
 
 from wattslice.frontend.clang.unit import ParsedUnit
 from wattslice.probes.source_text import SourceText
-from wattslice.probes.types import ProbeError
 
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]*)"|<([^>\n]*)>)[^\n]*', re.MULTILINE)
 _ONCE = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+once\b[^\n]*", re.MULTILINE)
@@ -53,7 +52,7 @@ class IncludedFiles:
         return found if found is not None else self._texts.get(path.resolve())
 
     def edited(self) -> str:
-        """The program's file with everything written. Raises `ProbeError` when a file is not UTF-8 text."""
+        """The program's file with everything written. What is not UTF-8 is there as Python's surrogates."""
         return self._in_place(self.main, ())
 
     def _load(self, path: Path, source: bytes) -> None:
@@ -101,10 +100,7 @@ class IncludedFiles:
             elif path != self.main and one.quoted and one.file.parent != self.main.parent:
                 name = os.path.relpath(one.file, self.main.parent)
                 text.open(one.name_start, name, replaced=one.name_end - one.name_start)
-        try:
-            edited = text.edited().decode("utf-8")
-        except UnicodeDecodeError:
-            raise ProbeError("is not UTF-8 text", path=path, remedy="convert it") from None
+        edited = text.edited().decode("utf-8", "surrogateescape")
         text.take_back(mark)
         return edited if edited.endswith("\n") else f"{edited}\n"
 
@@ -114,7 +110,7 @@ class IncludedFiles:
         if _ONCE.search(self._texts[path].plain) is None:
             return body
         guard = f"WATTSLICE_PROBES_ONCE_{list(self._texts).index(path)}"
-        body = _ONCE.sub(b"", body.encode()).decode()
+        body = _ONCE.sub(b"", body.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
         return f"#ifndef {guard}\n#define {guard}\n{body}#endif\n"
 
 

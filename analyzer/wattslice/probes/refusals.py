@@ -7,7 +7,9 @@ from pathlib import Path
 
 from wattslice.errors import WattsliceError
 
-_GXX = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)? (?:fatal error|error|Error): (?P<text>.*)$", re.M)
+_GXX = re.compile(
+    r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)? (?:fatal error|error|Error): (?P<text>.*)$", re.M
+)
 _NVCC = re.compile(r"^(?P<file>[^\s(][^(\n]*)\((?P<line>\d+)\): (?:catastrophic )?error: (?P<text>.*)$", re.M)
 _CAUSE = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)?\s+required from here$", re.M)
 _UNDEFINED = re.compile(r"undefined reference to [`'](?P<name>[^'\n]+)'")

@@ -135,7 +135,7 @@ def _built_by_nvcc(
 ) -> Path:
     compiler = _compiler("nvcc", "--build nvcc")
     written = work / f"{path.stem}_probed.cu"
-    written.write_text(source.text, encoding="utf-8")
+    written.write_text(source.text, encoding="utf-8", errors="surrogateescape")
     executable = written.with_suffix("")
     architecture = () if any("arch" in flag or "gencode" in flag for flag in flags) else ("-arch=native",)
     command = (

@@ -2,8 +2,8 @@
 
 That is: the launch `kernel<<<grid, block>>>(arguments)`, the declaration `extern __shared__ T name[];`, that
 `__shared__` variables hold nothing yet when a block begins, that a kernel launched through a pointer has
-parameters, and, for snapshots of launches, which variables
-are device memory and which instance of a kernel runs.
+parameters, and, for snapshots of launches, which variables are device memory and which instance of a kernel
+runs.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ _NAMESPACE = re.compile(r"\b(?:namespace[\s\w:]*|extern\s*)$")
 _KERNEL = re.compile(r"[\w:]+\s*$")
 _STATIC = re.compile(r"\bstatic(?=(?:\s+(?:volatile|const))*\s+__shared__\b)|(?<=__shared__ )static\b")
 _ERASED = re.compile(r"\b(cudaLaunch(?:Cooperative)?Kernel\s*\(\s*)\(\s*(?:const\s+)?void\s*\*\s*\)")
+_SPACED = re.compile(r"<<[ \t]+<|<[ \t]+<<|>>[ \t]+>|>[ \t]+>>")
 _NAME = re.compile(r"(?:\w+::)*(\w+)")
 _OPEN, _CLOSE = "([{", ")]}"
 
@@ -39,6 +40,7 @@ def rewritten(source: str) -> str:
     """`source` as C++; every line keeps its number. Raises `RewritingError`."""
     source = _with_names_of_kernels(_with_registered_globals(source))
     source = _with_undefined_shared(_with_dynamic_shared(source))
+    source = _replaced(_SPACED, source, lambda found: found[0][0] * 3)
     source = _replaced(_STATIC, source, lambda _: "")
     source = _replaced(_ERASED, source, lambda found: found[1])
     parts: list[str] = []

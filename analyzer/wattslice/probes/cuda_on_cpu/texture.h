@@ -427,6 +427,10 @@ inline cudaError_t cudaBindTexture(size_t* offset, const textureReference& refer
                                    size_t bytes = 0xffffffff) {
     return cudaBindTexture(offset, reference, memory, reference.channelDesc, bytes);
 }
+inline cudaError_t cudaBindTexture(size_t* offset, const textureReference* reference, const void* memory,
+                                   const cudaChannelFormatDesc* format, size_t bytes = 0xffffffff) {
+    return cudaBindTexture(offset, *reference, memory, *format, bytes);
+}
 inline cudaError_t cudaBindTexture2D(size_t* offset, const textureReference& reference, const void* memory,
                                      const cudaChannelFormatDesc& format, size_t width, size_t height, size_t pitch) {
     if (offset != nullptr) {
@@ -444,6 +448,7 @@ inline cudaError_t cudaBindTextureToArray(const textureReference& reference, cud
     return cudaBindTextureToArray(reference, array, array->format);
 }
 inline cudaError_t cudaUnbindTexture(const textureReference&) { return cudaSuccess; }
+inline cudaError_t cudaUnbindTexture(const textureReference*) { return cudaSuccess; }
 
 template <class T, int D, cudaTextureReadMode M>
 typename cuda_on_cpu::Texel<T, M>::type tex1Dfetch(const texture<T, D, M>& reference, int index) {

@@ -55,7 +55,7 @@ class Toolchain:
         for part in _RUNTIME:
             _must_run(compiler, *flags, "-c", HERE / f"{part}.cpp", "-o", directory / f"{part}.o")
         if precompiled:
-            header = directory / "mma.h"
+            header = directory / "cuda_runtime.h"
             _must_run(compiler, *flags, "-x", "c++-header", header, "-o", header.with_suffix(".h.gch"))
         return cls(compiler, directory, flags)
 
@@ -94,7 +94,11 @@ class Toolchain:
             language, written = "c", made.with_suffix(".c")
             written.write_text(f'#line 1 "{source}"\n{text}', encoding="utf-8", errors="surrogateescape")
         elif source.suffix == ".cu":
-            written.write_text(f'#include "mma.h"\n#line 1 "{source}"\n{rewritten(text)}', encoding="utf-8", errors="surrogateescape")
+            written.write_text(
+                f'#include "cuda_runtime.h"\n#line 1 "{source}"\n{rewritten(text)}',
+                encoding="utf-8",
+                errors="surrogateescape",
+            )
         else:
             written.write_text(f'#line 1 "{source}"\n{text}', encoding="utf-8", errors="surrogateescape")
         flags = [flag for flag in self.flags if language == "c++" or not flag.startswith(_OF_CXX)]
