@@ -2,10 +2,11 @@
 
     python tests/wild/probe_programs.py CHECKOUT... [--why] [--jobs 2] [-o docs/probes.md]
 
-A program is a `.cu` file that has `main`, and of whose kernels the analyzer reads at least one, in the file or in
-those that it includes. Each is built alone, as `wattslice profile FILE --build cpu` does, with the folders of
-`FOLDERS` and the other sources of `SOURCES`; and run with the arguments of `ARGUMENTS`, in a temporary folder,
-with nothing else than what the checkout has. `--results` keeps what was found in a file, and goes on from there.
+A program is a `.cu` file that has `main`, and of whose kernels the analyzer reads at least one, in the file
+or in those that it includes. Each is built alone, as `wattslice profile FILE --build cpu` does, with the
+folders of `FOLDERS` and the other sources of `SOURCES`; and run with the arguments of `ARGUMENTS`, in a temporary
+folder, with nothing else than what the checkout has. `--results` keeps what was found in a file, and goes on
+from there.
 """
 
 from __future__ import annotations
@@ -46,8 +47,15 @@ DEFINES = {"PolyBench-ACC": ("MINI_DATASET",)}
 SOURCES = {
     "gpu-rodinia/cuda/backprop/backprop_cuda.cu": ("backprop.c", "facetrain.c", "imagenet.c"),
     "gpu-rodinia/cuda/heartwall/main.cu": ("AVI/avilib.c", "AVI/avimod.c"),
+    "gpu-rodinia/cuda/kmeans/kmeans_cuda.cu": (
+        "cluster.c",
+        "getopt.c",
+        "kmeans.c",
+        "kmeans_clustering.c",
+        "rmse.c",
+    ),
 }
-# By the end of a program's path: small arguments, in the order of its README or run script. {folder}: its own.
+# By the end of a program's path: small arguments, as in its README or run script.
 ARGUMENTS = {
     "gpu-rodinia/cuda/backprop/backprop_cuda.cu": "1024",
     "gaussian/gaussian.cu": "-s 16",

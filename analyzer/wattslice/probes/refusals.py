@@ -16,7 +16,8 @@ _UNDEFINED = re.compile(r"undefined reference to [`'](?P<name>[^'\n]+)'")
 _NO_HEADER = re.compile(r"(\S+): No such file or directory")
 _UNKNOWN = re.compile(
     r"'([\w:]+)' (?:was not declared|has not been declared|does not name a type|is not a member of)"
-    r"|'([\w:]+)' (?:is|are) not a template|there are no arguments to '(\w+)'|no matching function for call to '(\w+)"
+    r"|'([\w:]+)' (?:is|are) not a template|there are no arguments to '(\w+)'"
+    r"|no matching function for call to '(\w+)"
 )
 _OF_CUDA = re.compile(r"(?:cuda|cu[A-Z]|cub|nv|__|tex|surf|cooperative_groups|thrust|wmma|atomic)")
 _PTX = re.compile(r"'asm'|^no such instruction|^invalid (?:character|instruction)|^bad register|^junk", re.M)

@@ -10,8 +10,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -83,7 +83,7 @@ def build_probed(
     build: Build,
     flags: Sequence[str] = (),
     sources: Sequence[Path] = (),
-) -> Iterator[ProbedProgram]:
+) -> Generator[ProbedProgram]:
     """The program of `path`, instrumented and built in a folder that is removed in the end.
 
     `sources` are further files of the same program, compiled as they are; `flags` go to the compiler. Raises
@@ -187,10 +187,8 @@ def _run(program: ProbedProgram, arguments: Sequence[str], counts: Path, timeout
             remedy="give it arguments for less data",
         ) from None
     finally:
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         process.wait()
         reader.join(1)
     output = kept.decode("utf-8", "replace")

@@ -27,7 +27,8 @@ _NAMESPACE = re.compile(r"\b(?:namespace[\s\w:]*|extern\s*)$")
 _KERNEL = re.compile(r"[\w:]+\s*$")
 _STATIC = re.compile(r"\bstatic(?=(?:\s+(?:volatile|const))*\s+__shared__\b)|(?<=__shared__ )static\b")
 _ERASED = re.compile(r"\b(cudaLaunch(?:Cooperative)?Kernel\s*\(\s*)\(\s*(?:const\s+)?void\s*\*\s*\)")
-_SPACED = re.compile(r"<<[ \t]+<|<[ \t]+<<|>>[ \t]+>|>[ \t]+>>")
+# Literals are blanks: `out << "" << x` is no launch.
+_SPACED = re.compile(r"(?<!<)(?:<<[ \t]+<|<[ \t]+<<)(?!<)|(?<!>)(?:>>[ \t]+>|>[ \t]+>>)(?!>)")
 _NAME = re.compile(r"(?:\w+::)*(\w+)")
 _OPEN, _CLOSE = "([{", ")]}"
 
