@@ -4,8 +4,8 @@
 
 A program is a `.cu` file that has `main`, and of whose kernels the analyzer reads at least one, in the file
 or in those that it includes. Each is built alone, as `wattslice profile FILE --build cpu` does, with the
-folders of `FOLDERS` and the other sources of `SOURCES`; and run with the arguments of `ARGUMENTS`, in a temporary
-folder, with nothing else than what the checkout has. `--results` keeps what was found in a file, and goes on
+folders of `FOLDERS` and the other sources of `SOURCES`; and run with the arguments of `ARGUMENTS`, in a
+temporary folder, with nothing else than what the checkout has. `--results` keeps what was found in a file, and goes on
 from there.
 """
 
