@@ -3,10 +3,10 @@
     python tests/wild/probe_programs.py CHECKOUT... [--why] [--jobs 2] [-o docs/probes.md]
 
 A program is a `.cu` file that has `main`, and of whose kernels the analyzer reads at least one, in the file
-or in those that it includes. Each is built alone, as `wattslice profile FILE --build cpu` does, with the
-folders of `FOLDERS` and the other sources of `SOURCES`; and run with the arguments of `ARGUMENTS`, in a
-temporary folder, with nothing else than what the checkout has. `--results` keeps what was found in a file, and goes on
-from there.
+or in those that it includes. Each is built alone, as `wattslice profile FILE --build cpu` does, with the folders
+of `FOLDERS`, the macros of `DEFINES` and the other sources of `SOURCES`; and run with the arguments of
+`ARGUMENTS`, in a temporary folder, with nothing else than what the checkout has. `--results` keeps what was
+found in a file, and goes on from there.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from wattslice.probes import Build, ProbeError, build_probed
 
 Value = TypeVar("Value")
 HARD_LIMIT_S = 150.0
-RUN_LIMIT_S = 20.0
+RUN_LIMIT_S = 8.0
 AT_ONCE = 8
 _MAIN = re.compile(rb"^[ \t]*(?:int|void|auto)?\s*main\s*\(", re.MULTILINE)
 # By checkout, the folders that its build names; relative to the checkout.
