@@ -3,10 +3,10 @@
     python tests/wild/probe_programs.py CHECKOUT... [--why] [--jobs 2] [-o docs/probes.md]
 
 A program is a `.cu` file that has `main`, and of whose kernels the analyzer reads at least one, in the file
-or in those that it includes. Each is built alone, as `wattslice profile FILE --build cpu` does, with the folders
-of `FOLDERS`, the macros of `DEFINES` and the other sources of `SOURCES`; and run with the arguments of
-`ARGUMENTS`, in a temporary folder, with nothing else than what the checkout has. `--results` keeps what was
-found in a file, and goes on from there.
+or in those that it includes. Each is built alone, as `wattslice profile FILE --build cpu` does, with the
+folders of `FOLDERS`, the macros of `DEFINES` and the other sources of `SOURCES`; and run with the arguments
+of `ARGUMENTS`, in a temporary folder, with nothing else than what the checkout has. `--results` keeps what
+was found in a file, and goes on from there; with `--only-results` nothing is run.
 """
 
 from __future__ import annotations
@@ -183,6 +183,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--why", action="store_true", help="every cause, and every program with its own")
     parser.add_argument("--results", type=Path, help="JSON lines: what is in it is not done again")
+    parser.add_argument("--only-results", action="store_true", help="report what --results has")
     parser.add_argument("-o", "--output", type=Path, help="replace the section of this document")
     arguments = parser.parse_args()
     known = _known(arguments.results)
@@ -191,7 +192,7 @@ def main() -> None:
     for checkout in (folder.resolve() for folder in arguments.checkouts):
         paths = [path for path in cuda_files(checkout, seen) if _MAIN.search(path.read_bytes())]
         answers = found[checkout.name] = {path: known[path] for path in paths if path in known}
-        todo = [path for path in paths if path not in known]
+        todo = [] if arguments.only_results else [path for path in paths if path not in known]
         for start in range(0, len(todo), AT_ONCE):
             some = todo[start : start + AT_ONCE]
             outcomes = run_isolated(
