@@ -352,6 +352,7 @@ def test_no_compiler(monkeypatch):
     ("text", "message"),
     [
         ("", "is no file of counts"),
+        ("wattslice-counts 1\nk.cu\nabc\n", "the kernels have no branch that can be counted"),
         ("wattslice-counts 1\nk.cu\nabc\nk.cu\tk\t1\t1\ttest\t\t5\n", ":4: not a line of counts"),
         ("wattslice-counts 1\nk.cu\nabc\nk.cu\tk\t1\t1\tnonsense\t\t5\t5\n", ":4: not a line of counts"),
         ("wattslice-counts 1\nk.cu\nabc\nk.cu\tk\t1\t1\ttest\t\t0\t0\n", "every counter is zero"),

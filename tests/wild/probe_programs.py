@@ -83,7 +83,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """`stage` that the program came to: "no kernel", "refused", "built" or "ran"; `why` not further."""
+    """`stage` that the program came to: "no kernel", "refused", "built" or "ran"; `why` not further.
+
+    A program whose kernels have no branches runs, too.
+    """
 
     stage: str
     why: str = ""
@@ -108,6 +111,8 @@ def examine(question: Question) -> Answer:
                 arms = program.run(words, RUN_LIMIT_S).arms
             return Answer("ran", "", len({(arm.file, arm.line, arm.column) for arm in arms if arm.visits}))
         except WattsliceError as error:
+            if error.message.startswith("the kernels have no branch"):
+                return Answer("ran")
             nothing = isinstance(error, ProbeError) and "has no kernel" in error.message
             place = "" if error.path is None else f" [{error.path.name}:{error.line or ''}]"
             return Answer("no kernel" if nothing else stage, f"{error.message}{place}")
