@@ -47,6 +47,8 @@ DEFINES = {"PolyBench-ACC": ("MINI_DATASET",)}
 SOURCES = {
     "gpu-rodinia/cuda/backprop/backprop_cuda.cu": ("backprop.c", "facetrain.c", "imagenet.c"),
     "gpu-rodinia/cuda/heartwall/main.cu": ("AVI/avilib.c", "AVI/avimod.c"),
+    "simpleAtomicIntrinsics/simpleAtomicIntrinsics.cu": ("simpleAtomicIntrinsics_cpu.cpp",),
+    "simpleCallback/simpleCallback.cu": ("multithreading.cpp",),
     "gpu-rodinia/cuda/kmeans/kmeans_cuda.cu": (
         "cluster.c",
         "getopt.c",
