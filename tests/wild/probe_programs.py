@@ -152,19 +152,25 @@ def cause(answer: Answer) -> str:
     return "g++ refuses it otherwise" if "refuses the program" in why else why.split(" [")[0]
 
 
-def report(found: dict[str, dict[Path, Answer]], revisions: dict[str, str], why: bool) -> list[str]:
+def report(
+    found: dict[str, dict[Path, Answer]], files: dict[str, int], revisions: dict[str, str], why: bool
+) -> list[str]:
     """The tables."""
-    lines = ["| suite | commit | programs | built | ran, branches counted |", "|---|---|---:|---:|---:|"]
+    lines = [
+        "| suite | commit | files with `main` tried | programs | built | ran, branches counted |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
     whole: Counter[str] = Counter()
     causes: Counter[tuple[str, str]] = Counter()
     for name, answers in found.items():
         stages = Counter(answer.stage for answer in answers.values() if answer.stage != "no kernel")
         whole += stages
-        lines.append(_row(name, revisions[name], stages))
+        tried = f"{len(answers)} of {files[name]}"
+        lines.append(_row(name, revisions[name], tried, stages))
         for answer in answers.values():
             if answer.stage not in ("no kernel", "ran"):
                 causes["built" if answer.stage == "built" else "refused", cause(answer)] += 1
-    lines += [_row("**all**", "", whole), ""]
+    lines += [_row("**all**", "", "", whole), ""]
     for stage, title in (
         ("refused", "Why programs are not built"),
         ("built", "Why built programs count nothing"),
@@ -177,9 +183,10 @@ def report(found: dict[str, dict[Path, Answer]], revisions: dict[str, str], why:
     return lines
 
 
-def _row(name: str, commit: str, stages: Counter[str]) -> str:
+def _row(name: str, commit: str, tried: str, stages: Counter[str]) -> str:
     built = stages["built"] + stages["ran"]
-    return f"| {name} | {commit and f'`{commit}`'} | {sum(stages.values())} | {built} | {stages['ran']} |"
+    shown = commit and f"`{commit}`"
+    return f"| {name} | {shown} | {tried} | {sum(stages.values())} | {built} | {stages['ran']} |"
 
 
 def main() -> None:
@@ -195,10 +202,12 @@ def main() -> None:
     arguments = parser.parse_args()
     known = _known(arguments.results)
     found: dict[str, dict[Path, Answer]] = {}
+    files: dict[str, int] = {}
     seen: set[str] = set()
     for checkout in (folder.resolve() for folder in arguments.checkouts):
         paths = [path for path in cuda_files(checkout, seen) if _MAIN.search(path.read_bytes())]
         answers = found[checkout.name] = {path: known[path] for path in paths if path in known}
+        files[checkout.name] = len(paths)
         todo = [] if arguments.only_results else [path for path in paths if path not in known]
         for start in range(0, len(todo), AT_ONCE):
             some = todo[start : start + AT_ONCE]
@@ -213,7 +222,9 @@ def main() -> None:
         if arguments.why:
             for path, answer in answers.items():
                 print(answer.stage, path.relative_to(checkout.parent), answer.branches, answer.why)
-    lines = report(found, {folder.name: revision(folder) for folder in arguments.checkouts}, arguments.why)
+    lines = report(
+        found, files, {folder.name: revision(folder) for folder in arguments.checkouts}, arguments.why
+    )
     if arguments.output is None:
         print("\n".join(lines))
     else:

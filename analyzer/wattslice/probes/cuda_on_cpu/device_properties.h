@@ -51,7 +51,7 @@ struct cudaDeviceProp {
     A(MaxBlockDimZ, maxThreadsDim[2]) A(MaxGridDimX, maxGridSize[0]) A(MaxGridDimY, maxGridSize[1])           \
     A(MaxGridDimZ, maxGridSize[2]) A(MaxSharedMemoryPerBlock, sharedMemPerBlock)                              \
     A(TotalConstantMemory, totalConstMem) A(WarpSize, warpSize) A(MaxRegistersPerBlock, regsPerBlock)         \
-    A(ClockRate, clockRate) A(MultiProcessorCount, multiProcessorCount) A(Integrated, integrated)             \
+    A(ClockRate, clockRate) A(MultiProcessorCount, multiProcessorCount) A(GpuOverlap, deviceOverlap) A(Integrated, integrated)             \
     A(CanMapHostMemory, canMapHostMemory) A(ComputeMode, computeMode) A(ConcurrentKernels, concurrentKernels) \
     A(EccEnabled, ECCEnabled) A(MemoryClockRate, memoryClockRate) A(GlobalMemoryBusWidth, memoryBusWidth)     \
     A(L2CacheSize, l2CacheSize) A(MaxThreadsPerMultiProcessor, maxThreadsPerMultiProcessor)                   \
@@ -98,6 +98,8 @@ inline cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
     *can = 0;
     return cudaSuccess;
 }
+inline cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return cudaErrorInvalidDevice; }
+inline cudaError_t cudaDeviceDisablePeerAccess(int) { return cudaErrorPeerAccessNotEnabled; }
 inline cudaError_t cudaDriverGetVersion(int* version) {
     *version = CUDART_VERSION;
     return cudaSuccess;
@@ -147,7 +149,7 @@ enum cudaFuncAttribute {
     cudaFuncAttributeNonPortableClusterSizeAllowed = 14
 };
 enum cudaLimit { cudaLimitStackSize, cudaLimitPrintfFifoSize, cudaLimitMallocHeapSize };
-enum { cudaDeviceScheduleAuto, cudaDeviceScheduleSpin, cudaDeviceScheduleYield, cudaDeviceScheduleBlockingSync = 4,
+enum { cudaDeviceScheduleAuto, cudaDeviceScheduleSpin, cudaDeviceScheduleYield, cudaDeviceScheduleBlockingSync = 4, cudaDeviceBlockingSync = 4,
        cudaDeviceMapHost = 8, cudaDeviceLmemResizeToMax = 16 };
 enum { cudaSharedmemCarveoutDefault = -1, cudaSharedmemCarveoutMaxShared = 100, cudaSharedmemCarveoutMaxL1 = 0 };
 struct cudaFuncAttributes {
