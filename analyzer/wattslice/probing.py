@@ -16,9 +16,9 @@ from wattslice.probes import (
     InstrumentedSource,
     NotProbed,
     ProbeError,
+    build_probed,
     emit_probes,
     read_counts,
-    run_probed,
 )
 from wattslice.profiles.types import ArmCount, DataSetCounts
 
@@ -29,6 +29,10 @@ _MOST_TOLD = 5
 def instrumented(path: Path, config: Config, tell: Tell) -> InstrumentedSource:
     """The program with counters; `tell` hears of branches that are not counted."""
     source = emit_probes(path, parse_options(config))
+    try:
+        source.text.encode()
+    except UnicodeEncodeError:
+        raise ProbeError("it, or a header, is not UTF-8 text", path=path, remedy="convert it") from None
     _tell_missing(source.not_probed, tell)
     return source
 
@@ -39,17 +43,19 @@ def run_program(
     build: Build,
     runs: Sequence[tuple[str, ...]],
     flags: Sequence[str],
+    sources: Sequence[Path],
     kernel: str | None,
     tell: Tell,
 ) -> tuple[DataSetCounts, ...]:
-    """Builds and runs the program once for each of `runs`, its arguments. Raises `WattsliceError`."""
-    found: list[DataSetCounts] = []
-    for number, arguments in enumerate(runs):
-        counted = run_probed(path, parse_options(config), build, arguments, flags)
-        if number == 0:
-            _tell_missing(counted.not_probed, tell)
-        found.append(DataSetCounts(shlex.join(arguments) or "run", _of_kernel(counted.arms, kernel, path)))
-    return tuple(found)
+    """Builds the program and runs it once for each of `runs`, its arguments. Raises `WattsliceError`."""
+    with build_probed(path, parse_options(config), build, flags, sources) as program:
+        _tell_missing(program.not_probed, tell)
+        return tuple(
+            DataSetCounts(
+                shlex.join(arguments) or "run", _of_kernel(program.run(arguments).arms, kernel, path)
+            )
+            for arguments in runs
+        )
 
 
 def counted_elsewhere(path: Path, files: Sequence[Path], kernel: str | None) -> tuple[DataSetCounts, ...]:

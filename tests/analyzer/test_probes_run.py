@@ -1,14 +1,18 @@
 """What instrumented programs count when they run on the stand-in for CUDA, compared with counts by hand."""
 
+import io
 import os
+import re
 import shutil
+import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from wattslice.errors import WattsliceError
-from wattslice.probes import Build, ProbeError, read_counts, run_probed
+from wattslice.probes import Build, ProbedProgram, ProbeError, build_probed, read_counts, run_probed
+from wattslice.probes.refusals import refusal
 
 FOLDER = Path(__file__).parent / "probes"
 EVERY_BRANCH = FOLDER / "every_branch.cu"
@@ -150,11 +154,11 @@ chmod +x $made
     ("program", "build", "message"),
     [
         ("echo how to use me; exit 3", Build.CPU, "ended with status 3: how to use me"),
-        ("kill -6 $$", Build.CPU, "ended with status -6"),
+        ("kill -6 $$", Build.CPU, r"was ended by signal 6 \(SIGABRT\)"),
         ("exit 0", Build.NVCC, "left no counts: it printed nothing"),
         ("exec sleep 9", Build.NVCC, "did not end within 0.3 s"),
-        (None, Build.CPU, "g[+][+] refuses the program:\nline 7"),
-        (None, Build.NVCC, "nvcc refuses the instrumented program:\nline 7"),
+        (None, Build.CPU, "g[+][+] refuses the program: line 7"),
+        (None, Build.NVCC, "nvcc refuses the program: line 7"),
     ],
 )
 def test_a_program_that_gives_no_counts(tmp_path, monkeypatch, program, build, message):
@@ -182,6 +186,161 @@ def test_the_program_gets_its_arguments_and_the_compiler_its_flags(tmp_path, mon
     assert "-lcublas" in (tmp_path / "flags").read_text()
 
 
+GCC_SAYS = """In file included from prog.cu:1:
+/headers/api.h:7:9: error: 'x' was not declared in this scope
+prog.cu:31:5:   required from here
+prog.cu:40:1: error: second
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (
+            "a.cu:3:9: error: 'cudaGraphCreate' was not declared in this scope\n",
+            "a.cu:3: .* cudaGraphCreate.*--data",
+        ),
+        (
+            "a.cu:3:9: error: 'mine' was not declared in this scope\n",
+            "a.cu:3: g[+][+] refuses .*'mine'.*--debug",
+        ),
+        (
+            "a.cu:1:10: fatal error: cufft.h: No such file or directory\n",
+            "a.cu:1: cufft.h is not found .*-I DIR",
+        ),
+        ("a.cu:5:3: error: impossible constraint in 'asm'\n", "a.cu:5: PTX in asm cannot be run"),
+        (
+            "/headers/y.cpp: Assembler messages:\na.cu:5: Error: no such instruction: `mov.u32'\n",
+            "a.cu:5: PTX in asm",
+        ),
+        (
+            "/usr/bin/ld: x.o: in function `main':\nundefined reference to `helper(int)'\n",
+            r"prog.cu: helper\(int\) is .*--source",
+        ),
+        (GCC_SAYS, "prog.cu:31: g[+][+] refuses the program: 'x'"),
+        ('a.cu(4): error: identifier "x" is undefined\n', "a.cu:4: g[+][+] refuses the program: identifier"),
+        ("", "prog.cu: g[+][+] refuses the program: nothing"),
+    ],
+)
+def test_what_a_compiler_says_becomes_one_line(said, message):
+    error = refusal("/usr/bin/g++", Path("prog.cu"), said, Path("/headers"))
+    assert re.match(message, str(error))
+    assert "\n" not in str(error)
+    assert str(error.__cause__) == said.strip()
+
+
+@pytest.fixture
+def shell_program(tmp_path):
+    """Makes a program that nobody has to compile."""
+
+    def make(script):
+        executable = tmp_path / "program"
+        executable.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        executable.chmod(0o755)
+        return ProbedProgram(EVERY_BRANCH, executable, ())
+
+    return make
+
+
+COUNTS = "wattslice-counts 1\\nk.cu\\nabc\\nk.cu\\tk\\t1\\t2\\ttest\\t\\t5\\t1\\n"
+COUNTING = f'printf "{COUNTS}" > $WATTSLICE_COUNTS'
+
+
+def test_a_program_is_built_once_for_all_its_runs(tmp_path, monkeypatch):
+    log = tmp_path / "log"
+    for name in ("g++",):
+        text = f"#!/bin/sh\necho $@ >> {log}\n" + COMPILER.replace("PROGRAM", COUNTING.replace("\\", "\\\\"))
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    with build_probed(EVERY_BRANCH, None, Build.CPU) as program:
+        calls = log.read_text()
+        assert program.run(("1",)).arms == program.run(("2",)).arms
+        folder = program.executable.parent
+        assert folder.is_dir()
+    assert log.read_text() == calls
+    assert not folder.exists()
+
+
+def test_of_much_output_the_end_is_kept(shell_program):
+    program = shell_program(f"{COUNTING}; head -c 3000000 /dev/zero | tr '\\0' x; echo end")
+    output = program.run().output
+    assert output.endswith("xend\n")
+    assert len(output) < 100_000
+
+
+def test_a_program_that_reads_a_terminal_gets_nothing(shell_program, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    assert shell_program(f"{COUNTING}; cat; echo done").run(timeout_s=20).output == "done\n"
+
+
+def test_what_a_program_that_hangs_has_started_ends_with_it(shell_program, tmp_path):
+    script = f"(sleep 0.7; touch {tmp_path}/late) & sleep 9"
+    with pytest.raises(ProbeError, match=r"did not end within 0\.2 s"):
+        shell_program(script).run(timeout_s=0.2)
+    time.sleep(0.8)
+    assert not (tmp_path / "late").exists()
+
+
+def test_a_program_that_counts_nothing_is_quoted(shell_program):
+    zero = COUNTING.replace("t5", "t0").replace("t1\\\\n", "t0\\\\n")
+    with pytest.raises(ProbeError, match=r"every_branch.cu: every counter is zero.*said: usage: me FILE"):
+        shell_program(f"{zero}; echo usage: me FILE").run()
+
+
+HEADER = """
+template <class T> __global__ void half(T* data, int n) {
+    extern __shared__ int slots[];
+    const int i = threadIdx.x;
+    slots[i] = i;
+    __syncthreads();
+    if (i < n / 2) data[i] = slots[i];
+}
+inline void launch_it(int* data, int n) { half<int><<<1, n, n * sizeof(int)>>>(data, n); }
+"""
+MAIN = """#include "inner/launch.cuh"
+#include <cuda.h>
+int twice(int);
+extern "C" int thrice(int);
+int main(int argc, char** argv) {
+    int *data, n = twice(thrice(atoi(argv[1])));  // \xe9
+    cudaMalloc(&data, n * sizeof(int));
+    launch_it(data, n);
+    if (argc > 2) data = nullptr;
+    launch_it(data, n);
+    return cudaThreadSynchronize();
+}
+"""
+
+
+@GXX
+def test_a_program_of_several_files_and_one_that_crashes(tmp_path):
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner/launch.cuh").write_text(HEADER, encoding="utf-8")
+    (tmp_path / "twice.cu").write_text(
+        "__global__ void k() {}\nint twice(int x) { k<<<1, 1>>>(); return 2 * x; }\n"
+    )
+    (tmp_path / "thrice.c").write_text("int thrice(int class) { return 3 * class; }\n")
+    main = tmp_path / "main.cu"
+    main.write_text(MAIN, encoding="latin-1")
+    sources = (tmp_path / "twice.cu", tmp_path / "thrice.c")
+    before = sorted(tmp_path.rglob("*"))
+    with build_probed(main, None, Build.CPU, (), sources) as program:
+        arms = program.run(("2",)).arms
+        with pytest.raises(
+            ProbeError, match=r"SIGSEGV.*kernel half, block \(0, 0, 0\), thread .*not its own"
+        ):
+            program.run(("2", "crash"))
+    assert [(Path(arm.file).name, arm.arm, arm.visits, arm.taken) for arm in arms] == [
+        ("launch.cuh", "then", 24, 12),
+        ("launch.cuh", "else", 24, 12),
+    ]
+    assert sorted(tmp_path.rglob("*")) == before
+    with pytest.raises(WattsliceError, match=r"thrice is defined in another file .*--source"):
+        run_probed(main, None, Build.CPU, ("2",), (), sources[:1])
+
+
 def test_no_compiler(monkeypatch):
     monkeypatch.setenv("PATH", "/nonexistent")
     for build, name in ((Build.CPU, "g[+][+]"), (Build.NVCC, "nvcc")):
@@ -193,6 +352,7 @@ def test_no_compiler(monkeypatch):
     ("text", "message"),
     [
         ("", "is no file of counts"),
+        ("wattslice-counts 1\nk.cu\nabc\n", "the kernels have no branch that can be counted"),
         ("wattslice-counts 1\nk.cu\nabc\nk.cu\tk\t1\t1\ttest\t\t5\n", ":4: not a line of counts"),
         ("wattslice-counts 1\nk.cu\nabc\nk.cu\tk\t1\t1\tnonsense\t\t5\t5\n", ":4: not a line of counts"),
         ("wattslice-counts 1\nk.cu\nabc\nk.cu\tk\t1\t1\ttest\t\t0\t0\n", "every counter is zero"),

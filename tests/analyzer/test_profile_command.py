@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -228,19 +229,30 @@ int main(int argc, char **argv) {
 
 
 def test_a_program_with_probes_and_two_runs(tmp_path, monkeypatch, capsys):
-    def counted(path, options, build, arguments, flags):
-        assert (str(path), build, flags) == ("p.cu", Build.CPU, ("-O1",))
-        taken = int(arguments[0])
-        arms = (
-            ArmCount("k", "p.cu", 4, 36, "then", 32, taken),
-            ArmCount("k", "p.cu", 4, 36, "else", 32, 32 - taken),
-        )
-        return Counted(arms, "", (NotProbed("h.cuh", 3, 1, "in an included file"),))
+    missing = (NotProbed("h.cuh", 3, 1, "in an included file"),)
 
-    monkeypatch.setattr("wattslice.probing.run_probed", counted)
+    class Program:
+        not_probed = missing
+
+        def run(self, arguments):
+            taken = int(arguments[0])
+            arms = (
+                ArmCount("k", "p.cu", 4, 36, "then", 32, taken),
+                ArmCount("k", "p.cu", 4, 36, "else", 32, 32 - taken),
+            )
+            return Counted(arms, "", missing)
+
+    @contextmanager
+    def built(path, options, build, flags, sources):
+        assert (str(path), build, flags) == ("p.cu", Build.CPU, ("-O1",))
+        assert sources == (Path("more.cu"),)
+        yield Program()
+
+    monkeypatch.setattr("wattslice.probing.build_probed", built)
     monkeypatch.chdir(tmp_path)
     Path("p.cu").write_text(PROGRAM)
-    words = ("profile", "p.cu", "--build", "cpu", "--flag=-O1", "-o", "p.json", "--", "8", "-x", "--", "24")
+    options = ("--build", "cpu", "--flag=-O1", "--source", "more.cu", "-o", "p.json")
+    words = ("profile", "p.cu", *options, "--", "8", "-x", "--", "24")
     status, out, err = run(capsys, *words)
     assert (status, err) == (0, "wattslice: h.cuh:3: this branch is not counted: in an included file\n")
     assert "25 % to 75 %" in out

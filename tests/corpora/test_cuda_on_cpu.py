@@ -8,11 +8,16 @@ from wattslice.probes.cuda_on_cpu.rewriting import rewritten
 from wattslice.probes.cuda_on_cpu.toolchain import PLAIN, Toolchain, run
 
 RULES = Path(__file__).parent / "cuda_on_cpu_rules.cu"
+API = Path(__file__).parent / "cuda_on_cpu_api.cu"
 
 
 @pytest.mark.parametrize("order", ["ascending", "descending"])
 def test_what_works(order: str, toolchain: Toolchain):
     assert run(toolchain.compile(RULES), (), order) == (0, "")
+
+
+def test_the_api_of_programs(toolchain: Toolchain):
+    assert run(toolchain.compile(API), ()) == (0, "")
 
 
 SHELL = """
@@ -66,6 +71,7 @@ def test_rewriting_leaves_comments_strings_and_lines_alone():
 2>>>(x) */ char quote = '"'; const char* s = "k<<<1, 2>>>(x)";
 void f() { ns::k<A<int>, 3>
   <<<dim3(n >> 3, g(a, b)), 32>>>(); k<<<1, 2>>>(h(x, y), z); }
+void g() { out << "," << x; k << < 1, 2 >> > (); }
 """
     changed = rewritten(source)
     assert changed.splitlines()[:3] == source.splitlines()[:3]
@@ -73,6 +79,7 @@ void f() { ns::k<A<int>, 3>
     assert 'launch(cuda_on_cpu::Configuration(dim3(n >> 3, g(a, b)), 32), "k", [&]' in changed
     assert "{ ns::k<A<int>, 3>\n  (arguments...); });" in changed
     assert "{ k(arguments...); }, h(x, y), z); }" in changed
+    assert 'out << "," << x; cuda_on_cpu::launch(cuda_on_cpu::Configuration( 1, 2 ), "k", ' in changed
 
 
 def test_the_other_way_to_switch_stacks(tmp_path: Path, toolchain: Toolchain):

@@ -64,6 +64,14 @@ class _Remembering(click.Command):
     "--flag", "flags", multiple=True, metavar="FLAG", help="For the compiler of --build. Repeatable."
 )
 @click.option(
+    "--source",
+    "sources",
+    multiple=True,
+    type=_PATH,
+    metavar="FILE",
+    help="Another source file of the program that --build makes. Repeatable.",
+)
+@click.option(
     "--emit-probes", type=_PATH, metavar="OUT.cu", help="Write the program with counters, to build yourself."
 )
 @click.option(
@@ -84,6 +92,7 @@ def profile(
     memory_mib: int,
     build: str | None,
     flags: tuple[str, ...],
+    sources: tuple[Path, ...],
     emit_probes: Path | None,
     counts: tuple[Path, ...],
     **parsing: object,
@@ -109,7 +118,7 @@ def profile(
     if data is not None:
         made = _interpret(file, config, data, kernel, steps, memory_mib)
     elif build is not None:
-        made = _run(file, config, build, arguments, flags, kernel)
+        made = _run(file, config, build, arguments, flags, sources, kernel)
     else:
         made = _read_counts(file, counts, kernel)
     return _finish(made, output)
@@ -159,6 +168,7 @@ def _run(
     build: str,
     arguments: tuple[str, ...],
     flags: tuple[str, ...],
+    sources: tuple[Path, ...],
     kernel: str | None,
 ) -> _Made:
     from wattslice.probes import Build
@@ -171,7 +181,7 @@ def _run(
             runs.append(())
         else:
             runs[-1] = (*runs[-1], word)
-    counted = run_program(file, config, Build(build), runs, flags, kernel, message)
+    counted = run_program(file, config, Build(build), runs, flags, sources, kernel, message)
     return _Made(counted, Making(f"probes {build}"))
 
 

@@ -2,7 +2,7 @@
 
 from wattslice.probes.counts import DEFAULT_FILE, FILE_VARIABLE, Counts, read_counts
 from wattslice.probes.emit import emit_probes
-from wattslice.probes.running import Build, Counted, run_probed
+from wattslice.probes.running import Build, Counted, ProbedProgram, build_probed, run_probed
 from wattslice.probes.types import InstrumentedSource, NotProbed, Probe, ProbeError, ProbeKind
 
 __all__ = [
@@ -16,6 +16,8 @@ __all__ = [
     "Probe",
     "ProbeError",
     "ProbeKind",
+    "ProbedProgram",
+    "build_probed",
     "emit_probes",
     "read_counts",
     "run_probed",

@@ -53,6 +53,10 @@ def read_counts(path: Path) -> Counts:
             raise ProbeError(
                 "not a line of counts", path=path, line=number, remedy="run the program again"
             ) from None
+    if not arms:
+        raise ProbeError(
+            "the kernels have no branch that can be counted", path=path, remedy="they need no profile"
+        )
     if not any(arm.visits for arm in arms):
         raise ProbeError(
             "every counter is zero: no kernel came to a branch, or its counts were lost",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -24,19 +25,22 @@ NO_ROOM = "in a place where no counter can be written"
 NOT_IN_PLACE = "in a file that no #include names as it is"
 
 
-def emit_probes(path: Path, options: ParseOptions | None = None) -> InstrumentedSource:
+def emit_probes(
+    path: Path, options: ParseOptions | None = None, in_place: re.Pattern[bytes] | None = None
+) -> InstrumentedSource:
     """The program of `path` with a counter on every arm of every branch that its kernels come to.
 
     Nothing is run. Lines keep their numbers, in `#line` and in what a compiler says. Branches that
-    macros write are not counted; `not_probed` has them. Raises `FrontendError` for a file that cannot be
-    read, `ProbeError` for one without kernels or in another encoding than UTF-8.
+    macros write are not counted; `not_probed` has them. Headers that hold `in_place` take the place of the
+    line that includes them, as those with counters do. Raises `FrontendError` for a file that cannot be
+    read, `ProbeError` for one without kernels.
     """
     unit = parse_cuda(path, options)
     if unit.recovered.including_file is not None:
         file = unit.recovered.including_file
         raise ProbeError("is a part of another file", path=path, remedy=f"instrument {file}")
     program = lower_program(unit)
-    files = IncludedFiles(unit, (options or ParseOptions()).include_dirs)
+    files = IncludedFiles(unit, (options or ParseOptions()).include_dirs, in_place)
     found = reach(unit, program, lambda file: files.text(file) is not None)
     if not found.kernels:
         raise ProbeError("has no kernel that could be read", path=path, remedy="name the file of the kernels")
@@ -75,6 +79,7 @@ def emit_probes(path: Path, options: ParseOptions | None = None) -> Instrumented
         found.kernels,
         probes,
         tuple(sorted({*writer.not_probed, *_missing(found, writer)})),
+        unit.recovered.found_includes,
     )
 
 

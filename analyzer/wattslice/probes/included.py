@@ -9,7 +9,6 @@ from pathlib import Path
 
 from wattslice.frontend.clang.unit import ParsedUnit
 from wattslice.probes.source_text import SourceText
-from wattslice.probes.types import ProbeError
 
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]*)"|<([^>\n]*)>)[^\n]*', re.MULTILINE)
 _ONCE = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+once\b[^\n]*", re.MULTILINE)
@@ -25,15 +24,20 @@ class _Include:
     name_end: int
     line: int
     file: Path
+    quoted: bool
 
 
 class IncludedFiles:
     """The texts of a program's file and of the files that it includes, by their resolved paths.
 
-    A header into which something is written replaces the line that includes it, between two `#line`.
+    A header into which something is written replaces the line that includes it, between two `#line`; so does
+    one that holds `in_place`.
     """
 
-    def __init__(self, unit: ParsedUnit, folders: tuple[Path, ...]) -> None:
+    def __init__(
+        self, unit: ParsedUnit, folders: tuple[Path, ...], in_place: re.Pattern[bytes] | None = None
+    ) -> None:
+        self._must = in_place
         self.main = unit.path.resolve()
         self._unit = unit
         self._folders = (*folders, *unit.recovered.found_includes)
@@ -48,7 +52,7 @@ class IncludedFiles:
         return found if found is not None else self._texts.get(path.resolve())
 
     def edited(self) -> str:
-        """The program's file with everything written. Raises `ProbeError` when a file is not UTF-8 text."""
+        """The program's file with everything written. What is not UTF-8 is there as Python's surrogates."""
         return self._in_place(self.main, ())
 
     def _load(self, path: Path, source: bytes) -> None:
@@ -62,7 +66,7 @@ class IncludedFiles:
             file = self._resolved(path, name, quoted)
             if file is not None:
                 line = source.count(b"\n", 0, include.start()) + 1
-                found.append(_Include(*include.span(), *include.span(1 if quoted else 2), line, file))
+                found.append(_Include(*include.span(), *include.span(1 if quoted else 2), line, file, quoted))
         self._includes[path] = tuple(found)
         for one in found:
             if one.file not in self._texts:
@@ -78,7 +82,10 @@ class IncludedFiles:
 
     def _is_changed(self, path: Path, above: tuple[Path, ...]) -> bool:
         """Whether something is written into a file or one that it includes."""
-        return self._texts[path].mark() > 0 or any(
+        text = self._texts[path]
+        if text.mark() > 0 or (self._must is not None and self._must.search(text.plain)):
+            return True
+        return any(
             one.file not in above and self._is_changed(one.file, (*above, path))
             for one in self._includes[path]
         )
@@ -90,13 +97,10 @@ class IncludedFiles:
                 inner = self._header(one.file, (*above, path))
                 line = f'#line {one.line + 1} "{_escaped(self._names[path])}"'
                 text.open(one.start, f"{inner}{line}", replaced=one.end - one.start)
-            elif path != self.main and one.file.parent != self.main.parent:
+            elif path != self.main and one.quoted and one.file.parent != self.main.parent:
                 name = os.path.relpath(one.file, self.main.parent)
                 text.open(one.name_start, name, replaced=one.name_end - one.name_start)
-        try:
-            edited = text.edited().decode("utf-8")
-        except UnicodeDecodeError:
-            raise ProbeError("is not UTF-8 text", path=path, remedy="convert it") from None
+        edited = text.edited().decode("utf-8", "surrogateescape")
         text.take_back(mark)
         return edited if edited.endswith("\n") else f"{edited}\n"
 
@@ -106,7 +110,7 @@ class IncludedFiles:
         if _ONCE.search(self._texts[path].plain) is None:
             return body
         guard = f"WATTSLICE_PROBES_ONCE_{list(self._texts).index(path)}"
-        body = _ONCE.sub(b"", body.encode()).decode()
+        body = _ONCE.sub(b"", body.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
         return f"#ifndef {guard}\n#define {guard}\n{body}#endif\n"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 
 from wattslice.errors import WattsliceError
 
@@ -58,7 +59,10 @@ class NotProbed:
 
 @dataclass(frozen=True, slots=True)
 class InstrumentedSource:
-    """A program that counts its branches; lines keep their numbers. `sha256` of the program as it was."""
+    """A program that counts its branches; lines keep their numbers. `sha256` of the program as it was.
+
+    `include_dirs` that its headers were found in beyond those that the user has named.
+    """
 
     file: str
     text: str
@@ -66,3 +70,4 @@ class InstrumentedSource:
     kernels: tuple[str, ...]
     probes: tuple[Probe, ...]
     not_probed: tuple[NotProbed, ...]
+    include_dirs: tuple[Path, ...] = ()

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <climits>
 #include <cmath>
 #include <cstdint>
@@ -23,7 +24,16 @@ inline void __threadfence_block() {}
 inline void __threadfence_system() {}
 inline void __nanosleep(unsigned) { cuda_on_cpu::yield(); }
 [[noreturn]] inline void __trap() { abort(); }
-inline long long clock64() { return 0; }
+// The host's time in nanoseconds: code that waits for a clock goes on.
+inline long long clock64() {
+    return std::chrono::steady_clock::now().time_since_epoch().count();
+}
+inline unsigned long long __globaltimer() { return static_cast<unsigned long long>(clock64()); }
+inline void __prof_trigger(int) {}
+inline void __brkpt() {}
+inline unsigned __isGlobal(const void*) { return 1; }
+inline size_t __cvta_generic_to_shared(const void* address) { return reinterpret_cast<size_t>(address); }
+inline size_t __cvta_generic_to_global(const void* address) { return reinterpret_cast<size_t>(address); }
 
 // ---- reinterpretation of bits ----
 namespace cuda_on_cpu {
@@ -49,11 +59,29 @@ inline int __float2int_rd(float x) { return static_cast<int>(std::floor(x)); }
 inline int __float2int_ru(float x) { return static_cast<int>(std::ceil(x)); }
 inline unsigned __float2uint_rn(float x) { return static_cast<unsigned>(std::nearbyint(x)); }
 inline unsigned __float2uint_rz(float x) { return static_cast<unsigned>(x); }
+inline unsigned __float2uint_rd(float x) { return static_cast<unsigned>(std::floor(x)); }
+inline unsigned __float2uint_ru(float x) { return static_cast<unsigned>(std::ceil(x)); }
+inline long long __float2ll_rn(float x) { return static_cast<long long>(std::nearbyint(x)); }
+inline long long __float2ll_rz(float x) { return static_cast<long long>(x); }
+inline unsigned long long __float2ull_rn(float x) { return static_cast<unsigned long long>(std::nearbyint(x)); }
+inline long long __double2ll_rn(double x) { return static_cast<long long>(std::nearbyint(x)); }
+inline long long __double2ll_rz(double x) { return static_cast<long long>(x); }
+inline unsigned __double2uint_rn(double x) { return static_cast<unsigned>(std::nearbyint(x)); }
+inline unsigned __double2uint_rz(double x) { return static_cast<unsigned>(x); }
+inline float __double2float_rn(double x) { return static_cast<float>(x); }
+inline double __int2double_rn(int x) { return x; }
+inline double __uint2double_rn(unsigned x) { return x; }
+inline float __ll2float_rn(long long x) { return static_cast<float>(x); }
+inline double __ll2double_rn(long long x) { return static_cast<double>(x); }
+inline int __double2hiint(double x) { return static_cast<int>(cuda_on_cpu::bits<uint64_t>(x) >> 32); }
+inline int __double2loint(double x) { return static_cast<int>(cuda_on_cpu::bits<uint64_t>(x)); }
+inline double __hiloint2double(int high, int low) {
+    return cuda_on_cpu::bits<double>(uint64_t{static_cast<unsigned>(high)} << 32 | static_cast<unsigned>(low));
+}
 inline int __double2int_rn(double x) { return static_cast<int>(std::nearbyint(x)); }
 inline int __double2int_rz(double x) { return static_cast<int>(x); }
 inline float __int2float_rn(int x) { return static_cast<float>(x); }
 inline float __uint2float_rn(unsigned x) { return static_cast<float>(x); }
-inline float __double2float_rn(double x) { return static_cast<float>(x); }
 
 // ---- floating point ----
 inline float __expf(float x) { return std::exp(x); }
@@ -81,6 +109,11 @@ inline float __fmaf_rn(float x, float y, float z) { return std::fma(x, y, z); }
 inline double __dadd_rn(double x, double y) { return x + y; }
 inline double __dmul_rn(double x, double y) { return x * y; }
 inline double __fma_rn(double x, double y, double z) { return std::fma(x, y, z); }
+inline double __dsub_rn(double x, double y) { return x - y; }
+inline double __ddiv_rn(double x, double y) { return x / y; }
+inline double __dsqrt_rn(double x) { return std::sqrt(x); }
+inline double __drcp_rn(double x) { return 1.0 / x; }
+inline float fdividef(float x, float y) { return x / y; }
 inline float __saturatef(float x) { return std::fmin(std::fmax(x, 0.0f), 1.0f); }
 inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
@@ -113,6 +146,13 @@ inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz(static_cast<unsigned>(x)); }
 inline int __clzll(long long x) { return x == 0 ? 64 : __builtin_clzll(static_cast<unsigned long long>(x)); }
+inline unsigned long long __brevll(unsigned long long x) {
+    unsigned long long result = 0;
+    for (int bit = 0; bit < 64; ++bit) {
+        result |= (x >> bit & 1u) << (63 - bit);
+    }
+    return result;
+}
 inline int __ffs(int x) { return __builtin_ffs(x); }
 inline int __ffsll(long long x) { return __builtin_ffsll(x); }
 inline unsigned __brev(unsigned x) {
@@ -145,6 +185,18 @@ inline int __mul24(int a, int b) { return (a << 8 >> 8) * (b << 8 >> 8); }
 inline unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffffu) * (b & 0xffffffu); }
 inline unsigned __sad(int a, int b, unsigned c) { return c + static_cast<unsigned>(a < b ? b - a : a - b); }
 inline unsigned __usad(unsigned a, unsigned b, unsigned c) { return c + (a < b ? b - a : a - b); }
+inline long long __mul64hi(long long a, long long b) { return static_cast<long long>(static_cast<__int128>(a) * b >> 64); }
+inline int __hadd(int a, int b) { return static_cast<int>((int64_t{a} + b) >> 1); }
+inline int __rhadd(int a, int b) { return static_cast<int>((int64_t{a} + b + 1) >> 1); }
+inline unsigned umin(unsigned a, unsigned b) { return b < a ? b : a; }
+inline unsigned umax(unsigned a, unsigned b) { return a < b ? b : a; }
+inline unsigned __usad4(unsigned a, unsigned b) {
+    unsigned sum = 0;
+    for (int shift = 0; shift < 32; shift += 8) {
+        sum += std::abs(static_cast<int>(a >> shift & 0xffu) - static_cast<int>(b >> shift & 0xffu));
+    }
+    return sum;
+}
 inline int __dp4a(int a, int b, int c) {
     for (int shift = 0; shift < 32; shift += 8) {
         c += static_cast<int8_t>(a >> shift) * static_cast<int8_t>(b >> shift);
@@ -168,9 +220,11 @@ CUDA_ON_CPU_LOAD(__ldca)
 CUDA_ON_CPU_LOAD(__ldcg)
 CUDA_ON_CPU_LOAD(__ldcs)
 CUDA_ON_CPU_LOAD(__ldcv)
+CUDA_ON_CPU_LOAD(__ldlu)
 CUDA_ON_CPU_STORE(__stcg)
 CUDA_ON_CPU_STORE(__stcs)
 CUDA_ON_CPU_STORE(__stwb)
+CUDA_ON_CPU_STORE(__stwt)
 
 // ---- atomics: only one thread runs at a time ----
 namespace cuda_on_cpu {
@@ -200,6 +254,10 @@ std::remove_volatile_t<T> update(T* address, Change change) {
     template <class T>                                                                                      \
     std::remove_volatile_t<T> NAME##_block(T* address, cuda_on_cpu::Value<T> value) {                       \
         return NAME(address, value);                                                                        \
+    }                                                                                                       \
+    template <class T>                                                                                      \
+    std::remove_volatile_t<T> NAME##_system(T* address, cuda_on_cpu::Value<T> value) {                      \
+        return NAME(address, value);                                                                        \
     }
 CUDA_ON_CPU_ATOMIC(atomicAdd, old + value)
 CUDA_ON_CPU_ATOMIC(atomicSub, old - value)
@@ -221,4 +279,12 @@ std::remove_volatile_t<T> atomicCAS(T* address, cuda_on_cpu::Value<T> expected, 
         cuda_on_cpu::yield();  // a lock that another thread holds
     }
     return old;
+}
+template <class T>
+std::remove_volatile_t<T> atomicCAS_system(T* address, cuda_on_cpu::Value<T> expected, cuda_on_cpu::Value<T> value) {
+    return atomicCAS(address, expected, value);
+}
+template <class T>
+std::remove_volatile_t<T> atomicCAS_block(T* address, cuda_on_cpu::Value<T> expected, cuda_on_cpu::Value<T> value) {
+    return atomicCAS(address, expected, value);
 }

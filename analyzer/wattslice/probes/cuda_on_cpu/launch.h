@@ -6,8 +6,11 @@
 #include <cstddef>
 #include <functional>
 #include <type_traits>
+#include <utility>
 
+#include "errors.h"
 #include "snapshot.h"
+#include "streams.h"
 #include "vector_types.h"
 
 constexpr int warpSize = 32;
@@ -39,6 +42,14 @@ void launch(const Configuration& configuration, const char* name, Kernel kernel,
     }
 }
 
+// As the launch through a pointer: `arguments` points to one pointer for each parameter.
+template <class... Parameters, size_t... At>
+void launchIndirectly(const Configuration& configuration, void (*kernel)(Parameters...), void** arguments,
+                      std::index_sequence<At...>) {
+    launch(configuration, "cudaLaunchKernel", kernel,
+           *static_cast<std::remove_cv_t<std::remove_reference_t<Parameters>>*>(arguments[At])...);
+}
+
 // Dynamic shared memory of the running block; `extern __shared__ T name[]` becomes a pointer to it.
 extern unsigned char* const dynamicShared;
 
@@ -61,7 +72,12 @@ unsigned meet(const char* function, unsigned mask, const void* value, void* seen
 void yield();
 
 int lane();
-unsigned unfinishedLanes();
+
+// The lanes of the warp that come to this call together: all that neither end nor wait elsewhere before.
+unsigned lanesHere();
+
+// Ends the program: blocks run one after another. A grid of one block has a barrier.
+void gridBarrier();
 
 template <class T>
 struct Exchanged {
@@ -79,3 +95,16 @@ Exchanged<T> exchange(const char* function, unsigned mask, T value) {
 }
 
 }  // namespace cuda_on_cpu
+
+template <class... Parameters>
+cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
+                             size_t sharedBytes = 0, cudaStream_t = nullptr) {
+    cuda_on_cpu::launchIndirectly(cuda_on_cpu::Configuration(grid, block, sharedBytes), kernel, arguments,
+                                  std::index_sequence_for<Parameters...>());
+    return cuda_on_cpu::lastError;
+}
+template <class... Parameters>
+cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
+                                        size_t sharedBytes = 0, cudaStream_t stream = nullptr) {
+    return cudaLaunchKernel(kernel, grid, block, arguments, sharedBytes, stream);
+}

@@ -1,8 +1,9 @@
 """What the headers of the stand-in cannot give a meaning to is rewritten before compiling; lines stay lines.
 
 That is: the launch `kernel<<<grid, block>>>(arguments)`, the declaration `extern __shared__ T name[];`, that
-`__shared__` variables hold nothing yet when a block begins, and, for snapshots of launches, which variables
-are device memory and which instance of a kernel runs.
+`__shared__` variables hold nothing yet when a block begins, that a kernel launched through a pointer has
+parameters, and, for snapshots of launches, which variables are device memory and which instance of a kernel
+runs.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from wattslice.errors import WattsliceError
 
 _HIDDEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\\\n])+'", re.S)
 _EXTERN = re.compile(
-    r"extern\s+__shared__\s+(?:(?:__align__|alignas)\s*\([^)]*\)\s*)?([\w:\s]+?)\s*\b(\w+)\s*\[\s*\]\s*;"
+    r"extern\s+(?:volatile\s+)?__shared__\s+(?:(?:__align__|alignas)\s*\([^)]*\)\s*)?([\w:\s]+?)\s*\b(\w+)\s*\[\s*\]\s*;"
 )
 _SHARED = re.compile(r"__shared__\s+([^;{}=]*);")
 _GLOBAL = re.compile(
@@ -24,6 +25,10 @@ _GLOBAL = re.compile(
 _NO_VARIABLE = re.compile(r"\b(?:struct|class|union|enum|extern|using|typedef|operator)\b")
 _NAMESPACE = re.compile(r"\b(?:namespace[\s\w:]*|extern\s*)$")
 _KERNEL = re.compile(r"[\w:]+\s*$")
+_STATIC = re.compile(r"\bstatic(?=(?:\s+(?:volatile|const))*\s+__shared__\b)|(?<=__shared__ )static\b")
+_ERASED = re.compile(r"\b(cudaLaunch(?:Cooperative)?Kernel\s*\(\s*)\(\s*(?:const\s+)?void\s*\*\s*\)")
+# Literals are blanks: `out << "" << x` is no launch.
+_SPACED = re.compile(r"(?<!<)(?:<<[ \t]+<|<[ \t]+<<)(?!<)|(?<!>)(?:>>[ \t]+>|>[ \t]+>>)(?!>)")
 _NAME = re.compile(r"(?:\w+::)*(\w+)")
 _OPEN, _CLOSE = "([{", ")]}"
 
@@ -36,6 +41,9 @@ def rewritten(source: str) -> str:
     """`source` as C++; every line keeps its number. Raises `RewritingError`."""
     source = _with_names_of_kernels(_with_registered_globals(source))
     source = _with_undefined_shared(_with_dynamic_shared(source))
+    source = _replaced(_SPACED, source, lambda found: found[0][0] * 3)
+    source = _replaced(_STATIC, source, lambda _: "")
+    source = _replaced(_ERASED, source, lambda found: found[1])
     parts: list[str] = []
     done = 0
     hidden = _without_text(source)

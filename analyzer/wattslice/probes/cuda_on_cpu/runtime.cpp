@@ -12,7 +12,9 @@
 #include <memory>
 #include <vector>
 
+#include <signal.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "api.h"
 
@@ -30,13 +32,13 @@ dim3 blockDim, gridDim;
 namespace cuda_on_cpu {
 namespace {
 
-constexpr size_t kStackBytes = 256 * 1024;
+constexpr size_t kStackBytes = 512 * 1024, kGuardBytes = 4096;
 constexpr size_t kMaxThreads = 1024;
 constexpr size_t kMaxSharedBytes = 227 * 1024;
 
 alignas(128) unsigned char sharedMemory[kMaxSharedBytes + 4096];
 
-enum class State { kReady, kYielding, kAtBarrier, kInWarp, kDone };
+enum class State { kReady, kYielding, kAtBarrier, kInWarp, kGathering, kDone };
 
 // What a thread brings to a warp-wide function, and where it wants the values of the others.
 struct Meeting {
@@ -113,6 +115,8 @@ struct Fiber {
     bool predicate = false;
     uint3 index = {0, 0, 0};
     Meeting meeting = {};
+    const void* site = nullptr;  // where a gathering thread is
+    unsigned here = 0;           // the lanes that gathered there
 };
 
 std::vector<std::unique_ptr<Fiber>> fibers;
@@ -120,6 +124,7 @@ Context scheduler;
 const std::function<void()>* body = nullptr;
 size_t threads = 0;
 size_t running = 0;
+const char* kernelName = "none";
 Votes votes = {0, 0};
 std::vector<const void*> declared;  // the shared variables that the running block has met
 
@@ -152,10 +157,40 @@ void limitShared(size_t) {}
 #endif
 
 [[noreturn]] void fail(const char* what, const char* function) {
-    fprintf(stderr, "block (%u, %u, %u), thread (%u, %u, %u): %s: %s\n", blockIdx.x, blockIdx.y, blockIdx.z,
-            threadIdx.x, threadIdx.y, threadIdx.z, function, what);
+    fflush(stdout);
+    fprintf(stderr, "kernel %s, block (%u, %u, %u), thread (%u, %u, %u): %s: %s\n", kernelName, blockIdx.x,
+            blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z, function, what);
     _Exit(3);
 }
+
+// Says which thread it was that the system ends the program for, and lets it.
+#ifndef __SANITIZE_ADDRESS__
+void crash(int number) {
+    char text[256];
+    const int length = snprintf(
+        text, sizeof text, "%s%s, block (%u, %u, %u), thread (%u, %u, %u): %s\n",
+        inKernel ? "kernel " : "host code, after kernel ", kernelName, blockIdx.x, blockIdx.y, blockIdx.z,
+        threadIdx.x, threadIdx.y, threadIdx.z,
+        number == SIGFPE ? "divides a whole number by zero" : "accesses memory that is not its own");
+    [[maybe_unused]] const auto written = write(STDERR_FILENO, text, length);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+const bool watched = [] {
+    static char stack[64 * 1024];
+    stack_t alternative = {};
+    alternative.ss_sp = stack;
+    alternative.ss_size = sizeof stack;
+    sigaltstack(&alternative, nullptr);
+    struct sigaction action = {};
+    action.sa_handler = crash;
+    action.sa_flags = SA_ONSTACK | SA_NODEFER;
+    for (const int number : {SIGSEGV, SIGBUS, SIGFPE}) {
+        sigaction(number, &action, nullptr);
+    }
+    return true;
+}();
+#endif
 
 // Ends the meeting of the lanes of `mask` once all of them that have not returned are there.
 void settle(size_t warp, unsigned mask) {
@@ -232,6 +267,25 @@ void releaseBarrier() {
     }
 }
 
+// No thread of the warp from `first` to `last` can go on: those gathering at one place are all that come there.
+bool gathered(size_t first, size_t last) {
+    const void* site = nullptr;
+    unsigned here = 0;
+    for (size_t thread = first; thread <= last; ++thread) {
+        if (fibers[thread]->state == State::kGathering && (site == nullptr || site == fibers[thread]->site)) {
+            site = fibers[thread]->site;
+            here |= 1u << (thread - first);
+        }
+    }
+    for (size_t thread = first; thread <= last; ++thread) {
+        if ((here >> (thread - first) & 1u) != 0) {
+            fibers[thread]->here = here;
+            fibers[thread]->state = State::kReady;
+        }
+    }
+    return here != 0;
+}
+
 // Runs the threads from `first` on that are ready, in turn, until none is; says whether any was.
 bool runWarp(size_t first, bool descending) {
     const size_t last = std::min(threads, first + warpSize) - 1;
@@ -246,6 +300,7 @@ bool runWarp(size_t first, bool descending) {
                 enter(*fibers[running]);
             }
         }
+        again = again || gathered(first, last);
     }
     return progress;
 }
@@ -300,15 +355,18 @@ void run(const Configuration& configuration, const char* name, const std::functi
         return;
     }
     const bool descending = isSet("CUDA_ON_CPU_ORDER", "descending");
+    kernelName = name;
     gridDim = configuration.grid;
     blockDim = configuration.block;
     threads = size_t{blockDim.x} * blockDim.y * blockDim.z;
     while (fibers.size() < threads) {
         auto fiber = std::make_unique<Fiber>();
-        fiber->stack = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        fiber->stack = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (fiber->stack == MAP_FAILED) {
             fail("no memory for its stack", "launch");
         }
+        mprotect(fiber->stack, kGuardBytes, PROT_NONE);  // a stack that is too deep ends the program
         fiber->context.start(fiber->stack, kStackBytes, threadMain);
         fibers.push_back(std::move(fiber));
     }
@@ -367,13 +425,20 @@ void yield() {
 
 int lane() { return static_cast<int>(running % warpSize); }
 
-unsigned unfinishedLanes() {
-    unsigned mask = 0;
-    const size_t first = running / warpSize * warpSize;
-    for (size_t thread = first; thread < std::min(threads, first + warpSize); ++thread) {
-        mask |= fibers[thread]->state == State::kDone ? 0u : 1u << (thread - first);
+[[gnu::noinline]] unsigned lanesHere() {
+    Fiber& self = *fibers[running];
+    self.site = __builtin_return_address(0);
+    self.state = State::kGathering;
+    leave();
+    return self.here;
+}
+
+void gridBarrier() {
+    if (size_t{gridDim.x} * gridDim.y * gridDim.z > 1) {
+        fail("blocks run one after another here and cannot wait for each other; use --build nvcc, or --data",
+             "a barrier of the whole grid");
     }
-    return mask;
+    blockBarrier(false);
 }
 
 }  // namespace cuda_on_cpu

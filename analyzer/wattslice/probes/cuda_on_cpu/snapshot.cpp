@@ -129,7 +129,7 @@ Global::Global(const char* globalName, const void* where, size_t size)
 }
 
 void allocated(const void* address, size_t bytes) { allocations[address] = bytes; }
-void freed(const void* address) { allocations.erase(address); }
+bool freed(const void* address) { return allocations.erase(address) > 0; }
 void textureCreated(const TextureMemory& texture) { textures[texture.object] = texture; }
 void textureDestroyed(unsigned long long object) { textures.erase(object); }
 

@@ -11,7 +11,7 @@ struct Configuration;
 
 // Device memory that is alive; programs get and give it back through the functions of api.h.
 void allocated(const void* address, size_t bytes);
-void freed(const void* address);
+bool freed(const void* address);  // whether it was
 
 // An argument as the launch wrote it; the kernel's parameter may have another type.
 struct Argument {

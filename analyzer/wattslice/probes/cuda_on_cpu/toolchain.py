@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wattslice.errors import WattsliceError
 from wattslice.probes.cuda_on_cpu.rewriting import rewritten
+from wattslice.probes.refusals import BuildError, refusal
 
 HERE = Path(__file__).parent
-_FLAGS = ("-std=c++17", "-O1", "-w", "-ffp-contract=off")
+_FLAGS = ("-std=c++17", "-O1", "-w", "-fpermissive", "-ffp-contract=off")
 CHECKING = (*_FLAGS, "-g1", "-fsanitize=address", "-fno-sanitize-recover=all")
 """Flags that let a program end at its first access beyond an array; half as fast as `PLAIN`."""
 PLAIN = _FLAGS
+_OF_CXX = ("-std=c++", "-fpermissive")
 _RUNTIME = ("runtime", "snapshot")
-
-
-class BuildError(WattsliceError):
-    """The compiler refuses a program; the message is what it says."""
+_SAME_AS_RUNTIME = (
+    "builtin_types", "channel_descriptor", "cuda", "cuda_device_runtime_api", "cuda_profiler_api",
+    "cuda_runtime_api", "cuda_texture_types", "device_atomic_functions", "device_launch_parameters",
+    "device_types", "driver_types", "host_config", "host_defines", "math_constants", "math_functions",
+    "sm_20_atomic_functions", "sm_30_intrinsics", "surface_functions", "surface_types",
+    "texture_fetch_functions", "texture_types", "vector_functions",
+)  # fmt: skip
+"""Headers of CUDA whose contents are in ours of `cuda_runtime.h`."""
+_OF_GROUPS = ("memcpy_async", "reduce", "scan")
+_USES_CUDA = re.compile(r"^\s*#\s*include\s*[<\"]cuda", re.MULTILINE)  # its headers here are C++
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,29 +46,69 @@ class Toolchain:
         """Compiles the runtime, and the header if `precompiled`, into `directory`. Raises `BuildError`."""
         for header in HERE.glob("*.h"):
             (directory / header.name).write_bytes(header.read_bytes())
+        for name in _SAME_AS_RUNTIME:
+            (directory / f"{name}.h").write_text('#include "cuda_runtime.h"\n', encoding="utf-8")
+        (directory / "cooperative_groups").mkdir(exist_ok=True)
+        for name in _OF_GROUPS:
+            header = directory / "cooperative_groups" / f"{name}.h"
+            header.write_text('#include "../cooperative_groups.h"\n', encoding="utf-8")
         for part in _RUNTIME:
             _must_run(compiler, *flags, "-c", HERE / f"{part}.cpp", "-o", directory / f"{part}.o")
         if precompiled:
-            header = directory / "mma.h"
+            header = directory / "cuda_runtime.h"
             _must_run(compiler, *flags, "-x", "c++-header", header, "-o", header.with_suffix(".h.gch"))
         return cls(compiler, directory, flags)
 
-    def compile(self, program: Path, text: str | None = None, name: str = "") -> Path:
+    def compile(
+        self,
+        program: Path,
+        text: str | None = None,
+        name: str = "",
+        include_dirs: Sequence[Path] = (),
+        sources: Sequence[Path] = (),
+    ) -> Path:
         """The executable of `program`, or of `text` in its place; compiled once.
 
-        `name` of the executable, the program's stem if empty. Raises `BuildError`, `RewritingError`.
+        `name` of the executable, the program's stem if empty. `sources`: further files of the program; those
+        that end in .cu are CUDA, in .c are C. Raises `BuildError`, `RewritingError`.
         """
         executable = self.directory / (name or program.stem)
         if executable.exists() and text is None and executable.stat().st_mtime > program.stat().st_mtime:
             return executable
-        source = executable.with_name(f"{executable.name}.cpp")
-        cuda = program.read_text(encoding="utf-8") if text is None else text
-        source.write_text(f'#include "mma.h"\n#line 1 "{program}"\n{rewritten(cuda)}', encoding="utf-8")
-        _must_run(
-            self.compiler, *self.flags, "-I", self.directory, "-iquote", program.parent,
-            source, *(self.directory / f"{part}.o" for part in _RUNTIME), "-o", executable,
-        )  # fmt: skip
+        cuda = _text_of(program) if text is None else text
+        folders = tuple(word for folder in include_dirs for word in ("-I", folder))
+        parts = [self._object(program, cuda, executable.with_suffix(".o"), folders)]
+        for number, source in enumerate(sources):
+            made = self.directory / f"{executable.name}_{number}.o"
+            parts.append(self._object(source, _text_of(source), made, folders))
+        runtime = (self.directory / f"{part}.o" for part in _RUNTIME)
+        libraries = [flag for flag in self.flags if flag.startswith(("-l", "-L"))]
+        done = _ran(self.compiler, *self.flags, *parts, *runtime, "-o", executable, *libraries)
+        if done.returncode != 0:
+            raise refusal(self.compiler, program, done.stdout + done.stderr, self.directory)
         return executable
+
+    def _object(self, source: Path, text: str, made: Path, folders: Sequence[str | Path]) -> Path:
+        language, written = "c++", made.with_suffix(".cpp")
+        if source.suffix == ".c" and _USES_CUDA.search(text) is None:
+            language, written = "c", made.with_suffix(".c")
+            written.write_text(f'#line 1 "{source}"\n{text}', encoding="utf-8", errors="surrogateescape")
+        elif source.suffix == ".cu":
+            written.write_text(
+                f'#include "cuda_runtime.h"\n#line 1 "{source}"\n{rewritten(text)}',
+                encoding="utf-8",
+                errors="surrogateescape",
+            )
+        else:
+            written.write_text(f'#line 1 "{source}"\n{text}', encoding="utf-8", errors="surrogateescape")
+        flags = [flag for flag in self.flags if language == "c++" or not flag.startswith(_OF_CXX)]
+        done = _ran(
+            self.compiler, *flags, "-I", self.directory, "-iquote", source.parent, *folders,
+            "-x", language, "-c", written, "-o", made,
+        )  # fmt: skip
+        if done.returncode != 0:
+            raise refusal(self.compiler, source, done.stdout + done.stderr, self.directory)
+        return made
 
 
 def run(
@@ -93,7 +141,26 @@ def run(
     return done.returncode, done.stdout + done.stderr
 
 
+def _text_of(path: Path) -> str:
+    """Comments and strings of old programs are in any encoding: bytes that are not UTF-8 are kept."""
+    try:
+        return path.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise BuildError(f"cannot be read: {error.strerror}", path=path) from None
+
+
 def _must_run(*command: str | Path) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = _ran(*command)
     if done.returncode != 0:
-        raise BuildError(f"{command[0]} refuses the program:\n{done.stdout}{done.stderr}".rstrip())
+        raise refusal(str(command[0]), HERE, done.stdout + done.stderr)
+
+
+def _ran(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        env={**os.environ, "LC_ALL": "C"},  # messages are read
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )

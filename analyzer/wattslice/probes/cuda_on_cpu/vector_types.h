@@ -16,6 +16,8 @@ CUDA_ON_CPU_VECTORS(short, short)
 CUDA_ON_CPU_VECTORS(ushort, unsigned short)
 CUDA_ON_CPU_VECTORS(int, int)
 CUDA_ON_CPU_VECTORS(uint, unsigned int)
+CUDA_ON_CPU_VECTORS(long, long)
+CUDA_ON_CPU_VECTORS(ulong, unsigned long)
 CUDA_ON_CPU_VECTORS(longlong, long long)
 CUDA_ON_CPU_VECTORS(ulonglong, unsigned long long)
 CUDA_ON_CPU_VECTORS(float, float)
@@ -25,4 +27,5 @@ struct dim3 {
     unsigned int x, y, z;
     constexpr dim3(unsigned int vx = 1, unsigned int vy = 1, unsigned int vz = 1) : x(vx), y(vy), z(vz) {}
     constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+    constexpr operator uint3() const { return {x, y, z}; }
 };

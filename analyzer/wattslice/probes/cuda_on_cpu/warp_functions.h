@@ -4,7 +4,7 @@
 #include "launch.h"
 
 inline void __syncwarp(unsigned mask = 0xffffffffu) { cuda_on_cpu::exchange<char>("__syncwarp", mask, 0); }
-inline unsigned __activemask() { return cuda_on_cpu::unfinishedLanes(); }
+inline unsigned __activemask() { return cuda_on_cpu::lanesHere(); }
 
 namespace cuda_on_cpu {
 // `result` has the bit of every lane whose value fulfils the test.
@@ -86,3 +86,17 @@ CUDA_ON_CPU_REDUCE(__reduce_max_sync, a < b ? b : a)
 CUDA_ON_CPU_REDUCE(__reduce_and_sync, a & b)
 CUDA_ON_CPU_REDUCE(__reduce_or_sync, a | b)
 CUDA_ON_CPU_REDUCE(__reduce_xor_sync, a ^ b)
+
+// Of compute capabilities below 7: the lanes that are here.
+inline unsigned __ballot(int predicate) { return __ballot_sync(cuda_on_cpu::lanesHere(), predicate); }
+inline int __any(int predicate) { return __any_sync(cuda_on_cpu::lanesHere(), predicate); }
+inline int __all(int predicate) { return __all_sync(cuda_on_cpu::lanesHere(), predicate); }
+#define CUDA_ON_CPU_SHUFFLE(NAME, OTHER)                                        \
+    template <class T>                                                          \
+    T NAME(T value, OTHER other, int width = warpSize) {                        \
+        return NAME##_sync(cuda_on_cpu::lanesHere(), value, other, width);      \
+    }
+CUDA_ON_CPU_SHUFFLE(__shfl, int)
+CUDA_ON_CPU_SHUFFLE(__shfl_up, unsigned)
+CUDA_ON_CPU_SHUFFLE(__shfl_down, unsigned)
+CUDA_ON_CPU_SHUFFLE(__shfl_xor, int)
