@@ -151,7 +151,10 @@ def live_share(component: Component, workload: Workload) -> float:
 
 @dataclass(frozen=True, slots=True)
 class VoltageCurve:
-    """Core voltage relative to the one at `reference_mhz`: `floor` up to `knee_mhz`, linear from there on."""
+    """Core voltage relative to the one at `reference_mhz`: `floor` up to `knee_mhz`, from there linear to 1.
+
+    Above the reference clock, the highest that was measured, it is taken not to rise any more.
+    """
 
     floor: float
     knee_mhz: float
@@ -164,7 +167,7 @@ class VoltageCurve:
     def relative_voltage(self, core_mhz: float) -> float:
         """V(f) / V(f_ref), dimensionless."""
         rise = (core_mhz - self.knee_mhz) / (self.reference_mhz - self.knee_mhz)
-        return self.floor + (1.0 - self.floor) * max(0.0, rise)
+        return self.floor + (1.0 - self.floor) * min(1.0, max(0.0, rise))
 
 
 @dataclass(frozen=True, slots=True)

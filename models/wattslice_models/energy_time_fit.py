@@ -12,23 +12,9 @@ from scipy import optimize  # pyright: ignore[reportMissingTypeStubs]
 from wattslice_models.energy_rows import TimedRow
 from wattslice_models.execution_time import DEFAULT_TIME_PARAMETERS, TimeParameters, predict_time
 from wattslice_models.gpu import Gpu
+from wattslice_models.time_limits import FITTED_TIME_PARAMETERS, time_limits
 
 _scipy: Any = optimize  # scipy has no types
-
-FITTED_TIME_PARAMETERS = (
-    "launch_overhead_s",
-    "dram_efficiency",
-    "l2_bytes_per_clock_per_sm",
-    "l1_bytes_per_clock_per_sm",
-    "shared_passes_per_clock",
-    "issue_efficiency",
-    "overlap",
-    "l2_latency_cycles",
-    "dram_latency_s",
-    "instructions_in_flight",
-)
-TIME_RANGE = 3.0
-"""How far a fitted time parameter may move from its default, as a factor either way."""
 
 
 def fit_time(rows: tuple[TimedRow, ...], gpu: Gpu) -> TimeParameters:
@@ -41,10 +27,8 @@ def fit_time(rows: tuple[TimedRow, ...], gpu: Gpu) -> TimeParameters:
     known = {field.name for field in fields(TimeParameters)}
     assert set(names) <= known, f"not a time parameter: {set(names) - known}"
     start = np.array([getattr(DEFAULT_TIME_PARAMETERS, name) for name in names])
-    upper = np.full(len(names), np.log(TIME_RANGE))
-    for index, name in enumerate(names):
-        if name in ("dram_efficiency", "issue_efficiency"):  # a share of a peak
-            upper[index] = np.log(1.0 / start[index])
+    limits = [time_limits(name) for name in names]
+    lower, upper = (np.log(np.array(ends) / start) for ends in zip(*limits, strict=True))
 
     def parameters(logs: NDArray[np.float64]) -> TimeParameters:
         values = {name: float(value) for name, value in zip(names, start * np.exp(logs), strict=True)}
@@ -69,7 +53,7 @@ def fit_time(rows: tuple[TimedRow, ...], gpu: Gpu) -> TimeParameters:
     found = _scipy.least_squares(
         errors,
         np.zeros(len(names)),
-        bounds=(-np.log(TIME_RANGE) * np.ones(len(names)), upper),
+        bounds=(lower, upper),
         loss="cauchy",
         f_scale=0.1,
         diff_step=0.02,

@@ -96,9 +96,13 @@ class CandidateError:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which model ``auto`` means for a GPU, and why: what cross-validation on the training data can tell."""
+    """Which model ``auto`` means for a GPU, and why: what cross-validation on the training data can tell.
+
+    `by_rule`: cross-validation had too few kinds of programs to choose by, a rule chose instead.
+    """
 
     name: str
+    by_rule: bool
     reason: str
     candidates: tuple[CandidateError, ...]
 
@@ -167,8 +171,11 @@ def save_choice(folder: Path, choice: Choice) -> Path:
 def load_choice(gpu_id: str) -> Choice | None:
     """What ``auto`` means for a GPU; None when nobody has trained models of it. Raises `ModelFileError`."""
     path = _file(gpu_id, "choice.json")
-    if path is None:
-        return None
+    return None if path is None else read_choice(path)
+
+
+def read_choice(path: Path) -> Choice:
+    """The choice in a file. Raises `ModelFileError`."""
     try:
         return decoded(Choice, _document(path)["choice"])
     except (KeyError, FrozenJsonError) as error:

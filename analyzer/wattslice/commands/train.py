@@ -66,18 +66,21 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
         data = training_data(gpus, files)
         with progress(steps(model, data)) as tell:
             result = learn(data, model, seed, tell)
-        written = _write(result, folder, choice=model == AUTO or not (folder / "choice.json").exists())
+        written = _write(result, folder, choice=model == AUTO)
     except (RecordError, MissingPackageError) as error:
         raise WattsliceError(str(error)) from None
     except NotEnoughDataError as error:
         raise WattsliceError(str(error), remedy="measure more benchmarks") from None
     except OSError as error:
         path = Path(error.filename) if isinstance(error.filename, str) else None
-        raise WattsliceError(error.strerror or str(error), path=path, remedy="choose another --out") from None
+        raise WattsliceError(
+            error.strerror or str(error), path=path, remedy="check --data and --out"
+        ) from None
     for candidate in result.choice.candidates:
         if candidate.reason:
             message(f"{candidate.name}: {candidate.reason}")
-    write_result(lambda file: _report(result, folder, written, file), None)
+    chosen = result.choice.name if model == AUTO else _stored_choice(folder)
+    write_result(lambda file: _report(result, chosen, folder, written, file), None)
     return FINE
 
 
@@ -108,7 +111,7 @@ def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path,
     from wattslice_models.store import save, save_choice
 
     written = [save(folder, one.trained) for one in result.entries]
-    if choice:  # one model trained on its own is compared with nothing: an earlier choice stands
+    if choice:  # one model trained on its own is compared with nothing
         written.append(save_choice(folder, result.choice))
     gpus = result.data.gpus
     name = gpus[0].name if len(gpus) == 1 else f"{len(gpus)} GPUs"
@@ -133,11 +136,27 @@ def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path,
         pictures = {}
     written += [path for paths in pictures.values() for path in paths]
     card = folder / "card.md"
-    card.write_text(model_card(result, [f"{picture}.svg" for picture in pictures]), encoding="utf-8")
+    text = model_card(result, [f"{picture}.svg" for picture in pictures], choice_is_new=choice)
+    card.write_text(text, encoding="utf-8")
     return (*written, card)
 
 
-def _report(result: TrainingResult, folder: Path, written: tuple[Path, ...], file: TextIO) -> None:
+def _stored_choice(folder: Path) -> str | None:
+    """What an earlier training chose for ``--model auto``; None without one."""
+    from wattslice_models.store import ModelFileError, read_choice
+
+    path = folder / "choice.json"
+    if not path.exists():
+        return None
+    try:
+        return read_choice(path).name
+    except ModelFileError:
+        return None
+
+
+def _report(
+    result: TrainingResult, chosen: str | None, folder: Path, written: tuple[Path, ...], file: TextIO
+) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -162,5 +181,5 @@ def _report(result: TrainingResult, folder: Path, written: tuple[Path, ...], fil
             ]
         )
         table.add_row(one.entry.title, *cells, f"{interval.low:.2f}–{interval.high:.2f}")
-    chosen = Text(f"--model auto takes {result.choice.name}; {len(written)} files in {folder}")
-    print_stripped(make_console(file), table, Text(), chosen)
+    auto = "nothing was chosen for --model auto" if chosen is None else f"--model auto takes {chosen}"
+    print_stripped(make_console(file), table, Text(), Text(f"{auto}; {len(written)} files in {folder}"))

@@ -18,6 +18,7 @@ from wattslice_models.energy_power import EnergyPowerModel
 from wattslice_models.gpu import Gpu
 from wattslice_models.learners import MEANS, LearnerEntry, MissingPackageError, entry, learner
 from wattslice_models.store import power_model, trained_model
+from wattslice_models.types import Prediction
 
 COUNTERS = "counters"
 COUNTERS_TITLE = "DCGM counters of the same run"
@@ -289,8 +290,18 @@ def _with_measured_time(model: EnergyPowerModel, examples: Sequence[Example]) ->
             ).energy_j
             for launch, part in parts
         )
-        found.append(HeldOut(example, model.interval.around(joules / example.time_s, in_domain=True)))
+        told = model.interval.around(joules / example.time_s, in_domain=True)
+        found.append(HeldOut(example, _clipped(told, subject.gpu.power_limit_w)))
     return tuple(found)
+
+
+def _clipped(told: Prediction, limit_w: float | None) -> Prediction:
+    """What the board can draw of it, as the model itself has it."""
+    if limit_w is None or told.power_low_w is None or told.power_high_w is None:
+        return told
+    return replace(
+        told, power_low_w=min(told.power_low_w, limit_w), power_high_w=min(told.power_high_w, limit_w)
+    )
 
 
 def _time(gpu: Gpu, examples: Sequence[Example]) -> TimeScore | None:

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from wattslice.learning.examples import LeftOut
 from wattslice.learning.judging import Judgement, judge_held_out
 from wattslice.learning.training import MOST_FOLDS, TrainedEntry, TrainingData, TrainingResult
-from wattslice_models.energy import Component
+from wattslice_models.energy import MULTIPLIERS, Component, ComponentEnergy
 from wattslice_models.energy_power import EnergyPowerModel
+from wattslice_models.execution_time import TimeParameters
 from wattslice_models.learners import ENTRIES, MEANS
+from wattslice_models.time_limits import FITTED_TIME_PARAMETERS, time_limits
 from wattslice_models.trained_regression import Coefficient, TrainedRegression
 
 TABLE_HEAD = (
@@ -18,15 +20,21 @@ TABLE_HEAD = (
 )
 
 
-def model_card(result: TrainingResult, pictures: Sequence[str]) -> str:
-    """The card of everything that one `wattslice train` learnt; `pictures`: files beside it."""
+AT_BOUND = 0.01
+"""A fitted parameter so near to the end of its range stands at it."""
+
+
+def model_card(result: TrainingResult, pictures: Sequence[str], *, choice_is_new: bool = True) -> str:
+    """The card of everything that one `wattslice train` learnt; `pictures`: files beside it.
+
+    `choice_is_new`: whether this training chose what ``--model auto`` takes.
+    """
     data = result.data
     name = ", ".join(f"{gpu.name} (`{gpu.id}`)" for gpu in data.gpus)
     lines = [
         f"# Power models of the {name}",
         "",
-        f"`--model auto` takes **{_title(result, result.choice.name)}**: {result.choice.reason}. "
-        f"Nothing of a test set took part in the choice.{_warning(result)}",
+        _choice(result, choice_is_new=choice_is_new),
         "",
         "| Candidate | mean error, benchmark by benchmark | |",
         "|---|---|---|",
@@ -61,6 +69,19 @@ def model_card(result: TrainingResult, pictures: Sequence[str]) -> str:
     lines += [f"- {entry.package} {entry.version}" for entry in provenance.versions]
     lines += [f"- `{entry.name}`, SHA-256 `{entry.sha256}`" for entry in provenance.data]
     return "\n".join([*lines, ""])
+
+
+def _choice(result: TrainingResult, *, choice_is_new: bool) -> str:
+    if not choice_is_new:
+        return (
+            f"One model, trained on its own: what `--model auto` takes was not chosen here.{_warning(result)}"
+        )
+    chosen = f"`--model auto` takes **{_title(result, result.choice.name)}**: {result.choice.reason}."
+    if result.choice.by_rule:
+        told = "No run of a test set took part, though the rule was made in sight of one (decision 0005)."
+    else:
+        told = "Nothing of a test set took part in the choice."
+    return f"{chosen} {told}{_warning(result)}"
 
 
 def judgement_line(title: str, found: Judgement, loses_to: Sequence[str] = ()) -> str:
@@ -217,15 +238,36 @@ def _energy_coefficients(found: EnergyPowerModel) -> list[str]:
         f"{model.voltage.knee_mhz:.0f} MHz, then rising to 1. Domain: {model.core_mhz_min:g} to "
         f"{model.core_mhz_max:g} MHz, kernels of components that are fitted.",
         "",
-        "| Component | energy, pJ | |",
-        "|---|---|---|",
+        "| Component | energy on live values, pJ | on idle ones | |",
+        "|---|---|---|---|",
         *(
             f"| {entry.component} | {entry.energy_j * 1e12:.2f} per {_unit(entry.component)} | "
-            f"{'fitted' if entry.fitted else 'presumed'} |"
+            f"{entry.idle_energy_j * 1e12:.2f} | {_standing(entry)} |"
             for entry in model.energies
         ),
         "",
+        "Time: " + ", ".join(_time_parameter(model.time, name) for name in FITTED_TIME_PARAMETERS) + ".",
+        "",
     ]
+
+
+def _standing(entry: ComponentEnergy) -> str:
+    if not entry.fitted:
+        return "presumed"
+    if not entry.energy_j:
+        return "fitted, at its bound"
+    told_apart = entry.energy_j != entry.idle_energy_j
+    return (
+        "fitted, fp32 and integer multiplications as one"
+        if entry.component in MULTIPLIERS
+        else ("fitted" if told_apart else "fitted on idle values where nothing else was measured")
+    )
+
+
+def _time_parameter(time: TimeParameters, name: str) -> str:
+    value = float(getattr(time, name))
+    at_bound = any(abs(value / limit - 1.0) < AT_BOUND for limit in time_limits(name))
+    return f"{name} {value:.3g}" + (" (at its bound)" if at_bound else "")
 
 
 def _unit(component: Component) -> str:

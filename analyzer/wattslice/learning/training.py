@@ -36,9 +36,9 @@ CURVE_SHARES = (0.125, 0.25, 0.5, 1.0)
 CURVE_FOLDS = 3
 BOARD_SPREAD = 1.08
 """Two boards of one GPU, measured by different people at equal clocks, differ by 6 to 8 % (public sets)."""
-LEAST_SPOKEN = 0.9
 LEAST_FAMILIES = 5
 """Kinds of programs from which cross-validation may choose a model; see `choose`."""
+LEAST_SPOKEN = 0.9
 """A model that is silent about more than a tenth of the held-out runs is no candidate for ``auto``."""
 _PACKAGES = ("wattslice", "numpy", "scipy", "torch", "PyWavelets")
 
@@ -263,9 +263,9 @@ def choose(trained: tuple[TrainedEntry, ...], failures: dict[str, str]) -> Choic
             f"{len(kinds)} kinds of programs ({', '.join(sorted(kinds))}) are too few for cross-validation "
             f"to choose by; with fewer than {LEAST_FAMILIES} it is the model that rests on what a kernel does"
         )
-        return Choice(ModelKind.ENERGY.value, reason, tuple(found))
+        return Choice(ModelKind.ENERGY.value, True, reason, tuple(found))
     reason = "the least error in cross-validation on the training data, each benchmark counted the same"
-    return Choice(min(able, key=lambda name: errors[name]), reason, tuple(found))
+    return Choice(min(able, key=lambda name: errors[name]), False, reason, tuple(found))
 
 
 def _family(benchmark: str) -> str:
