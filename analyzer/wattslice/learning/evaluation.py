@@ -297,11 +297,9 @@ def _with_measured_time(model: EnergyPowerModel, examples: Sequence[Example]) ->
 
 def _clipped(told: Prediction, limit_w: float | None) -> Prediction:
     """What the board can draw of it, as the model itself has it."""
-    if limit_w is None or told.power_low_w is None or told.power_high_w is None:
-        return told
-    return replace(
-        told, power_low_w=min(told.power_low_w, limit_w), power_high_w=min(told.power_high_w, limit_w)
-    )
+    watts = (told.power_w, told.power_low_w, told.power_high_w)
+    clipped = [value if value is None or limit_w is None else min(value, limit_w) for value in watts]
+    return replace(told, power_w=clipped[0], power_low_w=clipped[1], power_high_w=clipped[2])
 
 
 def _time(gpu: Gpu, examples: Sequence[Example]) -> TimeScore | None:
