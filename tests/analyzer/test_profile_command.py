@@ -295,3 +295,36 @@ def test_counts_of_a_program_built_by_hand(tmp_path, monkeypatch, capsys):
         2,
         "wattslice: small.txt: counts another version of p.cu (emit the probes anew, build and run)\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (("--data", "k.toml", "-o", "k.toml"), "k.toml"),
+        (("--data", "k.toml", "-o", "link.json"), "k.cu"),
+        (("--data", "k.toml", "-o", "keys.npy"), "keys.npy"),  # which the spec may name
+        (("--counts", "c.txt", "-o", "c.txt"), "c.txt"),
+        (("--build", "cpu", "--source", "more.cu", "-o", "more.cu"), "more.cu"),
+        (("--emit-probes", "k.cu"), "k.cu"),
+        (("--emit-probes", "header.cuh"), "header.cuh"),
+        (("--skeleton", "-o", "k.cu"), "k.cu"),
+        (("--skeleton", "-o", "k.toml"), "k.toml"),
+    ],
+)
+def test_nothing_of_the_user_is_overwritten(kernel, capsys, words, kept):
+    for name in ("keys.npy", "c.txt", "more.cu", "header.cuh"):
+        Path(name).write_text(f"// {name}")
+    Path("link.json").symlink_to("k.cu")
+    before = Path(kept).read_bytes()
+    status, _, err = run(capsys, "profile", "k.cu", *words)
+    assert status == 2
+    assert "would be overwritten" in err or "exists, and" in err
+    assert Path(kept).read_bytes() == before
+
+
+def test_what_wattslice_wrote_is_renewed(kernel, capsys):
+    Path("p.json").touch()  # as mktemp leaves it
+    for _ in range(2):
+        assert run(capsys, "profile", "k.cu", "--data", "k.toml", "-o", "p.json")[0] == 0
+        assert run(capsys, "profile", "k.cu", "--emit-probes", "probed.cu")[0] == 0
+        assert run(capsys, "profile", "k.cu", "--skeleton", "-o", "new.toml")[0] == 0

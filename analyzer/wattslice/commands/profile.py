@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _PATH = click.Path(path_type=Path)
 _WAYS = ("--data", "--build", "--counts", "--emit-probes", "--skeleton")
 _WORDS = "wattslice.words"
+_PROBES_HEAD = "// Written by wattslice: counts which way branches go."
 DEFAULT_STEPS = 2_000_000
 DEFAULT_MEMORY_MIB = 1024
 
@@ -110,6 +111,10 @@ def profile(
         raise click.UsageError(f"{arguments[0]!r}: arguments are for the program that --build runs")
     if file.is_dir():
         raise WattsliceError("is a folder", path=file, remedy="profile one file")
+    if not skeleton:
+        inputs = tuple(path for path in (file, data, *counts, *sources) if path is not None)
+        _check_output(output, inputs, '"made": ')
+        _check_output(emit_probes, inputs, _PROBES_HEAD)
     config = make_config(Options(paths=(file,), **parsing))  # pyright: ignore[reportArgumentType]  (by click)
     if skeleton:
         return _write_skeleton(file, config, kernel, output)
@@ -122,6 +127,42 @@ def profile(
     else:
         made = _read_counts(file, counts, kernel)
     return _finish(made, output)
+
+
+def _check_output(output: Path | None, inputs: tuple[Path, ...], mark: str) -> None:
+    """Before the work: only what wattslice wrote there before may be replaced (its beginning has `mark`).
+
+    That also spares what a run reads without being told: headers, and the files that a data spec names.
+    """
+    if output is None:
+        return
+    target = output.resolve()
+    if any(target == path.resolve() for path in inputs):
+        raise WattsliceError(
+            "is read by this very command, and would be overwritten",
+            path=output,
+            remedy="choose another output",
+        )
+    found = _text_of(output, 400)
+    if found and mark not in found:
+        raise WattsliceError(
+            "exists, and wattslice did not write it",
+            path=output,
+            remedy="remove it, or choose another output",
+        )
+
+
+def _text_of(path: Path, most: int = -1) -> str:
+    """What (the beginning of) a file holds; nothing where there is none, or a pipe or a device."""
+    try:
+        if not path.is_file():
+            return ""
+        with path.open(encoding="utf-8", errors="replace") as stream:
+            return stream.read(most)
+    except OSError as error:
+        raise WattsliceError(
+            f"cannot be written: {error.strerror}", path=path, remedy="choose another output"
+        ) from None
 
 
 def _check_way(given: dict[str, object]) -> None:
@@ -210,6 +251,10 @@ def _write_skeleton(file: Path, config: Config, kernel: str | None, output: Path
     program, known = known_launches(file, config)
     chosen = known if kernel is None and known else (choose_kernel(kernel, known, file),)
     text = skeleton(program, tuple((entry.launch, entry.is_certain) for entry in chosen))
+    if output is not None and _text_of(output) not in ("", text):
+        raise WattsliceError(
+            "exists, and may have been edited", path=output, remedy="remove it, or choose another -o"
+        )
     write_result(lambda stream: click.echo(text, stream, nl=False), output)
     return FINE
 
