@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wattslice.budget import MAX_MEMORY_MIB, MAX_STEPS
 from wattslice.cli import FINE
 from wattslice.commands.common import CONTEXT, message, write_result
+from wattslice.commands.progress import told_when_slow
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
@@ -23,8 +25,6 @@ _PATH = click.Path(path_type=Path)
 _WAYS = ("--data", "--build", "--counts", "--emit-probes", "--skeleton")
 _WORDS = "wattslice.words"
 _PROBES_HEAD = "// Written by wattslice: counts which way branches go."
-DEFAULT_STEPS = 2_000_000
-DEFAULT_MEMORY_MIB = 1024
 
 
 class _Remembering(click.Command):
@@ -45,16 +45,16 @@ class _Remembering(click.Command):
 @click.option(
     "--steps",
     type=click.IntRange(min=1),
-    default=DEFAULT_STEPS,
+    default=MAX_STEPS,
     metavar="N",
-    help=f"Budget of the interpreter for a data set.  [default: {DEFAULT_STEPS}]",
+    help=f"Budget of the interpreter for a data set.  [default: {MAX_STEPS}]",
 )
 @click.option(
     "--memory-mib",
     type=click.IntRange(min=1),
-    default=DEFAULT_MEMORY_MIB,
+    default=MAX_MEMORY_MIB,
     metavar="N",
-    help=f"Memory for the arrays of a data set.  [default: {DEFAULT_MEMORY_MIB}]",
+    help=f"Memory for the arrays of a data set.  [default: {MAX_MEMORY_MIB}]",
 )
 @click.option(
     "--build",
@@ -190,11 +190,21 @@ def _interpret(
 
     spec = read_spec(data)
     from wattslice.profiles.types import Making
-    from wattslice.profiling import Limits, counted_by, run_data_sets  # numpy and libclang load here
+    from wattslice.profiling import (
+        Limits,
+        counted_by,
+        hardly_met,
+        run_data_sets,
+    )  # numpy and libclang load here
     from wattslice.report.profile_table import RunRow
 
-    runs = tuple(run_data_sets(file, config, spec, kernel, Limits(steps, memory_mib)))
-    for note in dict.fromkeys(run.note for run in runs if run.note):
+    with told_when_slow() as tell:
+
+        def begin(name: str, data_set: str) -> None:
+            tell(f"still at data set {data_set!r} of {name}, up to {steps} steps (--steps); Ctrl-C stops it")
+
+        runs = tuple(run_data_sets(file, config, spec, kernel, Limits(steps, memory_mib), begin))
+    for note in (*dict.fromkeys(run.note for run in runs if run.note), *hardly_met(runs)):
         message(note)
     rows = [
         RunRow(run.kernel, run.data_set, run.threads, run.execution.thread_instructions, run.time_s)
