@@ -57,7 +57,8 @@ def test_what_was_trained_is_written_and_the_same_each_time(table, tmp_path, cap
     for name in ("a", "b"):
         assert main([*words, "--out", str(tmp_path / name)]) == 0
     written = sorted(path.name for path in (tmp_path / "a").iterdir())
-    assert {"card.md", "choice.json", "mean.json"} <= set(written)
+    assert {"card.md", "mean.json"} <= set(written)
+    assert "choice.json" not in written  # a mean tells nothing about a kernel
     for name in written:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
     trained = load(tmp_path / "a" / "mean.json")
@@ -81,12 +82,17 @@ def test_pictures_are_drawn(table, tmp_path):
         assert f"![{name}.svg]" in (tmp_path / "card.md").read_text()
 
 
-def test_one_model_leaves_an_earlier_choice_alone(table, tmp_path):
+def test_one_model_leaves_an_earlier_choice_alone(table, tmp_path, capsys):
     words = ["train", "--gpu", "h200", "--data", str(table), "--out", str(tmp_path), "--model"]
     assert main([*words, "energy"]) == 0
     before = (tmp_path / "choice.json").read_text()
     assert main([*words, "mean"]) == 0
     assert (tmp_path / "choice.json").read_text() == before
+    capsys.readouterr()
+    assert main([*words, "regression"]) == 0
+    assert (tmp_path / "choice.json").read_text() == before
+    assert "--model auto takes energy" in capsys.readouterr().out
+    assert "was not chosen here" in (tmp_path / "card.md").read_text()
 
 
 def test_the_interval_holds_what_was_held_out(table):

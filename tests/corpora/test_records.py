@@ -209,6 +209,15 @@ def test_a_broken_recipe_names_its_benchmark(tmp_path):
         read_recipes(path)
 
 
+def test_programs_that_run_on_zeros_are_said_to_be_idle():
+    for path in sorted(MEASUREMENT_DIRECTORY.glob("*.toml")):
+        if "[[benchmark]]" not in path.read_text(encoding="utf-8"):
+            continue
+        for benchmark in read_recipes(path).benchmarks:
+            if benchmark.input == "zeros":
+                assert all(launch.live for launch in benchmark.launches), f"{path.name}: {benchmark.name}"
+
+
 def test_the_page_of_the_data_sets_is_up_to_date():
     path = Path(__file__).parents[2] / "docs" / "datasets.md"
     assert path.read_text(encoding="utf-8") == datasets_page(), (

@@ -120,7 +120,7 @@ def test_impossible_coefficients_are_refused(changes):
 def test_voltage_rises_with_the_clock():
     curve = VoltageCurve(0.8, 700.0, 1380.0)
     volts = [curve.relative_voltage(mhz) for mhz in (100.0, 700.0, 1040.0, 1380.0, 1530.0)]
-    assert volts == pytest.approx([0.8, 0.8, 0.9, 1.0, 1.0441], rel=1e-3)
+    assert volts == pytest.approx([0.8, 0.8, 0.9, 1.0, 1.0])
     with pytest.raises(ValueError, match="rising"):
         VoltageCurve(0.8, 1400.0, 1380.0)
 

@@ -50,7 +50,7 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
     from wattslice_corpora.records import RecordError
     from wattslice_models.contract import NotEnoughDataError
     from wattslice_models.gpu import load_gpu
-    from wattslice_models.learners import GENERAL, NAMES, MissingPackageError
+    from wattslice_models.learners import GENERAL, MEANS, NAMES, MissingPackageError
     from wattslice_models.store import user_models
 
     if not gpu_ids:
@@ -66,7 +66,8 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
         data = training_data(gpus, files)
         with progress(steps(model, data)) as tell:
             result = learn(data, model, seed, tell)
-        written = _write(result, folder, choice=model == AUTO)
+        chooses = model == AUTO or (model not in MEANS and not (folder / "choice.json").exists())
+        written = _write(result, folder, choice=chooses)
     except (RecordError, MissingPackageError) as error:
         raise WattsliceError(str(error)) from None
     except NotEnoughDataError as error:
@@ -79,7 +80,7 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
     for candidate in result.choice.candidates:
         if candidate.reason:
             message(f"{candidate.name}: {candidate.reason}")
-    chosen = result.choice.name if model == AUTO else _stored_choice(folder)
+    chosen = result.choice.name if chooses else _stored_choice(folder)
     write_result(lambda file: _report(result, chosen, folder, written, file), None)
     return FINE
 
@@ -111,7 +112,7 @@ def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path,
     from wattslice_models.store import save, save_choice
 
     written = [save(folder, one.trained) for one in result.entries]
-    if choice:  # one model trained on its own is compared with nothing
+    if choice:  # one model trained on its own is compared with nothing: an earlier choice stands
         written.append(save_choice(folder, result.choice))
     gpus = result.data.gpus
     name = gpus[0].name if len(gpus) == 1 else f"{len(gpus)} GPUs"

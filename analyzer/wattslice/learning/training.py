@@ -257,6 +257,8 @@ def choose(trained: tuple[TrainedEntry, ...], failures: dict[str, str]) -> Choic
     )
     # A mean tells nothing about a kernel: it is what the others have to beat, and stands in no report.
     able = [name for name in errors if name not in MEANS] or list(errors)
+    if len(trained) == 1:
+        return Choice(able[0], False, "the only model trained: it was compared with nothing", tuple(found))
     kinds = {_family(part.example.benchmark) for one in trained for part in one.held_out}
     if len(kinds) < LEAST_FAMILIES and ModelKind.ENERGY.value in able:
         reason = (
