@@ -158,7 +158,7 @@ def test_files(known, tmp_path):
         assert array(known, tmp_path, "keys", np.int32, f'{{ file = "{name}" }}') == [1, 2, 3, 4]
         assert array(known, tmp_path, "keys", np.int32, f'{{ file = "{name}", size = 3 }}') == [1, 2, 3]
     np.save(tmp_path / "evil.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(DataError, match=r"keys\.file: .*evil\.npy is no such file"):
+    with pytest.raises(DataError, match=r"keys\.file: .*evil\.npy cannot be used"):
         prepared(known, tmp_path, keys='{ file = "evil.npy" }')
 
 
@@ -200,7 +200,7 @@ def test_files_that_lie_or_never_end(known, tmp_path):
         ("claims.npy", r"its header says \[999999999999\] numbers of int32, 0 bytes follow"),
         ("complex.npy", "elements of type complex128"),
         ("endless.npy", "numbers of inf do not fit 32 bits"),
-        ("long.txt", "long.txt is no such file"),
+        ("long.txt", "long.txt cannot be used"),
     ):
         with pytest.raises(DataError, match=message):
             prepared(known, tmp_path, keys=f'{{ file = "{name}" }}')

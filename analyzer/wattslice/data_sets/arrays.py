@@ -184,7 +184,7 @@ def _file(table: Table, element: Type, setting: Setting) -> Bytes:
         raise named.error(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, EOFError, OverflowError) as error:
         reason = str(error).splitlines()[0] if str(error) else "it ends early"
-        raise named.error(f"{path} is no such file: {reason}") from None
+        raise named.error(f"{path} cannot be used: {reason}") from None
     except MemoryError:
         raise named.error(
             f"{path} takes more memory than there is", "take its first elements: size"
