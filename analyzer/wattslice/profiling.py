@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import math
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,6 +27,9 @@ from wattslice_models.gpu import load_gpu
 
 MOST_THREADS = 1 << 24
 """Threads of a launch that is interpreted: more take minutes, and say no more about branches."""
+
+HARDLY = 0.01
+"""A share of the threads below which a branch is hardly met."""
 
 _NO_KERNEL = "`wattslice analyze` on it says what may have hidden one"
 
@@ -119,18 +123,25 @@ def choose_kernel(
 
 
 def run_data_sets(
-    path: Path, config: Config, spec: Spec, kernel: str | None, limits: Limits
+    path: Path,
+    config: Config,
+    spec: Spec,
+    kernel: str | None,
+    limits: Limits,
+    tell: Callable[[str, str], None] = lambda kernel, data_set: None,
 ) -> Iterator[DataSetRun]:
     """Interprets the kernels of a file on the data sets of `spec`, one after the other.
 
-    `kernel` takes the data sets of that kernel, and those that name none. Raises `WattsliceError`: of the
-    spec (`DataError`), of the kernel (`InterpreterError`), or when there is nothing to run.
+    `kernel` takes the data sets of that kernel, and those that name none. `tell` hears the kernel and the
+    data set before each. Raises `WattsliceError`: of the spec (`DataError`), of the kernel
+    (`InterpreterError`), or when there is nothing to run.
     """
     program, known = known_launches(path, config)
     chosen = _chosen(spec, known, kernel, path)
     if not chosen:
         raise ProfilingError(f"no data set of kernel {kernel!r}", path=spec.path)
     for data, entry in chosen:
+        tell(entry.launch.kernel.name, data.name)
         yield _run(program, entry, spec, data, limits)
 
 
@@ -189,6 +200,24 @@ def _run(program: Program, known: KnownLaunch, spec: Spec, data: DataSetSpec, li
         if kernel.body_is_complete
         else f"{kernel.name}: parts of it could not be read (`wattslice analyze` says which)",
     )
+
+
+def hardly_met(runs: tuple[DataSetRun, ...]) -> Iterator[str]:
+    """A note for each kernel whose data let hardly any thread come to the branches behind the first ones."""
+    for kernel in dict.fromkeys(run.kernel for run in runs):
+        own = [run for run in runs if run.kernel == kernel]
+        threads = sum(run.threads for run in own)
+        visits: Counter[tuple[str, int, int, str]] = Counter()
+        for arm in (arm for run in own for arm in run.arms):
+            visits[arm.file, arm.line, arm.column, arm.arm] += (
+                arm.visits if arm.entries is None else arm.entries
+            )
+        inner = [count for count in visits.values() if count < threads]
+        if inner and max(inner) < HARDLY * threads:
+            yield (
+                f"{kernel}: of {threads} threads at most {max(inner)} came to the branches that not all "
+                "of them meet; do sizes and numbers of the spec cover what the launch touches?"
+            )
 
 
 def counted_by(runs: tuple[DataSetRun, ...]) -> tuple[DataSetCounts, ...]:

@@ -213,6 +213,17 @@ def power_model(gpu: Gpu, name: str) -> PowerModel | None:
     return None if path is None else _loaded(path)
 
 
+def training_runs(gpu: Gpu, name: str) -> tuple[Residual, ...]:
+    """The runs that `power_model` of that name learnt from; none where it is carried over or there is none.
+
+    Raises `ModelFileError`.
+    """
+    path = _file(gpu.id, f"{name}.json")
+    if path is None and name != "energy":
+        path = _file(GENERAL, f"{name}.json")
+    return () if path is None else load(path).residuals
+
+
 def trained_names(gpu: Gpu) -> tuple[str, ...]:
     """The models trained on measurements of this very GPU."""
     return tuple(name for name in NAMES if _file(gpu.id, f"{name}.json") is not None)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from wattslice.budget import MAX_STEPS
 from wattslice.config import Config
 from wattslice.counting.count import count
 from wattslice.data_sets.spec import read_spec
@@ -18,7 +19,7 @@ from wattslice.profiling import Limits, counted_by, known_launches, run_data_set
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 
 PROGRAMS = [program for program in load_manifest() if program.data_spec is not None]
-LIMITS = Limits(2_000_000, 64)
+LIMITS = Limits(MAX_STEPS, 64)
 
 
 def runs_of(program: CorpusKernel):

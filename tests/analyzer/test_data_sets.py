@@ -1,5 +1,6 @@
 """Data specs: what they make of a kernel's arguments, and what they say when they cannot."""
 
+import os
 from typing import Any
 
 import numpy as np
@@ -157,8 +158,52 @@ def test_files(known, tmp_path):
         assert array(known, tmp_path, "keys", np.int32, f'{{ file = "{name}" }}') == [1, 2, 3, 4]
         assert array(known, tmp_path, "keys", np.int32, f'{{ file = "{name}", size = 3 }}') == [1, 2, 3]
     np.save(tmp_path / "evil.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(DataError, match=r"keys\.file: .*evil\.npy is no such file"):
+    with pytest.raises(DataError, match=r"keys\.file: .*evil\.npy cannot be used"):
         prepared(known, tmp_path, keys='{ file = "evil.npy" }')
+
+
+def test_the_first_elements_of_a_large_file_fit(known, tmp_path):
+    """4 MiB of each, a budget of 1 MiB."""
+    numbers = np.arange(1 << 20, dtype=np.int32)
+    np.save(tmp_path / "a.npy", numbers)
+    numbers.tofile(tmp_path / "a.bin")
+    (tmp_path / "a.txt").write_text(" ".join(str(number) for number in range(1 << 19)))
+    for name in ("a.npy", "a.bin", "a.txt"):
+        found, memory = prepared(known, tmp_path, 1, keys=f'{{ file = "{name}", size = 32 }}')
+        assert memory.contents(found.arguments[0]).view(np.int32).tolist() == list(range(32))
+        with pytest.raises(DataError, match="the memory budget of 1 MiB"):
+            prepared(known, tmp_path, 1, keys=f'{{ file = "{name}" }}')
+
+
+def test_words_that_two_chunks_share_are_read_whole(known, tmp_path):
+    (tmp_path / "a.csv").write_text(",\n".join(str(number) for number in range(50_000)))
+    assert array(known, tmp_path, "keys", np.int32, '{ file = "a.csv" }') == list(range(50_000))
+
+
+def test_columns_first(known, tmp_path):
+    np.save(tmp_path / "a.npy", np.asfortranarray([[1, 2], [3, 4]]))
+    assert array(known, tmp_path, "keys", np.int32, '{ file = "a.npy", size = 3 }') == [1, 2, 3]
+
+
+def test_files_that_lie_or_never_end(known, tmp_path):
+    os.mkfifo(tmp_path / "pipe.bin")
+    (tmp_path / "zeros.bin").symlink_to("/dev/zero")
+    with (tmp_path / "claims.npy").open("wb") as file:
+        header = {"descr": "<i4", "fortran_order": False, "shape": (999_999_999_999,)}
+        np.lib.format.write_array_header_1_0(file, header)
+    np.save(tmp_path / "complex.npy", np.array([1 + 2j]))
+    np.save(tmp_path / "endless.npy", np.array([np.inf]))
+    (tmp_path / "long.txt").write_text("9" * 30)
+    for name, message in (
+        ("pipe.bin", "no regular file"),
+        ("zeros.bin", "no regular file"),
+        ("claims.npy", r"its header says \[999999999999\] numbers of int32, 0 bytes follow"),
+        ("complex.npy", "elements of type complex128"),
+        ("endless.npy", "numbers of inf do not fit 32 bits"),
+        ("long.txt", "long.txt cannot be used"),
+    ):
+        with pytest.raises(DataError, match=message):
+            prepared(known, tmp_path, keys=f'{{ file = "{name}" }}')
 
 
 def test_one_array_under_two_names_and_its_length(known, tmp_path):

@@ -121,6 +121,22 @@ def test_leaving_applications_out_learns_from_the_others_only(tmp_path):
         assert one.prediction.power_w == pytest.approx(sum(others) / len(others))
 
 
+@pytest.mark.parametrize("has_card", [False, True])
+def test_runs_that_taught_a_model_are_no_test_of_it(tmp_path, capsys, has_card):
+    """The same table for `train` and `evaluate`: its card alone tells training runs from test runs."""
+    table = campaign(tmp_path)
+    if not has_card:
+        (tmp_path / "card.toml").unlink()
+    words = ["--gpu", "h200", "--data", str(table), "--model", "energy"]
+    assert main(["train", *words]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", *words]) == 0
+    out = capsys.readouterr().out
+    assert ("Trained before, tested on applications" in out) == has_card
+    assert ("On the runs it was trained on\n  No test: these runs taught the model." in out) == (not has_card)
+    assert "Leave one application out" in out
+
+
 def test_microbenchmarks_alone_are_cross_validated():
     found = evaluate(Request(load_gpu("gtx_titan_x"), ("energy",)))
     (protocol,) = found.protocols

@@ -295,3 +295,61 @@ def test_counts_of_a_program_built_by_hand(tmp_path, monkeypatch, capsys):
         2,
         "wattslice: small.txt: counts another version of p.cu (emit the probes anew, build and run)\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (("--data", "k.toml", "-o", "k.toml"), "k.toml"),
+        (("--data", "k.toml", "-o", "link.json"), "k.cu"),
+        (("--data", "k.toml", "-o", "keys.npy"), "keys.npy"),  # which the spec may name
+        (("--counts", "c.txt", "-o", "c.txt"), "c.txt"),
+        (("--build", "cpu", "--source", "more.cu", "-o", "more.cu"), "more.cu"),
+        (("--emit-probes", "k.cu"), "k.cu"),
+        (("--emit-probes", "header.cuh"), "header.cuh"),
+        (("--skeleton", "-o", "k.cu"), "k.cu"),
+        (("--skeleton", "-o", "k.toml"), "k.toml"),
+    ],
+)
+def test_nothing_of_the_user_is_overwritten(kernel, capsys, words, kept):
+    for name in ("keys.npy", "c.txt", "more.cu", "header.cuh"):
+        Path(name).write_text(f"// {name}")
+    Path("link.json").symlink_to("k.cu")
+    before = Path(kept).read_bytes()
+    status, _, err = run(capsys, "profile", "k.cu", *words)
+    assert status == 2
+    assert "would be overwritten" in err or "exists, and" in err
+    assert Path(kept).read_bytes() == before
+
+
+def test_what_wattslice_wrote_is_renewed(kernel, capsys):
+    Path("p.json").touch()  # as mktemp leaves it
+    for _ in range(2):
+        assert run(capsys, "profile", "k.cu", "--data", "k.toml", "-o", "p.json")[0] == 0
+        assert run(capsys, "profile", "k.cu", "--emit-probes", "probed.cu")[0] == 0
+        assert run(capsys, "profile", "k.cu", "--skeleton", "-o", "new.toml")[0] == 0
+
+
+def test_a_long_run_says_that_it_is_at_work(kernel, capsys, monkeypatch):
+    assert "still at" not in run(capsys, "profile", "k.cu", "--data", "k.toml")[2]
+    Path("e.cu").write_text("__global__ void e(int *a) { while (a[0] == 0) a[1]++; }")
+    Path("e.toml").write_text('[[data]]\nname = "x"\nlaunch = { grid = 1, block = 1 }\narguments.a = [0, 0]')
+    monkeypatch.setattr("wattslice.commands.progress.SLOW_S", 0.01)
+    status, _, err = run(capsys, "profile", "e.cu", "--data", "e.toml", "--steps", "20000")
+    first, *rest = err.splitlines()
+    assert status == 2
+    assert first == "wattslice: still at data set 'x' of e, up to 20000 steps (--steps); Ctrl-C stops it"
+    assert "step budget of 20000 spent" in rest[0]
+
+
+def test_data_that_meet_hardly_any_branch_are_told(kernel, capsys):
+    large = SPEC.replace("block = 8", "block = 1024")
+    for n, told in ((2, True), (1024, False)):
+        Path("k.toml").write_text(
+            large.replace("n = 6", f"n = {n}")
+            .replace("[1, 2, 3, 2, 5, 0]", "{ size = 1024, generator = 'uniform', low = 0, high = 6 }")
+            .replace("size = 6", "size = 1024")
+        )
+        status, _, err = run(capsys, "profile", "k.cu", "--data", "k.toml")
+        assert status == 0
+        assert ("cover what the launch touches" in err) == told

@@ -169,14 +169,21 @@ def test_a_regression_needs_density_and_says_so(table):
         (["--gpu", "h200"], "nobody has measured h200: there is no h200.csv (give measurements with --data)"),
         (["--gpu", "gtx_1080_ti"], "no measured run of gtx_1080_ti to train on: none is for training"),
         (["--gpu", "v100_pcie", "--model", "guess"], "no model 'guess'; one of auto, mean"),
-        (["--gpu", "v100_pcie", "--data", "missing.csv"], "missing.csv: No such file"),
+        (
+            ["--gpu", "v100_pcie", "--data", "missing.csv"],
+            "missing.csv: cannot be read: No such file or directory (check --data)",
+        ),
         (["--gpu", "v100_pcie", "--data", str(GPUS / "v100.toml")], "v100.toml:1: columns must be dataset"),
+        (
+            ["--gpu", "v100_pcie", "--gpu", "quadro_rtx_8000", "--model", "energy"],
+            "the energy model is of one GPU, not of 2",
+        ),
         (["--gpu", "missing.toml"], "missing.toml: cannot be read: No such file"),
         (["--gpu", str(GPUS / "v100.toml")], "the id 'v100' is taken by the catalogue (choose another id)"),
         (["--gpu", "v100", "--gpu", "t4", "--data", "x.csv"], "--data is for one --gpu"),
         (
             ["--gpu", "v100_pcie", "--gpu", "quadro_rtx_8000", "--model", "regression"],
-            "a regression is of one GPU, not of 2 (give one --gpu, or --model wavelet)",
+            "the regression is of one GPU, not of 2 (give one --gpu, or --model wavelet)",
         ),
         (["--gpu", "gtx_titan_x", "--model", "energy"], "none with both the time of an iteration and bytes"),
         (

@@ -80,7 +80,9 @@ def test_a_model_of_several_gpus_answers_where_there_is_none(home):
 
 
 def test_the_choice_reads_back(home):
-    choice = Choice("energy", "why", (CandidateError("energy", 0.1, ""), CandidateError("mean", None, "why")))
+    choice = Choice(
+        "energy", True, "why", (CandidateError("energy", 0.1, ""), CandidateError("mean", None, "why"))
+    )
     save_choice(home / "a10", choice)
     assert load_choice("a10") == choice
     assert load_choice("t4") is None

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wattslice.budget import MAX_MEMORY_MIB, MAX_STEPS
 from wattslice.cli import FINE
 from wattslice.commands.common import CONTEXT, message, write_result
+from wattslice.commands.progress import told_when_slow
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
@@ -22,8 +24,7 @@ if TYPE_CHECKING:
 _PATH = click.Path(path_type=Path)
 _WAYS = ("--data", "--build", "--counts", "--emit-probes", "--skeleton")
 _WORDS = "wattslice.words"
-DEFAULT_STEPS = 2_000_000
-DEFAULT_MEMORY_MIB = 1024
+_PROBES_HEAD = "// Written by wattslice: counts which way branches go."
 
 
 class _Remembering(click.Command):
@@ -44,16 +45,16 @@ class _Remembering(click.Command):
 @click.option(
     "--steps",
     type=click.IntRange(min=1),
-    default=DEFAULT_STEPS,
+    default=MAX_STEPS,
     metavar="N",
-    help=f"Budget of the interpreter for a data set.  [default: {DEFAULT_STEPS}]",
+    help=f"Budget of the interpreter for a data set.  [default: {MAX_STEPS}]",
 )
 @click.option(
     "--memory-mib",
     type=click.IntRange(min=1),
-    default=DEFAULT_MEMORY_MIB,
+    default=MAX_MEMORY_MIB,
     metavar="N",
-    help=f"Memory for the arrays of a data set.  [default: {DEFAULT_MEMORY_MIB}]",
+    help=f"Memory for the arrays of a data set.  [default: {MAX_MEMORY_MIB}]",
 )
 @click.option(
     "--build",
@@ -110,6 +111,10 @@ def profile(
         raise click.UsageError(f"{arguments[0]!r}: arguments are for the program that --build runs")
     if file.is_dir():
         raise WattsliceError("is a folder", path=file, remedy="profile one file")
+    if not skeleton:
+        inputs = tuple(path for path in (file, data, *counts, *sources) if path is not None)
+        _check_output(output, inputs, '"made": ')
+        _check_output(emit_probes, inputs, _PROBES_HEAD)
     config = make_config(Options(paths=(file,), **parsing))  # pyright: ignore[reportArgumentType]  (by click)
     if skeleton:
         return _write_skeleton(file, config, kernel, output)
@@ -122,6 +127,42 @@ def profile(
     else:
         made = _read_counts(file, counts, kernel)
     return _finish(made, output)
+
+
+def _check_output(output: Path | None, inputs: tuple[Path, ...], mark: str) -> None:
+    """Before the work: only what wattslice wrote there before may be replaced (its beginning has `mark`).
+
+    That also spares what a run reads without being told: headers, and the files that a data spec names.
+    """
+    if output is None:
+        return
+    target = output.resolve()
+    if any(target == path.resolve() for path in inputs):
+        raise WattsliceError(
+            "is read by this very command, and would be overwritten",
+            path=output,
+            remedy="choose another output",
+        )
+    found = _text_of(output, 400)
+    if found and mark not in found:
+        raise WattsliceError(
+            "exists, and wattslice did not write it",
+            path=output,
+            remedy="remove it, or choose another output",
+        )
+
+
+def _text_of(path: Path, most: int = -1) -> str:
+    """What (the beginning of) a file holds; nothing where there is none, or a pipe or a device."""
+    try:
+        if not path.is_file():
+            return ""
+        with path.open(encoding="utf-8", errors="replace") as stream:
+            return stream.read(most)
+    except OSError as error:
+        raise WattsliceError(
+            f"cannot be written: {error.strerror}", path=path, remedy="choose another output"
+        ) from None
 
 
 def _check_way(given: dict[str, object]) -> None:
@@ -149,11 +190,21 @@ def _interpret(
 
     spec = read_spec(data)
     from wattslice.profiles.types import Making
-    from wattslice.profiling import Limits, counted_by, run_data_sets  # numpy and libclang load here
+    from wattslice.profiling import (
+        Limits,
+        counted_by,
+        hardly_met,
+        run_data_sets,
+    )  # numpy and libclang load here
     from wattslice.report.profile_table import RunRow
 
-    runs = tuple(run_data_sets(file, config, spec, kernel, Limits(steps, memory_mib)))
-    for note in dict.fromkeys(run.note for run in runs if run.note):
+    with told_when_slow() as tell:
+
+        def begin(name: str, data_set: str) -> None:
+            tell(f"still at data set {data_set!r} of {name}, up to {steps} steps (--steps); Ctrl-C stops it")
+
+        runs = tuple(run_data_sets(file, config, spec, kernel, Limits(steps, memory_mib), begin))
+    for note in (*dict.fromkeys(run.note for run in runs if run.note), *hardly_met(runs)):
         message(note)
     rows = [
         RunRow(run.kernel, run.data_set, run.threads, run.execution.thread_instructions, run.time_s)
@@ -210,6 +261,10 @@ def _write_skeleton(file: Path, config: Config, kernel: str | None, output: Path
     program, known = known_launches(file, config)
     chosen = known if kernel is None and known else (choose_kernel(kernel, known, file),)
     text = skeleton(program, tuple((entry.launch, entry.is_certain) for entry in chosen))
+    if output is not None and _text_of(output) not in ("", text):
+        raise WattsliceError(
+            "exists, and may have been edited", path=output, remedy="remove it, or choose another -o"
+        )
     write_result(lambda stream: click.echo(text, stream, nl=False), output)
     return FINE
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from threading import Timer
 
 from wattslice.commands.common import message
+
+SLOW_S = 5.0
 
 
 @contextmanager
@@ -45,3 +48,23 @@ def progress(total: int | None) -> Generator[Callable[[str], None]]:
             begun += 1
 
         yield tell
+
+
+@contextmanager
+def told_when_slow() -> Generator[Callable[[str], None]]:
+    """Gives what to call when a part begins; its text goes to stderr if the part takes some seconds."""
+    timer: Timer | None = None
+
+    def begin(text: str) -> None:
+        nonlocal timer
+        if timer is not None:
+            timer.cancel()
+        timer = Timer(SLOW_S, message, (text,))
+        timer.daemon = True
+        timer.start()
+
+    try:
+        yield begin
+    finally:
+        if timer is not None:
+            timer.cancel()

@@ -63,7 +63,10 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
     folder = out or user_models() / (gpus[0].id if len(gpus) == 1 else GENERAL)
     _check_folder(folder)
     try:
-        data = training_data(gpus, files)
+        try:
+            data = training_data(gpus, files)
+        except OSError as error:
+            raise _told(error, "cannot be read", None, "check --data") from None
         with progress(steps(model, data)) as tell:
             result = learn(data, model, seed, tell)
         chooses = model == AUTO or (model not in MEANS and not (folder / "choice.json").exists())
@@ -73,16 +76,19 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
     except NotEnoughDataError as error:
         raise WattsliceError(str(error), remedy="measure more benchmarks") from None
     except OSError as error:
-        path = Path(error.filename) if isinstance(error.filename, str) else None
-        raise WattsliceError(
-            error.strerror or str(error), path=path, remedy="check --data and --out"
-        ) from None
+        raise _told(error, "cannot be written", folder, "choose another --out") from None
     for candidate in result.choice.candidates:
         if candidate.reason:
             message(f"{candidate.name}: {candidate.reason}")
     chosen = result.choice.name if chooses else _stored_choice(folder)
     write_result(lambda file: _report(result, chosen, folder, written, file), None)
     return FINE
+
+
+def _told(error: OSError, what: str, otherwise: Path | None, remedy: str) -> WattsliceError:
+    """The file that it was about, else `otherwise`, and what is wrong with it."""
+    path = Path(error.filename) if isinstance(error.filename, str) else otherwise
+    return WattsliceError(f"{what}: {error.strerror or error}", path=path, remedy=remedy)
 
 
 def _check_folder(folder: Path) -> None:
@@ -93,9 +99,7 @@ def _check_folder(folder: Path) -> None:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise WattsliceError(
-            f"cannot be written: {error.strerror}", path=folder, remedy="choose another --out"
-        ) from None
+        raise _told(error, "cannot be written", folder, "choose another --out") from None
 
 
 def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path, ...]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wattslice.data_sets.files import Reserve, read_npy, read_raw, read_text
 from wattslice.data_sets.generators import GENERATORS, Request
 from wattslice.documents import Table, Value
 from wattslice.ir import DIM3, UINT32, Field, Type, TypeKind
@@ -175,42 +176,37 @@ def _file(table: Table, element: Type, setting: Setting) -> Bytes:
     named = table.value("file")
     path = setting.folder / named.name()
     size = element_size(named, element)
+    wanted = table.optional("size")
+    count = None if wanted is None else wanted.whole(0)
     try:
-        setting.reserve(named, path.stat().st_size)
-        found = _READERS.get(path.suffix, _raw)(path, named, element)
+        found = _read(path, named, element, count, lambda number: setting.reserve(named, number))
     except OSError as error:
         raise named.error(f"{path} cannot be read: {error.strerror}") from None
-    except (ValueError, EOFError) as error:
+    except (ValueError, EOFError, OverflowError) as error:
         reason = str(error).splitlines()[0] if str(error) else "it ends early"
-        raise named.error(f"{path} is no such file: {reason}") from None
+        raise named.error(f"{path} cannot be used: {reason}") from None
+    except MemoryError:
+        raise named.error(
+            f"{path} takes more memory than there is", "take its first elements: size"
+        ) from None
     if len(found) % size:
         raise named.error(f"{path} has {len(found)} bytes, no multiple of the {size} of an element")
-    wanted = table.optional("size")
-    if wanted is None:
-        return found
-    if wanted.whole(0) * size > len(found):
+    if wanted is not None and count is not None and count * size > len(found):
         raise wanted.error(f"{path} has only {len(found) // size} elements")
-    return found[: wanted.whole(0) * size]
+    return found
 
 
-def _npy(path: Path, value: Value, element: Type) -> Bytes:
-    with path.open("rb") as file:
-        numbers: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
-    return encoded(value, numbers.reshape(-1), element)
-
-
-def _numbers(path: Path, value: Value, element: Type) -> Bytes:
-    text = path.read_text(encoding="utf-8").replace(",", " ").replace(";", " ").split()
-    if element.is_float:
-        return encoded(value, np.array([float(word) for word in text]), element)
-    return encoded(value, np.array([int(word) for word in text], np.int64), element)
-
-
-def _raw(path: Path, value: Value, element: Type) -> Bytes:
-    return np.frombuffer(path.read_bytes(), np.uint8).copy()
-
-
-_READERS: dict[str, Callable[[Path, Value, Type], Bytes]] = {".npy": _npy, ".csv": _numbers, ".txt": _numbers}
+def _read(path: Path, value: Value, element: Type, count: int | None, reserve: Reserve) -> Bytes:
+    """The (first `count`) elements in a file."""
+    lanes, size = max(1, element.lanes), element_size(value, element)
+    most = None if count is None else count * lanes
+    match path.suffix:
+        case ".npy":
+            return encoded(value, read_npy(path, most, size // lanes, reserve), element)
+        case ".csv" | ".txt":
+            return encoded(value, read_text(path, most, element.is_float, reserve), element)
+        case _:
+            return read_raw(path, None if count is None else count * size, reserve)
 
 
 def scalar_dtype(value: Value, type_: Type) -> np.dtype[Any]:
@@ -261,6 +257,8 @@ def encoded(value: Value, numbers: NDArray[Any], type_: Type) -> Bytes:
         rounded = np.rint(numbers)
         if not np.array_equal(rounded, numbers):
             raise value.error("expected whole numbers, found fractions")
+        if numbers.size and np.abs(rounded).max() >= 2.0**63:
+            raise value.error(f"numbers of {np.abs(rounded).max():g} do not fit {type_.bits} bits")
         numbers = rounded.astype(np.int64)
     if numbers.size:
         low, high = int(numbers.min()), int(numbers.max())

@@ -36,6 +36,8 @@ def skeleton(program: Program, launches: tuple[tuple[KernelLaunch, bool], ...]) 
     parts = [
         "# What the kernels run on when `wattslice profile` counts their branches. Sizes and generators are\n"
         "# only a start: give what the kernels meet in earnest, small, and several data sets of each.\n"
+        "# Arrays, and numbers that are sizes, must cover what the launch touches: its threads times the\n"
+        "# elements that each of them reads and writes.\n"
     ]
     several = len(program.kernels) > 1
     parts += ["\n".join(_data_set(program, *known, several)) + "\n" for known in launches]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice import ir
+from wattslice.budget import MAX_MEMORY_MIB, MAX_STEPS
 
 
 class Addressing(Enum):
@@ -62,8 +63,8 @@ class Budget:
     thousand). `max_bytes`: global memory, and shared and local memory of the blocks interpreted together.
     """
 
-    max_steps: int = 1_000_000
-    max_bytes: int = 1 << 30
+    max_steps: int = MAX_STEPS
+    max_bytes: int = MAX_MEMORY_MIB << 20
 
 
 @dataclass(frozen=True, slots=True)

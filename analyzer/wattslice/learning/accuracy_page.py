@@ -211,6 +211,8 @@ def summary_lines(evaluations: Sequence[GpuEvaluation]) -> list[str]:
     for found in evaluations:
         for protocol in found.protocols:
             lines.append(f"{found.gpu.name} · {protocol.title}")
+            if not protocol.is_test:
+                lines.append(f"  {protocol.explanation}")
             for score in sorted(protocol.scores, key=_rank):
                 error = score.judgement.errors
                 if error is None:

@@ -17,7 +17,7 @@ from wattslice_models.cross_validation import HeldOut, calibrated_interval, deal
 from wattslice_models.energy_power import EnergyPowerModel
 from wattslice_models.gpu import Gpu
 from wattslice_models.learners import MEANS, LearnerEntry, MissingPackageError, entry, learner
-from wattslice_models.store import power_model, trained_model
+from wattslice_models.store import power_model, trained_model, training_runs
 from wattslice_models.types import Prediction
 
 COUNTERS = "counters"
@@ -43,12 +43,15 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """One way to judge. `absent`: predictors that could not take part, and why."""
+    """One way to judge. `absent`: predictors that could not take part, and why. `is_test` False: the models
+    know these runs.
+    """
 
     title: str
     explanation: str
     scores: tuple[Score, ...]
     absent: tuple[str, ...]
+    is_test: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +91,10 @@ class Request:
 def evaluate(request: Request, tell: Callable[[str], None] = lambda text: None) -> GpuEvaluation:
     """Runs every protocol that the data of a GPU allow.
 
-    With applications to test on: models trained before, then leave-one-application-out. With microbenchmarks
-    only: cross-validation on these. `tell` hears what is being done. Deterministic for a seed.
-    Raises `WattsliceError` when no run can be compared, `RecordError`, ``OSError``.
+    With applications to test on: models trained before, then leave-one-application-out; models that were
+    trained on these very runs come last, and are told apart. With microbenchmarks only: cross-validation on
+    these. `tell` hears what is being done. Deterministic for a seed. Raises
+    `WattsliceError` when no run can be compared, `RecordError`, ``OSError``.
     """
     gpu = request.gpu
     tables = measured_tables(gpu.id) if request.file is None else tables_of_file(request.file, gpu)
@@ -100,9 +104,18 @@ def evaluate(request: Request, tell: Callable[[str], None] = lambda text: None) 
         test, training = examples_of(tables, gpu, Use.TEST), examples_of(tables, gpu, Use.TRAINING)
     protocols: list[Protocol] = []
     if test.examples:
-        protocols.append(_trained_before(request, training.examples, test.examples, tell))
+        seen = {name: _seen(gpu, name, test.examples) for name in request.names}
+        fresh = tuple(name for name in request.names if not seen[name])
+        taught = tuple(name for name in request.names if seen[name])
+        if not taught or any(name not in MEANS and power_model(gpu, name) is not None for name in fresh):
+            asked = replace(request, names=fresh)
+            protocols.append(_trained_before(asked, training.examples, test.examples, tell))
         if request.retrain:
             protocols.append(_left_out_each(request, test.examples, tell, applications=True))
+        if taught:
+            all_seen = all(seen[name] == len(test.examples) for name in taught)
+            asked = replace(request, names=taught)
+            protocols.append(_on_training_runs(asked, test.examples, tell, all_seen=all_seen))
     elif training.examples and request.retrain:
         protocols.append(_left_out_each(request, training.examples, tell, applications=False))
     if not protocols:
@@ -116,7 +129,7 @@ def evaluate(request: Request, tell: Callable[[str], None] = lambda text: None) 
         len(training.examples),
         len(test.examples),
         tuple(protocols),
-        _time(gpu, test.examples),
+        None if _seen(gpu, "energy", test.examples) else _time(gpu, test.examples),
         (*training.left_out, *test.left_out),
     )
 
@@ -127,8 +140,61 @@ def _trained_before(
     test: tuple[Example, ...],
     tell: Callable[[str], None],
 ) -> Protocol:
-    gpu = request.gpu
     absent: list[str] = []
+    scores = _answers(request, training, test, tell, absent)
+    scores += _counter_scores(training, test, request.gpu, absent)
+    return Protocol(
+        "Trained before, tested on applications",
+        "Models trained on microbenchmarks only (or carried over), asked about applications that no fit saw.",
+        _compared(scores),
+        tuple(absent),
+    )
+
+
+def _on_training_runs(
+    request: Request, test: tuple[Example, ...], tell: Callable[[str], None], *, all_seen: bool
+) -> Protocol:
+    """What models say of runs that they know: how well they fit, not how far to trust them."""
+    absent: list[str] = []
+    scores = _answers(request, (), test, tell, absent, "trained on these runs")
+    these = "these runs" if all_seen else "some of these runs"
+    return Protocol(
+        "On the runs it was trained on",
+        f"No test: {these} taught the model.",
+        _compared(scores),
+        tuple(absent),
+        is_test=False,
+    )
+
+
+def _seen(gpu: Gpu, name: str, test: tuple[Example, ...]) -> int:
+    """How many of the runs taught a model: its file lists them, whatever table they stood in.
+
+    A hash of the table would not do: one table can hold runs for training and others for testing.
+    """
+    if name in MEANS:
+        return 0
+    known = {
+        (run.dataset, run.benchmark, run.kernel, run.arguments, run.core_mhz, run.memory_mhz, run.measured_w)
+        for run in training_runs(gpu, name)
+    }
+    return sum(
+        (e.dataset, e.benchmark, e.kernel, e.arguments, clocks.core_mhz, clocks.memory_mhz, e.power_w)
+        in known
+        for e, clocks in ((example, example.subject.clocks) for example in test)
+    )
+
+
+def _answers(
+    request: Request,
+    training: tuple[Example, ...],
+    test: tuple[Example, ...],
+    tell: Callable[[str], None],
+    absent: list[str],
+    about: str = "",
+) -> list[Score]:
+    """The means, and the models trained before."""
+    gpu = request.gpu
     scores = [_mean_score(name, training, test) for name in MEANS]
     for name in request.names:
         known = entry(name)
@@ -139,7 +205,7 @@ def _trained_before(
         if model is None:
             absent.append(f"{known.title}: no model of it answers for the {gpu.name}")
             continue
-        scores.append(_score(known, _origin(gpu, known, model), _ask(model, test)))
+        scores.append(_score(known, about or _origin(gpu, known, model), _ask(model, test)))
         if isinstance(model, EnergyPowerModel):
             timed = _with_measured_time(model, test)
             scores.append(
@@ -152,13 +218,7 @@ def _trained_before(
                     source_only=False,
                 )
             )
-    scores += _counter_scores(training, test, gpu, absent)
-    return Protocol(
-        "Trained before, tested on applications",
-        "Models trained on microbenchmarks only (or carried over), asked about applications that no fit saw.",
-        _compared(scores),
-        tuple(absent),
-    )
+    return scores
 
 
 def _mean_score(name: str, training: tuple[Example, ...], test: tuple[Example, ...]) -> Score:
@@ -297,9 +357,14 @@ def _with_measured_time(model: EnergyPowerModel, examples: Sequence[Example]) ->
 
 def _clipped(told: Prediction, limit_w: float | None) -> Prediction:
     """What the board can draw of it, as the model itself has it."""
-    watts = (told.power_w, told.power_low_w, told.power_high_w)
-    clipped = [value if value is None or limit_w is None else min(value, limit_w) for value in watts]
-    return replace(told, power_w=clipped[0], power_low_w=clipped[1], power_high_w=clipped[2])
+    if limit_w is None or told.power_w is None or told.power_low_w is None or told.power_high_w is None:
+        return told
+    return replace(
+        told,
+        power_w=min(told.power_w, limit_w),  # joules over seconds may exceed the limit by a rounding
+        power_low_w=min(told.power_low_w, limit_w),
+        power_high_w=min(told.power_high_w, limit_w),
+    )
 
 
 def _time(gpu: Gpu, examples: Sequence[Example]) -> TimeScore | None:

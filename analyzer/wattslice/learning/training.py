@@ -133,7 +133,7 @@ def train(
     for name in NAMES if model == AUTO else (model,):
         known = entry(name)
         if len(data.gpus) > 1 and not known.several_gpus:
-            reason = f"a {known.title} is of one GPU, not of {len(data.gpus)}"
+            reason = f"the {known.title} is of one GPU, not of {len(data.gpus)}"
             if model != AUTO:
                 raise WattsliceError(reason, remedy="give one --gpu, or --model wavelet")
             failures[name] = reason
