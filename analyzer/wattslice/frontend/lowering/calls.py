@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
+from wattslice.frontend.lowering.choices import chooses_result, gives_value
 from wattslice.frontend.lowering.constructors import construct
 from wattslice.frontend.lowering.context import Body, Cell, Location, LoweringError, expression, location
 from wattslice.frontend.lowering.conversions import convert
@@ -94,6 +95,8 @@ def _(body: Body, node: Node) -> Location | None:
         body.before.append(ExprStmt(assign_record(body, arguments, span), body.region(), span))
         return body.location(arguments[0])
     if not info.returns_reference or not may_inline(body, info):
+        return None
+    if chooses_result(info) and gives_value(body, info):
         return None
     found = inline(body, node, info, object_of(body, node, callee, arguments), arguments, span)
     value, where = found

@@ -79,6 +79,9 @@ class Frame:
 
     info: FunctionInfo | None
     this: Location | None
+    # What its `return`s give where they return a reference: the object, its address, or its value.
+    results_in_memory: bool = False
+    results_as_values: bool = False
     result_locations: list[Location] = field(default_factory=list[Location])
     result_pointees: list[Pointee] = field(default_factory=list[Pointee])
 
