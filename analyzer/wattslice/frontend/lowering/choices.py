@@ -43,7 +43,8 @@ def _(body: Body, node: Node) -> Location | None:
         cells.append(in_memory(body, where, span))
         addresses.append(with_effects(body, mark, cells[-1].address))
     type_ = cells[0].type
-    pointer = Select(chosen, *addresses, then_region, otherwise_region, pointer_to(type_), span)
+    then, otherwise = addresses
+    pointer = Select(chosen, then, otherwise, then_region, otherwise_region, pointer_to(type_), span)
     pointee = one_of(cells)
     return Cell(pointer, pointee.space, type_, pointee.root, any(cell.is_volatile for cell in cells))
 
@@ -93,12 +94,11 @@ def _name_of(node: Node) -> int:
 def gives_value(body: Body, info: FunctionInfo) -> bool:
     """Whether a chosen `const T&` is as good as its value: then registers can stay what they are."""
     result = info.declaration.type.result
-    return is_const_reference(result) and not is_wide_record(
-        body.unit.types.translate(result.canonical.pointee.raw)
-    )
+    type_ = body.unit.types.translate(result.canonical.pointee.raw)
+    return is_const_reference(result) and not is_wide_record(type_)
 
 
-def takes_values(body: Body, info: FunctionInfo) -> bool:
+def takes_values(info: FunctionInfo) -> bool:
     """Whether a function changes nothing through references, so that it may get copies for `const T&`."""
     return all(is_const_reference(p.node.type) for p in info.parameters if p.is_reference)
 

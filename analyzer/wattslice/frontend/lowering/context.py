@@ -11,6 +11,7 @@ from wattslice.frontend.lowering.types import is_wide_record
 from wattslice.frontend.lowering.unit import DEVICE_LAUNCH, FILE_BUDGET_NODES, FunctionInfo, Unit
 from wattslice.ir import (
     Constant,
+    Diagnostic,
     Expr,
     MemorySpace,
     RegisterPlace,
@@ -138,7 +139,7 @@ class Body:
         # The inlining budget: nodes that finished calls added, and the count when the running one began.
         self.inlined_nodes = 0
         self.nodes_at_call = 0
-        self.is_complete = True
+        self.holes: list[Diagnostic] = []
         self.names: dict[int, Binding] = {}
         # Names of structured bindings; libclang does not list their declarations.
         self.bindings: dict[str, Location] = {}
@@ -241,8 +242,7 @@ class Body:
 
     def hole(self, rule: str, span: Span, message: str) -> None:
         """Something in the body that could not be read."""
-        self.is_complete = False
-        self.unit.report(rule, Severity.WARNING, span, message)
+        self.holes.append(self.unit.report(rule, Severity.WARNING, span, message))
 
     def report_errors_in(self, node: Node) -> None:
         """Errors that clang reported inside a kernel or a followed function: code may be missing there."""

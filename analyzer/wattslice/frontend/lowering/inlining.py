@@ -19,7 +19,7 @@ from wattslice.frontend.lowering.context import (
 )
 from wattslice.frontend.lowering.known import known_value
 from wattslice.frontend.lowering.members import default_initialisers
-from wattslice.frontend.lowering.memory import member, note_pointer, place_for_access, pointee_of, read
+from wattslice.frontend.lowering.memory import member, note_pointer, place_for_access, read
 from wattslice.frontend.lowering.types import is_wide_record, pointer_to
 from wattslice.frontend.lowering.unit import FunctionInfo
 from wattslice.ir import (
@@ -138,7 +138,7 @@ def inline(
     values: list[Expr] = []
     bindings: dict[int, Binding] = {}
     known: dict[Variable, int | float] = {}
-    takes_values = choices.takes_values(body, info)
+    takes_values = choices.takes_values(info)
     for i, parameter in enumerate(info.parameters):
         argument = arguments[i] if i < len(arguments) else None
         if argument is None or (argument.kind == C.UNEXPOSED_EXPR and not argument.children):
@@ -160,11 +160,8 @@ def inline(
                 parameters.append(pointer)
                 values.append(where.address)
                 continue
-            if (
-                not body.is_host
-                and choices.must_name_an_object(parameter.node.type)
-                and function_named(body, argument) is None
-            ):
+            must_name = not body.is_host and choices.must_name_an_object(parameter.node.type)
+            if must_name and function_named(body, argument) is None:
                 message = f"'{parameter.name}' of '{info.name}' refers to an object that is not known here"
                 body.hole("PW006", span, f"not read: {message}")
         if is_callable_type(parameter.type) or is_callable_type(body.type(argument)):
