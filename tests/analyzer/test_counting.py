@@ -93,6 +93,26 @@ if (x[threadIdx.x] > 0.0f) {
     assert [(arm.arm, arm.probability) for arm in counted.arms] == [("then", 0.125), ("else", 0.875)]
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "int& c = a[i] & 1 << j ? hi : lo; c++;",
+        "int* c = a[i] & 1 << j ? &hi : &lo; *c += 1;",
+        "pick(hi, lo, a[i])++;",
+    ],
+)
+def test_what_a_reference_to_one_of_several_changes_is_unknown(tmp_path, change):
+    source = f"""__device__ int& pick(int& x, int& y, int n) {{ if (n > 3) return x; return y; }}
+__global__ void k(const int* a, float* b) {{
+    int i = threadIdx.x, lo = 0, hi = 0;
+    for (int j = 0; j < 8; ++j) {{ {change} }}
+    if (hi > lo) b[i] += 1.0f;
+}}"""
+    counted, operations = analyse(tmp_path, source)
+    assert operations.fp32 == 0.5
+    assert any(a.line == 5 for a in counted.assumptions)
+
+
 def test_a_bounds_check_in_front_of_data_keeps_its_exact_part(tmp_path):
     source = """__global__ void k(float *x) {
 int i = blockIdx.x * 64 + threadIdx.x;

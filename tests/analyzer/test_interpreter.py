@@ -156,6 +156,52 @@ def test_statements_and_objects(tmp_path: Path, text: str, expected: object):
     assert actual.tolist() == np.asarray(expected).astype(int).tolist()
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("int& r = t & 1 ? a : b; r = 9;", np.where(T & 1, 92, 19)),
+        ("for (int i = 0; i < 4; ++i) { int& r = t >> i & 1 ? a : b; r++; }", [12 + 9 * int(t & 15).bit_count() + 4 for t in T]),
+        ("((t & 1) ? a : b) = 9; (t & 2 ? a : b) += 5;", np.where(T & 1, 92, 19) + np.where(T & 2, 50, 5)),
+        ("int* p = &(t & 1 ? a : b); *p = 9;", np.where(T & 1, 92, 19)),
+        ("inc(t & 1 ? a : b);", np.where(T & 1, 62, 17)),
+        ("larger(a, t & 1 ? b : a) = 9;", np.where(T & 1, 19, 92)),
+        ("b = t & 3; larger(a, b) = 9;", np.where((T & 3) > 1, 19, 90 + (T & 3))),
+        ("int& r = t & 1 ? m[t & 3] : b; r = 7; a = m[t & 3];", np.where(T & 1, 72, 57)),
+        ("const int& r = t & 1 ? a : b; a = 5; b = r;", np.where(T & 1, 55, 52)),
+        ("b = least(least(t, 4), least(5, 3 + t));", 10 + np.minimum(T, 4)),
+        ("Two w = {1, 2}; (t & 1 ? w : v).x = 9; a = w.x; b = v[t & 1];", np.where(T & 1, 94, 19)),
+        ("v[t & 1] = 8; a = v.x; b = v.y;", np.where(T & 1, 38, 84)),
+        ("v.plus(t & 3).plus(1); a = v.x; b = 0;", (4 + np.where((T & 3) == 2, 0, T & 3)) * 10),
+    ],
+)  # fmt: skip
+def test_references_to_one_of_several_objects(tmp_path: Path, text: str, expected: object):
+    before = """__device__ void inc(int& x) { x += 5; }
+template <class T> __device__ T& larger(T& x, T& y) { if (x < y) return y; return x; }
+template <class T> __device__ const T& least(const T& x, const T& y) { if (y < x) return y; return x; }
+struct Two { int x, y;
+    __device__ int& operator[](int i) { switch (i) { case 0: return x; default: return y; } }
+    __device__ Two& plus(int k) { if (k == 2) return *this; x += k; return *this; } };"""
+    around = f"int a = 1, b = 2, m[4] = {{5, 5, 5, 5}}; Two v = {{3, 4}}; {text} out[t] = a * 10 + b;"
+    actual = run_kernel(tmp_path, body(around, "int* out", before), np.zeros(32, np.int32)).arrays[0]
+    assert actual.tolist() == np.asarray(expected).tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('const char* s = "hello"; out[t] = s[t % 6];', [b"hello\0"[t % 6] for t in T]),
+        ('out[t] = (unsigned char)"a\\xff\\n\\0é" "z"[t % 7];', [b"a\xff\n\0\xc3\xa9z"[t % 7] for t in T]),
+        ('out[t] = length(t & 1 ? "ab" : "abcd") + "0123456789abcdef"[t & 15];',
+         [4 - 2 * (t & 1) + b"0123456789abcdef"[t & 15] for t in T]),
+        ('char s[4] = "xyz"; s[t & 1]++; out[t] = s[0] * 256 + s[1];', np.where(T & 1, 120 * 256 + 122, 121 * 256 + 121)),
+    ],
+)  # fmt: skip
+def test_texts(tmp_path: Path, text: str, expected: object):
+    before = "__device__ int length(const char* s) { int n = 0; while (s[n]) ++n; return n; }"
+    actual = run_kernel(tmp_path, body(text, "int* out", before), np.zeros(32, np.int32)).arrays[0]
+    assert actual.tolist() == np.asarray(expected).tolist()
+
+
 def test_device_functions_return_early_and_write_through_references(tmp_path: Path):
     before = """
     struct Complex { float x, y; __device__ Complex(float a, float b) : x(a), y(b) {}

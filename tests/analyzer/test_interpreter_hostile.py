@@ -46,8 +46,12 @@ ENDLESS = "step budget of 20000 spent"
         ("asm volatile(\"bfind.u32 %0, %1;\" : \"=r\"(out[t]) : \"r\"(t));", r"asm bfind"),
         ("if (t > 40) asm volatile(\"bfind.u32 %0, %1;\" : \"=r\"(out[t]) : \"r\"(t)); out[99] = 1;", r"index 99"),
         ("struct { int a : 3; int b : 5; } s; s.b = t; out[t] = s.b;", "'bit-field' is not interpreted"),
-        ("out[t] = unknown(t);", r"could not be read or followed"),
-        ("out[t] = deep(t + 1);", r"could not be read or followed"),
+        ("out[t] = unknown(t);", r"call of 'unknown': body not found"),
+        ("out[t] = deep(t + 1);", r"call of 'deep': recursion"),
+        ("again: if (out[t]++ < 3) goto again;", r"goto is not followed"),
+        ("int (*f)(int) = t & 1 ? unknown : deep; out[t] = f(t);", r"'f': a call through a pointer is not followed"),
+        ("int a = 1, b = 2, *p = &a; int *&r = p; r = &b; *p = t; out[t] = b;", r"'r' refers to an object that is not known here"),
+        ("const int n = 4; const int* p = &n; out[t] = *p;", r"address of an object that is not known here"),
     ],
 )  # fmt: skip
 def test_hostile_kernels(tmp_path: Path, text: str, message: str):

@@ -54,6 +54,30 @@ def test_reference_and_pointer_parameters_are_the_arguments(tmp_path):
     ]
 
 
+def test_a_reference_to_one_of_two_objects_is_an_address_that_is_selected(tmp_path):
+    before = """__device__ void inc(float& x) { x += 1; }
+      __device__ float& larger(float& x, float& y) { if (x < y) return y; return x; }
+      __device__ const float& least(const float& x, const float& y) { if (y < x) return y; return x; }"""
+    text = "float a = 1, b = 2; inc(n ? a : b); inc(n ? p[0] : p[1]); larger(a, b) = 3; p[2] = least(a, b);"
+    kernel = kernel_of(tmp_path, text, before=before)
+    lines = code(kernel)
+    assert kernel.body_is_complete
+    assert [line for line in lines if line.startswith("inline inc")] == [
+        "inline inc(x=(bool(n) ? &a : &b))",
+        "inline inc(x=(bool(n) ? (p + 0*4) : (p + 1*4)))",
+    ]
+    assert [line for line in lines if "*=" not in line and "+=" in line] == [
+        "local:f32[x] +=:f32 1.0",
+        "global:f32[x] +=:f32 1.0",
+    ]
+    assert [line for line in lines if line.startswith("return")] == [
+        "return &b",
+        "return &a",
+        "return b",
+        "return a",
+    ]
+
+
 def test_methods_operators_and_constructors_are_followed(tmp_path):
     before = """struct V { float x; __device__ V(float a) : x(a) {}
         __device__ V operator+(const V& o) const { return V(x + o.x); }

@@ -36,6 +36,7 @@ __device__ int early(int x, int n) {
 }
 __device__ float mixed(float x, int k) { switch (k & 3) { case 0: return x; case 1: x += 1.5f; case 2: x *= 0.75f; } return x - k; }
 __device__ void bump(int& x, float* y) { x += 5; *y = *y * 0.5f + x; }
+__device__ int& either(int& x, int& y) { if (x < y) return y; return x; }
 __device__ Pair paired(int a, float b) { Pair p; p.a = a; p.b = b; if (p.a < 0) { p.b = -b; } return p; }
 template <class T> __device__ T clampTo(T x, T low, T high) { return x < low ? low : x > high ? high : x; }
 """
@@ -239,6 +240,8 @@ class Writer:
             f"Mixed {name}; {name}.at = make_int2((int){a}, 3); {name}.pair = paired(2, {f}); {name}.d = {self.double(1)}; "
             f"Mixed {name}b = {name}; {name}b.at.y *= {name}.at.x; oi[t] ^= {name}b.at.y; od[t] += {name}b.d + {name}b.pair.b;",
             f"int {name} = (int){a}; float {name}f = {f}; bump({name}, &{name}f); oi[t] += {name}; of[t] += {name}f;",
+            f"int {name} = (int){a}, {name}b = (int){self.integer(2)}; float {name}f = {f}; bump({self.integer(1)} ? {name} : {name}b, &{name}f); "
+            f"int& {name}r = {self.integer(1)} ? {name} : {name}b; {name}r += 3; either({name}, {name}b) ^= 6; oi[t] += {name} - {name}b * 3;",
             f"unsigned char {name} = (unsigned char){a}; {name} += 200; ol[t] += {name}++; ol[t] -= --{name};",
             f"long long* {name} = ol + t; *{name} += {a}; {name}[0] ^= 5;",
             f"union {{ float f; unsigned u; }} {name}; {name}.f = {f}; if ({name}.u >> 31) oi[t] += 11;",

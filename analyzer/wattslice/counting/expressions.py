@@ -122,6 +122,8 @@ class ExpressionEvaluator:
         state = self.state
         if place.variable in state.assumed_parameters:
             self._note_assumed(place.variable, expr.span)
+        if place.variable in state.chosen_between:
+            return VARYING
         value = state.environment.get(key_of(place))
         if value is not None:
             return value
@@ -337,6 +339,8 @@ class ExpressionEvaluator:
 
     def _register(self, place: ir.RegisterPlace) -> Value:
         """What a register holds before it is updated; a pointer nobody set yet points at its own object."""
+        if place.variable in self.state.chosen_between:
+            return VARYING
         unset = Pointer(place.variable, 0) if place.type.kind is ir.TypeKind.POINTER else VARYING
         return self.state.environment.get(key_of(place), unset)
 

@@ -9,7 +9,7 @@ from wattslice.counting.loop_shape import LoopShape, shape_of
 from wattslice.counting.masks import Mask, Masks
 from wattslice.counting.sampling import SampledThreads
 from wattslice.counting.sites import SiteTally
-from wattslice.counting.syntax import Key
+from wattslice.counting.syntax import Key, chosen_between
 from wattslice.counting.values import Value, select
 from wattslice.execution import Assumption, ProbabilitySource, SiteStatistics
 from wattslice.geometry.types import KernelLaunch, trip_name
@@ -77,6 +77,7 @@ class State:
         self.assumptions: dict[tuple[str, str, int, str], Assumption] = {}
         self._heard: dict[tuple[str, int], frozenset[Heuristic]] = {}
         self.assumed_parameters: dict[ir.Variable, int] = {}
+        self.chosen_between = chosen_between(kernel)
         self.settings = {setting.name: setting.value for setting in launch.settings}
         self.constants = {(c.variable, c.offset_bytes): c.value for c in launch.constants}
         self.steps_left = max_steps

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from wattslice import ir
 
@@ -37,3 +38,19 @@ def comma_parts(expr: ir.Expr) -> Iterator[ir.Expr]:
         yield from comma_parts(expr.right)
     else:
         yield expr
+
+
+@lru_cache(maxsize=4)
+def chosen_between(kernel: ir.Kernel) -> frozenset[ir.Variable]:
+    """Registers that a pointer to one of several may mean (`c ? &a : &b`): its stores change their values."""
+    addresses: list[ir.Expr | None] = []
+    for expr in ir.expressions_below(kernel.body):
+        if isinstance(expr, ir.Select):
+            addresses += (expr.then, expr.otherwise)
+        elif isinstance(expr, ir.InlinedCall) and expr.type.kind is ir.TypeKind.POINTER:
+            addresses += (stmt.value for stmt in ir.walk_statements(expr.body) if isinstance(stmt, ir.Return))
+    return frozenset(
+        address.variable
+        for address in addresses
+        if isinstance(address, ir.AddressOf) and address.variable.space is ir.MemorySpace.REGISTER
+    )

@@ -49,9 +49,12 @@ def _(compiler: Compiler, expr: ir.Constant) -> Evaluate:
 
 @compiles(ir.Text)
 def _(compiler: Compiler, expr: ir.Text) -> Evaluate:
-    """Only printf and the like take texts here; nobody looks at them."""
-    nowhere = number(UNINITIALISED, ADDRESS)
-    return lambda mask: nowhere
+    """The address of the literal's characters; the name of a function stands for no address here."""
+    if expr.type.kind is not ir.TypeKind.ARRAY:
+        nowhere = number(UNINITIALISED, ADDRESS)
+        return lambda mask: nowhere
+    literal = compiler.variables.literal(expr)
+    return lambda mask: literal
 
 
 @compiles(ir.Builtin)

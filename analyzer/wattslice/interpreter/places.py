@@ -15,7 +15,7 @@ from wattslice.interpreter.expressions import extract, number, operator
 from wattslice.interpreter.lanes import Mask
 from wattslice.interpreter.layout import ADDRESS, Value, dtype_of, is_block, path_offset, stored_dtype
 from wattslice.interpreter.machine import Evaluate
-from wattslice.interpreter.variables import Register, Results, Rows
+from wattslice.interpreter.variables import Register, Results, Rows, constant_bytes
 
 Assigns = Callable[[Value, Mask], None]
 
@@ -286,11 +286,14 @@ def declare(compiler: Compiler, variable: ir.Variable, value: ir.Expr | None) ->
             return lambda mask: None
         zero = np.zeros((1, variable.type.size_bytes), np.uint8)
         return lambda mask: storage.assign(0, variable.type, zero, mask)
-    return bind(compiler, variable, compiler.expression(value), value.type, isinstance(value, ir.Text))
+    if isinstance(value, ir.Text) and variable.type.kind is ir.TypeKind.ARRAY:
+        characters = constant_bytes(value, variable.type)[None]
+        return bind(compiler, variable, lambda mask: characters, variable.type)
+    return bind(compiler, variable, compiler.expression(value), value.type)
 
 
 def bind(
-    compiler: Compiler, variable: ir.Variable, evaluate: Evaluate, given: ir.Type, is_text: bool = False
+    compiler: Compiler, variable: ir.Variable, evaluate: Evaluate, given: ir.Type
 ) -> Callable[[Mask], None]:
     """Gives a fresh variable the value of `evaluate`, an expression of type `given`."""
     storage = compiler.storage(variable)
@@ -305,8 +308,8 @@ def bind(
             storage.scope = mask.count
 
         return to_register
-    if isinstance(storage, Results) or is_text:
-        raise UnsupportedError("text as a value" if is_text else "a function with several results")
+    if isinstance(storage, Results):
+        raise UnsupportedError("a function with several results")
     if is_block(type_):
         if not is_block(given) or given.size_bytes != type_.size_bytes:
             raise UnsupportedError(f"'{type_.name or type_.kind.value}' out of '{given.name}'")

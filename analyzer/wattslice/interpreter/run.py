@@ -109,11 +109,8 @@ def _run_blocks(machine: Machine, run: Run, arguments: list[_Argument], blocks: 
 def _check(launch: Launch, memory: DeviceMemory, budget: Budget) -> None:
     kernel = launch.kernel
     if not kernel.body_is_complete:
-        raise InterpreterError(
-            f"kernel '{kernel.name}' holds something that could not be read or followed",
-            _hole(kernel),
-            PROBES,
-        )
+        why = kernel.holes[0].message if kernel.holes else "something could not be read or followed"
+        raise InterpreterError(f"kernel '{kernel.name}' is not whole: {why}", _hole(kernel), PROBES)
     if min(launch.grid) < 1 or min(launch.block) < 1:
         raise InterpreterError("an empty grid or block", kernel.span, "launch at least one thread")
     threads = launch.block[0] * launch.block[1] * launch.block[2]
@@ -136,7 +133,9 @@ def _check(launch: Launch, memory: DeviceMemory, budget: Budget) -> None:
 
 
 def _hole(kernel: ir.Kernel) -> ir.Span:
-    """Where a call was not followed, else the kernel itself (statements that were not read left no trace)."""
+    """Where the frontend left something out, as far as it says so."""
+    if kernel.holes:
+        return ir.Span(kernel.holes[0].file, kernel.holes[0].line, 1, kernel.holes[0].line)
     for expr in ir.expressions_below(kernel.body):
         if isinstance(expr, ir.Intrinsic) and expr.is_opaque_call:
             return expr.span

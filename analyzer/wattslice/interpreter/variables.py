@@ -234,6 +234,13 @@ class Variables:
             found.data[: len(data)] = data
         return found.origin
 
+    def literal(self, text: ir.Text) -> Value:
+        """The address of a string literal."""
+        data = constant_bytes(text, text.type)
+        found = self.machine.allocate(self.machine.window(), f'"{text.value}"', len(data), 1)
+        found.data[: len(data)] = data
+        return found.origin
+
     def write_back(self) -> None:
         """Gives the launch the contents of its global objects back."""
         for variable, data in self.machine.launch.globals:
@@ -273,9 +280,12 @@ def _parts(value: ir.Expr, type_: ir.Type, offset: int) -> Iterator[tuple[int, i
         case ir.Cast(operand=operand):
             yield from _parts(operand, type_, offset)
         case ir.Text(value=text) if type_.kind is ir.TypeKind.ARRAY and type_.element is not None:
-            for at, byte in enumerate(text.encode("latin-1", "replace").decode("unicode_escape").encode()):
-                if at < (type_.length or 0):
-                    yield offset + at, ir.Constant(byte, type_.element, value.span)
+            if type_.element.size_bytes != 1:
+                raise UnsupportedError("a literal of wide characters")
+            characters = text.encode().decode("unicode_escape").encode("latin-1", "replace")
+            codes = np.frombuffer(characters, stored_dtype(type_.element)).tolist()
+            for at, code in enumerate(codes[: type_.length]):
+                yield offset + at, ir.Constant(code, type_.element, value.span)
         case ir.Construct(arguments=arguments, field_names=names):
             for at, part in enumerate(arguments):
                 if type_.kind is ir.TypeKind.ARRAY and type_.element is not None:

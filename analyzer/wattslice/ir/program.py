@@ -52,7 +52,8 @@ class Kernel:
     `name` is the plain name, `qualified_name` with namespaces and template arguments. `region_count` and
     `site_count` are the sizes of the dense numberings. `shared_variables`: all `__shared__` objects
     reachable from the body. `max_threads_per_block`/`min_blocks_per_sm` from `__launch_bounds__`.
-    `body_is_complete` False: something in the body could not be read (a diagnostic names it).
+    `body_is_complete` False: something in the body could not be read; `holes` are the diagnostics that
+    name it, of CUDA files.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Kernel:
     max_threads_per_block: int | None
     min_blocks_per_sm: int | None
     body_is_complete: bool
+    holes: tuple[Diagnostic, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
+from wattslice.frontend.lowering.choices import chooses_result, gives_value
 from wattslice.frontend.lowering.constructors import construct
 from wattslice.frontend.lowering.context import Body, Cell, Location, LoweringError, expression, location
 from wattslice.frontend.lowering.conversions import convert
@@ -11,7 +12,13 @@ from wattslice.frontend.lowering.cooperative import group_call
 from wattslice.frontend.lowering.host_objects import allocated, has_object, object_argument
 from wattslice.frontend.lowering.inlining import function_named, inline, may_inline
 from wattslice.frontend.lowering.launches import launch_of
-from wattslice.frontend.lowering.library import library_call, opaque, readable_values
+from wattslice.frontend.lowering.library import (
+    THROUGH_POINTER,
+    TOO_DEEP,
+    library_call,
+    opaque,
+    readable_values,
+)
 from wattslice.frontend.lowering.memory import read
 from wattslice.frontend.lowering.operator_calls import assign_record, builtin_operator, is_plain_copy
 from wattslice.frontend.lowering.operators import OPERATOR_NAMES, arithmetic, assign_value
@@ -67,7 +74,9 @@ def call(body: Body, node: Node) -> Expr:
         found = library_call(body, node, name, arguments, span)
         if found is not None:
             return found
-    return opaque(body, node, name, arguments, span, recursive=info.body is not None)
+    if info.body is not None:
+        return opaque(body, node, name, arguments, span, TOO_DEEP)
+    return opaque(body, node, name, arguments, span)
 
 
 def _device_launch(body: Body, node: Node, name: str, span: Span) -> Expr:
@@ -94,6 +103,8 @@ def _(body: Body, node: Node) -> Location | None:
         body.before.append(ExprStmt(assign_record(body, arguments, span), body.region(), span))
         return body.location(arguments[0])
     if not info.returns_reference or not may_inline(body, info):
+        return None
+    if chooses_result(info) and gives_value(body, info):
         return None
     found = inline(body, node, info, object_of(body, node, callee, arguments), arguments, span)
     value, where = found
@@ -147,7 +158,16 @@ def unresolved_call(body: Body, node: Node, children: list[Node]) -> Expr:
         found = library_call(body, node, name, arguments, span)
         if found is not None:
             return found
-    return opaque(body, node, name or node.spelling or "a function pointer", arguments, span)
+    name = name or node.spelling
+    if not name or _called_pointer(children[0]):
+        return opaque(body, node, name or "a function pointer", arguments, span, THROUGH_POINTER)
+    return opaque(body, node, name, arguments, span)
+
+
+def _called_pointer(callee: Node) -> bool:
+    """Whether a call goes through a variable."""
+    declaration = callee.referenced
+    return declaration is not None and declaration.kind in (C.VAR_DECL, C.PARM_DECL, C.FIELD_DECL)
 
 
 def _callee_name(node: Node) -> str:

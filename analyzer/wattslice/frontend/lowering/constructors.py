@@ -8,7 +8,7 @@ from wattslice.frontend.lowering.conversions import convert
 from wattslice.frontend.lowering.expressions import aggregate
 from wattslice.frontend.lowering.host_objects import constructed
 from wattslice.frontend.lowering.inlining import inline, may_inline, temporary_object
-from wattslice.frontend.lowering.library import opaque
+from wattslice.frontend.lowering.library import TOO_DEEP, opaque
 from wattslice.frontend.lowering.members import default_initialisers
 from wattslice.frontend.lowering.receivers import expressions_in
 from wattslice.frontend.lowering.unit import FunctionInfo
@@ -58,7 +58,7 @@ def construct(body: Body, node: Node, constructor: Node) -> Expr:
 def inline_constructor(body: Body, node: Node, info: FunctionInfo, arguments: list[Node], span: Span) -> Expr:
     """A user constructor: fill a temporary, yield its value."""
     if not may_inline(body, info):
-        return opaque(body, node, info.name, arguments, span, recursive=True)
+        return opaque(body, node, info.name, arguments, span, TOO_DEEP)
     this = temporary_object(body, body.type(node), span)
     return inline(body, node, info, this, arguments, span, is_constructor=True)[0]
 

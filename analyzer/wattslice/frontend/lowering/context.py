@@ -11,6 +11,7 @@ from wattslice.frontend.lowering.types import is_wide_record
 from wattslice.frontend.lowering.unit import DEVICE_LAUNCH, FILE_BUDGET_NODES, FunctionInfo, Unit
 from wattslice.ir import (
     Constant,
+    Diagnostic,
     Expr,
     MemorySpace,
     RegisterPlace,
@@ -79,6 +80,9 @@ class Frame:
 
     info: FunctionInfo | None
     this: Location | None
+    # What its `return`s give where they return a reference: the object, its address, or its value.
+    results_in_memory: bool = False
+    results_as_values: bool = False
     result_locations: list[Location] = field(default_factory=list[Location])
     result_pointees: list[Pointee] = field(default_factory=list[Pointee])
 
@@ -135,7 +139,7 @@ class Body:
         # The inlining budget: nodes that finished calls added, and the count when the running one began.
         self.inlined_nodes = 0
         self.nodes_at_call = 0
-        self.is_complete = True
+        self.holes: list[Diagnostic] = []
         self.names: dict[int, Binding] = {}
         # Names of structured bindings; libclang does not list their declarations.
         self.bindings: dict[str, Location] = {}
@@ -238,8 +242,7 @@ class Body:
 
     def hole(self, rule: str, span: Span, message: str) -> None:
         """Something in the body that could not be read."""
-        self.is_complete = False
-        self.unit.report(rule, Severity.WARNING, span, message)
+        self.holes.append(self.unit.report(rule, Severity.WARNING, span, message))
 
     def report_errors_in(self, node: Node) -> None:
         """Errors that clang reported inside a kernel or a followed function: code may be missing there."""

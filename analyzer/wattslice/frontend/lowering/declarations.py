@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
+from wattslice.frontend.lowering.choices import must_name_an_object
 from wattslice.frontend.lowering.context import (
     Body,
     Cell,
+    LoweringError,
     PointsTo,
     statement,
 )
@@ -108,6 +110,8 @@ def _declare_reference(body: Body, node: Node, initializer: Node, span: Span) ->
         return []
     type_ = body.type(node)
     if where is None:  # bound to a temporary
+        if not body.is_host and must_name_an_object(node.type):
+            raise LoweringError(f"'{node.spelling}' refers to an object that is not known here", node)
         value = body.expr(initializer)
         variable = Variable(node.spelling, type_, body.home(type_), VariableRole.LOCAL, span)
         body.names[key] = variable

@@ -6,10 +6,11 @@ from wattslice.c_arithmetic import converted
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.lowering import folding
+from wattslice.frontend.lowering.choices import is_choice
 from wattslice.frontend.lowering.context import Body, LoweringError, PointsTo, expression
 from wattslice.frontend.lowering.memory import address_of, location_of_variable, read
 from wattslice.frontend.lowering.names import binding_of, builtin_vector, declaration_key
-from wattslice.frontend.lowering.types import DIM3_AXES, lane_of
+from wattslice.frontend.lowering.types import DIM3_AXES, is_wide_record, lane_of
 from wattslice.ir import (
     INT32,
     UINT32,
@@ -113,7 +114,7 @@ def _(body: Body, node: Node) -> Expr:
             return Constant(binding.value, binding.type, body.span(node))
     elif field is not None and field.kind == C.ENUM_CONSTANT_DECL:
         return Constant(field.enum_value, INT32, body.span(node))
-    where = body.location(node)
+    where = None if children and _is_chosen_value(body, children[0]) else body.location(node)
     if where is not None:
         value = read(body, where, body.span(node))
         if field is not None and not body.is_host and body.unit.types.is_bit_field(field.raw):
@@ -123,6 +124,12 @@ def _(body: Body, node: Node) -> Expr:
     if not children:
         raise LoweringError(f"member '{node.spelling}' of an unknown object", node)
     return extract(body.expr(children[0]), node.spelling, body.type(node), body.span(node))
+
+
+def _is_chosen_value(body: Body, node: Node) -> bool:
+    """`(c ? a : b)` of records in registers, whose member is only read."""
+    type_ = body.type(node)
+    return is_choice(node) and type_.kind is not TypeKind.POINTER and not is_wide_record(type_)
 
 
 def extract(value: Expr, name: str, type_: Type, span: Span) -> Expr:

@@ -6,6 +6,7 @@ from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import BinaryOperator as B
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.clang.kinds import UnaryOperator as U
+from wattslice.frontend.lowering import choices
 from wattslice.frontend.lowering.context import (
     INLINING_BUDGET_NODES,
     MOST_RECURSION,
@@ -18,7 +19,7 @@ from wattslice.frontend.lowering.context import (
 )
 from wattslice.frontend.lowering.known import known_value
 from wattslice.frontend.lowering.members import default_initialisers
-from wattslice.frontend.lowering.memory import member, note_pointer, place_for_access, pointee_of, read
+from wattslice.frontend.lowering.memory import member, note_pointer, place_for_access, read
 from wattslice.frontend.lowering.types import is_wide_record, pointer_to
 from wattslice.frontend.lowering.unit import FunctionInfo
 from wattslice.ir import (
@@ -137,6 +138,7 @@ def inline(
     values: list[Expr] = []
     bindings: dict[int, Binding] = {}
     known: dict[Variable, int | float] = {}
+    takes_values = choices.takes_values(info)
     for i, parameter in enumerate(info.parameters):
         argument = arguments[i] if i < len(arguments) else None
         if argument is None or (argument.kind == C.UNEXPOSED_EXPR and not argument.children):
@@ -144,7 +146,8 @@ def inline(
         if argument is None:
             continue
         if parameter.is_reference:
-            where = body.location(argument)
+            by_value = takes_values and choices.is_choice(argument) and not is_wide_record(parameter.type)
+            where = None if by_value else body.location(argument)
             if isinstance(where, RegisterPlace):
                 bindings[parameter.key] = where
                 continue
@@ -157,6 +160,10 @@ def inline(
                 parameters.append(pointer)
                 values.append(where.address)
                 continue
+            must_name = not body.is_host and choices.must_name_an_object(parameter.node.type)
+            if must_name and function_named(body, argument) is None:
+                message = f"'{parameter.name}' of '{info.name}' refers to an object that is not known here"
+                body.hole("PW006", span, f"not read: {message}")
         if is_callable_type(parameter.type) or is_callable_type(body.type(argument)):
             target = function_named(body, argument)
             if target is not None:
@@ -197,7 +204,9 @@ def inline(
     body.known = known
     body.line_span = None
     body.before = []
-    frame = Frame(info, this)
+    chooses = choices.chooses_result(info)
+    as_values = chooses and choices.gives_value(body, info)
+    frame = Frame(info, this, chooses and not as_values, as_values)
     if len(body.frames) == 1:
         body.nodes_at_call = body.nodes
     body.frames.append(frame)
@@ -225,10 +234,9 @@ def inline(
     body_block = Block(tuple(statements), region, body.unit.spans.span(info.body))
     call = InlinedCall(info.name, tuple(parameters), tuple(values), body_block, type_, span)
     if isinstance(result, Cell):
-        pointee = pointee_of(body, result.address)
-        if pointee is not None:
-            body.expression_pointees[id(call)] = (call, pointee)
-        result = Cell(call, result.space, result.type, result.root)
+        found = choices.one_of([where for where in frame.result_locations if isinstance(where, Cell)])
+        body.expression_pointees[id(call)] = (call, found)
+        result = Cell(call, found.space, result.type, found.root)
     elif frame.result_pointees:
         body.expression_pointees[id(call)] = (call, frame.result_pointees[0])
     return call, result

@@ -244,8 +244,13 @@ def readable_values(body: Body, arguments: list[Node], span: Span) -> list[Expr]
     return values
 
 
+_NO_BODY = "body not found, its cost is not counted"
+TOO_DEEP = "recursion or size of what is inlined is too deep to follow"
+THROUGH_POINTER = "a call through a pointer is not followed, its cost is not counted"
+
+
 def opaque(
-    body: Body, node: Node, name: str, arguments: list[Node], span: Span, *, recursive: bool = False
+    body: Body, node: Node, name: str, arguments: list[Node], span: Span, reason: str = _NO_BODY
 ) -> Expr:
     """A call that cannot be followed: its cost is unknown, its outputs become unknown."""
     values = readable_values(body, arguments, span)
@@ -253,11 +258,6 @@ def opaque(
     if _DEVICE_RUNTIME.match(name):
         body.unit.report("PW005", Severity.NOTE, span, f"cost of '{name}' in device code is not counted")
         return Intrinsic(name, tuple(values), (), Semantics.OPAQUE, False, type_, span)
-    reason = (
-        "recursion or size of what is inlined is too deep to follow"
-        if recursive
-        else "body not found, its cost is not counted"
-    )
     body.hole("PW005", span, f"call of '{name}': {reason}")
     result = Intrinsic(name, tuple(values), (), Semantics.OPAQUE, True, type_, span)
     return _store_outputs(

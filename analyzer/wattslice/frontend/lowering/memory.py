@@ -92,6 +92,11 @@ def pointee_of(body: Body, pointer: Expr) -> Pointee | None:
 def _join(left: Pointee | None, right: Pointee | None) -> Pointee | None:
     if left is None or right is None:
         return left or right
+    return joined_pointees(left, right)
+
+
+def joined_pointees(left: Pointee, right: Pointee) -> Pointee:
+    """What is known of a pointer that is one of two; one to either of two spaces counts as global."""
     return Pointee(
         left.space if left.space is right.space else MemorySpace.GLOBAL,
         left.root if left.root is right.root else None,

@@ -8,6 +8,7 @@ from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.clang.kinds import UnaryOperator as U
 from wattslice.frontend.lowering import folding
 from wattslice.frontend.lowering.context import Body, Cell, LoweringError, expression
+from wattslice.frontend.lowering.inlining import function_named
 from wattslice.frontend.lowering.known import known_value
 from wattslice.frontend.lowering.memory import address_of, note_pointer, place_for_access, read, with_effects
 from wattslice.frontend.lowering.types import common_type, pointer_to, promoted
@@ -188,6 +189,8 @@ def _(body: Body, node: Node) -> Expr:
             return body.expr(child)
         inner = body.location(child)
         if inner is None:
+            if not body.is_host and function_named(body, child) is None:
+                raise LoweringError("address of an object that is not known here", node)
             return body.expr(child)  # the address of a function
         return address_of(body, inner, span)
     if kind == U.DEREF:

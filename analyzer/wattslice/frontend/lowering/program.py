@@ -217,7 +217,8 @@ def lower_kernel(unit: Unit, function: Node) -> Kernel:
         tuple(body.shared),
         bounds[0],
         bounds[1],
-        body.is_complete,
+        not body.holes,
+        tuple(body.holes),
     )
 
 

@@ -6,6 +6,7 @@ import re
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
+from wattslice.frontend.lowering.choices import in_memory
 from wattslice.frontend.lowering.context import (
     MOST_NESTED_BLOCKS,
     STATEMENTS,
@@ -219,9 +220,13 @@ def _(body: Body, node: Node) -> list[Stmt]:
     if not children:
         return [Return(None, body.region(), span)]
     frame = body.frame
-    if frame.info is not None and frame.info.returns_reference:
+    if frame.info is not None and frame.info.returns_reference and not frame.results_as_values:
         where = body.location(children[0])
+        if where is None and frame.results_in_memory:
+            raise LoweringError("reference to one of several objects that are not known here", node)
         if where is not None:
+            if frame.results_in_memory:
+                where = in_memory(body, where, span)
             frame.result_locations.append(where)
             if isinstance(where, Cell):
                 return [Return(where.address, body.region(), span)]

@@ -69,14 +69,14 @@ class Unit:
         self.recursive: dict[int, bool] = {}
         self._seen: set[tuple[str, int, str]] = set()
 
-    def report(self, rule: str, severity: Severity, span: Span, message: str) -> None:
+    def report(self, rule: str, severity: Severity, span: Span, message: str) -> Diagnostic:
         """Add a diagnostic, each once."""
+        found = Diagnostic(rule, severity, span.file or str(self.parsed.path), span.line, message)
         key = (rule, span.line, message)
         if key not in self._seen:
             self._seen.add(key)
-            self.diagnostics.append(
-                Diagnostic(rule, severity, span.file or str(self.parsed.path), span.line, message)
-            )
+            self.diagnostics.append(found)
+        return found
 
     def is_device_launch(self, error: ParseDiagnostic) -> bool:
         """Whether an error only says that clang 18 knows no launch in device code: nothing else is lost."""
