@@ -313,3 +313,25 @@ def test_sizes_that_would_let_nothing_happen_are_not_assumed(tmp_path):
     counted, operations = analyse(tmp_path, source)
     assert operations.global_store == 14
     assert "halo assumed 1" in counted.assumptions[0].message
+
+
+SEARCHES = {
+    "returned": "if (holds(a, n, i)) x[i] = 2.0f * x[i];",
+    "flag": "bool ok = true; for (int j = 0; j < n; ++j) if (a[j] == i) { ok = false; break; }\n"
+    "if (ok) x[i] = 2.0f * x[i];",
+    "counter": "int j; for (j = 0; j < n; ++j) if (a[j] == i) break;\nif (j < n) x[i] = 2.0f * x[i];",
+    "condition": "int j = 0; while (j < n && a[j] != i) ++j;\nif (j < n) x[i] = 2.0f * x[i];",
+}
+
+
+@pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES.keys())
+def test_what_follows_from_never_leaving_a_loop_is_not_known(tmp_path, search):
+    source = f"""__device__ bool holds(const int *a, int n, int wanted) {{
+    for (int j = 0; j < n; ++j) {{ if (a[j] == wanted) return true; }}
+    return false; }}
+__global__ void k(const int *a, int n, float *x) {{
+    int i = blockIdx.x * 64 + threadIdx.x; {search} }}"""
+    counted, operations = analyse(tmp_path, source, "k.n=100")
+    assert operations.fp32 == pytest.approx(0.5)
+    arm = next(arm for arm in counted.arms if arm.probability > 0)
+    assert arm.source is ProbabilitySource.DEFAULT

@@ -34,7 +34,9 @@ class LoopTally:
 class LoopFrame:
     """A loop or switch being run: lanes that left it or skip to its next iteration.
 
-    `expected_trips` is None while the number of iterations is known from the counters.
+    `expected_trips` is None while the number of iterations is known from the counters. `left_out`: a break on
+    data was assumed never to happen, so that what the loop assigns is known only by that assumption; True in
+    it when all lanes of a warp would break together.
     """
 
     broken: Mask
@@ -42,15 +44,21 @@ class LoopFrame:
     expected_trips: float | None = None
     left_by_chance: bool = False
     left_by_profile: bool = False
+    left_out: set[bool] = field(default_factory=set[bool])
     is_switch: bool = False
 
 
 @dataclass(slots=True)
 class CallFrame:
-    """The kernel or an inlined call being run: lanes that returned, and with which values."""
+    """The kernel or an inlined call being run: lanes that returned, and with which values.
+
+    `left_out`: values of returns that were assumed never to happen, and whether all lanes of a warp would
+    take the return together.
+    """
 
     returned: Mask
     values: list[tuple[Mask, Value]] = field(default_factory=list[tuple[Mask, Value]])
+    left_out: list[tuple[Value, bool]] = field(default_factory=list[tuple[Value, bool]])
     loop_depth: int = 0
 
 

@@ -135,6 +135,9 @@ class Executor(ExpressionEvaluator):
             if frame is not None:
                 frame.left_by_chance = True
             leave = 0.0 if expected is None else 1.0 / expected
+            leaving = stmt.then if leaves_then else stmt.otherwise
+            if expected is None and leaving is not None:
+                self._leave_out(leaving, condition.uniform)
             state.arm_sources[stmt.region] = ProbabilitySource.DEFAULT
             state.assume(
                 "PW012",
@@ -153,6 +156,19 @@ class Executor(ExpressionEvaluator):
         chance, source = self.probability(stmt.span, condition)
         state.arm_sources[stmt.region] = source
         return chance
+
+    def _leave_out(self, arm: ir.Stmt, together: bool) -> None:
+        """Notes what an arm would do that is assumed never to leave: what follows from that is not known."""
+        for inner in ir.walk_statements(arm):
+            match inner:
+                case ir.Return(value=ir.Constant(value=constant)):
+                    self.state.calls[-1].left_out.append((constant, together))
+                case ir.Return(value=value) if value is not None:
+                    self.state.calls[-1].left_out.append((VARYING, together))
+                case ir.Break():
+                    self.state.loops[-1].left_out.add(together)
+                case _:
+                    pass
 
     # ------------------------------------------------------------------ switch
 
@@ -238,6 +254,8 @@ class Executor(ExpressionEvaluator):
                 result = join(value, result, together=together)
             else:
                 result = select(lanes.active, value, result)
+        for value, together in frame.left_out:
+            result = join(value, result, together=together)
         return result
 
 
