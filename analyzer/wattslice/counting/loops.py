@@ -41,8 +41,8 @@ def run_loop(executor: Executor, loop: ir.Loop, mask: Mask) -> Mask:
         out = run_stepwise(executor, loop, shape, mask, frame)
     call.loop_depth -= 1
     state.loops.pop()
-    if frame.left_out or not exact:
-        _forget_the_end(executor, shape, together=frame.left_out == {True})
+    if frame.data_leave or not exact:
+        _forget_the_end(executor, shape, together=frame.data_leave == {True})
     for variable, old in hidden:
         state.environment[variable] = select(entering.active, state.environment.get(variable, old), old)
     _tally(executor, loop, exact, mask)
