@@ -333,3 +333,53 @@ def test_sizes_that_would_let_nothing_happen_are_not_assumed(tmp_path):
     counted, operations = analyse(tmp_path, source)
     assert operations.global_store == 14
     assert "halo assumed 1" in counted.assumptions[0].message
+
+
+SEARCHES = {
+    "returned": "if (holds(a, n, i)) x[i] = 2.0f * x[i];",
+    "flag": "bool ok = true; for (int j = 0; j < n; ++j) if (a[j] == i) { ok = false; break; }\n"
+    "if (ok) x[i] = 2.0f * x[i];",
+    "counter": "int j; for (j = 0; j < n; ++j) if (a[j] == i) break;\nif (j < n) x[i] = 2.0f * x[i];",
+    "condition": "int j = 0; while (j < n && a[j] != i) ++j;\nif (j < n) x[i] = 2.0f * x[i];",
+}
+
+
+@pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES.keys())
+def test_what_follows_from_never_leaving_a_loop_is_not_known(tmp_path, search):
+    source = f"""__device__ bool holds(const int *a, int n, int wanted) {{
+    for (int j = 0; j < n; ++j) {{ if (a[j] == wanted) return true; }}
+    return false; }}
+__global__ void k(const int *a, int n, float *x) {{
+    int i = blockIdx.x * 64 + threadIdx.x; {search} }}"""
+    counted, operations = analyse(tmp_path, source, "k.n=100")
+    assert operations.fp32 == pytest.approx(0.5)
+    arm = next(arm for arm in counted.arms if arm.probability > 0)
+    assert arm.source is ProbabilitySource.DEFAULT
+
+
+def test_a_profile_overrules_what_only_an_assumed_parameter_decides(tmp_path):
+    source = """__global__ void k(int n, float *x) {
+int m = n + 1;
+if (m > 5) x[threadIdx.x] *= 2.0f; }"""
+    profile = BranchProfile((ArmProbability("k.cu", 3, "then", 0.125),))
+    counted, operations = analyse(tmp_path, source, profile=profile)
+    assert operations.fp32 == 0.125
+    assert [(arm.probability, arm.source) for arm in counted.arms] == [(0.125, ProbabilitySource.PROFILE)]
+    assert [a.fix for a in counted.assumptions if a.rule == "PW019"] == ["--set k.n=VALUE"]
+    counted, operations = analyse(tmp_path, source, "k.n=7", profile=profile)
+    assert operations.fp32 == 1
+    assert [arm.source for arm in counted.arms] == [ProbabilitySource.STATIC]
+    (told,) = counted.assumptions
+    assert told.message.startswith(
+        "100% of visits take this branch in the launch analysed, by the profile 12%"
+    )
+
+
+def test_a_profile_decides_what_follows_from_a_loop_that_data_leave(tmp_path):
+    source = """__device__ bool all(const int *a, int n) {
+    for (int j = 0; j < n; ++j) { if (a[j] != j) return false; }
+    return true; }
+__global__ void k(const int *a, int n, float *x) { if (all(a, n)) x[0] *= 2.0f; }"""
+    arms = (ArmProbability("k.cu", 2, "then", 0.7), ArmProbability("k.cu", 4, "then", 0.25))
+    _, operations = analyse(tmp_path, source, "k.n=1000", profile=BranchProfile(arms))
+    assert operations.fp32 == 0.25

@@ -11,7 +11,7 @@ from wattslice.counting.parameters import DEFAULT_PARAMETER, SMALL_PARAMETER, bi
 from wattslice.counting.sampling import sample_threads
 from wattslice.counting.state import BudgetExceededError, State
 from wattslice.counting.statements import Executor
-from wattslice.execution import BranchArm, ExecutionProfile, LoopTrips
+from wattslice.execution import BranchArm, ExecutionProfile, LoopTrips, ProbabilitySource
 from wattslice.geometry.types import KernelLaunch
 from wattslice.profiles.regions import arm_name
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 25_000
 """Statements one kernel may take to evaluate; about half a second."""
+
+CONTRADICTION = 0.1
+"""From this difference on it is told that a profile and an exact count say different things of a branch: the
+last blocks of a grid differ by less."""
 
 
 def count(
@@ -61,7 +65,33 @@ def _evaluate(
     executor = Executor(state, profile)
     executor.allowance = allowance
     executor.execute(launch.kernel.body, state.masks.all)
+    if profile is not None:
+        _tell_contradictions(executor)
     return state
+
+
+def _tell_contradictions(executor: Executor) -> None:
+    """Notes where a branch that was counted exactly goes another way than the profile has measured.
+
+    The copies of an inlined function are one branch to a profile.
+    """
+    state = executor.state
+    counted: dict[ir.Span, tuple[float, float]] = {}
+    for stmt in ir.walk_statements(state.launch.kernel.body):
+        if isinstance(stmt, ir.If) and state.arm_sources.get(stmt.region) is ProbabilitySource.STATIC:
+            visits, taken = counted.get(stmt.span, (0.0, 0.0))
+            visits += state.thread_counts[stmt.region]
+            counted[stmt.span] = visits, taken + state.thread_counts[stmt.then.region]
+    for span, (visits, taken) in counted.items():
+        measured = executor.profiled(span)
+        if measured is not None and visits and abs(taken / visits - measured) >= CONTRADICTION:
+            state.assume(
+                "PW019",
+                span,
+                f"{taken / visits:.0%} of visits take this branch in the launch analysed, by the profile "
+                f"{measured:.0%}: what this launch decides by itself is used",
+                "",
+            )
 
 
 def _loops(state: State) -> Iterator[LoopTrips]:

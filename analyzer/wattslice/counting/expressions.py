@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from wattslice import ir
 from wattslice.counting.functions import apply
+from wattslice.counting.grounds import parameters_behind
 from wattslice.counting.masks import Mask
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.counting.state import State
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from wattslice.profiles.types import BranchProfile
 
 _AXES = "xyz"
+
+SAME_PROBABILITY = 0.01
+"""A measured probability and a counted one that differ by no more say the same."""
 
 
 class ExpressionEvaluator:
@@ -257,9 +261,37 @@ class ExpressionEvaluator:
         source = ProbabilitySource.HEURISTIC if condition.heuristics else ProbabilitySource.DEFAULT
         return condition.probability, source
 
+    def overruled(
+        self, span: ir.Span, expr: ir.Expr, outcome: bool | NDArray[np.bool_], mask: Mask, arm: str = THEN
+    ) -> Chance | None:
+        """The chance of `arm` where a profile knows better than an `outcome` by assumed parameters.
+
+        None: nothing was measured there, or it says the same, or what decides `expr` is known.
+        """
+        state = self.state
+        measured = self.profiled(span, arm) if state.guessed else None
+        if measured is None or not mask.thread_mean:
+            return None
+        taken = float(outcome) if isinstance(outcome, bool) else state.masks.where(mask, outcome).thread_mean
+        counted = taken if isinstance(outcome, bool) else taken / mask.thread_mean
+        kernel = state.launch.kernel
+        assumed = sorted(v.name for v in parameters_behind(kernel, expr) & state.guessed)
+        if not assumed or abs(measured - counted) <= SAME_PROBABILITY:
+            return None
+        state.assume(
+            "PW019",
+            span,
+            f"assumed {', '.join(assumed)} would decide this otherwise than the profile: the profile is used",
+            " ".join(f"--set {kernel.name}.{name}=VALUE" for name in assumed),
+        )
+        return Chance(measured, isinstance(outcome, bool) or is_warp_uniform(outcome))
+
     def _logical(self, expr: ir.Logical, mask: Mask) -> Value:
         is_and = expr.op is ir.LogicalOp.AND
         left = truth(self.evaluate(expr.left, mask))
+        if not isinstance(left, Chance):
+            goes_on = left if is_and else not left if isinstance(left, bool) else ~left
+            left = self.overruled(expr.span, expr.left, goes_on, mask, RIGHT) or left
         if isinstance(left, bool):
             if left is not is_and:
                 return int(left)
@@ -283,6 +315,8 @@ class ExpressionEvaluator:
     def _select(self, expr: ir.Select, mask: Mask) -> Value:
         state = self.state
         condition = truth(self.evaluate(expr.condition, mask))
+        if not isinstance(condition, Chance):
+            condition = self.overruled(expr.span, expr.condition, condition, mask) or condition
         if isinstance(condition, bool):
             region, arm = (
                 (expr.then_region, expr.then) if condition else (expr.otherwise_region, expr.otherwise)

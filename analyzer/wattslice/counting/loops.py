@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from wattslice import ir
 from wattslice.counting.counted_loops import run_counted
+from wattslice.counting.loop_shape import LoopShape
+from wattslice.counting.loop_steps import unknown_like
 from wattslice.counting.loop_trips import known_trips
 from wattslice.counting.masks import Mask
 from wattslice.counting.state import LoopFrame, LoopTally
 from wattslice.counting.stepped_loops import run_stepwise
-from wattslice.counting.values import Value, select
+from wattslice.counting.values import VARYING, Pointer, Value, select
 
 if TYPE_CHECKING:
     from wattslice.counting.statements import Executor
@@ -39,10 +41,23 @@ def run_loop(executor: Executor, loop: ir.Loop, mask: Mask) -> Mask:
         out = run_stepwise(executor, loop, shape, mask, frame)
     call.loop_depth -= 1
     state.loops.pop()
+    if frame.data_leave or not exact:
+        _forget_the_end(executor, shape, together=frame.data_leave == {True})
     for variable, old in hidden:
         state.environment[variable] = select(entering.active, state.environment.get(variable, old), old)
     _tally(executor, loop, exact, mask)
     return mask if call.returned is returned_before else out
+
+
+def _forget_the_end(executor: Executor, shape: LoopShape, *, together: bool) -> None:
+    """What a loop leaves in its registers is unknown when it only was assumed to run to its end."""
+    environment = executor.state.environment
+    for key in {*shape.assigned, *(induction.variable for induction in shape.inductions)}:
+        value = environment.get(key)
+        if together and value is not None:
+            environment[key] = unknown_like(value)
+        elif value is not None:
+            environment[key] = Pointer(value.root, VARYING) if isinstance(value, Pointer) else VARYING
 
 
 def _hide_old_counters(

@@ -32,6 +32,7 @@ def bind_parameters(state: State, default: int) -> None:
             state.environment[parameter] = value
         elif parameter.type.kind is ir.TypeKind.POINTER:
             state.environment[parameter] = Pointer(parameter, 0)
+    state.guessed = frozenset(state.assumed_parameters)
     for member in launch.members:
         state.environment[(kernel.parameters[member.parameter], member.path)] = member.value
 

@@ -34,7 +34,9 @@ class LoopTally:
 class LoopFrame:
     """A loop or switch being run: lanes that left it or skip to its next iteration.
 
-    `expected_trips` is None while the number of iterations is known from the counters.
+    `expected_trips` is None while the number of iterations is known from the counters. `data_leave`: data
+    decide a break, so that what the loop assigns is not known behind it, even if the break is assumed never
+    to happen; True in it when all lanes of a warp break together.
     """
 
     broken: Mask
@@ -42,15 +44,21 @@ class LoopFrame:
     expected_trips: float | None = None
     left_by_chance: bool = False
     left_by_profile: bool = False
+    data_leave: set[bool] = field(default_factory=set[bool])
     is_switch: bool = False
 
 
 @dataclass(slots=True)
 class CallFrame:
-    """The kernel or an inlined call being run: lanes that returned, and with which values."""
+    """The kernel or an inlined call being run: lanes that returned, and with which values.
+
+    `data_leave`: not empty when data decide a return in a loop, even if it is assumed never to happen; True
+    in it when all lanes of a warp return together.
+    """
 
     returned: Mask
     values: list[tuple[Mask, Value]] = field(default_factory=list[tuple[Mask, Value]])
+    data_leave: set[bool] = field(default_factory=set[bool])
     loop_depth: int = 0
 
 
@@ -78,6 +86,7 @@ class State:
         self._heard: dict[tuple[str, int], frozenset[Heuristic]] = {}
         self.assumed_parameters: dict[ir.Variable, int] = {}
         self.chosen_between = chosen_between(kernel)
+        self.guessed: frozenset[ir.Variable] = frozenset()  # those assumed, read or not
         self.settings = {setting.name: setting.value for setting in launch.settings}
         self.constants = {(c.variable, c.offset_bytes): c.value for c in launch.constants}
         self.steps_left = max_steps

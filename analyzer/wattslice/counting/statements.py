@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -77,6 +78,8 @@ class Executor(ExpressionEvaluator):
     def _if(self, stmt: ir.If, mask: Mask) -> Mask:
         masks = self.state.masks
         condition = truth(self.evaluate(stmt.condition, mask))
+        if not isinstance(condition, Chance):
+            condition = self.overruled(stmt.span, stmt.condition, condition, mask) or condition
         if isinstance(condition, bool):
             self._note_arms(stmt, ProbabilitySource.STATIC)
             arm = stmt.then if condition else stmt.otherwise
@@ -128,6 +131,9 @@ class Executor(ExpressionEvaluator):
         leaves_else = stmt.otherwise is not None and _ends_by_leaving(stmt.otherwise)
         leaves_loop = leaves_then != leaves_else and state.calls[-1].loop_depth > 0
         frame = next((f for f in reversed(state.loops) if not f.is_switch), None)
+        leaving = stmt.then if leaves_then else stmt.otherwise
+        if leaves_loop and leaving is not None:
+            self._note_leaving(leaving, condition.uniform)
         if leaves_loop and frame is not None and self.profiled(stmt.span) is not None:
             frame.left_by_profile = frame.left_by_chance = True
         elif leaves_loop:
@@ -153,6 +159,15 @@ class Executor(ExpressionEvaluator):
         chance, source = self.probability(stmt.span, condition)
         state.arm_sources[stmt.region] = source
         return chance
+
+    def _note_leaving(self, arm: ir.Stmt, together: bool) -> None:
+        """Notes that data leave a loop by `arm`: even if never, what follows from that is not known."""
+        if isinstance(arm, ir.Block):
+            self._note_leaving(arm.statements[-1], together)
+        elif isinstance(arm, ir.Return):
+            self.state.calls[-1].data_leave.add(together)
+        elif isinstance(arm, ir.Break):
+            self.state.loops[-1].data_leave.add(together)
 
     # ------------------------------------------------------------------ switch
 
@@ -238,6 +253,10 @@ class Executor(ExpressionEvaluator):
                 result = join(value, result, together=together)
             else:
                 result = select(lanes.active, value, result)
+        if frame.data_leave:  # then any return may be the one, also one that was not reached here
+            together = frame.data_leave == {True}
+            for value in _returned(call.body):
+                result = join(result, value, together=together)
         return result
 
 
@@ -246,6 +265,16 @@ def _ends_by_leaving(stmt: ir.Stmt) -> bool:
     if isinstance(stmt, ir.Block):
         return bool(stmt.statements) and _ends_by_leaving(stmt.statements[-1])
     return isinstance(stmt, ir.Break | ir.Return)
+
+
+def _returned(body: ir.Stmt) -> Iterator[Value]:
+    """The constants that a function returns, and something unknown for each return of anything else."""
+    stack = [body]
+    while stack:
+        stmt = stack.pop()
+        stack.extend(ir.nested_statements(stmt))
+        if isinstance(stmt, ir.Return) and stmt.value is not None:
+            yield stmt.value.value if isinstance(stmt.value, ir.Constant) else VARYING
 
 
 def _joined(a: dict[Key, Value], b: dict[Key, Value], together: bool) -> dict[Key, Value]:

@@ -101,4 +101,15 @@ ASSUMED_RULES = (
         example="if (text[i] == first)   // was: if (text[i] == first && i < last)",
         remedy="Make the profile anew: the finding gives the command.",
     ),
+    Rule(
+        id="PW019",
+        name="profile-contradicted",
+        what="The profile says of a branch what the values of the analysed launch do not.",
+        why=(
+            "Where the values are assumed, the measured probability is used. Where thread indices and known "
+            "sizes decide, the count of this launch is: the profile was measured with another one."
+        ),
+        example="if (i + length <= n && begins(text + i, word, length)) ++found;   // length assumed 1024",
+        remedy="Give the sizes the profile was measured with (--set), or measure it with this launch.",
+    ),
 )
