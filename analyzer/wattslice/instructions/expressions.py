@@ -222,7 +222,9 @@ class Expressions(Memory):
         else:
             kind = K.FSETP if expr.type.kind is TypeKind.FLOAT else K.ISETP
         number = 2.0 if expr.type.bits == 64 else 1.0
-        return self.plain("select", region, (condition, then, otherwise), ((kind, number),), expr.type.bits)
+        # Which register a reference means is settled when loops are unrolled: no address is ever selected.
+        cost = () if _names_registers(expr) else ((kind, number),)
+        return self.plain("select", region, (condition, then, otherwise), cost, expr.type.bits)
 
     def assign(self, target: Place, op: BinaryOp | None, value: Value, type_: Type, region: int) -> Steps:
         """`target = value` or `target op= value`; yields the new value."""
@@ -314,3 +316,10 @@ def _shared_atomic(expr: Atomic) -> Cost:
     add = FLOAT_KINDS.get(type_.bits, FLOAT_KINDS[32])[0]
     operation = (add, 1.0) if type_.is_float else (K.IADD, words)
     return ((K.LDS, 1.0), operation, (K.ATOM, 1.0), (K.ISETP, words), (K.BRANCH, 3.0))
+
+
+def _names_registers(expr: Expr) -> bool:
+    """Whether an address is that of one of several registers (`int& r = c ? a : b`)."""
+    if isinstance(expr, Select):
+        return _names_registers(expr.then) and _names_registers(expr.otherwise)
+    return isinstance(expr, AddressOf) and expr.variable.space is MemorySpace.REGISTER

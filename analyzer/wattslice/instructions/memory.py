@@ -66,6 +66,8 @@ class Memory(Operators):
         address, name = self.address(place, pointer, region)
         if place.is_volatile:
             return self.volatile(place, address, region, type_)
+        if _is_register(place):
+            return self.plain("register", region, (address, self.version(place.space)), (), type_.bits or 64)
         fixed = not address.terms
         varying = linear(pointer)[2]
         copies = tuple(copy for copy, _ in varying)
@@ -138,6 +140,10 @@ class Memory(Operators):
             level = self.stack[-1] if self.stack else None
             self._set(place.root, Value(Shape.PLAIN, level, region, cost, inputs, stack=self.stack))
             return
+        if _is_register(place):
+            self.root(region, (), (address, value))
+            self.clobber((place.space,), False, None)
+            return
         number = float(max(1, -(-place.type.size_bytes // 16)))
         self.root(region, ((_STORE.get(place.space, K.STG), number),), (address, value))
         self.roots[-1].access = MemoryRequest(place.site, True, 1.0)
@@ -157,6 +163,11 @@ class Memory(Operators):
         value = self.first(("address of", variable), ((K.MOV, 2.0),), True)
         value.is_pointer, value.bits = True, 64
         return value
+
+
+def _is_register(place: MemoryPlace) -> bool:
+    """One of several registers, chosen by a reference: the compiler knows which, or selects values."""
+    return place.space is MemorySpace.LOCAL and place.root is None
 
 
 def _merged(address: Value, copies: tuple[tuple[Value, int], ...], size_bytes: int) -> float:
