@@ -36,7 +36,8 @@ class Assumption:
 class BranchArm:
     """One arm of a branch: `region` of its statement, mean `probability` that a visit takes it.
 
-    `column` (from 1) of where `line` says, 0 when nobody asked. `file`: as in `Assumption`.
+    `column` (from 1) of where `line` says, 0 when nobody asked. `file`: as in `Assumption`. `is_open`: data
+    may leave a loop here, which was assumed never to happen.
     """
 
     line: int
@@ -46,12 +47,15 @@ class BranchArm:
     source: ProbabilitySource
     file: str = ""
     column: int = 0
+    is_open: bool = False
 
     @property
     def interval(self) -> tuple[float, float]:
         """Where the probability may lie: a point when it is known or measured, else wide (`spread`)."""
         if self.source in (ProbabilitySource.STATIC, ProbabilitySource.PROFILE):
             return self.probability, self.probability
+        if self.is_open:
+            return 0.0, 1.0
         return spread(self.probability)
 
 

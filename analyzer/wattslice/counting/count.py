@@ -117,7 +117,8 @@ def _arms(state: State) -> Iterator[BranchArm]:
             arms += ((case.body.span, arm_name(case), case.body.region) for case in stmt.cases)
         for span, name, region in arms:
             probability = min(1.0, counts[region] / visits)
-            yield BranchArm(span.line, name, region, probability, source, file, span.column)
+            is_open = stmt.region in state.never_left
+            yield BranchArm(span.line, name, region, probability, source, file, span.column, is_open)
 
 
 __all__ = ["BudgetExceededError", "count"]
