@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from wattslice.analysis import ArmAnalysis
 from wattslice.execution import BranchArm, ExecutionProfile
 from wattslice.heat import region_energies
-from wattslice.ir import Kernel
+from wattslice.ir import If, Kernel, never_falls_through, walk_statements
 from wattslice.method_answers import MethodAnswers
 from wattslice.methods import Method
 from wattslice.operations import OperationCounts
@@ -160,6 +160,7 @@ def arm_analyses(
     total = math.fsum(energies)
     branch_of = {path.first_region: path.arm for path in paths(kernel)}  # an else-arm goes with its then-arm
     visits = {path.first_region: profile.thread_counts[path.of_region] for path in paths(kernel)}
+    leaving = _leaving(kernel)
     by_region = {swing.arm.region: swing for swing in found}
 
     def analysis(arm: BranchArm) -> ArmAnalysis:
@@ -182,6 +183,17 @@ def arm_analyses(
             file=arm.file,
             column=arm.column,
             visits=visits.get(arm.region, 0.0),
+            leaves=arm.region in leaving,
         )
 
     return tuple(analysis(arm) for arm in profile.arms)
+
+
+def _leaving(kernel: Kernel) -> frozenset[int]:
+    """The arms of `if` that end in a break, return or continue."""
+    return frozenset(
+        arm.region
+        for stmt in walk_statements(kernel.body)
+        for arm in ((stmt.then, stmt.otherwise) if isinstance(stmt, If) else ())
+        if arm is not None and never_falls_through(arm)
+    )
