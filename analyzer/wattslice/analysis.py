@@ -58,7 +58,7 @@ class ArmAnalysis:
     operations of the kernel draw, as for lines; None when the power is unknown.
     `kernel_low_w`, `kernel_high_w`: the kernel's watts over the interval of the probability; None for an arm
     that is known, or too small to matter. `file`: empty for the kernel's own. `column` (from 1) goes with
-    `line`; `visits` of the branch per thread.
+    `line`; `visits` of the branch per thread. `leaves`: it ends in a break, return or continue.
     """
 
     line: int
@@ -74,6 +74,7 @@ class ArmAnalysis:
     file: str = ""
     column: int = 0
     visits: float = 0.0
+    leaves: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,15 @@ class MethodWatts:
     bspm_w: float | None = None
     bdpm_w: float | None = None
     expected_w: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileUse:
+    """The profile that was used: the name of its `file`, how many `branches` of the kernel it knows."""
+
+    file: str
+    branches: int
+    data_sets: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +133,7 @@ class KernelAnalysis:
     loops: tuple[LoopTrips, ...] = ()
     arms: tuple[ArmAnalysis, ...] = ()
     methods: MethodWatts = MethodWatts()
+    profile: ProfileUse | None = None
     assumptions: tuple[Assumption, ...] = ()
 
 

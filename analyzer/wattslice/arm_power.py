@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from wattslice.analysis import ArmAnalysis
 from wattslice.execution import BranchArm, ExecutionProfile
 from wattslice.heat import region_energies
-from wattslice.ir import Kernel
+from wattslice.ir import If, Kernel, never_falls_through, walk_statements
 from wattslice.method_answers import MethodAnswers
 from wattslice.methods import Method
 from wattslice.operations import OperationCounts
 from wattslice.paths import arm_regions, arms_of_data, paths, with_probability
 from wattslice.prediction import PowerAnswer
-from wattslice.trips import trip_ranges, with_trips
+from wattslice.trips import TripRange, left_at_once, trip_ranges, with_trips
 
 MOST_SWUNG = 8
 """Branches whose interval is carried into the watts: those whose paths cost most."""
@@ -55,7 +55,7 @@ def swings(
     shares = {
         arm: math.fsum(energies[region] for region in of_branch[branch_of[arm.region]]) / total
         for arm in arms_of_data(profile)
-        if arm.arm != "else" and arm.region in branch_of and arm.interval[0] < arm.interval[1]
+        if arm.arm != "else" and arm.region in branch_of and _can_move(arm)
     }
     largest = sorted(shares, key=lambda arm: -shares[arm])[:MOST_SWUNG]
     found: list[Swing] = []
@@ -67,13 +67,19 @@ def swings(
     return tuple(found)
 
 
+def _can_move(arm: BranchArm) -> bool:
+    """Whether counts for another probability follow from those at hand. Exits never taken: `trip_swings`."""
+    low, high = arm.interval
+    return low < high and 0.0 < arm.probability < 1.0
+
+
 def trip_swings(
     kernel: Kernel,
     profile: ExecutionProfile,
     prices: OperationCounts,
     power_w: float,
     predict: Callable[[ExecutionProfile], float | None],
-) -> tuple[tuple[float, float], ...]:
+) -> tuple[tuple[TripRange, float, float], ...]:
     """The least and the most watts for each loop whose iterations nobody knows, alone; arguments as above."""
     energies = region_energies(kernel, profile, prices)
     total = math.fsum(energies)
@@ -82,12 +88,14 @@ def trip_swings(
     loops = {
         one: math.fsum(energies[region] for region in one.regions) for one in trip_ranges(kernel, profile)
     }
-    found: list[tuple[float, float]] = []
+    found: list[tuple[TripRange, float, float]] = []
     for loop in sorted(loops, key=lambda one: -loops[one])[:MOST_SWUNG]:
         if loops[loop] >= LEAST_SHARE * total:
-            ends = (predict(with_trips(profile, loop, factor)) for factor in {loop.low, loop.high} - {1.0})
-            watts = (power_w, *(end for end in ends if end is not None))
-            found.append((min(watts), max(watts)))
+            moved = [with_trips(profile, loop, factor) for factor in {loop.low, loop.high} - {1.0}]
+            if loop.exits:
+                moved.append(left_at_once(profile, loop))
+            watts = (power_w, *(end for end in map(predict, moved) if end is not None))
+            found.append((loop, min(watts), max(watts)))
     return tuple(found)
 
 
@@ -110,7 +118,8 @@ def with_swings(answers: MethodAnswers, method: Method) -> tuple[PowerAnswer, tu
         return watts.power_w
 
     swung = swings(*known, unmoved if method is Method.BSPM else predict)  # to BSPM every arm is taken
-    ends = (*((swing.low_w, swing.high_w) for swing in swung), *trip_swings(*known, predict))
+    loops = trip_swings(*known, predict)
+    ends = (*((swing.low_w, swing.high_w) for swing in swung), *((low, high) for _, low, high in loops))
     if not ends:
         return found, ()
     power_w, low_w, high_w = watts.power_w, watts.power_low_w, watts.power_high_w
@@ -125,7 +134,18 @@ def with_swings(answers: MethodAnswers, method: Method) -> tuple[PowerAnswer, tu
             reaches = reaches or high_w >= limit_w
             high_w = min(high_w, limit_w)
     wider = replace(watts, power_low_w=low_w, power_high_w=high_w)
-    return replace(found, watts=wider, may_hit_power_limit=reaches), swung
+    return replace(found, watts=wider, may_hit_power_limit=reaches), (
+        *swung,
+        *_exits(answers.expected, loops),
+    )
+
+
+def _exits(profile: ExecutionProfile, loops: Sequence[tuple[TripRange, float, float]]) -> Iterator[Swing]:
+    """What each exit assumed never to be taken does to the watts: what leaving its loops at once does."""
+    for arm in profile.arms:
+        ends = [(low, high) for loop, low, high in loops if any(one.arm == arm.region for one in loop.exits)]
+        if ends:
+            yield Swing(arm, min(low for low, _ in ends), max(high for _, high in ends))
 
 
 def arm_analyses(
@@ -140,6 +160,7 @@ def arm_analyses(
     total = math.fsum(energies)
     branch_of = {path.first_region: path.arm for path in paths(kernel)}  # an else-arm goes with its then-arm
     visits = {path.first_region: profile.thread_counts[path.of_region] for path in paths(kernel)}
+    leaving = _leaving(kernel)
     by_region = {swing.arm.region: swing for swing in found}
 
     def analysis(arm: BranchArm) -> ArmAnalysis:
@@ -162,6 +183,17 @@ def arm_analyses(
             file=arm.file,
             column=arm.column,
             visits=visits.get(arm.region, 0.0),
+            leaves=arm.region in leaving,
         )
 
     return tuple(analysis(arm) for arm in profile.arms)
+
+
+def _leaving(kernel: Kernel) -> frozenset[int]:
+    """The arms of `if` that end in a break, return or continue."""
+    return frozenset(
+        arm.region
+        for stmt in walk_statements(kernel.body)
+        for arm in ((stmt.then, stmt.otherwise) if isinstance(stmt, If) else ())
+        if arm is not None and never_falls_through(arm)
+    )

@@ -36,7 +36,9 @@ class Assumption:
 class BranchArm:
     """One arm of a branch: `region` of its statement, mean `probability` that a visit takes it.
 
-    `column` (from 1) of where `line` says, 0 when nobody asked. `file`: as in `Assumption`.
+    `column` (from 1) of where `line` says, 0 when nobody asked. `file`: as in `Assumption`. `is_open`: data
+    may leave a loop here, which was assumed never to happen. `measured`: its least and its largest share in
+    single data sets of the profile; None with fewer than two.
     """
 
     line: int
@@ -46,12 +48,21 @@ class BranchArm:
     source: ProbabilitySource
     file: str = ""
     column: int = 0
+    is_open: bool = False
+    measured: tuple[float, float] | None = None
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where the probability may lie: a point when it is known or measured, else wide (`spread`)."""
+        """Where the probability may lie: a point when it is known, over the data sets when it is measured.
+
+        Else wide (`spread`).
+        """
+        if self.source is ProbabilitySource.PROFILE and self.measured is not None:
+            return min(self.measured[0], self.probability), max(self.measured[1], self.probability)
         if self.source in (ProbabilitySource.STATIC, ProbabilitySource.PROFILE):
             return self.probability, self.probability
+        if self.is_open:
+            return 0.0, 1.0
         return spread(self.probability)
 
 

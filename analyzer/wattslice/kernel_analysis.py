@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from wattslice.analysis import KernelAnalysis, LineHeat, MethodWatts, SliceAnalysis
+from wattslice.analysis import KernelAnalysis, LineHeat, MethodWatts, ProfileUse, SliceAnalysis
 from wattslice.arm_power import arm_analyses, with_swings
 from wattslice.branches import DENSE_FROM, BranchClass, branch_density
 from wattslice.config import BranchChoice, Config, MethodChoice
@@ -20,6 +20,7 @@ from wattslice.methods import Method
 from wattslice.paths import arms_of_data
 from wattslice.power import ProgramWatts
 from wattslice.prediction import PowerAnswer
+from wattslice.profiles.binding import branches_known
 from wattslice.profiles.types import BranchProfile
 from wattslice.quoting import Quoter
 from wattslice.slicing.slices import slice_kernel
@@ -93,6 +94,7 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         hot_lines=_heat(kernel, profile, watts, quoter),
         loops=profile.loops,
         arms=arm_analyses(kernel, profile, watts.prices, _operations_w(watts), swung),
+        profile=_profile_use(config.branch_profile, kernel),
         methods=MethodWatts(*(answers.by(one).watts.power_w for one in Method)),
         assumptions=_assumptions(launch, profile, work.traffic),
     )
@@ -117,6 +119,12 @@ def bare_facts(launch: KernelLaunch, gpu: Gpu) -> KernelAnalysis:
         launch_file=launch.file,
         assumptions=launch.assumptions,
     )
+
+
+def _profile_use(profile: BranchProfile | None, kernel: Kernel) -> ProfileUse | None:
+    if profile is None:
+        return None
+    return ProfileUse(profile.name or "a profile", branches_known(profile, kernel), len(profile.data_sets))
 
 
 _OWN: dict[MemorySpace, str] = {MemorySpace.CONSTANT: "word"}

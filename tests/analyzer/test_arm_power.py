@@ -9,7 +9,7 @@ from wattslice.config import BranchChoice, Config, MethodChoice
 from wattslice.execution import ProbabilitySource
 from wattslice.findings import operations_power_w
 from wattslice.pipeline import analyze_file
-from wattslice.profiles.types import ArmProbability, BranchProfile
+from wattslice.profiles.types import ArmProbability, BranchProfile, DataSet
 from wattslice.report.kernel_tables import arms_shown
 
 from .test_paths import BOTH
@@ -114,3 +114,34 @@ def test_the_copies_of_an_inlined_arm_are_one_row_of_the_report(tmp_path):
     assert row.power_w == pytest.approx((first.power_w or 0.0) + (second.power_w or 0.0))
     assert row.probability == pytest.approx(0.5)
     assert (row.kernel_high_w or 0.0) > max(first.kernel_high_w or 0.0, second.kernel_high_w or 0.0)
+
+
+def test_an_arm_that_only_leaves_is_listed_and_the_profile_is_named(tmp_path):
+    text = """__global__ void k(const float* x, float* y) {
+    for (int j = 0; j < 100; ++j) {
+        y[j] += sqrtf(x[j]);
+        if (x[j] < 0.0f) break;
+    }
+}
+int main() { k<<<100000, 256>>>(0, 0); }"""
+    (row,) = arms_shown(analyzed(tmp_path, text))
+    assert (row.line, row.share_of_power, row.leaves) == (4, 0.0, True)
+    known = analyzed(tmp_path, text, 0.25)
+    assert [row.probability for row in arms_shown(known)] == pytest.approx([0.25])
+    assert known.profile is not None
+    assert (known.profile.branches, known.profile.data_sets) == (1, 0)
+
+
+def test_data_sets_that_differ_give_a_measured_arm_an_interval(tmp_path):
+    path = tmp_path / "kernel.cu"
+    path.write_text(HEAVY)
+    then = ArmProbability("kernel.cu", 4, "then", 0.5, visits=(64, 64, 0), taken=(0, 64, 0))
+    sets = tuple(DataSet(name) for name in "abc")
+    config = Config((path,), "v100_pcie", branch_profile=BranchProfile((then,), sets))
+    (kernel,) = analyze_file(path, config).kernels
+    (arm,) = kernel.arms
+    assert arm.source is ProbabilitySource.PROFILE
+    assert (arm.probability_low, arm.probability_high) == (0.0, 1.0)
+    known = analyzed(tmp_path, HEAVY, 0.5)
+    assert kernel.power_w == pytest.approx(known.power_w)
+    assert (kernel.power_low_w or 0.0) < (known.power_low_w or 0.0)

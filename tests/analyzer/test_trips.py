@@ -8,7 +8,7 @@ from wattslice.config import Config
 from wattslice.counting.count import count
 from wattslice.pipeline import analyze_file
 from wattslice.profiles.types import ArmProbability, BranchProfile, DataSet
-from wattslice.trips import TRIPS_SPREAD, trip_ranges, with_trips
+from wattslice.trips import TRIPS_SPREAD, left_at_once, trip_ranges, with_trips
 
 from .source_text import launch_of
 
@@ -110,3 +110,30 @@ def test_a_warp_also_pays_for_what_follows_the_iteration_that_all_run():
     counts = count(launch, BranchProfile((entry,), (DataSet("x"),)))
     assert max(counts.thread_counts) == pytest.approx(1.06, rel=0.01)
     assert max(counts.warp_counts) == pytest.approx(1.9, rel=0.01)
+
+
+def test_an_exit_assumed_never_to_be_taken_may_always_be(tmp_path):
+    path = tmp_path / "kernel.cu"
+    path.write_text(LEFT_EARLY)
+    (kernel,) = analyze_file(path, Config((path,), "v100_pcie")).kernels
+    (arm,) = kernel.arms
+    assert (arm.probability, arm.probability_low, arm.probability_high) == (0.0, 0.0, 1.0)
+    assert arm.kernel_low_w is not None
+    assert arm.kernel_high_w is not None
+    assert arm.kernel_low_w < arm.kernel_high_w
+    left = ArmProbability("kernel.cu", 4, "then", 0.99)
+    config = Config((path,), "v100_pcie", branch_profile=BranchProfile((left,)))
+    (at_once,) = analyze_file(path, config).kernels
+    assert arm.kernel_low_w == pytest.approx(at_once.power_w, rel=0.05)
+    assert arm.kernel_high_w == kernel.power_w
+
+
+def test_what_stands_in_an_exit_runs_when_it_is_taken():
+    launch = launch_of(LEFT_EARLY.replace("break;", "{ y[0] = sqrtf(x[j]); break; }"))
+    before = count(launch)
+    (loop,) = trip_ranges(launch.kernel, before)
+    (way_out,) = loop.exits
+    assert before.thread_counts[way_out.arm] == 0.0
+    after = left_at_once(before, loop)
+    assert after.thread_counts[way_out.arm] == 1.0
+    assert {after.thread_counts[region] for region in way_out.behind} == {0.0}

@@ -51,7 +51,7 @@ def count(
         warp_counts=tuple(state.warp_counts),
         sites=state.site_statistics(),
         loops=tuple(_loops(state)),
-        arms=tuple(_arms(state)),
+        arms=tuple(_arms(state, profile)),
         assumptions=tuple(state.assumptions.values()),
     )
 
@@ -101,7 +101,7 @@ def _loops(state: State) -> Iterator[LoopTrips]:
         yield LoopTrips(tally.span.line, region, mean if tally.known else None, mean, file)
 
 
-def _arms(state: State) -> Iterator[BranchArm]:
+def _arms(state: State, profile: BranchProfile | None) -> Iterator[BranchArm]:
     counts = state.thread_counts
     for stmt in ir.walk_statements(state.launch.kernel.body):
         source = state.arm_sources.get(stmt.region)
@@ -117,7 +117,15 @@ def _arms(state: State) -> Iterator[BranchArm]:
             arms += ((case.body.span, arm_name(case), case.body.region) for case in stmt.cases)
         for span, name, region in arms:
             probability = min(1.0, counts[region] / visits)
-            yield BranchArm(span.line, name, region, probability, source, file, span.column)
+            is_open = stmt.region in state.never_left
+            measured = (
+                profile.probability_range(state.launch.kernel, stmt.span, name)
+                if profile is not None and source is ProbabilitySource.PROFILE
+                else None
+            )
+            yield BranchArm(
+                span.line, name, region, probability, source, file, span.column, is_open, measured
+            )
 
 
 __all__ = ["BudgetExceededError", "count"]

@@ -82,6 +82,7 @@ class State:
         self.warp_counts = [0.0] * kernel.region_count
         self.loop_tallies: dict[int, LoopTally] = {}
         self.arm_sources: dict[int, ProbabilitySource] = {}
+        self.never_left: set[int] = set()  # branches that leave a loop by data, assumed never to
         self.assumptions: dict[tuple[str, str, int, str], Assumption] = {}
         self._heard: dict[tuple[str, int], frozenset[Heuristic]] = {}
         self.assumed_parameters: dict[ir.Variable, int] = {}

@@ -142,6 +142,8 @@ class Executor(ExpressionEvaluator):
                 frame.left_by_chance = True
             leave = 0.0 if expected is None else 1.0 / expected
             state.arm_sources[stmt.region] = ProbabilitySource.DEFAULT
+            if expected is None:
+                state.never_left.add(stmt.region)
             state.assume(
                 "PW012",
                 stmt.span,

@@ -138,6 +138,23 @@ def branch_places(kernel: Kernel) -> frozenset[tuple[str, int, int]]:
     return frozenset((node.span.file, node.span.line, node.span.column) for node, _ in branches(kernel))
 
 
+def branches_known(profile: BranchProfile, kernel: Kernel) -> int:
+    """How many branches of `kernel` a bound profile knows a probability of."""
+    places = branch_places(kernel)
+    return len(
+        {
+            (entry.file, entry.line, entry.column)
+            for entry in profile.arms
+            if entry.probability is not None
+            and (not entry.kernel or names_kernel(entry.kernel, kernel))
+            and any(
+                line == entry.line and entry.column in (0, column) and is_tail(entry.file, file)
+                for file, line, column in places
+            )
+        }
+    )
+
+
 def about_profile(profile: BranchProfile, bound: Iterable[BoundProfile]) -> tuple[Diagnostic, ...]:
     """What has to be said of entries that no analysed file could use, branch by branch."""
     bindings = tuple(bound)

@@ -65,7 +65,7 @@ def read_branch_profile(path: Path) -> BranchProfile:
         top.only("schema_version", "branches")
         arms = tuple(_arm(entry, 0, with_counts=False) for entry in top.value("branches").list())
         _check(path, arms)
-        return BranchProfile(arms)
+        return BranchProfile(arms, name=path.name)
     return _version_2(path, top)
 
 
@@ -83,6 +83,7 @@ def _version_2(path: Path, top: Table) -> BranchProfile:
         sources=tuple(map(_source, top.list("sources"))),
         making=_making(top.optional("made")),
         command="" if (command := top.optional("command")) is None else command.text(),
+        name=path.name,
     )
 
 

@@ -111,7 +111,7 @@ class BranchProfile:
     """All measured arms, in the order of the file, and how they were measured.
 
     `sources` is empty for a profile that is not tied to its source. `command` makes the profile anew; empty
-    when nobody knows.
+    when nobody knows. `name` of the file it was read from.
     """
 
     arms: tuple[ArmProbability, ...]
@@ -119,6 +119,7 @@ class BranchProfile:
     sources: tuple[SourceLines, ...] = ()
     making: Making = Making.HAND
     command: str = ""
+    name: str = ""
 
     def lookup(self, kernel: Kernel, span: Span, arm: str) -> ArmProbability | None:
         """The entry of an arm of the branch at `span` in `kernel`, None when the profile does not have it.
@@ -134,6 +135,22 @@ class BranchProfile:
             and (not entry.kernel or names_kernel(entry.kernel, kernel))
         ]
         return max(fitting, key=_precision, default=None)
+
+    def probability_range(self, kernel: Kernel, span: Span, arm: str) -> tuple[float, float] | None:
+        """The least and the largest share of visits that took an arm, over the data sets that came there.
+
+        Of `then` also from its `else`, and the other way round. None with fewer than two such data sets.
+        """
+        other = {THEN: ELSE, ELSE: THEN}.get(arm, "")
+        entry = self.lookup(kernel, span, arm)
+        mirrored = entry is None and bool(other)
+        entry = self.lookup(kernel, span, other) if mirrored else entry
+        counts = () if entry is None else zip(entry.taken, entry.visits, strict=False)
+        shares = [taken / visits for taken, visits in counts if visits]
+        if len(shares) < 2:
+            return None
+        low, high = min(shares), max(shares)
+        return (1.0 - high, 1.0 - low) if mirrored else (low, high)
 
     def mean_iterations(self, kernel: Kernel, span: Span) -> float | None:
         """Mean number of tests of the loop at `span` that another iteration followed, per entry of the loop.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
@@ -107,7 +108,7 @@ def hot_line_table(kernel: KernelAnalysis, width: int) -> Table:
 
 
 def arms_shown(kernel: KernelAnalysis) -> tuple[ArmAnalysis, ...]:
-    """The arms that data decide and that draw a part worth telling, those that draw most first.
+    """The arms that data decide and that draw or move a part worth telling, or leave; the largest first.
 
     The copies of a function that is inlined several times are one arm.
     """
@@ -116,8 +117,21 @@ def arms_shown(kernel: KernelAnalysis) -> tuple[ArmAnalysis, ...]:
         if arm.source is not ProbabilitySource.STATIC:
             copies.setdefault((arm.file, arm.line, arm.column, arm.arm), []).append(arm)
     decided = (_together(arms, kernel) for arms in copies.values())
-    worth = (arm for arm in decided if (arm.share_of_power or 0.0) >= _WORTH)
-    return tuple(sorted(worth, key=lambda arm: -(arm.power_w or 0.0))[:MAX_ARMS])
+    worth = (
+        arm
+        for arm in decided
+        if arm.leaves
+        or (arm.share_of_power or 0.0) >= _WORTH
+        or _moves_w(arm) >= _WORTH * (kernel.power_w or math.inf)
+    )
+    return tuple(sorted(worth, key=lambda arm: -max(arm.power_w or 0.0, _moves_w(arm)))[:MAX_ARMS])
+
+
+def _moves_w(arm: ArmAnalysis) -> float:
+    """How far the arm moves the kernel's watts; 0 where that is not known."""
+    if arm.kernel_low_w is None or arm.kernel_high_w is None:
+        return 0.0
+    return arm.kernel_high_w - arm.kernel_low_w
 
 
 def _together(copies: list[ArmAnalysis], kernel: KernelAnalysis) -> ArmAnalysis:

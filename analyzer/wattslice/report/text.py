@@ -210,6 +210,11 @@ def _facts(kernel: KernelAnalysis, reason: Diagnostic | None) -> Table:
     facts.add_row("  fills", fills)
     branches = "" if kernel.branch_class is None else f" · branch-{kernel.branch_class.value}"
     facts.add_row("  model", f"{kernel.model} · {_METHODS.get(kernel.method, kernel.method)}{branches}")
+    if (used := kernel.profile) is not None:
+        words = f"{used.branches} branch{'es' * (used.branches != 1)} from {printable(used.file)}"
+        if used.data_sets:
+            words += f", {used.data_sets} data set{'s' * (used.data_sets != 1)}"
+        facts.add_row("  data", words)
     return facts
 
 
