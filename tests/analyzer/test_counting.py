@@ -383,3 +383,13 @@ __global__ void k(const int *a, int n, float *x) { if (all(a, n)) x[0] *= 2.0f; 
     arms = (ArmProbability("k.cu", 2, "then", 0.7), ArmProbability("k.cu", 4, "then", 0.25))
     _, operations = analyse(tmp_path, source, "k.n=1000", profile=BranchProfile(arms))
     assert operations.fp32 == 0.25
+
+
+def test_a_measured_loop_that_an_assumed_parameter_bounds_is_told(tmp_path):
+    source = """__global__ void k(int n, float *x) {
+for (int j = 0; j < n; ++j) x[threadIdx.x] *= 2.0f; }"""
+    profile = BranchProfile((ArmProbability("k.cu", 2, "loop", 0.9),))
+    counted, _ = analyse(tmp_path, source, profile=profile)
+    assert [a.fix for a in counted.assumptions if a.rule == "PW019"] == ["--set k.n=VALUE"]
+    counted, _ = analyse(tmp_path, source, "k.n=9", profile=profile)
+    assert counted.assumptions == ()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from wattslice import ir
+from wattslice.counting.grounds import parameters_behind
 from wattslice.counting.inductions import Induction
 from wattslice.counting.loop_shape import Bound, LoopShape
 from wattslice.counting.loop_steps import amount_of
@@ -24,6 +25,7 @@ from wattslice.counting.values import (
     scalar,
     truth,
 )
+from wattslice.profiles.types import LOOP
 
 if TYPE_CHECKING:
     from wattslice.counting.statements import Executor
@@ -58,7 +60,24 @@ def known_trips(
             f"--set {state.launch.kernel.name}.{state.trip_name(loop)}=VALUE",
         )
         return _plain(found), False
+    _tell_unused_profile(executor, loop)
     return _plain(found), True
+
+
+def _tell_unused_profile(executor: Executor, loop: ir.Loop) -> None:
+    """Notes a measured loop whose iterations an assumed parameter decides instead."""
+    state = executor.state
+    if loop.condition is None or not state.guessed or executor.profiled(loop.span, LOOP) is None:
+        return
+    kernel = state.launch.kernel
+    assumed = sorted(v.name for v in parameters_behind(kernel, loop.condition) & state.guessed)
+    if assumed:
+        state.assume(
+            "PW019",
+            loop.span,
+            f"assumed {', '.join(assumed)} decides the iterations: those of the profile are not used",
+            " ".join(f"--set {kernel.name}.{name}=VALUE" for name in assumed),
+        )
 
 
 def _is_decided(executor: Executor, loop: ir.Loop, mask: Mask) -> bool:

@@ -106,8 +106,9 @@ ASSUMED_RULES = (
         name="profile-contradicted",
         what="The profile says of a branch what the values of the analysed launch do not.",
         why=(
-            "Where the values are assumed, the measured probability is used. Where thread indices and known "
-            "sizes decide, the count of this launch is: the profile was measured with another one."
+            "Where the values are assumed, the measured probability is used (of loops: not). Where thread "
+            "indices and known sizes decide, the count of this launch is: the profile was measured with "
+            "another one."
         ),
         example="if (i + length <= n && begins(text + i, word, length)) ++found;   // length assumed 1024",
         remedy="Give the sizes the profile was measured with (--set), or measure it with this launch.",
