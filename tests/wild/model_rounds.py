@@ -43,6 +43,7 @@ ROUNDS = (
     Round("75a2017", "times fitted with a loss that outliers cannot bend"),
     Round("2d214e5", "arithmetic, memory and waiting overlap with a fitted exponent"),
     Round("56fbe31", "physical limits of time parameters; no voltage beyond the highest measured clock"),
+    Round("93ad206", "what a reference chooses between is known when loops are unrolled, and no selection"),
 )
 
 _CODE = """
