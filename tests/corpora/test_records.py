@@ -18,6 +18,7 @@ from wattslice_corpora.records import (
     card_path,
     measured_gpu_ids,
     measurements_path,
+    option,
     page,
     read_card,
     read_measurements,
@@ -207,6 +208,23 @@ def test_a_broken_recipe_names_its_benchmark(tmp_path):
     path.write_text('repository=""\ninclude=[]\n[[benchmark]]\nname="odd"\nfile="f"\n')
     with pytest.raises(RecordError, match=r"odd.*launch"):
         read_recipes(path)
+
+
+@pytest.mark.parametrize("gpu_id", ["v100_pcie", "quadro_rtx_8000"])
+def test_integers_draw_what_floats_draw_once_both_are_idle(gpu_id):
+    """What docs/energy-model.md says of live and idle values: zeros from ratio 16 on."""
+    watts = {
+        (row.kernel, int(option(row.arguments, "ratio")), row.core_mhz): row.power_w
+        for row in read_measurements(measurements_path(gpu_id))
+        if row.benchmark == "mixbench-cuda-alt" and row.power_valid and row.power_w is not None
+    }
+    more = {
+        (ratio, mhz): power_w / watts["benchmark_float", ratio, mhz] - 1.0
+        for (kernel, ratio, mhz), power_w in watts.items()
+        if kernel == "benchmark_int"
+    }
+    assert max(abs(share) for (ratio, _), share in more.items() if ratio >= 16) < 0.022
+    assert min(share for (ratio, _), share in more.items() if ratio == 1) > 0.18
 
 
 def test_programs_that_run_on_zeros_are_said_to_be_idle():

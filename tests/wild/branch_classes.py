@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checkouts import cuda_files, revision
-from document import write_section
+from document import publish
 
 from wattslice.branches import DENSE_FROM, branch_density
 from wattslice.counting.count import BudgetExceededError, count
@@ -101,10 +101,7 @@ def main() -> None:
     states = ", ".join(f"{path.name} {revision(path)}" for path in options.checkouts)
     lines = [f"Kernels of {states} by their share of executed statements in dividing arms:", ""]
     lines += lines_of(kernels)
-    if options.output is None:
-        print("\n".join(lines))
-    else:
-        write_section(options.output, "branch_classes", lines)
+    publish(options.output, "branch_classes", lines)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from branch_profiles import measured_profile, profile_of
-from document import write_section
+from document import publish
 
 from wattslice.calibration.checkout import find_recipes
 from wattslice.config import BranchProfile
@@ -163,10 +163,7 @@ def main() -> None:
     unique = list({(row.file, row.kernel, row.line): row for row in rows}.values())
     lines = [f"Mean absolute error of the probability of then-arms, {read} profiled programs:", ""]
     lines += lines_of(unique)
-    if options.output is None:
-        print("\n".join(lines))
-    else:
-        write_section(options.output, "branch_heuristics", lines)
+    publish(options.output, "branch_heuristics", lines)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from pathlib import Path
 from branch_measured import DELTA, INFORMED, MODELS, PLAIN, VARIANTS, Compared, Known, Variant, compared
 from branch_profiles import profile_of
 from checkouts import revision
-from document import write_section
+from document import publish
 
 from wattslice.analysis import KernelAnalysis
 from wattslice.branches import BranchClass
@@ -291,10 +291,7 @@ def main() -> None:
     if options.also:
         lines += [f"Branch-dense kernels that nobody measured, watts on {options.gpu}:", ""]
         lines += unmeasured_lines(options.also, options.gpu)
-    if options.output is None:
-        print("\n".join(lines))
-    else:
-        write_section(options.output, "branch_methods", lines)
+    publish(options.output, "branch_methods", lines)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+from wattslice.budget import MAX_STEPS
 from wattslice.config import BranchProfile, Config
 from wattslice.data_sets.spec import read_spec
 from wattslice.profiles.making import make_profile
@@ -20,7 +21,7 @@ from wattslice.profiling import Limits, counted_by, run_data_sets
 from wattslice_corpora.records import BenchmarkRecipe, Recipes
 
 PUBLIC = Path(__file__).with_name("profiles")
-LIMITS = Limits(2_000_000, 1024)
+LIMITS = Limits(MAX_STEPS, 1024)
 
 
 def spec_of(source: Path) -> Path | None:

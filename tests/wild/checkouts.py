@@ -9,7 +9,6 @@ import hashlib
 import os
 import re
 import subprocess
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,11 +72,6 @@ def text_facts(path: Path) -> TextFacts:
             definitions.append((name, text.count("\n", 0, position) + 1))
     launched = {m[1] for m in _TRIPLE.finditer(text)} | {m[1] for m in _RUNTIME.finditer(text)}
     return TextFacts(tuple(definitions), frozenset(launched))
-
-
-def count_names(definitions: tuple[tuple[str, int], ...]) -> Counter[str]:
-    """How often each name is defined."""
-    return Counter(name for name, _ in definitions)
 
 
 def _blank(noise: re.Match[str]) -> str:

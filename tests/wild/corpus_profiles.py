@@ -15,6 +15,7 @@ from pathlib import Path
 
 from document import write_section
 
+from wattslice.budget import MAX_STEPS
 from wattslice.config import Config
 from wattslice.data_sets.spec import read_spec
 from wattslice.profiles.making import make_profile
@@ -23,7 +24,7 @@ from wattslice.profiling import Limits, counted_by, run_data_sets
 from wattslice.report.units import line_ranges
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 
-LIMITS = Limits(2_000_000, 1024)
+LIMITS = Limits(MAX_STEPS, 1024)
 
 
 def row(program: CorpusKernel, data: Path) -> str:

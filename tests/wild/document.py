@@ -8,6 +8,14 @@ from pathlib import Path
 _MARK = "<!-- {edge} {name}: written by tests/wild/{script}.py, not by hand -->"
 
 
+def publish(path: Path | None, name: str, lines: list[str]) -> None:
+    """The lines as section `name` of a document, or printed where there is none."""
+    if path is None:
+        print("\n".join(lines))
+    else:
+        write_section(path, name, lines)
+
+
 def write_section(path: Path, name: str, lines: list[str]) -> None:
     """Replaces what stands between the two marks of section `name`; the marks must be there.
 

@@ -16,7 +16,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from document import write_section
+from document import publish
 
 ROOT = Path(__file__).parents[2]
 GPUS = ("v100_pcie", "quadro_rtx_8000")
@@ -109,10 +109,7 @@ def main() -> int:
                 subprocess.run([*command, "remove", "--force", str(tree)], check=True)
         lines.append(f"| {entry.commit} | {entry.title} | {' | '.join(figures)} |")
         print(lines[-1], file=sys.stderr)
-    if options.output:
-        write_section(options.output, "model_rounds", [*lines, ""])
-    else:
-        print("\n".join(lines))
+    publish(options.output, "model_rounds", [*lines, ""])
     return 0
 
 

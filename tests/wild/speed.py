@@ -26,7 +26,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from checkouts import cuda_files, revision
-from document import write_section
+from document import publish
 
 from wattslice.config import Config
 from wattslice.frontend.clang import ParseOptions
@@ -249,10 +249,7 @@ def main() -> None:
         *file_lines(times),
         *process_lines(sample, options.gpu, options.repeats, options.suite or options.checkouts[0]),
     ]
-    if options.output is None:
-        print("\n".join(lines))
-    else:
-        write_section(options.output, "speed", lines)
+    publish(options.output, "speed", lines)
 
 
 if __name__ == "__main__":

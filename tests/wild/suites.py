@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from checkouts import cuda_files, revision
-from document import write_section
+from document import publish
 from file_facts import FileFacts, FileQuestion, KernelFacts, examine
 from isolated import Outcome, run_isolated
 
@@ -250,10 +250,7 @@ def main() -> None:
     lines = report(suites, options.gpu)
     if options.why:
         lines += [*slowest(suites), *why(suites, options.most)]
-    if options.output is None:
-        print("\n".join(lines))
-    else:
-        write_section(options.output, "suites", lines)
+    publish(options.output, "suites", lines)
 
 
 if __name__ == "__main__":
