@@ -96,6 +96,24 @@ class ProfileUse:
 
 
 @dataclass(frozen=True, slots=True)
+class Advice:
+    """A place in the source that costs power, and what is at stake there per launch of the kernel.
+
+    `power_w` and `energy_j`: how much lower the kernel's mean power and its energy would be without it, by the
+    same model; either may be negative (faster code draws more watts), None when it cannot be told. `file`:
+    empty for the kernel's own.
+    """
+
+    rule: str
+    line: int
+    message: str
+    fix: str
+    power_w: float | None = None
+    energy_j: float | None = None
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class KernelAnalysis:
     """One launch of one kernel. What is unknown is None (or empty), and a diagnostic says why."""
 
@@ -135,6 +153,7 @@ class KernelAnalysis:
     methods: MethodWatts = MethodWatts()
     profile: ProfileUse | None = None
     assumptions: tuple[Assumption, ...] = ()
+    advice: tuple[Advice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

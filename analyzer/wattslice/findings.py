@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from wattslice.analysis import Analysis, KernelAnalysis
+from wattslice.analysis import Advice, Analysis, KernelAnalysis
 from wattslice.ir import Diagnostic, Severity
 
 _SAYS_WHY = ("PW031", "PW014", "PW015", "PW007", "PW099", "PW005", "PW001", "PW006")
@@ -19,7 +19,7 @@ _SAYS_WHY = ("PW031", "PW014", "PW015", "PW007", "PW099", "PW005", "PW001", "PW0
 class Finding:
     """One thing to tell, with its rule. `kernel` is empty for findings about a file; `fix` may be empty.
 
-    `line` counts from 1; 0 means the whole file.
+    `line` counts from 1; 0 means the whole file. `power_w`, `energy_j`: what is at stake, as in `Advice`.
     """
 
     rule: str
@@ -29,10 +29,12 @@ class Finding:
     kernel: str
     message: str
     fix: str = ""
+    power_w: float | None = None
+    energy_j: float | None = None
 
 
 def findings_of(analysis: Analysis) -> tuple[Finding, ...]:
-    """Diagnostics, assumptions of all kernels and kernels near the power limit, sorted by file and line.
+    """Diagnostics, assumptions and advice of all kernels, kernels near the power limit; sorted by file and line.
 
     Files come in the order of the run; what several launches of one kernel share is told once.
     """
@@ -54,6 +56,7 @@ def findings_of(analysis: Analysis) -> tuple[Finding, ...]:
             )
             for assumption in kernel.assumptions
         )
+        found += (_advised(kernel, advice) for advice in kernel.advice)
         if kernel.may_hit_power_limit and (kernel.file, kernel.line) not in told_of_limit:
             found.append(_power_limit(kernel))
     order = {file: index for index, file in enumerate(analysis.files)}
@@ -61,6 +64,14 @@ def findings_of(analysis: Analysis) -> tuple[Finding, ...]:
         sorted(
             dict.fromkeys(found), key=lambda item: (order.get(item.file, len(order)), item.file, item.line)
         )
+    )
+
+
+def _advised(kernel: KernelAnalysis, advice: Advice) -> Finding:
+    file = advice.file or kernel.file
+    stake = (advice.power_w, advice.energy_j)
+    return Finding(
+        advice.rule, Severity.WARNING, file, advice.line, kernel.name, advice.message, advice.fix, *stake
     )
 
 

@@ -133,6 +133,18 @@ def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
             }
             for assumption in kernel.assumptions
         ],
+        "advice": [
+            {
+                "rule": advice.rule,
+                "file": advice.file or kernel.file,
+                "line": advice.line,
+                "message": advice.message,
+                "fix": advice.fix,
+                "power_w": _number(advice.power_w),
+                "energy_j": _number(advice.energy_j),
+            }
+            for advice in kernel.advice
+        ],
     }
 
 
