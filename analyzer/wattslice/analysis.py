@@ -99,9 +99,9 @@ class ProfileUse:
 class Advice:
     """A place in the source that costs power, and what is at stake there per launch of the kernel.
 
-    `power_w` and `energy_j`: how much lower the kernel's mean power and its energy would be without it, by the
-    same model; either may be negative (faster code draws more watts), None when it cannot be told. `file`:
-    empty for the kernel's own.
+    `power_w` and `energy_j`: how much lower the kernel's mean power and its energy would be without it, by
+    the same model; either may be negative (faster code draws more watts), None when it cannot be told.
+    `file`: empty for the kernel's own.
     """
 
     rule: str

@@ -34,7 +34,7 @@ class Finding:
 
 
 def findings_of(analysis: Analysis) -> tuple[Finding, ...]:
-    """Diagnostics, assumptions and advice of all kernels, kernels near the power limit; sorted by file and line.
+    """Diagnostics, assumptions, advice and kernels near the power limit, sorted by file and line.
 
     Files come in the order of the run; what several launches of one kernel share is told once.
     """
