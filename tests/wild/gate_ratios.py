@@ -1,4 +1,4 @@
-"""How far predicted ratios can be trusted: writes what `wattslice gate` knows of it, and its page of the docs.
+"""How far predicted ratios can be trusted: what `wattslice gate` knows of it, and its page of the docs.
 
     python tests/wild/gate_ratios.py --data analyzer/wattslice/gate/ratio_trust.json -o docs/ci.md
 
@@ -7,8 +7,7 @@ the measured one. Two populations: variants of one microbenchmark, by models tha
 benchmark; and unrelated applications, by the models that come along (fitted on microbenchmarks only). Runs
 whose addresses could not be followed (`doubt`) are left out of the variants.
 
-Each pair counts as the better half of itself: turned so that an increase is predicted. Every program (variants)
-or board (applications) weighs the same, however many pairs it gives. The share of true increases is made
+Each pair is turned so that an increase is predicted. Every program (variants) or board (applications) weighs the same, however many pairs it gives. The share of true increases is made
 monotone in the predicted increase (pool adjacent violators), for nothing else makes sense.
 """
 

@@ -1,4 +1,4 @@
-"""Which lines changed a kernel's watts or joules: line heat before and after, mapped through the text diff."""
+"""Which lines changed a kernel's watts or joules: line heat on both sides, mapped through the text diff."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def _positive(value: Value) -> float:
 
 @lru_cache
 def _file_pattern(pattern: str) -> re.Pattern[str]:
-    """A glob over paths with `/`: `*` and `?` stay within one folder, `**` goes through any number of them."""
+    """A glob over paths with `/`: `*` and `?` stay within one folder, `**` goes through any."""
     pattern = pattern.removeprefix("./")
     if "/" not in pattern:
         pattern = f"**/{pattern}"
@@ -123,10 +123,7 @@ def density(kernel: KernelAnalysis) -> float | None:
 
 
 def over_budget(kernel: KernelAnalysis, budget: Budget) -> tuple[Finding, ...]:
-    """PW020 for every bound of `budget` that the kernel does not keep; unknown figures keep none and break none.
-
-    `unknown_bounds` tells those.
-    """
+    """PW020 for every bound of `budget` that the kernel does not keep; `unknown_bounds` tells of unknown figures."""
     messages: list[str] = []
     for bound in _bounds(kernel, budget):
         value = bound.value

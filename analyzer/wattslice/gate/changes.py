@@ -1,4 +1,4 @@
-"""What became worse: relative changes of watts, joules and seconds, with how far such a ratio can be trusted."""
+"""What became worse: relative changes of watts, joules and seconds, with how far ratios can be trusted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAME = 2e-5
 VARIANT_FROM = 0.5
 """Bodies at least this much alike count as variants of one kernel, others as two programs."""
 
-_GATHER = "PW016"
+_GATHER, _GEOMETRY = "PW016", "PW011"
 _PLACES = re.compile(r"\b(?:line \d+|trip_L\d+(?:@\S+)?)")
 
 
@@ -75,7 +75,7 @@ def changes_of(pair: Pair) -> tuple[Change, ...]:
         trust = curve(pair.new.model, kin, quantity)
         if trust is None:
             raise WattsliceError(
-                f"nothing was measured that tells how far ratios of the {pair.new.model} model can be trusted",
+                f"nothing measured tells how far ratios of the {pair.new.model} model can be trusted",
                 remedy="compare with --model energy",
             )
         knot = trust.at(log_ratio)
@@ -165,9 +165,13 @@ def _worse(
             text += f"; {reason}"
     kernel = pair.new.analysis
     deltas = {change.quantity: change.new - change.old for change in worse}
+    before, after = _geometry_known(pair.old), _geometry_known(pair.new)
+    comparable = before is None or after is None or before == after
+    if not comparable:
+        text += "; a warning only, for the two launches are not known alike"
     return Finding(
         "PW023",
-        Severity.ERROR,
+        Severity.ERROR if comparable else Severity.WARNING,
         *place,
         kernel.name if kernel else pair.new.kernel,
         text,
@@ -175,6 +179,15 @@ def _worse(
         energy_j=deltas.get(Quantity.ENERGY),
         launch_line=kernel.launch_line if kernel else None,
     )
+
+
+def _geometry_known(record: LaunchRecord) -> tuple[str, tuple[str, ...]] | None:
+    """How a launch's geometry is known: read, given, or assumed of what; None: from a baseline, which has it."""
+    kernel = record.analysis
+    if kernel is None:
+        return None
+    assumed = (entry.message for entry in kernel.assumptions if entry.rule == _GEOMETRY)
+    return kernel.launch_source.value, tuple(dict.fromkeys(_PLACES.sub("there", text) for text in assumed))
 
 
 def told(change: Change) -> str:

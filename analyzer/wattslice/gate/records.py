@@ -20,8 +20,10 @@ _COMMENT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class LaunchRecord:
-    """One launch: `kernel` is the qualified name, `file` a path that both states share, `ordinal` from 1 counts
-    the launches of a kernel in a file. `body`: hash of the kernel's text without comments, spaces and its name.
+    """One launch: `kernel` is the qualified name, `file` a path that both states share.
+
+    `ordinal` from 1 counts the launches of a kernel in a file. `body`: hash of the kernel's text without
+    comments, spaces and its name.
 
     Figures are None when unknown. `tokens` and `analysis` are there only for what was analysed just now.
     """

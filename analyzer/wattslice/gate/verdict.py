@@ -30,7 +30,7 @@ class UnknownPolicy(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What a comparison with an earlier state found. `against` names that state; `pairs`: launches compared."""
+    """What a comparison with the state `against` found; `pairs`: launches that were compared."""
 
     against: str
     pairs: int

@@ -1,0 +1,284 @@
+"""`--against REV`: the same kernels in a git revision, analysed with the same options, and what changed.
+
+Analysed on both sides are the files that changed and those that include what changed (or are called from it);
+everything else has the same watts by construction.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Any, cast
+
+from wattslice.analysis import Analysis
+from wattslice.config import Config
+from wattslice.frontend.callers import SUFFIXES as CALLER_SUFFIXES
+from wattslice.frontend.clang.source_files import included_names
+from wattslice.gate.blame import Blame
+from wattslice.gate.changes import Policy, compare
+from wattslice.gate.records import LaunchRecord, match, records_of
+from wattslice.gate.revision import (
+    Entry,
+    Revision,
+    Tree,
+    blobs,
+    extracted,
+    is_changed,
+    read_revision,
+    repository_of,
+    wanted,
+)
+from wattslice.gate.verdict import Compared
+from wattslice.geometry.types import NO_OVERRIDES
+from wattslice.sources import SUFFIXES_IN_FOLDERS
+
+_FUNCTION = re.compile(rb"\b([A-Za-z_]\w*)\s*\([^;{}()]*(?:\([^;{}()]*\)[^;{}()]*)*\)\s*\{")
+_MAIN = re.compile(rb"\bmain\s*\(")
+_KEYWORDS = frozenset((b"if", b"for", b"while", b"switch", b"catch", b"main", b"return"))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a comparison needs: files to analyse now (of `config.files`) and then (relative to the top folder).
+
+    `notes`: what could not be compared as it was.
+    """
+
+    revision: Revision
+    now: tuple[Path, ...]
+    then: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+def plan(paths: Sequence[Path], config: Config, name: str) -> Comparison:
+    """Which files to look at for `--against name`. Raises `GitError`."""
+    root = repository_of(paths)
+    revision = read_revision(root, name)
+    entries = {entry.path: entry for entry in revision.entries}
+    sources = [entry for entry in revision.entries if wanted(entry)]
+    changed = {entry.path for entry in sources if is_changed(revision, entry)}
+    added = set(_untracked(root, entries, config))
+    files = {_inside(file, root): file for file in config.files}
+    reader = _Reader(revision, entries)
+    affected = _affected(set(files) & set(entries), changed, added, entries, reader)
+    now = tuple(file for path, file in files.items() if path in affected or path in added or path in changed)
+    gone = [path for path in changed if not (root / path).exists()]
+    then = {path for path in files if path in entries and (path in affected or path in changed)}
+    then |= {path for path in gone if PurePosixPath(path).suffix in SUFFIXES_IN_FOLDERS}
+    return Comparison(revision, now, tuple(sorted(then)))
+
+
+def _inside(file: Path, root: Path) -> str:
+    resolved = file.resolve()
+    return resolved.relative_to(root).as_posix() if resolved.is_relative_to(root) else resolved.as_posix()
+
+
+def _untracked(root: Path, entries: dict[str, Entry], config: Config) -> Iterator[str]:
+    """Files of this run and headers beside them or in include folders that the revision does not have."""
+    folders = {file.resolve().parent for file in config.files}
+    folders |= {folder.resolve() for folder in config.include_directories}
+    for folder in folders:
+        if folder.is_relative_to(root):
+            for file in folder.iterdir():
+                path = file.relative_to(root).as_posix()
+                if path not in entries and file.is_file():
+                    yield path
+
+
+class _Reader:
+    """Texts of both sides, each read once; the revision's only where it differs."""
+
+    def __init__(self, revision: Revision, entries: dict[str, Entry]) -> None:
+        self._revision, self._entries = revision, entries
+        self._now: dict[str, bytes] = {}
+        self._then: dict[str, bytes] = {}
+
+    def now(self, path: str) -> bytes:
+        if path not in self._now:
+            try:
+                self._now[path] = (self._revision.root / path).read_bytes()
+            except OSError:
+                self._now[path] = b""
+        return self._now[path]
+
+    def fetch_then(self, paths: Iterable[str]) -> None:
+        wanted_entries = [self._entries[path] for path in paths if path in self._entries]
+        self._then |= {entry.path: data for entry, data in blobs(self._revision, wanted_entries)}
+
+    def both(self, path: str) -> tuple[bytes, ...]:
+        return tuple(dict.fromkeys((self.now(path), self._then.get(path, b""))))
+
+
+def _affected(
+    files: set[str], changed: set[str], added: set[str], entries: dict[str, Entry], reader: _Reader
+) -> set[str]:
+    """The files that changed themselves, include something that did, or are called from something that did."""
+    reader.fetch_then(changed)
+    touched = changed | added
+    if not touched:
+        return set()
+    by_name: dict[str, list[str]] = {}
+    for path in (*entries, *added):
+        by_name.setdefault(PurePosixPath(path).name, []).append(path)
+    includes: dict[str, bool] = {}
+
+    def reaches(path: str, seen: set[str]) -> bool:
+        """Whether `path` includes something touched, directly or through others; names decide, not folders."""
+        if path in includes:
+            return includes[path]
+        seen.add(path)
+        names = {PurePosixPath(name).name for text in reader.both(path) for name in included_names(text)}
+        found = any(
+            other in touched or (other not in seen and reaches(other, seen))
+            for name in names
+            for other in by_name.get(name, ())
+        )
+        includes[path] = found
+        return found
+
+    callers = [path for path in touched if PurePosixPath(path).suffix in CALLER_SUFFIXES]
+    return {
+        path
+        for path in files
+        if path in changed or reaches(path, set()) or _is_called_from(path, callers, reader)
+    }
+
+
+def _is_called_from(path: str, callers: list[str], reader: _Reader) -> bool:
+    """Whether a changed file near `path` calls functions of it: it may say how kernels are launched.
+
+    As `frontend.callers` has it: in the same folder, the one above, those beside and below. A file with a
+    `main` of its own is a program and needs no caller.
+    """
+    folder = PurePosixPath(path).parent
+    near = [caller for caller in callers if caller != path and _is_near(PurePosixPath(caller).parent, folder)]
+    text = reader.now(path)
+    if not near or _MAIN.search(text):
+        return False
+    names = set(_FUNCTION.findall(text)) - _KEYWORDS
+    if not names:
+        return False
+    call = re.compile(rb"\b(?:" + b"|".join(sorted(re.escape(name) for name in names)) + rb")\b\s*[(<]")
+    return any(call.search(text) for caller in near for text in reader.both(caller))
+
+
+def _is_near(caller: PurePosixPath, folder: PurePosixPath) -> bool:
+    return caller in (folder, folder.parent) or caller.parent in (folder, folder.parent)
+
+
+def compare_with(
+    comparison: Comparison,
+    config: Config,
+    current: Analysis,
+    policy: Policy,
+    analyze: Callable[[Config], Analysis],
+) -> tuple[Compared, tuple[str, ...]]:
+    """Analyses the revision's side and compares `current` with it; and notes on what could not be had.
+
+    `config`: how `current` was made; the same options hold for the revision, folders inside the repository
+    being those of the revision.
+    """
+    root = comparison.revision.root
+    with extracted(comparison.revision) as tree, _mapped(config, comparison, tree) as then:
+        earlier = analyze(then) if then.files else None
+        about = f"against {comparison.revision.name}"
+
+        def now_path(file: str) -> str:
+            return _inside(Path(file), root)
+
+        def then_path(file: str) -> str:
+            return _inside(Path(file), tree.root)
+
+        new = records_of(current, now_path)
+        old = () if earlier is None else records_of(earlier, then_path)
+        looked_at = {_inside(file, root) for file in comparison.now}
+        compared = [
+            record for record in new if record.file in looked_at or record.file not in _files(current, root)
+        ]
+        blame = Blame(then_path, now_path)
+        found = compare(match(old, compared), policy, about, _place, blame.explain)
+    return found, tree.notes
+
+
+def _files(analysis: Analysis, root: Path) -> frozenset[str]:
+    return frozenset(_inside(Path(file), root) for file in analysis.files)
+
+
+def _place(record: LaunchRecord) -> tuple[str, int]:
+    kernel = record.analysis
+    return (kernel.file, kernel.line) if kernel else (record.file, 0)
+
+
+@contextmanager
+def _mapped(config: Config, comparison: Comparison, tree: Tree) -> Iterator[Config]:
+    """The same run over the revision's files."""
+    root = comparison.revision.root
+
+    def mapped(path: Path) -> Path:
+        """The same place in the revision, for what it has; what is outside or generated stays as it is."""
+        resolved = path.resolve()
+        if not resolved.is_relative_to(root):
+            return path
+        then = tree.root / resolved.relative_to(root)
+        return then if then.exists() else path
+
+    folder = config.compile_commands_directory
+    if folder is not None:
+        folder = _map_compile_commands(folder, tree.root, mapped)
+    yield replace(
+        config,
+        files=tuple(tree.root / path for path in comparison.then if (tree.root / path).is_file()),
+        include_directories=tuple(mapped(path) for path in config.include_directories),
+        compile_commands_directory=folder,
+        typed_overrides=NO_OVERRIDES,  # that they name something is judged on the side of today
+        notes=(),
+    )
+
+
+def _map_compile_commands(folder: Path, tree: Path, mapped: Callable[[Path], Path]) -> Path:
+    """The build's file as it would be for the revision's folder, in a folder of its own there."""
+    try:
+        document: Any = json.loads((folder / "compile_commands.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return folder  # today's side says what is wrong with it
+    entries: list[dict[str, Any]] = []
+    for entry in cast("list[Any]", document) if isinstance(document, list) else ():
+        if isinstance(entry, dict):
+            fields = cast("dict[str, Any]", entry)
+            base = (folder / str(fields.get("directory", ""))).resolve()
+            words = fields.get("arguments")
+            if not isinstance(words, list):
+                words = _split(str(fields.get("command", "")))
+            entries.append(
+                {
+                    "directory": str(base),
+                    "file": str(mapped(base / str(fields.get("file", "")))),
+                    "arguments": [_map_word(str(word), base, mapped) for word in cast("list[Any]", words)],
+                }
+            )
+    target = tree / ".git" / "wattslice"
+    target.mkdir(parents=True, exist_ok=True)
+    (target / "compile_commands.json").write_text(json.dumps(entries), encoding="utf-8")
+    return target
+
+
+def _split(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return []
+
+
+def _map_word(word: str, base: Path, mapped: Callable[[Path], Path]) -> str:
+    flag = next((flag for flag in ("-I", "-isystem") if word.startswith(flag)), "")
+    path = word[len(flag) :]
+    if not path or (not flag and "/" not in path) or path.startswith("-"):
+        return word
+    absolute = base / path
+    then = mapped(absolute)
+    return word if then == absolute else f"{flag}{then}"
