@@ -7,8 +7,9 @@ the measured one. Two populations: variants of one microbenchmark, by models tha
 benchmark; and unrelated applications, by the models that come along (fitted on microbenchmarks only). Runs
 whose addresses could not be followed (`doubt`) are left out of the variants.
 
-Each pair is turned so that an increase is predicted. Every program (variants) or board (applications) weighs the same, however many pairs it gives. The share of true increases is made
-monotone in the predicted increase (pool adjacent violators), for nothing else makes sense.
+Each pair is turned so that an increase is predicted. Every program (variants) or board (applications) weighs
+the same, however many pairs it gives. The share of true increases is made monotone in the predicted increase
+(pool adjacent violators), for nothing else makes sense.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ _FILE = click.Path(path_type=Path)
 @click.option(
     "--fail-on",
     metavar="LIST",
-    help="What must not rise: power, energy, time, with commas.  [default: energy, and power unless it saves]",
+    help="What must not rise: power, energy, time.  [default: energy, and power unless it saves joules]",
 )
 @click.option("--tolerance", metavar="SHARE", help="A rise up to this share is accepted.  [default: 5%]")
 @click.option("--confidence", metavar="SHARE", help="How sure a rise must be to fail.  [default: 90%]")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -44,15 +44,15 @@ _KEYWORDS = frozenset((b"if", b"for", b"while", b"switch", b"catch", b"main", b"
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What a comparison needs: files to analyse now (of `config.files`) and then (relative to the top folder).
+    """What a comparison needs: files to analyse now (of `config.files`) and then (from the top folder).
 
-    `notes`: what could not be compared as it was.
+    `changed`: every source that differs, is new or gone.
     """
 
     revision: Revision
     now: tuple[Path, ...]
     then: tuple[str, ...]
-    notes: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
 
 
 def plan(paths: Sequence[Path], config: Config, name: str) -> Comparison:
@@ -70,7 +70,7 @@ def plan(paths: Sequence[Path], config: Config, name: str) -> Comparison:
     gone = [path for path in changed if not (root / path).exists()]
     then = {path for path in files if path in entries and (path in affected or path in changed)}
     then |= {path for path in gone if PurePosixPath(path).suffix in SUFFIXES_IN_FOLDERS}
-    return Comparison(revision, now, tuple(sorted(then)))
+    return Comparison(revision, now, tuple(sorted(then)), tuple(sorted(changed | added)))
 
 
 def _inside(file: Path, root: Path) -> str:
@@ -117,7 +117,7 @@ class _Reader:
 def _affected(
     files: set[str], changed: set[str], added: set[str], entries: dict[str, Entry], reader: _Reader
 ) -> set[str]:
-    """The files that changed themselves, include something that did, or are called from something that did."""
+    """The files that changed, include something that did, or are called from something that did."""
     reader.fetch_then(changed)
     touched = changed | added
     if not touched:
@@ -128,7 +128,7 @@ def _affected(
     includes: dict[str, bool] = {}
 
     def reaches(path: str, seen: set[str]) -> bool:
-        """Whether `path` includes something touched, directly or through others; names decide, not folders."""
+        """Whether `path` includes something touched, if through others; names decide, not folders."""
         if path in includes:
             return includes[path]
         seen.add(path)
@@ -200,7 +200,7 @@ def compare_with(
         compared = [
             record for record in new if record.file in looked_at or record.file not in _files(current, root)
         ]
-        blame = Blame(then_path, now_path)
+        blame = Blame(then_path, now_path, comparison.changed)
         found = compare(match(old, compared), policy, about, _place, blame.explain)
     return found, tree.notes
 
@@ -215,7 +215,7 @@ def _place(record: LaunchRecord) -> tuple[str, int]:
 
 
 @contextmanager
-def _mapped(config: Config, comparison: Comparison, tree: Tree) -> Iterator[Config]:
+def _mapped(config: Config, comparison: Comparison, tree: Tree) -> Generator[Config]:
     """The same run over the revision's files."""
     root = comparison.revision.root
 

@@ -8,6 +8,7 @@ of other coefficients or other settings are never compared with.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
@@ -99,7 +100,7 @@ def shared_path(file: str, folder: Path) -> str:
 def write_baseline(path: Path, analysis: Analysis, made: Made) -> tuple[int, int]:
     """Writes the launches of the analysed files, all at once or not at all; their number, and of those kept.
 
-    Lines about other files are kept when they were made alike and the files still exist. Raises `BaselineError`.
+    Lines about other files are kept when they were made alike and the files exist. Raises `BaselineError`.
     """
     folder = path.resolve().parent
     own = baseline_records(analysis, path)
@@ -165,7 +166,8 @@ def read_baseline(path: Path) -> Baseline:
         raise BaselineError(
             "not a baseline of wattslice", path=path, line=1, remedy=_REMEDY.format(path.name)
         )
-    head = dict(line[2:].partition(" ")[::2] for line in lines if line.startswith("# "))
+    comments = [line[2:].partition(" ") for line in lines if line.startswith("# ")]
+    head = {name: value for name, _, value in comments}
     body = [(number, line) for number, line in enumerate(lines, 1) if line and not line.startswith("#")]
     names = [field.name for field in fields(Made)]
     if not body or body[0][1].split("\t") != list(_COLUMNS) or not all(name in head for name in names):
@@ -178,16 +180,31 @@ def _record(path: Path, number: int, line: str) -> LaunchRecord:
     cells = line.split("\t")
     try:
         file, kernel, ordinal, grid, block, power_w, energy_j, time_s, model, body = cells
-        figures = [float(cell) if cell else None for cell in (power_w, energy_j, time_s)]
-        if not all(figure is None or 0 < figure < float("inf") for figure in figures):
-            raise ValueError
         return LaunchRecord(
-            _unquoted(file), _unquoted(kernel), int(ordinal), _dim3(grid), _dim3(block), *figures, model, body
+            _unquoted(file),
+            _unquoted(kernel),
+            int(ordinal),
+            _dim3(grid),
+            _dim3(block),
+            _figure(power_w),
+            _figure(energy_j),
+            _figure(time_s),
+            model,
+            body,
         )
     except ValueError:
         raise BaselineError(
             "not a line of a baseline", path=path, line=number, remedy=_REMEDY.format(path.name)
         ) from None
+
+
+def _figure(cell: str) -> float | None:
+    if not cell:
+        return None
+    figure = float(cell)
+    if not 0 < figure < math.inf:
+        raise ValueError
+    return figure
 
 
 def _dim3(text: str) -> Dim3:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from wattslice.analysis import KernelAnalysis
 from wattslice.gate.ratio_trust import Quantity
@@ -13,29 +15,34 @@ from wattslice.quoting import Quoter
 from wattslice.report.units import energy, power
 
 MOST_LINES = 3
+WORTH_TELLING = 0.1
+"""Share of the whole rise from which on a line whose text stayed is told."""
+
+_IDLE_TEXT = re.compile(r"\s*(?://.*|/\*.*|\*.*|[{}();]*)\s*")
+"""Lines that say nothing: blank, brackets, comments."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineChange:
-    """What a line costs more (W or J): `line` of `file` now, or before where `is_removed`.
-
-    `is_edited`: its text is new. A line whose text stayed costs more because of what is around it.
-    """
+    """What a line costs more (W or J) than before: `line` of `file` now. `is_edited`: its text is new."""
 
     file: str
     line: int
     more: float
     text: str
-    is_edited: bool = False
-    is_removed: bool = False
+    is_edited: bool
 
 
 @dataclass(slots=True)
 class Blame:
-    """Explains pairs of launches of two states. `shared_old`, `shared_new`: paths common to both states."""
+    """Explains pairs of launches of two states. `shared_old`, `shared_new`: paths common to both states.
+
+    `changed`: paths of all files that differ.
+    """
 
     shared_old: Callable[[str], str]
     shared_new: Callable[[str], str]
+    changed: tuple[str, ...] = ()
     _quoter: Quoter = field(default_factory=lambda: Quoter("", ()))
     _maps: dict[tuple[str, str], dict[int, int]] = field(
         default_factory=dict[tuple[str, str], dict[int, int]]
@@ -47,65 +54,53 @@ class Blame:
         if old is None or new is None or not (old.hot_lines and new.hot_lines):
             return ""
         by_power = quantity is Quantity.POWER
+        rise = ((new.power_w if by_power else new.energy_j) or 0.0) - (
+            (old.power_w if by_power else old.energy_j) or 0.0
+        )
         changes = self.line_changes(old, new, by_power=by_power)
-        shown = [change for change in changes if change.more > 0][:MOST_LINES]
-        edited = [change for change in changes if change.is_edited and not change.is_removed]
-        parts = [_told(change, by_power) for change in shown]
-        parts += (_told(change, by_power) for change in edited[:2] if change not in shown)
+        edited = [change for change in changes if change.is_edited]
+        same = [change for change in changes if not change.is_edited and change.more > WORTH_TELLING * rise]
+        parts: list[str] = []
+        if edited:
+            more = f" and {len(edited) - MOST_LINES} more" if len(edited) > MOST_LINES else ""
+            told = ", ".join(_told(change, by_power, new.file) for change in edited[:MOST_LINES])
+            parts.append(f"edited: {told}{more}")
+        elif self.changed:
+            parts.append(f"no line of it was edited, but {', '.join(self.changed[:MOST_LINES])}")
+        if same:
+            told = ", ".join(_told(change, by_power, new.file) for change in same[:MOST_LINES])
+            parts.append(f"costlier with the same text: {told}")
         static = _static(new, by_power) - _static(old, by_power)
-        if not by_power and static > max((change.more for change in shown), default=0.0):
-            parts.insert(0, f"what the board draws anyway, for longer: {energy(static)} more")
-        if not edited and not any(change.is_removed for change in changes):
-            parts.append("no line of it was edited")
+        if static > WORTH_TELLING * rise:
+            figure = power(static) if by_power else energy(static)
+            parts.append(f"{figure} more for the board itself" + ("" if by_power else ", busy for longer"))
         return "; ".join(parts)
 
     def line_changes(
         self, old: KernelAnalysis, new: KernelAnalysis, *, by_power: bool
     ) -> tuple[LineChange, ...]:
-        """Every line with any heat before or after, the greatest rise first."""
+        """Every line with heat now and every line of the kernel that says something, the costliest first."""
         before, after = _heat(old, by_power), _heat(new, by_power)
-        taken: set[tuple[str, int]] = set()
+        places = dict.fromkeys((*after, *((new.file, line) for line in range(new.line, new.end_line + 1))))
         found: list[LineChange] = []
-        for (file, line), heat in after.items():
-            partner = self._before(file, line, old, new)
-            earlier = 0.0 if partner is None else before.get(partner, 0.0)
-            if partner is not None:
-                taken.add(partner)
+        for file, line in places:
+            partner = self._before(file, line, old)
             text = self._quoter.line(file, line)
-            found.append(LineChange(file, line, heat - earlier, text, is_edited=partner is None))
-        for place, heat in before.items():
-            if place not in taken:
-                kept = self._after_exists(*place, old, new)
-                found.append(
-                    LineChange(
-                        self.shared_old(place[0]),
-                        place[1],
-                        -heat,
-                        self._quoter.line(*place),
-                        is_edited=not kept,
-                        is_removed=not kept,
-                    )
-                )
+            if partner is None and (file, line) not in after and _IDLE_TEXT.fullmatch(text):
+                continue
+            earlier = 0.0 if partner is None else before.get(partner, 0.0)
+            more = after.get((file, line), 0.0) - earlier
+            found.append(LineChange(file, line, more, text, partner is None))
         return tuple(sorted(found, key=lambda change: (-change.more, change.file, change.line)))
 
-    def _before(
-        self, file: str, line: int, old: KernelAnalysis, new: KernelAnalysis
-    ) -> tuple[str, int] | None:
+    def _before(self, file: str, line: int, old: KernelAnalysis) -> tuple[str, int] | None:
         """Where a line of now stood before; None for one that was written since."""
-        for earlier in self._counterparts(file, old, new):
+        files = dict.fromkeys((old.file, *(heat.file for heat in old.hot_lines)))
+        for earlier in sorted(files, key=lambda one: self.shared_old(one) != self.shared_new(file)):
             found = self._map(earlier, file).get(line)
             if found is not None:
                 return earlier, found
         return None
-
-    def _after_exists(self, file: str, line: int, old: KernelAnalysis, new: KernelAnalysis) -> bool:
-        files = dict.fromkeys((new.file, *(heat.file for heat in new.hot_lines)))
-        return any(line in self._map(file, later).values() for later in files)
-
-    def _counterparts(self, file: str, old: KernelAnalysis, new: KernelAnalysis) -> list[str]:
-        """Old files in which a line of `file` may have stood: the same path first."""
-        files = list(dict.fromkeys((old.file, *(heat.file for heat in old.hot_lines))))
-        return sorted(files, key=lambda one: self.shared_old(one) != self.shared_new(file))
 
     def _map(self, old_file: str, new_file: str) -> dict[int, int]:
         """Line now to line before: equal runs of the diff, then equal lines that moved."""
@@ -146,8 +141,9 @@ def _static(kernel: KernelAnalysis, by_power: bool) -> float:
     return (total or 0.0) - sum(_heat(kernel, by_power).values())
 
 
-def _told(change: LineChange, by_power: bool) -> str:
+def _told(change: LineChange, by_power: bool, own_file: str) -> str:
     figure = power(abs(change.more)) if by_power else energy(abs(change.more))
-    more = "more" if change.more > 0 else "less"
-    how = "edited" if change.is_edited else "same text"
-    return f"line {change.line} ({how}) {figure} {more}: {' '.join(change.text.split())[:60]}"
+    place = f"line {change.line}" + ("" if change.file == own_file else f" of {Path(change.file).name}")
+    heat = f" ({'+' if change.more > 0 else '-'}{figure})" if change.more else ""
+    text = " ".join(change.text.split())
+    return f"{place}{heat} `{text if len(text) <= 60 else text[:59] + '…'}`"

@@ -123,7 +123,7 @@ def density(kernel: KernelAnalysis) -> float | None:
 
 
 def over_budget(kernel: KernelAnalysis, budget: Budget) -> tuple[Finding, ...]:
-    """PW020 for every bound of `budget` that the kernel does not keep; `unknown_bounds` tells of unknown figures."""
+    """PW020 for every bound of `budget` that the kernel does not keep; see also `unknown_bounds`."""
     messages: list[str] = []
     for bound in _bounds(kernel, budget):
         value = bound.value

@@ -182,7 +182,7 @@ def _worse(
 
 
 def _geometry_known(record: LaunchRecord) -> tuple[str, tuple[str, ...]] | None:
-    """How a launch's geometry is known: read, given, or assumed of what; None: from a baseline, which has it."""
+    """How a launch's geometry is known: read, given, or assumed; None: of a baseline, which has it."""
     kernel = record.analysis
     if kernel is None:
         return None

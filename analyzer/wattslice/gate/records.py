@@ -105,7 +105,7 @@ class Matching:
     vanished: tuple[LaunchRecord, ...]
 
 
-RENAMED_FROM = 0.6
+RENAMED_FROM = 0.8
 """Bodies at least this much alike may be one kernel under two names."""
 
 

@@ -13,7 +13,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -93,7 +93,7 @@ def read_revision(root: Path, name: str) -> Revision:
     try:
         found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     except GitError:
-        remedy = "a branch, tag or commit; a shallow clone lacks older ones (git fetch --unshallow, or fetch-depth: 0)"
+        remedy = "a branch, tag or commit; a shallow clone lacks older ones (git fetch --unshallow)"
         raise GitError(f"--against: no commit {name!r} in {root}", remedy=remedy) from None
     commit = found.decode().strip()
     listing = _git(root, "ls-tree", "-r", "-l", "-z", "--full-tree", commit)
@@ -150,7 +150,7 @@ class Tree:
 
 
 @contextmanager
-def extracted(revision: Revision) -> Iterator[Tree]:
+def extracted(revision: Revision) -> Generator[Tree]:
     """The sources and other small texts of a revision, in a folder that is gone afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="wattslice-")).resolve()
     try:
@@ -223,10 +223,11 @@ def _link(revision: Revision, folder: Path) -> Iterator[str]:
     links = [entry for entry in revision.entries if entry.mode == "120000" and not _is_unsafe(entry.path)]
     for entry, data in blobs(revision, links) if links else ():
         link = folder / entry.path
-        aim = Path(os.path.normpath(link.parent / os.fsdecode(data)))
-        if aim.is_relative_to(folder) and not os.path.isabs(os.fsdecode(data)) and not link.exists():
+        text = os.fsdecode(data)
+        aim = Path(os.path.normpath(link.parent / text))
+        if aim.is_relative_to(folder) and not Path(text).is_absolute() and not link.exists():
             link.parent.mkdir(parents=True, exist_ok=True)
-            link.symlink_to(os.fsdecode(data))
+            link.symlink_to(text)
 
 
 def is_changed(revision: Revision, entry: Entry) -> bool:

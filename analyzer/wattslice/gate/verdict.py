@@ -81,7 +81,7 @@ def judge(
     )
     found += (finding for one in compared for finding in one.findings)
     marked = with_suppressions(found, analysis.suppressions)
-    asked = {"PW022"} | ({"PW020"} if budgets else set()) | ({"PW023", "PW027"} if compared else set())
+    asked = ["PW022", *(["PW020"] if budgets else []), *(["PW023", "PW027"] if compared else [])]
     unused = unused_suppressions(analysis, marked, lambda rule: rule in asked)
     told = [finding for finding in (*marked, *unused) if finding.suppressed is None]
     if tell_unmatched:
