@@ -7,20 +7,19 @@ everything else has the same watts by construction.
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
 from wattslice.analysis import Analysis
 from wattslice.config import Config
-from wattslice.frontend.callers import SUFFIXES as CALLER_SUFFIXES
-from wattslice.frontend.clang.source_files import included_names
 from wattslice.gate.blame import Blame
 from wattslice.gate.changes import Policy, compare
+from wattslice.gate.dependencies import Dependencies
 from wattslice.gate.records import LaunchRecord, match, records_of
 from wattslice.gate.revision import (
     Entry,
@@ -29,6 +28,7 @@ from wattslice.gate.revision import (
     blobs,
     extracted,
     is_changed,
+    not_checked_out,
     read_revision,
     repository_of,
     wanted,
@@ -37,40 +37,57 @@ from wattslice.gate.verdict import Compared
 from wattslice.geometry.types import NO_OVERRIDES
 from wattslice.sources import SUFFIXES_IN_FOLDERS
 
-_FUNCTION = re.compile(rb"\b([A-Za-z_]\w*)\s*\([^;{}()]*(?:\([^;{}()]*\)[^;{}()]*)*\)\s*\{")
-_MAIN = re.compile(rb"\bmain\s*\(")
-_KEYWORDS = frozenset((b"if", b"for", b"while", b"switch", b"catch", b"main", b"return"))
-
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """What a comparison needs: files to analyse now (of `config.files`) and then (from the top folder).
 
-    `changed`: every source that differs, is new or gone.
+    `changed`: every source that differs, is new or gone. `needed`: what an analysis of the revision reads.
     """
 
     revision: Revision
     now: tuple[Path, ...]
     then: tuple[str, ...]
     changed: tuple[str, ...] = ()
+    needed: frozenset[str] = frozenset()
 
 
 def plan(paths: Sequence[Path], config: Config, name: str) -> Comparison:
     """Which files to look at for `--against name`. Raises `GitError`."""
     root = repository_of(paths)
     revision = read_revision(root, name)
-    entries = {entry.path: entry for entry in revision.entries}
-    sources = [entry for entry in revision.entries if wanted(entry)]
-    changed = {entry.path for entry in sources if is_changed(revision, entry)}
-    added = set(_untracked(root, entries, config))
+    entries = {entry.path: entry for entry in revision.entries if wanted(entry)}
+    sparse = not_checked_out(root)
+    changed = {path for path, entry in entries.items() if path not in sparse and is_changed(revision, entry)}
     files = {_inside(file, root): file for file in config.files}
-    reader = _Reader(revision, entries)
-    affected = _affected(set(files) & set(entries), changed, added, entries, reader)
-    now = tuple(file for path, file in files.items() if path in affected or path in added or path in changed)
-    gone = [path for path in changed if not (root / path).exists()]
-    then = {path for path in files if path in entries and (path in affected or path in changed)}
+    added = set(_untracked(root, entries, config))
+    touched = changed | added
+    texts = _Texts(revision, [entries[path] for path in changed])
+    folders = tuple(_inside(folder, root) for folder in config.include_directories)
+    known = Dependencies({*entries, *added}, folders, texts.both)
+    affected = _affected(files, touched, known) if touched else set[str]()
+    gone = {path for path in changed if not (root / path).exists()}
+    then = {path for path in files if path in affected and path in entries}
     then |= {path for path in gone if PurePosixPath(path).suffix in SUFFIXES_IN_FOLDERS}
-    return Comparison(revision, now, tuple(sorted(then)), tuple(sorted(changed | added)))
+    around = {caller for path in then for caller in known.callers(path)}
+    needed = known.closure(then | around)
+    return Comparison(
+        revision,
+        tuple(file for path, file in files.items() if path in affected),
+        tuple(sorted(then)),
+        tuple(sorted(touched)),
+        frozenset(needed & set(entries)),
+    )
+
+
+def _affected(files: Iterable[str], touched: set[str], known: Dependencies) -> set[str]:
+    """The files that were touched themselves, include what was, or are called from what was."""
+
+    @cache
+    def is_touched(file: str) -> bool:
+        return not known.closure((file,)).isdisjoint(touched)
+
+    return {path for path in files if is_touched(path) or known.callers(path, is_touched)}
 
 
 def _inside(file: Path, root: Path) -> str:
@@ -90,85 +107,25 @@ def _untracked(root: Path, entries: dict[str, Entry], config: Config) -> Iterato
                     yield path
 
 
-class _Reader:
-    """Texts of both sides, each read once; the revision's only where it differs."""
+class _Texts:
+    """The texts of both states, each read once."""
 
-    def __init__(self, revision: Revision, entries: dict[str, Entry]) -> None:
-        self._revision, self._entries = revision, entries
+    def __init__(self, revision: Revision, changed: Sequence[Entry]) -> None:
+        self._root = revision.root
         self._now: dict[str, bytes] = {}
-        self._then: dict[str, bytes] = {}
-
-    def now(self, path: str) -> bytes:
-        if path not in self._now:
-            try:
-                self._now[path] = (self._revision.root / path).read_bytes()
-            except OSError:
-                self._now[path] = b""
-        return self._now[path]
-
-    def fetch_then(self, paths: Iterable[str]) -> None:
-        wanted_entries = [self._entries[path] for path in paths if path in self._entries]
-        self._then |= {entry.path: data for entry, data in blobs(self._revision, wanted_entries)}
+        self._then = {entry.path: data for entry, data in blobs(revision, changed)} if changed else {}
 
     def both(self, path: str) -> tuple[bytes, ...]:
-        return tuple(dict.fromkeys((self.now(path), self._then.get(path, b""))))
-
-
-def _affected(
-    files: set[str], changed: set[str], added: set[str], entries: dict[str, Entry], reader: _Reader
-) -> set[str]:
-    """The files that changed, include something that did, or are called from something that did."""
-    reader.fetch_then(changed)
-    touched = changed | added
-    if not touched:
-        return set()
-    by_name: dict[str, list[str]] = {}
-    for path in (*entries, *added):
-        by_name.setdefault(PurePosixPath(path).name, []).append(path)
-    includes: dict[str, bool] = {}
-
-    def reaches(path: str, seen: set[str]) -> bool:
-        """Whether `path` includes something touched, if through others; names decide, not folders."""
-        if path in includes:
-            return includes[path]
-        seen.add(path)
-        names = {PurePosixPath(name).name for text in reader.both(path) for name in included_names(text)}
-        found = any(
-            other in touched or (other not in seen and reaches(other, seen))
-            for name in names
-            for other in by_name.get(name, ())
-        )
-        includes[path] = found
-        return found
-
-    callers = [path for path in touched if PurePosixPath(path).suffix in CALLER_SUFFIXES]
-    return {
-        path
-        for path in files
-        if path in changed or reaches(path, set()) or _is_called_from(path, callers, reader)
-    }
-
-
-def _is_called_from(path: str, callers: list[str], reader: _Reader) -> bool:
-    """Whether a changed file near `path` calls functions of it: it may say how kernels are launched.
-
-    As `frontend.callers` has it: in the same folder, the one above, those beside and below. A file with a
-    `main` of its own is a program and needs no caller.
-    """
-    folder = PurePosixPath(path).parent
-    near = [caller for caller in callers if caller != path and _is_near(PurePosixPath(caller).parent, folder)]
-    text = reader.now(path)
-    if not near or _MAIN.search(text):
-        return False
-    names = set(_FUNCTION.findall(text)) - _KEYWORDS
-    if not names:
-        return False
-    call = re.compile(rb"\b(?:" + b"|".join(sorted(re.escape(name) for name in names)) + rb")\b\s*[(<]")
-    return any(call.search(text) for caller in near for text in reader.both(caller))
-
-
-def _is_near(caller: PurePosixPath, folder: PurePosixPath) -> bool:
-    return caller in (folder, folder.parent) or caller.parent in (folder, folder.parent)
+        """Today's text and, where it differs, the revision's."""
+        now = self._now.get(path)
+        if now is None:
+            try:
+                now = (self._root / path).read_bytes()
+            except OSError:
+                now = b""
+            self._now[path] = now
+        then = self._then.get(path)
+        return (now,) if then is None else (now, then)
 
 
 def compare_with(
@@ -184,7 +141,7 @@ def compare_with(
     being those of the revision.
     """
     root = comparison.revision.root
-    with extracted(comparison.revision) as tree, _mapped(config, comparison, tree) as then:
+    with extracted(comparison.revision, comparison.needed) as tree, _mapped(config, comparison, tree) as then:
         earlier = analyze(then) if then.files else None
         about = f"against {comparison.revision.name}"
 

@@ -50,7 +50,7 @@ class GitError(WattsliceError):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One path of a tree; `mode` as git has it, `size` -1 for a submodule."""
+    """One path of a tree; `mode` as git has it, `size` -1 for a submodule and for what this clone lacks."""
 
     path: str
     mode: str
@@ -106,7 +106,13 @@ def _entries(listing: bytes) -> Iterator[Entry]:
         if line:
             head, _, path = line.partition(b"\t")
             mode, _, sha, size = head.decode().split()
-            yield Entry(os.fsdecode(path), mode, sha, -1 if size == "-" else int(size))
+            yield Entry(os.fsdecode(path), mode, sha, int(size) if size.isdecimal() else -1)
+
+
+def not_checked_out(root: Path) -> frozenset[str]:
+    """Files of the index that a sparse checkout leaves out of the work tree."""
+    listing = _git(root, "ls-files", "-t", "-z", "--full-name")
+    return frozenset(os.fsdecode(line[2:]) for line in listing.split(b"\0") if line.startswith(b"S "))
 
 
 def _git(folder: Path, *arguments: str, stdin: bytes | None = None) -> bytes:
@@ -150,12 +156,12 @@ class Tree:
 
 
 @contextmanager
-def extracted(revision: Revision) -> Generator[Tree]:
-    """The sources and other small texts of a revision, in a folder that is gone afterwards."""
+def extracted(revision: Revision, paths: frozenset[str]) -> Generator[Tree]:
+    """The files `paths` of a revision, its links and submodules, in a folder that is gone afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="wattslice-")).resolve()
     try:
         (folder / ".git").mkdir()  # where the search for headers ends, as in the work tree
-        notes = list(_write_files(revision, folder))
+        notes = list(_write_files(revision, paths, folder))
         notes += _link(revision, folder)
         yield Tree(folder, tuple(notes))
     finally:
@@ -165,7 +171,7 @@ def extracted(revision: Revision) -> Generator[Tree]:
 def wanted(entry: Entry) -> bool:
     """Whether an analysis may read it: sources, and what could be included besides."""
     suffix = PurePosixPath(entry.path).suffix
-    if not entry.is_file or _is_unsafe(entry.path):
+    if not entry.is_file or entry.size < 0 or _is_unsafe(entry.path):
         return False
     if suffix in _SOURCES:
         return entry.size <= _MOST_BYTES
@@ -178,8 +184,15 @@ def _is_unsafe(path: str) -> bool:
     return path.startswith("/") or ".." in parts or ".git" in (part.lower() for part in parts)
 
 
-def _write_files(revision: Revision, folder: Path) -> Iterator[str]:
-    chosen = [entry for entry in revision.entries if wanted(entry)]
+def _write_files(revision: Revision, paths: frozenset[str], folder: Path) -> Iterator[str]:
+    missing = [
+        entry.path
+        for entry in revision.entries
+        if entry.is_file and entry.size < 0 and PurePosixPath(entry.path).suffix in _SOURCES
+    ]
+    if missing:
+        yield f"{len(missing)} sources of {revision.name} are not in this clone, such as {missing[0]}"
+    chosen = [entry for entry in revision.entries if entry.path in paths and wanted(entry)]
     for entry, data in blobs(revision, chosen):
         if data.startswith(_LFS) and PurePosixPath(entry.path).suffix in _SOURCES:
             yield f"{entry.path} is a Git LFS pointer in {revision.name}: its content is not compared"
