@@ -43,14 +43,14 @@ def analyze(report_format: str, output: Path | None, **values: object) -> int:
     from wattslice.pipeline import analyze_files  # numpy and libclang load here, after all checks
 
     analysis = analyze_files(config)
-    write_report(report_format, analysis, findings_of(analysis), output)
+    unread = files_without_result(analysis)
+    status = FINE if analysis.kernels and not unread else FAILED
+    write_report(report_format, analysis, findings_of(analysis), output, status)
     if not analysis.kernels:
         message(no_kernels(analysis))
-        return FAILED
-    unread = files_without_result(analysis)
-    if unread:
+    elif unread:
         message(f"no result for {', '.join(unread)}: see the diagnostics")
-    return FAILED if unread else FINE
+    return status
 
 
 def no_kernels(analysis: Analysis) -> str:

@@ -1,0 +1,90 @@
+"""Where files lie, as machines want it: paths from the root of the repository, URIs, the text of lines."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+_SAFE = "/!$&'()*+,;=@-._~"
+"""What RFC 3986 allows in a path, less the colon, which a relative reference must not have early on."""
+
+_OPEN = 16
+"""Files whose lines are kept: findings come file by file."""
+
+
+def source_root(start: Path | None = None) -> Path:
+    """The folder that paths in reports are relative to: of the repository around `start`, else `start`.
+
+    `start`: the current folder by default.
+    """
+    here = (start or Path.cwd()).resolve()
+    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+
+
+def clean(text: str) -> str:
+    """`text` without what UTF-8 cannot say (the parts of a file name that are not UTF-8 themselves)."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file as reports name it. `path`: from the root, or absolute when it lies outside; `/` between parts.
+
+    `uri`: percent-encoded, relative to the root, or absolute (``file://``) outside of it.
+    """
+
+    path: str
+    uri: str
+    inside: bool
+
+
+class SourceTree:
+    """The files below a root (`source_root()` by default), each looked up once."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self.root = source_root() if root is None else root.resolve()
+        self._below = f"{str(self.root).rstrip('/')}/"
+        self._places: dict[str, Place] = {}
+        self._lines: OrderedDict[str, list[str]] = OrderedDict()
+
+    @property
+    def root_uri(self) -> str:
+        """The root as a URI that ends in a slash."""
+        return f"file://{_quoted(self._below)}"
+
+    def place(self, file: str) -> Place:
+        """Where `file`, as a finding names it, lies. A link is followed unless it leads outside."""
+        if file not in self._places:
+            self._places[file] = self._find(file)
+        return self._places[file]
+
+    def line(self, file: str, line: int) -> str:
+        """The text of a line (from 1) without its end, empty when there is none or it cannot be read."""
+        if not file or line < 1:
+            return ""
+        if file not in self._lines:
+            try:
+                text = Path(file).read_text(encoding="utf-8", errors="replace")
+            except (OSError, ValueError):
+                text = ""
+            self._lines[file] = text.split("\n")  # not splitlines: a form feed ends no line of C
+            while len(self._lines) > _OPEN:
+                self._lines.popitem(last=False)
+        lines = self._lines[file]
+        return lines[line - 1].rstrip("\r") if line <= len(lines) else ""
+
+    def _find(self, file: str) -> Place:
+        parent, name = os.path.split(file)
+        real, written = os.path.realpath(file), f"{os.path.realpath(parent).rstrip('/')}/{name}"
+        for path in (real, written):
+            if path.startswith(self._below):
+                relative = path.removeprefix(self._below)
+                return Place(relative, _quoted(relative), inside=True)
+        return Place(real, f"file://{_quoted(real)}", inside=False)
+
+
+def _quoted(path: str) -> str:
+    return quote(os.fsencode(path), safe=_SAFE)
