@@ -1,4 +1,4 @@
-"""The report for GitLab's code quality: a JSON array, that part of Code Climate's format which GitLab reads."""
+"""The report for GitLab's code quality: an array of issues in its part of Code Climate's format."""
 
 from __future__ import annotations
 

@@ -156,13 +156,14 @@ def _invocation(
         for finding in findings
         if not finding.file or (finding.rule in _NOT_READ and finding.severity is Severity.ERROR)
     ]
-    notifications = [_notification(finding, tree) for finding in told[:_MAX_NOTIFICATIONS]]
+    notifications: list[Json] = []
     if left_out:
         text = (
             f"{left_out} findings were left out to stay within the limits of code scanning: "
             "notes first, then those with the fewest watts at stake."
         )
         notifications.append({"level": "warning", "message": {"text": text}})
+    notifications += [_notification(finding, tree) for finding in told[:_MAX_NOTIFICATIONS]]
     invocation: dict[str, Json] = {
         "executionSuccessful": bool(analysis.kernels) and not files_without_result(analysis)
     }
