@@ -23,6 +23,7 @@ class Finding:
 
     `line` counts from 1; 0 means the whole file. `power_w`, `energy_j`: what is at stake, as in `Advice`.
     `suppressed`: the reason that a comment in the source gives for not telling it; None: it is told.
+    `launch_line`: of a finding about one launch of `kernel`, where the host code launches it.
     """
 
     rule: str
@@ -35,6 +36,7 @@ class Finding:
     power_w: float | None = None
     energy_j: float | None = None
     suppressed: str | None = None
+    launch_line: int | None = None
 
 
 def findings_of(analysis: Analysis) -> tuple[Finding, ...]:

@@ -24,6 +24,8 @@ SUMMARY_BYTES = 1024 * 1024
 
 _MESSAGE = 4000
 _RESERVE = 200
+_KERNEL_HEADER = "| kernel | place | power | interval | time | energy |\n|---|---|--:|--:|--:|--:|\n"
+_FINDING_HEADER = "| | rule | place | finding | at stake |\n|---|---|---|---|--:|\n"
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 _NAMES = {rule.id: rule.name for rule in RULES}
 
@@ -80,25 +82,14 @@ def step_summary(
     Findings stand in order of importance. What does not fit is left out and counted.
     """
     tree = tree or SourceTree()
+    text = f"## wattslice on {escaped(analysis.gpu_name)}\n"
+    if len(text.encode()) > room:
+        return ""
     kernels = sorted(analysis.kernels, key=lambda kernel: -(kernel.power_w or 0.0))
-    head = f"## wattslice on {escaped(analysis.gpu_name)}\n"
-    kernel_rows = [_kernel_row(kernel, tree) for kernel in kernels]
-    finding_rows = [_finding_row(finding, tree) for finding in sorted(findings, key=importance)]
-    parts = [head]
-    left = room - len(head.encode())
-    for share, title, header, rows in (
-        (
-            2,
-            "kernels",
-            "| kernel | place | power | interval | time | energy |\n|---|---|--:|--:|--:|--:|\n",
-            kernel_rows,
-        ),
-        (1, "findings", "| | rule | place | finding | at stake |\n|---|---|---|---|--:|\n", finding_rows),
-    ):
-        table = _table(title, header, rows, left // share)
-        left -= len(table.encode())
-        parts.append(table)
-    return "".join(parts)
+    rows = [_kernel_row(kernel, tree) for kernel in kernels]
+    text += _table("kernels", _KERNEL_HEADER, rows, (room - len(text.encode())) // 2)
+    rows = [_finding_row(finding, tree) for finding in sorted(findings, key=importance)]
+    return text + _table("findings", _FINDING_HEADER, rows, room - len(text.encode()))
 
 
 def _table(title: str, header: str, rows: list[str], room: int) -> str:

@@ -110,11 +110,13 @@ def _forbids(finding: Finding) -> bool:
 
 
 def _is_about(finding: Finding, kernel: KernelAnalysis) -> bool:
-    """Whether a finding of the gate may be about this launch: of several of a kernel it names the kernel."""
+    """Whether a finding of the gate is about this launch. Without a launch's line it is about all it can be of."""
     unknown = kernel.power_w is None
-    return (finding.kernel, finding.line) == (kernel.name, kernel.line) and (
-        finding.rule == "PW022"
-    ) == unknown
+    return (
+        (finding.kernel, finding.line) == (kernel.name, kernel.line)
+        and finding.launch_line in (None, kernel.launch_line)
+        and (finding.rule == "PW022") == unknown
+    )
 
 
 def _owner(finding: Finding, kernels: list[KernelAnalysis]) -> int | None:
