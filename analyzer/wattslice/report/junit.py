@@ -110,7 +110,7 @@ def _forbids(finding: Finding) -> bool:
 
 
 def _is_about(finding: Finding, kernel: KernelAnalysis) -> bool:
-    """Whether a finding of the gate is about this launch. Without a launch's line it is about all it can be of."""
+    """Whether a finding of the gate is about this launch; one that names no launch is about each."""
     unknown = kernel.power_w is None
     return (
         (finding.kernel, finding.line) == (kernel.name, kernel.line)
