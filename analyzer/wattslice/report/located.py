@@ -19,13 +19,14 @@ class Located:
     `fingerprint`: no other finding of the run has it. 32 hexadecimal digits from rule, file (from the root),
     kernel and the text of the line without its white space, then which of several alike it is. So the line
     may move and be indented anew, other lines and the predicted watts may change; moving the file, renaming
-    the kernel or rewriting the line makes a new finding.
+    the kernel or rewriting the line makes a new finding. `line_hash`: see `SourceTree.line_hash`.
     """
 
     finding: Finding
     place: Place
     text: str
     fingerprint: str
+    line_hash: str = ""
 
     @property
     def line(self) -> int:
@@ -33,8 +34,8 @@ class Located:
         return max(1, self.finding.line)
 
 
-def located(findings: Iterable[Finding], tree: SourceTree) -> list[Located]:
-    """Those findings that are about a file, in their order."""
+def located(findings: Iterable[Finding], tree: SourceTree, line_hashes: bool = False) -> list[Located]:
+    """Those findings that are about a file, in their order; with `line_hash` only if they are asked for."""
     seen: Counter[str] = Counter()
     found: list[Located] = []
     for finding in findings:
@@ -44,7 +45,8 @@ def located(findings: Iterable[Finding], tree: SourceTree) -> list[Located]:
         parts = "\0".join((finding.rule, place.path, finding.kernel, "".join(text.split())))
         digest = hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         seen[digest] += 1
-        found.append(Located(finding, place, text, f"{digest}:{seen[digest]}"))
+        line_hash = tree.line_hash(finding.file, max(1, finding.line)) if line_hashes else ""
+        found.append(Located(finding, place, text, f"{digest}:{seen[digest]}", line_hash))
     return found
 
 

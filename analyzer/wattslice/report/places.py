@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
@@ -41,6 +41,14 @@ class Place:
     inside: bool
 
 
+@dataclass(slots=True)
+class _Text:
+    """A file's lines, none when it could not be read, and their hashes once somebody asked."""
+
+    lines: list[str]
+    hashes: list[str] = field(default_factory=list[str])
+
+
 class SourceTree:
     """The files below a root (`source_root()` by default), each looked up once."""
 
@@ -48,7 +56,7 @@ class SourceTree:
         self.root = source_root() if root is None else root.resolve()
         self._below = f"{str(self.root).rstrip('/')}/"
         self._places: dict[str, Place] = {}
-        self._lines: OrderedDict[str, list[str]] = OrderedDict()
+        self._texts: OrderedDict[str, _Text] = OrderedDict()
 
     @property
     def root_uri(self) -> str:
@@ -63,18 +71,29 @@ class SourceTree:
 
     def line(self, file: str, line: int) -> str:
         """The text of a line (from 1) without its end, empty when there is none or it cannot be read."""
-        if not file or line < 1:
-            return ""
-        if file not in self._lines:
+        lines = self._text(file).lines
+        return lines[line - 1].rstrip("\r") if 0 < line <= len(lines) else ""
+
+    def line_hash(self, file: str, line: int) -> str:
+        """What `line_hashes` says of a line (from 1); empty when there is none or it cannot be read."""
+        text = self._text(file)
+        if not text.hashes and text.lines:
+            from wattslice.report.line_hashes import line_hashes
+
+            text.hashes = line_hashes("\n".join(text.lines))
+        return text.hashes[line - 1] if 0 < line <= len(text.hashes) else ""
+
+    def _text(self, file: str) -> _Text:
+        if file not in self._texts:
             try:
-                text = Path(file).read_text(encoding="utf-8", errors="replace")
+                # As it is: line ends of Windows are part of the lines, and a form feed ends no line of C.
+                text = Path(file).read_bytes().decode(errors="replace")
             except (OSError, ValueError):
-                text = ""
-            self._lines[file] = text.split("\n")  # not splitlines: a form feed ends no line of C
-            while len(self._lines) > _OPEN:
-                self._lines.popitem(last=False)
-        lines = self._lines[file]
-        return lines[line - 1].rstrip("\r") if line <= len(lines) else ""
+                text = None
+            self._texts[file] = _Text(text.split("\n") if text is not None else [])
+            while len(self._texts) > _OPEN:
+                self._texts.popitem(last=False)
+        return self._texts[file]
 
     def _find(self, file: str) -> Place:
         parent, name = os.path.split(file)
