@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from wattslice.analysis import Analysis
 from wattslice.findings import Finding, findings_of
-from wattslice.gate import UnknownPolicy, judge
 from wattslice.ir import Diagnostic, Severity
 from wattslice.report.junit import render_junit
 from wattslice.report.places import SourceTree
@@ -82,8 +81,9 @@ def test_figures_are_properties_and_findings_output():
 
 
 def test_what_the_gate_forbids_is_red():
-    findings = judge(ANALYSIS, 200.0, UnknownPolicy.FAIL).findings
-    root = junit(ANALYSIS, (*findings, *findings_of(ANALYSIS)))
+    unknown = Finding("PW022", Severity.ERROR, UNKNOWN.file, UNKNOWN.line, UNKNOWN.name, "power unknown")
+    over = Finding("PW020", Severity.ERROR, HOT.file, HOT.line, HOT.name, "287 W is over the budget of 200 W")
+    root = junit(ANALYSIS, (unknown, over, *findings_of(ANALYSIS)))
     assert outcomes(root) == {
         "matMul<16>": "passed",
         "histogram": "failure",
@@ -98,8 +98,8 @@ def test_what_the_gate_forbids_is_red():
     over = Finding("PW020", Severity.ERROR, MATMUL.file, MATMUL.line, MATMUL.name, "m", launch_line=99)
     root = junit(replace(ANALYSIS, kernels=(MATMUL, second)), (over,))
     assert outcomes(root) == {"matMul<16>": "passed", "matMul<16> (launch 2)": "failure"}
-    lenient = judge(ANALYSIS, 300.0, UnknownPolicy.WARN).findings
-    assert set(outcomes(junit(ANALYSIS, lenient)).values()) == {"passed", "skipped"}
+    lenient = replace(unknown, severity=Severity.WARNING)
+    assert outcomes(junit(ANALYSIS, (lenient,)))["histogram"] == "skipped"
 
 
 def test_a_file_that_could_not_be_read_is_an_error():
@@ -107,8 +107,8 @@ def test_a_file_that_could_not_be_read_is_an_error():
     root = junit(replace(EMPTY, files=("src/b.cu",), diagnostics=(lost,)))
     assert outcomes(root) == {"(file)": "error"}
     analysis = replace(EMPTY, files=("src/b.cu",), diagnostics=(lost,))
-    findings = judge(analysis, 200.0, UnknownPolicy.FAIL).findings
-    assert outcomes(junit(analysis, (*findings, *findings_of(analysis)))) == {"(file)": "failure"}
+    unknown = Finding("PW022", Severity.ERROR, "src/b.cu", 0, "", "no kernel of this file could be analysed")
+    assert outcomes(junit(analysis, (unknown, *findings_of(analysis)))) == {"(file)": "failure"}
 
 
 def test_findings_in_headers_stand_with_their_kernel():

@@ -53,12 +53,16 @@ def _suite(
     suite = ElementTree.Element("testsuite", name=_text(path))
     properties = _add(suite, "properties")
     _add(properties, "property", name="gpu", value=analysis.gpu_id)
-    failing = [finding for finding in findings if _forbids(finding)]
+    failing: defaultdict[str, list[Finding]] = defaultdict(list)
     rest: list[Finding] = []
     output: defaultdict[int, list[Finding]] = defaultdict(list)
+    by_name = {kernel.name: number for number, kernel in reversed(list(enumerate(kernels)))}
+    by_line = _first_kernels(kernels)
     for finding in findings:
-        owner = _owner(finding, kernels)
+        owner = by_name.get(finding.kernel) if finding.kernel else by_line.get(finding.line)
         (rest if owner is None else output[owner]).append(finding)
+        if _forbids(finding):
+            failing[finding.kernel].append(finding)
     names: Counter[str] = Counter()
     for number, kernel in enumerate(kernels):
         names[kernel.qualified_name] += 1
@@ -67,7 +71,7 @@ def _suite(
         for key, value in _figures(kernel):
             _add(properties, "property", name=f"{name}: {key}", value=value)
         case = _add(suite, "testcase", name=name, classname=_classname(path))
-        _judge(case, kernel, [finding for finding in failing if _is_about(finding, kernel)], analysis)
+        _judge(case, kernel, [one for one in failing[kernel.name] if _is_about(one, kernel)], analysis)
         _output(case, output[number])
     _judge_file(suite, path, [finding for finding in rest if _forbids(finding)], rest, unread)
     _output(suite, rest)
@@ -119,13 +123,16 @@ def _is_about(finding: Finding, kernel: KernelAnalysis) -> bool:
     )
 
 
-def _owner(finding: Finding, kernels: list[KernelAnalysis]) -> int | None:
-    """The first launch of the kernel that a finding names or lies in."""
+def _first_kernels(kernels: list[KernelAnalysis]) -> dict[int, int]:
+    """For every line of a kernel the number of its first launch."""
+    found: dict[int, int] = {}
+    seen: set[tuple[int, int]] = set()
     for number, kernel in enumerate(kernels):
-        lies_in = finding.file == kernel.file and kernel.line <= finding.line <= kernel.end_line
-        if finding.kernel == kernel.name or (not finding.kernel and lies_in):
-            return number
-    return None
+        if (kernel.line, kernel.end_line) not in seen:
+            seen.add((kernel.line, kernel.end_line))
+            for line in range(kernel.line, kernel.end_line + 1):
+                found.setdefault(line, number)
+    return found
 
 
 def _figures(kernel: KernelAnalysis) -> Iterable[tuple[str, str]]:
