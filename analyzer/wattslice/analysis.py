@@ -157,8 +157,19 @@ class KernelAnalysis:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceText:
+    """A source file as it was analysed: its lines (index 0 is line 1) without their ends."""
+
+    file: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Analysis:
-    """The result of one run over one or several files, in the order the files were given."""
+    """The result of one run over one or several files, in the order the files were given.
+
+    `sources`: the files themselves and others that kernels heat, where they were asked to be kept.
+    """
 
     gpu_id: str
     gpu_name: str
@@ -166,3 +177,4 @@ class Analysis:
     files: tuple[str, ...]
     kernels: tuple[KernelAnalysis, ...]
     diagnostics: tuple[Diagnostic, ...]
+    sources: tuple[SourceText, ...] = ()

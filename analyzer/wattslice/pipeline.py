@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from wattslice.analysis import Analysis, KernelAnalysis
+from wattslice.analysis import Analysis, KernelAnalysis, SourceText
 from wattslice.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.frontend.callers import read_callers
@@ -32,6 +32,7 @@ class FileAnalysis:
     diagnostics: tuple[Diagnostic, ...]
     names: KnownNames
     bound: BoundProfile | None = None
+    sources: tuple[SourceText, ...] = ()
 
 
 def analyze_files(config: Config) -> Analysis:
@@ -57,7 +58,13 @@ def analyze_files(config: Config) -> Analysis:
         files=tuple(result.file for result in results),
         kernels=tuple(kernel for result in results for kernel in result.kernels),
         diagnostics=tuple(dict.fromkeys((*_about_profile(config, results), *told))),
+        sources=_sources(results),
     )
+
+
+def _sources(results: list[FileAnalysis]) -> tuple[SourceText, ...]:
+    """Every file once, although several may include the same header."""
+    return tuple({source.file: source for result in results for source in result.sources}.values())
 
 
 def _about_profile(config: Config, results: list[FileAnalysis]) -> tuple[Diagnostic, ...]:
@@ -84,6 +91,7 @@ def analyze_file(path: Path, config: Config) -> FileAnalysis:
         tuple(dict.fromkeys((*program.diagnostics, *(d for result in results for d in result.diagnostics)))),
         known_names(program) if config.typed_overrides != NO_OVERRIDES else KnownNames(),
         bound,
+        quoter.quoted() if config.keep_sources else (),
     )
 
 

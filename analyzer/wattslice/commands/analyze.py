@@ -39,11 +39,17 @@ def analyze(report_format: str, output: Path | None, **values: object) -> int:
     config = make_config(options_from(values))
     for note in config.notes:
         message(note)
-    from wattslice.findings import files_without_result
     from wattslice.pipeline import analyze_files  # numpy and libclang load here, after all checks
 
     analysis = analyze_files(config)
     write_result(lambda file: _render(analysis, report_format, file), output)
+    return outcome(analysis)
+
+
+def outcome(analysis: Analysis) -> int:
+    """The exit status of an analysis that was reported; what is missing in it goes to stderr."""
+    from wattslice.findings import files_without_result
+
     if not analysis.kernels:
         message(no_kernels(analysis))
         return FAILED

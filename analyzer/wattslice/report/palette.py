@@ -1,0 +1,77 @@
+"""Colours of the memory spaces: one hue each, readable on light and on dark, never without their letter.
+
+The hues are those of Okabe and Ito's palette for colour-blind readers as far as contrast allows: every colour
+has at least 4.5 : 1 (WCAG 2 AA) against what it stands on; those of terminals against black and white.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wattslice.ir import MemorySpace
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceStyle:
+    """How a memory space is shown: its letter, and colours as #rrggbb for terminals and both pages."""
+
+    letter: str
+    label: str
+    terminal: str
+    light: str
+    dark: str
+
+
+SPACE_STYLES: dict[MemorySpace, SpaceStyle] = {
+    MemorySpace.GLOBAL: SpaceStyle("G", "global memory", "#cc4b00", "#ae4304", "#ff7c31"),
+    MemorySpace.SHARED: SpaceStyle("S", "shared memory", "#1273e3", "#1464be", "#62a6f2"),
+    MemorySpace.CONSTANT: SpaceStyle("C", "constant memory", "#00856e", "#037260", "#00b798"),
+    MemorySpace.TEXTURE: SpaceStyle("T", "texture memory", "#c043a1", "#a53b8b", "#d788c4"),
+    MemorySpace.REGISTER: SpaceStyle("R", "registers only", "#71757f", "#62656d", "#9ea2a9"),
+}
+"""The spaces that slices are made of (docs/slicing.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageColours:
+    """Text and surfaces of the HTML page, as #rrggbb."""
+
+    page: str
+    surface: str
+    text: str
+    muted: str
+    rule: str
+    keyword: str
+    string: str
+    comment: str
+    warm: str
+    hot: str
+    cool: str
+
+
+LIGHT = PageColours(
+    page="#f6f7f9",
+    surface="#ffffff",
+    text="#1c2026",
+    muted="#5b626d",
+    rule="#dfe3e8",
+    keyword="#3d3a9e",
+    string="#0f6674",
+    comment="#656c76",
+    warm="#9a5b00",
+    hot="#b3261e",
+    cool="#1d7a52",
+)
+DARK = PageColours(
+    page="#0f1115",
+    surface="#16191f",
+    text="#e3e6ea",
+    muted="#9aa2ad",
+    rule="#2a2f38",
+    keyword="#b0b4ff",
+    string="#7cc9d6",
+    comment="#8b93a0",
+    warm="#e0a04a",
+    hot="#ff8a80",
+    cool="#5cc795",
+)
