@@ -10,6 +10,7 @@ from wattslice.geometry.types import LaunchSource
 from wattslice.instructions.kinds import InstructionCount
 from wattslice.ir import Diagnostic, MemorySpace
 from wattslice.operations import OperationCounts
+from wattslice.roofline import Roofline
 from wattslice_models.program_power import SubSlice
 
 
@@ -154,6 +155,7 @@ class KernelAnalysis:
     profile: ProfileUse | None = None
     assumptions: tuple[Assumption, ...] = ()
     advice: tuple[Advice, ...] = ()
+    roofline: Roofline | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ function, a header) shows the kernel that spends most joules on it, and every ot
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from wattslice.analysis import Analysis, KernelAnalysis, LineHeat
 from wattslice.findings import Finding, findings_of
@@ -48,12 +48,17 @@ class AnnotatedKernel:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedLine:
-    """One line: its marks, the shown one first, and the findings about it."""
+    """One line: its marks, the shown one first, and the findings about it.
+
+    `whose`: qualified names of the kernel whose watts follow and of the others that run the line, where that
+    changes and is not plain from the kernel that the line stands in; else empty.
+    """
 
     number: int
     text: str
     marks: tuple[LineMark, ...] = ()
     findings: tuple[Finding, ...] = ()
+    whose: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,7 @@ def annotate_files(analysis: Analysis) -> tuple[AnnotatedFile, ...]:
     for file in (*analysis.files, *heated):
         heat, told = marks.get(file, {}), found[file]
         text = texts[file] if file in texts else _quoted(file, analysis.kernels)
-        lines = _lines(text, heat, kernels.get(file, ()), told)
+        lines = _lines(text, heat, kernels.get(file, ()), told, analysis.kernels)
         numbers = {line.number for line in lines}
         rest = tuple(finding for finding in told if finding.line not in numbers)
         is_included = file not in analysis.files
@@ -191,6 +196,7 @@ def _lines(
     marks: dict[int, list[LineMark]],
     kernels: tuple[AnnotatedKernel, ...],
     findings: Sequence[Finding],
+    analyses: Sequence[KernelAnalysis],
 ) -> tuple[AnnotatedLine, ...]:
     said: dict[int, dict[tuple[str, str, str], Finding]] = defaultdict(dict)
     for finding in findings:  # kernels that share a function share what is said of it
@@ -209,4 +215,19 @@ def _lines(
         ranked = tuple(sorted(marks.get(number, ()), key=order))
         return AnnotatedLine(number, words, ranked, tuple(said[number].values()) if number in said else ())
 
-    return tuple(line(number, words) for number, words in text.items())
+    return _with_owners([line(number, words) for number, words in text.items()], home, analyses)
+
+
+def _with_owners(
+    lines: list[AnnotatedLine], home: Container[int], analyses: Sequence[KernelAnalysis]
+) -> tuple[AnnotatedLine, ...]:
+    last: tuple[str, ...] = ()
+    for index, line in enumerate(lines):
+        if line.number in home:
+            last = ()
+        elif line.marks:
+            names = tuple(dict.fromkeys(analyses[mark.launch].qualified_name for mark in line.marks))
+            if names != last:
+                lines[index] = replace(line, whose=names)
+                last = names
+    return tuple(lines)

@@ -150,8 +150,6 @@ class _View:
         margin = self._margin(file)
         shown = list(pieces(printable(line.text) for line in file.lines))
         begins = {kernel.line: kernel for kernel in file.kernels}
-        whose: tuple[tuple[int, ...], tuple[str, ...]] | None = None
-        inside = 0
         for start, end, worth in stretches(file, CONTEXT, SPREAD):
             if not worth and not self._show_all:
                 yield self._fold(end - start, margin)
@@ -160,21 +158,13 @@ class _View:
                 line = file.lines[index]
                 if line.number in begins:
                     yield from self._kernel(begins[line.number])
-                    inside, whose = begins[line.number].end_line, None
-                if line.marks and line.number > inside:
-                    if (owners := self._owners(line)) != whose:
-                        yield self._cut(_owner_note(*owners, margin))
-                        whose = owners
+                if line.whose:
+                    note = " " * (margin.columns - 2) + owner_words(line.whose)
+                    yield self._cut(Text(note, style="dim"))
                 yield self._line(line, shown[index], margin)
                 for finding in line.findings:
                     if finding.rule != _IN_HEADER:
                         yield from self._note(finding, margin)
-
-    def _owners(self, line: AnnotatedLine) -> tuple[str, tuple[str, ...]]:
-        """The kernel whose watts a line outside of kernels shows, and the others that run it."""
-        names = dict.fromkeys(printable(self._kernels[mark.launch].qualified_name) for mark in line.marks)
-        first, *others = names
-        return first, tuple(others)
 
     def _margin(self, file: AnnotatedFile) -> _Margin:
         shown = (line.marks[0] for line in file.lines if line.marks)
@@ -203,7 +193,7 @@ class _View:
     def _heat(self, text: Text, mark: LineMark, margin: _Margin) -> None:
         colour = self._colour(mark)
         weight = "bold " if mark.share >= _HOT_FROM else ""
-        text.append(f"{_watts(mark.power_w):>7} ", style=f"{weight}{colour}")
+        text.append(f"{line_watts(mark.power_w):>7} ", style=f"{weight}{colour}")
         if margin.has_share:
             text.append(f"{percent(mark.share):>5} ", style=f"{weight}{colour}")
         if margin.has_bar:
@@ -242,8 +232,8 @@ class _View:
             hits = "would" if would_hit_power_limit(first) else "may"
             yield from self._wrapped(f"{hits} hit the power limit: the GPU would lower its clocks (PW021)", HOT)
         yield self._cut(Text("  ").append_text(launch_text(first)))
-        yield from self._wrapped(_runs(first), "")
-        yield from self._wrapped(_basis(first), "dim")
+        yield from self._wrapped(runs(first), "")
+        yield from self._wrapped(basis(first), "dim")
         for other in others:
             words = f"also {printable(other.qualified_name)} {launch_text(other).plain.split('>>>')[0]}>>>"
             words += f"  {power(other.power_w)} · {time(other.time_s)} · {energy(other.energy_j)}"
@@ -259,14 +249,16 @@ class _View:
         indent = " " * (margin.columns if room >= 30 else 8)
         room = max(20, (self._width if self._is_cut else 1000) - len(indent) - 2)
         style = _SEVERITY_STYLES[finding.severity]
-        words = f"{finding.rule} {printable(finding.message)}{_stake(finding)}"
+        words = f"{finding.rule} {printable(finding.message)}{stake(finding)}"
         if self._is_cut:
             for number, part in enumerate(textwrap.wrap(words, room)):
                 yield Text(f"{indent}{'  ' if number else '└ '}{part}", style=style)
         else:
             yield Text(f"{indent}└ {words}", style=style)
         if finding.fix:
-            yield self._cut(Text(f"{indent}  → {printable(finding.fix)}", style="cyan"))
+            fix = f"→ {printable(finding.fix)}"
+            for part in textwrap.wrap(fix, room, break_on_hyphens=False) if self._is_cut else (fix,):
+                yield Text(f"{indent}  {part}", style="cyan")
 
     def _cut(self, text: Text) -> Text:
         """On a terminal as wide as that at most; source lines do not wrap."""
@@ -275,23 +267,26 @@ class _View:
         return text
 
 
-def _owner_note(name: str, others: tuple[str, ...], margin: _Margin) -> Text:
+def owner_words(whose: tuple[str, ...]) -> str:
     """Whose watts follow, where that is not plain from the kernel that the lines stand in."""
-    words = f"↓ watts of {name}"
+    first, *others = map(printable, whose)
+    words = f"↓ watts of {first}"
     if others:
         left = len(others) - _MOST_OTHERS
-        words += f"; also runs in {', '.join(others[:_MOST_OTHERS])}" + (f" and {left} more" if left > 0 else "")
-    return Text(" " * (margin.columns - 2) + words, style="dim")
+        more = f" and {left} more" if left > 0 else ""
+        words += f"; also runs in {', '.join(others[:_MOST_OTHERS])}{more}"
+    return words
 
 
-def _watts(power_w: float) -> str:
+def line_watts(power_w: float) -> str:
     """Watts in seven columns."""
     if power_w >= 0.09995 or power_w == 0:
         return power(power_w)
     return "<1 mW" if power_w < 0.000995 else f"{three_digits(1e3 * power_w)} mW"
 
 
-def _stake(finding: Finding) -> str:
+def stake(finding: Finding) -> str:
+    """What the finding is about in watts and joules, where that is known."""
     known = [
         words(value)
         for words, value in ((power, finding.power_w), (energy, finding.energy_j))
@@ -300,14 +295,15 @@ def _stake(finding: Finding) -> str:
     return f" (at stake: {', '.join(known)})" if known else ""
 
 
-def _runs(kernel: KernelAnalysis) -> str:
-    runs = f"{time(kernel.time_s)} · {energy(kernel.energy_j)}"
+def runs(kernel: KernelAnalysis) -> str:
+    """How long a launch takes, what it spends and what limits it."""
+    words = f"{time(kernel.time_s)} · {energy(kernel.energy_j)}"
     if kernel.time_s is None and kernel.energy_j is None:
-        runs = "time and energy unknown"
-    return runs if kernel.limited_by is None else f"{runs} · limited by {kernel.limited_by}"
+        words = "time and energy unknown"
+    return words if kernel.limited_by is None else f"{words} · limited by {kernel.limited_by}"
 
 
-def _basis(kernel: KernelAnalysis) -> str:
+def basis(kernel: KernelAnalysis) -> str:
     """What the shares of the lines are shares of."""
     if kernel.power_w is None or not kernel.hot_lines:
         return ""

@@ -47,6 +47,9 @@ class PageColours:
     warm: str
     hot: str
     cool: str
+    track: str
+    accent: str
+    hover: str
 
 
 LIGHT = PageColours(
@@ -61,6 +64,9 @@ LIGHT = PageColours(
     warm="#9a5b00",
     hot="#b3261e",
     cool="#1d7a52",
+    track="#e6e9ee",
+    accent="#4b3fbf",
+    hover="#eef1f5",
 )
 DARK = PageColours(
     page="#0f1115",
@@ -74,4 +80,7 @@ DARK = PageColours(
     warm="#e0a04a",
     hot="#ff8a80",
     cool="#5cc795",
+    track="#2a2f38",
+    accent="#a9a3ff",
+    hover="#20242c",
 )

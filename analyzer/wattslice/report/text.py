@@ -31,7 +31,7 @@ _NARROW = 70
 SUMMARY_FROM = 4
 """From this many kernels on a summary stands first."""
 
-_GPU_SOURCES = {
+GPU_SOURCES = {
     "--gpu": "chosen with --gpu",
     "settings": "from the settings",
     "this machine": "found in this machine",
@@ -87,7 +87,7 @@ def _told_in_section(finding: Finding, analysis: Analysis) -> bool:
 
 def header(analysis: Analysis) -> Text:
     """The first line: the GPU and where it comes from, how much was analysed."""
-    source = _GPU_SOURCES.get(analysis.gpu_source, analysis.gpu_source)
+    source = GPU_SOURCES.get(analysis.gpu_source, analysis.gpu_source)
     files, kernels = len(analysis.files), len(analysis.kernels)
     header = Text()
     header.append("wattslice", style="bold")
