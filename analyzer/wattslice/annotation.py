@@ -80,7 +80,9 @@ def annotate_files(analysis: Analysis) -> tuple[AnnotatedFile, ...]:
     """The analysed files in their order, then the headers with heat, those with most joules first."""
     marks = _marks(analysis.kernels)
     kernels = _kernels(analysis.kernels)
-    heated = sorted((file for file in marks if file not in analysis.files), key=lambda name: _rank(marks[name]))
+    heated = sorted(
+        (file for file in marks if file not in analysis.files), key=lambda name: _rank(marks[name])
+    )
     texts = {source.file: dict(enumerate(source.lines, 1)) for source in analysis.sources}
     found: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings_of(analysis):
@@ -93,9 +95,7 @@ def annotate_files(analysis: Analysis) -> tuple[AnnotatedFile, ...]:
         numbers = {line.number for line in lines}
         rest = tuple(finding for finding in told if finding.line not in numbers)
         is_included = file not in analysis.files
-        files.append(
-            AnnotatedFile(file, lines, kernels.get(file, ()), rest, file in texts, is_included)
-        )
+        files.append(AnnotatedFile(file, lines, kernels.get(file, ()), rest, file in texts, is_included))
     return tuple(files)
 
 
@@ -125,13 +125,14 @@ def stretches(file: AnnotatedFile, context: int, spread: int) -> tuple[tuple[int
         for index in range(max(0, first), min(len(shown), last + 1)):
             shown[index] = True
 
+    starts = {place[kernel.line]: kernel for kernel in file.kernels if kernel.line in place}
+    first = 0  # the context of a kernel's lines ends where the kernel begins
     for index, line in enumerate(file.lines):
+        if index in starts:
+            kernel, first = starts[index], index
+            show(index, index + min(spread, kernel.end_line - kernel.line))
         if line.marks or line.findings:
-            show(index - context, index + context)
-    for kernel in file.kernels:
-        start = place.get(kernel.line)
-        if start is not None:
-            show(start, start + min(spread, kernel.end_line - kernel.line))
+            show(max(first, index - context), index + context)
     found: list[tuple[int, int, bool]] = []
     for index, worth in enumerate(shown):
         if found and found[-1][2] == worth:

@@ -26,5 +26,5 @@ class Quoter:
         return lines[line - 1].rstrip() if 0 < line <= len(lines) else ""
 
     def quoted(self) -> tuple[SourceText, ...]:
-        """The files that lines were asked of, the analysed one first; those that could not be read left out."""
+        """The files that lines were asked of, the analysed one first; without those that are unreadable."""
         return tuple(SourceText(file, lines) for file, lines in self._lines.items() if lines)

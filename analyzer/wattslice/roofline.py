@@ -166,9 +166,7 @@ def _why_no_point(flops: float, dram_bytes: float, time_s: float | None) -> str:
     return "" if time_s else "its run time is unknown"
 
 
-def _powers(
-    model: EnergyModel, precision: Precision, gpu: Gpu, clocks: Clocks
-) -> tuple[float, float, float]:
+def _powers(model: EnergyModel, precision: Precision, gpu: Gpu, clocks: Clocks) -> tuple[float, float, float]:
     """π0 in W, ε_flop in J per flop, ε_mem in J per byte."""
     core_mhz = core_clock_mhz(gpu, clocks)
     voltage = model.voltage.relative_voltage(core_mhz)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -13,7 +14,7 @@ from wattslice.commands.common import CONTEXT, analysis_options, message, option
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
 
-FORMATS = ("text", "json", "gcc")
+FORMATS = ("text", "json", "gcc", "html")
 _HIDING = ("PW002", "PW007")
 """Rules of what hides whole kernels: a missing header with its macros, the bounds of the analysis."""
 
@@ -37,6 +38,11 @@ def analyze(report_format: str, output: Path | None, **values: object) -> int:
     from wattslice.config import make_config  # modules load when they are needed, not for --help
 
     config = make_config(options_from(values))
+    if report_format == "html":
+        from wattslice.report.html import check_packages
+
+        check_packages()
+        config = replace(config, keep_sources=True)
     for note in config.notes:
         message(note)
     from wattslice.pipeline import analyze_files  # numpy and libclang load here, after all checks
@@ -76,6 +82,10 @@ def _render(analysis: Analysis, report_format: str, file: TextIO) -> None:
         from wattslice.report.json import render_json
 
         file.write(render_json(analysis))
+    elif report_format == "html":
+        from wattslice.report.html import render_html
+
+        file.write(render_html(analysis))
     elif report_format == "gcc":
         from wattslice.report.gcc import render_gcc
 

@@ -39,11 +39,11 @@ def annotate(
     """
     from wattslice.config import make_config  # modules load when they are needed, not for --help
 
-    config = replace(make_config(options_from(values)), keep_sources=True)
     if report_format == "html":
         from wattslice.report.html import check_packages
 
         check_packages()
+    config = replace(make_config(options_from(values)), keep_sources=True)
     for note in config.notes:
         message(note)
     from wattslice.pipeline import analyze_files  # numpy and libclang load here, after all checks

@@ -1,4 +1,4 @@
-"""The annotated source for people: watts and share of every line in the margin, findings where they belong."""
+"""The annotated source for people: watts and share of every line in the margin, findings at their lines."""
 
 from __future__ import annotations
 
@@ -124,7 +124,9 @@ class _View:
         words: list[Text] = []
         for space, style in SPACE_STYLES.items():
             if space in there:
-                words.append(Text.assemble((style.letter, f"bold {style.terminal}"), (f" {style.label}", "dim")))
+                words.append(
+                    Text.assemble((style.letter, f"bold {style.terminal}"), (f" {style.label}", "dim"))
+                )
         if not words:
             return
         line = Text("slices  ", style="")
@@ -230,7 +232,9 @@ class _View:
             yield from self._wrapped(why, WARM)
         if first.may_hit_power_limit:
             hits = "would" if would_hit_power_limit(first) else "may"
-            yield from self._wrapped(f"{hits} hit the power limit: the GPU would lower its clocks (PW021)", HOT)
+            yield from self._wrapped(
+                f"{hits} hit the power limit: the GPU would lower its clocks (PW021)", HOT
+            )
         yield self._cut(Text("  ").append_text(launch_text(first)))
         yield from self._wrapped(runs(first), "")
         yield from self._wrapped(basis(first), "dim")
@@ -308,6 +312,8 @@ def basis(kernel: KernelAnalysis) -> str:
     if kernel.power_w is None or not kernel.hot_lines:
         return ""
     if kernel.model != "energy":
-        return f"the lines share all {power(kernel.power_w)}: this model knows no power of the idle board"
-    rest_w = max(0.0, kernel.power_w - operations_power_w(kernel))
-    return f"the lines share {power(operations_power_w(kernel))}; the idle board and its clocks draw {power(rest_w)}"
+        whole = power(kernel.power_w)
+        return f"the lines share all {whole}: this model tells no power of the idle board apart"
+    own_w = operations_power_w(kernel)
+    rest = power(max(0.0, kernel.power_w - own_w))
+    return f"the lines share {power(own_w)}; the idle board and its clocks draw {rest}"

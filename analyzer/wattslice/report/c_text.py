@@ -28,12 +28,13 @@ class Piece:
     text: str
 
 
-_KEYWORDS = frozenset(
+_WORDS = (
     "alignas auto bool break case catch char class const constexpr continue default delete do double else "
     "enum explicit extern false float for friend goto if inline int long namespace new nullptr operator "
     "private protected public register return short signed sizeof static static_cast struct switch template "
-    "this throw true try typedef typename union unsigned using virtual void volatile while half".split()
+    "this throw true try typedef typename union unsigned using virtual void volatile while half"
 )
+_KEYWORDS = frozenset(_WORDS.split())
 _PIECE = re.compile(
     r"""(?P<comment>//.*|/\*.*?(?:\*/|$))"""
     r"""|(?P<string>"(?:[^"\\]|\\.)*+(?:"|$)|(?<!\w)'(?:[^'\\]|\\.)*+(?:'|$))"""

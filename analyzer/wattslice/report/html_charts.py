@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from html import escape
 
 from wattslice.analysis import KernelAnalysis
-from wattslice.report.units import energy, power, three_digits
+from wattslice.report.units import energy, power, prefixed, three_digits
 from wattslice.roofline import Roofline, RooflinePoint
 
 _WIDTH, _HEIGHT = 380, 236
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 14, 24, 34
-_RATES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 16, 24, 36
+_PREFIXES = ("", "k", "M", "G", "T", "P")
 
 
 def power_bar_svg(kernel: KernelAnalysis) -> str:
@@ -76,7 +76,7 @@ class _Axes:
             parts.append(f'<line class="grid-line" x1="{x:.1f}" y1="{_TOP}" x2="{x:.1f}" y2="{floor}"/>')
             if not (decade - decades[0]) % every:
                 parts.append(
-                    f'<text x="{x:.1f}" y="{floor + 14}" text-anchor="middle">{_decade(decade)}</text>'
+                    f'<text x="{x:.1f}" y="{floor + 16}" text-anchor="middle">{_decade(decade)}</text>'
                 )
         parts.append(f'<text x="{right}" y="{_HEIGHT - 4}" text-anchor="end">flops per byte of DRAM</text>')
         return "".join(parts)
@@ -107,19 +107,20 @@ def time_roofline_svg(roofline: Roofline) -> str:
     axes = _Axes(low, high, bottom, top, is_log=True)
     decades = range(round(math.log10(bottom)), round(math.log10(top)) + 1)
     every = math.ceil(len(decades) / 6)
-    ticks = [(10.0**decade, _rate(10.0**decade)) for decade in decades[::every]]
-    roof = f"{_rate(roofline.peak_flops_per_s)}flop/s {roofline.precision.value}"
-    words = f"Roofs: {roof}, {_rate(roofline.bandwidth_bytes_per_s)}B/s of DRAM; "
+    ticks = [(10.0**decade, _rate(decade)) for decade in decades[::every]]
+    roof = f"{prefixed(roofline.peak_flops_per_s, 'flop/s')} {roofline.precision.value}"
+    words = f"Roofs: {roof}, {prefixed(roofline.bandwidth_bytes_per_s, 'B/s')} of DRAM; "
     words += f"they meet at {three_digits(roofline.time_balance)} flops per byte. "
     drawn = axes.frame("Time: flop/s", ticks) + axes.upright(roofline.time_balance, "balance")
     drawn += axes.line(((entry.intensity, entry.flops_per_s) for entry in curve), "roof")
     drawn += _label(axes.x(high) - 4, axes.y(roofline.peak_flops_per_s) - 5, roof, "end")
     if point:
-        words += f"The kernel: {_rate(point.flops_per_s)}flop/s at {three_digits(point.intensity)}."
+        rate = prefixed(point.flops_per_s, "flop/s")
+        words += f"The kernel: {rate} at {three_digits(point.intensity)}."
         above = roofline.at(point.intensity).flops_per_s
         ends = ((point.intensity, point.flops_per_s), (point.intensity, above))
         drawn += axes.line(ends, "drop") + axes.dot(point.intensity, point.flops_per_s)
-        drawn += _beside(axes, point, axes.y(point.flops_per_s), f"{_rate(point.flops_per_s)}flop/s")
+        drawn += _beside(axes, point, axes.y(point.flops_per_s), rate)
     return _chart("Time roofline", words, drawn)
 
 
@@ -142,7 +143,9 @@ def power_line_svg(roofline: Roofline, kernel: KernelAnalysis) -> str:
     drawn = axes.frame("Power: W", ticks) + axes.upright(roofline.time_balance, "balance")
     words = f"The power line peaks where the time roofs meet: {power(max(watts for _, watts in curve))}. "
     if roofline.energy_balance is not None:
-        words += f"Arithmetic takes more energy from {three_digits(roofline.energy_balance)} flops per byte on. "
+        words += (
+            f"Arithmetic takes more energy from {three_digits(roofline.energy_balance)} flops per byte on. "
+        )
     if limit_w is not None:
         drawn += axes.line(((low, limit_w), (high, limit_w)), "limit")
         drawn += _label(_LEFT + 5, axes.y(limit_w) - 5, f"limit {limit_w:g} W", "start", "of-limit")
@@ -187,12 +190,13 @@ def _intensities(roofline: Roofline) -> tuple[float, float]:
 
 
 def _decade(exponent: int) -> str:
-    return f"{10.0**exponent:g}" if -3 <= exponent <= 4 else f"1e{exponent}"
+    return f"{10.0**exponent:g}" if -3 <= exponent <= 3 else f"1e{exponent}"
 
 
-def _rate(value: float) -> str:
-    factor, prefix = next(((f, p) for f, p in _RATES if value >= 0.9995 * f), _RATES[-1])
-    return f"{value / factor:.3g} {prefix}"
+def _rate(exponent: int) -> str:
+    """10^exponent with its prefix: 100 G."""
+    thousands = min(max(exponent // 3, 0), len(_PREFIXES) - 1)
+    return f"{10.0 ** (exponent - 3 * thousands):g} {_PREFIXES[thousands]}".rstrip()
 
 
 def _step(value: float) -> float:

@@ -7,7 +7,7 @@ characters become a replacement sign. The template escapes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, pairwise
 from pathlib import PurePath
 
 from wattslice.analysis import Analysis, KernelAnalysis, LaunchSource, SliceAnalysis
@@ -29,7 +29,7 @@ from wattslice.report.kernel_tables import launch_text
 from wattslice.report.palette import SPACE_STYLES
 from wattslice.report.printable import printable
 from wattslice.report.text import GPU_SOURCES
-from wattslice.report.units import UNKNOWN, energy, percent, power, three_digits, time
+from wattslice.report.units import energy, percent, power, prefixed, three_digits, time
 
 MOST_COLUMNS = 2000
 """Longer lines end there: nobody reads them, and a browser chokes on them."""
@@ -113,7 +113,7 @@ class LaunchView:
 
 @dataclass(frozen=True, slots=True)
 class LineView:
-    """One line; `detail` (what each launch draws on it) is empty without heat. `width` of the bar in percent."""
+    """One line; `detail`: what each launch draws on it, empty without heat. `width` of its bar in percent."""
 
     id: str
     number: int
@@ -212,9 +212,7 @@ class _Page:
     def _file(self, file: AnnotatedFile) -> FileView:
         own = self._ids[file.file]
         texts = [_shortened(printable(line.text)) for line in file.lines]
-        lines = [
-            self._line(line, code, own) for line, code in zip(file.lines, pieces(texts), strict=True)
-        ]
+        lines = [self._line(line, code, own) for line, code in zip(file.lines, pieces(texts), strict=True)]
         begins = {line.number: index for index, line in enumerate(file.lines)}
         starts = {begins[kernel.line]: kernel for kernel in file.kernels if kernel.line in begins}
         lost = [kernel for kernel in file.kernels if kernel.line not in begins]
@@ -225,7 +223,7 @@ class _Page:
         parts: list[PartView] = []
         for start, end, worth in stretches(file, CONTEXT, SPREAD):
             cuts = sorted({start, end, *(index for index in starts if start < index < end)})
-            for first, last in zip(cuts, cuts[1:], strict=False):
+            for first, last in pairwise(cuts):
                 if first in starts:
                     if launches or parts:
                         blocks.append(BlockView(launches, tuple(parts)))
@@ -278,7 +276,7 @@ class _Page:
             figures += f" · {spaces} slice" if spaces else ""
             words.append(f"{printable(kernel.qualified_name)} {_geometry(kernel)}: {figures}")
         left = len(marks) - _MOST_MARKS
-        return "  |  ".join(words) + (f"  |  and {left} more launches" if left > 0 else "")
+        return "\n".join(words) + (f"\nand {left} more launches" if left > 0 else "")
 
     def _launch(self, index: int) -> LaunchView:
         kernel = self._kernels[index]
@@ -392,7 +390,9 @@ def _interval(kernel: KernelAnalysis) -> str:
     if kernel.power_low_w is not None and kernel.power_high_w is not None:
         words.append(f"{three_digits(kernel.power_low_w)}–{three_digits(kernel.power_high_w)} W")
     if kernel.power_w is not None and kernel.power_limit_w:
-        words.append(f"{percent(kernel.power_w / kernel.power_limit_w)} of the {kernel.power_limit_w:g} W limit")
+        words.append(
+            f"{percent(kernel.power_w / kernel.power_limit_w)} of the {kernel.power_limit_w:g} W limit"
+        )
     return " · ".join(words)
 
 
@@ -422,7 +422,9 @@ def _facts(kernel: KernelAnalysis) -> tuple[Fact, ...]:
     if words := basis(kernel):
         facts.append(Fact("lines", words.removeprefix("the lines ")))
     if (moved := kernel.roofline) is not None:
-        facts.append(Fact("work", f"{moved.flops:.3g} flops · {moved.dram_bytes:.3g} bytes of DRAM"))
+        facts.append(
+            Fact("work", f"{prefixed(moved.flops, 'flop')} · {prefixed(moved.dram_bytes, 'B')} of DRAM")
+        )
     return tuple(facts)
 
 
@@ -461,6 +463,3 @@ def _advice(kernel: KernelAnalysis, analysis: Analysis) -> tuple[Finding, ...]:
         for finding in findings_of(analysis)
         if finding.kernel == kernel.name and (finding.rule, finding.line, finding.message) in own
     )
-
-
-__all__ = ["UNKNOWN", "PageView", "page_view"]
