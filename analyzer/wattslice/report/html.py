@@ -90,13 +90,14 @@ def _hash(text: str) -> str:
 
 
 def _style_sheet(view: PageView) -> str:
-    from wattslice.report.palette import DARK, LIGHT, SPACE_STYLES
+    from wattslice.report.palette import CHOSEN_TINT, DARK, HOT_TINT, LIGHT, LIT_TINT, SPACE_STYLES
 
     spaces = SPACE_STYLES.items()
     light = [(space.value, style.light) for space, style in spaces]
     dark = [(space.value, style.dark) for space, style in spaces]
     rules = [
         f":root{{{_colours(LIGHT)}}}",
+        f":root{{--hot-tint:{HOT_TINT}%;--chosen-tint:{CHOSEN_TINT}%;--lit-tint:{LIT_TINT}%}}",
         *(f".s-{name}{{--c:{colour}}}.lit-{name}{{--litc:{colour}}}" for name, colour in light),
         "@media (prefers-color-scheme:dark){",
         f":root{{{_colours(DARK)}}}",

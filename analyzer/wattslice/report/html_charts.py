@@ -13,8 +13,8 @@ from wattslice.analysis import KernelAnalysis
 from wattslice.report.units import energy, power, prefixed, three_digits
 from wattslice.roofline import Roofline, RooflinePoint
 
-_WIDTH, _HEIGHT = 380, 236
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 16, 24, 36
+_WIDTH, _HEIGHT = 312, 214
+_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 16, 22, 38
 _PREFIXES = ("", "k", "M", "G", "T", "P")
 
 
@@ -70,7 +70,7 @@ class _Axes:
             parts.append(f'<line class="grid-line" x1="{_LEFT}" y1="{y:.1f}" x2="{right}" y2="{y:.1f}"/>')
             parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{label}</text>')
         decades = range(round(math.log10(self.low)), round(math.log10(self.high)) + 1)
-        every = math.ceil(len(decades) / 7)
+        every = math.ceil(len(decades) / 6)
         for decade in decades:
             x = self.x(10.0**decade)
             parts.append(f'<line class="grid-line" x1="{x:.1f}" y1="{_TOP}" x2="{x:.1f}" y2="{floor}"/>')

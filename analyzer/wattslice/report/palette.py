@@ -23,11 +23,11 @@ class SpaceStyle:
 
 
 SPACE_STYLES: dict[MemorySpace, SpaceStyle] = {
-    MemorySpace.GLOBAL: SpaceStyle("G", "global memory", "#cc4b00", "#ae4304", "#ff7c31"),
-    MemorySpace.SHARED: SpaceStyle("S", "shared memory", "#1273e3", "#1464be", "#62a6f2"),
-    MemorySpace.CONSTANT: SpaceStyle("C", "constant memory", "#00856e", "#037260", "#00b798"),
-    MemorySpace.TEXTURE: SpaceStyle("T", "texture memory", "#c043a1", "#a53b8b", "#d788c4"),
-    MemorySpace.REGISTER: SpaceStyle("R", "registers only", "#71757f", "#62656d", "#9ea2a9"),
+    MemorySpace.GLOBAL: SpaceStyle("G", "global memory", "#cc4b00", "#a43f04", "#ff833c"),
+    MemorySpace.SHARED: SpaceStyle("S", "shared memory", "#1273e3", "#135eb5", "#69a9f3"),
+    MemorySpace.CONSTANT: SpaceStyle("C", "constant memory", "#00856e", "#036c5b", "#00bc9c"),
+    MemorySpace.TEXTURE: SpaceStyle("T", "texture memory", "#c043a1", "#9c3783", "#d98dc6"),
+    MemorySpace.REGISTER: SpaceStyle("R", "registers only", "#71757f", "#5c5f67", "#a2a6ad"),
 }
 """The spaces that slices are made of (docs/slicing.md)."""
 
@@ -56,11 +56,11 @@ LIGHT = PageColours(
     page="#f6f7f9",
     surface="#ffffff",
     text="#1c2026",
-    muted="#5b626d",
+    muted="#565d67",
     rule="#dfe3e8",
     keyword="#3d3a9e",
     string="#0f6674",
-    comment="#656c76",
+    comment="#565d67",
     warm="#9a5b00",
     hot="#b3261e",
     cool="#1d7a52",
@@ -76,7 +76,7 @@ DARK = PageColours(
     rule="#2a2f38",
     keyword="#b0b4ff",
     string="#7cc9d6",
-    comment="#8b93a0",
+    comment="#99a1ad",
     warm="#e0a04a",
     hot="#ff8a80",
     cool="#5cc795",
@@ -84,3 +84,5 @@ DARK = PageColours(
     accent="#a9a3ff",
     hover="#20242c",
 )
+HOT_TINT, CHOSEN_TINT, LIT_TINT = 9, 14, 15
+"""Percent of a space's colour in the ground of hot lines, of chosen slices, and of lines that are lit."""
