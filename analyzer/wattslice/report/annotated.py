@@ -117,7 +117,8 @@ class _View:
             yield section_title("Diagnostics", "", self._report_width, "bold")
             yield finding_table(rest, self._report_width)
         if rest or any(line.findings for file in files for line in file.lines):
-            yield from ("", Text("wattslice explain RULE tells more about a finding.", style="dim"))
+            yield ""
+            yield from self._wrapped("wattslice explain RULE tells more about a finding.", "dim", indent="")
 
     def _legend(self) -> Iterator[Text]:
         there = {part.memory_space for kernel in self._kernels for part in kernel.slices}
@@ -244,9 +245,9 @@ class _View:
             yield from self._wrapped(words, "dim")
         yield ""
 
-    def _wrapped(self, words: str, style: str) -> Iterator[Text]:
+    def _wrapped(self, words: str, style: str, indent: str = "  ") -> Iterator[Text]:
         for line in textwrap.wrap(words, max(16, self._report_width - 2)):
-            yield Text(f"  {line}", style=style)
+            yield Text(f"{indent}{line}", style=style)
 
     def _note(self, finding: Finding, margin: _Margin) -> Iterator[Text]:
         room = (self._width if self._is_cut else MAX_COLUMNS + margin.columns) - margin.columns
