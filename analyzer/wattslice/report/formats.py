@@ -62,6 +62,12 @@ def _gitlab(_analysis: Analysis, findings: tuple[Finding, ...], _status: int | N
     return render_gitlab(findings)
 
 
+def _html(analysis: Analysis, _findings: tuple[Finding, ...], _status: int | None) -> str:
+    from wattslice.report.html import render_html
+
+    return render_html(analysis)
+
+
 _RENDERERS: dict[str, Renderer] = {
     "text": _text,
     "json": _json,
@@ -70,6 +76,7 @@ _RENDERERS: dict[str, Renderer] = {
     "github": _github,
     "junit": _junit,
     "gitlab": _gitlab,
+    "html": _html,
 }
 
 FORMATS: tuple[str, ...] = tuple(_RENDERERS)
@@ -80,7 +87,7 @@ def render(name: str, analysis: Analysis, findings: tuple[Finding, ...], status:
     """The result as one text in the format `name` (of `FORMATS`), with a newline at its end.
 
     `findings`: what is to be told beside the kernels, `findings_of(analysis)` or those of a gate before them.
-    `text` and `json` tell what the analysis says and leave findings of a gate out. `status`: the exit status
-    that the command will end with, for formats that tell it.
+    `text`, `json` and `html` tell what the analysis says and leave findings of a gate out. `status`: the exit
+    status that the command will end with, for formats that tell it.
     """
     return _RENDERERS[name](analysis, findings, status)
