@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
+from wattslice.ir import numbered_lines
+
 _SAFE = "/!$&'()*+,;=@-._~"
 """What RFC 3986 allows in a path, less the colon, which a relative reference must not have early on."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _OPEN = 16
 """Files whose lines are kept: findings come file by file."""
@@ -26,7 +31,7 @@ def source_root(start: Path | None = None) -> Path:
 
 def clean(text: str) -> str:
     """`text` without what UTF-8 cannot say (the parts of a file name that are not UTF-8 themselves)."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +48,10 @@ class Place:
 
 @dataclass(slots=True)
 class _Text:
-    """A file's lines, none when it could not be read, and their hashes once somebody asked."""
+    """A file, empty when it could not be read: whole, its lines, and their hashes once somebody asked."""
 
-    lines: list[str]
+    whole: str
+    lines: tuple[str, ...]
     hashes: list[str] = field(default_factory=list[str])
 
 
@@ -72,25 +78,24 @@ class SourceTree:
     def line(self, file: str, line: int) -> str:
         """The text of a line (from 1) without its end, empty when there is none or it cannot be read."""
         lines = self._text(file).lines
-        return lines[line - 1].rstrip("\r") if 0 < line <= len(lines) else ""
+        return lines[line - 1] if 0 < line <= len(lines) else ""
 
     def line_hash(self, file: str, line: int) -> str:
         """What `line_hashes` says of a line (from 1); empty when there is none or it cannot be read."""
         text = self._text(file)
-        if not text.hashes and text.lines:
+        if text.whole and not text.hashes:
             from wattslice.report.line_hashes import line_hashes
 
-            text.hashes = line_hashes("\n".join(text.lines))
+            text.hashes = line_hashes(text.whole)
         return text.hashes[line - 1] if 0 < line <= len(text.hashes) else ""
 
     def _text(self, file: str) -> _Text:
         if file not in self._texts:
             try:
-                # As it is: line ends of Windows are part of the lines, and a form feed ends no line of C.
-                text = Path(file).read_bytes().decode(errors="replace")
+                whole = Path(file).read_bytes().decode(errors="replace")
             except (OSError, ValueError):
-                text = None
-            self._texts[file] = _Text(text.split("\n") if text is not None else [])
+                whole = ""
+            self._texts[file] = _Text(whole, numbered_lines(whole))
             while len(self._texts) > _OPEN:
                 self._texts.popitem(last=False)
         return self._texts[file]
