@@ -77,7 +77,8 @@ class Config:
 
     `files` as the user wrote them, at least one. `gpu_source` is "--gpu", "settings", "this machine" or
     "default"; `branch_threshold` is δ in [0, 1), `dense_from` the share of statements in dividing arms that
-    makes a kernel branch-dense (None: that of `branches.py`); `jobs` at least 1. `overrides` come from
+    makes a kernel branch-dense (None: that of `branches.py`); `jobs` at least 1. `keep_sources`: the analysis
+    carries the text of the sources, for reports that show it. `overrides` come from
     options and settings; `typed_overrides` are those of the options alone, which must name something. `notes`
     are for the user's eyes (stderr).
     """
@@ -101,6 +102,7 @@ class Config:
     memory_clock_mhz: float | None = None
     jobs: int = 1
     notes: tuple[str, ...] = ()
+    keep_sources: bool = False
 
 
 def make_config(options: Options, settings: Settings | None = None) -> Config:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from wattslice.analysis import Analysis, KernelAnalysis
+from wattslice.analysis import Analysis, KernelAnalysis, SourceText
 from wattslice.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.findings import files_spoken_of
@@ -35,6 +35,7 @@ class FileAnalysis:
     names: KnownNames
     bound: BoundProfile | None = None
     suppressions: tuple[Suppression, ...] = ()
+    sources: tuple[SourceText, ...] = ()
 
 
 def analyze_files(config: Config) -> Analysis:
@@ -61,7 +62,13 @@ def analyze_files(config: Config) -> Analysis:
         kernels=tuple(kernel for result in results for kernel in result.kernels),
         diagnostics=tuple(dict.fromkeys((*_about_profile(config, results), *told))),
         suppressions=tuple(dict.fromkeys(entry for result in results for entry in result.suppressions)),
+        sources=_sources(results),
     )
+
+
+def _sources(results: list[FileAnalysis]) -> tuple[SourceText, ...]:
+    """Every file once, although several may include the same header."""
+    return tuple({source.file: source for result in results for source in result.sources}.values())
 
 
 def _about_profile(config: Config, results: list[FileAnalysis]) -> tuple[Diagnostic, ...]:
@@ -92,6 +99,7 @@ def analyze_file(path: Path, config: Config) -> FileAnalysis:
         known_names(program) if config.typed_overrides != NO_OVERRIDES else KnownNames(),
         bound,
         comments.suppressions,
+        quoter.quoted() if config.keep_sources else (),
     )
 
 
