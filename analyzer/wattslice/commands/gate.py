@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wattslice.cli import FAILED, FINDINGS, FINE
-from wattslice.commands.analyze import no_kernels
+from wattslice.commands.analyze import fit_for, no_kernels
 from wattslice.commands.common import (
     CONTEXT,
     analysis_options,
@@ -83,7 +83,7 @@ def gate(
     budgets = _budgets(max_power_w, max_energy_j, settings)
     policy = _policy(fail_on, tolerance, confidence, settings)
     unknown_policy = _unknown(unknown or settings.gate_unknown)
-    config = make_config(options, settings)
+    config = fit_for(report_format, make_config(options, settings))
     for note in config.notes:
         message(note)
     if update_baseline:
@@ -92,9 +92,8 @@ def gate(
     comparison = _comparison(options.paths, config, against)
     _require_a_yardstick(budgets, known, comparison)
     analysis = _analyze(config, comparison, everything=bool(budgets) or known is not None)
-    if analysis is None:
+    if not analysis.files:
         message(f"no file changed against {against}: nothing to compare")
-        return FINE
     compared = [*_against_baseline(known, analysis, policy), *_against(comparison, config, analysis, policy)]
     from wattslice.findings import findings_of
     from wattslice.gate.verdict import judge
@@ -102,15 +101,18 @@ def gate(
 
     several = any(path.is_dir() for path in options.paths) and comparison is None
     verdict = judge(analysis, budgets, unknown_policy, compared, tell_unmatched=several)
+    is_empty = not analysis.kernels and not compared
+    status = FAILED if is_empty else FINE if verdict.passed else FINDINGS
     if report_format == "text":
         write_result(lambda file: write_verdict(verdict, analysis, file), output)
         _tell_problems(analysis)
     else:
-        write_report(report_format, analysis, (*verdict.findings, *findings_of(analysis)), output)
-    if not analysis.kernels and not compared:
+        suppressed = verdict.suppressed if report_format == "sarif" else ()  # the only one that marks them
+        findings = (*verdict.findings, *suppressed, *findings_of(analysis))
+        write_report(report_format, analysis, findings, output, status)
+    if is_empty:
         message(no_kernels(analysis))
-        return FAILED
-    return FINE if verdict.passed else FINDINGS
+    return status
 
 
 def _budgets(max_power_w: float | None, max_energy_j: float | None, settings: Settings) -> tuple[Budget, ...]:
@@ -223,23 +225,20 @@ def _comparison(paths: tuple[Path, ...], config: Config, against: str | None) ->
     return plan(paths, config, against)
 
 
-def _analyze(config: Config, comparison: Comparison | None, *, everything: bool) -> Analysis | None:
-    """The state of today: all files, or with nothing but a revision to compare with those that changed.
-
-    None: none has.
-    """
+def _analyze(config: Config, comparison: Comparison | None, *, everything: bool) -> Analysis:
+    """The state of today: all files, or with nothing but a revision to compare with those that changed."""
     from wattslice.geometry.types import NO_OVERRIDES
     from wattslice.pipeline import analyze_files
 
     if everything or comparison is None:
         return analyze_files(config)
     if not comparison.now:
-        return _nothing(config) if comparison.then else None
+        return _nothing(config)
     return analyze_files(replace(config, files=comparison.now, typed_overrides=NO_OVERRIDES))
 
 
 def _nothing(config: Config) -> Analysis:
-    """Files were removed and none is left to analyse."""
+    """Of no file: none changed, or those that did are gone."""
     from wattslice.analysis import Analysis
     from wattslice_models.gpu import load_gpu
 
