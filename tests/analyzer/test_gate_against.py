@@ -336,3 +336,15 @@ def test_every_format_tells_the_regression(repository: Repository):
     repository.git("checkout", "-q", "saxpy.cu")
     assert repository.gate("--format", "sarif", "-o", str(report), str(repository.root)).return_value == 0
     assert json.loads(report.read_text())["runs"][0]["results"] == []  # written though nothing changed
+
+
+def test_only_what_was_known_before_fails_as_unknown(repository: Repository):
+    broken = "\0\1 no text\n"
+    repository.commit(saxpy_dot_cu=SAXPY, never_dot_cu=broken)
+    repository.write("never.cu", broken * 2)
+    assert repository.gate().return_value == 0
+    repository.write("saxpy.cu", broken)
+    result = repository.gate()
+    assert result.return_value == 1
+    assert "cannot be analysed, could be against HEAD" in words(result)
+    assert repository.gate("--unknown", "warn", str(repository.root)).return_value == 0

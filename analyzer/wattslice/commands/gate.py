@@ -81,8 +81,9 @@ def gate(
     options = options_from(values)
     settings = find_settings(options.paths)
     budgets = _budgets(max_power_w, max_energy_j, settings)
-    policy = _policy(fail_on, tolerance, confidence, settings)
     unknown_policy = _unknown(unknown or settings.gate_unknown)
+    policy = _policy(fail_on, tolerance, confidence, settings)
+    policy = replace(policy, unknown=unknown_policy.severity)
     config = fit_for(report_format, make_config(options, settings))
     for note in config.notes:
         message(note)
@@ -234,7 +235,23 @@ def _analyze(config: Config, comparison: Comparison | None, *, everything: bool)
         return analyze_files(config)
     if not comparison.now:
         return _nothing(config)
-    return analyze_files(replace(config, files=comparison.now, typed_overrides=NO_OVERRIDES))
+    return _analyze_changed(replace(config, files=comparison.now, typed_overrides=NO_OVERRIDES))
+
+
+def _analyze_changed(config: Config) -> Analysis:
+    """Like `analyze_files`, but a single unreadable file is a finding: it may be no worse than before."""
+    from wattslice.errors import WattsliceError
+    from wattslice.ir import Diagnostic, Severity
+    from wattslice.pipeline import analyze_files
+
+    try:
+        return analyze_files(config)
+    except WattsliceError as error:
+        if len(config.files) != 1:
+            raise
+        file = str(config.files[0])
+        diagnostic = Diagnostic("PW001", Severity.ERROR, file, error.line or 0, error.message)
+        return replace(_nothing(config), files=(file,), diagnostics=(diagnostic,))
 
 
 def _nothing(config: Config) -> Analysis:
@@ -251,23 +268,23 @@ def _against_baseline(
 ) -> list[Compared]:
     if known is None:
         return []
-    from wattslice.gate.baseline import baseline_records, records_of_files
-    from wattslice.gate.changes import compare
+    from wattslice.gate.baseline import baseline_records, records_of_files, shared_path
+    from wattslice.gate.changes import compare, with_lost_files
     from wattslice.gate.records import match
 
     baseline, _ = known
     old = records_of_files(baseline, analysis.files)
     new = baseline_records(analysis, baseline.path)
     about = f"against {baseline.path.name}"
-    return [
-        compare(
-            match(old, new),
-            policy,
-            about,
-            lambda record: (record.analysis.file, record.analysis.line) if record.analysis else ("", 0),
-            lambda _pair, _quantity: "",
-        )
-    ]
+    found = compare(
+        match(old, new),
+        policy,
+        about,
+        lambda record: (record.analysis.file, record.analysis.line) if record.analysis else ("", 0),
+        lambda _pair, _quantity: "",
+    )
+    folder = baseline.path.resolve().parent
+    return [with_lost_files(found, analysis, old, lambda file: shared_path(file, folder), policy)]
 
 
 def _against(
@@ -276,9 +293,8 @@ def _against(
     if comparison is None:
         return []
     from wattslice.gate.against import compare_with
-    from wattslice.pipeline import analyze_files
 
-    found, notes = compare_with(comparison, config, analysis, policy, analyze_files)
+    found, notes = compare_with(comparison, config, analysis, policy, _analyze_changed)
     for note in notes:
         message(note)
     return [found]

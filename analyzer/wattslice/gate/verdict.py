@@ -27,6 +27,11 @@ class UnknownPolicy(Enum):
     FAIL = "fail"
     WARN = "warn"
 
+    @property
+    def severity(self) -> Severity:
+        """Of a finding about something unknown."""
+        return Severity.ERROR if self is UnknownPolicy.FAIL else Severity.WARNING
+
 
 @dataclass(frozen=True, slots=True)
 class Compared:
@@ -62,10 +67,11 @@ def judge(
 ) -> Verdict:
     """Each kernel's predicted figures (not the ends of their intervals) against every budget that names it.
 
-    Files that could not be analysed count like unknown kernels. `tell_unmatched`: a budget of the settings
+    Files that could not be analysed count like unknown kernels; a comparison tells itself of those that could
+    be before. `tell_unmatched`: a budget of the settings
     that names no kernel of this run is told (PW026); of a run over a few files of many it should not.
     """
-    severity = Severity.ERROR if unknown is UnknownPolicy.FAIL else Severity.WARNING
+    severity = unknown.severity
     found: list[Finding] = []
     for kernel in analysis.kernels:
         own = [budget for budget in budgets if budget.holds_for(kernel)]
@@ -77,7 +83,7 @@ def judge(
         Finding(
             "PW022", severity, file, 0, "", "no kernel of this file could be analysed", "see its diagnostics"
         )
-        for file in files_without_result(analysis)
+        for file in (files_without_result(analysis) if budgets else ())
     )
     found += (finding for one in compared for finding in one.findings)
     marked = with_suppressions(found, analysis.suppressions)
