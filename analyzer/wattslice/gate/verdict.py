@@ -17,7 +17,8 @@ from wattslice.findings import (
     why_unknown,
     with_suppressions,
 )
-from wattslice.gate.budgets import Budget, over_budget, unknown_bounds
+from wattslice.gate.bounds import over_budget, unknown_bounds
+from wattslice.gate.budgets import Budget
 from wattslice.ir import Severity
 
 
@@ -74,7 +75,7 @@ def judge(
     severity = unknown.severity
     found: list[Finding] = []
     for kernel in analysis.kernels:
-        own = [budget for budget in budgets if budget.holds_for(kernel)]
+        own = [budget for budget in budgets if _holds(budget, kernel)]
         missing = dict.fromkeys(name for budget in own for name in unknown_bounds(kernel, budget))
         if missing:
             found.append(_unverifiable(kernel, analysis, severity, tuple(missing)))
@@ -102,6 +103,10 @@ def judge(
     )
 
 
+def _holds(budget: Budget, kernel: KernelAnalysis) -> bool:
+    return budget.holds_for(kernel.file, (kernel.name, kernel.qualified_name))
+
+
 def _unmatched(budgets: Sequence[Budget], analysis: Analysis) -> list[Finding]:
     return [
         Finding(
@@ -114,7 +119,7 @@ def _unmatched(budgets: Sequence[Budget], analysis: Analysis) -> list[Finding]:
             f"correct it in {Path(budget.folder).as_posix()}",
         )
         for budget in budgets
-        if budget.label and not any(budget.holds_for(kernel) for kernel in analysis.kernels)
+        if budget.label and not any(_holds(budget, kernel) for kernel in analysis.kernels)
     ]
 
 
