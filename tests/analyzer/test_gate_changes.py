@@ -81,12 +81,16 @@ def test_a_model_nobody_has_judged_is_refused():
         changes_of(pair)
 
 
+def nothing(_pair: Pair, _quantity: Quantity) -> str:
+    return ""
+
+
 def test_launches_that_are_not_known_alike_only_warn():
     read = replace(OLD, analysis=replace(MATMUL, launch_source=LaunchSource.HOST_CODE))
     guessed = replace(changed(energy=2).new, analysis=replace(MATMUL, launch_source=LaunchSource.ASSUMED))
 
     def severity(old: LaunchRecord, new: LaunchRecord) -> Severity:
-        compared = compare(match((old,), (new,)), Policy(), "before", lambda _: ("a.cu", 1), lambda *_: "")
+        compared = compare(match((old,), (new,)), Policy(), "before", lambda _: ("a.cu", 1), nothing)
         return compared.findings[0].severity
 
     assert severity(read, guessed) is Severity.WARNING
