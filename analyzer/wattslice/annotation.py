@@ -23,8 +23,8 @@ class LineMark:
     """What the launch `launch` (an index into `Analysis.kernels`) draws on one line.
 
     `share` of what its operations draw, in [0, 1]; `energy_j` per launch, None where the time is unknown.
-    `slices`: indices into the slices of the launch that have a statement on the line, the dearest first;
-    empty for lines of other files than the kernel's own.
+    `slices`: indices into the slices of the launch that have a statement on the line, that with most of the
+    kernel's power first; empty for lines of other files than the kernel's own.
     """
 
     launch: int
@@ -115,8 +115,8 @@ def other_findings(analysis: Analysis) -> tuple[Finding, ...]:
 def stretches(file: AnnotatedFile, context: int, spread: int) -> tuple[tuple[int, int, bool], ...]:
     """The lines of a file as (first index, index after the last, whether worth showing), without gaps.
 
-    Worth showing: heat and findings with `context` lines around them, and the first `spread` lines of
-    kernels.
+    Worth showing: heat and findings with `context` lines around them, the first `spread` lines of
+    kernels and their last one.
     """
     shown = [False] * len(file.lines)
     place = {line.number: index for index, line in enumerate(file.lines)}
@@ -130,7 +130,9 @@ def stretches(file: AnnotatedFile, context: int, spread: int) -> tuple[tuple[int
     for index, line in enumerate(file.lines):
         if index in starts:
             kernel, first = starts[index], index
-            show(index, index + min(spread, kernel.end_line - kernel.line))
+            last = index + kernel.end_line - kernel.line
+            show(index, min(last, index + spread))
+            show(last, last)
         if line.marks or line.findings:
             show(max(first, index - context), index + context)
     found: list[tuple[int, int, bool]] = []
@@ -161,7 +163,8 @@ def _marks(kernels: Sequence[KernelAnalysis]) -> dict[str, dict[int, list[LineMa
             for line in part.lines:
                 owners[line].append(number)
         for heat in kernel.hot_lines:
-            slices = tuple(owners[heat.line]) if heat.file == kernel.file else ()
+            own = owners[heat.line] if heat.file == kernel.file else []
+            slices = tuple(sorted(own, key=lambda number: -(kernel.slices[number].share_of_power or 0.0)))
             mark = LineMark(index, heat.power_w, heat.share, _energy_j(heat, kernel), slices)
             found[heat.file][heat.line].append(mark)
     return found

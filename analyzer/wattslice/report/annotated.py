@@ -42,7 +42,7 @@ CONTEXT = 2
 SPREAD = 12
 """Lines shown of a kernel that has no heat."""
 _MOST_OTHERS = 3
-_IN_HEADER = "PW021"
+IN_HEADER = "PW021"
 """The power limit: stands above the kernel already."""
 _HOT_FROM = 0.10
 _BAR = 8
@@ -166,7 +166,7 @@ class _View:
                     yield self._cut(Text(note, style="dim"))
                 yield self._line(line, shown[index], margin)
                 for finding in line.findings:
-                    if finding.rule != _IN_HEADER:
+                    if finding.rule != IN_HEADER:
                         yield from self._note(finding, margin)
 
     def _margin(self, file: AnnotatedFile) -> _Margin:
@@ -212,7 +212,7 @@ class _View:
         return self._kernels[mark.launch].slices[index].memory_space
 
     def _colour(self, mark: LineMark | None) -> str:
-        """That of the dearest space of the line; what belongs to no slice of the kernel's file has none."""
+        """That of the line's first slice; what belongs to no slice of the kernel's file has none."""
         if mark is None or not mark.slices:
             return ""
         return SPACE_STYLES[self._space(mark, mark.slices[0])].terminal

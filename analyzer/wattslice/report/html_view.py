@@ -23,7 +23,7 @@ from wattslice.annotation import (
 from wattslice.findings import Finding, findings_of, plain_reason, why_unknown, would_hit_power_limit
 from wattslice.ir import MemorySpace
 from wattslice.operations import JSON_NAMES
-from wattslice.report.annotated import CONTEXT, SPREAD, basis, line_watts, owner_words, runs, stake
+from wattslice.report.annotated import CONTEXT, IN_HEADER, SPREAD, basis, line_watts, owner_words, runs, stake
 from wattslice.report.c_text import Piece, pieces
 from wattslice.report.html_charts import power_bar_svg, power_line_svg, time_roofline_svg
 from wattslice.report.kernel_tables import launch_text
@@ -239,7 +239,7 @@ class _Page:
         return FileView(own, printable(file.file), remark, columns, tuple(blocks))
 
     def _line(self, line: AnnotatedLine, code: tuple[Piece, ...], own: str) -> LineView:
-        notes = tuple(self._said(finding, "") for finding in line.findings)
+        notes = tuple(self._said(finding, "") for finding in line.findings if finding.rule != IN_HEADER)
         name = f"{own}L{line.number}"
         if not line.marks:
             return LineView(name, line.number, code, notes=notes)
