@@ -79,7 +79,7 @@ def test_lines_outside_of_kernels_show_who_spends_most_joules_and_name_the_other
     main_file, header = annotate_files(analysis)
     shared = line_of(main_file, "return x * 2.0f;")
     assert shared.whose == ("large<4>", "large<2>", "small")
-    joules = [mark.energy_j for mark in shared.marks]
+    joules = [mark.energy_j or 0.0 for mark in shared.marks]
     assert joules == sorted(joules, reverse=True)
     assert header.is_included
     assert line_of(header, "return x * f").whose == ("large<4>", "large<2>")
@@ -199,7 +199,6 @@ def test_no_kernel_at_all_is_no_crash():
 
 
 def test_findings_stand_below_their_line():
-    lines = rendered(ANALYSIS).splitlines()
     sources = (SourceText("src/matmul.cu", tuple(f"line {number}" for number in range(1, 60))),)
     lines = rendered(replace(ANALYSIS, sources=sources)).splitlines()
     at = next(index for index, line in enumerate(lines) if line.endswith("│ line 18"))

@@ -193,7 +193,7 @@ def test_nothing_hostile_gets_through():
     assert page.having("onload") == []
     assert not any(sign in text for sign in "\x00\u202e\u2066\ud800")
     assert page.lines["f0L1"] == printable(HOSTILE)
-    assert "3000 more characters" in page.lines["f0L3"] or "more characters" in page.lines["f0L3"]
+    assert "more characters)" in page.lines["f0L3"]
     text.encode("utf-8")
 
 
@@ -228,7 +228,7 @@ def test_five_thousand_lines_are_quick(tmp_path):
 
 
 def test_without_jinja_the_remedy_is_named(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", {}.get)
     monkeypatch.setitem(sys.modules, "jinja2", None)
     file = tmp_path / "k.cu"
     file.write_text("__global__ void k(float* a) { a[threadIdx.x] = 1.0f; }\n", encoding="utf-8")

@@ -40,7 +40,7 @@
     for (let at = row; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
     const box = row.closest(".src"), left = box.scrollLeft;
     row.focus();
-    box.scrollLeft = left; // a row is wider than its box
+    box.scrollLeft = left; /* a row is wider than its box */
   };
   const pin = (id) => {
     if (pinned) buttons.get(pinned)?.setAttribute("aria-pressed", "false");
