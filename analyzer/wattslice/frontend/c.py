@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from wattslice import ir
 from wattslice.errors import FrontendError
 from wattslice.frontend.c_source.nodes import Node
+from wattslice.inputs import note_text
 from wattslice.recursion import deep_recursion
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def _too_many(number: int, what: str) -> str:
 def _text(path: Path) -> str:
     try:
         data = path.read_bytes()
+        note_text(path, data)
     except OSError as error:
         raise FrontendError(path, None, f"cannot be read: {error.strerror}", "check the path") from None
     if len(data) > MAX_BYTES:

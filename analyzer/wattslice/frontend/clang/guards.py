@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from wattslice.errors import FrontendError
+from wattslice.inputs import note_text
 
 _MOST_BYTES = 32 * 1024 * 1024
 _MOST_NESTING = 2_000
@@ -33,6 +34,7 @@ def read_source(path: Path) -> bytes:
         if path.stat().st_size > _MOST_BYTES:
             raise FrontendError(path, None, "is larger than 32 MiB", "analyze the kernels' own source files")
         source = path.read_bytes()
+        note_text(path, source)
     except OSError as error:
         reason = error.strerror or "unreadable"
         raise FrontendError(

@@ -60,6 +60,7 @@ class CXUnsavedFile(ct.Structure):
 
 VISITOR = ct.CFUNCTYPE(ct.c_int, CXCursor, CXCursor, ct.py_object)
 FIELD_VISITOR = ct.CFUNCTYPE(ct.c_int, CXCursor, ct.py_object)
+INCLUSION_VISITOR = ct.CFUNCTYPE(None, ct.c_void_p, ct.c_void_p, ct.c_uint, ct.c_void_p)
 
 _P, _I, _U, _LL = ct.c_void_p, ct.c_int, ct.c_uint, ct.c_longlong
 _LOC_OUT = [ct.POINTER(_P), ct.POINTER(_U), ct.POINTER(_U), ct.POINTER(_U)]
@@ -89,6 +90,7 @@ _SIGNATURES: tuple[tuple[str, Any, list[Any]], ...] = (
     ("getRangeStart", CXSourceLocation, [CXSourceRange]),
     ("getRangeEnd", CXSourceLocation, [CXSourceRange]),
     ("getFileName", CXString, [_P]),
+    ("getInclusions", None, [_P, INCLUSION_VISITOR, _P]),
     ("getFileContents", _P, [_P, _P, ct.POINTER(ct.c_size_t)]),
     ("getCursorSpelling", CXString, [CXCursor]),
     ("getCursorUSR", CXString, [CXCursor]),

@@ -14,6 +14,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from wattslice.inputs import Search, note_search, note_text
+
 _SOURCES = frozenset(
     (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".c", ".cc", ".cpp", ".cxx", ".inl", ".inc")
 )
@@ -47,6 +49,7 @@ class SourceFiles:
         known = self._texts.get(path)
         if known is None:
             known = self._texts[path] = _read(path)
+            note_text(path, known)
         return known
 
     def included_by(self, path: Path) -> tuple[str, ...]:
@@ -77,11 +80,15 @@ class SourceFiles:
 
     def named(self, name: str) -> tuple[Path, ...]:
         """The source files of this name below the root."""
-        return tuple(self._listing.by_name.get(name, ()))
+        found = tuple(self._listing.by_name.get(name, ()))
+        note_search(Search.NAMED, self.root, (name,), found)
+        return found
 
     def includers_of(self, name: str) -> tuple[Path, ...]:
         """The files below the root with an `#include` of this file name, whatever its folder."""
-        return tuple(self._includers.get(name, ()))
+        found = tuple(self._includers.get(name, ()))
+        note_search(Search.INCLUDERS, self.root, (name,), found)
+        return found
 
     @functools.cached_property
     def _includers(self) -> dict[str, list[Path]]:
