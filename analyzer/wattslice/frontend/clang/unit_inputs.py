@@ -18,17 +18,21 @@ _ASKED = re.compile(
 _COMPUTED = re.compile(rb"#[ \t]*(?:include|include_next|import)[ \t]+[A-Za-z_]|__has_include\w*[ \t]*\([ \t]*\w")
 
 
-def note_unit(handle: UnitHandle, content: tuple[Path, bytes], folders: tuple[Path, ...]) -> None:
-    """Tell (`inputs.py`) which files a unit is made of, but for the one whose text is `content`.
+def note_unit(
+    handle: UnitHandle, given: tuple[tuple[Path, bytes], ...], folders: tuple[Path, ...]
+) -> None:
+    """Tell (`inputs.py`) which files a unit is made of, but for those whose text was `given` to clang.
 
     `folders`: where clang searched, the user's and those found, in this order.
     """
     if not is_recording():
         return
     searched = tuple(folder for folder in folders if not folder.is_relative_to(STUBS))
-    main, source = content
-    _note_names(source, main.parent, searched)
+    for path, source in given:
+        _note_names(source, path.parent, searched)
     for path, data in _entered(handle):
+        if any(path == known for known, _ in given):
+            continue
         stub = _stub_name(path)
         if stub is None:
             note_text(path, data)
