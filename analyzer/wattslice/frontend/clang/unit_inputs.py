@@ -15,12 +15,12 @@ _ASKED = re.compile(
     rb'#[ \t]*(?:include|include_next|import)[ \t]*[<"]([^>"\n]+)[>"]'
     rb'|__has_include(?:_next)?[ \t]*\([ \t]*[<"]([^>"\n]+)[>"]'
 )
-_COMPUTED = re.compile(rb"#[ \t]*(?:include|include_next|import)[ \t]+[A-Za-z_]|__has_include\w*[ \t]*\([ \t]*\w")
+_COMPUTED = re.compile(
+    rb"#[ \t]*(?:include|include_next|import)[ \t]+[A-Za-z_]|__has_include\w*[ \t]*\([ \t]*\w"
+)
 
 
-def note_unit(
-    handle: UnitHandle, given: tuple[tuple[Path, bytes], ...], folders: tuple[Path, ...]
-) -> None:
+def note_unit(handle: UnitHandle, given: tuple[tuple[Path, bytes], ...], folders: tuple[Path, ...]) -> None:
     """Tell (`inputs.py`) which files a unit is made of, but for those whose text was `given` to clang.
 
     `folders`: where clang searched, the user's and those found, in this order.
