@@ -1,12 +1,13 @@
 """The workers that a run hands its files to: processes of this machine, a dask or a ray cluster.
 
-loky and ray are reached through joblib. dask is not: a worker that dies leaves joblib's backend for dask (1.6)
-waiting for ever, while dask itself says which of the calls it was.
+loky and ray are reached through joblib. dask is not: a worker that dies leaves joblib's backend for dask
+(1.6) waiting for ever, while dask itself says which of the calls it was.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -80,7 +81,12 @@ def _dask(jobs: int, scheduler: str | None) -> Generator[Parallel]:
         address: Any = scheduler
         if scheduler is None:
             address = stack.enter_context(
-                LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None)
+                LocalCluster(
+                    n_workers=jobs,
+                    threads_per_worker=1,
+                    dashboard_address=None,
+                    silence_logs=logging.CRITICAL,
+                )
             )
         try:
             client = stack.enter_context(Client(address, timeout=CONNECT_TIMEOUT_S, set_as_default=False))
@@ -95,14 +101,17 @@ def _dask(jobs: int, scheduler: str | None) -> Generator[Parallel]:
 
         def run(function: Callable[[int, Path], tuple[int, Any]], calls: Calls) -> Outcomes:
             numbers, items = [number for number, _ in calls], [item for _, item in calls]
-            futures: list[Any] = client.map(function, numbers, items, pure=False)
-            number_of = dict(zip(futures, numbers, strict=True))
+            futures: list[Any] = client.map(function, numbers, items, pure=False, key="wattslice")
+            waiting = dict(zip(futures, numbers, strict=True))
+            futures.clear()
+            done = as_completed(waiting, loop=client.loop, with_results=True, raise_errors=False)
             try:
-                for future, result in as_completed(futures, with_results=True, raise_errors=False):
-                    failed = future.status != "finished"
-                    yield (number_of[future], Lost(first_line(future.exception()))) if failed else result
+                for future, result in done:
+                    number = waiting.pop(future)
+                    yield (number, Lost(cause(future.exception()))) if future.status == "error" else result
+                    future.release()  # else the cluster would keep all results until the end
             finally:
-                client.cancel(futures)
+                client.cancel(list(waiting))
 
         yield run
 
@@ -119,7 +128,7 @@ def _ray(jobs: int, scheduler: str | None) -> Generator[Parallel]:
     try:
         if begun:
             where: dict[str, Any] = {"address": scheduler} if scheduler else {"num_cpus": jobs}
-            module.init(log_to_driver=False, include_dashboard=False, **where)
+            module.init(log_to_driver=False, include_dashboard=False, logging_level=logging.ERROR, **where)
     except (OSError, ValueError, RuntimeError) as error:
         raise _unreachable("ray", scheduler, error) from None
     try:
@@ -137,11 +146,15 @@ def _missing(package: str, remedy: str) -> WattsliceError:
 
 def _unreachable(package: str, scheduler: str | None, error: Exception) -> WattsliceError:
     where = f"the scheduler {scheduler} does not answer" if scheduler else "no local cluster"
-    message = f"--backend {package}: {where}: {first_line(error)}"
+    message = f"--backend {package}: {where}: {cause(error)}: {first_line(error)}"
     return WattsliceError(message, remedy="check --scheduler and its workers")
 
 
-def first_line(error: BaseException | None) -> str:
-    """An error of somebody else in one line."""
-    text = str(error).strip().partition("\n")[0]
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+def cause(error: BaseException | None) -> str:
+    """What an error of somebody else is called."""
+    return type(error).__name__
+
+
+def first_line(error: BaseException) -> str:
+    """What it says, as far as that fits into a message."""
+    return str(error).strip().partition("\n")[0]

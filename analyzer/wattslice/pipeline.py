@@ -134,7 +134,7 @@ def _run(
 
 def _lost(path: Path, reason: str) -> FileAnalysis:
     """A file whose process died, or that no process could begin with."""
-    message = f"the process that analysed this file ended without a result: {reason}"
+    message = f"no result from the process that analysed this file: {reason}"
     return _unread(path, Diagnostic("PW099", Severity.ERROR, str(path), 0, message))
 
 

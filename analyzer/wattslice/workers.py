@@ -1,8 +1,8 @@
 """One function over many files on several processes, of this machine or of a cluster.
 
-A process that dies (killed for its memory, or a crash inside libclang) must cost its own file only, but joblib
-gives up everything when one dies. So every process leaves a mark while it works on a file; after a death the
-marked files are tried again one by one, each alone.
+A process that dies (killed for its memory, or a crash inside libclang) must cost its own file only, but
+joblib gives up everything when one dies. So every process leaves a mark while it works on a file; after a
+death the marked files are tried again one by one, each alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar, cast
 
-from wattslice.clusters import Backend, Lost, first_line, workers_of
+from wattslice.clusters import Backend, Lost, cause, first_line, workers_of
 from wattslice.errors import WattsliceError
 from wattslice.result_cache.run_key import program_digest
 
@@ -28,7 +28,7 @@ _alone = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """Who does the work: `jobs` processes (0: one per core), on this machine or where `scheduler` sends them."""
+    """Who does the work: `jobs` processes (0: one per core), here or where `scheduler` sends them."""
 
     jobs: int
     backend: Backend = Backend.LOKY
@@ -112,7 +112,7 @@ def on_workers(
                         yield from together([number])
                     except Exception as again:
                         del remaining[number]
-                        yield number, lost(items[number], first_line(again))
+                        yield number, lost(items[number], cause(again))
 
 
 def _largest_first(remaining: dict[int, Path]) -> list[int]:
@@ -138,6 +138,6 @@ def _marked(marks: Path) -> set[int]:
 
 def _failed(workers: Workers, error: Exception) -> WattsliceError:
     return WattsliceError(
-        f"the {workers.backend.value} workers failed: {first_line(error)}",
+        f"the {workers.backend.value} workers failed: {cause(error)}: {first_line(error)}",
         remedy="look at their logs; --backend loky needs none of them",
     )

@@ -54,7 +54,7 @@ def progress(total: int | None) -> Generator[Callable[[str], None]]:
 
 @contextmanager
 def files_progress(total: int) -> Generator[Callable[[Path], None]]:
-    """Gives what to call as each of `total` files is done: a bar on stderr if that is a terminal, else nothing."""
+    """Gives what to call as each of `total` files is done: a bar on stderr, where that is a terminal."""
     if total < 2 or not sys.stderr.isatty():
         yield lambda _path: None
         return

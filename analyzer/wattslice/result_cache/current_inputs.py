@@ -12,7 +12,7 @@ from wattslice.inputs import Inputs, Search, SearchInput, digest_of_paths, diges
 
 
 class CurrentInputs:
-    """The disk as it is now. Every file is read at most once, every search made at most once: use it for one run.
+    """The disk as it is now. Every file is read and every search made at most once: use it for one run.
 
     Contents are compared, not time stamps: a checkout or a copy changes stamps without changing a letter, and
     two edits within a tick of the clock change a letter without changing stamps.

@@ -1,4 +1,4 @@
-"""One kept result as bytes: a checksum, then compressed JSON of the inputs and of the result, typed on reading.
+"""One kept result as bytes: a checksum, then compressed JSON of inputs and result, typed on reading.
 
 Nothing of it is ever run, and nothing of it is believed before the checksum has been compared: a truncated,
 corrupted or edited entry is no entry.

@@ -74,7 +74,7 @@ class CacheFolder:
             descriptor = os.open(name, flags, dir_fd=self._descriptor)
         except OSError:
             return None
-        with contextlib.suppress(OSError), open(descriptor, "rb") as file:
+        with contextlib.suppress(OSError), os.fdopen(descriptor, "rb") as file:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
                 return None
@@ -90,7 +90,7 @@ class CacheFolder:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             descriptor = os.open(scratch, flags, 0o600, dir_fd=self._descriptor)
-            with open(descriptor, "wb") as file:
+            with os.fdopen(descriptor, "wb") as file:
                 file.write(content)
             os.replace(scratch, name, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
         except OSError:
