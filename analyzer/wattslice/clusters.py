@@ -4,6 +4,9 @@ loky and ray are reached through joblib. dask is not: a worker that dies leaves 
 (1.6) waiting for ever, while dask itself says which of the calls it was.
 """
 
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# (neither dask nor ray has types worth the name)
+
 from __future__ import annotations
 
 import contextlib
@@ -12,7 +15,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from wattslice.errors import WattsliceError
 
@@ -63,7 +66,7 @@ def _through_joblib(name: str, jobs: int, return_as: str) -> Parallel:
     import joblib
 
     def run(function: Callable[[int, Path], tuple[int, Any]], calls: Calls) -> Outcomes:
-        delayed: Any = joblib.delayed(function)  # pyright: ignore[reportUnknownMemberType]
+        delayed: Any = joblib.delayed(function)
         with joblib.parallel_config(name, n_jobs=jobs):
             parallel: Any = joblib.Parallel(return_as=return_as)
             yield from parallel(delayed(*call) for call in calls)
@@ -84,7 +87,7 @@ def _dask(jobs: int, scheduler: str | None) -> Generator[Parallel]:
                 LocalCluster(
                     n_workers=jobs,
                     threads_per_worker=1,
-                    dashboard_address=None,
+                    dashboard_address=cast("str", None),
                     silence_logs=logging.CRITICAL,
                 )
             )

@@ -35,7 +35,7 @@ class FrozenJsonError(ValueError):
 
 def encoded(value: object) -> object:
     """`value` as what ``json.dumps`` takes: records as objects, tuples and sets as lists, enums as values."""
-    return _writer(type(value))(value)
+    return _writer(cast("type[object]", type(value)))(value)
 
 
 @cache
@@ -47,12 +47,12 @@ def _writer(kind: type[Any]) -> _Writer:
             found: dict[str, object] = {}
             for name in names:
                 item = getattr(value, name)
-                found[name] = _writer(type(item))(item)
+                found[name] = encoded(item)
             return found
 
         return write_record
     if issubclass(kind, tuple):
-        return lambda value: [_writer(type(item))(item) for item in cast("tuple[object, ...]", value)]
+        return lambda value: [encoded(item) for item in cast("tuple[object, ...]", value)]
     if issubclass(kind, frozenset):
         return lambda value: sorted(cast("frozenset[Any]", value))
     if issubclass(kind, Enum):
@@ -90,14 +90,14 @@ def _reader(hint: _Hint, exact: bool) -> _Reader:
         return _record(cast("type[object]", hint), exact)
     if isinstance(hint, type) and issubclass(hint, Enum):
         return _enum(hint)
-    return _plain(hint, exact)
+    return _plain(cast("type[object]", hint), exact)
 
 
 def _refuse(value: object, expected: object) -> NoReturn:
     raise FrozenJsonError(f": {value!r} is no {expected}")
 
 
-def _plain(hint: type[Any], exact: bool) -> _Reader:
+def _plain(hint: type[object], exact: bool) -> _Reader:
     def read(value: object) -> object:
         if type(value) is hint:
             return value
