@@ -35,7 +35,7 @@ class FrozenJsonError(ValueError):
 
 def encoded(value: object) -> object:
     """`value` as what ``json.dumps`` takes: records as objects, tuples and sets as lists, enums as values."""
-    return _writer(cast("type[object]", type(value)))(value)
+    return _writer(type(value))(value)
 
 
 @cache
