@@ -5,6 +5,7 @@ import json
 import multiprocessing
 import os
 import zlib
+from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -110,26 +111,22 @@ def retrain(_config: Config) -> None:
     target.write_text(json.dumps(document))
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda c: edit(c, "k.cu", KERNEL.replace("> 1", "> 2")),
-        lambda c: edit(c, "scale.h", "#define FACTOR 2.0\n#define STEPS 8\n"),
-        lambda c: edit(c, "absent.h", "#define NOTHING\n"),
-        lambda c: edit(c, "include/absent.h", "#define NOTHING\n"),
-        lambda c: edit(c, "../elsewhere/absent.h", "#define NOTHING\n"),
-        lambda c: edit(c, "cuda_runtime.h", "#error not ours\n"),
-        lambda c: edit(c, "main.cpp", CALLER.replace("1 << 20", "1 << 10")),
-        lambda c: edit(c, "another.cpp", CALLER.replace("1 << 20", "1 << 12")),
-        lambda c: (c.files[0].parent / "main.cpp").unlink(),
-        lambda c: (c.files[0].parent / ".git").mkdir(),
-        retrain,
-    ],
-    ids=[
-        "source", "header", "header appears beside", "header appears in -I", "header appears far away",
-        "header hides one of ours", "caller", "another caller", "caller goes", "repository", "coefficients",
-    ],
-)  # fmt: skip
+CHANGES: dict[str, Callable[[Config], object]] = {
+    "source": lambda c: edit(c, "k.cu", KERNEL.replace("> 1", "> 2")),
+    "header": lambda c: edit(c, "scale.h", "#define FACTOR 2.0\n#define STEPS 8\n"),
+    "header appears beside": lambda c: edit(c, "absent.h", "#define NOTHING\n"),
+    "header appears in -I": lambda c: edit(c, "include/absent.h", "#define NOTHING\n"),
+    "header appears far away": lambda c: edit(c, "../elsewhere/absent.h", "#define NOTHING\n"),
+    "header hides one of ours": lambda c: edit(c, "cuda_runtime.h", "#error not ours\n"),
+    "caller": lambda c: edit(c, "main.cpp", CALLER.replace("1 << 20", "1 << 10")),
+    "another caller": lambda c: edit(c, "another.cpp", CALLER.replace("1 << 20", "1 << 12")),
+    "caller goes": lambda c: (c.files[0].parent / "main.cpp").unlink(),
+    "repository": lambda c: (c.files[0].parent / ".git").mkdir(),
+    "coefficients": retrain,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_whatever_an_analysis_sees_makes_it_anew(config, analysed, change):
     pipeline.analyze_files(config)
     change(config)
@@ -205,19 +202,18 @@ def rewritten(entry: Path, change: tuple[str, str]) -> bytes:
     return content[:begin] + sha256(body).digest() + body
 
 
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda path: path.write_bytes(b""),
-        lambda path: path.write_bytes(path.read_bytes()[:-9]),
-        lambda path: path.write_bytes(path.read_bytes()[:-1] + b"\0"),
-        lambda path: path.write_bytes(b"\x80\x04cos\nsystem\n(S'false'\ntR."),
-        lambda path: path.write_bytes(rewritten(path, ('"names":', '"more":1,"names":'))),
-        lambda path: path.write_bytes(rewritten(path, ('"end_line":8', '"end_line":"8"'))),
-        lambda path: path.write_bytes(rewritten(path, (path.name, NAME))),
-    ],
-    ids=["empty", "truncated", "corrupted", "pickle", "unknown entry", "wrong type", "of another file"],
-)
+SPOILS: dict[str, Callable[[Path], object]] = {
+    "empty": lambda path: path.write_bytes(b""),
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[:-9]),
+    "corrupted": lambda path: path.write_bytes(path.read_bytes()[:-1] + b"\0"),
+    "pickle": lambda path: path.write_bytes(b"\x80\x04cos\nsystem\n(S'false'\ntR."),
+    "unknown entry": lambda path: path.write_bytes(rewritten(path, ('"names":', '"more":1,"names":'))),
+    "wrong type": lambda path: path.write_bytes(rewritten(path, ('"end_line":8', '"end_line":"8"'))),
+    "of another file": lambda path: path.write_bytes(rewritten(path, (path.name, NAME))),
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILS.values(), ids=SPOILS)
 def test_a_spoilt_entry_is_none_and_gets_replaced(config, analysed, spoil):
     first = pipeline.analyze_files(config)
     (entry,) = entries(config)

@@ -5,6 +5,7 @@ import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from distributed import LocalCluster
@@ -36,7 +37,8 @@ def test_everybody_says_the_same(config, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     expected = render_json(pipeline.analyze_files(config))
     done: list[Path] = []
-    with LocalCluster(n_workers=2, processes=False, threads_per_worker=1, dashboard_address=None) as cluster:
+    here: Any = LocalCluster(n_workers=2, processes=False, threads_per_worker=1, dashboard_address=":0")
+    with here as cluster:
         runs = (
             replace(config, jobs=2),
             replace(config, backend=Backend.DASK, scheduler=cluster.scheduler_address),
@@ -56,13 +58,9 @@ def die_on_bad(path: Path) -> str:
 
 
 def test_a_process_that_dies_costs_its_own_file():
-    items = [Path(name) for name in ("a", "bad1", "b", "c", "bad2", "d")]
+    items = [Path(name) for name in ("a", "bad", "b", "c")]
     found = dict(on_workers(die_on_bad, items, Workers(2), lambda path, why: f"{path}: {why}"))
-    assert [found[number] for number in (0, 2, 3, 5)] == ["a", "b", "c", "d"]
-    assert [found[number] for number in (1, 4)] == [
-        "bad1: TerminatedWorkerError",
-        "bad2: TerminatedWorkerError",
-    ]
+    assert [found[number] for number in range(4)] == ["a", "bad: TerminatedWorkerError", "b", "c"]
 
 
 def test_a_lost_file_is_told(config, monkeypatch):
@@ -99,7 +97,7 @@ def test_a_worker_in_the_wrong_place_says_so(tmp_path):
 def test_a_missing_package_is_named(config, monkeypatch, backend, module):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(
-        WattsliceError, match=f"--backend {backend}: {backend} is not installed .*pip install"
+        WattsliceError, match=rf"--backend {backend}: {backend} is not installed .*pip install"
     ):
         pipeline.analyze_files(replace(config, backend=Backend(backend)))
 
@@ -107,7 +105,7 @@ def test_a_missing_package_is_named(config, monkeypatch, backend, module):
 def test_a_scheduler_that_does_not_answer_is_named(config, monkeypatch):
     monkeypatch.setattr(clusters, "CONNECT_TIMEOUT_S", 0.2)
     far = replace(config, backend=Backend.DASK, scheduler="tcp://127.0.0.1:1")
-    with pytest.raises(WattsliceError, match="the scheduler tcp://127.0.0.1:1 does not answer"):
+    with pytest.raises(WattsliceError, match=r"the scheduler tcp://127\.0\.0\.1:1 does not answer"):
         pipeline.analyze_files(far)
 
 
@@ -117,9 +115,9 @@ def test_the_options_are_checked(tmp_path):
     assert (
         make_config(replace(options, jobs=0, backend="dask", scheduler="tcp://x:1")).backend is Backend.DASK
     )
-    with pytest.raises(WattsliceError, match="--backend: unknown value 'dusk' .did you mean dask"):
+    with pytest.raises(WattsliceError, match=r"--backend: unknown value 'dusk' .did you mean dask"):
         make_config(replace(options, backend="dusk"))
-    with pytest.raises(WattsliceError, match="--scheduler tcp://x:1: processes of this machine need none"):
+    with pytest.raises(WattsliceError, match=r"--scheduler tcp://x:1: processes of this machine need none"):
         make_config(replace(options, scheduler="tcp://x:1"))
     with pytest.raises(WattsliceError, match="--cache and --no-cache contradict each other"):
         make_config(replace(options, cache=tmp_path, no_cache=True))

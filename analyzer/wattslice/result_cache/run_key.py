@@ -15,6 +15,7 @@ from pathlib import Path
 
 from wattslice.config import Config
 from wattslice_models.frozen_json import encoded
+from wattslice_models.gpu import load_gpu
 from wattslice_models.store import user_models
 
 _PACKAGES = ("wattslice", "wattslice_models")
@@ -29,12 +30,14 @@ def run_key(config: Config) -> str:
     """A digest of everything but the files that decides the result of a file under `config`.
 
     The program (the text of every module, table and trained coefficient), its libraries and Python, the
-    models that the user trained, every option, and the folder that relative paths start from. Raises OSError.
+    models that the user trained, the GPU (whose file may be the user's), every option, and the folder that
+    relative paths start from. Raises OSError.
     """
     digest = hashlib.sha256()
     for part in (
         program_digest(),
         _digest_of(_files_below(user_models())),
+        repr(load_gpu(config.gpu_id)),
         json.dumps(_options(config), sort_keys=True, default=str),
         os.getcwd(),  # noqa: PTH109  (a text is wanted)
     ):
