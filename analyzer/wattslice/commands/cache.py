@@ -13,7 +13,7 @@ from wattslice.result_cache.folder import CacheFolder, default_cache
 
 @click.command(context_settings=CONTEXT)
 @click.option(
-    "--cache", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Another folder than the user's."
+    "--cache", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Not the user's folder."
 )
 @click.option("--clear", is_flag=True, help="Remove all kept results.")
 def cache(folder: Path | None, clear: bool) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from wattslice.frontend.callers import caller_files
 from wattslice.frontend.clang.includes import repository_root
-from wattslice.frontend.clang.source_files import SourceFiles
+from wattslice.frontend.clang.source_files import SourceFiles, look_again
 from wattslice.inputs import Inputs, Search, SearchInput, digest_of_paths, digest_of_text
 
 
@@ -22,6 +22,7 @@ class CurrentInputs:
         self._digests: dict[str, str] = {}
         self._answers: dict[tuple[Search, str, tuple[str, ...]], str] = {}
         self._roots: dict[str, SourceFiles] = {}
+        look_again()
 
     def hold(self, inputs: Inputs) -> bool:
         """Whether an analysis now would see the very same."""

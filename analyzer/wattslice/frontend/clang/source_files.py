@@ -9,6 +9,7 @@ looked at again five seconds after the last time, since a repository has thousan
 from __future__ import annotations
 
 import functools
+import math
 import os
 import re
 import time
@@ -138,18 +139,18 @@ class _Listing:
         self._folders = folders
         self._base_names: dict[Path, tuple[_Stamp, frozenset[str]]] = {}
         self._includers: dict[str, list[Path]] | None = None
-        self._looked_s = time.monotonic()
+        self.looked_s = time.monotonic()
         self.by_name: dict[str, list[Path]] = {}
         for path in files:
             self.by_name.setdefault(path.name, []).append(path)
 
     def is_fresh(self) -> bool:
         """Whether stamps were looked at so lately that there is no need to do it again."""
-        return time.monotonic() < self._looked_s + _FRESH_S
+        return time.monotonic() < self.looked_s + _FRESH_S
 
     def is_current(self) -> bool:
         """Whether no folder has gained or lost a name since."""
-        self._looked_s, self._includers = time.monotonic(), None
+        self.looked_s, self._includers = time.monotonic(), None
         return all(stamp.holds_for(folder) for folder, stamp in self._folders)
 
     def includers(self) -> dict[str, list[Path]]:
@@ -176,6 +177,12 @@ class _Listing:
 
 
 _listings: dict[Path, _Listing] = {}
+
+
+def look_again() -> None:
+    """Whoever must not be told what was true some seconds ago calls this first."""
+    for listing in _listings.values():
+        listing.looked_s = -math.inf
 
 
 def _list(root: Path) -> _Listing:

@@ -20,6 +20,14 @@ _COMPUTED = re.compile(
 )
 
 
+def _visit(file: int, _stack: object, depth: int, sink: list[int]) -> None:
+    if depth:  # else the file itself
+        sink.append(file)
+
+
+_VISIT = INCLUSION_VISITOR(_visit)
+
+
 def note_unit(handle: UnitHandle, given: tuple[tuple[Path, bytes], ...], folders: tuple[Path, ...]) -> None:
     """Tell (`inputs.py`) which files a unit is made of, but for those whose text was `given` to clang.
 
@@ -45,12 +53,7 @@ def note_unit(handle: UnitHandle, given: tuple[tuple[Path, bytes], ...], folders
 def _entered(handle: UnitHandle) -> list[tuple[Path, bytes]]:
     """The files that clang included, with the bytes it saw."""
     found: list[int] = []
-
-    def visit(file: int, _stack: int, depth: int, _data: object) -> None:
-        if depth:  # else the file itself, or what was made up for it
-            found.append(file)
-
-    library().clang_getInclusions(handle.unit, INCLUSION_VISITOR(visit), None)
+    library().clang_getInclusions(handle.unit, _VISIT, found)
     entered: list[tuple[Path, bytes]] = []
     for file in dict.fromkeys(found):
         path, size = handle.file_name(file), ct.c_size_t()
