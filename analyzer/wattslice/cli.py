@@ -28,6 +28,7 @@ COMMANDS = (
     ("evaluate", "Compare predicted with measured watts, beside what knows nothing."),
     ("gpus", "List the GPUs to predict for."),
     ("features", "Compute the features of public kernels whose power was measured."),
+    ("cache", "Tell what analyses are kept for the next run, or remove them."),
     ("explain", "Explain a rule: what a finding means and what to do about it."),
 )
 """Name and one line of help; the command `x` is the function `x` of `wattslice.commands.x`."""

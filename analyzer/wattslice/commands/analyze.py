@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from wattslice.cli import FAILED, FINE
-from wattslice.commands.common import CONTEXT, analysis_options, message, options_from, write_result
+from wattslice.commands.common import CONTEXT, analysis_options, analyzed, message, options_from, write_result
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
@@ -40,9 +40,8 @@ def analyze(report_format: str, output: Path | None, **values: object) -> int:
     for note in config.notes:
         message(note)
     from wattslice.findings import files_without_result
-    from wattslice.pipeline import analyze_files  # numpy and libclang load here, after all checks
 
-    analysis = analyze_files(config)
+    analysis = analyzed(config)
     write_result(lambda file: _render(analysis, report_format, file), output)
     if not analysis.kernels:
         message(no_kernels(analysis))

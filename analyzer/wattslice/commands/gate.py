@@ -9,7 +9,7 @@ import click
 from wattslice.analysis import Analysis
 from wattslice.cli import FAILED, FINDINGS, FINE
 from wattslice.commands.analyze import no_kernels
-from wattslice.commands.common import CONTEXT, analysis_options, message, options_from, write_result
+from wattslice.commands.common import CONTEXT, analysis_options, analyzed, message, options_from, write_result
 from wattslice.config import ConfigError, make_config
 from wattslice.findings import findings_of
 from wattslice.gate import UnknownPolicy, judge
@@ -36,9 +36,7 @@ def gate(max_power_w: float | None, unknown: str | None, **values: object) -> in
     config = make_config(options, settings)
     for note in config.notes:
         message(note)
-    from wattslice.pipeline import analyze_files
-
-    analysis = analyze_files(config)
+    analysis = analyzed(config)
     verdict = judge(analysis, budget_w, policy)
     write_result(lambda file: write_verdict(verdict, analysis, file), None)
     _tell_problems(analysis)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from wattslice import ir
 from wattslice.errors import FrontendError
 from wattslice.frontend.c_source.nodes import Node
+from wattslice.inputs import note_text
 from wattslice.recursion import deep_recursion
 
 if TYPE_CHECKING:
@@ -65,9 +66,11 @@ def _too_many(number: int, what: str) -> str:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        data = path.read_bytes()
     except OSError as error:
         raise FrontendError(path, None, f"cannot be read: {error.strerror}", "check the path") from None
+    note_text(path, data)
+    return data
 
 
 def _text(path: Path, data: bytes) -> str:

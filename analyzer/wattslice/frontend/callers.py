@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wattslice.errors import FrontendError
+from wattslice.inputs import Search, note_search
 from wattslice.ir import Program
 
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
                 continue
             if call.search(data):
                 found.append((main.search(data) is None, distance, resolved))
-    return tuple(candidate for *_, candidate in sorted(found)[:MAX_PARSED])
+    callers = tuple(candidate for *_, candidate in sorted(found)[:MAX_PARSED])
+    note_search(Search.CALLERS, path, tuple(sorted(names)), callers)
+    return callers
 
 
 def _near(folder: Path) -> Iterator[Iterator[Path]]:

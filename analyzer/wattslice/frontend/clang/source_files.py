@@ -9,11 +9,14 @@ looked at again five seconds after the last time, since a repository has thousan
 from __future__ import annotations
 
 import functools
+import math
 import os
 import re
 import time
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from wattslice.inputs import Search, note_search, note_text
 
 _SOURCES = frozenset(
     (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".c", ".cc", ".cpp", ".cxx", ".inl", ".inc")
@@ -60,6 +63,7 @@ class SourceFiles:
         if known is None:
             is_asked = path.name == self._asked.name and self.is_same(path, self._asked)
             known = self._texts[path] = self._texts[self._asked] if is_asked else _read(path)
+            note_text(path, known)
         return known
 
     def included_by(self, path: Path) -> tuple[str, ...]:
@@ -90,11 +94,15 @@ class SourceFiles:
 
     def named(self, name: str) -> tuple[Path, ...]:
         """The source files of this name below the root."""
-        return tuple(self._listing.by_name.get(name, ()))
+        found = tuple(self._listing.by_name.get(name, ()))
+        note_search(Search.NAMED, self.root, (name,), found)
+        return found
 
     def includers_of(self, name: str) -> tuple[Path, ...]:
         """The files below the root with an `#include` of this file name, whatever its folder."""
-        return tuple(self._includers.get(name, ()))
+        found = tuple(self._includers.get(name, ()))
+        note_search(Search.INCLUDERS, self.root, (name,), found)
+        return found
 
     @functools.cached_property
     def _includers(self) -> dict[str, list[Path]]:
@@ -131,18 +139,18 @@ class _Listing:
         self._folders = folders
         self._base_names: dict[Path, tuple[_Stamp, frozenset[str]]] = {}
         self._includers: dict[str, list[Path]] | None = None
-        self._looked_s = time.monotonic()
+        self.looked_s = time.monotonic()
         self.by_name: dict[str, list[Path]] = {}
         for path in files:
             self.by_name.setdefault(path.name, []).append(path)
 
     def is_fresh(self) -> bool:
         """Whether stamps were looked at so lately that there is no need to do it again."""
-        return time.monotonic() < self._looked_s + _FRESH_S
+        return time.monotonic() < self.looked_s + _FRESH_S
 
     def is_current(self) -> bool:
         """Whether no folder has gained or lost a name since."""
-        self._looked_s, self._includers = time.monotonic(), None
+        self.looked_s, self._includers = time.monotonic(), None
         return all(stamp.holds_for(folder) for folder, stamp in self._folders)
 
     def includers(self) -> dict[str, list[Path]]:
@@ -169,6 +177,12 @@ class _Listing:
 
 
 _listings: dict[Path, _Listing] = {}
+
+
+def look_again() -> None:
+    """Whoever must not be told what was true some seconds ago calls this first."""
+    for listing in _listings.values():
+        listing.looked_s = -math.inf
 
 
 def _list(root: Path) -> _Listing:
