@@ -10,6 +10,7 @@ from wattslice.geometry.types import LaunchSource
 from wattslice.instructions.kinds import InstructionCount
 from wattslice.ir import Diagnostic, MemorySpace
 from wattslice.operations import OperationCounts
+from wattslice.suppressions import Suppression
 from wattslice_models.program_power import SubSlice
 
 
@@ -166,3 +167,4 @@ class Analysis:
     files: tuple[str, ...]
     kernels: tuple[KernelAnalysis, ...]
     diagnostics: tuple[Diagnostic, ...]
+    suppressions: tuple[Suppression, ...] = ()

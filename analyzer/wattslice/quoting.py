@@ -11,6 +11,11 @@ class Quoter:
     def __init__(self, file: str, lines: tuple[str, ...]) -> None:
         self._lines: dict[str, tuple[str, ...]] = {file: lines}
 
+    def text(self, file: str) -> str:
+        """The whole text of `file`; empty when it cannot be read."""
+        self.line(file, 1)
+        return "\n".join(self._lines[file])
+
     def line(self, file: str, line: int) -> str:
         """Line `line` (from 1) of `file`, without its end; empty when there is none."""
         if file not in self._lines:

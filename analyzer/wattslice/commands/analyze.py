@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import click
 
 from wattslice.cli import FAILED, FINE
-from wattslice.commands.common import CONTEXT, analysis_options, analyzed, message, options_from, write_result
+from wattslice.commands.common import CONTEXT, analysis_options, analyzed, message, options_from, write_report
+from wattslice.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
 
-FORMATS = ("text", "json", "gcc")
 _HIDING = ("PW002", "PW007")
 """Rules of what hides whole kernels: a missing header with its macros, the bounds of the analysis."""
 
@@ -39,10 +39,10 @@ def analyze(report_format: str, output: Path | None, **values: object) -> int:
     config = make_config(options_from(values))
     for note in config.notes:
         message(note)
-    from wattslice.findings import files_without_result
+    from wattslice.findings import files_without_result, findings_of
 
     analysis = analyzed(config)
-    write_result(lambda file: _render(analysis, report_format, file), output)
+    write_report(report_format, analysis, findings_of(analysis), output)
     if not analysis.kernels:
         message(no_kernels(analysis))
         return FAILED
@@ -62,18 +62,3 @@ def no_kernels(analysis: Analysis) -> str:
     else:
         cause = "see the diagnostics" if analysis.diagnostics else "no __global__ function is defined there"
     return f"no kernel found in {files}: {cause}"
-
-
-def _render(analysis: Analysis, report_format: str, file: TextIO) -> None:
-    if report_format == "json":
-        from wattslice.report.json import render_json
-
-        file.write(render_json(analysis))
-    elif report_format == "gcc":
-        from wattslice.report.gcc import render_gcc
-
-        file.write(render_gcc(analysis))
-    else:
-        from wattslice.report.text import write_text
-
-        write_text(analysis, file)

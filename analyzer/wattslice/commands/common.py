@@ -17,6 +17,7 @@ from wattslice.streams import flush
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
     from wattslice.config import Config, Options
+    from wattslice.findings import Finding
 
 Command = TypeVar("Command", bound=Callable[..., int])
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -115,6 +116,21 @@ def analyzed(config: Config) -> Analysis:
 def message(text: str) -> None:
     """Tell the user something on stderr; stdout is for results."""
     click.echo(f"wattslice: {text}", err=True)
+
+
+def write_report(
+    report_format: str, analysis: Analysis, findings: tuple[Finding, ...], output: Path | None
+) -> None:
+    """Write a result in one of `report.formats.FORMATS`, as `write_result` does; `findings`: see there."""
+    from wattslice.report.formats import render
+
+    if report_format == "text":  # as wide and as coloured as the terminal is
+        from wattslice.report.text import write_text
+
+        write_result(lambda file: write_text(analysis, file), output)
+    else:
+        text = render(report_format, analysis, findings)
+        write_result(lambda file: print(text, end="", file=file), output)
 
 
 def write_result(render: Callable[[TextIO], None], output: Path | None) -> None:

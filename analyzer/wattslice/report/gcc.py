@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.findings import Finding, findings_of, why_unknown
+from wattslice.findings import Finding, why_unknown
 from wattslice.report.printable import printable
 from wattslice.report.units import energy, power, time
 
 
-def render_gcc(analysis: Analysis) -> str:
+def render_gcc(analysis: Analysis, findings: tuple[Finding, ...]) -> str:
     """A note with the watts of each kernel, then one line per finding; a newline ends every line."""
     lines = [kernel_line(kernel, analysis) for kernel in analysis.kernels]
-    lines += [finding_line(finding) for finding in findings_of(analysis)]
+    lines += [finding_line(finding) for finding in findings]
     return "".join(f"{line}\n" for line in lines)
 
 
