@@ -10,6 +10,7 @@ from wattslice.geometry.types import LaunchSource
 from wattslice.instructions.kinds import InstructionCount
 from wattslice.ir import Diagnostic, MemorySpace
 from wattslice.operations import OperationCounts
+from wattslice.roofline import Roofline
 from wattslice.suppressions import Suppression
 from wattslice_models.program_power import SubSlice
 
@@ -155,11 +156,23 @@ class KernelAnalysis:
     profile: ProfileUse | None = None
     assumptions: tuple[Assumption, ...] = ()
     advice: tuple[Advice, ...] = ()
+    roofline: Roofline | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """A source file as it was analysed: its lines (index 0 is line 1) without their ends."""
+
+    file: str
+    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """The result of one run over one or several files, in the order the files were given."""
+    """The result of one run over one or several files, in the order the files were given.
+
+    `sources`: the files themselves and others that kernels heat, where they were asked to be kept.
+    """
 
     gpu_id: str
     gpu_name: str
@@ -168,3 +181,4 @@ class Analysis:
     kernels: tuple[KernelAnalysis, ...]
     diagnostics: tuple[Diagnostic, ...]
     suppressions: tuple[Suppression, ...] = ()
+    sources: tuple[SourceText, ...] = ()

@@ -24,8 +24,8 @@ from wattslice.profiles.binding import BoundProfile, about_profile, bind
 from wattslice.quoting import Quoter
 from wattslice.recursion import deep_recursion
 from wattslice.result_cache.keeper import Keeper, keeper
-from wattslice.workers import Workers, on_workers
 from wattslice.suppressions import Suppression, suppressions_in
+from wattslice.workers import Workers, on_workers
 from wattslice_models.gpu import Gpu, load_gpu
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class FileAnalysis:
     names: KnownNames
     bound: BoundProfile | None = None
     suppressions: tuple[Suppression, ...] = ()
+    sources: tuple[SourceText, ...] = ()
 
 
 def analyze_files(config: Config, done: Callable[[Path], None] = lambda path: None) -> Analysis:
@@ -74,7 +75,13 @@ def collected(config: Config, results: Sequence[FileAnalysis]) -> Analysis:
         kernels=tuple(kernel for result in results for kernel in result.kernels),
         diagnostics=tuple(dict.fromkeys((*_about_profile(config, results), *told))),
         suppressions=tuple(dict.fromkeys(entry for result in results for entry in result.suppressions)),
+        sources=_sources(results),
     )
+
+
+def _sources(results: Sequence[FileAnalysis]) -> tuple[SourceText, ...]:
+    """Every file once, although several may include the same header."""
+    return tuple({source.file: source for result in results for source in result.sources}.values())
 
 
 def _about_profile(config: Config, results: Sequence[FileAnalysis]) -> tuple[Diagnostic, ...]:
@@ -133,6 +140,7 @@ def analyze_file(
         known_names(program) if config.typed_overrides != NO_OVERRIDES else KnownNames(),
         bound,
         comments.suppressions,
+        quoter.quoted() if config.keep_sources else (),
     )
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from wattslice.analysis import SourceText
+from wattslice.ir import numbered_lines
+
 
 class Quoter:
     """Gives the text of a line; an unreadable file quotes as empty lines, it never fails."""
@@ -21,8 +24,12 @@ class Quoter:
         if file not in self._lines:
             try:
                 text = Path(file).read_text(encoding="utf-8", errors="replace")
-            except OSError:
+            except (OSError, ValueError):
                 text = ""
-            self._lines[file] = tuple(text.splitlines())
+            self._lines[file] = numbered_lines(text)
         lines = self._lines[file]
         return lines[line - 1].rstrip() if 0 < line <= len(lines) else ""
+
+    def quoted(self) -> tuple[SourceText, ...]:
+        """The files that lines were asked of, the analysed one first; without those that are unreadable."""
+        return tuple(SourceText(file, lines) for file, lines in self._lines.items() if lines)

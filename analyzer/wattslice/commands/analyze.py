@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,19 +38,37 @@ def analyze(report_format: str, output: Path | None, **values: object) -> int:
     from wattslice.config import make_config  # modules load when they are needed, not for --help
 
     config = make_config(options_from(values))
+    if report_format == "html":
+        from wattslice.report.html import check_packages
+
+        check_packages()
+        config = replace(config, keep_sources=True)
     for note in config.notes:
         message(note)
-    from wattslice.findings import files_without_result, findings_of
+    from wattslice.findings import findings_of
 
     analysis = analyzed(config)
     write_report(report_format, analysis, findings_of(analysis), output)
+    return outcome(analysis)
+
+
+def exit_status(analysis: Analysis) -> int:
+    """That of an analysis that was reported: without any kernel, or with nothing of a file, it failed."""
+    from wattslice.findings import files_without_result
+
+    return FINE if analysis.kernels and not files_without_result(analysis) else FAILED
+
+
+def outcome(analysis: Analysis) -> int:
+    """The exit status of an analysis that was reported; what is missing in it goes to stderr."""
+    from wattslice.findings import files_without_result
+
+    unread = files_without_result(analysis)
     if not analysis.kernels:
         message(no_kernels(analysis))
-        return FAILED
-    unread = files_without_result(analysis)
-    if unread:
+    elif unread:
         message(f"no result for {', '.join(unread)}: see the diagnostics")
-    return FAILED if unread else FINE
+    return exit_status(analysis)
 
 
 def no_kernels(analysis: Analysis) -> str:
