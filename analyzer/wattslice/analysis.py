@@ -10,6 +10,7 @@ from wattslice.geometry.types import LaunchSource
 from wattslice.instructions.kinds import InstructionCount
 from wattslice.ir import Diagnostic, MemorySpace
 from wattslice.operations import OperationCounts
+from wattslice.quoting import SourceText
 from wattslice.roofline import Roofline
 from wattslice.suppressions import Suppression
 from wattslice_models.program_power import SubSlice
@@ -157,14 +158,6 @@ class KernelAnalysis:
     assumptions: tuple[Assumption, ...] = ()
     advice: tuple[Advice, ...] = ()
     roofline: Roofline | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SourceText:
-    """A source file as it was analysed: its lines (index 0 is line 1) without their ends."""
-
-    file: str
-    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
-from wattslice.analysis import SourceText
 from wattslice.ir import numbered_lines
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """A source file as it was analysed: its lines (index 0 is line 1) without their ends."""
+
+    file: str
+    lines: tuple[str, ...]
 
 
 class Quoter:

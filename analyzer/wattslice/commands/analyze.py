@@ -48,7 +48,7 @@ def analyze(report_format: str, output: Path | None, **values: object) -> int:
     from wattslice.findings import findings_of
 
     analysis = analyzed(config)
-    write_report(report_format, analysis, findings_of(analysis), output)
+    write_report(report_format, analysis, findings_of(analysis), output, exit_status(analysis))
     return outcome(analysis)
 
 

@@ -22,7 +22,7 @@ def finding_line(finding: Finding) -> str:
     """
     hint = f" ({finding.fix})" if finding.fix else ""
     message = printable(" ".join(f"{finding.message}{hint}".split()))
-    place = f"{finding.file}:{max(1, finding.line)}:1" if finding.file else "wattslice"
+    place = f"{printable(finding.file)}:{max(1, finding.line)}:1" if finding.file else "wattslice"
     return f"{place}: {finding.severity.value}: {message} [{finding.rule}]"
 
 
@@ -36,4 +36,5 @@ def kernel_line(kernel: KernelAnalysis, analysis: Analysis) -> str:
         if kernel.power_low_w is not None and kernel.power_high_w is not None:
             figures += f" ({kernel.power_low_w:.0f}-{kernel.power_high_w:.0f} W)"
         figures += f", {time(kernel.time_s)}, {energy(kernel.energy_j)}"
-    return f"{kernel.file}:{kernel.line}:1: note: {kernel.qualified_name}: {figures} on {analysis.gpu_id}"
+    place = f"{printable(kernel.file)}:{kernel.line}:1"
+    return f"{place}: note: {printable(kernel.qualified_name)}: {figures} on {analysis.gpu_id}"
