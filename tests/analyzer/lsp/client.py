@@ -54,8 +54,9 @@ class Client:
             cwd=root,
         )
         self.errors: list[bytes] = []
-        for target in (self._read, self._read_errors):
-            threading.Thread(target=target, daemon=True).start()
+        self._readers = [threading.Thread(target=run) for run in (self._read, self._read_errors)]
+        for reader in self._readers:
+            reader.start()
 
     # ------------------------------------------------------------------------------- the pipes
 
@@ -202,10 +203,12 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.process.kill()
         self.process.wait()
+        for reader in self._readers:
+            reader.join()
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
-            with contextlib.suppress(OSError, ValueError):
-                if stream is not None and stream is not self.process.stdout:
-                    stream.close()
+            with contextlib.suppress(BrokenPipeError):
+                assert stream is not None
+                stream.close()
 
 
 def span(line: int, character: int, end_line: int, end_character: int) -> Message:

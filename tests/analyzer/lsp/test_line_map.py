@@ -19,9 +19,23 @@ def test_a_line_that_is_typed_in_keeps_its_place():
     assert lines.now(2) == lines.then(2) == 2
 
 
-def test_what_was_replaced_is_gone():
-    lines = LineMap(TEXT, [*"aXYZef"[:2], *"ef"])
-    assert [lines.now(i) for i in range(6)] == [0, None, None, None, 2, 3]
+def test_what_was_replaced_is_gone_but_for_its_first_line():
+    lines = LineMap(TEXT, [*"aXef"])
+    assert [lines.now(i) for i in range(6)] == [0, 1, None, None, 2, 3]
+    assert LineMap(TEXT, [*"aef"]).now(1) is None
+
+
+def test_edits_far_apart():
+    lines = LineMap(TEXT, [*"xbcdyzf"])  # a typed in, two lines for e
+    assert [lines.now(i) for i in range(6)] == [0, 1, 2, 3, 4, 6]
+    assert lines.then(5) is None
+
+
+def test_very_long_changes_are_not_compared():
+    old, new = [f"{i}" for i in range(5000)], [f"{i}" for i in range(5000)]
+    new[1:1], new[-1:] = ["x", "y"], ["z"]
+    lines = LineMap(old, new)
+    assert (lines.now(0), lines.now(2500), lines.then(2500)) == (0, None, None)
 
 
 def test_beyond_the_text_is_nothing():
