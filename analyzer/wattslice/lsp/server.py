@@ -30,7 +30,7 @@ from wattslice.lsp.workspace import folder_of, settings_file
 
 _WATCHED = ("**/wattslice.toml", "**/pyproject.toml", "**/compile_commands.json", "**/*.{cu,cuh,h,hpp}")
 _SECTION = "wattslice"
-_WATCH_PROCESS_S = 5.0
+_WATCH_PROCESS_S = 2.0
 _MOST_WAIT_S = 10.0
 """How long an answer may wait for the analysis, for clients that cannot be told to ask again."""
 
