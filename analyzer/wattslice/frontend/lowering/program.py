@@ -27,7 +27,7 @@ from wattslice.frontend.lowering.host import declare_exports, host_functions
 from wattslice.frontend.lowering.statements import as_block
 from wattslice.frontend.lowering.types import UINT64, is_wide_record
 from wattslice.frontend.lowering.unit import Unit
-from wattslice.ir import Block, Kernel, MemorySpace, Program, Severity, Span, Variable, VariableRole
+from wattslice.ir import Block, Kernel, MemorySpace, Program, Severity, Span, TypeKind, Variable, VariableRole
 from wattslice.recursion import deep_recursion
 
 _FUNCTIONS = (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD, C.CONSTRUCTOR)
@@ -233,7 +233,12 @@ def _parameters(body: Body, function: Node) -> tuple[Variable, ...]:
             elif type_ == UINT64 and child.type.spelling in _TEXTURE_OBJECTS:
                 space = MemorySpace.TEXTURE
             variable = Variable(
-                child.spelling, type_, space, VariableRole.PARAMETER, body.unit.spans.span(child)
+                child.spelling,
+                type_,
+                space,
+                VariableRole.PARAMETER,
+                body.unit.spans.span(child),
+                is_restrict=type_.kind is TypeKind.POINTER and child.type.is_restrict,
             )
             body.names[child.raw.data0] = variable
             found.append(variable)

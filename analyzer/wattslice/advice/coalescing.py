@@ -1,0 +1,109 @@
+"""PW041: the lanes of a warp touch far-apart places of global memory, so that whole sectors move for a few bytes.
+
+Told only where thread indices and known values decide the address. A request is judged by its 32-byte sectors
+against the fewest that could hold what its active lanes access, all of it distinct: a broadcast needs less than
+that and is never told. Members of vector types (`float4 v; v.x`) are left out: the compiler merges their loads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from wattslice import ir
+from wattslice.accesses import MemoryAccess
+from wattslice.advice.facts import LaunchFacts, also_in, assuming, lanes_of, name_of
+from wattslice.analysis import Advice
+from wattslice.counting.access import SECTOR_BYTES
+from wattslice.counting.sampling import WARP_SIZE
+from wattslice.execution import SiteStatistics
+from wattslice.instructions.mix import RequestCount
+from wattslice.traffic import made_accesses
+
+LEAST_TIMES = 2.0
+"""Times the sectors needed, from which on an access is uncoalesced: misalignment alone costs 1.25."""
+LEAST_LANES = 2.0
+"""Lanes per request below which there is nothing to coalesce."""
+
+_Found = tuple[MemoryAccess, RequestCount, float]
+
+
+def uncoalesced(facts: LaunchFacts) -> Iterator[Advice]:
+    """One finding for each array, at the access that moves most."""
+    arrays: dict[object, list[_Found]] = {}
+    for access, made in made_accesses(facts.launch, facts.profile, facts.work.instructions.requests):
+        times = _times(facts, access, made)
+        if times >= LEAST_TIMES:
+            key = access.root if access.root is not None else access.site
+            arrays.setdefault((key, access.is_store), []).append((access, made, times))
+    for found in arrays.values():
+        changed = {access.site: _coalesced(facts, access, made) for access, made, _ in found}
+        stake = facts.stake(facts.with_sites(changed))
+        if stake.is_worth_telling:
+            worst = max(found, key=lambda one: one[1].per_warp * one[2])
+            access, made, times = worst
+            names = facts.assumed_in(access.addresses)
+            yield facts.advice(
+                "PW041",
+                access.span,
+                _message(facts, worst, names)
+                + also_in({one[0].span.line for one in found}, access.span.line),
+                "let neighbouring threads (threadIdx.x) access neighbouring elements: swap indices, store "
+                "structures as arrays, or go through a tile in shared memory",
+                stake,
+                is_certain=not names,
+            )
+
+
+def _times(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> float:
+    """Sectors per request over those needed; 0 where that is not known or does not matter."""
+    statistics = facts.profile.sites[access.site]
+    sectors, lanes = statistics.sectors_per_request, lanes_of(made)
+    if (
+        access.space is not ir.MemorySpace.GLOBAL
+        or access.is_atomic
+        or sectors is None
+        or lanes < LEAST_LANES
+    ):
+        return 0.0
+    if _is_vector_member(access, statistics.access_bytes):
+        return 0.0
+    return sectors / _needed(lanes, statistics.access_bytes)
+
+
+def _needed(lanes: float, access_bytes: int) -> float:
+    return max(1.0, math.ceil(lanes * access_bytes / SECTOR_BYTES - 1e-9))
+
+
+def _coalesced(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> SiteStatistics:
+    statistics = facts.profile.sites[access.site]
+    return replace(statistics, sectors_per_request=_needed(lanes_of(made), statistics.access_bytes))
+
+
+def _is_vector_member(access: MemoryAccess, access_bytes: int) -> bool:
+    """Whether this is `p[i].x` of an aligned vector type: the compiler loads the whole when more is needed."""
+    element = access.root.type.element if access.root is not None else None
+    return element is not None and element.lanes in (2, 4) and access_bytes < element.size_bytes
+
+
+def _message(facts: LaunchFacts, found: _Found, names: tuple[str, ...]) -> str:
+    access, made, times = found
+    statistics = facts.profile.sites[access.site]
+    sectors = statistics.sectors_per_request or 0.0
+    needed = _needed(lanes_of(made), statistics.access_bytes)
+    requests = made.per_warp * facts.workload.warps
+    verb = "store to" if access.is_store else "load from"
+    return (
+        f"a warp's {verb} {name_of(access)} touches {sectors:.3g} sectors where {needed:.0f} would do: "
+        f"{times:.1f} times the bytes ({_bytes(requests * sectors * SECTOR_BYTES)} moved, "
+        f"{_bytes(requests * min(WARP_SIZE, lanes_of(made)) * statistics.access_bytes)} of them used)"
+        f"{assuming(names)}"
+    )
+
+
+def _bytes(number: float) -> str:
+    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if number >= factor:
+            return f"{number / factor:.3g} {unit}"
+    return f"{number:.0f} B"
