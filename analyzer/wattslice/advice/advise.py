@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from wattslice.advice.atomics import contended_atomics
-from wattslice.advice.banks import bank_conflicts
+from wattslice.advice.banks import serialised
 from wattslice.advice.coalescing import uncoalesced
 from wattslice.advice.divergence import divergent_branches
 from wattslice.advice.divisions import replaceable
@@ -23,7 +23,7 @@ AdviceRule = Callable[[LaunchFacts], Iterator[Advice]]
 ADVICE_RULES: tuple[AdviceRule, ...] = (
     hot_line,
     uncoalesced,
-    bank_conflicts,
+    serialised,
     idle_sms,
     low_occupancy,
     doubles,

@@ -1,7 +1,8 @@
-"""PW042: lanes of a warp need different words of one shared-memory bank, which come one after the other.
+"""PW042, PW055: requests of a warp that shared or constant memory serves piece by piece.
 
-Lanes that read the same word share it (a broadcast). Accesses of 8 and 16 bytes are served in two and four
-parts without any conflict: only what comes on top counts.
+Shared memory hands out one word of each bank at a time. Lanes that read the same word share it (a broadcast).
+Accesses of 8 and 16 bytes are served in two and four parts without any conflict: only what comes on top counts.
+Constant memory hands out one word at a time, to all lanes that want it.
 """
 
 from __future__ import annotations
@@ -19,13 +20,17 @@ from wattslice.traffic import made_accesses
 LEAST_WAYS = 2.0
 """Passes per request, on average over all requests of an access, from which on it is told."""
 
+_RULES = {ir.MemorySpace.SHARED: "PW042", ir.MemorySpace.CONSTANT: "PW055"}
 
-def bank_conflicts(facts: LaunchFacts) -> Iterator[Advice]:
+
+def serialised(facts: LaunchFacts) -> Iterator[Advice]:
     """One finding for each array, at the access with most passes to spare."""
     arrays: dict[object, list[tuple[MemoryAccess, float]]] = {}
     for access, made in made_accesses(facts.launch, facts.profile, facts.work.instructions.requests):
         ways = facts.profile.sites[access.site].bank_passes
-        if access.space is ir.MemorySpace.SHARED and not access.is_atomic and ways and ways >= LEAST_WAYS:
+        if access.space not in _RULES or access.is_atomic or ways is None or ways < LEAST_WAYS:
+            continue
+        if not facts.is_bulk(access):
             key = access.root if access.root is not None else access.site
             arrays.setdefault(key, []).append((access, made.per_warp * (ways - 1.0)))
     for found in arrays.values():
@@ -33,22 +38,33 @@ def bank_conflicts(facts: LaunchFacts) -> Iterator[Advice]:
         stake = facts.stake(facts.with_sites(changed))
         if stake.is_worth_telling:
             access, _ = max(found, key=lambda one: one[1])
-            ways = facts.profile.sites[access.site].bank_passes or 1.0
             names = facts.assumed_in(access.addresses)
-            verb = "store to" if access.is_store else "load from"
-            message = f"a warp's {verb} {name_of(access)} takes {ways:.3g} passes for bank conflicts{assuming(names)}"
+            message = _message(facts, access) + assuming(names)
+            lines = {one.span.line for one, _ in found if one.span.file == access.span.file}
             yield facts.advice(
-                "PW042",
+                _RULES[access.space],
                 access.span,
-                message + also_in({one.span.line for one, _ in found}, access.span.line),
+                message + also_in(lines, access.span.line),
                 _fix(access),
                 stake,
                 is_certain=not names,
             )
 
 
+def _message(facts: LaunchFacts, access: MemoryAccess) -> str:
+    ways = facts.profile.sites[access.site].bank_passes or 1.0
+    if access.space is ir.MemorySpace.CONSTANT:
+        return (
+            f"the lanes of a warp read {ways:.3g} different words of {name_of(access)}, one after the other"
+        )
+    verb = "store to" if access.is_store else "load from"
+    return f"a warp's {verb} {name_of(access)} takes {ways:.3g} passes for bank conflicts"
+
+
 def _fix(access: MemoryAccess) -> str:
     root = access.root
+    if access.space is ir.MemorySpace.CONSTANT:
+        return "keep it in shared or global memory where each lane reads a word of its own"
     row = root.type.element if root is not None else None
     if root is not None and row is not None and row.kind is ir.TypeKind.ARRAY and row.length:
         while row.element is not None and row.element.kind is ir.TypeKind.ARRAY:

@@ -1,8 +1,8 @@
 """PW041: the lanes of a warp touch far-apart places of global memory, so that whole sectors move for a few bytes.
 
 Told only where thread indices and known values decide the address. A request is judged by its 32-byte sectors
-against the fewest that could hold what its active lanes access, all of it distinct: a broadcast needs less than
-that and is never told. Members of vector types (`float4 v; v.x`) are left out: the compiler merges their loads.
+against the fewest that could hold what all its lanes access, taking part or not (data may decide that), all of
+it distinct: a broadcast needs less than that and is never told. Members of vector types (`float4 v; v.x`) are left out: the compiler merges their loads.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def uncoalesced(facts: LaunchFacts) -> Iterator[Advice]:
             key = access.root if access.root is not None else access.site
             arrays.setdefault((key, access.is_store), []).append((access, made, times))
     for found in arrays.values():
-        changed = {access.site: _coalesced(facts, access, made) for access, made, _ in found}
+        changed = {access.site: _coalesced(facts, access) for access, _, _ in found}
         stake = facts.stake(facts.with_sites(changed))
         if stake.is_worth_telling:
             worst = max(found, key=lambda one: one[1].per_warp * one[2])
@@ -67,18 +67,19 @@ def _times(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> floa
         or lanes < LEAST_LANES
     ):
         return 0.0
-    if _is_vector_member(access, statistics.access_bytes):
+    if _is_vector_member(access, statistics.access_bytes) or facts.is_bulk(access):
         return 0.0
-    return sectors / _needed(lanes, statistics.access_bytes)
+    return sectors / _needed(facts, statistics.access_bytes)
 
 
-def _needed(lanes: float, access_bytes: int) -> float:
-    return max(1.0, math.ceil(lanes * access_bytes / SECTOR_BYTES - 1e-9))
+def _needed(facts: LaunchFacts, access_bytes: int) -> float:
+    lanes = min(WARP_SIZE, facts.launch.threads_per_block)
+    return max(1.0, math.ceil(lanes * access_bytes / SECTOR_BYTES))
 
 
-def _coalesced(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> SiteStatistics:
+def _coalesced(facts: LaunchFacts, access: MemoryAccess) -> SiteStatistics:
     statistics = facts.profile.sites[access.site]
-    return replace(statistics, sectors_per_request=_needed(lanes_of(made), statistics.access_bytes))
+    return replace(statistics, sectors_per_request=_needed(facts, statistics.access_bytes))
 
 
 def _is_vector_member(access: MemoryAccess, access_bytes: int) -> bool:
@@ -91,14 +92,13 @@ def _message(facts: LaunchFacts, found: _Found, names: tuple[str, ...]) -> str:
     access, made, times = found
     statistics = facts.profile.sites[access.site]
     sectors = statistics.sectors_per_request or 0.0
-    needed = _needed(lanes_of(made), statistics.access_bytes)
+    needed = _needed(facts, statistics.access_bytes)
     requests = made.per_warp * facts.workload.warps
     verb = "store to" if access.is_store else "load from"
     return (
         f"a warp's {verb} {name_of(access)} touches {sectors:.3g} sectors where {needed:.0f} would do: "
-        f"{times:.1f} times the bytes ({_bytes(requests * sectors * SECTOR_BYTES)} moved, "
-        f"{_bytes(requests * min(WARP_SIZE, lanes_of(made)) * statistics.access_bytes)} of them used)"
-        f"{assuming(names)}"
+        f"{_bytes(requests * sectors * SECTOR_BYTES)} move in place of {_bytes(requests * needed * SECTOR_BYTES)}, "
+        f"{times:.1f} times as much{assuming(names)}"
     )
 
 

@@ -64,10 +64,9 @@ LEAST_INSTRUCTIONS = 0.05
 def _kind(facts: LaunchFacts, node: ir.Stmt | ir.Expr, region: int) -> tuple[str, float] | None:
     """The rule that a node falls under, and the instructions it takes at most."""
     match node:
-        case ir.Intrinsic(name=name) if name.removeprefix("__builtin_").removeprefix("std::") in _NAMES:
-            if _exponent(node) in _EXPONENTS:
-                cost = call_cost(node.name, node.type, node.operations)
-                return "PW047", sum(number for _, number in cost)
+        case ir.Intrinsic() if is_small_power(node):
+            cost = call_cost(node.name, node.type, node.operations)
+            return "PW047", sum(number for _, number in cost)
         case ir.Binary(op=ir.BinaryOp.DIV, right=right) if node.operand_type.is_float:
             bits = node.operand_type.bits
             if bits in (32, 64) and not isinstance(strip_casts(node.left), ir.Constant):
@@ -87,6 +86,12 @@ def _length(key: str) -> float:
 
 
 # ------------------------------------------------------------------ powers
+
+
+def is_small_power(node: ir.Intrinsic) -> bool:
+    """Whether this is `pow` with an exponent that needs no library."""
+    name = node.name.removeprefix("__builtin_").removeprefix("std::")
+    return name in _NAMES and _exponent(node) in _EXPONENTS
 
 
 def _exponent(node: ir.Intrinsic) -> float | None:

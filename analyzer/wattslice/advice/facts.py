@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from wattslice import ir
@@ -25,6 +26,8 @@ LEAST_SHARE = 0.05
 """Of the kernel's joules: what costs less is not worth anybody's time. Chosen before any file was looked at."""
 COSTLY_SHARE = 0.10
 """From this share on what is certain is a warning, below it a note."""
+
+_BULK = re.compile(r"_matrix_sync|mem(cpy|move|set)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,10 @@ class LaunchFacts:
         """
         work = launch_work(replace(self.launch, kernel=kernel), self.resident, self.profile)
         return None if work.workload is None else self.stake(work.workload, work.counts)
+
+    def is_bulk(self, access: MemoryAccess) -> bool:
+        """Whether a library call makes the access for the whole warp: which lane touches what is its business."""
+        return _BULK.search(self.text(access.span)) is not None
 
     def text(self, span: ir.Span) -> str:
         """The source line where `span` starts."""

@@ -8,9 +8,9 @@ from wattslice.advice.facts import LaunchFacts
 from wattslice.analysis import Advice
 from wattslice.ir import Severity
 
-MOST_OF_IT = 0.6
+MOST_OF_IT = 0.75
 """Share of the watts of all operations."""
-LEAST_LINES = 6
+LEAST_LINES = 8
 """Lines that draw anything, below which it is no wonder."""
 OF_THE_BOARD = 0.2
 """Share of the kernel's power that the line draws."""

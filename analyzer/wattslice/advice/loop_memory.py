@@ -48,7 +48,7 @@ def repeated_accesses(facts: LaunchFacts) -> Iterator[Advice]:
         memory = _global_accesses(access.loop)
         rule = "PW053" if isinstance(access.node, ir.Assign) else "PW054"
         hidden = _can_sum(access, memory) if rule == "PW053" else _can_load(access, memory)
-        if hidden and not _synchronises(access.loop):
+        if hidden and not _synchronises(access.loop) and "__ldg" not in facts.text(access.node.span):
             by_root.setdefault((rule, access.root), []).append(access)
     runs, total = facts.profile.thread_counts, facts.work.instructions.total
 
