@@ -1,6 +1,7 @@
 """PW041: the lanes of a warp touch far-apart places of global memory, so that whole sectors move for a few bytes.
 
-Told only where thread indices and known values decide the address. A request is judged by its 32-byte sectors
+Told only where thread indices and known values decide the address: a stride that was assumed tells nothing. A
+request is judged by its 32-byte sectors
 against the fewest that could hold what all its lanes access, taking part or not (data may decide that), all of
 it distinct: a broadcast needs less than that and is never told. Members of vector types (`float4 v; v.x`) are left out: the compiler merges their loads.
 """
@@ -13,7 +14,7 @@ from dataclasses import replace
 
 from wattslice import ir
 from wattslice.accesses import MemoryAccess
-from wattslice.advice.facts import LaunchFacts, also_in, assuming, lanes_of, name_of
+from wattslice.advice.facts import LaunchFacts, also_in, lanes_of, name_of
 from wattslice.analysis import Advice
 from wattslice.counting.access import SECTOR_BYTES
 from wattslice.counting.sampling import WARP_SIZE
@@ -32,6 +33,8 @@ _Found = tuple[MemoryAccess, RequestCount, float]
 def uncoalesced(facts: LaunchFacts) -> Iterator[Advice]:
     """One finding for each array, at the access that moves most."""
     arrays: dict[object, list[_Found]] = {}
+    if not facts.knows_lanes:
+        return
     for access, made in made_accesses(facts.launch, facts.profile, facts.work.instructions.requests):
         times = _times(facts, access, made)
         if times >= LEAST_TIMES:
@@ -43,16 +46,13 @@ def uncoalesced(facts: LaunchFacts) -> Iterator[Advice]:
         if stake.is_worth_telling:
             worst = max(found, key=lambda one: one[1].per_warp * one[2])
             access, made, times = worst
-            names = facts.assumed_in(access.addresses)
             yield facts.advice(
                 "PW041",
                 access.span,
-                _message(facts, worst, names)
-                + also_in({one[0].span.line for one in found}, access.span.line),
-                "let neighbouring threads (threadIdx.x) access neighbouring elements: swap indices, store "
-                "structures as arrays, or go through a tile in shared memory",
+                _message(facts, worst) + also_in({one[0].span.line for one in found}, access.span.line),
+                "let neighbouring threads access neighbouring elements, or stage a tile in shared memory",
                 stake,
-                is_certain=not names,
+                is_certain=not facts.rests_on_guess(access.addresses, sizes_too=True),
             )
 
 
@@ -69,7 +69,10 @@ def _times(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> floa
         return 0.0
     if _is_vector_member(access, statistics.access_bytes) or facts.is_bulk(access):
         return 0.0
-    return sectors / _needed(facts, statistics.access_bytes)
+    times = sectors / _needed(facts, statistics.access_bytes)
+    if times < LEAST_TIMES or facts.rests_on_guess(access.addresses) or _is_made_up(access):
+        return 0.0
+    return times
 
 
 def _needed(facts: LaunchFacts, access_bytes: int) -> float:
@@ -82,13 +85,22 @@ def _coalesced(facts: LaunchFacts, access: MemoryAccess) -> SiteStatistics:
     return replace(statistics, sectors_per_request=_needed(facts, statistics.access_bytes))
 
 
+def _is_made_up(access: MemoryAccess) -> bool:
+    """Whether the type of the elements, and so their size, could not be read."""
+    if access.root is None:
+        return False
+    type_ = access.root.type
+    is_unread = type_.element is None and type_.kind is ir.TypeKind.INT  # what clang makes of `Unheard *p`
+    return is_unread or (type_.element is not None and not type_.element.size_bytes)
+
+
 def _is_vector_member(access: MemoryAccess, access_bytes: int) -> bool:
     """Whether this is `p[i].x` of an aligned vector type: the compiler loads the whole when more is needed."""
     element = access.root.type.element if access.root is not None else None
     return element is not None and element.lanes in (2, 4) and access_bytes < element.size_bytes
 
 
-def _message(facts: LaunchFacts, found: _Found, names: tuple[str, ...]) -> str:
+def _message(facts: LaunchFacts, found: _Found) -> str:
     access, made, times = found
     statistics = facts.profile.sites[access.site]
     sectors = statistics.sectors_per_request or 0.0
@@ -98,7 +110,7 @@ def _message(facts: LaunchFacts, found: _Found, names: tuple[str, ...]) -> str:
     return (
         f"a warp's {verb} {name_of(access)} touches {sectors:.3g} sectors where {needed:.0f} would do: "
         f"{_bytes(requests * sectors * SECTOR_BYTES)} move in place of {_bytes(requests * needed * SECTOR_BYTES)}, "
-        f"{times:.1f} times as much{assuming(names)}"
+        f"{times:.1f} times as much"
     )
 
 

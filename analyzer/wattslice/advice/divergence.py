@@ -27,6 +27,8 @@ def divergent_branches(facts: LaunchFacts) -> Iterator[Advice]:
     """One finding for each branch."""
     work = facts.workload
     together = replace(work, warp_instructions=work.instructions_per_thread)
+    if not facts.knows_lanes:
+        return
     if work.divergence < 1.0 + LEAST_IDLE / WARP_SIZE or not facts.stake(together).is_worth_telling:
         return
     for branch, ways in _ranked(facts)[:MOST_LOOKED_AT]:
@@ -83,7 +85,11 @@ def _ranked(facts: LaunchFacts) -> list[tuple[ir.If, tuple[tuple[BranchArm, Path
         stmt.region: stmt for stmt in ir.walk_statements(facts.kernel.body) if isinstance(stmt, ir.If)
     }
     ranked = sorted(of_branch, key=lambda region: -idle(of_branch[region]))
-    return [(branches[region], tuple(of_branch[region])) for region in ranked if region in branches]
+    return [
+        (branches[region], tuple(of_branch[region]))
+        for region in ranked
+        if region in branches and not facts.rests_on_guess((branches[region].condition,), sizes_too=True)
+    ]
 
 
 def _issued(facts: LaunchFacts, branch: ir.If, ways: tuple[tuple[BranchArm, Path], ...]) -> float:

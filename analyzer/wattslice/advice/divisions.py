@@ -19,6 +19,7 @@ from wattslice.advice.rewriting import rewritten
 from wattslice.analysis import Advice
 from wattslice.counting.syntax import strip_casts
 from wattslice.evaluations import evaluations
+from wattslice.geometry.types import LaunchSource
 from wattslice.instructions.expansions import call_cost, measured
 from wattslice.instructions.operators import is_power
 
@@ -199,6 +200,9 @@ def _tell_integer(facts: LaunchFacts, node: Any) -> tuple[str, str, bool]:  # no
 
 
 def _known(facts: LaunchFacts, divisor: ir.Expr) -> float | None:
+    """The value of a divisor in this launch, as far as the source tells."""
+    if facts.launch.source is LaunchSource.ASSUMED or facts.launch.assumed_variables:
+        return None
     divisor = strip_casts(divisor)
     if isinstance(divisor, ir.Builtin) and divisor.kind is ir.BuiltinKind.BLOCK_DIM:
         return float(facts.launch.block[divisor.axis])

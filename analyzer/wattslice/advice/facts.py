@@ -11,7 +11,7 @@ from wattslice.analysis import Advice, LineHeat
 from wattslice.config import ModelChoice
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.execution import ExecutionProfile, SiteStatistics
-from wattslice.geometry.types import KernelLaunch
+from wattslice.geometry.types import KernelLaunch, LaunchSource
 from wattslice.instructions.mix import RequestCount
 from wattslice.launch_work import LaunchWork, Residency, launch_work
 from wattslice.loaded_registers import register_assignments, value_parts
@@ -151,15 +151,30 @@ class LaunchFacts:
             ir.Severity.WARNING if is_certain and costly else ir.Severity.NOTE,
         )
 
-    def assumed_in(self, addresses: tuple[ir.Expr, ...]) -> tuple[str, ...]:
-        """Parameters of unknown value that `addresses` may be computed from, whose values were assumed."""
+    @property
+    def knows_lanes(self) -> bool:
+        """Whether it is known which threads make a warp: without a launch the shape of the block is a guess."""
+        return (
+            self.launch.line is not None
+            or self.launch.source is not LaunchSource.ASSUMED
+            or not any(
+                isinstance(node, ir.Builtin) and node.kind is ir.BuiltinKind.THREAD_IDX and node.axis
+                for node in ir.expressions_below(self.kernel.body)
+            )
+        )
+
+    def rests_on_guess(self, expressions: tuple[ir.Expr, ...], *, sizes_too: bool = False) -> bool:
+        """Whether `expressions` may be computed from a parameter whose value was assumed.
+
+        `sizes_too`: also from one that the host code computes from assumed variables, which are sizes mostly.
+        """
+        guessed = self.launch.source is LaunchSource.ASSUMED or bool(self.launch.assumed_variables)
         unknown = {
             parameter
             for parameter, value in zip(self.kernel.parameters, self.launch.arguments, strict=True)
-            if value is None and parameter.type.is_integral
+            if parameter.type.is_integral and (value is None or (sizes_too and guessed))
         }
-        read = variables_behind(self.kernel, addresses) & unknown
-        return tuple(sorted(variable.name for variable in read))
+        return bool(unknown) and not unknown.isdisjoint(variables_behind(self.kernel, expressions))
 
 
 def lanes_of(made: RequestCount) -> float:
@@ -170,11 +185,6 @@ def lanes_of(made: RequestCount) -> float:
 def name_of(access: MemoryAccess) -> str:
     """The accessed object as messages name it."""
     return f"'{access.root.name}'" if access.root is not None and access.root.name else "memory"
-
-
-def assuming(names: tuple[str, ...]) -> str:
-    """`, with n assumed`"""
-    return f", with {' and '.join(names)} assumed" if names else ""
 
 
 def also_in(lines: set[int], first: int) -> str:
