@@ -99,10 +99,10 @@ class ProfileUse:
 class Advice:
     """A place in the source that costs power, and what is at stake there per launch of the kernel.
 
-    `power_w` and `energy_j`: how much lower the kernel's mean power and its energy would be without it, by
-    the same model; either may be negative (faster code draws more watts), None when it cannot be told. Of a
-    hot line (PW040): what it draws. `file`: empty for the kernel's own. `severity`: WARNING for what is certain
-    and costly, else NOTE.
+    `power_w` and `energy_j`: how much lower the kernel's mean power and its energy would be without
+    it, by the same model; either may be negative (faster code draws more watts), None when it cannot
+    be told. Of a hot line (PW040): what it draws. `file`: empty for the kernel's own. `severity`:
+    WARNING for what is certain and costly, else NOTE.
     """
 
     rule: str

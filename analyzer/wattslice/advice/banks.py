@@ -1,8 +1,8 @@
 """PW042, PW055: requests of a warp that shared or constant memory serves piece by piece.
 
-Shared memory hands out one word of each bank at a time. Lanes that read the same word share it (a broadcast).
-Accesses of 8 and 16 bytes are served in two and four parts without any conflict: only what comes on top counts.
-Constant memory hands out one word at a time, to all lanes that want it.
+Shared memory hands out one word of each bank at a time. Lanes that read the same word share it (a
+broadcast). Accesses of 8 and 16 bytes are served in two and four parts without any conflict: only what
+comes on top counts. Constant memory hands out one word at a time, to all lanes that want it.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def serialised(facts: LaunchFacts) -> Iterator[Advice]:
 def _is_merged(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> bool:
     """Whether the compiler may make one wide access of this one and its neighbours.
 
-    nvcc 13 does so in shared memory wherever alignment allows (seen in its SASS): `s[2 * t]` and `s[2 * t + 1]`,
-    the members of a structure, the copies of an unrolled loop.
+    nvcc 13 does so in shared memory wherever alignment allows (seen in its SASS): `s[2 * t]` and `s[2
+    * t + 1]`, the members of a structure, the copies of an unrolled loop.
     """
     statistics, runs = facts.profile.sites[access.site], facts.profile.thread_counts[access.region]
     share = made.per_thread / runs if runs else 1.0

@@ -1,9 +1,9 @@
-"""PW041: the lanes of a warp touch far-apart places of global memory, so that whole sectors move for a few bytes.
+"""PW041: the lanes of a warp touch far-apart places of global memory: whole sectors move for a few bytes.
 
-Told only where thread indices and known values decide the address: a stride that was assumed tells nothing. A
-request is judged by its 32-byte sectors
-against the fewest that could hold what all its lanes access, taking part or not (data may decide that), all of
-it distinct: a broadcast needs less than that and is never told. Members of vector types (`float4 v; v.x`) are left out: the compiler merges their loads.
+Told only where thread indices and known values decide the address: a stride that was assumed tells
+nothing. A request is judged by its 32-byte sectors against the fewest that could hold what all its lanes
+access, taking part or not (data may decide that), all of it distinct: a broadcast needs less than that and
+is never told. Members of vector types (`float4 v; v.x`) are left out: the compiler merges their loads.
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ def _is_made_up(access: MemoryAccess) -> bool:
 
 
 def _is_vector_member(access: MemoryAccess, access_bytes: int) -> bool:
-    """Whether this is `p[i].x` of an aligned vector type: the compiler loads the whole when more is needed."""
+    """Whether this is `p[i].x` of an aligned vector type: the compiler loads the whole when more is
+    needed.
+    """
     element = access.root.type.element if access.root is not None else None
     return element is not None and element.lanes in (2, 4) and access_bytes < element.size_bytes
 
@@ -105,11 +107,11 @@ def _message(facts: LaunchFacts, found: _Found) -> str:
     statistics = facts.profile.sites[access.site]
     sectors = statistics.sectors_per_request or 0.0
     needed = _needed(facts, statistics.access_bytes)
-    requests = made.per_warp * facts.workload.warps
+    moved = made.per_warp * facts.workload.warps * SECTOR_BYTES
     verb = "store to" if access.is_store else "load from"
     return (
         f"a warp's {verb} {name_of(access)} touches {sectors:.3g} sectors where {needed:.0f} would do: "
-        f"{_bytes(requests * sectors * SECTOR_BYTES)} move in place of {_bytes(requests * needed * SECTOR_BYTES)}, "
+        f"{_bytes(moved * sectors)} move in place of {_bytes(moved * needed)}, "
         f"{times:.1f} times as much"
     )
 

@@ -70,9 +70,9 @@ def _kind(facts: LaunchFacts, node: ir.Stmt | ir.Expr, region: int) -> tuple[str
             return "PW047", sum(number for _, number in cost)
         case ir.Binary(op=ir.BinaryOp.DIV, right=right) if node.operand_type.is_float:
             bits = node.operand_type.bits
-            if bits in (32, 64) and not isinstance(strip_casts(node.left), ir.Constant):
-                if _is_fixed(facts, right, region):
-                    return "PW048", _length(f"div.fp{bits}")
+            is_reciprocal = isinstance(strip_casts(node.left), ir.Constant)
+            if bits in (32, 64) and not is_reciprocal and _is_fixed(facts, right, region):
+                return "PW048", _length(f"div.fp{bits}")
         case ir.Binary(op=ir.BinaryOp.DIV | ir.BinaryOp.MOD) if node.operand_type.is_integral:
             if _is_unknown(facts, node.right):
                 name = "div" if node.op is ir.BinaryOp.DIV else "mod"
@@ -132,7 +132,9 @@ def _tell_power(facts: LaunchFacts, node: Any) -> tuple[str, str, bool]:  # noqa
 
 
 def _is_fixed(facts: LaunchFacts, divisor: ir.Expr, region: int) -> bool:
-    """Whether a divisor is a constant whose reciprocal is not exact, or the innermost loop leaves it alone."""
+    """Whether a divisor is a constant whose reciprocal is not exact, or the innermost loop leaves it
+    alone.
+    """
     plain = strip_casts(divisor)
     if isinstance(plain, ir.Constant):
         return plain.value != 0 and not is_power(abs(plain.value))

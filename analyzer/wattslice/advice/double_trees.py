@@ -1,13 +1,14 @@
-"""Expressions that are carried out in double precision although only floats and integers go in and come out.
+"""Expressions that are carried out in double precision although only floats and integers go in and come
+out.
 
 A tree is the largest connected part of an expression in double precision. It is unintended when its result
-is rounded to float (or to an integer, or only compared), when a literal or a library function made it double,
-and when all that flows in are floats, integers and constants: no variable of type double, and no `double` in
-the lines it is written on.
+is rounded to float (or to an integer, or only compared), when a literal or a library function made it
+double, and when all that flows in are floats, integers and constants: no variable of type double, and no
+`double` in the lines it is written on.
 
-What the compiler carries out in float anyway is no such tree (LLVM's InstCombine, seen in the PTX of nvcc 13):
-one operation on floats and constants that a float holds exactly, rounded to float at once; a comparison of
-such; a choice between floats and constants; a product with 1 or -1.
+What the compiler carries out in float anyway is no such tree (LLVM's InstCombine, seen in the PTX of nvcc
+13): one operation on floats and constants that a float holds exactly, rounded to float at once; a
+comparison of such; a choice between floats and constants; a product with 1 or -1.
 """
 
 from __future__ import annotations
@@ -79,10 +80,10 @@ def has_other_doubles(kernel: ir.Kernel, trees: tuple[DoubleTree, ...]) -> bool:
     """Whether the kernel computes in double precision outside of `trees`, in what is not narrowed either."""
     inside = frozenset[ir.Expr]().union(*(tree.nodes for tree in trees))
     return any(
-        isinstance(node, ir.Read | ir.Load)
-        and _is_double(node.type)
-        or isinstance(node, ir.Declare)
-        and _is_double(node.variable.type)
+        (isinstance(node, ir.Read | ir.Load)
+        and _is_double(node.type))
+        or (isinstance(node, ir.Declare)
+        and _is_double(node.variable.type))
         for node, _ in evaluations(kernel)
         if node not in inside
     )

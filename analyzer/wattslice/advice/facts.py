@@ -23,7 +23,9 @@ from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Workload
 
 LEAST_SHARE = 0.05
-"""Of the kernel's joules: what costs less is not worth anybody's time. Chosen before any file was looked at."""
+"""Of the kernel's joules: what costs less is not worth anybody's time. Chosen before any file was looked
+at.
+"""
 COSTLY_SHARE = 0.10
 """From this share on what is certain is a warning, below it a note."""
 
@@ -32,7 +34,8 @@ _BULK = re.compile(r"_matrix_sync|mem(cpy|move|set)")
 
 @dataclass(frozen=True, slots=True)
 class Stake:
-    """How much lower power and energy would be; `share` of the energy, of the time where the power is unknown.
+    """How much lower power and energy would be; `share` of the energy, of the time where the power is
+    unknown.
 
     `power_w` None: the model knows nothing of what was removed, or no model speaks for the GPU.
     """
@@ -121,7 +124,9 @@ class LaunchFacts:
         return None if work.workload is None else self.stake(work.workload, work.counts)
 
     def is_bulk(self, access: MemoryAccess) -> bool:
-        """Whether a library call makes the access for the whole warp: which lane touches what is its business."""
+        """Whether a library call makes the access for the whole warp: which lane touches what is
+        its business.
+        """
         return _BULK.search(self.text(access.span)) is not None
 
     def text(self, span: ir.Span) -> str:
@@ -153,7 +158,9 @@ class LaunchFacts:
 
     @property
     def knows_lanes(self) -> bool:
-        """Whether it is known which threads make a warp: without a launch the shape of the block is a guess."""
+        """Whether it is known which threads make a warp: without a launch the shape of the block
+        is a guess.
+        """
         return (
             self.launch.line is not None
             or self.launch.source is not LaunchSource.ASSUMED

@@ -1,9 +1,10 @@
 """PW053, PW054: the same place of global memory accessed in every iteration of a loop.
 
-The compiler keeps a value in a register only when no store of the loop can change it behind its back. Pointers
-of different types may still overlap to it, `__restrict__` on either side says that they do not (seen in the SASS
-of nvcc 13). Told only where the address is written out and the loop changes nothing in it, without a barrier in
-the loop, and of sums (`c[i] += …`) only where nothing else in the loop accesses that array.
+The compiler keeps a value in a register only when no store of the loop can change it behind its back.
+Pointers of different types may still overlap to it, `__restrict__` on either side says that they do not
+(seen in the SASS of nvcc 13). Told only where the address is written out and the loop changes nothing in
+it, without a barrier in the loop, and of sums (`c[i] += …`) only where nothing else in the loop accesses
+that array.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""PW043: SMs without a block draw power while the others work: too few blocks, or a last round that is not full.
+"""PW043: SMs without a block draw power while the others work: too few blocks, or a last round that is not
+full.
 
-The busiest SM gets ceil(blocks / SMs) blocks and sets the time. At stake is what the same total work would save
-dealt out evenly: as many blocks for each SM, each with its part of the work.
+The busiest SM gets ceil(blocks / SMs) blocks and sets the time. At stake is what the same total work would
+save dealt out evenly: as many blocks for each SM, each with its part of the work.
 """
 
 from __future__ import annotations
@@ -45,8 +46,9 @@ def idle_sms(facts: LaunchFacts) -> Iterator[Advice]:
         what = f"{launch.blocks} block{'s' * (launch.blocks > 1)} for {sms} SMs: {idle:.0%} of them idle"
         fix = f"launch {sms} blocks or more: smaller blocks, or a split of what each one does"
     else:
-        what = f"{launch.blocks} blocks for {sms} SMs: some get {rounds}, others {rounds - 1}, and wait {idle:.0%} of the time"
-        fix = f"make the grid a multiple of {sms} blocks, or blocks smaller: {(rounds - 1) * sms} or {rounds * sms} blocks fill the GPU"
+        what = f"{launch.blocks} blocks for {sms} SMs: some get {rounds}, others {rounds - 1}, "
+        what += f"and wait {idle:.0%} of the time"
+        fix = f"make the grid a multiple of {sms} blocks, or the blocks smaller"
     where = facts.kernel.span
     yield facts.advice("PW043", where, what, fix, stake, is_certain=False)
 

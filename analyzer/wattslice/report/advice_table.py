@@ -28,7 +28,9 @@ def advice_shown(kernel: KernelAnalysis) -> tuple[Advice, ...]:
 
 
 def advice_table(kernel: KernelAnalysis, width: int) -> Table:
-    """One piece of advice per row: where, what and what to do; the joules at stake, and how the watts would change."""
+    """One piece of advice per row: where, what and what to do; the joules at stake, and how the watts
+    would change.
+    """
     shown = advice_shown(kernel)
     columns = (
         Column("  line", tuple(Text(f"  {advice.line}") for advice in shown), right=True, style="dim"),
