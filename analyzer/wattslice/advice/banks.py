@@ -67,7 +67,8 @@ def _is_merged(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> 
     if any(abs(share - merged) < 0.01 for merged in (1 / 2, 1 / 4)):
         return True
     for other in memory_accesses(facts.kernel):
-        if other.root is access.root and other.is_store is access.is_store and other.region == access.region:
+        together = facts.profile.thread_counts[other.region] == runs  # each statement is a region of its own
+        if other.root is access.root and other.is_store is access.is_store and together:
             known = facts.profile.sites[other.site]
             if statistics.block_reach is None or known.block_reach is None:
                 continue

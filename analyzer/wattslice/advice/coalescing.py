@@ -70,7 +70,7 @@ def _times(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> floa
     if _is_vector_member(access, statistics.access_bytes) or facts.is_bulk(access):
         return 0.0
     times = sectors / _needed(facts, statistics.access_bytes)
-    if times < LEAST_TIMES or facts.rests_on_guess(access.addresses) or _is_made_up(access):
+    if times < LEAST_TIMES or facts.rests_on_guess(access.addresses) or _is_made_up(facts, access):
         return 0.0
     return times
 
@@ -85,13 +85,13 @@ def _coalesced(facts: LaunchFacts, access: MemoryAccess) -> SiteStatistics:
     return replace(statistics, sectors_per_request=_needed(facts, statistics.access_bytes))
 
 
-def _is_made_up(access: MemoryAccess) -> bool:
-    """Whether the type of the elements, and so their size, could not be read."""
+def _is_made_up(facts: LaunchFacts, access: MemoryAccess) -> bool:
+    """Whether the type of the elements, and so their size, may be made up: an unread name becomes `int`."""
     if access.root is None:
         return False
-    type_ = access.root.type
-    is_unread = type_.element is None and type_.kind is ir.TypeKind.INT  # what clang makes of `Unheard *p`
-    return is_unread or (type_.element is not None and not type_.element.size_bytes)
+    type_ = access.root.type.element or access.root.type
+    is_int = type_.kind is ir.TypeKind.INT and type_.bits == 32
+    return not type_.size_bytes or (is_int and "int" not in facts.text(access.root.span))
 
 
 def _is_vector_member(access: MemoryAccess, access_bytes: int) -> bool:

@@ -80,10 +80,8 @@ def has_other_doubles(kernel: ir.Kernel, trees: tuple[DoubleTree, ...]) -> bool:
     """Whether the kernel computes in double precision outside of `trees`, in what is not narrowed either."""
     inside = frozenset[ir.Expr]().union(*(tree.nodes for tree in trees))
     return any(
-        (isinstance(node, ir.Read | ir.Load)
-        and _is_double(node.type))
-        or (isinstance(node, ir.Declare)
-        and _is_double(node.variable.type))
+        (isinstance(node, ir.Read | ir.Load) and _is_double(node.type))
+        or (isinstance(node, ir.Declare) and _is_double(node.variable.type))
         for node, _ in evaluations(kernel)
         if node not in inside
     )

@@ -109,7 +109,9 @@ def _halved(facts: LaunchFacts) -> dict[int, SiteStatistics]:
     """What the accesses to doubles in global memory would be as floats."""
     found: dict[int, SiteStatistics] = {}
     for node, _ in evaluations(facts.kernel):
-        place = node.target if isinstance(node, ir.Assign) else node.place if isinstance(node, ir.Load) else None
+        place = (
+            node.target if isinstance(node, ir.Assign) else node.place if isinstance(node, ir.Load) else None
+        )
         if not isinstance(place, ir.MemoryPlace) or not place.type.is_float or place.type.bits != 64:
             continue
         known = facts.profile.sites[place.site]

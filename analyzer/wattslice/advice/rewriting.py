@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, cast
 
 from wattslice import ir
 
@@ -30,7 +30,7 @@ def _rewritten(node: Any, change: Change) -> Any:  # noqa: ANN401 - any node
     if isinstance(node, tuple):
         parts = tuple([_rewritten(part, change) for part in node])  # pyright: ignore[reportUnknownVariableType]
         return parts if any(a is not b for a, b in zip(parts, node, strict=True)) else node  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    names = _PARTS.get(type(node))
+    names = _PARTS.get(cast("type[Any]", type(node)))
     if names is None:
         return node
     changed: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""PW040-PW059: places that cost power, each told with the watts and joules at stake per launch.
+"""From PW040 on: places that cost power, each told with the watts and joules at stake per launch.
 
 At stake is the difference to the same launch predicted again, by the same model, with that cost removed.
 """
