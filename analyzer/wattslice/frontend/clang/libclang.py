@@ -136,6 +136,7 @@ _SIGNATURES: tuple[tuple[str, Any, list[Any]], ...] = (
     ("getResultType", CXType, [CXType]),
     ("isConstQualifiedType", _U, [CXType]),
     ("isVolatileQualifiedType", _U, [CXType]),
+    ("isRestrictQualifiedType", _U, [CXType]),
     ("Type_getSizeOf", _LL, [CXType]),
     ("Cursor_getOffsetOfField", _LL, [CXCursor]),
     ("Cursor_isBitField", _U, [CXCursor]),

@@ -35,6 +35,7 @@ from wattslice.ir import (
     Program,
     Severity,
     Span,
+    TypeKind,
     Variable,
     VariableRole,
     numbered_lines,
@@ -217,7 +218,12 @@ def _parameters(body: Body, function: Node) -> tuple[Variable, ...]:
             elif type_ == UINT64 and child.type.spelling in _TEXTURE_OBJECTS:
                 space = MemorySpace.TEXTURE
             variable = Variable(
-                child.spelling, type_, space, VariableRole.PARAMETER, body.unit.spans.span(child)
+                child.spelling,
+                type_,
+                space,
+                VariableRole.PARAMETER,
+                body.unit.spans.span(child),
+                is_restrict=type_.kind is TypeKind.POINTER and child.type.is_restrict,
             )
             body.names[child.raw.data0] = variable
             found.append(variable)
