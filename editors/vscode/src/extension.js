@@ -1,0 +1,62 @@
+"use strict";
+/** What VS Code calls: everything is put together here and taken apart again. */
+
+const vscode = require("vscode");
+const { chooseGpu } = require("./gpus");
+const { showHeat } = require("./heat");
+const { Server } = require("./server");
+const { Status } = require("./status");
+
+/** @type {Server | undefined} */
+let server;
+
+/** @param {vscode.ExtensionContext} context */
+async function activate(context) {
+  const output = vscode.window.createOutputChannel("wattslice", { log: true });
+  const status = new Status();
+  const started = new Server(output, status);
+  server = started;
+  context.subscriptions.push(
+    output,
+    status,
+    vscode.window.onDidChangeActiveTextEditor(() => status.show()),
+    vscode.workspace.onDidCloseTextDocument((document) => status.closed(document)),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      const keys = ["path", "gpu", "arguments", "plainC"];
+      if (keys.some((key) => event.affectsConfiguration(`wattslice.${key}`))) void started.restart();
+    }),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => started.restart()),
+    vscode.commands.registerCommand("wattslice.restart", () => started.restart()),
+    vscode.commands.registerCommand("wattslice.showOutput", () => output.show()),
+    vscode.commands.registerCommand("wattslice.chooseGpu", () =>
+      withExecutable(started, (executable) => chooseGpu(executable)),
+    ),
+    vscode.commands.registerCommand("wattslice.showHeat", () =>
+      withExecutable(started, async (executable) => {
+        const document = vscode.window.activeTextEditor?.document;
+        if (document) await showHeat(document, executable, started.options);
+      }),
+    ),
+  );
+  await started.restart();
+}
+
+/**
+ * @param {Server} started
+ * @param {(executable: string) => Promise<void>} action
+ */
+async function withExecutable(started, action) {
+  const executable = started.executable();
+  if (!executable) return;
+  try {
+    await action(executable);
+  } catch (error) {
+    void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function deactivate() {
+  return server?.stop();
+}
+
+module.exports = { activate, deactivate };
