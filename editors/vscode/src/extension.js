@@ -4,14 +4,15 @@
 const vscode = require("vscode");
 const { chooseGpu } = require("./gpus");
 const { showHeat } = require("./heat");
-const { Server } = require("./server");
+const { Server, setting } = require("./server");
+const { analysisOptions } = require("./settings");
 const { Status } = require("./status");
 
 /** @type {Server | undefined} */
 let server;
 
 /** @param {vscode.ExtensionContext} context */
-async function activate(context) {
+function activate(context) {
   const output = vscode.window.createOutputChannel("wattslice", { log: true });
   const status = new Status();
   const started = new Server(output, status);
@@ -20,12 +21,13 @@ async function activate(context) {
     output,
     status,
     vscode.window.onDidChangeActiveTextEditor(() => status.show()),
+    vscode.workspace.onDidOpenTextDocument((document) => started.opened(document)),
     vscode.workspace.onDidCloseTextDocument((document) => status.closed(document)),
     vscode.workspace.onDidChangeConfiguration((event) => {
-      const keys = ["path", "gpu", "arguments", "plainC"];
-      if (keys.some((key) => event.affectsConfiguration(`wattslice.${key}`))) void started.restart();
+      const keys = ["path", "plainC"]; // all others the server takes up while it runs
+      if (keys.some((key) => event.affectsConfiguration(`wattslice.${key}`))) started.restartIfWanted();
     }),
-    vscode.workspace.onDidGrantWorkspaceTrust(() => started.restart()),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => started.restartIfWanted()),
     vscode.commands.registerCommand("wattslice.restart", () => started.restart()),
     vscode.commands.registerCommand("wattslice.showOutput", () => output.show()),
     vscode.commands.registerCommand("wattslice.chooseGpu", () =>
@@ -34,11 +36,11 @@ async function activate(context) {
     vscode.commands.registerCommand("wattslice.showHeat", () =>
       withExecutable(started, async (executable) => {
         const document = vscode.window.activeTextEditor?.document;
-        if (document) await showHeat(document, executable, started.options);
+        if (document) await showHeat(document, executable, analysisOptions(setting));
       }),
     ),
   );
-  await started.restart();
+  vscode.workspace.textDocuments.forEach((document) => started.opened(document));
 }
 
 /**

@@ -6,7 +6,7 @@ const { run } = require("./run");
 const { gpuEntries } = require("./gpu-entries");
 
 /**
- * Asks, and writes the answer into the setting; the server restarts by itself.
+ * Asks, and writes the answer into the setting; the server takes it up by itself.
  * @param {string} executable
  */
 async function chooseGpu(executable) {

@@ -9,12 +9,11 @@ const KEPT = 4096;
 class ServerProcess {
   /**
    * @param {string} executable
-   * @param {string[]} options
    * @param {string | undefined} cwd
    */
-  constructor(executable, options, cwd) {
+  constructor(executable, cwd) {
     this.executable = executable;
-    this.words = ["lsp", ...options];
+    this.words = ["lsp"];
     this.cwd = cwd;
     this.said = "";
   }

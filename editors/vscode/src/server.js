@@ -1,15 +1,20 @@
 "use strict";
-/** The language server of this window: found, started, stopped, and started again when settings change. */
+/** The language server of this window: found, started, stopped. */
 
 const vscode = require("vscode");
 const { LanguageClient } = require("vscode-languageclient/node");
 const { findExecutable } = require("./executable");
 const { ServerProcess } = require("./server-process");
-const { analysisOptions, documentSelector, readSettings } = require("./settings");
+const { documentSelector, executablePath } = require("./settings");
 
 const INSTALL = "pip install 'wattslice[lsp]'";
 
-/** At most one client at a time; starting and stopping are serialised. */
+/** @param {string} key */
+function setting(key) {
+  return vscode.workspace.getConfiguration("wattslice").get(key);
+}
+
+/** At most one client at a time; what starts and stops waits for its turn. */
 class Server {
   /**
    * @param {vscode.LogOutputChannel} output
@@ -22,13 +27,29 @@ class Server {
     this.client = undefined;
     /** @type {Promise<void>} */
     this.queue = Promise.resolve();
+    this.wanted = false;
     this.told = "";
+  }
+
+  /**
+   * Starts with the first document that is ours: a folder of other sources needs no server.
+   * @param {vscode.TextDocument} document
+   */
+  opened(document) {
+    if (!this.wanted && vscode.languages.match(documentSelector(setting), document) > 0) void this.restart();
   }
 
   /** Starts, or stops and starts again. */
   restart() {
+    this.wanted = true;
     this.queue = this.queue.then(() => this.stopNow()).then(() => this.startNow());
     return this.queue;
+  }
+
+  /** After a change of what only a new process takes up. */
+  restartIfWanted() {
+    if (this.wanted) void this.restart();
+    else vscode.workspace.textDocuments.forEach((document) => this.opened(document));
   }
 
   stop() {
@@ -36,35 +57,28 @@ class Server {
     return this.queue;
   }
 
-  get settings() {
-    const settings = vscode.workspace.getConfiguration("wattslice");
-    return readSettings((key) => settings.get(key));
-  }
-
-  get options() {
-    return analysisOptions(this.settings);
-  }
-
   /** The executable, or undefined with the user told how to get one. */
   executable() {
     const folders = vscode.workspace.isTrusted ? workspaceFolders() : [];
-    const { found, tried } = findExecutable(this.settings.path, folders, process.env);
-    if (!found) this.tellMissing(tried);
+    const configured = executablePath(setting);
+    const { found, tried } = findExecutable(configured, folders, process.env);
+    if (!found) this.tellMissing(configured, tried);
     return found;
   }
 
   /** @private */
   async startNow() {
-    const selector = documentSelector(this.settings);
+    const selector = documentSelector(setting);
     this.status.restarted(selector);
     const executable = this.executable();
     if (!executable) return;
-    const server = new ServerProcess(executable, this.options, workspaceFolders()[0]);
+    const server = new ServerProcess(executable, workspaceFolders()[0]);
     this.output.info(`starting ${executable} ${server.words.join(" ")}`);
     const client = new LanguageClient("wattslice", "wattslice", () => server.start(), {
       documentSelector: selector,
       outputChannel: this.output,
-      synchronize: { fileEvents: vscode.workspace.createFileSystemWatcher("**/{wattslice,pyproject}.toml") },
+      initializationOptions: vscode.workspace.getConfiguration("wattslice"),
+      synchronize: { configurationSection: "wattslice" },
     });
     client.onNotification("wattslice/analyzed", (result) => this.status.analyzed(result));
     try {
@@ -87,19 +101,24 @@ class Server {
 
   /**
    * @private
+   * @param {string} configured
    * @param {string[]} tried
    */
-  tellMissing(tried) {
-    const reason = this.settings.path
-      ? `the setting wattslice.path names ${tried[0]}, which is no executable file`
+  tellMissing(configured, tried) {
+    const reason = configured
+      ? `the setting wattslice.path names ${configured}, which is no executable file`
       : `no wattslice in ${tried.join(", ")}`;
     this.output.error(`${reason}. Install it (${INSTALL}), or name it in the setting wattslice.path`);
-    const remedy = this.settings.path ? "Correct the setting." : `Install it: ${INSTALL}, or name it in the settings.`;
-    this.tell(`wattslice was not found. ${remedy}`, "Open Settings");
+    this.tell(
+      configured
+        ? `There is no executable ${configured}, which the setting wattslice.path names.`
+        : `wattslice was not found. Install it: ${INSTALL}, or name it in the settings.`,
+      "Open Settings",
+    );
   }
 
   /**
-   * Once for each different message: a restart by a changed setting must not repeat it.
+   * Each message once, however often the server is started meanwhile.
    * @private
    * @param {string} message
    * @param {"Show Output" | "Open Settings"} action
@@ -108,7 +127,8 @@ class Server {
     this.status.failed(message);
     if (this.told === message) return;
     this.told = message;
-    void vscode.window.showErrorMessage(message, action, "Show Output").then((chosen) => {
+    const actions = [...new Set([action, "Show Output"])];
+    void vscode.window.showErrorMessage(message, ...actions).then((chosen) => {
       if (chosen === "Open Settings") {
         void vscode.commands.executeCommand("workbench.action.openSettings", "wattslice.path");
       } else if (chosen) this.output.show();
@@ -120,4 +140,4 @@ function workspaceFolders() {
   return (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.fsPath);
 }
 
-module.exports = { Server };
+module.exports = { Server, setting };

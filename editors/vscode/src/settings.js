@@ -1,62 +1,65 @@
 "use strict";
-/** From the settings of the editor to the command line of the server; knows nothing of VS Code. */
+/** What this side needs of the settings; the server asks for them by itself. Knows nothing of VS Code. */
 
 /**
- * @typedef {object} Settings
- * @property {string} path     the executable, "" where it is to be looked for
- * @property {string} gpu      "" for the project's own choice
- * @property {string[]} options  further options of the analysis
- * @property {boolean} plainC  whether .c files are analysed as well
+ * How a setting is spelled on the command line.
+ * @type {readonly (readonly [string, string])[]}
  */
+const OPTIONS = [
+  ["gpu", "--gpu"],
+  ["model", "--model"],
+  ["set", "--set"],
+  ["launch", "--launch"],
+  ["include", "-I"],
+  ["define", "-D"],
+  ["std", "--std"],
+  ["compileCommands", "-p"],
+  ["profile", "--profile"],
+  ["coreMhz", "--core-mhz"],
+  ["memMhz", "--mem-mhz"],
+];
+
+/** @typedef {(key: string) => unknown} Get  a setting, undefined or any other type where settings.json has it */
 
 /** @typedef {{ language?: string, scheme: string, pattern?: string }} Selector */
 
 /**
- * What the settings say. A value of the wrong type (settings.json is written by hand) counts as not given.
- * @param {(key: string) => unknown} get
- * @returns {Settings}
- */
-function readSettings(get) {
-  const options = get("arguments");
-  return {
-    path: text(get("path")),
-    gpu: text(get("gpu")),
-    options: Array.isArray(options) ? options.map((option) => String(option)) : [],
-    plainC: get("plainC") === true,
-  };
-}
-
-/** @param {unknown} value */
-function text(value) {
-  return typeof value === "string" ? value.trim() : "";
-}
-
-/**
- * Options of an analysis, for `wattslice lsp` as for any other command. A GPU chosen in the editor is the more
- * recent wish and takes the place of a `--gpu` among the options.
- * @param {Settings} settings
+ * Options of a command that analyses, such as `wattslice annotate`. What is not set is not said: the settings
+ * file of the project holds then.
+ * @param {Get} get
  * @returns {string[]}
  */
-function analysisOptions(settings) {
-  if (!settings.gpu) return settings.options;
-  const rest = settings.options.filter(
-    (option, index, all) => !/^--gpu(=|$)/.test(option) && all[index - 1] !== "--gpu",
-  );
-  return ["--gpu", settings.gpu, ...rest];
+function analysisOptions(get) {
+  return OPTIONS.flatMap(([key, option]) => values(get(key)).flatMap((value) => [option, value]));
 }
 
 /**
- * The documents that the server is asked about.
- * @param {Settings} settings
- * @returns {Selector[]}
+ * @param {unknown} value
+ * @returns {string[]}
  */
-function documentSelector(settings) {
-  const scheme = "file";
-  const languages = ["cuda-cpp", "cuda", ...(settings.plainC ? ["c"] : [])];
-  return [
-    ...languages.map((language) => ({ scheme, language })),
-    { scheme, pattern: "**/*.{cu,cuh}" },
-  ];
+function values(value) {
+  const all = Array.isArray(value) ? value : [value];
+  return all.filter((entry) => typeof entry === "number" || (typeof entry === "string" && entry)).map(String);
 }
 
-module.exports = { readSettings, analysisOptions, documentSelector };
+/**
+ * The setting `path`, "" where the executable is to be looked for.
+ * @param {Get} get
+ */
+function executablePath(get) {
+  const path = get("path");
+  return typeof path === "string" ? path.trim() : "";
+}
+
+/**
+ * The documents that the server is asked about: C only where the settings say so, most C is no kernel.
+ * @param {Get} get
+ * @returns {Selector[]}
+ */
+function documentSelector(get) {
+  const scheme = "file";
+  const languages = ["cuda-cpp", "cuda", ...(get("plainC") === true ? ["c"] : [])];
+  return [...languages.map((language) => ({ scheme, language })), { scheme, pattern: "**/*.{cu,cuh}" }];
+}
+
+module.exports = { OPTIONS, analysisOptions, documentSelector, executablePath };

@@ -7,14 +7,14 @@ const { run } = require("../src/run");
 const { ServerProcess } = require("../src/server-process");
 
 test("the last line on stderr is kept", async () => {
-  const server = new ServerProcess(process.execPath, [], undefined);
+  const server = new ServerProcess(process.execPath, undefined);
   server.words = ["-e", "console.error('first'); console.error('remedy'); process.exit(2)"];
   await once(await server.start(), "close");
   assert.equal(server.lastWords(), "remedy");
 });
 
 test("an executable that cannot be run rejects", async () => {
-  await assert.rejects(new ServerProcess("/nonexistent/wattslice", [], undefined).start(), /ENOENT/);
+  await assert.rejects(new ServerProcess("/nonexistent/wattslice", undefined).start(), /ENOENT/);
 });
 
 test("a failed run says what stood on stderr", async () => {
