@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -48,6 +49,11 @@ def analyze_files(config: Config) -> Analysis:
     else:
         results = _in_parallel(config)
     check_overrides(config.typed_overrides, [result.names for result in results])
+    return collected(config, results)
+
+
+def collected(config: Config, results: Sequence[FileAnalysis]) -> Analysis:
+    """What the files of one run gave, as one analysis."""
     gpu = load_gpu(config.gpu_id)
     told = (entry for result in results for entry in result.diagnostics)
     return Analysis(
@@ -60,7 +66,7 @@ def analyze_files(config: Config) -> Analysis:
     )
 
 
-def _about_profile(config: Config, results: list[FileAnalysis]) -> tuple[Diagnostic, ...]:
+def _about_profile(config: Config, results: Sequence[FileAnalysis]) -> tuple[Diagnostic, ...]:
     """Entries of the profile that no analysed file could use."""
     if config.branch_profile is None:
         return ()
@@ -68,14 +74,17 @@ def _about_profile(config: Config, results: list[FileAnalysis]) -> tuple[Diagnos
     return about_profile(config.branch_profile, bound)
 
 
-def analyze_file(path: Path, config: Config) -> FileAnalysis:
-    """One file from source text to watts. Raises `WattsliceError` when it cannot be read at all."""
+def analyze_file(path: Path, config: Config, source: bytes | None = None) -> FileAnalysis:
+    """One file from source text to watts; `source`: its bytes where they are newer than the disk.
+
+    Raises `WattsliceError` when it cannot be read at all.
+    """
     gpu = load_gpu(config.gpu_id)
-    program = read_program(path, config)
+    program = read_program(path, config, source)
     launches = resolve_launches(program, config.overrides, gpu, caller_reader(path, config))
     quoter = Quoter(program.file, program.source_lines)
     profile = config.branch_profile
-    bound = None if profile is None else bind(profile, program, config.files)
+    bound = None if profile is None else bind(profile, program, config.files, source)
     config = config if bound is None else replace(config, branch_profile=bound.profile)
     results = [_analyze(launch, config, gpu, quoter) for launch in launches]
     return FileAnalysis(
@@ -112,16 +121,19 @@ def parse_options(config: Config) -> ParseOptions:
     return options
 
 
-def read_program(path: Path, config: Config) -> Program:
-    """The file as kernels and host functions. Raises `FrontendError` when it cannot be read at all."""
+def read_program(path: Path, config: Config, source: bytes | None = None) -> Program:
+    """The file as kernels and host functions; `source` None: as it is on the disk.
+
+    Raises `FrontendError` when it cannot be read at all.
+    """
     options = parse_options(config)
     if path.suffix == ".c":
         from wattslice.frontend.c import read_c
 
-        return read_c(path, options)
+        return read_c(path, options, source)
     from wattslice.frontend.cuda import read_cuda
 
-    return read_cuda(path, options)
+    return read_cuda(path, options, source)
 
 
 def _analyze(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:

@@ -33,14 +33,18 @@ class BoundProfile:
     kernels: frozenset[str]
 
 
-def bind(profile: BranchProfile, program: Program, files: Sequence[Path]) -> BoundProfile:
+def bind(
+    profile: BranchProfile, program: Program, files: Sequence[Path], source: bytes | None = None
+) -> BoundProfile:
     """The profile for `program`. Of a profile that knows its sources, lines that only moved are followed.
 
     `files`: all that are analysed. A file that one of them is to the letter is no other one of its name.
+    `source`: the bytes of the program's own file where they are newer than the disk.
     """
     known = _branches(program, {entry.kernel for entry in profile.arms})
     places = {file for own in known.values() for file, _, _ in own} | {program.file}
-    homes = {file: _Home.of(file, profile.sources, files) for file in sorted(places)}
+    given = {} if source is None else {program.file: source}
+    homes = {file: _Home.of(file, given.get(file), profile.sources, files) for file in sorted(places)}
     arms: list[ArmProbability] = []
     fitting: set[int] = set()
     lost: set[int] = set()
@@ -80,13 +84,13 @@ class _Home:
     new: tuple[LineDigest, ...] = ()
 
     @staticmethod
-    def of(file: str, sources: tuple[SourceLines, ...], files: Sequence[Path]) -> _Home:
+    def of(file: str, given: bytes | None, sources: tuple[SourceLines, ...], files: Sequence[Path]) -> _Home:
         fitting = [source for source in sources if is_tail(source.file, file)]
         if not fitting:
             return _Home()
         source = max(fitting, key=lambda source: len(PurePath(source.file).parts))
         try:
-            data = Path(file).read_bytes()
+            data = Path(file).read_bytes() if given is None else given
         except OSError:  # the frontend has read it: it will say what is wrong
             return _Home()
         if hashlib.sha256(data).hexdigest() == source.sha256:

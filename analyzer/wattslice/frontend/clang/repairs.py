@@ -156,23 +156,26 @@ def parse_with_repairs(
     Raises `FrontendError` when clang gives up, would crash, or takes too long.
     """
     search = _HeaderSearch(file.resolve(), files, [], [])
-    own = source if file == asked else files.text_of(file)
+    own = files.text_of(file)
+    # What is known of the texts is given from memory: they may change on the disk, or be newer than it.
+    unsaved = ((file, joined_brackets(own)),)
+    if file != asked:
+        unsaved = (*unsaved, (asked.resolve(), joined_brackets(source)))
     if _look_ahead(file, own, options, search):
         flags = (*language_flags(options.standard, options.gpu_arch), *user_flags(options, search.flags()))
-        refuse_if_fatal(file, flags)
+        refuse_if_fatal(file, flags, unsaved)
     declared: tuple[Undeclared, ...] = ()
-    content = (file, joined_brackets(own))
-    handle, complaints = _parse(content, options, search.flags(), declared, clock)
+    handle, complaints = _parse(file, unsaved, options, search.flags(), declared, clock)
     for _ in range(_MOST_INCLUDE_ROUNDS):
         if not (clock.allows_repairs and search.look_for(missing_includes(complaints))):
             break
-        handle, complaints = _parse(content, options, search.flags(), declared, clock)
+        handle, complaints = _parse(file, unsaved, options, search.flags(), declared, clock)
     for _ in range(_MOST_DECLARE_ROUNDS):
         wanted = (*with_members(declared, complaints, own), *_unknown(complaints, declared, files))
         if wanted == declared or not clock.allows_repairs:
             break
         declared = wanted
-        handle, complaints = _parse(content, options, search.flags(), declared, clock)
+        handle, complaints = _parse(file, unsaved, options, search.flags(), declared, clock)
     recovered = Recovered(
         declared,
         tuple(dict.fromkeys(missing_includes(complaints))),
@@ -183,18 +186,17 @@ def parse_with_repairs(
 
 
 def _parse(
-    content: tuple[Path, bytes],
+    file: Path,
+    unsaved: tuple[tuple[Path, bytes], ...],
     options: ParseOptions,
     extra_dirs: tuple[Path, ...],
     declared: tuple[Undeclared, ...],
     clock: Clock,
 ) -> tuple[UnitHandle, tuple[ParseDiagnostic, ...]]:
-    file, _ = content
     flags = (*language_flags(options.standard, options.gpu_arch), *user_flags(options, extra_dirs))
     made_up = ((AUTO_DECLARED_FILE, declarations(declared)),) if declared else ()
     include = tuple(f"-include{name}" for name, _ in made_up)
-    # The file itself is given from memory too: it may change on the disk while clang reads it.
-    unsaved = (content, *made_up)
+    unsaved = (*unsaved, *made_up)
     pch = prelude_pch(options.standard, options.gpu_arch) if options.use_pch else None
     try:
         if pch is not None:

@@ -34,11 +34,15 @@ def included_names(source: bytes) -> tuple[str, ...]:
 
 
 class SourceFiles:
-    """The files below `root` (resolved; at most 20 000 in 10 000 folders), each read at most once."""
+    """The files below `root` (resolved; at most 20 000 in 10 000 folders), each read at most once.
 
-    def __init__(self, root: Path) -> None:
+    `asked` is the file that is analysed and `source` its bytes, which may be newer than the disk.
+    """
+
+    def __init__(self, root: Path, asked: Path, source: bytes) -> None:
         self.root = root.resolve()
-        self._texts: dict[Path, bytes] = {}
+        self._asked = asked
+        self._texts: dict[Path, bytes] = {asked: source}
         self._included: dict[Path, tuple[str, ...]] = {}
         self._resolved: dict[Path, Path] = {}
 
@@ -46,7 +50,8 @@ class SourceFiles:
         """The bytes of a source file; empty if it cannot be read, is a device, or is over 32 MiB."""
         known = self._texts.get(path)
         if known is None:
-            known = self._texts[path] = _read(path)
+            is_asked = path.name == self._asked.name and self.is_same(path, self._asked)
+            known = self._texts[path] = self._texts[self._asked] if is_asked else _read(path)
         return known
 
     def included_by(self, path: Path) -> tuple[str, ...]:
