@@ -118,87 +118,86 @@ local function insert(buffer, row, column, text)
   vim.api.nvim_buf_set_text(buffer, row, column, row, column, { text })
 end
 
-local function remove(buffer, row, column, text)
-  vim.api.nvim_buf_set_text(buffer, row, column, row, column + #text, { '' })
+-- Whether the hints become others than these within some seconds.
+local function become_others(buffer, before, line)
+  return vim.wait(task.patience_ms, function()
+    local shown = hints(buffer)
+    return shown[line] ~= nil and not vim.deep_equal(shown, before)
+  end, 1)
 end
 
--- An assignment on a hot line that becomes dearer by one more factor: where to put it, or nil.
-local function place_to_edit(buffer, shown)
-  for line in pairs(shown) do
-    local text = vim.api.nvim_buf_get_lines(buffer, line - 1, line, false)[1]
+-- An assignment on a hot line that one more factor makes dearer: row and column before its last semicolon, from 0.
+local function place_to_edit(buffer)
+  local shown = hints(buffer)
+  for _, hint in ipairs(as_list(shown)) do
+    local text = vim.api.nvim_buf_get_lines(buffer, hint.line - 1, hint.line, false)[1]
     local column = text:match('^[^/]*%f[=]=%f[^=][^/]*();%s*$')
     if column and not text:match('^%s*for') then
-      return line - 1, column - 1
-    end
-  end
-end
-
-local FACTOR = ' * 1.7f'
-
--- Each edit puts the factor in or takes it out again, and waits until Neovim holds the hints of that text.
-local function edits(buffer, result)
-  local without = hints(buffer)
-  local row, column = place_to_edit(buffer, without)
-  if not row then
-    error('no hot line of this file is a plain assignment')
-  end
-  result.edited = { line = row + 1, before = without[row + 1], inserted = FACTOR }
-  local with
-  for number = 1, 2 * task.edits do
-    local adds = number % 2 == 1
-    vim.wait(task.pause_ms)
-    local from = now_ms()
-    if adds then
-      insert(buffer, row, column, FACTOR)
-    else
-      remove(buffer, row, column, FACTOR)
-    end
-    wait('hints of the edited text', function()
-      local shown = hints(buffer)
-      if adds and not with then
-        return next(shown) ~= nil and not vim.deep_equal(shown, without)
+      local trial = ' * 1.9f'
+      vim.api.nvim_buf_set_text(buffer, hint.line - 1, column - 1, hint.line - 1, column - 1, { trial })
+      local helped = become_others(buffer, shown, hint.line)
+      vim.api.nvim_buf_set_text(buffer, hint.line - 1, column - 1, hint.line - 1, column - 1 + #trial, { '' })
+      vim.wait(task.pause_ms)
+      if helped then
+        return hint.line - 1, column - 1
       end
-      return vim.deep_equal(shown, adds and with or without)
-    end)
-    result.latencies_ms[#result.latencies_ms + 1] = now_ms() - from
-    if not with then
-      vim.wait(300) -- whatever else might come for this text
-      with = hints(buffer)
-      result.edited.after = with[row + 1]
+    end
+  end
+  error('no hot line of this file is a plain assignment that a factor makes dearer')
+end
+
+-- Each edit makes the line dearer by another factor, so that no text is one that was analysed before; it ends
+-- when Neovim holds other hints than before.
+local function edits(buffer, result)
+  local row, column = place_to_edit(buffer)
+  result.edited = { line = row + 1, column = column, before = hints(buffer)[row + 1] }
+  for number = 1, task.edits do
+    vim.wait(task.pause_ms)
+    local before = hints(buffer)
+    local text = (' * 1.%02df'):format(number)
+    local from = now_ms()
+    insert(buffer, row, column, text)
+    if not become_others(buffer, before, row + 1) then
+      error('no other hints after edit ' .. number .. ' of ' .. result.path)
+    end
+    result.latencies_ms[number] = now_ms() - from
+    if number == 1 then
+      vim.wait(task.pause_ms)
+      result.edited.text, result.edited.after = text, hints(buffer)[row + 1]
     end
   end
 end
 
--- Keys at the pace of a typist, then how long after the last one the hints are right.
+-- Keys at the pace of a typist; the hints are right when they are what they stay.
 local function typing(buffer, result)
-  local row, column = result.edited.line - 1, nil
-  local without = hints(buffer)
-  row, column = place_to_edit(buffer, without)
-  local analyzed_before = result.analyzed
-  for index = 1, #FACTOR do
-    insert(buffer, row, column + index - 1, FACTOR:sub(index, index))
-    if index < #FACTOR then
-      vim.wait(task.key_ms)
+  local row, column = result.edited.line - 1, result.edited.column
+  local text, analyzed = ' * 2.5f * 3.5f', result.analyzed
+  local changes, last = {}, hints(buffer)
+  local function note()
+    local shown = hints(buffer)
+    if not vim.deep_equal(shown, last) then
+      changes[#changes + 1], last = now_ms(), shown
     end
+  end
+  for index = 1, #text do
+    insert(buffer, row, column + index - 1, text:sub(index, index))
+    vim.wait(index < #text and task.key_ms or 0, function() note() end, 1)
   end
   local from = now_ms()
-  wait('hints after typing', function()
-    return hints(buffer)[row + 1] == result.edited.after
-  end)
+  vim.wait(3000, function() note() end, 1)
   result.typed = {
-    keys = #FACTOR,
-    after_last_ms = now_ms() - from,
-    analyses = result.analyzed - analyzed_before,
+    keys = #text,
+    after_last_ms = (changes[#changes] or from) - from,
+    changes = #changes,
+    analyses = result.analyzed - analyzed,
   }
-  remove(buffer, row, column, FACTOR)
-  wait('hints of the first text', function() return vim.deep_equal(hints(buffer), without) end)
 end
 
 local function run_file(path)
   local result = { path = path, latencies_ms = {}, analyzed = 0, analysis_ms = {} }
   vim.lsp.handlers['wattslice/analyzed'] = function(_, report)
     result.analyzed = result.analyzed + 1
-    result.analysis_ms[#result.analysis_ms + 1] = report.timeMs
+    result.analysis_ms[result.analyzed] = report.timeMs
     result.gpu = report.gpuName
   end
   local from = now_ms()
