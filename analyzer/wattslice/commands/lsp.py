@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from importlib.util import find_spec
 
 import click
@@ -24,7 +22,4 @@ def lsp(stdio: bool) -> int:
         raise WattsliceError("the language server needs pygls", remedy="pip install 'wattslice[lsp]'")
     from wattslice.lsp.server import serve_stdio
 
-    status = serve_stdio()
-    # Threads may be waiting for stdin or for a parser: nobody waits for them.
-    sys.stderr.flush()
-    os._exit(status)
+    serve_stdio()

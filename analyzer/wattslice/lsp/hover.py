@@ -165,7 +165,8 @@ def _summary(view: View, launches: tuple[KernelAnalysis, ...]) -> str:
 
 
 def _launch(kernel: KernelAnalysis, view: View) -> Iterator[str]:
-    yield f"{code(kernel.qualified_name)} {plain(launch_text(kernel).plain)}"
+    inside, _, where = launch_text(kernel).plain.partition("  ")
+    yield f"{code(kernel.qualified_name + inside)} {plain(where)}"
     if kernel.power_w is None:
         reason = why_unknown(kernel, view.analysis)
         yield "Power **unknown**" + (

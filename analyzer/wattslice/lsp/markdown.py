@@ -6,7 +6,8 @@ import re
 
 from wattslice.report.printable import printable
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|<>~&])")
+# Only what would mean something: editors that show the text as it is show the backslashes too.
+_SPECIAL = re.compile(r"([\\`*<|&~]|\](?=[(\[:])|\b_|_\b)")
 
 
 def code(text: str) -> str:

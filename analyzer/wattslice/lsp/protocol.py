@@ -52,7 +52,7 @@ class Protocol(LanguageServerProtocol):
     def __init__(self, server: LanguageServer, converter: Converter) -> None:
         super().__init__(server, converter)
         for method in _DOCUMENTS:  # texts are kept by `documents`, which breaks lines where the protocol does
-            del self.fm.builtin_features[method]
+            del self.fm.builtin_features[method]  # pyright: ignore[reportUnknownMemberType]
 
     async def serve(self, stdin: BinaryIO, lost: asyncio.Event) -> int:
         """Handle messages until `exit`, the end of the stream, or until `lost` is set; the exit status."""

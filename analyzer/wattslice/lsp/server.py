@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, NoReturn, cast
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
@@ -30,7 +30,7 @@ from wattslice.lsp.workspace import folder_of, settings_file
 
 _WATCHED = ("**/wattslice.toml", "**/pyproject.toml", "**/compile_commands.json", "**/*.{cu,cuh,h,hpp}")
 _SECTION = "wattslice"
-_WATCH_PROCESS_S = 5.0
+_WATCH_PROCESS_S = 2.0
 _MOST_WAIT_S = 10.0
 """How long an answer may wait for the analysis, for clients that cannot be told to ask again."""
 
@@ -92,6 +92,14 @@ class Server(LanguageServer):
             return Abilities(document_changes=False, creates_files=False)
         creates = types.ResourceOperationKind.Create in (edits.resource_operations or ())
         return Abilities(bool(edits.document_changes), creates)
+
+    def markup(self) -> types.MarkupKind:
+        """What the client can show in a hover; one that says nothing is taken to know Markdown."""
+        document = self.client_capabilities.text_document
+        hover = None if document is None else document.hover
+        kinds = (hover.content_format if hover else None) or (types.MarkupKind.Markdown,)
+        markdown = types.MarkupKind.Markdown
+        return markdown if markdown in kinds else types.MarkupKind.PlainText
 
     def _can_refresh(self) -> bool:
         workspace = self.client_capabilities.workspace
@@ -215,7 +223,7 @@ def _register(server: Server) -> None:
         text = found.document.line(line)
         column = index(text, params.position.character, server.session.encoding)
         markdown = hover_text(found.view, then + 1, text, column)
-        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, markdown)) if markdown else None
+        return types.Hover(types.MarkupContent(server.markup(), markdown)) if markdown else None
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
@@ -287,11 +295,11 @@ class _Output:
         """Nothing: the process ends right afterwards."""
 
 
-def serve_stdio() -> int:
-    """Serve one client on stdin and stdout until it leaves; the exit status of the protocol.
+def serve_stdio() -> NoReturn:
+    """Serve one client on stdin and stdout until it leaves, and end with the exit status of the protocol.
 
-    Afterwards nothing but the end of the process makes sense: what is left of a running analysis is a thread
-    that cannot be stopped.
+    The process ends here and now: a running analysis is a thread that cannot be stopped, and one may be
+    waiting for stdin.
     """
     for name in ("pygls", "asyncio"):  # the client hears of what goes wrong; stderr is for people
         logging.getLogger(name).addHandler(logging.NullHandler())
@@ -299,7 +307,9 @@ def serve_stdio() -> int:
     stdin, stdout = _private_streams()
     # An analysis holds the interpreter for milliseconds at a time; answers should not wait that long.
     sys.setswitchinterval(0.001)
-    return asyncio.run(_serve(stdin, stdout))
+    status = asyncio.run(_serve(stdin, stdout))
+    sys.stderr.flush()
+    os._exit(status)
 
 
 async def _serve(stdin: BinaryIO, stdout: BinaryIO) -> int:
@@ -309,7 +319,7 @@ async def _serve(stdin: BinaryIO, stdout: BinaryIO) -> int:
 
 
 def _private_streams() -> tuple[BinaryIO, BinaryIO]:
-    """stdin and stdout for the protocol alone: what anything else prints goes to stderr, and it reads nothing.
+    """stdin and stdout for the protocol alone: what else is printed goes to stderr, and reads nothing.
 
     That holds for libclang and for child processes too.
     """

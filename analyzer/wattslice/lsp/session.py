@@ -43,14 +43,17 @@ class Open:
     error: WattsliceError | None = None
     is_saved_text: bool = True
     settled: asyncio.Event = field(default_factory=asyncio.Event)
-    _maps: dict[int, LineMap] = field(default_factory=dict[int, LineMap])
+    _maps: tuple[tuple[View, int, LineMap], ...] = ()
 
     def lines_of(self, view: View) -> LineMap:
         """Where the lines of a view are now."""
-        key = hash((id(view), self.document.revision))
-        if key not in self._maps:
-            self._maps = {key: LineMap(view.lines, self.document.lines)}
-        return self._maps[key]
+        revision = self.document.revision
+        for of, at, known in self._maps:
+            if of is view and at == revision:
+                return known
+        lines = LineMap(view.lines, self.document.lines)
+        self._maps = (*self._maps[-1:], (view, revision, lines))
+        return lines
 
 
 class Session:

@@ -52,10 +52,13 @@ def _read(text: str) -> dict[str, object] | None:
 
 
 def _table(document: dict[str, object], *, is_pyproject: bool) -> dict[str, object] | None:
-    table: object = document
+    table = document
     for name in _TABLE if is_pyproject else ():
-        table = table.get(name) if isinstance(table, dict) else None
-    return cast("dict[str, object]", table) if isinstance(table, dict) else None
+        inner = table.get(name)
+        if not isinstance(inner, dict):
+            return None
+        table = cast("dict[str, object]", inner)
+    return table
 
 
 def _quoted(value: str) -> str:
