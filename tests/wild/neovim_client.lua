@@ -126,24 +126,25 @@ local function become_others(buffer, before, line)
   end, 1)
 end
 
--- An assignment on a hot line that one more factor makes dearer: row and column before its last semicolon, from 0.
+-- A statement on a hot line that one more factor makes dearer: row and column before its last semicolon, from 0.
 local function place_to_edit(buffer)
+  local errors = { severity = vim.diagnostic.severity.ERROR }
   local shown = hints(buffer)
   for _, hint in ipairs(as_list(shown)) do
     local text = vim.api.nvim_buf_get_lines(buffer, hint.line - 1, hint.line, false)[1]
-    local column = text:match('^[^/]*%f[=]=%f[^=][^/]*();%s*$')
-    if column and not text:match('^%s*for') then
+    local column = text:gsub('%s*//.*$', ''):match('();%s*$')
+    if column and not text:match('^%s*for%f[%W]') and not text:match('%)%s*;') then
       local trial = ' * 1.9f'
       vim.api.nvim_buf_set_text(buffer, hint.line - 1, column - 1, hint.line - 1, column - 1, { trial })
-      local helped = become_others(buffer, shown, hint.line)
+      local helped = become_others(buffer, shown, hint.line) and #vim.diagnostic.get(buffer, errors) == 0
       vim.api.nvim_buf_set_text(buffer, hint.line - 1, column - 1, hint.line - 1, column - 1 + #trial, { '' })
-      vim.wait(task.pause_ms)
+      wait('the hints from before a trial', function() return vim.deep_equal(hints(buffer), shown) end)
       if helped then
         return hint.line - 1, column - 1
       end
     end
   end
-  error('no hot line of this file is a plain assignment that a factor makes dearer')
+  error('one more factor makes no hot line of ' .. vim.api.nvim_buf_get_name(buffer) .. ' dearer')
 end
 
 -- Each edit makes the line dearer by another factor, so that no text is one that was analysed before; it ends
