@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.config import Config
@@ -22,6 +22,9 @@ from wattslice.profiles.binding import BoundProfile, about_profile, bind
 from wattslice.quoting import Quoter
 from wattslice.recursion import deep_recursion
 from wattslice_models.gpu import Gpu, load_gpu
+
+if TYPE_CHECKING:
+    from wattslice.frontend.lowering.reuse import LoweredFunctions
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +77,44 @@ def _about_profile(config: Config, results: Sequence[FileAnalysis]) -> tuple[Dia
     return about_profile(config.branch_profile, bound)
 
 
-def analyze_file(path: Path, config: Config, source: bytes | None = None) -> FileAnalysis:
+class Stages:
+    """The stages that cost time, each a pure function of its arguments: a subclass may remember answers."""
+
+    def program(self, path: Path, config: Config, source: bytes | None) -> Program:
+        """Source text to kernels and host functions."""
+        return read_program(path, config, source)
+
+    def callers(self, path: Path, config: Config) -> CallerReader | None:
+        """Reads the host code of other files that calls this one."""
+        return caller_reader(path, config)
+
+    def launches(
+        self, program: Program, config: Config, gpu: Gpu, callers: CallerReader | None
+    ) -> tuple[KernelLaunch, ...]:
+        """Host functions to launches."""
+        return resolve_launches(program, config.overrides, gpu, callers)
+
+    def launch(self, launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
+        """One launch to its watts."""
+        return _analyze(launch, config, gpu, quoter)
+
+
+def analyze_file(
+    path: Path, config: Config, source: bytes | None = None, stages: Stages | None = None
+) -> FileAnalysis:
     """One file from source text to watts; `source`: its bytes where they are newer than the disk.
 
     Raises `WattsliceError` when it cannot be read at all.
     """
+    stages = stages or Stages()
     gpu = load_gpu(config.gpu_id)
-    program = read_program(path, config, source)
-    launches = resolve_launches(program, config.overrides, gpu, caller_reader(path, config))
+    program = stages.program(path, config, source)
+    launches = stages.launches(program, config, gpu, stages.callers(path, config))
     quoter = Quoter(program.file, program.source_lines)
     profile = config.branch_profile
     bound = None if profile is None else bind(profile, program, config.files, source)
     config = config if bound is None else replace(config, branch_profile=bound.profile)
-    results = [_analyze(launch, config, gpu, quoter) for launch in launches]
+    results = [stages.launch(launch, config, gpu, quoter) for launch in launches]
     return FileAnalysis(
         program.file,
         tuple(result.kernel for result in results),
@@ -121,8 +149,10 @@ def parse_options(config: Config) -> ParseOptions:
     return options
 
 
-def read_program(path: Path, config: Config, source: bytes | None = None) -> Program:
-    """The file as kernels and host functions; `source` None: as it is on the disk.
+def read_program(
+    path: Path, config: Config, source: bytes | None = None, earlier: LoweredFunctions | None = None
+) -> Program:
+    """The file as kernels and host functions; `source` None: as it is on the disk, `earlier`: `read_cuda`'s.
 
     Raises `FrontendError` when it cannot be read at all.
     """
@@ -133,7 +163,7 @@ def read_program(path: Path, config: Config, source: bytes | None = None) -> Pro
         return read_c(path, options, source)
     from wattslice.frontend.cuda import read_cuda
 
-    return read_cuda(path, options, source)
+    return read_cuda(path, options, source, earlier)
 
 
 def _analyze(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:

@@ -8,7 +8,7 @@ beside and below it; only files that mention a wanted name are parsed, at most `
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,14 @@ SUFFIXES = frozenset({".cu", ".cpp", ".cc", ".cxx", ".c", ".C"})
 MAX_SCANNED = 200
 MAX_PARSED = 3
 MAX_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class CallerProgram:
+    """The host code of one file, None where it cannot be read, and the `files` that it was read from."""
+
+    program: Program | None
+    files: tuple[Path, ...]
 
 
 def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
@@ -58,15 +66,18 @@ def read_callers(
     path: Path, names: frozenset[str], options: ParseOptions | None = None
 ) -> tuple[Program, ...]:
     """The host functions near `path` that call `names`, with their own callers; never fails."""
+    found = (read_caller(caller, names, options) for caller in caller_files(path, names))
+    return tuple(caller.program for caller in found if caller.program is not None)
+
+
+def read_caller(caller: Path, names: frozenset[str], options: ParseOptions | None = None) -> CallerProgram:
+    """The host functions of one file that call `names`; never fails."""
     from wattslice.frontend.clang.flags import ParseOptions
     from wattslice.frontend.clang.session import parse_cuda
     from wattslice.frontend.lowering.program import lower_host_code
 
-    programs: list[Program] = []
-    for caller in caller_files(path, names):
-        try:
-            parsed = parse_cuda(caller, replace(options or ParseOptions(), compile_commands=None))
-            programs.append(lower_host_code(parsed, names))
-        except (FrontendError, RecursionError):
-            continue
-    return tuple(programs)
+    try:
+        parsed = parse_cuda(caller, replace(options or ParseOptions(), compile_commands=None))
+        return CallerProgram(lower_host_code(parsed, names), (caller, *parsed.included_files))
+    except (FrontendError, RecursionError):
+        return CallerProgram(None, (caller,))

@@ -69,11 +69,7 @@ def code_actions(
 
 def _findings_at(view: View, lines: LineMap, asked: Asked) -> Iterator[tuple[Finding, int]]:
     for finding in (*view.findings, *view.elsewhere):
-        line = finding.line
-        if not view.is_own(finding.file):  # shown at the kernel that it concerns
-            own = [kernel for kernel in view.named(finding.kernel) if view.is_own(kernel.file)]
-            line = own[0].line if own else 0
-        now = lines.now(line - 1)
+        now = lines.now(view.place_of(finding) - 1)
         if now is not None and asked.first <= now <= asked.last:
             yield finding, now
 

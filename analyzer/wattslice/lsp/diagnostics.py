@@ -32,9 +32,7 @@ def diagnostics_of(
         if now is not None:
             found.append(_diagnostic(finding, now, document, encoding))
     for finding in view.elsewhere:
-        launches = view.named(finding.kernel) if finding.kernel and finding.file else ()
-        own = next((kernel for kernel in launches if view.is_own(kernel.file)), None)
-        now = None if own is None else lines.now(own.line - 1)
+        now = lines.now(view.place_of(finding) - 1) if finding.file else None
         if now is not None:
             diagnostic = _diagnostic(finding, now, document, encoding)
             diagnostic.related_information = [_where(finding)]

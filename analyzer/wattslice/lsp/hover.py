@@ -52,17 +52,13 @@ def _line_parts(view: View, line: int) -> Iterator[str]:
             total = power(operations_power_w(kernel))
             yield f"**{heat_text(own)}** of the {total} that {whose} in {code(kernel.qualified_name)}"
         yield from facts
+    everywhere = view.analysis.kernels  # a launch stands outside of its kernel
     assumed = [
-        entry for kernel in kernels for entry in kernel.assumptions if _is_at(view, entry, kernel, line)
+        entry for kernel in everywhere for entry in kernel.assumptions if _is_at(view, entry, kernel, line)
     ]
     if assumed:
-        yield _assumption_list(view, assumed, kernels)
-    advice = [
-        entry
-        for kernel in kernels
-        for entry in kernel.advice
-        if entry.line == line and view.is_own(entry.file or kernel.file)
-    ]
+        yield _assumption_list(view, assumed)
+    advice = [entry for kernel in everywhere for entry in kernel.advice if _is_at(view, entry, kernel, line)]
     if advice:
         yield "\n".join(_advice(entry) for entry in dict.fromkeys(advice))
 
@@ -77,8 +73,8 @@ def _some_per_name(kernels: tuple[KernelAnalysis, ...]) -> tuple[KernelAnalysis,
     return tuple(best.values())[:_MOST_LAUNCHES]
 
 
-def _is_at(view: View, assumption: Assumption, kernel: KernelAnalysis, line: int) -> bool:
-    return assumption.line == line and view.is_own(assumption.file or kernel.file)
+def _is_at(view: View, entry: Assumption | Advice, kernel: KernelAnalysis, line: int) -> bool:
+    return entry.line == line and view.is_own(entry.file or kernel.file)
 
 
 def _slices_at(kernel: KernelAnalysis, line: int, view: View) -> Iterator[str]:
@@ -117,7 +113,7 @@ def _own_line(place: object, kernel: KernelAnalysis, view: View) -> int:
     return int(getattr(place, "line", 0)) if view.is_own(file) else 0
 
 
-def _assumption_list(view: View, assumed: Iterable[Assumption], kernels: tuple[KernelAnalysis, ...]) -> str:
+def _assumption_list(view: View, assumed: Iterable[Assumption]) -> str:
     rows = ["**Assumed**"]
     settled = {
         (finding.rule, finding.line, finding.message): settings_for(finding, view.named(finding.kernel))
@@ -157,7 +153,7 @@ def _summary(view: View, launches: tuple[KernelAnalysis, ...]) -> str:
         parts.append(f"… and {len(launches) - _MOST_LAUNCHES} more")
     assumed = tuple(entry for kernel in launches for entry in kernel.assumptions)
     if assumed:
-        parts.append(_assumption_list(view, assumed, launches))
+        parts.append(_assumption_list(view, assumed))
     notes = [entry for entry in view.analysis.diagnostics if not entry.file]
     if notes:
         parts.append("\n".join(f"- {plain(entry.message)} ({entry.rule})" for entry in notes))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-LEAST_S, MOST_S = 0.05, 0.5
+LEAST_S, MOST_S = 0.03, 0.5
 """Bounds of the pause that is waited for: less starts one for every key of a word, more feels slow."""
 
 

@@ -7,14 +7,13 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import BinaryIO, NoReturn, cast
+from typing import Any, BinaryIO, NoReturn, cast
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
-from pygls.uris import to_fs_path
 
 from wattslice import __version__
 from wattslice.lsp.actions import Abilities, Asked, code_actions
@@ -26,7 +25,7 @@ from wattslice.lsp.lenses import code_lenses
 from wattslice.lsp.positions import index
 from wattslice.lsp.protocol import Protocol
 from wattslice.lsp.session import Open, Session
-from wattslice.lsp.workspace import folder_of, settings_file
+from wattslice.lsp.workspace import folder_of, path_of, settings_file
 
 _WATCHED = ("**/wattslice.toml", "**/pyproject.toml", "**/compile_commands.json", "**/*.{cu,cuh,h,hpp}")
 _SECTION = "wattslice"
@@ -49,7 +48,7 @@ class Server(LanguageServer):
 
     def start(self, folders: tuple[Path, ...], options: object) -> None:
         """The client has introduced itself."""
-        self.session = Session(self._publish, self._refresh)
+        self.session = Session(self._publish, self._refresh, self._trace)
         self.session.encoding = self.workspace.position_encoding or types.PositionEncodingKind.Utf16
         self.session.folders = folders
         self.configure(options)
@@ -117,6 +116,16 @@ class Server(LanguageServer):
             types.PublishDiagnosticsParams(document.uri, diagnostics, document.version)
         )
 
+    def _trace(self, text: str) -> None:
+        if self.protocol.trace != types.TraceValue.Off:
+            self.log_trace(types.LogTraceParams(text))
+
+    def defect(self, context: dict[str, Any]) -> None:
+        """Something of ours failed with nobody waiting for an answer."""
+        error = context.get("exception")
+        text = context["message"] if error is None else f"internal error: {type(error).__name__}: {error}"
+        self.window_log_message(types.LogMessageParams(types.MessageType.Error, text))
+
     def watch_process(self, process_id: int) -> None:
         """End when that process does."""
         self._watching = asyncio.ensure_future(_watch_process(process_id, self.lost))
@@ -144,6 +153,7 @@ def _register(server: Server) -> None:
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
+        server.protocol.trace = params.trace or types.TraceValue.Off
         folders = _folders(params)
         server.start(folders, params.initialization_options)
         if params.process_id is not None and _lives(params.process_id):
@@ -192,8 +202,7 @@ def _register(server: Server) -> None:
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     def did_change_folders(_: types.DidChangeWorkspaceFoldersParams) -> None:
-        paths = (to_fs_path(folder.uri) for folder in server.workspace.folders.values())
-        server.session.folders = tuple(Path(path) for path in paths if path)
+        server.session.folders = _paths(folder.uri for folder in server.workspace.folders.values())
 
     @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
     async def inlay_hint(params: types.InlayHintParams) -> list[types.InlayHint]:
@@ -253,10 +262,13 @@ def _folders(params: types.InitializeParams) -> tuple[Path, ...]:
     uris = [folder.uri for folder in params.workspace_folders or ()]
     if not uris and params.root_uri is not None:
         uris = [params.root_uri]
-    paths = [to_fs_path(uri) for uri in uris]
     if not uris and params.root_path:
-        paths = [params.root_path]
-    return tuple(Path(path) for path in paths if path)
+        uris = [Path(params.root_path).absolute().as_uri()]
+    return _paths(uris)
+
+
+def _paths(uris: Iterable[str]) -> tuple[Path, ...]:
+    return tuple(path for uri in uris if (path := path_of(uri)) is not None)
 
 
 def _lives(process_id: int) -> bool:
@@ -314,6 +326,7 @@ def serve_stdio() -> NoReturn:
 
 async def _serve(stdin: BinaryIO, stdout: BinaryIO) -> int:
     server = Server()
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: server.defect(context))
     server.protocol.set_writer(_Output(stdout, server.lost))
     return await server.protocol.serve(stdin, server.lost)
 

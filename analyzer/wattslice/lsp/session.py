@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lsprotocol import types
-from pygls.uris import to_fs_path
 
 from wattslice.config import Config
 from wattslice.errors import WattsliceError
@@ -20,6 +19,7 @@ from wattslice.lsp.positions import Encoding
 from wattslice.lsp.scheduling import Schedule
 from wattslice.lsp.views import View
 from wattslice.lsp.worker import Outcome, Task, Worker
+from wattslice.lsp.workspace import path_of
 from wattslice.settings import find_settings
 
 _LANGUAGES = {"cuda": ".cu", "cuda-cpp": ".cu", "cudacpp": ".cu", "cu": ".cu", "c": ".c"}
@@ -59,13 +59,17 @@ class Open:
 class Session:
     """Documents in, views out. All methods run on the event loop; only the analyses do not.
 
-    `publish(document, diagnostics)` and `refresh()` tell the client.
+    `publish(document, diagnostics)` and `refresh()` tell the client; `trace(text)` who looks for a fault.
     """
 
     def __init__(
-        self, publish: Callable[[Document, list[types.Diagnostic]], None], refresh: Callable[[], None]
+        self,
+        publish: Callable[[Document, list[types.Diagnostic]], None],
+        refresh: Callable[[], None],
+        trace: Callable[[str], None],
     ) -> None:
         self._publish = publish
+        self._trace = trace
         self._refresh = refresh
         self._open: dict[str, Open] = {}
         self.folders: tuple[Path, ...] = ()
@@ -125,6 +129,8 @@ class Session:
 
     def configured(self, client: ClientSettings) -> None:
         """The client's settings."""
+        if client == self.client:
+            return
         self.client = client
         self.schedule.fixed_pause_s = client.pause_s
         self.analyze_all()
@@ -139,9 +145,8 @@ class Session:
 
     def _path_of(self, item: types.TextDocumentItem) -> tuple[Path, bool]:
         """The file of a document; for a text without one a name that no file has, in the workspace."""
-        found = to_fs_path(item.uri)
-        if found and "\0" not in found:
-            return Path(found), True
+        if (found := path_of(item.uri)) is not None:
+            return found, True
         name = "".join(sign for sign in item.uri.rpartition(":")[2] if sign.isalnum())[:40] or "untitled"
         folder = self.folders[0] if self.folders else Path("/nonexistent")
         return folder / f"{name}.unsaved{_LANGUAGES.get(item.language_id, '')}", False
@@ -182,6 +187,7 @@ class Session:
         if found is None or task.cancelled.is_set():
             return
         self.schedule.took(task.uri, outcome.seconds)
+        self._trace(f"{task.path.name}: analysis {1e3 * outcome.seconds:.1f} ms")
         found.error, found.torn = outcome.error, None
         if outcome.analysis is not None:
             view = View(outcome.analysis, task.path, task.lines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from wattslice.analysis import Analysis, KernelAnalysis, LineHeat
 from wattslice.findings import Finding, findings_of
@@ -63,6 +63,22 @@ class View:
             for kernel in launches
             if kernel.line <= line <= kernel.end_line
         )
+
+    def place_of(self, finding: Finding) -> int:
+        """The line of the document where a finding belongs: its own, else that of the kernel it concerns.
+
+        For one of another file that concerns no kernel: the line that includes it, else the first.
+        """
+        if self.is_own(finding.file):
+            return max(1, finding.line)
+        own = (kernel.line for kernel in self.named(finding.kernel) if self.is_own(kernel.file))
+        name = PurePath(finding.file).name
+        including = (
+            number
+            for number, line in enumerate(self.lines, 1)
+            if line.lstrip().startswith("#") and "include" in line and name in line
+        )
+        return next((line for lines in (own, including) for line in lines), 1)
 
     def named(self, name: str) -> tuple[KernelAnalysis, ...]:
         """All launches of the kernels of this name, wherever they are defined."""

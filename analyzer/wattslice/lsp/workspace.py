@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from pygls.uris import to_fs_path
+
 from wattslice.errors import WattsliceError
 from wattslice.settings import find_settings
 
@@ -23,6 +25,12 @@ class SettingsFile:
     def is_pyproject(self) -> bool:
         """Whether the settings are a table of a pyproject.toml."""
         return self.path.name == "pyproject.toml"
+
+
+def path_of(uri: str) -> Path | None:
+    """The file that a URI means, None for what is no file."""
+    found = to_fs_path(uri)
+    return Path(found) if found and "\0" not in found else None
 
 
 def folder_of(path: Path, folders: tuple[Path, ...]) -> Path | None:

@@ -1,4 +1,4 @@
-"""Texts edited in pieces: the same as edited at once, whatever ends the lines and however columns are counted."""
+"""Texts edited in pieces: the same as edited at once, whatever ends lines and however columns are counted."""
 
 from pathlib import Path
 

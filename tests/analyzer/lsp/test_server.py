@@ -223,6 +223,7 @@ def test_a_setting_is_written_and_obeyed(folder, tmp_path):
         assert "PW013" not in {entry["code"] for entry in client.diagnostics(uri)}
         assert "runs **3.00** times" in client.hover(uri, 3, 6)
         # Now there is one: the next entry goes into it, comments and all.
+        assert "settled by `--set n=VALUE`" in client.hover(uri, 11, 0)
         (title,) = [title for title in client.actions(uri, 11) if title.startswith("Set n=")]
         (change,) = client.actions(uri, 11)[title]["edit"]["documentChanges"]
         assert change["textDocument"] == {"uri": target.as_uri(), "version": None}
@@ -281,7 +282,8 @@ def test_wishes_of_the_client(tmp_path):
 
 def test_plain_c_with_settings(tmp_path):
     (tmp_path / "wattslice.toml").write_text("")
-    text = "void scale(float* a) { for (int i = 0; i < 1000; ++i) a[i] *= 2; }\nint main() { float a[1000]; scale(a); }\n"
+    text = "void scale(float* a) { for (int i = 0; i < 1000; ++i) a[i] *= 2; }\n"
+    text += "int main() { float a[1000]; scale(a); }\n"
     with Client(tmp_path, {"debounceMs": 0}) as client:
         client.initialize({})
         uri = client.open(tmp_path / "a.c", text, "c")

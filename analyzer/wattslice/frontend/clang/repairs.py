@@ -182,7 +182,7 @@ def parse_with_repairs(
         tuple(folder for folder in search.folders if folder != FALLBACK_STUBS),
         None if file == asked else file,
     )
-    return ParsedUnit(asked, source, complaints, recovered, handle, files)
+    return ParsedUnit(asked, source, options, complaints, recovered, handle, files)
 
 
 def _parse(
