@@ -1,11 +1,11 @@
 """A real client at work: Neovim, headless, set up as docs/editors.md says, on public files; as Markdown.
 
-    python tests/wild/neovim.py FILE.cu... [--neovim nvim] [--edits 20] [-o docs/editors.md]
+    python tests/wild/neovim.py FILE.cu... [--neovim nvim] [--clangd clangd] [--edits 20] [-o docs/editors.md]
 
-Of the first file the whole visit is told: hints, lenses, diagnostics, hover, an action applied. Of all of them the
-latency: from the change of the buffer until Neovim holds the hints of the new text, beside libclang's bare parse of
-the file (speed.py). Every edit makes a text that was never analysed before. Each file is worked on in a copy of its
-folder. Meaningful on an otherwise idle machine only.
+Of the first file the whole visit is told: hints, lenses, diagnostics, hover, an action applied. Of all of
+them the latency: from the change of the buffer until Neovim holds the hints of the new text, beside
+libclang's bare parse of the file (speed.py). Every edit makes a text that was never analysed before. Each
+file is worked on in a copy of its folder. Meaningful on an otherwise idle machine only.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TIMEOUT_S = 900
 _WIDTH = 110
 
 
-def visit(neovim: str, files: list[Path], setup: str, edits: int) -> dict[str, Any]:
+def visit(neovim: str, clangd: str | None, files: list[Path], setup: str, edits: int) -> dict[str, Any]:
     """What Neovim saw, as neovim_client.lua writes it."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder).resolve()
@@ -43,6 +43,7 @@ def visit(neovim: str, files: list[Path], setup: str, edits: int) -> dict[str, A
             "setup": str(home / "setup.lua"),
             "files": [str(_copied(file, home / str(number))) for number, file in enumerate(files)],
             "edits": edits,
+            "clangd": clangd,
             "pause_ms": _PAUSE_MS,
             "key_ms": _KEY_MS,
             "patience_ms": _PATIENCE_MS,
@@ -56,7 +57,9 @@ def visit(neovim: str, files: list[Path], setup: str, edits: int) -> dict[str, A
             "XDG_STATE_HOME": str(home / "state"),
         }
         command = [neovim, "--clean", "--headless", "-S", str(_HERE / "neovim_client.lua")]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+        )
         if not (home / "result.json").is_file():
             raise SystemExit(f"{neovim} ended with status {done.returncode}: {done.stderr.strip()}")
         found = json.loads((home / "result.json").read_text(encoding="utf-8"))
@@ -67,7 +70,9 @@ def visit(neovim: str, files: list[Path], setup: str, edits: int) -> dict[str, A
 
 def _copied(file: Path, folder: Path) -> Path:
     """The file in a copy of its folder that counts as the root of a project."""
-    shutil.copytree(file.parent, folder, ignore=lambda at, names: [n for n in names if (Path(at) / n).is_dir()])
+    shutil.copytree(
+        file.parent, folder, ignore=lambda at, names: [n for n in names if (Path(at) / n).is_dir()]
+    )
     (folder / ".git").mkdir()
     return folder / file.name
 
@@ -79,10 +84,12 @@ def transcript(result: dict[str, Any]) -> list[str]:
     lines += [f"hint   {entry['line']:>5}  {entry['text']}" for entry in result["hints"]]
     lines += [f"lens   {entry['line']:>5}  {entry['text']}" for entry in result["lenses"]]
     for entry in result["diagnostics"]:
-        lines += _wrapped(f"{entry['severity'].lower():6} {entry['line']:>5}  ", f"{entry['text']} [{entry['code']}]")
+        lines += _wrapped(
+            f"{entry['severity'].lower():6} {entry['line']:>5}  ", f"{entry['text']} [{entry['code']}]"
+        )
     lines += [
         "",
-        f'line {edited["line"]}, with "{edited["text"]}" put in: {edited["before"]} becomes {edited["after"]}',
+        f'line {edited["line"]} with "{edited["text"]}" put in: {edited["before"]} becomes {edited["after"]}',
         f"{typed['keys']} keys typed, one each {_KEY_MS} ms: the hints changed {typed['changes']} times, "
         f"last {typed['after_last_ms']:.0f} ms after the last key",
     ]
@@ -122,6 +129,22 @@ def latency_row(file: Path, result: dict[str, Any]) -> str:
     )
 
 
+def beside_lines(clangd: str, clients: list[dict[str, Any]]) -> list[str]:
+    """The table of two servers on one buffer."""
+    said = subprocess.run([clangd, "--version"], capture_output=True, text=True, check=True).stdout
+    version = re.search(r"clangd version [\w.]+", said)
+    lines = [
+        f"Beside {version[0] if version else 'clangd'}, on the first file:",
+        "",
+        "| server | completion | definition | hover | diagnostics | hints |",
+        "|---|---|---|---|---|---|",
+    ]
+    for client in sorted(clients, key=lambda client: client["name"]):
+        offers = " | ".join("yes" if client[key] else "no" for key in ("completion", "definition", "hover"))
+        lines.append(f"| {client['name']} | {offers} | {client['diagnostics']} | {client['hints']} |")
+    return [*lines, ""]
+
+
 def _name(file: Path) -> str:
     """The path from the name of the checkout on."""
     for folder in file.resolve().parents:
@@ -137,17 +160,22 @@ def _suites(files: list[Path]) -> str:
 
 def main() -> None:
     """Visit the files and print, or write the section of a document."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--neovim", default="nvim", help="Neovim 0.11 or newer")
+    parser.add_argument("--clangd", help="try it beside wattslice on the first file")
     parser.add_argument("--edits", type=int, default=20, help="per file")
-    parser.add_argument("--document", type=Path, default=_HERE.parents[1] / "docs" / "editors.md", help="has the set-up")
+    parser.add_argument(
+        "--document", type=Path, default=_HERE.parents[1] / "docs" / "editors.md", help="has the set-up"
+    )
     parser.add_argument("-o", "--output", type=Path, help="replace this script's section of a Markdown file")
     options = parser.parse_args()
     setup = _SETUP.search(options.document.read_text(encoding="utf-8"))
     if setup is None:
         raise SystemExit(f"{options.document}: no set-up of Neovim")
-    found = visit(options.neovim, options.files, setup[1], options.edits)
+    found = visit(options.neovim, options.clangd, options.files, setup[1], options.edits)
     results = found["results"]
     server = results[0]["server"]
     lines = [
@@ -167,6 +195,7 @@ def main() -> None:
         "|---|---|---|---|---|---|---|",
         *(latency_row(file, result) for file, result in zip(options.files, results, strict=True)),
         "",
+        *(beside_lines(options.clangd, found["beside"]) if options.clangd else []),
     ]
     publish(options.output, "neovim", lines)
 

@@ -242,13 +242,41 @@ local function run_file(path)
   return result
 end
 
+-- Every client on one buffer: what it offers, how many diagnostics and hints come from it.
+local function side_by_side(path)
+  vim.lsp.config('clangd', { cmd = { task.clangd }, filetypes = { 'cuda' }, root_markers = { '.git' } })
+  vim.lsp.enable('clangd')
+  vim.cmd.edit(vim.fn.fnameescape(path))
+  local buffer = vim.api.nvim_get_current_buf()
+  wait('two servers', function() return #vim.lsp.get_clients({ bufnr = buffer }) == 2 end)
+  wait('hints beside clangd', function() return next(hints(buffer)) ~= nil end)
+  vim.wait(5000) -- clangd parses headers
+  local sources = { clangd = 'clang', wattslice = 'wattslice' }
+  return vim.tbl_map(function(client)
+    local can = client.server_capabilities
+    return {
+      name = client.name,
+      completion = can.completionProvider ~= nil,
+      definition = can.definitionProvider ~= nil,
+      hover = can.hoverProvider ~= nil and can.hoverProvider ~= false,
+      diagnostics = #vim.tbl_filter(function(entry)
+        return entry.source == sources[client.name]
+      end, vim.diagnostic.get(buffer)),
+      hints = #vim.tbl_filter(function(entry)
+        return entry.client_id == client.id
+      end, vim.lsp.inlay_hint.get({ bufnr = buffer })),
+    }
+  end, vim.lsp.get_clients({ bufnr = buffer }))
+end
+
 local function main()
   vim.cmd.luafile(vim.fn.fnameescape(task.setup))
   local results = {}
   for _, path in ipairs(task.files) do
     results[#results + 1] = run_file(path)
   end
-  return { neovim = tostring(vim.version()), results = results }
+  local beside = task.clangd and side_by_side(task.files[1]) or nil
+  return { neovim = tostring(vim.version()), results = results, beside = beside }
 end
 
 local ok, outcome = xpcall(main, debug.traceback)
