@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
-from wattslice.analysis import SourceText
 from wattslice.ir import numbered_lines
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """A source file as it was analysed: its lines (index 0 is line 1) without their ends."""
+
+    file: str
+    lines: tuple[str, ...]
 
 
 class Quoter:
@@ -13,6 +21,11 @@ class Quoter:
 
     def __init__(self, file: str, lines: tuple[str, ...]) -> None:
         self._lines: dict[str, tuple[str, ...]] = {file: lines}
+
+    def text(self, file: str) -> str:
+        """The whole text of `file`; empty when it cannot be read."""
+        self.line(file, 1)
+        return "\n".join(self._lines[file])
 
     def line(self, file: str, line: int) -> str:
         """Line `line` (from 1) of `file`, without its end; empty when there is none."""
