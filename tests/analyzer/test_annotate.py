@@ -12,9 +12,10 @@ from wattslice.analysis import SourceText
 from wattslice.annotation import annotate_files, stretches
 from wattslice.cli import main
 from wattslice.config import Options, make_config
-from wattslice.ir import numbered_lines
+from wattslice.findings import Finding
+from wattslice.ir import Severity, numbered_lines
 from wattslice.pipeline import analyze_files
-from wattslice.report.annotated import write_annotated
+from wattslice.report.annotated import stake, write_annotated
 from wattslice.report.c_text import TextKind, pieces
 
 from .samples import ANALYSIS, EMPTY
@@ -270,3 +271,11 @@ def test_pieces_make_up_the_line():
     assert (TextKind.KEYWORD, "for") in kinds[2]
     assert (TextKind.COMMENT, "/*/ b") in kinds[4]
     assert kinds[5][0] == (TextKind.COMMENT, "*/")
+
+
+def test_what_is_at_stake_is_said_with_its_sign():
+    finding = Finding("PW041", Severity.WARNING, "a.cu", 3, "k", "strided")
+    assert stake(finding) == ""
+    assert (
+        stake(replace(finding, energy_j=0.0112, power_w=-18.6)) == " (without it 11.2 mJ less, 18.6 W more)"
+    )

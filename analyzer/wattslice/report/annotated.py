@@ -291,13 +291,13 @@ def line_watts(power_w: float) -> str:
 
 
 def stake(finding: Finding) -> str:
-    """What the finding is about in watts and joules, where that is known."""
+    """What a launch would draw and spend without what the finding is about, where that is known."""
     known = [
-        words(value)
-        for words, value in ((power, finding.power_w), (energy, finding.energy_j))
-        if value is not None
+        f"{words(abs(value))} {'less' if value > 0 else 'more'}"
+        for words, value in ((energy, finding.energy_j), (power, finding.power_w))
+        if value
     ]
-    return f" (at stake: {', '.join(known)})" if known else ""
+    return f" (without it {', '.join(known)})" if known else ""
 
 
 def runs(kernel: KernelAnalysis) -> str:

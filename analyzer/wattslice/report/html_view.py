@@ -68,6 +68,11 @@ class Said:
     place: str = ""
     href: str = ""
 
+    @property
+    def is_option(self) -> bool:
+        """Whether the fix is something to type, not a sentence."""
+        return self.fix.startswith("-")
+
 
 @dataclass(frozen=True, slots=True)
 class SliceView:
@@ -352,7 +357,7 @@ class _Page:
             finding.severity.value,
             printable(finding.message),
             printable(finding.fix),
-            stake(finding).strip(),
+            stake(finding).strip(" ()"),
         )
         return self._said_at(finding.file, finding.line, home, said) if home or finding.file else said
 
