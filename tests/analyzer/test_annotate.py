@@ -221,6 +221,10 @@ def test_one_kernel_alone(source, capsys):
     printed = capsys.readouterr().out
     assert "── small" in printed
     assert "── large" not in printed
+    assert main(["annotate", "two.cu", "--kernel", "small", "--gpu", "gtx_480"]) == 0
+    assert "PW030 large" not in capsys.readouterr().out
+    assert main(["annotate", "two.cu", "--gpu", "gtx_480"]) == 0
+    assert "PW030 large" in capsys.readouterr().out
     assert main(["annotate", "two.cu", "--kernel", "smal"]) == 2
     assert "no kernel 'smal' here (there is small" in capsys.readouterr().err
 

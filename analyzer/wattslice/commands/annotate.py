@@ -66,7 +66,10 @@ def _only(analysis: Analysis, name: str) -> Analysis:
         close = difflib.get_close_matches(name, names, n=3) or names[:8]
         remedy = f"there is {', '.join(close)}" if close else "there is none at all"
         raise WattsliceError(f"--kernel: no kernel {name!r} here", remedy=remedy)
-    return replace(analysis, kernels=kernels)
+    others = {kernel.name for kernel in analysis.kernels} - {kernel.name for kernel in kernels}
+    about_others = tuple(f"{other}: " for other in others)
+    told = tuple(entry for entry in analysis.diagnostics if not entry.message.startswith(about_others))
+    return replace(analysis, kernels=kernels, diagnostics=told)
 
 
 def _render(analysis: Analysis, report_format: str, show_all: bool, file: TextIO) -> None:
