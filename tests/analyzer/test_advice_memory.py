@@ -61,7 +61,9 @@ int main() { float *out; k<<<800, 256>>>(out); }
 
 def test_neighbours_that_the_compiler_loads_together_do_not_conflict(tmp_path):
     source = BANKS.format(type="float", index="2 * t + i", member="")
-    together = source.replace("sum += s[(2 * t + i) &", "sum += s[(2 * t + 1 + 4 * i) & 4095] + s[(2 * t + 4 * i) &")
+    together = source.replace(
+        "sum += s[(2 * t + i) &", "sum += s[(2 * t + 1 + 4 * i) & 4095] + s[(2 * t + 4 * i) &"
+    )
     assert "PW042" not in advised(tmp_path, together)
 
 

@@ -67,8 +67,7 @@ ADVICE_RULES = (
         ),
         example="solve<<<16, 256>>>(a);   // 16 blocks for 80 SMs: 80 % of them idle",
         remedy=(
-            "More and smaller blocks, a multiple of the number of SMs; or several such launches in "
-            "streams."
+            "More and smaller blocks, a multiple of the number of SMs; or several such launches in streams."
         ),
     ),
     Rule(
