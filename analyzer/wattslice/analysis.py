@@ -10,6 +10,9 @@ from wattslice.geometry.types import LaunchSource
 from wattslice.instructions.kinds import InstructionCount
 from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.operations import OperationCounts
+from wattslice.quoting import SourceText
+from wattslice.roofline import Roofline
+from wattslice.suppressions import Suppression
 from wattslice_models.program_power import SubSlice
 
 
@@ -156,11 +159,15 @@ class KernelAnalysis:
     profile: ProfileUse | None = None
     assumptions: tuple[Assumption, ...] = ()
     advice: tuple[Advice, ...] = ()
+    roofline: Roofline | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """The result of one run over one or several files, in the order the files were given."""
+    """The result of one run over one or several files, in the order the files were given.
+
+    `sources`: the files themselves and others that kernels heat, where they were asked to be kept.
+    """
 
     gpu_id: str
     gpu_name: str
@@ -168,3 +175,5 @@ class Analysis:
     files: tuple[str, ...]
     kernels: tuple[KernelAnalysis, ...]
     diagnostics: tuple[Diagnostic, ...]
+    suppressions: tuple[Suppression, ...] = ()
+    sources: tuple[SourceText, ...] = ()

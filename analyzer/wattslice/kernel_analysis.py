@@ -16,7 +16,7 @@ from wattslice.features import SliceFeatures, slice_features
 from wattslice.geometry.types import KernelLaunch
 from wattslice.heat import line_shares
 from wattslice.ir import Diagnostic, Kernel, MemorySpace, Severity
-from wattslice.launch_work import launch_work, residency
+from wattslice.launch_work import LaunchWork, launch_work, residency
 from wattslice.method_answers import MethodAnswers
 from wattslice.methods import Method
 from wattslice.paths import arms_of_data
@@ -25,10 +25,14 @@ from wattslice.prediction import PowerAnswer
 from wattslice.profiles.binding import branches_known
 from wattslice.profiles.types import BranchProfile
 from wattslice.quoting import Quoter
+from wattslice.roofline import Roofline, make_roofline
 from wattslice.slicing.slices import slice_kernel
 from wattslice.traffic import Traffic, array_bytes
 from wattslice_models.access_power import access_power_factors
+from wattslice_models.energy import NoEnergyModel
+from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import Gpu
+from wattslice_models.store import ModelFileError, energy_model
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,7 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         profile=_profile_use(config.branch_profile, kernel),
         methods=MethodWatts(*(answers.by(one).watts.power_w for one in Method)),
         assumptions=_assumptions(launch, profile, work.traffic),
+        roofline=_roofline(work, gpu, config, watts.power_w, expected.time_s),
         advice=advise(
             LaunchFacts(
                 launch, resident, profile, work, answers.question(profile), expected, hot_lines, quoter
@@ -107,6 +112,19 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         ),
     )
     return LaunchResult(analysis, _diagnostics(kernel, found))
+
+
+def _roofline(
+    work: LaunchWork, gpu: Gpu, config: Config, power_w: float | None, time_s: float | None
+) -> Roofline | None:
+    if work.workload is None:
+        return None
+    clocks = Clocks(config.core_clock_mhz, config.memory_clock_mhz)
+    try:
+        model = energy_model(gpu)
+    except ModelFileError as error:  # left by another version of the program
+        model = NoEnergyModel(gpu.id, str(error))
+    return make_roofline(work.workload, work.counts, gpu, clocks, model, power_w, time_s)
 
 
 def bare_facts(launch: KernelLaunch, gpu: Gpu) -> KernelAnalysis:

@@ -32,7 +32,7 @@ _NARROW = 70
 SUMMARY_FROM = 4
 """From this many kernels on a summary stands first."""
 
-_GPU_SOURCES = {
+GPU_SOURCES = {
     "--gpu": "chosen with --gpu",
     "settings": "from the settings",
     "this machine": "found in this machine",
@@ -42,10 +42,10 @@ _METHODS = {"bspm": "BSPM", "bdpm": "BDPM", "expected": "branches by their proba
 _SEVERITY_STYLES = {Severity.NOTE: "dim", Severity.WARNING: WARM, Severity.ERROR: f"bold {HOT}"}
 
 
-def make_console(file: TextIO) -> Console:
-    """A console of at most 100 columns; colours only on a terminal, and never with NO_COLOR."""
+def make_console(file: TextIO, most: int = MAX_COLUMNS) -> Console:
+    """A console of at most `most` columns; colours only on a terminal, and never with NO_COLOR."""
     console = Console(file=file, force_terminal=file.isatty(), highlight=False, emoji=False, markup=False)
-    console.width = min(console.width, MAX_COLUMNS) if console.is_terminal else MAX_COLUMNS
+    console.width = min(console.width, most) if console.is_terminal else MAX_COLUMNS
     return console
 
 
@@ -68,7 +68,7 @@ def write_text(analysis: Analysis, file: TextIO) -> None:
 
 
 def _parts(analysis: Analysis, width: int) -> Iterator[RenderableType]:
-    yield _header(analysis)
+    yield header(analysis)
     if len(analysis.kernels) >= SUMMARY_FROM:
         yield from ("", _summary(analysis, width))
     for kernel in analysis.kernels:
@@ -86,8 +86,9 @@ def _told_in_section(finding: Finding, analysis: Analysis) -> bool:
     return bool(finding.kernel) and any(kernel.name == finding.kernel for kernel in analysis.kernels)
 
 
-def _header(analysis: Analysis) -> Text:
-    source = _GPU_SOURCES.get(analysis.gpu_source, analysis.gpu_source)
+def header(analysis: Analysis) -> Text:
+    """The first line: the GPU and where it comes from, how much was analysed."""
+    source = GPU_SOURCES.get(analysis.gpu_source, analysis.gpu_source)
     files, kernels = len(analysis.files), len(analysis.kernels)
     header = Text()
     header.append("wattslice", style="bold")
@@ -145,7 +146,7 @@ def _kernel_parts(kernel: KernelAnalysis, analysis: Analysis, width: int) -> Ite
     room = max(12, min(width // 2, width - len(name) - 9))
     place = tail(f"{printable(kernel.file)}:{kernel.line}", room)
     yield section_title(name, place, width, "bold cyan")
-    yield _power_line(kernel, width)
+    yield power_line(kernel, width)
     yield _facts(kernel, why_unknown(kernel, analysis))
     if kernel.slices:
         yield from ("", slice_table(kernel.slices, width))
@@ -159,7 +160,8 @@ def _kernel_parts(kernel: KernelAnalysis, analysis: Analysis, width: int) -> Ite
         yield from ("", assumption_table(kernel.assumptions))
 
 
-def _power_line(kernel: KernelAnalysis, width: int) -> Text:
+def power_line(kernel: KernelAnalysis, width: int) -> Text:
+    """The watts of a launch with their bar, interval and limit."""
     if kernel.power_w is None:
         return Text(f"  power {UNKNOWN}", style=f"bold {WARM}")
     line = Text("  ")

@@ -59,6 +59,7 @@ class CXUnsavedFile(ct.Structure):
 
 
 VISITOR = ct.CFUNCTYPE(ct.c_int, CXCursor, CXCursor, ct.py_object)
+INCLUSION_VISITOR = ct.CFUNCTYPE(None, ct.c_void_p, ct.POINTER(CXSourceLocation), ct.c_uint, ct.py_object)
 FIELD_VISITOR = ct.CFUNCTYPE(ct.c_int, CXCursor, ct.py_object)
 
 _P, _I, _U, _LL = ct.c_void_p, ct.c_int, ct.c_uint, ct.c_longlong
@@ -75,6 +76,7 @@ _SIGNATURES: tuple[tuple[str, Any, list[Any]], ...] = (
     ("saveTranslationUnit", _I, [_P, ct.c_char_p, _U]),
     ("disposeTranslationUnit", None, [_P]),
     ("getTranslationUnitCursor", CXCursor, [_P]),
+    ("getInclusions", None, [_P, INCLUSION_VISITOR, ct.py_object]),
     ("visitChildren", _U, [CXCursor, VISITOR, ct.py_object]),
     ("getNumDiagnostics", _U, [_P]),
     ("getDiagnostic", _P, [_P, _U]),
@@ -166,11 +168,11 @@ def library() -> Any:  # noqa: ANN401
     return lib
 
 
-def text(value: CXString) -> str:
-    """The Python string of a CXString, which is disposed of."""
+def text(value: CXString, errors: str = "replace") -> str:
+    """The Python string of a CXString, which is disposed of. `errors`: of what is not UTF-8."""
     lib = library()
     raw: bytes | None = lib.clang_getCString(value)
-    result = "" if raw is None else raw.decode("utf-8", "replace")
+    result = "" if raw is None else raw.decode("utf-8", errors)
     lib.clang_disposeString(value)
     return result
 
