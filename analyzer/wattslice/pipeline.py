@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wattslice.analysis import Analysis, KernelAnalysis, SourceText
+from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.clusters import Backend
 from wattslice.config import Config
 from wattslice.errors import WattsliceError
