@@ -13,12 +13,12 @@ from wattslice.annotation import annotate_files, stretches
 from wattslice.cli import main
 from wattslice.config import Options, make_config
 from wattslice.findings import Finding
-from wattslice.ir import Severity, numbered_lines
+from wattslice.ir import Diagnostic, Severity, numbered_lines
 from wattslice.pipeline import analyze_files
 from wattslice.report.annotated import stake, write_annotated
 from wattslice.report.c_text import TextKind, pieces
 
-from .samples import ANALYSIS, EMPTY
+from .samples import ANALYSIS, EMPTY, UNKNOWN
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = "corpora/wattslice_corpora/kernels/linear_algebra/gemm_tiled.cu"
@@ -111,6 +111,22 @@ def test_every_watt_is_on_some_line(analysis):
         )
 
 
+def test_a_kernel_begins_with_its_template(analysis):
+    file, _ = annotate_files(analysis)
+    assert file.lines[file.kernels[1].line - 1].text == "template <int N>"
+
+
+def test_an_included_kernel_without_heat_is_there_with_its_findings():
+    kernel = replace(UNKNOWN, file="src/inside.cuh")
+    told = Diagnostic("PW014", Severity.ERROR, "src/inside.cuh", 50, "histogram: power unknown: too many")
+    analysis = replace(ANALYSIS, kernels=(kernel,), diagnostics=(told,), files=("src/matmul.cu",))
+    names = [file.file for file in annotate_files(analysis)]
+    assert names == ["src/matmul.cu", "src/inside.cuh"]
+    text = rendered(analysis)
+    assert "── histogram ─" in text
+    assert "too many (PW014)" in text
+
+
 def test_marks_name_the_slices_of_their_line(analysis):
     main_file, header = annotate_files(analysis)
     mark = line_of(main_file, "for (int i").marks[0]
@@ -192,6 +208,7 @@ def test_source_cannot_steer_the_terminal():
 def test_without_the_text_the_lines_with_heat_remain():
     text = rendered(ANALYSIS)
     assert "not kept: lines with heat only" in text
+    assert all(f"── {name} ─" in text for name in ("matMul<16>", "histogram", "gpu::burn<float, 4>"))
     assert "sum += tileA[ty][k] * tileB[k][tx];" in text
 
 

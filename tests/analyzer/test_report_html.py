@@ -19,7 +19,7 @@ from wattslice.pipeline import analyze_files
 from wattslice.report.html import render_html
 from wattslice.report.printable import printable
 
-from .samples import ANALYSIS, EMPTY, MATMUL
+from .samples import ANALYSIS, EMPTY, MATMUL, UNKNOWN
 
 KERNELS = Path(__file__).parents[2] / "corpora" / "wattslice_corpora" / "kernels"
 VOID = {"meta", "link", "br", "img", "input", "hr"}
@@ -207,6 +207,12 @@ def test_unknown_power_is_unknown_with_its_reason():
     text = render_html(ANALYSIS)
     assert "2048 threads per block, at most 1024 can run (PW014)" in text
     assert re.search(r'<div class="figure">unknown</div>', text)
+
+
+def test_links_lead_somewhere_for_kernels_of_included_files_as_well():
+    kernels = (MATMUL, replace(UNKNOWN, file="src/inside.cuh"))
+    page = Page(render_html(replace(ANALYSIS, kernels=kernels, files=("src/matmul.cu",))))
+    assert {str(href)[1:] for href in page.having("href")} <= set(page.having("id"))
 
 
 def test_no_kernel_gives_a_page_as_well():

@@ -144,7 +144,7 @@ class _View:
 
     def _file(self, file: AnnotatedFile) -> Iterator[RenderableType]:
         name = printable(file.file)
-        right = "included, with heat" if file.is_included else ""
+        right = "included" if file.is_included else ""
         if not file.is_whole:
             right = "not kept: lines with heat only"
         yield ""
@@ -153,6 +153,10 @@ class _View:
         margin = self._margin(file)
         shown = list(pieces(printable(line.text) for line in file.lines))
         begins = {kernel.line: kernel for kernel in file.kernels}
+        numbers = {line.number for line in file.lines}
+        for kernel in file.kernels:
+            if kernel.line not in numbers:
+                yield from self._kernel(kernel)
         for start, end, worth in stretches(file, CONTEXT, SPREAD):
             if not worth and not self._show_all:
                 yield self._fold(end - start, margin)

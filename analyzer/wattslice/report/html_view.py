@@ -237,7 +237,7 @@ class _Page:
                 parts.append(PartView(tuple(lines[first:last]), not worth))
         if launches or parts:
             blocks.append(BlockView(launches, tuple(parts)))
-        remark = "included, with heat" if file.is_included else ""
+        remark = "included" if file.is_included else ""
         if not file.is_whole:
             remark = "its text was not kept: lines with heat only"
         columns = max(map(len, texts), default=0)
