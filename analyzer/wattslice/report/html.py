@@ -18,7 +18,7 @@ from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
     from wattslice.report.c_text import Piece
-    from wattslice.report.html_view import PageView
+    from wattslice.report.html_parts import PageView
     from wattslice.report.palette import PageColours
 
 _PAGE = Path(__file__).parent / "page"
