@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -13,7 +14,8 @@ import pytest
 from wattslice.analysis import Analysis
 from wattslice.cli import main
 from wattslice.config import Options, make_config
-from wattslice.findings import findings_of
+from wattslice.findings import Finding, findings_of
+from wattslice.ir import Severity
 from wattslice.pipeline import analyze_files
 from wattslice.report.formats import FORMATS, render
 from wattslice.report.github import step_summary
@@ -63,6 +65,17 @@ def test_every_format_ends_with_a_newline_and_repeats_itself(name: str):
 def test_hostile_files_are_all_analysed(hostile: Analysis):
     assert len(hostile.kernels) == len(NAMES)
     assert len(findings_of(hostile)) >= 2 * len(NAMES)
+
+
+@pytest.mark.parametrize("name", ["gcc", "github", "junit", "gitlab"])
+def test_what_is_suppressed_is_told_by_sarif_alone(name: str):
+    open_, closed = (Finding("PW020", Severity.ERROR, "a.cu", line, "k", f"line {line}") for line in (3, 4))
+    findings = (open_, replace(closed, suppressed="a prototype"))
+    text = render(name, EMPTY, findings)
+    assert "line 3" in text
+    assert "line 4" not in text
+    results = json.loads(render("sarif", EMPTY, findings))["runs"][0]["results"]
+    assert [bool(one.get("suppressions")) for one in results] == [False, True]
 
 
 def json_places(results: list[dict[str, Any]]) -> list[dict[str, str]]:

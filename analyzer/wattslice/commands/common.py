@@ -108,7 +108,7 @@ def write_report(
 
     The format `github` also appends to the summary of the step, where GitHub names its file.
     """
-    from wattslice.report.formats import render
+    from wattslice.report.formats import not_suppressed, render
 
     if report_format == "text":  # as wide and as coloured as the terminal is
         from wattslice.report.text import write_text
@@ -118,7 +118,7 @@ def write_report(
     text = render(report_format, analysis, findings, status)
     write_result(lambda file: print(text, end="", file=file), output)
     if report_format == "github":
-        _summarize_step(analysis, findings)
+        _summarize_step(analysis, not_suppressed(findings))
 
 
 def _summarize_step(analysis: Analysis, findings: tuple[Finding, ...]) -> None:
