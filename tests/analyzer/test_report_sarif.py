@@ -91,7 +91,7 @@ def test_every_rule_is_described_with_its_remedy():
     assert r"trip_L\<line\>" in loops["help"]["markdown"].replace(r"trip\_", "trip_")  # no HTML
 
 
-def test_default_levels_are_what_the_rules_mostly_say():
+def test_default_levels_are_what_findings_of_a_rule_mostly_have():
     assert default_severity("PW020") is Severity.ERROR
     assert default_severity("PW010") is Severity.NOTE
     assert default_severity("PW021") is Severity.WARNING
