@@ -17,7 +17,7 @@ from wattslice.quoting import Quoter
 from wattslice.rules import RULES
 
 NEVER_SUPPRESSED = frozenset({"PW024", "PW025", "PW099"})
-"""A defect of ours must not be hidden in somebody's source, and no suppression hides what is wrong with one."""
+"""A defect of ours must not be hidden in somebody's source; no suppression hides what is wrong with one."""
 
 _TOKEN = re.compile(
     r"""
@@ -103,7 +103,7 @@ def read_suppressions(file: str, text: str) -> Suppressed:
 
 
 def _declared_at(text: str, start: int) -> int:
-    """Where what stands at `start` says what it is: behind ``template <...>``, whose line nobody speaks of."""
+    """Where a finding speaks of what stands at `start`: behind ``template <...>``, if it begins so."""
     if not re.compile(r"template\s*<").match(text, start):
         return start
     depth = 0

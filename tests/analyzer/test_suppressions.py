@@ -31,7 +31,7 @@ def test_a_comment_behind_code_covers_its_line():
 
 
 def test_a_comment_alone_covers_the_next_code_and_several_may_stand_above_it():
-    text = "// wattslice: ignore[PW010] one\n\n// other words\n/* wattslice: ignore[pw012, PW013]\n two */\nx();\n"
+    text = "// wattslice: ignore[PW010] one\n\n// or\n/* wattslice: ignore[pw012, PW013]\n two */\nx();\n"
     assert read(text) == [(6, 1, ("PW010",), "one"), (6, 4, ("PW012", "PW013"), "two")]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wattslice.cli import FAILED, FINE
-from wattslice.commands.common import CONTEXT, analysis_options, message, options_from, write_report
+from wattslice.commands.common import CONTEXT, analysis_options, analyzed, message, options_from, write_report
 from wattslice.report.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -46,9 +46,8 @@ def analyze(report_format: str, output: Path | None, **values: object) -> int:
     for note in config.notes:
         message(note)
     from wattslice.findings import findings_of
-    from wattslice.pipeline import analyze_files  # numpy and libclang load here, after all checks
 
-    analysis = analyze_files(config)
+    analysis = analyzed(config)
     write_report(report_format, analysis, findings_of(analysis), output, exit_status(analysis))
     return outcome(analysis)
 

@@ -17,7 +17,7 @@ from wattslice.streams import flush
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
-    from wattslice.config import Options
+    from wattslice.config import Config, Options
     from wattslice.findings import Finding
 
 Command = TypeVar("Command", bound=Callable[..., int])
@@ -74,7 +74,20 @@ _ANALYSIS_OPTIONS = (
     click.option(
         "--mem-mhz", "memory_clock_mhz", type=float, metavar="N", help="Clock of the memory (nvidia-smi)."
     ),
-    click.option("--jobs", type=int, metavar="N", help="Processes to analyse files with.  [default: 1]"),
+    click.option(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="Processes to analyse files with; 0: one per core.  [default: 1]",
+    ),
+    click.option(
+        "--backend", metavar="NAME", help="Who runs the processes: loky, dask or ray.  [default: loky]"
+    ),
+    click.option("--scheduler", metavar="URL", help="Scheduler of a dask or ray cluster."),
+    click.option(
+        "--cache", type=_FILE, metavar="DIR", help="Folder of results to use again.  [default: the user's]"
+    ),
+    click.option("--no-cache", is_flag=True, help="Analyse everything anew and keep nothing."),
 )
 
 
@@ -90,6 +103,15 @@ def options_from(values: dict[str, object]) -> Options:
     from wattslice.config import Options  # not for --help
 
     return Options(**values)  # pyright: ignore[reportArgumentType]  (click has checked the types)
+
+
+def analyzed(config: Config) -> Analysis:
+    """The analysis, with a bar on a terminal while several files are under way."""
+    from wattslice.commands.progress import files_progress
+    from wattslice.pipeline import analyze_files  # numpy and libclang load here, after all checks
+
+    with files_progress(len(config.files)) as done:
+        return analyze_files(config, done)
 
 
 def message(text: str) -> None:

@@ -7,12 +7,16 @@ beside and below it; only files that mention a wanted name are parsed, at most `
 
 from __future__ import annotations
 
+import os
 import re
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wattslice.errors import FrontendError
+from wattslice.inputs import Search, note_search
 from wattslice.ir import Program
 
 if TYPE_CHECKING:
@@ -22,6 +26,14 @@ SUFFIXES = frozenset({".cu", ".cpp", ".cc", ".cxx", ".c", ".C"})
 MAX_SCANNED = 200
 MAX_PARSED = 3
 MAX_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class CallerProgram:
+    """The host code of one file, None where it cannot be read, and the `files` that it was read from."""
+
+    program: Program | None
+    files: tuple[Path, ...]
 
 
 def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
@@ -35,10 +47,10 @@ def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
     folder = path.resolve().parent
     found: list[tuple[bool, int, Path]] = []
     scanned = 0
-    for distance, pattern in enumerate(("*", "*/*", "../*", "../*/*")):
-        for candidate in sorted(folder.glob(pattern)):
-            if candidate.suffix not in SUFFIXES or scanned >= MAX_SCANNED:
-                continue
+    for distance, candidates in enumerate(_near(folder)):
+        for candidate in candidates:
+            if scanned >= MAX_SCANNED:
+                break
             resolved = candidate.resolve()
             if resolved == path.resolve() or any(resolved == known for *_, known in found):
                 continue
@@ -51,22 +63,51 @@ def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
                 continue
             if call.search(data):
                 found.append((main.search(data) is None, distance, resolved))
-    return tuple(candidate for *_, candidate in sorted(found)[:MAX_PARSED])
+    callers = tuple(candidate for *_, candidate in sorted(found)[:MAX_PARSED])
+    note_search(Search.CALLERS, path, tuple(sorted(names)), callers)
+    return callers
+
+
+def _near(folder: Path) -> Iterator[Iterator[Path]]:
+    """Source files in `folder`, in the folders in it, in the one above, and in those beside it; each sorted.
+
+    Listed as they are asked for: beside a folder there may be thousands.
+    """
+    yield _sources_in(folder)
+    yield chain.from_iterable(map(_sources_in, _listed(folder)))
+    yield _sources_in(folder.parent)
+    yield chain.from_iterable(map(_sources_in, _listed(folder.parent)))
+
+
+def _sources_in(folder: Path) -> Iterator[Path]:
+    return (path for path in _listed(folder) if path.suffix in SUFFIXES)
+
+
+def _listed(folder: Path) -> Iterator[Path]:
+    """What is in a folder, sorted by name; nothing for a file or a folder that may not be read."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return iter(())
+    return (folder / name for name in names)
 
 
 def read_callers(
     path: Path, names: frozenset[str], options: ParseOptions | None = None
 ) -> tuple[Program, ...]:
     """The host functions near `path` that call `names`, with their own callers; never fails."""
+    found = (read_caller(caller, names, options) for caller in caller_files(path, names))
+    return tuple(caller.program for caller in found if caller.program is not None)
+
+
+def read_caller(caller: Path, names: frozenset[str], options: ParseOptions | None = None) -> CallerProgram:
+    """The host functions of one file that call `names`; never fails."""
     from wattslice.frontend.clang.flags import ParseOptions
     from wattslice.frontend.clang.session import parse_cuda
     from wattslice.frontend.lowering.program import lower_host_code
 
-    programs: list[Program] = []
-    for caller in caller_files(path, names):
-        try:
-            parsed = parse_cuda(caller, replace(options or ParseOptions(), compile_commands=None))
-            programs.append(lower_host_code(parsed, names))
-        except (FrontendError, RecursionError):
-            continue
-    return tuple(programs)
+    try:
+        parsed = parse_cuda(caller, replace(options or ParseOptions(), compile_commands=None))
+        return CallerProgram(lower_host_code(parsed, names), (caller, *parsed.included_files))
+    except (FrontendError, RecursionError):
+        return CallerProgram(None, (caller,))

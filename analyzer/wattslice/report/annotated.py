@@ -35,7 +35,7 @@ from wattslice.report.text import (
     power_line,
     section_title,
 )
-from wattslice.report.units import energy, percent, power, three_digits, time
+from wattslice.report.units import energy, percent, power, time
 
 CONTEXT = 2
 """Lines shown around heat and findings."""
@@ -287,7 +287,7 @@ def line_watts(power_w: float) -> str:
     """Watts in seven columns."""
     if power_w >= 0.09995 or power_w == 0:
         return power(power_w)
-    return "<1 mW" if power_w < 0.000995 else f"{three_digits(1e3 * power_w)} mW"
+    return "<1 mW" if power_w < 0.0005 else f"{power_w:.3f} W"  # one unit down the margin
 
 
 def stake(finding: Finding) -> str:

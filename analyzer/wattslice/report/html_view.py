@@ -13,6 +13,7 @@ from pathlib import PurePath
 from wattslice.analysis import Analysis, KernelAnalysis, LaunchSource, SliceAnalysis
 from wattslice.annotation import (
     AnnotatedFile,
+    AnnotatedKernel,
     AnnotatedLine,
     LineMark,
     annotate_files,
@@ -190,6 +191,8 @@ class _Page:
             for line in file.lines
         }
         self._tabs = count()
+        self._advice = [entry for entry in findings_of(analysis) if entry.kernel]
+        self._launches = tuple(map(self._launch, range(len(self._kernels))))
 
     def view(self) -> PageView:
         analysis = self._analysis
@@ -204,7 +207,7 @@ class _Page:
             summary=f"{analysis.gpu_id}, {GPU_SOURCES.get(analysis.gpu_source, analysis.gpu_source)} · "
             f"{number} file{'s' * (number != 1)}, {launches} launch{'es' * (launches != 1)}",
             legend=tuple(_letter(space) for space in SPACE_STYLES if space in spaces),
-            index=tuple(self._launch(index) for index in range(launches)) if launches > 1 else (),
+            index=self._launches if launches > 1 else (),
             files=files,
             findings=tuple(self._said(finding, finding.file) for finding in rest),
         )
@@ -216,9 +219,7 @@ class _Page:
         begins = {line.number: index for index, line in enumerate(file.lines)}
         starts = {begins[kernel.line]: kernel for kernel in file.kernels if kernel.line in begins}
         lost = [kernel for kernel in file.kernels if kernel.line not in begins]
-        blocks: list[BlockView] = [
-            BlockView(tuple(map(self._launch, kernel.launches)), ()) for kernel in lost
-        ]
+        blocks: list[BlockView] = [BlockView(self._of(kernel), ()) for kernel in lost]
         launches: tuple[LaunchView, ...] = ()
         parts: list[PartView] = []
         for start, end, worth in stretches(file, CONTEXT, SPREAD):
@@ -227,7 +228,7 @@ class _Page:
                 if first in starts:
                     if launches or parts:
                         blocks.append(BlockView(launches, tuple(parts)))
-                    launches, parts = tuple(map(self._launch, starts[first].launches)), []
+                    launches, parts = self._of(starts[first]), []
                 parts.append(PartView(tuple(lines[first:last]), not worth))
         if launches or parts:
             blocks.append(BlockView(launches, tuple(parts)))
@@ -311,7 +312,7 @@ class _Page:
             slices=tuple(
                 _slice_view(part, f"k{index}s{number}", kernel) for number, part in enumerate(kernel.slices)
             ),
-            advice=tuple(self._said(finding, kernel.file) for finding in _advice(kernel, self._analysis)),
+            advice=tuple(self._said(finding, kernel.file) for finding in self._advised(kernel)),
             assumptions=tuple(
                 self._said_at(
                     entry.file or kernel.file,
@@ -323,6 +324,18 @@ class _Page:
             ),
             charts=charts,
             no_charts=missing,
+        )
+
+    def _of(self, kernel: AnnotatedKernel) -> tuple[LaunchView, ...]:
+        return tuple(self._launches[index] for index in kernel.launches)
+
+    def _advised(self, kernel: KernelAnalysis) -> tuple[Finding, ...]:
+        """The findings that this launch's advice became; suppressed ones are not among them."""
+        own = {(entry.rule, entry.line, entry.message) for entry in kernel.advice}
+        return tuple(
+            finding
+            for finding in (self._advice if own else ())
+            if finding.kernel == kernel.name and (finding.rule, finding.line, finding.message) in own
         )
 
     def _why(self, kernel: KernelAnalysis) -> str:
@@ -452,14 +465,4 @@ def _slice_view(part: SliceAnalysis, own: str, kernel: KernelAnalysis) -> SliceV
         _NOTHING if part.power_w is None else power(part.power_w),
         percent(part.share_of_power),
         detail,
-    )
-
-
-def _advice(kernel: KernelAnalysis, analysis: Analysis) -> tuple[Finding, ...]:
-    """The findings that this launch's advice became; suppressed ones are not among them."""
-    own = {(entry.rule, entry.line, entry.message) for entry in kernel.advice}
-    return tuple(
-        finding
-        for finding in findings_of(analysis)
-        if finding.kernel == kernel.name and (finding.rule, finding.line, finding.message) in own
     )

@@ -6,6 +6,7 @@ The child only parses and walks; nothing of the file is ever run.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -23,14 +24,23 @@ _MOST_MEMORY_BYTES = 4 << 30
 _MOST_NODES = 100_000
 
 
-def refuse_if_fatal(path: Path, flags: tuple[str, ...]) -> None:
-    """Raise `FrontendError` if parsing this file would take the process down (or hardly end)."""
+def refuse_if_fatal(path: Path, flags: tuple[str, ...], unsaved: tuple[tuple[Path, bytes], ...]) -> None:
+    """Raise `FrontendError` if parsing this file would take the process down (or hardly end).
+
+    `unsaved`: the files to take from memory.
+    """
     environment = dict(os.environ)
     environment["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
     command = (sys.executable, "-P", "-m", "wattslice.frontend.clang.probe", str(path.resolve()), *flags)
+    texts = {str(name.resolve()): content.decode("latin-1") for name, content in unsaved}
     try:
         status = subprocess.run(
-            command, env=environment, capture_output=True, timeout=PATIENCE_S, check=False
+            command,
+            env=environment,
+            input=json.dumps(texts).encode(),
+            capture_output=True,
+            timeout=PATIENCE_S,
+            check=False,
         ).returncode
     except subprocess.TimeoutExpired:
         raise FrontendError(
@@ -60,7 +70,9 @@ def main() -> int:
         resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY_BYTES, _MOST_MEMORY_BYTES))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     path, flags = Path(sys.argv[1]), tuple(sys.argv[2:])
-    handle = raw_parse(path, (*flags, f"-include{PRELUDE}"), KEEP_GOING)
+    texts: dict[str, str] = json.load(sys.stdin)
+    unsaved = tuple((Path(name), text.encode("latin-1")) for name, text in texts.items())
+    handle = raw_parse(path, (*flags, f"-include{PRELUDE}"), KEEP_GOING, unsaved)
     if handle is None:
         return 1
     waiting = deque([Node(handle, library().clang_getTranslationUnitCursor(handle.unit))])

@@ -10,6 +10,7 @@ from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.lowering.context import Body, Frame, LoweringError, TooLargeError
 from wattslice.frontend.lowering.host_objects import has_object, member_initialisers, object_parameter
 from wattslice.frontend.lowering.names import file_scope_variable
+from wattslice.frontend.lowering.reuse import reused_or_lowered
 from wattslice.frontend.lowering.statements import as_block
 from wattslice.frontend.lowering.unit import Unit
 from wattslice.ir import (
@@ -66,7 +67,7 @@ def host_functions(
         wanted.update(dict.fromkeys(frontier))
     result: dict[int, Function] = {}
     for key in wanted:
-        function = lower_host_function(unit, hosts[key])
+        function = reused_or_lowered(unit, hosts[key], lower_host_function)
         if function is not None:
             result[key] = function
     _follow_helpers(unit, hosts, result)
@@ -110,7 +111,7 @@ def _follow_helpers(unit: Unit, hosts: dict[int, Node], result: dict[int, Functi
             for key in by_name.get(name, ()):
                 if key in result or not _is_helper(unit, hosts[key]):
                     continue
-                function = lower_host_function(unit, hosts[key])
+                function = reused_or_lowered(unit, hosts[key], lower_host_function)
                 if function is not None:
                     result[key] = function
                     queue.append(function)

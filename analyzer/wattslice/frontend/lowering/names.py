@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from wattslice.c_arithmetic import converted
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
@@ -127,7 +129,8 @@ def constant_of_global(body: Body, declaration: Node, key: int, span: Span) -> C
     """The value of a const or constexpr scalar at file scope (or a static const local)."""
     unit = body.unit
     if key in unit.global_values:
-        return unit.global_values[key]
+        known = unit.global_values[key]
+        return None if known is None else replace(known, span=span)
     unit.global_values[key] = None
     type_ = unit.types.of(declaration.raw)
     if type_.kind in (TypeKind.INT, TypeKind.BOOL, TypeKind.FLOAT) and type_.lanes == 1:
@@ -147,6 +150,7 @@ def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
     for seen_by_host in (False, body.is_host):
         known = unit.globals.get((key, seen_by_host))
         if known is not None and (body.is_host or not seen_by_host):
+            unit.touched.append((declaration, body.is_host, known))
             return known
     type_ = unit.types.of(declaration.raw)
     attribute = memory_attribute(declaration)
@@ -174,7 +178,10 @@ def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
         is_constant=clang.is_const,
         initializer=_initializer(body, declaration, unit.spans.span(declaration)),
     )
+    if unit.reuse is not None:
+        variable = unit.reuse.same_variable(declaration, variable)
     unit.globals[(key, body.is_host and attribute is None)] = variable
+    unit.touched.append((declaration, body.is_host, variable))
     return variable
 
 

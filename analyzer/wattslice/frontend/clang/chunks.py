@@ -1,0 +1,316 @@
+"""The text of a file cut at its declarations, and which of them depend on which.
+
+What a declaration means follows from its own text and from that of everything it names, directly or through
+what it names. So two texts of a file in which all of that is the same give it the same tree: that is how
+the functions are told that an edit cannot have touched. Names are compared as words, and where the cut is in
+doubt pieces stay together: a dependence too many costs time, one too few would cost the truth.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import accumulate
+
+_TOKEN = re.compile(
+    rb"""(?P<directive>^[ \t]*\#(?:\\\r?\n|/\*.*?(?:\*/|\Z)|[^\n])*)
+      | (?P<skipped>//(?:\\\r?\n|[^\n])* | /\*.*?(?:\*/|\Z)
+          | \bR"(?P<fence>[^()\\\s]{0,16})\(.*?\)(?P=fence)"
+          | "(?:\\.|[^"\\\n])*"? | (?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])*'?)
+      | [{};]""",
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+_COMMENT = re.compile(rb"//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
+_BLANK = re.compile(rb"(?:\s+|//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z))*", re.DOTALL)
+_NAME = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
+_HEADER_TOKEN = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*|\d\w*|::|[^\s]")
+_SCOPE = re.compile(rb"\s*(?:(?:inline\s+)?namespace\b[\w:\s]*|extern\s*\"C(?:\+\+)?\"\s*)\Z")
+_DEFINE = re.compile(rb"[ \t]*#[ \t]*define[ \t]+(\w+)")
+_CONDITION = re.compile(rb"[ \t]*#[ \t]*(?:(?P<opens>if)|(?P<turns>el)|endif)")
+_LOCAL_DIRECTIVE = re.compile(rb"[ \t]*#[ \t]*pragma[ \t]+(?!push_macro|pop_macro)")
+# What is before a parenthesis and is no function's name.
+_ATTRIBUTES = frozenset((b"__launch_bounds__", b"__attribute__", b"__align__", b"alignas", b"__declspec"))
+_NO_PLAIN_FUNCTION = frozenset(
+    b"struct class union enum namespace typedef using operator friend concept requires = [ { }".split()
+)
+_EVERYBODYS = re.compile(rb"\b(?:operator|using|namespace|asm|static_assert|concept)\b")
+"""In what is no plain function: it may change what others mean without being named."""
+_KEYWORDS = frozenset(
+    b"void bool char short int long float double signed unsigned const volatile static extern inline return "
+    b"if else for while do switch case default break continue sizeof struct class union enum typename "
+    b"template auto register true false this public private protected virtual constexpr typedef main "
+    b"__global__ __device__ __host__ __shared__ __constant__ __restrict__ __restrict __forceinline__ "
+    b"__inline__ __launch_bounds__".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The names in one piece of text; `introduced` are those that it may give a meaning to for others."""
+
+    mentioned: frozenset[bytes]
+    introduced: frozenset[bytes]
+    is_everybodys: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One piece: bytes from `begin` to `end`; `identity`: a digest of its place and of all its lines.
+
+    `body` is where the body of a plain function begins, None for everything else.
+    """
+
+    begin: int
+    end: int
+    words: Words
+    identity: bytes
+    body: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CutText:
+    """`chunks` in order and without overlap; `macros` are definitions; `order`: all other directives.
+
+    `line_starts`: where each line begins, in bytes.
+    """
+
+    chunks: tuple[Chunk, ...]
+    macros: tuple[Chunk, ...]
+    order: bytes
+    line_starts: tuple[int, ...]
+
+    def chunk_at(self, line: int, column: int, end_line: int) -> Chunk | None:
+        """The piece that holds what begins there and ends in that line; None when no single one does."""
+        begin = self.offset(line, column)
+        found = bisect_right(self.chunks, begin, key=lambda chunk: chunk.begin) - 1
+        if found < 0 or max(begin, self.offset(end_line, 1)) >= self.chunks[found].end:
+            return None
+        return self.chunks[found]
+
+    def offset(self, line: int, column: int) -> int:
+        """Of a line and column, from 1, in bytes from 0."""
+        return self.line_starts[min(line, len(self.line_starts)) - 1] + column - 1
+
+
+@dataclass(slots=True)
+class _Condition:
+    """An #if: the depth of braces before it, and behind its first branch, which counts from there on."""
+
+    depth: int
+    first: int | None = None
+
+    def turns(self, depth: int) -> bool:
+        """A branch ends; whether it is at odds with what the first, or none, leaves."""
+        if self.first is None:
+            self.first = depth
+        return depth != self.depth
+
+    @property
+    def after(self) -> int:
+        return self.depth if self.first is None else self.first
+
+
+@lru_cache(maxsize=256)
+def cut(source: bytes) -> CutText | None:
+    """The pieces of a source text; None when its braces do not tell where declarations end."""
+    chunks: list[Chunk] = []
+    macros: list[Chunk] = []
+    order: list[bytes] = []
+    line, counted = 1, 0
+    begin = depth = scopes = 0
+    brace = -1  # the first one that opens in the piece
+    is_torn = False  # branches of an #if in the piece open different numbers of braces
+    conditions: list[_Condition] = []
+
+    def close(end: int) -> None:
+        nonlocal begin, brace, line, counted, is_torn
+        begin = _after_blanks(source, begin, end)
+        line += source.count(b"\n", counted, begin)
+        counted = begin
+        text = source[begin:end]
+        column = begin - (source.rfind(b"\n", 0, begin) + 1)
+        is_plain = brace >= 0 and not is_torn and _plain_function(source[begin:brace]) is not None
+        words = words_of(text, brace - begin if brace >= 0 else None, is_torn)
+        if text:
+            place = b"%d:%d:" % (line, column)
+            last = source.find(b"\n", end)
+            lines = source[begin - column : last if last >= 0 else len(source)]
+            chunks.append(Chunk(begin, end, words, digest_of(place, lines), brace if is_plain else None))
+        begin, brace, is_torn = end, -1, False
+
+    for token in _TOKEN.finditer(source):
+        if token.lastgroup == "directive":
+            text = token[0]
+            if not depth and _after_blanks(source, begin, token.start()) == token.start():
+                begin = token.end()
+            if defined := _DEFINE.match(text):
+                words = Words(names_in(text), frozenset((defined[1],)))
+                place = b"%d:%d:" % (len(chunks), len(order))
+                macros.append(Chunk(token.start(), token.end(), words, digest_of(place, text)))
+            elif condition := _CONDITION.match(text):
+                order.append(b"%d:" % len(chunks) + text)
+                if condition["opens"]:
+                    conditions.append(_Condition(depth))
+                elif conditions and condition["turns"]:
+                    is_torn = conditions[-1].turns(depth) or is_torn
+                    depth = conditions[-1].depth
+                elif conditions:
+                    is_torn = conditions[-1].turns(depth) or is_torn
+                    depth = conditions.pop().after
+            elif not (depth and _LOCAL_DIRECTIVE.match(text)):
+                order.append(b"%d:" % len(chunks) + text)
+            continue
+        if token.lastgroup is not None:
+            continue
+        position, sign = token.start(), token[0]
+        if sign == b"{":
+            if not depth and brace < 0 and _SCOPE.match(_COMMENT.sub(_blank, source[begin:position])):
+                scopes += 1
+                order.append(b"%d:" % len(chunks) + source[begin : position + 1].strip())
+                begin = position + 1
+                continue
+            depth += 1
+            if brace < 0:
+                brace = position
+        elif sign == b"}":
+            if not depth and not scopes:
+                return None
+            if not depth:
+                close(position)
+                scopes -= 1
+                order.append(b"%d:}" % len(chunks))
+                begin = position + 1
+                continue
+            depth -= 1
+            if not depth and _plain_function(source[begin:brace]) is not None:
+                close(position + 1)
+        elif not depth:
+            close(position + 1)
+    close(len(source))
+    starts = (0, *accumulate(len(line) + 1 for line in source.split(b"\n")[:-1]))
+    return CutText(tuple(chunks), tuple(macros), b"\0".join(order), starts)
+
+
+def _after_blanks(source: bytes, begin: int, end: int) -> int:
+    found = _BLANK.match(source, begin, end)
+    return begin if found is None else found.end()
+
+
+def digest_of(*parts: bytes) -> bytes:
+    """Equal for equal parts."""
+    digest = blake2b(digest_size=20)
+    for part in parts:
+        digest.update(b"%d " % len(part) + part)
+    return digest.digest()
+
+
+def _blank(found: re.Match[bytes]) -> bytes:
+    return found[0] if found[0].startswith(b'"') else b" "
+
+
+@lru_cache(maxsize=1024)
+def names_in(text: bytes) -> frozenset[bytes]:
+    """Every word of a text, keywords left out."""
+    return frozenset(_NAME.findall(text)) - _KEYWORDS
+
+
+@lru_cache(maxsize=1024)
+def words_of(text: bytes, brace: int | None, is_torn: bool = False) -> Words:
+    """The names in a piece whose first brace is at `brace`."""
+    mentioned = names_in(text)
+    name = None if is_torn else _plain_function(text.rstrip(b"; \t\r\n") if brace is None else text[:brace])
+    if name is not None:
+        return Words(mentioned, frozenset((name,)) - _KEYWORDS, name == b"operator")
+    return Words(mentioned, mentioned, _EVERYBODYS.search(text) is not None)
+
+
+@lru_cache(maxsize=1024)
+def _plain_function(header: bytes) -> bytes | None:
+    """The function whose head this is, up to its body or semicolon; None when it is not that simple."""
+    text = _COMMENT.sub(b" ", header)
+    if b"#" in text:
+        return None
+    tokens: list[bytes] = _HEADER_TOKEN.findall(text)
+    position, name = 0, b""
+    while position < len(tokens):
+        token = tokens[position]
+        if token in _NO_PLAIN_FUNCTION:
+            return None
+        if token == b"template" or token in _ATTRIBUTES:
+            position = _after_brackets(tokens, position + 1)
+            continue
+        if token == b"(":
+            break
+        position += 1
+    if position < 2 or position == len(tokens):
+        return None
+    end = _after_brackets(tokens, position)
+    if end > len(tokens) or any(token not in (b"const", b"noexcept", b"override") for token in tokens[end:]):
+        return None
+    at = position - 1
+    if tokens[at] == b">":  # an explicit specialisation: name<arguments>(...)
+        level = 0
+        while at > 0:
+            level += {b">": 1, b"<": -1}.get(tokens[at], 0)
+            at -= 1
+            if not level:
+                break
+    name = tokens[at]
+    before = [token for token in tokens[:at] if _NAME.fullmatch(token)]
+    return name if before and _NAME.fullmatch(name) else None
+
+
+def _after_brackets(tokens: list[bytes], position: int) -> int:
+    """Behind the bracket that closes the one at `position`; beyond the end when none does."""
+    if position >= len(tokens) or tokens[position] not in (b"(", b"<"):
+        return position
+    opening = tokens[position]
+    closing = b")" if opening == b"(" else b">"
+    level = 0
+    for end in range(position, len(tokens)):
+        level += (tokens[end] == opening) - (tokens[end] == closing)
+        if not level:
+            return end + 1
+    return len(tokens) + 1
+
+
+class Dependences:
+    """Which pieces a piece depends on, of a text together with what it includes.
+
+    `surroundings`: whatever else the parse rests on.
+    """
+
+    def __init__(self, texts: Iterable[CutText], extra: Iterable[Chunk], surroundings: bytes) -> None:
+        own = [(text.chunks, text.macros) for text in texts]
+        self._pieces = [*extra, *(piece for kinds in own for pieces in kinds for piece in pieces)]
+        self._surroundings = surroundings
+        self._introducing: dict[bytes, list[int]] = {}
+        for number, piece in enumerate(self._pieces):
+            for name in piece.words.introduced:
+                self._introducing.setdefault(name, []).append(number)
+        everybodys = [number for number, piece in enumerate(self._pieces) if piece.words.is_everybodys]
+        self._common = self._reached(everybodys)
+
+    def _behind(self, names: frozenset[bytes]) -> Iterator[int]:
+        for name in names & self._introducing.keys():
+            yield from self._introducing[name]
+
+    def _reached(self, front: Iterable[int], known: frozenset[int] = frozenset()) -> frozenset[int]:
+        found: set[int] = set()
+        waiting = list(front)
+        while waiting:
+            number = waiting.pop()
+            if number not in found and number not in known:
+                found.add(number)
+                waiting.extend(self._behind(self._pieces[number].words.mentioned))
+        return known | found
+
+    def key(self, chunk: Chunk, names: frozenset[bytes]) -> bytes:
+        """Equal for what has the same text and place, and depends on the same; `names`: it says too."""
+        reached = self._reached(self._behind(names | chunk.words.mentioned), self._common)
+        others = (self._pieces[number].identity for number in sorted(reached))
+        return digest_of(self._surroundings, chunk.identity, *others)
