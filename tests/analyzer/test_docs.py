@@ -2,14 +2,16 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from wattslice.analysis import Advice
 from wattslice.config import Options, make_config
 from wattslice.report.json import render_json
 from wattslice.settings import read_settings
 
-from .samples import ANALYSIS
+from .samples import ANALYSIS, MATMUL
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
 
@@ -38,7 +40,8 @@ def assert_documented(value: dict[str, Any], documented: dict[str, set[str]]) ->
 
 
 def test_every_json_field_is_documented_with_its_object():
-    document = json.loads(render_json(ANALYSIS))
+    advice = Advice("PW021", 3, "message", "fix", 2.0, 0.1)
+    document = json.loads(render_json(replace(ANALYSIS, kernels=(replace(MATMUL, advice=(advice,)),))))
     assert_documented(document, documented_fields("its meaning within a schema version.\n"))
     assert_documented(document["kernels"][0], documented_fields("Each entry of `kernels`:\n"))
 
