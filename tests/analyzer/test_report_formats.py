@@ -119,3 +119,11 @@ def test_a_report_replaces_its_file_as_a_whole(name: str, tmp_path: Path, monkey
     assert main(["analyze", "k.cu", "--format", name, "-o", str(target)]) == 0
     text = target.read_text(encoding="ascii")
     assert text.rstrip().endswith(("}", "]", "</testsuites>"))
+
+
+def test_names_of_files_give_no_commands_on_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "wattslice.toml").write_text("", encoding="utf-8")
+    empty = tmp_path / "a\n::stop-commands::b.cu"
+    empty.write_text("int i;\n", encoding="utf-8")
+    assert main(["analyze", str(empty), "--format", "github"]) == 2
+    assert not re.search(r"^::stop", "".join(capsys.readouterr()), re.MULTILINE)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 import click
 
 from wattslice.errors import WattsliceError
+from wattslice.report.printable import printable
 from wattslice.streams import flush
 
 if TYPE_CHECKING:
@@ -115,8 +116,8 @@ def analyzed(config: Config) -> Analysis:
 
 
 def message(text: str) -> None:
-    """Tell the user something on stderr; stdout is for results."""
-    click.echo(f"wattslice: {text}", err=True)
+    """Tell the user something on stderr, on one line whatever files are called; stdout is for results."""
+    click.echo(f"wattslice: {printable(text)}", err=True)
 
 
 def write_report(
