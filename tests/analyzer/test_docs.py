@@ -11,7 +11,7 @@ from wattslice.config import Options, make_config
 from wattslice.report.json import render_json
 from wattslice.settings import read_settings
 
-from .samples import ANALYSIS, MATMUL
+from .samples import ANALYSIS
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
 
@@ -40,8 +40,9 @@ def assert_documented(value: dict[str, Any], documented: dict[str, set[str]]) ->
 
 
 def test_every_json_field_is_documented_with_its_object():
-    advice = Advice("PW021", 3, "message", "fix", 2.0, 0.1)
-    document = json.loads(render_json(replace(ANALYSIS, kernels=(replace(MATMUL, advice=(advice,)),))))
+    advice = Advice("PW041", 31, "moves 4.0 x the bytes it uses", "let lanes read neighbours")
+    kernels = (replace(ANALYSIS.kernels[0], advice=(advice,)), *ANALYSIS.kernels[1:])
+    document = json.loads(render_json(replace(ANALYSIS, kernels=kernels)))
     assert_documented(document, documented_fields("its meaning within a schema version.\n"))
     assert_documented(document["kernels"][0], documented_fields("Each entry of `kernels`:\n"))
 
