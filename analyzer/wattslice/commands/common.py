@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 import click
 
 from wattslice.errors import WattsliceError
+from wattslice.report.printable import printable
 from wattslice.streams import flush
 
 if TYPE_CHECKING:
@@ -129,8 +130,8 @@ def analyzed(config: Config) -> Analysis:
 
 
 def message(text: str) -> None:
-    """Tell the user something on stderr; stdout is for results."""
-    click.echo(f"wattslice: {text}", err=True)
+    """Tell the user something on stderr, on one line whatever files are called; stdout is for results."""
+    click.echo(f"wattslice: {printable(text)}", err=True)
 
 
 def write_report(
@@ -144,7 +145,7 @@ def write_report(
 
     The format `github` also appends to the summary of the step, where GitHub names its file.
     """
-    from wattslice.report.formats import render
+    from wattslice.report.formats import not_suppressed, render
 
     if report_format == "text":  # as wide and as coloured as the terminal is
         from wattslice.report.text import write_text
@@ -154,7 +155,7 @@ def write_report(
     text = render(report_format, analysis, findings, status)
     write_result(lambda file: print(text, end="", file=file), output)
     if report_format == "github":
-        _summarize_step(analysis, findings)
+        _summarize_step(analysis, not_suppressed(findings))
 
 
 def _summarize_step(analysis: Analysis, findings: tuple[Finding, ...]) -> None:
