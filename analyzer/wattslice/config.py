@@ -83,6 +83,7 @@ class Config:
     makes a kernel branch-dense (None: that of `branches.py`). `overrides` come from options and settings;
     `typed_overrides` are those of the options alone, which must name something. `jobs` processes, 0: one per
     core; `cache`: the folder of kept results, None: without. `notes` are for the user's eyes (stderr).
+    `keep_sources`: the analysis carries the text of the sources, for reports that show it.
     """
 
     files: tuple[Path, ...]
@@ -108,6 +109,7 @@ class Config:
     cache: Path | None = None
     cache_limit_bytes: int = DEFAULT_LIMIT_BYTES
     notes: tuple[str, ...] = ()
+    keep_sources: bool = False
 
 
 def make_config(options: Options, settings: Settings | None = None) -> Config:

@@ -12,6 +12,7 @@ from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.clusters import Backend
 from wattslice.config import Config
 from wattslice.errors import WattsliceError
+from wattslice.findings import files_spoken_of
 from wattslice.frontend.callers import read_callers
 from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.geometry.overrides import KnownNames, check_overrides, known_names
@@ -23,6 +24,7 @@ from wattslice.profiles.binding import BoundProfile, about_profile, bind
 from wattslice.quoting import Quoter
 from wattslice.recursion import deep_recursion
 from wattslice.result_cache.keeper import Keeper, keeper
+from wattslice.suppressions import Suppression, suppressions_in
 from wattslice.workers import Workers, on_workers
 from wattslice_models.gpu import Gpu, load_gpu
 
@@ -39,6 +41,8 @@ class FileAnalysis:
     diagnostics: tuple[Diagnostic, ...]
     names: KnownNames
     bound: BoundProfile | None = None
+    suppressions: tuple[Suppression, ...] = ()
+    sources: tuple[SourceText, ...] = ()
 
 
 def analyze_files(config: Config, done: Callable[[Path], None] = lambda path: None) -> Analysis:
@@ -70,7 +74,14 @@ def collected(config: Config, results: Sequence[FileAnalysis]) -> Analysis:
         files=tuple(result.file for result in results),
         kernels=tuple(kernel for result in results for kernel in result.kernels),
         diagnostics=tuple(dict.fromkeys((*_about_profile(config, results), *told))),
+        suppressions=tuple(dict.fromkeys(entry for result in results for entry in result.suppressions)),
+        sources=_sources(results),
     )
+
+
+def _sources(results: Sequence[FileAnalysis]) -> tuple[SourceText, ...]:
+    """Every file once, although several may include the same header."""
+    return tuple({source.file: source for result in results for source in result.sources}.values())
 
 
 def _about_profile(config: Config, results: Sequence[FileAnalysis]) -> tuple[Diagnostic, ...]:
@@ -119,12 +130,17 @@ def analyze_file(
     bound = None if profile is None else bind(profile, program, config.files, source)
     config = config if bound is None else replace(config, branch_profile=bound.profile)
     results = [stages.launch(launch, config, gpu, quoter) for launch in launches]
+    kernels = tuple(result.kernel for result in results)
+    diagnostics = (*program.diagnostics, *(d for result in results for d in result.diagnostics))
+    comments = suppressions_in((program.file, *files_spoken_of(kernels, diagnostics)), quoter)
     return FileAnalysis(
         program.file,
-        tuple(result.kernel for result in results),
-        tuple(dict.fromkeys((*program.diagnostics, *(d for result in results for d in result.diagnostics)))),
+        kernels,
+        tuple(dict.fromkeys((*diagnostics, *comments.diagnostics))),
         known_names(program) if config.typed_overrides != NO_OVERRIDES else KnownNames(),
         bound,
+        comments.suppressions,
+        quoter.quoted() if config.keep_sources else (),
     )
 
 

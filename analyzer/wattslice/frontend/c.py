@@ -127,7 +127,7 @@ def _program(path: Path, text: str, tree: Node) -> ir.Program:
     hosts = (_host_function(unit, node, names) for node in unit.functions.values())
     functions = tuple(function for function in hosts if function is not None)
     diagnostics = tuple(unit.diagnostics)
-    return ir.Program(str(path), kernels, functions, tuple(declared), diagnostics, tuple(text.split("\n")))
+    return ir.Program(str(path), kernels, functions, tuple(declared), diagnostics, ir.numbered_lines(text))
 
 
 def _global(unit: Node, node: Node, span: ir.Span) -> ir.Variable | None:

@@ -168,7 +168,8 @@ class _Listing:
             stamp = _Stamp.of(path)
             known = self._base_names.get(path)
             if known is None or stamp.changed_ns is None or known[0] != stamp:
-                source = path.read_bytes() if stamp.size_bytes <= _MOST_BYTES else b""
+                is_small = path.is_file() and stamp.size_bytes <= _MOST_BYTES  # a pipe would never end
+                source = path.read_bytes() if is_small else b""
                 names = frozenset(PurePosixPath(name).name for name in included_names(source))
                 known = self._base_names[path] = (stamp, names)
         except OSError:
