@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from wattslice.commands.analyze import outcome
-from wattslice.commands.common import CONTEXT, analysis_options, message, options_from, write_result
+from wattslice.commands.common import CONTEXT, analysis_options, analyzed, message, options_from, write_result
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
@@ -46,9 +46,7 @@ def annotate(
     config = replace(make_config(options_from(values)), keep_sources=True)
     for note in config.notes:
         message(note)
-    from wattslice.pipeline import analyze_files  # numpy and libclang load here, after all checks
-
-    analysis = analyze_files(config)
+    analysis = analyzed(config)
     shown = analysis if kernel is None else _only(analysis, kernel)
     write_result(lambda file: _render(shown, report_format, show_all, file), output)
     return outcome(analysis)
