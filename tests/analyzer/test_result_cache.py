@@ -19,6 +19,7 @@ from wattslice.report.json import render_json
 from wattslice.report.text import write_text
 from wattslice.result_cache import run_key
 from wattslice.result_cache.folder import CacheError, CacheFolder
+from wattslice_models import gpu as gpu_module
 from wattslice_models.store import SHIPPED, user_models
 
 KERNEL = """#include "cuda_runtime.h"
@@ -242,6 +243,23 @@ def test_a_parse_that_the_clock_cut_short_is_not_kept(config, monkeypatch):
         slow.setattr("wattslice.frontend.clang.repairs._REPAIR_BUDGET_S", 0.0)
         pipeline.analyze_files(config)
     assert entries(config) == []
+
+
+def test_an_include_that_macros_name_is_not_kept(config):
+    edit(config, "k.cu", KERNEL.replace('#include "absent.h"', '#define NAME "absent.h"\n#include NAME'))
+    pipeline.analyze_files(config)
+    assert entries(config) == []
+
+
+def test_the_file_of_a_gpu_counts(config, analysed, tmp_path):
+    gpu = tmp_path / "my.toml"
+    text = (Path(gpu_module.__file__).parent / "gpus" / "v100.toml").read_text()
+    gpu.write_text(text)
+    mine = replace(config, gpu_id=str(gpu))
+    pipeline.analyze_files(mine)
+    gpu.write_text(text.replace("value = 80,", "value = 84,"))
+    pipeline.analyze_files(mine)
+    assert analysed == [*config.files, *config.files]
 
 
 def test_a_folder_that_is_not_ours_alone_is_not_used(config, monkeypatch):
