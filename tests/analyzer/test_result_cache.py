@@ -257,6 +257,7 @@ def test_the_file_of_a_gpu_counts(config, analysed, tmp_path):
     gpu.write_text(text)
     mine = replace(config, gpu_id=str(gpu))
     pipeline.analyze_files(mine)
+    gpu_module.load_gpu.cache_clear()  # another process reads it anew
     gpu.write_text(text.replace("value = 80,", "value = 84,"))
     pipeline.analyze_files(mine)
     assert analysed == [*config.files, *config.files]
