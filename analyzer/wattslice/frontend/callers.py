@@ -81,16 +81,19 @@ def _near(folder: Path) -> Iterator[Iterator[Path]]:
 
 
 def _sources_in(folder: Path) -> Iterator[Path]:
-    return (path for path in _listed(folder) if path.suffix in SUFFIXES)
+    return (folder / name for name in _names_in(folder) if os.path.splitext(name)[1] in SUFFIXES)  # noqa: PTH122
 
 
 def _listed(folder: Path) -> Iterator[Path]:
-    """What is in a folder, sorted by name; nothing for a file or a folder that may not be read."""
+    return (folder / name for name in _names_in(folder))
+
+
+def _names_in(folder: Path) -> list[str]:
+    """What is in a folder, sorted; nothing for a file or a folder that may not be read."""
     try:
-        names = sorted(os.listdir(folder))
+        return sorted(os.listdir(folder))  # noqa: PTH208  (a path for each of thousands costs more than the look)
     except OSError:
-        return iter(())
-    return (folder / name for name in names)
+        return []
 
 
 def read_callers(
