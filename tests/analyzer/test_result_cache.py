@@ -14,6 +14,7 @@ import pytest
 
 from wattslice import pipeline
 from wattslice.analysis import Analysis
+from wattslice.cli import main
 from wattslice.config import Config, Options, make_config
 from wattslice.report.json import render_json
 from wattslice.report.text import write_text
@@ -310,6 +311,18 @@ def test_a_path_that_is_no_folder_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(CacheError, match="not used as cache"):
         CacheFolder(tmp_path / "file")
+
+
+def test_the_command_tells_and_clears(config, capsys, monkeypatch):
+    pipeline.analyze_files(config)
+    assert main(["cache", "--cache", str(config.cache)]) == 0
+    assert capsys.readouterr().out.startswith(f"{config.cache}: 1 results kept, 0.0 MiB")
+    monkeypatch.setenv("WATTSLICE_CACHE", str(config.cache))
+    assert main(["cache", "--clear"]) == 0
+    assert entries(config) == []
+    monkeypatch.setenv("WATTSLICE_CACHE", "off")
+    assert main(["cache"]) == 0
+    assert "1 results removed" in capsys.readouterr().out
 
 
 def test_what_was_longest_not_used_goes_first(tmp_path):

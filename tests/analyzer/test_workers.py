@@ -2,7 +2,9 @@
 
 import os
 import signal
+import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -121,3 +123,26 @@ def test_the_options_are_checked(tmp_path):
         make_config(replace(options, scheduler="tcp://x:1"))
     with pytest.raises(WattsliceError, match="--cache and --no-cache contradict each other"):
         make_config(replace(options, cache=tmp_path, no_cache=True))
+
+
+def test_an_interrupted_run_ends_at_once_and_leaves_nobody(tmp_path):
+    (tmp_path / "slow.py").write_text("import time\n\ndef task(path):\n    time.sleep(60)\n")
+    code = (
+        "import os, signal, threading\n"
+        "from pathlib import Path\n"
+        "from slow import task\n"
+        "from wattslice.workers import Workers, on_workers\n"
+        "threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n"
+        "    list(on_workers(task, [Path('a'), Path('b')], Workers(2), print))\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.communicate(timeout=40)[0] == "interrupted\n"
+    with pytest.raises(ProcessLookupError):
+        for _ in range(100):  # what tidies up after the others is the last to go
+            os.killpg(process.pid, 0)
+            time.sleep(0.1)
