@@ -38,7 +38,9 @@ def _operator(text: str, random: Random) -> str:
 
 
 def _type(text: str, random: Random) -> str:
-    return _replaced(text, r"\b(float|double|int)\b", random, lambda _: random.choice(("float", "double", "int")))
+    return _replaced(
+        text, r"\b(float|double|int)\b", random, lambda _: random.choice(("float", "double", "int"))
+    )
 
 
 def _rename(text: str, random: Random) -> str:
@@ -56,7 +58,23 @@ def _remove_sign(text: str, random: Random) -> str:
 
 
 def _type_in(text: str, random: Random) -> str:
-    signs = (";", "{", "}", "(", ")", '"', "'", "/*", "*/", "//", " x ", "\\", "<<<", "\n#if 0\n", "\n#endif\n")
+    signs = (
+        ";",
+        "{",
+        "}",
+        "(",
+        ")",
+        '"',
+        "'",
+        "/*",
+        "*/",
+        "//",
+        " x ",
+        "\\",
+        "<<<",
+        "\n#if 0\n",
+        "\n#endif\n",
+    )
     place = random.randrange(len(text) + 1)
     return text[:place] + random.choice(signs) + text[place:]
 

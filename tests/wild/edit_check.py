@@ -57,9 +57,13 @@ def differences(path: Path, edits: int, random: Random, watts: bool) -> tuple[in
         fresh = outcome(lambda: read_program(path, config, source))
         if remembered != fresh:
             place = next((i for i, (a, b) in enumerate(zip(remembered, fresh, strict=False)) if a != b), -1)
-            found.append(f"edit {number}: {remembered[max(0, place - 9):place + 3]} != {fresh[place:place + 3]}")
+            found.append(
+                f"edit {number}: {remembered[max(0, place - 9) : place + 3]} != {fresh[place : place + 3]}"
+            )
             Path(f"/tmp/inc/fail_{path.stem}_{number}.txt").write_text("\f".join(history))
-        if watts and said(analyzer, path, history[-1]) != said(IncrementalAnalyzer(config), path, history[-1]):
+        if watts and said(analyzer, path, history[-1]) != said(
+            IncrementalAnalyzer(config), path, history[-1]
+        ):
             found.append(f"edit {number}: another analysis")
         history.append(edited(history, random))
     return taken, anew, found
