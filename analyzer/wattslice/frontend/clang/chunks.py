@@ -39,7 +39,7 @@ _NO_PLAIN_FUNCTION = frozenset(
 )
 _EVERYBODYS = re.compile(rb"\b(?:operator|using|namespace|asm|static_assert|concept)\b")
 """In what is no plain function: it may change what others mean without being named."""
-_TELLING = re.compile(rb"\b(?:constexpr|consteval|auto|decltype|template)\b|::")
+_TELLING = re.compile(rb"\b(?:constexpr|consteval|auto|decltype)\b|::")
 """In the head of a function: its value, its type, or what it is a part of, depends on its body."""
 _KEYWORDS = frozenset(
     b"void bool char short int long float double signed unsigned const volatile static extern inline return "
@@ -329,6 +329,7 @@ class Dependences:
         for number, piece in enumerate(self._pieces):
             for name in piece.words.introduced:
                 self._introducing.setdefault(name, []).append(number)
+        self._edges: dict[tuple[int, bool], tuple[int, ...]] = {}
         self._everybodys = [n for n, piece in enumerate(self._pieces) if piece.words.is_everybodys]
 
     def _behind(self, names: frozenset[bytes]) -> Iterator[int]:
@@ -342,8 +343,15 @@ class Dependences:
             number = waiting.pop()
             if number not in found:
                 found.add(number)
-                waiting.extend(self._behind(self._relevant(number, only_calls).mentioned))
+                waiting.extend(self._edges_of(number, only_calls))
         return frozenset(found)
+
+    def _edges_of(self, number: int, only_calls: bool) -> tuple[int, ...]:
+        known = self._edges.get((number, only_calls))
+        if known is None:
+            known = tuple(self._behind(self._relevant(number, only_calls).mentioned))
+            self._edges[number, only_calls] = known
+        return known
 
     def _relevant(self, number: int, only_calls: bool) -> Chunk | Head:
         piece = self._pieces[number]

@@ -107,7 +107,7 @@ class Reuse:
 
     def is_cut_as_parsed(self) -> bool:
         """Whether all declarations that clang sees are known to be introduced by their piece."""
-        waiting = list(self._unit.parsed.root.children)
+        waiting = list(self._unit.root.children)
         while waiting:
             node = waiting.pop()
             span = self._unit.spans.span(node)
@@ -128,13 +128,19 @@ class Reuse:
 
     def _key(self, node: Node, names: str, only_calls: bool) -> bytes | None:
         """Of a declaration; None when it does not lie in one piece."""
+        if self._unit.parsed.is_builtin(node):
+            return b"ours"
         if self._unit.parsed.is_made_up(node):
             chunk = self._made_up.get(node.spelling)
         else:
             span = self._unit.spans.span(node)
             text = self._texts.get(span.file)
             chunk = None if text is None else text.chunk_at(span.line, span.column, span.end_line)
-        return None if chunk is None else self._dependences.key(chunk, names_in(names.encode()), only_calls)
+        if chunk is None:
+            return None
+        # The USR of what is `static` begins with the name of the file.
+        names = names.partition("@")[2]
+        return self._dependences.key(chunk, names_in(names.encode()), only_calls)
 
     def function(self, node: Node, lower: Callable[[Unit, Node], Lowered], is_host: bool) -> Lowered:
         """The function `node` as `lower` makes it, remembered if it is what it was."""
@@ -188,7 +194,7 @@ class Reuse:
     def _declared(self) -> dict[str, Node | None]:
         """Variables at file scope and made-up values by USR; None for what is declared several times."""
         found: dict[str, Node | None] = {}
-        waiting = list(self._unit.parsed.root.children)
+        waiting = list(self._unit.root.children)
         while waiting:
             node = waiting.pop()
             if node.kind in _SCOPES or node.kind in _RECORDS:
