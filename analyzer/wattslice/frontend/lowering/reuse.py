@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TypeVar, cast
 
 from wattslice.frontend.clang.autodeclare import Undeclared
 from wattslice.frontend.clang.chunks import Chunk, CutText, Dependences, cut, digest_of, names_in, words_of
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.diagnostics import ParseDiagnostic
+from wattslice.frontend.clang.flags import STUBS
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.clang.unit import ParsedUnit
 from wattslice.frontend.lowering.context import Body
@@ -177,6 +179,9 @@ class Reuse:
         told = len(unit.diagnostics)
         for usr, is_host, variable in entry.touched:
             declaration = self._declared.get(usr)
+            if usr not in self._declared and Path(variable.span.file).is_relative_to(STUBS):  # precompiled
+                unit.globals.setdefault((-id(variable), is_host), variable)
+                continue
             if declaration is None:
                 return False
             body = Body(unit, is_host=is_host)
