@@ -160,6 +160,13 @@ def test_only_what_an_edit_can_have_touched_is_lowered_anew(
     assert {k.name for k in after.kernels if k not in before.kernels} == anew
 
 
+def test_what_is_told_of_a_reused_function_follows_the_text(many: Path) -> None:
+    memory = LoweredFunctions()
+    _read(many, MANY, memory)
+    text = MANY.replace("kRounds = 3;", "kRounds = 3;  // undeclared_somewhere")  # the first mention of it
+    assert _read(many, text, memory) == _read(many, text, None)
+
+
 def test_an_included_file_that_changes_is_noticed(many: Path) -> None:
     analyzer = IncrementalAnalyzer(Config((many,), "v100"))
     assert (5, 1, 1) in [kernel.grid for kernel in analyzer.analyze(many, MANY).kernels]
