@@ -52,11 +52,15 @@ _KEYWORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The names in one piece of text; `introduced` are those that it may give a meaning to for others."""
+    """The names in one piece of text; `introduced` are those that it may give a meaning to for others.
+
+    `is_everybodys`: what is nobody's by name may depend on it. `makes_names`: it may depend on anything.
+    """
 
     mentioned: frozenset[bytes]
     introduced: frozenset[bytes]
     is_everybodys: bool = False
+    makes_names: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +94,9 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class CutText:
-    """`chunks` in order and without overlap; `macros` are definitions; `order`: all other directives.
+    """`chunks` in order and without overlap; `macros`: definitions, and conditions, which depend on them too.
 
-    `line_starts`: where each line begins, in bytes.
+    `order`: all directives but definitions. `line_starts`: where each line begins, in bytes.
     """
 
     chunks: tuple[Chunk, ...]
@@ -167,11 +171,16 @@ def cut(source: bytes) -> CutText | None:
             if not depth and _after_blanks(source, begin, token.start()) == token.start():
                 begin = token.end()
             if defined := _DEFINE.match(text):
-                words = Words(names_in(text), frozenset((defined[1],)))
+                name = defined[1]
+                # A keyword stands in no list of names: whoever gives it a meaning concerns everybody.
+                words = Words(names_in(text), frozenset((name,)), name in _KEYWORDS, b"##" in text)
                 place = b"%d:%d:" % (len(chunks), len(order))
                 macros.append(Chunk(token.start(), token.end(), words, digest_of(place, text)))
             elif condition := _CONDITION.match(text):
                 order.append(b"%d:" % len(chunks) + text)
+                macros.append(
+                    Chunk(token.start(), token.end(), Words(names_in(text), frozenset(), True), b"")
+                )
                 if condition["opens"]:
                     conditions.append(_Condition(depth))
                 elif conditions and condition["turns"]:
@@ -349,7 +358,10 @@ class Dependences:
     def _edges_of(self, number: int, only_calls: bool) -> tuple[int, ...]:
         known = self._edges.get((number, only_calls))
         if known is None:
-            known = tuple(self._behind(self._relevant(number, only_calls).mentioned))
+            if self._pieces[number].words.makes_names:
+                known = tuple(range(len(self._pieces)))
+            else:
+                known = tuple(self._behind(self._relevant(number, only_calls).mentioned))
             self._edges[number, only_calls] = known
         return known
 
