@@ -13,8 +13,12 @@ from wattslice import incremental
 from wattslice.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.frontend.lowering.reuse import LoweredFunctions
+from wattslice.geometry.types import KernelLaunch
 from wattslice.incremental import CancelledError, IncrementalAnalyzer
+from wattslice.kernel_analysis import LaunchResult
 from wattslice.pipeline import analyze_file, analyze_files, read_program
+from wattslice.quoting import Quoter
+from wattslice_models.gpu import Gpu
 
 from .ir_tokens import ir_tokens
 from .text_edits import edited
@@ -198,11 +202,14 @@ def test_a_launch_that_is_what_it_was_is_not_analysed_again(
     first = analyzer.analyze(many, MANY)
     analysed: list[str] = []
     original = incremental.Stages.launch
-    monkeypatch.setattr(
-        incremental.Stages,
-        "launch",
-        lambda self, it, *rest: analysed.append(it.kernel.name) or original(self, it, *rest),
-    )
+
+    def counted(
+        self: incremental.Stages, launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter
+    ) -> LaunchResult:
+        analysed.append(launch.kernel.name)
+        return original(self, launch, config, gpu, quoter)
+
+    monkeypatch.setattr(incremental.Stages, "launch", counted)
     assert analyzer.analyze(many, MANY) == first
     assert analysed == []
     analyzer.analyze(many, MANY.replace("<<<2, TILE", "<<<3, TILE"))
