@@ -156,6 +156,7 @@ def test_an_edited_text_is_analysed_as_if_it_were_new(many: Path, seed: int) -> 
         ("#define TILE 16", "#define TILE 32", {"plain", "general", "with_object"}),  # of Sum by operator()
         ("size = 1 << 12, blocks", "size = 1 << 13, blocks", set[str]()),
         ("<<<2, TILE", "<<<3, TILE", set[str]()),
+        ("blocks = ceiling(size);", "if (blocks) {", set[str]()),  # no end of it
         ("a.left += b.left", "a.left += 2", {"plain", "general", "with_object"}),  # an operator: anybody's
     ],
 )

@@ -103,10 +103,11 @@ class CutText:
     macros: tuple[Chunk, ...]
     order: bytes
     line_starts: tuple[int, ...]
+    size: int
 
     def chunk_at(self, line: int, column: int, end_line: int) -> Chunk | None:
         """The piece that holds what begins there and ends in that line; None when no single one does."""
-        begin = self.offset(line, column)
+        begin = min(self.offset(line, column), self.size - 1)
         found = bisect_right(self.chunks, begin, key=lambda chunk: chunk.begin) - 1
         if found < 0 or max(begin, self.offset(end_line, 1)) >= self.chunks[found].end:
             return None
@@ -220,7 +221,7 @@ def cut(source: bytes) -> CutText | None:
             close(position + 1)
     close(len(source))
     starts = (0, *accumulate(len(line) + 1 for line in source.split(b"\n")[:-1]))
-    return CutText(tuple(chunks), tuple(macros), b"\0".join(order), starts)
+    return CutText(tuple(chunks), tuple(macros), b"\0".join(order), starts, len(source))
 
 
 def _after_blanks(source: bytes, begin: int, end: int) -> int:
@@ -327,10 +328,17 @@ def _after_brackets(tokens: list[bytes], position: int) -> int:
 class Dependences:
     """Which pieces a piece depends on, of a text together with what it includes.
 
-    `surroundings`: whatever else the parse rests on.
+    `besides` are names that pieces turned out to introduce without looking like it. `surroundings`: whatever
+    else the parse rests on.
     """
 
-    def __init__(self, texts: Iterable[CutText], extra: Iterable[Chunk], surroundings: bytes) -> None:
+    def __init__(
+        self,
+        texts: Iterable[CutText],
+        extra: Iterable[Chunk],
+        besides: Iterable[tuple[bytes, Chunk]],
+        surroundings: bytes,
+    ) -> None:
         own = [(text.chunks, text.macros) for text in texts]
         self._pieces = [*extra, *(piece for kinds in own for pieces in kinds for piece in pieces)]
         self._surroundings = surroundings
@@ -338,6 +346,11 @@ class Dependences:
         for number, piece in enumerate(self._pieces):
             for name in piece.words.introduced:
                 self._introducing.setdefault(name, []).append(number)
+        numbers = {id(piece): number for number, piece in enumerate(self._pieces)}
+        self._whole: set[int] = set()  # more than the one function that they look like
+        for name, piece in besides:
+            self._introducing.setdefault(name, []).append(numbers[id(piece)])
+            self._whole.add(numbers[id(piece)])
         self._edges: dict[tuple[int, bool], tuple[int, ...]] = {}
         self._everybodys = [n for n, piece in enumerate(self._pieces) if piece.words.is_everybodys]
 
@@ -367,7 +380,7 @@ class Dependences:
 
     def _relevant(self, number: int, only_calls: bool) -> Chunk | Head:
         piece = self._pieces[number]
-        return piece.head if only_calls and piece.head is not None else piece
+        return piece.head if only_calls and piece.head is not None and number not in self._whole else piece
 
     def key(self, chunk: Chunk, names: frozenset[bytes], only_calls: bool) -> bytes:
         """Equal for what has the same text and place, and depends on the same; `names`: it says too.
