@@ -10,11 +10,11 @@ from wattslice.errors import WattsliceError
 from wattslice.findings import Finding
 from wattslice.ir import Severity
 from wattslice.lsp.documents import Document
+from wattslice.lsp.figures import stake_text
 from wattslice.lsp.line_map import LineMap
 from wattslice.lsp.positions import Encoding, whole_line
 from wattslice.lsp.views import View
 from wattslice.report.printable import printable
-from wattslice.report.units import energy, power
 
 SOURCE = "wattslice"
 MOST = 500
@@ -72,10 +72,8 @@ def failure(
 
 def _diagnostic(finding: Finding, line: int, document: Document, encoding: Encoding) -> types.Diagnostic:
     message = finding.message
-    if finding.power_w is not None or finding.energy_j is not None:
-        at_stake = [power(finding.power_w)] if finding.power_w is not None else []
-        at_stake += [energy(finding.energy_j)] if finding.energy_j is not None else []
-        message += f"\nat stake per launch: {', '.join(at_stake)}"
+    if stake := stake_text(finding.power_w, finding.energy_j):
+        message += f"\n{stake}"
     if finding.fix:
         message += f"\n→ {finding.fix}"
     return _plain(message, finding.rule, line, document, encoding, _severity(finding))
