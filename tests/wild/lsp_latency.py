@@ -4,11 +4,11 @@
 
 Of each checkout's files those are taken whose number of lines is nearest to the wanted ones and that have
 kernels with watts. The server is a process of its own, spoken to over its pipes. Every edit changes the
-meaning of a kernel (a statement at its beginning, with another number each time), and the time is that from
-the didChange to the arrived answer of the inlayHint request that the server's refresh asks for. The pause that
-the server waits for before it analyses is a setting here and told in a column of its own; by default it
-adapts. The bare parse is one clang_parseTranslationUnit2 with our flags, the same include folders and the
-prelude precompiled, in this process, between the edits. Medians; meaningful on an otherwise idle machine.
+meaning of a kernel (a statement at its beginning, with another number each time). Timed is from the didChange
+to the arrived answer of the inlayHint request that the server's refresh asks for. The pause that the server
+waits for before it analyses is a setting here and told in a column of its own; by default it adapts. The bare
+parse is one clang_parseTranslationUnit2 with our flags, the same include folders and the prelude precompiled,
+in this process, between the edits. Medians; meaningful on an otherwise idle machine.
 """
 
 from __future__ import annotations

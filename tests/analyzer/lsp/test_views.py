@@ -34,10 +34,10 @@ def view(*kernels: KernelAnalysis, diagnostics: tuple[Diagnostic, ...] = (), lin
     )
 
 
-def told(found: View) -> list[tuple[str | None, int, types.DiagnosticSeverity | None]]:
+def told(found: View) -> list[tuple[str, int, types.DiagnosticSeverity | None]]:
     document = Document("file:///w/src/matmul.cu", PATH, "cuda", 1, "".join(TEXT))
     entries = diagnostics_of(found, document, LineMap(TEXT, TEXT), ENCODING)
-    return [(entry.code, entry.range.start.line, entry.severity) for entry in entries]
+    return [(str(entry.code), entry.range.start.line, entry.severity) for entry in entries]
 
 
 def test_severities():
