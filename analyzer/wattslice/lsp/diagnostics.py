@@ -7,7 +7,7 @@ from pathlib import Path
 from lsprotocol import types
 
 from wattslice.errors import WattsliceError
-from wattslice.findings import Finding
+from wattslice.findings import GATE_RULES, Finding
 from wattslice.ir import Severity
 from wattslice.lsp.documents import Document
 from wattslice.lsp.figures import stake_text
@@ -97,8 +97,11 @@ def _plain(
 
 
 def _severity(finding: Finding) -> types.DiagnosticSeverity:
-    """Assumptions inform, those that nothing settles only hint; advice that saves nothing known informs."""
-    if finding.severity is Severity.ERROR:
+    """Assumptions inform, those that nothing settles only hint; advice that saves nothing known informs.
+
+    Over a budget is an error to the gate; to the compiler, whose errors these look like, it is none.
+    """
+    if finding.severity is Severity.ERROR and finding.rule not in GATE_RULES:
         return types.DiagnosticSeverity.Error
     if finding.severity is Severity.NOTE:
         return types.DiagnosticSeverity.Information if finding.fix else types.DiagnosticSeverity.Hint
