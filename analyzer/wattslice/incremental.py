@@ -170,7 +170,7 @@ class _RememberedStages(Stages):
         # 1 and 1.0 are equal, but not the same argument.
         key = (launch, repr(launch.arguments), config.branch_profile)
         known = self._launches.find(key)
-        if known is not None:
+        if known is not None and not config.keep_sources:  # else the quoter has to hear what is quoted
             return known
         self._go_on()
         return self._launches.keep(key, super().launch(launch, config, gpu, quoter))

@@ -35,7 +35,7 @@ _LOCAL_DIRECTIVE = re.compile(rb"[ \t]*#[ \t]*pragma[ \t]+(?!push_macro|pop_macr
 # What is before a parenthesis and is no function's name.
 _ATTRIBUTES = frozenset((b"__launch_bounds__", b"__attribute__", b"__align__", b"alignas", b"__declspec"))
 _NO_PLAIN_FUNCTION = frozenset(
-    b"struct class union enum namespace typedef using operator friend concept requires = [ { }".split()
+    b"struct class union enum namespace typedef using friend concept requires = [ { }".split()
 )
 _EVERYBODYS = re.compile(rb"\b(?:operator|using|namespace|asm|static_assert|concept)\b")
 """In what is no plain function: it may change what others mean without being named."""
@@ -266,13 +266,14 @@ def _plain_function(header: bytes) -> bytes | None:
         if token == b"template" or token in _ATTRIBUTES:
             position = _after_brackets(tokens, position + 1)
             continue
+        if token == b"operator":
+            return _operator_at(tokens, position)
         if token == b"(":
             break
         position += 1
     if position < 2 or position == len(tokens):
         return None
-    end = _after_brackets(tokens, position)
-    if end > len(tokens) or any(token not in (b"const", b"noexcept", b"override") for token in tokens[end:]):
+    if not _ends_a_head(tokens, position):
         return None
     at = position - 1
     if tokens[at] == b">":  # an explicit specialisation: name<arguments>(...)
@@ -285,6 +286,19 @@ def _plain_function(header: bytes) -> bytes | None:
     name = tokens[at]
     before = [token for token in tokens[:at] if _NAME.fullmatch(token)]
     return name if before and _NAME.fullmatch(name) else None
+
+
+def _operator_at(tokens: list[bytes], position: int) -> bytes | None:
+    position += 3 if tokens[position + 1 : position + 3] == [b"(", b")"] else 1
+    while position < len(tokens) and tokens[position] != b"(":
+        position += 1
+    return b"operator" if _ends_a_head(tokens, position) else None
+
+
+def _ends_a_head(tokens: list[bytes], position: int) -> bool:
+    """Whether nothing but parameters and words without a meaning of their own are left of a head."""
+    end = _after_brackets(tokens, position)
+    return end <= len(tokens) and all(token in (b"const", b"noexcept", b"override") for token in tokens[end:])
 
 
 def _after_brackets(tokens: list[bytes], position: int) -> int:
