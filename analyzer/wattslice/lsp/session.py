@@ -186,7 +186,8 @@ class Session:
         if found is None or task.cancelled.is_set():
             return
         self.schedule.took(task.uri, outcome.seconds)
-        self._trace(f"{task.path.name}: analysis {1e3 * outcome.seconds:.1f} ms")
+        took = f"{1e3 * outcome.seconds:.1f} ms, {1e3 * outcome.processor_s:.1f} ms of the processor"
+        self._trace(f"{task.path.name}: analysed in {took}")
         found.error, found.torn = outcome.error, None
         if outcome.analysis is not None:
             view = View(outcome.analysis, task.path, task.lines, outcome.budgets)

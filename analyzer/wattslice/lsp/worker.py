@@ -37,15 +37,15 @@ class Task:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What became of a task: an `analysis`, or the `error` that there is none. `seconds` it took.
-
-    `budgets`: those of its settings.
+    """What became of a task: an `analysis`, or the `error` that there is none. `seconds` it took,
+    `processor_s` of the whole process. `budgets`: those of its settings.
     """
 
     task: Task
     analysis: Analysis | None
     error: WattsliceError | None
     seconds: float
+    processor_s: float
     budgets: tuple[Budget, ...] = ()
 
 
@@ -128,7 +128,7 @@ class Worker:
         analysis: Analysis | None = None
         error: WattsliceError | None = None
         budgets: tuple[Budget, ...] = ()
-        started = time.perf_counter()
+        started, processor_s = time.perf_counter(), time.process_time()
         try:
             setup = task.configure()
             budgets = setup.budgets
@@ -140,7 +140,8 @@ class Worker:
             error = failure
         except Exception as failure:  # a defect on one text must not end the thread
             error = WattsliceError(f"internal error: {type(failure).__name__}: {failure}")
-        return Outcome(task, analysis, error, time.perf_counter() - started, budgets)
+        seconds, processor_s = time.perf_counter() - started, time.process_time() - processor_s
+        return Outcome(task, analysis, error, seconds, processor_s, budgets)
 
     def _analyzer(self, config: Config) -> IncrementalAnalyzer:
         for number, (known, analyzer) in enumerate(self._analyzers):
