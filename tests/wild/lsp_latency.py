@@ -2,9 +2,9 @@
 
     python tests/wild/lsp_latency.py CHECKOUT... [--lines 100 500 1500] [--files 3] [--edits 20]
 
-Of each checkout's files those are taken whose number of lines is nearest to the wanted ones and that have kernels
-with watts. The server is a process of its own, spoken to over its pipes. Every edit changes the meaning
-of a kernel (a statement at its beginning, with another number each time), and the time is that from the
+Of each checkout's files those are taken whose number of lines is nearest to the wanted ones and that have
+kernels with watts. The server is a process of its own, spoken to over its pipes. Every edit changes the
+meaning of a kernel (a statement at its beginning, with another number each time), and the time is that from the
 didChange to the arrived answer of the inlayHint request that the server's refresh asks for. The pause that
 the server waits for before it analyses is a setting here and told in a column of its own; by default it
 adapts. The bare parse is one clang_parseTranslationUnit2 with our flags, the same include folders and the
@@ -38,7 +38,7 @@ from wattslice.frontend.clang.session import parse_cuda
 from wattslice.pipeline import analyze_file
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "analyzer" / "lsp"))
-from client import Client, Message, edit, span
+from client import Client, Message, edit, span  # pyright: ignore[reportMissingImports]
 
 PAUSE_MS = 50
 
@@ -87,7 +87,7 @@ def place_in(path: Path) -> Place | None:
 
 
 def nearest(checkouts: list[Path], wanted: int, files: int) -> Iterator[Place]:
-    """The files with about so many lines, nearest first, each in a checkout of its own while there are some."""
+    """The files with about so many lines, nearest first, of another checkout each while there are some."""
     seen: set[str] = set()
     found: list[tuple[int, Path, Path]] = []
     for checkout in checkouts:
@@ -139,9 +139,14 @@ def measure(place: Place, edits: int, pause_ms: float | None) -> Latency:
 
 def await_hints(client: Client, uri: str) -> None:
     """Until the server says that there are new hints, and they have arrived."""
-    client.wait(lambda message: message.get("method") == "workspace/inlayHint/refresh")
+    client.wait(refreshes)
     if not client.hints(uri):
         raise SystemExit(f"{uri}: no hints")
+
+
+def refreshes(message: Message) -> bool:
+    """Whether the server says that there are new hints."""
+    return message.get("method") == "workspace/inlayHint/refresh"
 
 
 def bare_parse_s(path: Path) -> float:
@@ -209,7 +214,8 @@ def main() -> None:
         f"Python {platform.python_version()}, {version()}; {os.cpu_count()} cores; {options.edits - 1} edits "
         f"of each file. Files of {suites}. Times in ms; the ratio is (median − pause) / bare parse.",
         "",
-        "| file | lines | launches | bare parse | pause | analysis | edit to hints | worst | open to hints | ratio |",
+        "| file | lines | launches | bare parse | pause | analysis | edit to hints | worst | open to hints "
+        "| ratio |",
         "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for wanted in options.lines:

@@ -95,6 +95,8 @@ _OWN: dict[str, tuple[str, Callable[[object], object], str]] = {
     "min-share": ("min_share", _share, "a number from 0 to 1"),
     "debounce-ms": ("pause_s", _pause, "milliseconds up to 60000"),
 }
+KEYS = (*_CHOICES, *_OWN)
+"""As the settings file would spell them."""
 _PATHS = ("compile_commands_directory", "profile")
 
 

@@ -6,12 +6,16 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from wattslice.analysis import Analysis
 from wattslice.config import Config
 from wattslice.errors import WattsliceError
-from wattslice.incremental import CancelledError, IncrementalAnalyzer
+
+if TYPE_CHECKING:  # numpy and the parser are loaded on the thread, while the editor is already being answered
+    from wattslice.incremental import IncrementalAnalyzer
 
 _MOST_ANALYZERS = 4
 """Settings in use at once; each has an analyzer that remembers what it has read."""
@@ -88,6 +92,7 @@ class Worker:
             self._running.cancelled.set()
 
     def _run(self) -> None:
+        import_module("wattslice.incremental")
         while (task := self._next()) is not None:
             outcome = self._analyze(task)
             with self._changed:
@@ -112,6 +117,8 @@ class Worker:
 
     def _analyze(self, task: Task) -> Outcome | None:
         """None when it was cancelled."""
+        from wattslice.incremental import CancelledError
+
         analysis: Analysis | None = None
         error: WattsliceError | None = None
         started = time.perf_counter()
@@ -131,6 +138,8 @@ class Worker:
             if known == config:
                 self._analyzers.append(self._analyzers.pop(number))
                 return analyzer
+        from wattslice.incremental import IncrementalAnalyzer
+
         analyzer = IncrementalAnalyzer(config)
         self._analyzers = [*self._analyzers[1 - _MOST_ANALYZERS :], (config, analyzer)]
         return analyzer

@@ -1,12 +1,19 @@
 """What an editor may say, and what of it counts."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from wattslice.config import ModelChoice
 from wattslice.errors import WattsliceError
-from wattslice.lsp.client_settings import MIN_SHARE, NO_CLIENT_SETTINGS, config_for, read_client_settings
+from wattslice.lsp.client_settings import (
+    KEYS,
+    MIN_SHARE,
+    NO_CLIENT_SETTINGS,
+    config_for,
+    read_client_settings,
+)
 
 
 def test_keys_in_either_spelling():
@@ -62,6 +69,13 @@ def test_the_editor_comes_before_the_file(tmp_path):
     assert (config.gpu_id, config.model) == ("v100", ModelChoice.ENERGY)
     assert {(entry.name, entry.value) for entry in config.overrides.settings} == {("n", 5), ("m", 2)}
     assert config.include_directories == (tmp_path / "inc", tmp_path / "other")
+
+
+def test_every_key_is_documented():
+    page = (Path(__file__).parents[3] / "docs" / "language-server.md").read_text(encoding="utf-8")
+    table = page.partition("| key | |")[2].partition("\n\n")[0]
+    documented = set(re.findall(r"`([a-z]+(?:[A-Z][a-z]*)*)`(?=[,\s]*(?:`|\|))", table))
+    assert documented == {re.sub(r"-([a-z])", lambda found: found[1].upper(), key) for key in KEYS}
 
 
 def test_an_unknown_gpu_is_told():
