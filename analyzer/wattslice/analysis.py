@@ -8,8 +8,11 @@ from wattslice.branches import BranchClass
 from wattslice.execution import Assumption, LoopTrips, ProbabilitySource
 from wattslice.geometry.types import LaunchSource
 from wattslice.instructions.kinds import InstructionCount
-from wattslice.ir import Diagnostic, MemorySpace
+from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.operations import OperationCounts
+from wattslice.quoting import SourceText
+from wattslice.roofline import Roofline
+from wattslice.suppressions import Suppression
 from wattslice_models.program_power import SubSlice
 
 
@@ -99,9 +102,10 @@ class ProfileUse:
 class Advice:
     """A place in the source that costs power, and what is at stake there per launch of the kernel.
 
-    `power_w` and `energy_j`: how much lower the kernel's mean power and its energy would be without it, by
-    the same model; either may be negative (faster code draws more watts), None when it cannot be told.
-    `file`: empty for the kernel's own.
+    `power_w` and `energy_j`: how much lower the kernel's mean power and its energy would be without
+    it, by the same model; either may be negative (faster code draws more watts), None when it cannot
+    be told. Of a hot line (PW040): what it draws. `file`: empty for the kernel's own. `severity`:
+    WARNING for what is certain and costly, else NOTE.
     """
 
     rule: str
@@ -111,6 +115,7 @@ class Advice:
     power_w: float | None = None
     energy_j: float | None = None
     file: str = ""
+    severity: Severity = Severity.WARNING
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +159,15 @@ class KernelAnalysis:
     profile: ProfileUse | None = None
     assumptions: tuple[Assumption, ...] = ()
     advice: tuple[Advice, ...] = ()
+    roofline: Roofline | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """The result of one run over one or several files, in the order the files were given."""
+    """The result of one run over one or several files, in the order the files were given.
+
+    `sources`: the files themselves and others that kernels heat, where they were asked to be kept.
+    """
 
     gpu_id: str
     gpu_name: str
@@ -166,3 +175,5 @@ class Analysis:
     files: tuple[str, ...]
     kernels: tuple[KernelAnalysis, ...]
     diagnostics: tuple[Diagnostic, ...]
+    suppressions: tuple[Suppression, ...] = ()
+    sources: tuple[SourceText, ...] = ()

@@ -21,6 +21,7 @@ FINE, FINDINGS, FAILED = 0, 1, 2
 
 COMMANDS = (
     ("analyze", "Predict watts per kernel, slice and line of CUDA and C sources."),
+    ("annotate", "Show sources with the watts of every line in the margin, as text or HTML."),
     ("gate", "Exit with status 1 when a kernel's predicted power is over a budget."),
     ("profile", "Count which way branches go on test data, for analyze --profile."),
     ("measure", "Measure the power of kernels on the GPU of this machine."),
@@ -29,6 +30,7 @@ COMMANDS = (
     ("lsp", "Serve an editor: watts at the lines (Language Server Protocol)."),
     ("gpus", "List the GPUs to predict for."),
     ("features", "Compute the features of public kernels whose power was measured."),
+    ("cache", "Tell what analyses are kept for the next run, or remove them."),
     ("explain", "Explain a rule: what a finding means and what to do about it."),
 )
 """Name and one line of help; the command `x` is the function `x` of `wattslice.commands.x`."""

@@ -6,10 +6,12 @@ Judging happens here and in `gate`; reports only print what these functions retu
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 from wattslice.analysis import Advice, Analysis, KernelAnalysis
 from wattslice.ir import Diagnostic, Severity
+from wattslice.suppressions import Suppression
 
 _SAYS_WHY = ("PW031", "PW014", "PW015", "PW007", "PW099", "PW005", "PW001", "PW006")
 """Rules that can explain an unknown power, the likeliest first."""
@@ -20,6 +22,8 @@ class Finding:
     """One thing to tell, with its rule. `kernel` is empty for findings about a file; `fix` may be empty.
 
     `line` counts from 1; 0 means the whole file. `power_w`, `energy_j`: what is at stake, as in `Advice`.
+    `suppressed`: the reason that a comment in the source gives for not telling it; None: it is told.
+    `launch_line`: of a finding about one launch of `kernel`, where the host code launches it.
     """
 
     rule: str
@@ -31,13 +35,101 @@ class Finding:
     fix: str = ""
     power_w: float | None = None
     energy_j: float | None = None
+    suppressed: str | None = None
+    launch_line: int | None = None
 
 
 def findings_of(analysis: Analysis) -> tuple[Finding, ...]:
+    """What is to be told: `all_findings` without the suppressed ones."""
+    return tuple(finding for finding in all_findings(analysis) if finding.suppressed is None)
+
+
+def all_findings(analysis: Analysis) -> tuple[Finding, ...]:
     """Diagnostics, assumptions, advice and kernels near the power limit, sorted by file and line.
 
-    Files come in the order of the run; what several launches of one kernel share is told once.
+    Files come in the order of the run; what several launches of one kernel share is told once. Suppressed
+    ones are among them, and suppressions that suppress nothing (PW024).
     """
+    found = with_suppressions(_found(analysis), analysis.suppressions)
+    unused = unused_suppressions(analysis, found, lambda rule: _could_fire(rule, analysis))
+    return in_order((*found, *unused), analysis)
+
+
+def in_order(findings: Iterable[Finding], analysis: Analysis) -> tuple[Finding, ...]:
+    """Each finding once, by file (those of the run first) and line."""
+    order = {file: index for index, file in enumerate(analysis.files)}
+    return tuple(
+        sorted(
+            dict.fromkeys(findings),
+            key=lambda item: (order.get(item.file, len(order)), item.file, item.line),
+        )
+    )
+
+
+def with_suppressions(
+    findings: Iterable[Finding], suppressions: Iterable[Suppression]
+) -> tuple[Finding, ...]:
+    """The same findings, those that a comment covers with its reason."""
+    reasons = {(entry.file, entry.line, rule): entry.reason for entry in suppressions for rule in entry.rules}
+    if not reasons:
+        return tuple(findings)
+    return tuple(
+        replace(finding, suppressed=reasons.get((finding.file, finding.line, finding.rule)))
+        for finding in findings
+    )
+
+
+def unused_suppressions(
+    analysis: Analysis, findings: Iterable[Finding], could_fire: Callable[[str], bool]
+) -> tuple[Finding, ...]:
+    """PW024 for each rule of a suppression that covers none of `findings`, which must hold suppressed ones.
+
+    Only rules that `could_fire`, and not inside kernels that could not be analysed: nobody knows there.
+    """
+    used = {(finding.file, finding.line, finding.rule) for finding in findings}
+    dark = [kernel for kernel in analysis.kernels if kernel.power_w is None]
+    return tuple(
+        Finding(
+            "PW024",
+            Severity.WARNING,
+            entry.file,
+            entry.comment_line,
+            "",
+            f"unused suppression: there is no {rule} on line {entry.line}",
+            "remove it",
+        )
+        for entry in analysis.suppressions
+        for rule in entry.rules
+        if (entry.file, entry.line, rule) not in used
+        and could_fire(rule)
+        and not any(
+            kernel.file == entry.file and kernel.line <= entry.line <= kernel.end_line for kernel in dark
+        )
+    )
+
+
+GATE_RULES = frozenset({"PW020", "PW022", "PW023", "PW026", "PW027"})
+"""Rules that only `wattslice gate` can tell."""
+
+_PROFILE_RULES = frozenset({"PW017", "PW018", "PW019"})
+
+
+def _could_fire(rule: str, analysis: Analysis) -> bool:
+    if rule in _PROFILE_RULES:
+        return any(kernel.profile is not None for kernel in analysis.kernels)
+    return rule not in GATE_RULES
+
+
+def files_spoken_of(kernels: Iterable[KernelAnalysis], diagnostics: Iterable[Diagnostic]) -> tuple[str, ...]:
+    """Every file that a finding about these may name: where a comment can suppress one."""
+    files = [entry.file for entry in diagnostics]
+    for kernel in kernels:
+        files.append(kernel.file)
+        files += (entry.file for entry in (*kernel.assumptions, *kernel.advice))
+    return tuple(file for file in dict.fromkeys(files) if file)
+
+
+def _found(analysis: Analysis) -> tuple[Finding, ...]:
     found = [
         Finding(entry.rule, entry.severity, entry.file, entry.line, "", entry.message)
         for entry in analysis.diagnostics
@@ -59,19 +151,14 @@ def findings_of(analysis: Analysis) -> tuple[Finding, ...]:
         found += (_advised(kernel, advice) for advice in kernel.advice)
         if kernel.may_hit_power_limit and (kernel.file, kernel.line) not in told_of_limit:
             found.append(_power_limit(kernel))
-    order = {file: index for index, file in enumerate(analysis.files)}
-    return tuple(
-        sorted(
-            dict.fromkeys(found), key=lambda item: (order.get(item.file, len(order)), item.file, item.line)
-        )
-    )
+    return tuple(dict.fromkeys(found))
 
 
 def _advised(kernel: KernelAnalysis, advice: Advice) -> Finding:
     file = advice.file or kernel.file
     stake = (advice.power_w, advice.energy_j)
     return Finding(
-        advice.rule, Severity.WARNING, file, advice.line, kernel.name, advice.message, advice.fix, *stake
+        advice.rule, advice.severity, file, advice.line, kernel.name, advice.message, advice.fix, *stake
     )
 
 

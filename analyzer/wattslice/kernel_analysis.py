@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from wattslice.advice.advise import advise
+from wattslice.advice.facts import LaunchFacts
 from wattslice.analysis import KernelAnalysis, LineHeat, MethodWatts, ProfileUse, SliceAnalysis
 from wattslice.arm_power import arm_analyses, with_swings
 from wattslice.branches import DENSE_FROM, BranchClass, branch_density
@@ -14,7 +16,7 @@ from wattslice.features import SliceFeatures, slice_features
 from wattslice.geometry.types import KernelLaunch
 from wattslice.heat import line_shares
 from wattslice.ir import Diagnostic, Kernel, MemorySpace, Severity
-from wattslice.launch_work import launch_work, residency
+from wattslice.launch_work import LaunchWork, launch_work, residency
 from wattslice.method_answers import MethodAnswers
 from wattslice.methods import Method
 from wattslice.paths import arms_of_data
@@ -23,10 +25,14 @@ from wattslice.prediction import PowerAnswer
 from wattslice.profiles.binding import branches_known
 from wattslice.profiles.types import BranchProfile
 from wattslice.quoting import Quoter
+from wattslice.roofline import Roofline, make_roofline
 from wattslice.slicing.slices import slice_kernel
 from wattslice.traffic import Traffic, array_bytes
 from wattslice_models.access_power import access_power_factors
+from wattslice_models.energy import NoEnergyModel
+from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import Gpu
+from wattslice_models.store import ModelFileError, energy_model
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,7 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
     expected = answers.by(Method.EXPECTED)
     found, swung = with_swings(answers, method)
     watts = found.watts
+    hot_lines = _heat(kernel, profile, watts, quoter)
     analysis = replace(
         facts,
         branch_class=branch_class,
@@ -91,14 +98,33 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         instructions_per_thread=work.instructions.per_thread,
         bytes_per_thread=_bytes(features),
         slices=_slices(features, watts),
-        hot_lines=_heat(kernel, profile, watts, quoter),
+        hot_lines=hot_lines,
         loops=profile.loops,
         arms=arm_analyses(kernel, profile, watts.prices, _operations_w(watts), swung),
         profile=_profile_use(config.branch_profile, kernel),
         methods=MethodWatts(*(answers.by(one).watts.power_w for one in Method)),
         assumptions=_assumptions(launch, profile, work.traffic),
+        roofline=_roofline(work, gpu, config, watts.power_w, expected.time_s),
+        advice=advise(
+            LaunchFacts(
+                launch, resident, profile, work, answers.question(profile), expected, hot_lines, quoter
+            )
+        ),
     )
     return LaunchResult(analysis, _diagnostics(kernel, found))
+
+
+def _roofline(
+    work: LaunchWork, gpu: Gpu, config: Config, power_w: float | None, time_s: float | None
+) -> Roofline | None:
+    if work.workload is None:
+        return None
+    clocks = Clocks(config.core_clock_mhz, config.memory_clock_mhz)
+    try:
+        model = energy_model(gpu)
+    except ModelFileError as error:  # left by another version of the program
+        model = NoEnergyModel(gpu.id, str(error))
+    return make_roofline(work.workload, work.counts, gpu, clocks, model, power_w, time_s)
 
 
 def bare_facts(launch: KernelLaunch, gpu: Gpu) -> KernelAnalysis:

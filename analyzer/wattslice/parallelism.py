@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from wattslice import ir
 from wattslice.accesses import MemoryAccess, memory_accesses
@@ -23,26 +25,54 @@ MOST_IN_FLIGHT = 16.0
 
 def loads_in_flight(kernel: ir.Kernel, profile: ExecutionProfile) -> float:
     """Independent global loads a warp may have outstanding, weighted by how often they run; at least 1."""
-    groups: dict[ir.Loop | None, list[MemoryAccess]] = {}
-    homes = _homes(kernel)
-    for access in memory_accesses(kernel):
-        is_read = not access.is_store and access.space in (ir.MemorySpace.GLOBAL, ir.MemorySpace.TEXTURE)
-        if is_read and profile.warp_counts[access.region] > 0.0:
-            groups.setdefault(homes.innermost[access.region], []).append(access)
     trips = {loop.region: loop.assumed for loop in profile.loops}
     weighted = total = 0.0
-    for loop, loads in groups.items():
-        runs = [profile.warp_counts[access.region] for access in loads]
+    for group in _load_groups(kernel):
+        loop = group.loop
+        loads = [load for load in group.loads if profile.warp_counts[load.region] > 0.0]
+        if not loads:
+            continue
+        runs = [profile.warp_counts[load.region] for load in loads]
         together = sum(runs) / max(runs)  # a load in a rare arm counts as rarely
         if loop is not None:
-            loaded = loaded_registers(loop.body)
-            if any(follows_data(access.addresses, loaded) for access in loads):
+            if any(load.follows_data for load in loads):
                 together = max(1.0, together / 2)
-            elif loop not in homes.with_barrier:
+            elif not group.has_barrier:
                 together *= min(loop.unroll or int(PARTIAL_UNROLL), max(1, int(trips.get(loop.region, 1.0))))
         weighted += sum(runs) * min(MOST_IN_FLIGHT, together)
         total += sum(runs)
     return max(1.0, weighted / total) if total else 1.0
+
+
+class _Load(NamedTuple):
+    """A load from global memory or a texture; `follows_data`: its address waits for a load of its loop."""
+
+    region: int
+    follows_data: bool
+
+
+class _LoadGroup(NamedTuple):
+    """The loads whose innermost loop is `loop` (None: outside of all), and whether there is a barrier in it."""
+
+    loop: ir.Loop | None
+    has_barrier: bool
+    loads: tuple[_Load, ...]
+
+
+@lru_cache(maxsize=4)
+def _load_groups(kernel: ir.Kernel) -> tuple[_LoadGroup, ...]:
+    """All loads by loop, in the order of the first of each."""
+    homes = _homes(kernel)
+    groups: dict[ir.Loop | None, list[MemoryAccess]] = {}
+    for access in memory_accesses(kernel):
+        if not access.is_store and access.space in (ir.MemorySpace.GLOBAL, ir.MemorySpace.TEXTURE):
+            groups.setdefault(homes.innermost[access.region], []).append(access)
+    found: list[_LoadGroup] = []
+    for loop, accesses in groups.items():
+        loaded = frozenset[ir.Variable]() if loop is None else loaded_registers(loop.body)
+        loads = (_Load(one.region, follows_data(one.addresses, loaded)) for one in accesses)
+        found.append(_LoadGroup(loop, loop in homes.with_barrier, tuple(loads)))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from wattslice.analysis import Analysis, KernelAnalysis
+from wattslice.clusters import Backend
 from wattslice.config import Config
 from wattslice.errors import WattsliceError
+from wattslice.findings import files_spoken_of
 from wattslice.frontend.callers import read_callers
 from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.geometry.overrides import KnownNames, check_overrides, known_names
@@ -21,6 +23,9 @@ from wattslice.kernel_analysis import LaunchResult, analyze_launch, bare_facts
 from wattslice.profiles.binding import BoundProfile, about_profile, bind
 from wattslice.quoting import Quoter
 from wattslice.recursion import deep_recursion
+from wattslice.result_cache.keeper import Keeper, keeper
+from wattslice.suppressions import Suppression, suppressions_in
+from wattslice.workers import Workers, on_workers
 from wattslice_models.gpu import Gpu, load_gpu
 
 if TYPE_CHECKING:
@@ -36,21 +41,24 @@ class FileAnalysis:
     diagnostics: tuple[Diagnostic, ...]
     names: KnownNames
     bound: BoundProfile | None = None
+    suppressions: tuple[Suppression, ...] = ()
+    sources: tuple[SourceText, ...] = ()
 
 
-def analyze_files(config: Config) -> Analysis:
-    """Analyses every file of `config` in its order, on `config.jobs` processes.
+def analyze_files(config: Config, done: Callable[[Path], None] = lambda path: None) -> Analysis:
+    """Analyses every file of `config`, on `config.jobs` processes; what is known from an earlier run is not
+    analysed again. `done` is called with every file as its result is there; the results stand in the order of
+    the files, and are the same to the letter wherever they come from.
 
     A file that cannot be read at all raises `WattsliceError` when it is the only one; among several it
     becomes a diagnostic and the others are analysed. Options that name no kernel or variable of any file
     raise `OverrideError`.
     """
+    kept = keeper(config, FileAnalysis)
     if len(config.files) == 1:
-        results = [analyze_file(config.files[0], config)]
-    elif config.jobs == 1:
-        results = [_analyze_or_report(path, config) for path in config.files]
+        results = [_analyze_or_find(config.files[0], config, kept)]
     else:
-        results = _in_parallel(config)
+        results = _analyze_several(config, kept, done)
     check_overrides(config.typed_overrides, [result.names for result in results])
     return collected(config, results)
 
@@ -66,7 +74,14 @@ def collected(config: Config, results: Sequence[FileAnalysis]) -> Analysis:
         files=tuple(result.file for result in results),
         kernels=tuple(kernel for result in results for kernel in result.kernels),
         diagnostics=tuple(dict.fromkeys((*_about_profile(config, results), *told))),
+        suppressions=tuple(dict.fromkeys(entry for result in results for entry in result.suppressions)),
+        sources=_sources(results),
     )
+
+
+def _sources(results: Sequence[FileAnalysis]) -> tuple[SourceText, ...]:
+    """Every file once, although several may include the same header."""
+    return tuple({source.file: source for result in results for source in result.sources}.values())
 
 
 def _about_profile(config: Config, results: Sequence[FileAnalysis]) -> tuple[Diagnostic, ...]:
@@ -115,21 +130,69 @@ def analyze_file(
     bound = None if profile is None else bind(profile, program, config.files, source)
     config = config if bound is None else replace(config, branch_profile=bound.profile)
     results = [stages.launch(launch, config, gpu, quoter) for launch in launches]
+    kernels = tuple(result.kernel for result in results)
+    diagnostics = (*program.diagnostics, *(d for result in results for d in result.diagnostics))
+    comments = suppressions_in((program.file, *files_spoken_of(kernels, diagnostics)), quoter)
     return FileAnalysis(
         program.file,
-        tuple(result.kernel for result in results),
-        tuple(dict.fromkeys((*program.diagnostics, *(d for result in results for d in result.diagnostics)))),
+        kernels,
+        tuple(dict.fromkeys((*diagnostics, *comments.diagnostics))),
         known_names(program) if config.typed_overrides != NO_OVERRIDES else KnownNames(),
         bound,
+        comments.suppressions,
+        quoter.quoted() if config.keep_sources else (),
     )
 
 
-def _in_parallel(config: Config) -> list[FileAnalysis]:
-    import joblib  # costs 100 ms, needed for several processes only
+def _analyze_several(
+    config: Config, kept: Keeper[FileAnalysis] | None, done: Callable[[Path], None]
+) -> list[FileAnalysis]:
+    found: dict[Path, FileAnalysis] = {}
+    for path in config.files:
+        known = None if kept is None else kept.find(path)
+        if known is not None:
+            found[path] = known
+            done(path)
+    missing = [path for path in config.files if path not in found]
+    if missing:
+        # What travels to other processes should not name a thousand files that nobody needs there.
+        each = config if config.branch_profile is not None else replace(config, files=())
+        task = partial(_analyze_or_report, config=each, kept=kept)
+        for path, result in _run(task, missing, config):
+            found[path] = result
+            done(path)
+        if kept is not None:
+            kept.trim()
+    return [found[path] for path in config.files]
 
-    task = joblib.delayed(_analyze_or_report)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    tasks = [task(path, config) for path in config.files]  # pyright: ignore[reportUnknownVariableType]
-    return cast(list[FileAnalysis], joblib.Parallel(n_jobs=config.jobs)(tasks))
+
+def _run(
+    task: Callable[[Path], FileAnalysis], paths: Sequence[Path], config: Config
+) -> Iterator[tuple[Path, FileAnalysis]]:
+    if config.backend is Backend.LOKY and (config.jobs == 1 or len(paths) == 1):
+        yield from ((path, task(path)) for path in paths)
+        return
+    workers = Workers(config.jobs, config.backend, config.scheduler)
+    for number, result in on_workers(task, paths, workers, _lost):
+        yield paths[number], result
+
+
+def _lost(path: Path, reason: str) -> FileAnalysis:
+    """A file whose process died, or that no process could begin with."""
+    message = f"no result from the process that analysed this file: {reason}"
+    return _unread(path, Diagnostic("PW099", Severity.ERROR, str(path), 0, message))
+
+
+def _analyze_or_find(path: Path, config: Config, kept: Keeper[FileAnalysis] | None) -> FileAnalysis:
+    if kept is None:
+        return analyze_file(path, config)
+    known = kept.find(path)
+    return kept.made(path, lambda: analyze_file(path, config), _is_lasting) if known is None else known
+
+
+def _is_lasting(result: FileAnalysis) -> bool:
+    """Whether another try would give the same: a defect of ours may come of too little memory."""
+    return all(entry.rule != "PW099" for entry in result.diagnostics)
 
 
 def caller_reader(path: Path, config: Config) -> CallerReader | None:
@@ -186,14 +249,18 @@ def _failed(launch: KernelLaunch, gpu: Gpu, rule: str, reason: str) -> LaunchRes
     return LaunchResult(bare_facts(launch, gpu), (diagnostic,))
 
 
-def _analyze_or_report(path: Path, config: Config) -> FileAnalysis:
+def _analyze_or_report(path: Path, config: Config, kept: Keeper[FileAnalysis] | None = None) -> FileAnalysis:
     """One file of several: what goes wrong with it is told and costs only itself."""
     try:
-        return analyze_file(path, config)
+        return _analyze_or_find(path, config, kept)
     except WattsliceError as error:
         message = f"{error.message} ({error.remedy})" if error.remedy else error.message
         where = Diagnostic("PW001", Severity.ERROR, str(path), error.line or 0, message)
     except Exception as error:  # a defect on one file must not lose the others
         message = f"internal error: {type(error).__name__}: {error}"
         where = Diagnostic("PW099", Severity.ERROR, str(path), 0, message)
-    return FileAnalysis(str(path), (), (where,), KnownNames())
+    return _unread(path, where)
+
+
+def _unread(path: Path, why: Diagnostic) -> FileAnalysis:
+    return FileAnalysis(str(path), (), (why,), KnownNames())

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+
+from wattslice.ir import numbered_lines
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """A source file as it was analysed: its lines (index 0 is line 1) without their ends."""
+
+    file: str
+    lines: tuple[str, ...]
 
 
 class Quoter:
@@ -11,13 +22,22 @@ class Quoter:
     def __init__(self, file: str, lines: tuple[str, ...]) -> None:
         self._lines: dict[str, tuple[str, ...]] = {file: lines}
 
+    def text(self, file: str) -> str:
+        """The whole text of `file`; empty when it cannot be read."""
+        self.line(file, 1)
+        return "\n".join(self._lines[file])
+
     def line(self, file: str, line: int) -> str:
         """Line `line` (from 1) of `file`, without its end; empty when there is none."""
         if file not in self._lines:
             try:
                 text = Path(file).read_text(encoding="utf-8", errors="replace")
-            except OSError:
+            except (OSError, ValueError):
                 text = ""
-            self._lines[file] = tuple(text.splitlines())
+            self._lines[file] = numbered_lines(text)
         lines = self._lines[file]
         return lines[line - 1].rstrip() if 0 < line <= len(lines) else ""
+
+    def quoted(self) -> tuple[SourceText, ...]:
+        """The files that lines were asked of, the analysed one first; without those that are unreadable."""
+        return tuple(SourceText(file, lines) for file, lines in self._lines.items() if lines)

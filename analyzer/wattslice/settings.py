@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import cast
 
 from wattslice.errors import WattsliceError
+from wattslice.gate.budgets import Budget, parse_budgets
 
 
 class SettingsError(WattsliceError):
@@ -44,15 +45,29 @@ class Choices:
     core_clock_mhz: float | None = None
     memory_clock_mhz: float | None = None
     jobs: int | None = None
+    backend: str | None = None
+    scheduler: str | None = None
+    cache: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings(Choices):
-    """What a settings file says. `path` is the file, None without one; `gate_max_power_w` in watts."""
+    """What a settings file says. `path` is the file, None without one; `gate_max_power_w` in watts.
+
+    `gate_max_energy_j` in joules; `gate_tolerance` and `gate_confidence` as written: ``5%`` or 0.05.
+    `cache_mib`: the bound of the cache.
+    """
 
     path: Path | None = None
+    cache_mib: int | None = None
     gate_max_power_w: float | None = None
+    gate_max_energy_j: float | None = None
     gate_unknown: str | None = None
+    gate_budgets: tuple[Budget, ...] = ()
+    gate_baseline: Path | None = None
+    gate_fail_on: tuple[str, ...] = ()
+    gate_tolerance: str | float | None = None
+    gate_confidence: str | float | None = None
 
 
 NO_SETTINGS = Settings()
@@ -84,8 +99,18 @@ _KEYS = (
     _Key("core-mhz", "core_clock_mhz", "a number"),
     _Key("mem-mhz", "memory_clock_mhz", "a number"),
     _Key("jobs", "jobs", "a whole number"),
+    _Key("backend", "backend", "text"),
+    _Key("scheduler", "scheduler", "text"),
+    _Key("cache", "cache", "a path"),
+    _Key("cache-mib", "cache_mib", "a whole number"),
     _Key("gate.max-power", "gate_max_power_w", "a number"),
+    _Key("gate.max-energy", "gate_max_energy_j", "a number"),
     _Key("gate.unknown", "gate_unknown", "text"),
+    _Key("gate.budget", "gate_budgets", "a list of budgets"),
+    _Key("gate.baseline", "gate_baseline", "a path"),
+    _Key("gate.fail-on", "gate_fail_on", "a list of texts"),
+    _Key("gate.tolerance", "gate_tolerance", "a share"),
+    _Key("gate.confidence", "gate_confidence", "a share"),
 )
 assert {key.field for key in _KEYS} == {field.name for field in fields(Settings)} - {"path"}
 
@@ -158,6 +183,10 @@ def _value(path: Path, place: str, expected: str, value: object) -> object:
         return path.parent / value if expected == "a path" else value
     if expected == "a number" and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
+    if expected == "a share" and isinstance(value, int | float | str) and not isinstance(value, bool):
+        return value
+    if expected == "a list of budgets":
+        return parse_budgets(SettingsError, path, place, value)
     if expected == "a whole number" and type(value) is int:
         return value
     if expected in ("a list of texts", "a list of paths") and isinstance(value, list):

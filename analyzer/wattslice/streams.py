@@ -9,11 +9,14 @@ import sys
 _PLAIN = str.maketrans(
     {
         **dict.fromkeys("█▉▊▋▌", "#"),
-        **dict.fromkeys("▍▎▏", "|"),
+        **dict.fromkeys("▍▎▏│", "|"),
         **dict.fromkeys("–─—░", "-"),
         "▓": "=",
         "·": ".",
         "…": "~",
+        "⋯": "~",
+        "└": "`",
+        "↓": "v",
         "→": ">",
         "×": "x",
         "µ": "u",

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from wattslice.errors import FrontendError
-from wattslice.frontend.clang import ParsedUnit, ParseOptions, parse_cuda
+from wattslice.frontend.clang import ParsedUnit, ParseOptions, parse_cuda, source_files
 from wattslice.frontend.clang.flags import language_flags
 from wattslice.frontend.clang.pch import prelude_pch
 from wattslice.frontend.lowering.program import lower_program
@@ -92,7 +92,8 @@ def test_header_is_searched_in_the_repository(parse, tmp_path: Path):
     assert completeness(unit) == [True]
 
 
-def test_what_changed_on_the_disk_is_seen_in_the_same_process(parse, tmp_path: Path):
+def test_what_changed_on_the_disk_is_seen_in_the_same_process(parse, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(source_files, "_FRESH_S", 0.0)
     text = '#include "late.h"\n__global__ void k(float* a) { a[0] = late(a[0]); }\n'
     assert parse(text).recovered.missing_includes == ("late.h",)
     header = tmp_path / "inc" / "late.h"
@@ -107,7 +108,8 @@ def test_what_changed_on_the_disk_is_seen_in_the_same_process(parse, tmp_path: P
     assert parse(text).recovered.missing_includes == ("late.h",)
 
 
-def test_a_new_including_file_is_seen_in_the_same_process(parse, tmp_path: Path):
+def test_a_new_including_file_is_seen_in_the_same_process(parse, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(source_files, "_FRESH_S", 0.0)
     text = "__global__ void step(Cell* c) { c[threadIdx.x].v += 1.0f; }\n"
     (tmp_path / "main.cu").write_text("int main() { return 0; }\n")
     assert parse(text, name="frag.cu").recovered.including_file is None

@@ -1,35 +1,41 @@
 from dataclasses import replace
 
 from wattslice.findings import findings_of, why_unknown
-from wattslice.gate import UnknownPolicy, judge
+from wattslice.gate.budgets import Budget
+from wattslice.gate.verdict import UnknownPolicy, judge
 from wattslice.ir import Diagnostic, Severity
 
 from .samples import ANALYSIS, EMPTY, HOT, MATMUL, UNKNOWN
+
+
+def watts(limit_w: float) -> tuple[Budget]:
+    return (Budget(max_power_w=limit_w),)
+
 
 KNOWN = replace(ANALYSIS, kernels=(MATMUL, HOT), diagnostics=())
 
 
 def test_over_budget_fails_with_pw020():
-    verdict = judge(KNOWN, 200.0, UnknownPolicy.FAIL)
+    verdict = judge(KNOWN, watts(200.0), UnknownPolicy.FAIL)
     assert not verdict.passed
     assert [(finding.rule, finding.kernel) for finding in verdict.findings] == [("PW020", "burn")]
     assert "287.0 W (255.0-310.0 W) is over the budget of 200 W by 87.0 W" in verdict.findings[0].message
 
 
 def test_exactly_at_the_budget_passes():
-    assert judge(KNOWN, 287.0, UnknownPolicy.FAIL).passed
-    assert not judge(KNOWN, 286.999, UnknownPolicy.FAIL).passed
+    assert judge(KNOWN, watts(287.0), UnknownPolicy.FAIL).passed
+    assert not judge(KNOWN, watts(286.999), UnknownPolicy.FAIL).passed
 
 
 def test_unknown_power_is_not_below_the_budget():
     analysis = replace(ANALYSIS, kernels=(MATMUL, UNKNOWN))
-    failed = judge(analysis, 1000.0, UnknownPolicy.FAIL)
+    failed = judge(analysis, watts(1000.0), UnknownPolicy.FAIL)
     assert not failed.passed
     assert failed.findings[0].rule == "PW022"
     assert failed.findings[0].message == (
         "histogram: power unknown: 2048 threads per block, at most 1024 can run (PW014)"
     )
-    warned = judge(analysis, 1000.0, UnknownPolicy.WARN)
+    warned = judge(analysis, watts(1000.0), UnknownPolicy.WARN)
     assert warned.passed
     assert warned.findings[0].severity is Severity.WARNING
 
@@ -37,8 +43,8 @@ def test_unknown_power_is_not_below_the_budget():
 def test_a_file_that_could_not_be_read_is_not_below_the_budget():
     broken = Diagnostic("PW001", Severity.ERROR, "src/burn.cu", 1, "not a source file")
     analysis = replace(ANALYSIS, kernels=(MATMUL,), diagnostics=(broken,))
-    assert not judge(analysis, 1000.0, UnknownPolicy.FAIL).passed
-    assert judge(analysis, 1000.0, UnknownPolicy.WARN).passed
+    assert not judge(analysis, watts(1000.0), UnknownPolicy.FAIL).passed
+    assert judge(analysis, watts(1000.0), UnknownPolicy.WARN).passed
 
 
 def test_reason_of_an_unknown_power():

@@ -10,7 +10,8 @@ from wattslice.analysis import Analysis, KernelAnalysis, LaunchSource
 from wattslice.config import Options, make_config
 from wattslice.errors import FrontendError, WattsliceError
 from wattslice.findings import findings_of
-from wattslice.gate import UnknownPolicy, judge
+from wattslice.gate.budgets import Budget
+from wattslice.gate.verdict import UnknownPolicy, judge
 from wattslice.ir import Severity
 from wattslice_models.learners import entry
 from wattslice_models.store import load_choice, trained_gpu_ids
@@ -187,7 +188,7 @@ def test_one_kernel_that_breaks_us_costs_only_itself(tmp_path, monkeypatch):
     )
     unknown = {kernel.name: kernel.power_w is None for kernel in analysis.kernels}
     assert unknown == {"bad": True, "good": False}
-    assert not judge(analysis, 1e6, UnknownPolicy.FAIL).passed
+    assert not judge(analysis, (Budget(max_power_w=1e6),), UnknownPolicy.FAIL).passed
     (error,) = [entry for entry in analysis.diagnostics if entry.rule == "PW099"]
     assert error.severity is Severity.ERROR
     assert "bad" in error.message
@@ -238,7 +239,7 @@ def test_a_file_that_breaks_us_costs_only_itself(tmp_path, monkeypatch):
     analysis = pipeline.analyze_files(make_config(Options(paths=(tmp_path,))))
     assert [Path(kernel.file).name for kernel in analysis.kernels] == ["good.cu"]
     assert [entry.rule for entry in analysis.diagnostics if entry.severity is Severity.ERROR] == ["PW099"]
-    assert not judge(analysis, 1e6, UnknownPolicy.FAIL).passed
+    assert not judge(analysis, (Budget(max_power_w=1e6),), UnknownPolicy.FAIL).passed
 
 
 def test_the_threshold_decides_what_is_rare(tmp_path):

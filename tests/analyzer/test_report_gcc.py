@@ -1,7 +1,8 @@
 import re
 from dataclasses import replace
 
-from wattslice.findings import Finding
+from wattslice.analysis import Analysis
+from wattslice.findings import Finding, findings_of
 from wattslice.ir import Severity
 from wattslice.report.gcc import finding_line, render_gcc
 
@@ -10,12 +11,16 @@ from .samples import ANALYSIS, EMPTY, MATMUL
 LINE = re.compile(r"[^:\n]+:[1-9]\d*:[1-9]\d*: (note|warning|error): .+")
 
 
+def gcc(analysis: Analysis) -> str:
+    return render_gcc(analysis, findings_of(analysis))
+
+
 def test_golden(golden):
-    golden("report.gcc", render_gcc(ANALYSIS))
+    golden("report.gcc", gcc(ANALYSIS))
 
 
 def test_every_line_parses_as_a_compiler_message():
-    lines = render_gcc(ANALYSIS).splitlines()
+    lines = gcc(ANALYSIS).splitlines()
     assert all(LINE.fullmatch(line) for line in lines)
     assert "src/matmul.cu:12:1: note: matMul<16>: 183 W (160-205 W), 1.20 ms, 220 mJ on v100" in lines
     assert "src/matmul.cu:50:1: note: histogram: power unknown [PW014] on v100" in lines
@@ -24,7 +29,7 @@ def test_every_line_parses_as_a_compiler_message():
 
 def test_a_message_stays_on_its_line():
     nasty = replace(ANALYSIS.diagnostics[0], message="two\nlines\x1b[31m", line=0)
-    text = render_gcc(replace(EMPTY, diagnostics=(nasty,)))
+    text = gcc(replace(EMPTY, diagnostics=(nasty,)))
     assert text.count("\n") == 1
     assert "\x1b" not in text
     assert text.startswith("src/matmul.cu:1:1: ")
@@ -32,7 +37,7 @@ def test_a_message_stays_on_its_line():
 
 def test_several_launches_share_their_findings():
     twice = replace(EMPTY, kernels=(MATMUL, MATMUL))
-    assert render_gcc(twice).count("[PW010]") == 1
+    assert gcc(twice).count("[PW010]") == 1
 
 
 def test_what_concerns_no_file_begins_with_the_program():

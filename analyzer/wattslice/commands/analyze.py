@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import click
 
 from wattslice.cli import FAILED, FINE
-from wattslice.commands.common import CONTEXT, analysis_options, message, options_from, write_result
+from wattslice.commands.common import CONTEXT, analysis_options, analyzed, message, options_from, write_report
+from wattslice.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
 
-FORMATS = ("text", "json", "gcc")
 _HIDING = ("PW002", "PW007")
 """Rules of what hides whole kernels: a missing header with its macros, the bounds of the analysis."""
 
@@ -37,20 +38,37 @@ def analyze(report_format: str, output: Path | None, **values: object) -> int:
     from wattslice.config import make_config  # modules load when they are needed, not for --help
 
     config = make_config(options_from(values))
+    if report_format == "html":
+        from wattslice.report.html import check_packages
+
+        check_packages()
+        config = replace(config, keep_sources=True)
     for note in config.notes:
         message(note)
-    from wattslice.findings import files_without_result
-    from wattslice.pipeline import analyze_files  # numpy and libclang load here, after all checks
+    from wattslice.findings import findings_of
 
-    analysis = analyze_files(config)
-    write_result(lambda file: _render(analysis, report_format, file), output)
+    analysis = analyzed(config)
+    write_report(report_format, analysis, findings_of(analysis), output, exit_status(analysis))
+    return outcome(analysis)
+
+
+def exit_status(analysis: Analysis) -> int:
+    """That of an analysis that was reported: without any kernel, or with nothing of a file, it failed."""
+    from wattslice.findings import files_without_result
+
+    return FINE if analysis.kernels and not files_without_result(analysis) else FAILED
+
+
+def outcome(analysis: Analysis) -> int:
+    """The exit status of an analysis that was reported; what is missing in it goes to stderr."""
+    from wattslice.findings import files_without_result
+
+    unread = files_without_result(analysis)
     if not analysis.kernels:
         message(no_kernels(analysis))
-        return FAILED
-    unread = files_without_result(analysis)
-    if unread:
+    elif unread:
         message(f"no result for {', '.join(unread)}: see the diagnostics")
-    return FAILED if unread else FINE
+    return exit_status(analysis)
 
 
 def no_kernels(analysis: Analysis) -> str:
@@ -63,18 +81,3 @@ def no_kernels(analysis: Analysis) -> str:
     else:
         cause = "see the diagnostics" if analysis.diagnostics else "no __global__ function is defined there"
     return f"no kernel found in {files}: {cause}"
-
-
-def _render(analysis: Analysis, report_format: str, file: TextIO) -> None:
-    if report_format == "json":
-        from wattslice.report.json import render_json
-
-        file.write(render_json(analysis))
-    elif report_format == "gcc":
-        from wattslice.report.gcc import render_gcc
-
-        file.write(render_gcc(analysis))
-    else:
-        from wattslice.report.text import write_text
-
-        write_text(analysis, file)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Callable
 from io import StringIO
@@ -15,7 +16,9 @@ from wattslice.errors import WattsliceError
 from wattslice.streams import flush
 
 if TYPE_CHECKING:
-    from wattslice.config import Options
+    from wattslice.analysis import Analysis
+    from wattslice.config import Config, Options
+    from wattslice.findings import Finding
 
 Command = TypeVar("Command", bound=Callable[..., int])
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -71,7 +74,20 @@ _ANALYSIS_OPTIONS = (
     click.option(
         "--mem-mhz", "memory_clock_mhz", type=float, metavar="N", help="Clock of the memory (nvidia-smi)."
     ),
-    click.option("--jobs", type=int, metavar="N", help="Processes to analyse files with.  [default: 1]"),
+    click.option(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="Processes to analyse files with; 0: one per core.  [default: 1]",
+    ),
+    click.option(
+        "--backend", metavar="NAME", help="Who runs the processes: loky, dask or ray.  [default: loky]"
+    ),
+    click.option("--scheduler", metavar="URL", help="Scheduler of a dask or ray cluster."),
+    click.option(
+        "--cache", type=_FILE, metavar="DIR", help="Folder of results to use again.  [default: the user's]"
+    ),
+    click.option("--no-cache", is_flag=True, help="Analyse everything anew and keep nothing."),
 )
 
 
@@ -89,9 +105,59 @@ def options_from(values: dict[str, object]) -> Options:
     return Options(**values)  # pyright: ignore[reportArgumentType]  (click has checked the types)
 
 
+def analyzed(config: Config) -> Analysis:
+    """The analysis, with a bar on a terminal while several files are under way."""
+    from wattslice.commands.progress import files_progress
+    from wattslice.pipeline import analyze_files  # numpy and libclang load here, after all checks
+
+    with files_progress(len(config.files)) as done:
+        return analyze_files(config, done)
+
+
 def message(text: str) -> None:
     """Tell the user something on stderr; stdout is for results."""
     click.echo(f"wattslice: {text}", err=True)
+
+
+def write_report(
+    report_format: str,
+    analysis: Analysis,
+    findings: tuple[Finding, ...],
+    output: Path | None,
+    status: int | None = None,
+) -> None:
+    """Write a result in one of `report.formats.FORMATS`, as `write_result` does; for the rest see `render`.
+
+    The format `github` also appends to the summary of the step, where GitHub names its file.
+    """
+    from wattslice.report.formats import render
+
+    if report_format == "text":  # as wide and as coloured as the terminal is
+        from wattslice.report.text import write_text
+
+        write_result(lambda file: write_text(analysis, file), output)
+        return
+    text = render(report_format, analysis, findings, status)
+    write_result(lambda file: print(text, end="", file=file), output)
+    if report_format == "github":
+        _summarize_step(analysis, findings)
+
+
+def _summarize_step(analysis: Analysis, findings: tuple[Finding, ...]) -> None:
+    """Append to the file that GitHub shows beside the step. It is an extra: a failure is told, no more."""
+    name = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not name:
+        return
+    from wattslice.report.github import SUMMARY_BYTES, step_summary
+
+    path = Path(name)
+    try:
+        taken = path.stat().st_size if path.exists() else 0
+        summary = step_summary(analysis, findings, SUMMARY_BYTES - taken)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(summary)
+    except OSError as error:
+        message(f"the step summary could not be written: {error.strerror or error}")
 
 
 def write_result(render: Callable[[TextIO], None], output: Path | None) -> None:

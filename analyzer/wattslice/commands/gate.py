@@ -1,71 +1,294 @@
-"""`wattslice gate --max-power W PATH...`"""
+"""`wattslice gate [--max-power W] [--baseline FILE] [--against REV] PATH...`"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.analysis import Analysis
 from wattslice.cli import FAILED, FINDINGS, FINE
 from wattslice.commands.analyze import no_kernels
-from wattslice.commands.common import CONTEXT, analysis_options, message, options_from, write_result
-from wattslice.config import ConfigError, make_config
-from wattslice.findings import findings_of
-from wattslice.gate import UnknownPolicy, judge
-from wattslice.ir import Severity
-from wattslice.report.gcc import finding_line
-from wattslice.report.verdict import write_verdict
-from wattslice.settings import Settings, find_settings
+from wattslice.commands.common import (
+    CONTEXT,
+    analysis_options,
+    analyzed,
+    message,
+    options_from,
+    write_report,
+    write_result,
+)
+from wattslice.report.formats import FORMATS
+
+if TYPE_CHECKING:
+    from wattslice.analysis import Analysis
+    from wattslice.config import Config
+    from wattslice.gate.against import Comparison
+    from wattslice.gate.baseline import Baseline, Made
+    from wattslice.gate.budgets import Budget
+    from wattslice.gate.changes import Policy
+    from wattslice.gate.verdict import Compared, UnknownPolicy
+    from wattslice.settings import Settings
+
+_FILE = click.Path(path_type=Path)
 
 
 @click.command(context_settings=CONTEXT)
 @analysis_options
 @click.option("--max-power", "max_power_w", type=float, metavar="W", help="Budget per kernel in watts.")
+@click.option("--max-energy", "max_energy_j", type=float, metavar="J", help="Budget per launch in joules.")
 @click.option("--unknown", metavar="fail|warn", help="A kernel of unknown power fails the gate, or warns.")
-def gate(max_power_w: float | None, unknown: str | None, **values: object) -> int:
-    """Check every kernel's predicted power against a budget.
+@click.option("--baseline", type=_FILE, metavar="FILE", help="Compare with this committed baseline.")
+@click.option(
+    "--update-baseline", is_flag=True, help="Write the baseline instead.  [default: watts.baseline]"
+)
+@click.option("--against", metavar="REV", help="Compare with a git revision: main, HEAD~1, a commit.")
+@click.option(
+    "--fail-on",
+    metavar="LIST",
+    help="What must not rise: power, energy, time.  [default: energy, and power unless it saves joules]",
+)
+@click.option("--tolerance", metavar="SHARE", help="A rise up to this share is accepted.  [default: 5%]")
+@click.option("--confidence", metavar="SHARE", help="How sure a rise must be to fail.  [default: 90%]")
+@click.option(
+    "--format", "report_format", type=click.Choice(FORMATS), default="text", show_default=True,
+    help="How to report.",
+)  # fmt: skip
+@click.option("-o", "output", type=_FILE, metavar="FILE", help="Write the report there.")
+def gate(
+    max_power_w: float | None,
+    max_energy_j: float | None,
+    unknown: str | None,
+    baseline: Path | None,
+    update_baseline: bool,
+    against: str | None,
+    fail_on: str | None,
+    tolerance: str | None,
+    confidence: str | None,
+    report_format: str,
+    output: Path | None,
+    **values: object,
+) -> int:
+    """Check kernels against budgets, a baseline or a git revision.
 
-    Exit status 1 when a kernel is over it. A kernel whose power is unknown fails the gate as well, unless
-    --unknown warn is given: unknown is not "below the budget".
+    Exit status 1 when a kernel is over a budget or significantly worse than before. A kernel whose power is
+    unknown fails a budget as well, unless --unknown warn is given: unknown is not "below the budget".
     """
+    from wattslice.config import make_config
+    from wattslice.settings import find_settings
+
     options = options_from(values)
     settings = find_settings(options.paths)
-    budget_w = _budget(max_power_w, settings)
-    policy = _policy(unknown or settings.gate_unknown)
+    budgets = _budgets(max_power_w, max_energy_j, settings)
+    policy = _policy(fail_on, tolerance, confidence, settings)
+    unknown_policy = _unknown(unknown or settings.gate_unknown)
     config = make_config(options, settings)
     for note in config.notes:
         message(note)
-    from wattslice.pipeline import analyze_files
+    if update_baseline:
+        return _update(config, baseline or settings.gate_baseline)
+    known = _baseline(baseline or settings.gate_baseline, config)
+    comparison = _comparison(options.paths, config, against)
+    _require_a_yardstick(budgets, known, comparison)
+    analysis = _analyze(config, comparison, everything=bool(budgets) or known is not None)
+    if analysis is None:
+        message(f"no file changed against {against}: nothing to compare")
+        return FINE
+    compared = [*_against_baseline(known, analysis, policy), *_against(comparison, config, analysis, policy)]
+    from wattslice.findings import findings_of
+    from wattslice.gate.verdict import judge
+    from wattslice.report.verdict import write_verdict
 
-    analysis = analyze_files(config)
-    verdict = judge(analysis, budget_w, policy)
-    write_result(lambda file: write_verdict(verdict, analysis, file), None)
-    _tell_problems(analysis)
-    if not analysis.kernels:
+    several = any(path.is_dir() for path in options.paths) and comparison is None
+    verdict = judge(analysis, budgets, unknown_policy, compared, tell_unmatched=several)
+    if report_format == "text":
+        write_result(lambda file: write_verdict(verdict, analysis, file), output)
+        _tell_problems(analysis)
+    else:
+        write_report(report_format, analysis, (*verdict.findings, *findings_of(analysis)), output)
+    if not analysis.kernels and not compared:
         message(no_kernels(analysis))
         return FAILED
     return FINE if verdict.passed else FINDINGS
 
 
-def _budget(option: float | None, settings: Settings) -> float:
-    budget_w = settings.gate_max_power_w if option is None else option
-    if budget_w is None:
-        raise ConfigError("gate needs a budget", remedy="--max-power W, or gate.max-power in the settings")
-    if not (math.isfinite(budget_w) and budget_w > 0):
-        raise ConfigError(f"--max-power: {budget_w:g} is not a budget", remedy="a positive number of watts")
-    return budget_w
+def _budgets(max_power_w: float | None, max_energy_j: float | None, settings: Settings) -> tuple[Budget, ...]:
+    from wattslice.config import ConfigError
+    from wattslice.gate.budgets import Budget
+
+    power_w = settings.gate_max_power_w if max_power_w is None else max_power_w
+    energy_j = settings.gate_max_energy_j if max_energy_j is None else max_energy_j
+    for option, bound, unit in (("--max-power", power_w, "watts"), ("--max-energy", energy_j, "joules")):
+        if bound is not None and not (math.isfinite(bound) and bound > 0):
+            raise ConfigError(f"{option}: {bound:g} is not a budget", remedy=f"a positive number of {unit}")
+    general = () if power_w is None and energy_j is None else (Budget("*", "**", power_w, energy_j),)
+    return (*general, *settings.gate_budgets)
 
 
-def _policy(value: str | None) -> UnknownPolicy:
+def _policy(fail_on: str | None, tolerance: str | None, confidence: str | None, settings: Settings) -> Policy:
+    from wattslice.config import ConfigError
+    from wattslice.gate.changes import Policy
+    from wattslice.gate.ratio_trust import Quantity
+
+    policy = Policy()
+    names = tuple(part.strip() for part in fail_on.split(",")) if fail_on else settings.gate_fail_on
+    if names:
+        known = [quantity.value for quantity in Quantity]
+        for name in names:
+            if name not in known:
+                raise ConfigError(f"--fail-on: unknown value {name!r}", remedy=f"of {', '.join(known)}")
+        chosen = tuple(Quantity(name) for name in names)
+        policy = replace(policy, fail_on=chosen, saving_pays=False)
+    allowed = _share("--tolerance", tolerance, settings.gate_tolerance, policy.tolerance)
+    sure = _share("--confidence", confidence, settings.gate_confidence, policy.confidence)
+    if not 0.5 <= sure < 1:
+        raise ConfigError(f"--confidence: {sure:g} is no confidence", remedy="from 50% to below 100%")
+    return replace(policy, tolerance=allowed, confidence=sure)
+
+
+def _share(option: str, typed: str | None, setting: str | float | None, default: float) -> float:
+    """A share as people write it: 5% or 0.05."""
+    from wattslice.config import ConfigError
+
+    value = setting if typed is None else typed
+    if value is None:
+        return default
+    try:
+        if isinstance(value, str):
+            share = float(value.rstrip("% ")) / (100 if value.rstrip().endswith("%") else 1)
+        else:
+            share = float(value)
+    except ValueError:
+        share = math.nan
+    if not 0 <= share < math.inf:
+        raise ConfigError(f"{option}: {value!r} is not a share", remedy="such as 5% or 0.05")
+    return share
+
+
+def _unknown(value: str | None) -> UnknownPolicy:
+    from wattslice.config import ConfigError
+    from wattslice.gate.verdict import UnknownPolicy
+
     known = [policy.value for policy in UnknownPolicy]
     if value is not None and value not in known:
         raise ConfigError(f"--unknown: unknown value {value!r}", remedy=f"one of {', '.join(known)}")
     return UnknownPolicy.FAIL if value is None else UnknownPolicy(value)
 
 
+def _require_a_yardstick(
+    budgets: tuple[Budget, ...], baseline: object | None, comparison: object | None
+) -> None:
+    from wattslice.config import ConfigError
+
+    if not budgets and baseline is None and comparison is None:
+        remedy = "--max-power W or gate.max-power in the settings, --baseline FILE, or --against REV"
+        raise ConfigError("gate needs a budget, a baseline or a revision", remedy=remedy)
+
+
+def _update(config: Config, path: Path | None) -> int:
+    from wattslice.gate.baseline import DEFAULT_NAME, made_with, write_baseline
+
+    target = path or Path(DEFAULT_NAME)
+    made = made_with(config)
+    analysis = analyzed(config)
+    _tell_problems(analysis)
+    if not analysis.kernels:
+        message(no_kernels(analysis))
+        return FAILED
+    written, kept = write_baseline(target, analysis, made)
+    more = f", {kept} of other files kept" if kept else ""
+    click.echo(f"{target}: {written} launch{'es' * (written != 1)} on {config.gpu_id}{more}")
+    return FINE
+
+
+def _baseline(path: Path | None, config: Config) -> tuple[Baseline, Made] | None:
+    if path is None:
+        return None
+    from wattslice.gate.baseline import check_comparable, made_with, read_baseline
+
+    known, made = read_baseline(path), made_with(config)
+    check_comparable(known, made)
+    if known.made.version != made.version:
+        message(f"{path} was made by wattslice {known.made.version}, this is {made.version}")
+    return known, made
+
+
+def _comparison(paths: tuple[Path, ...], config: Config, against: str | None) -> Comparison | None:
+    if against is None:
+        return None
+    from wattslice.gate.against import plan
+
+    return plan(paths, config, against)
+
+
+def _analyze(config: Config, comparison: Comparison | None, *, everything: bool) -> Analysis | None:
+    """The state of today: all files, or with nothing but a revision to compare with those that changed.
+
+    None: none has.
+    """
+    from wattslice.geometry.types import NO_OVERRIDES
+
+    if everything or comparison is None:
+        return analyzed(config)
+    if not comparison.now:
+        return _nothing(config) if comparison.then else None
+    return analyzed(replace(config, files=comparison.now, typed_overrides=NO_OVERRIDES))
+
+
+def _nothing(config: Config) -> Analysis:
+    """Files were removed and none is left to analyse."""
+    from wattslice.analysis import Analysis
+    from wattslice_models.gpu import load_gpu
+
+    gpu = load_gpu(config.gpu_id)
+    return Analysis(gpu.id, gpu.name, config.gpu_source, (), (), ())
+
+
+def _against_baseline(
+    known: tuple[Baseline, Made] | None, analysis: Analysis, policy: Policy
+) -> list[Compared]:
+    if known is None:
+        return []
+    from wattslice.gate.baseline import baseline_records, records_of_files
+    from wattslice.gate.changes import compare
+    from wattslice.gate.records import match
+
+    baseline, _ = known
+    old = records_of_files(baseline, analysis.files)
+    new = baseline_records(analysis, baseline.path)
+    about = f"against {baseline.path.name}"
+    return [
+        compare(
+            match(old, new),
+            policy,
+            about,
+            lambda record: (record.analysis.file, record.analysis.line) if record.analysis else ("", 0),
+            lambda _pair, _quantity: "",
+        )
+    ]
+
+
+def _against(
+    comparison: Comparison | None, config: Config, analysis: Analysis, policy: Policy
+) -> list[Compared]:
+    if comparison is None:
+        return []
+    from wattslice.gate.against import compare_with
+
+    found, notes = compare_with(comparison, config, analysis, policy, analyzed)
+    for note in notes:
+        message(note)
+    return [found]
+
+
 def _tell_problems(analysis: Analysis) -> None:
     """What the source withheld goes to stderr: a gate that passed should not hide what it rests on."""
+    from wattslice.findings import findings_of
+    from wattslice.ir import Severity
+    from wattslice.report.gcc import finding_line
+
     for finding in findings_of(analysis):
         if finding.severity is not Severity.NOTE and finding.rule != "PW021":
             click.echo(finding_line(finding), err=True)

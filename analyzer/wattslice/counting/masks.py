@@ -84,6 +84,10 @@ class Masks:
 
     def perhaps(self, mask: Mask, chance: float | NDArray[np.float64], *, together: bool) -> Mask:
         """The lanes of `mask`, each with a probability: all lanes of a warp `together`, or each by itself."""
+        if isinstance(chance, float):
+            if together or chance in (0.0, 1.0):
+                return mask.scaled(chance)
+            return self.of(mask.weights * chance, mask.certain)
         chances = np.broadcast_to(np.asarray(chance, np.float64), mask.weights.shape)
         if together or bool(((chances == 0.0) | (chances == 1.0)).all()):
             return self.where(mask, chances)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from wattslice import ir
 from wattslice.errors import FrontendError
 from wattslice.frontend.c_source.nodes import Node
+from wattslice.inputs import note_text
 from wattslice.recursion import deep_recursion
 
 if TYPE_CHECKING:
@@ -65,9 +66,11 @@ def _too_many(number: int, what: str) -> str:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        data = path.read_bytes()
     except OSError as error:
         raise FrontendError(path, None, f"cannot be read: {error.strerror}", "check the path") from None
+    note_text(path, data)
+    return data
 
 
 def _text(path: Path, data: bytes) -> str:
@@ -124,7 +127,7 @@ def _program(path: Path, text: str, tree: Node) -> ir.Program:
     hosts = (_host_function(unit, node, names) for node in unit.functions.values())
     functions = tuple(function for function in hosts if function is not None)
     diagnostics = tuple(unit.diagnostics)
-    return ir.Program(str(path), kernels, functions, tuple(declared), diagnostics, tuple(text.split("\n")))
+    return ir.Program(str(path), kernels, functions, tuple(declared), diagnostics, ir.numbered_lines(text))
 
 
 def _global(unit: Node, node: Node, span: ir.Span) -> ir.Variable | None:

@@ -7,12 +7,16 @@ beside and below it; only files that mention a wanted name are parsed, at most `
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wattslice.errors import FrontendError
+from wattslice.inputs import Search, note_search
 from wattslice.ir import Program
 
 if TYPE_CHECKING:
@@ -43,10 +47,10 @@ def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
     folder = path.resolve().parent
     found: list[tuple[bool, int, Path]] = []
     scanned = 0
-    for distance, pattern in enumerate(("*", "*/*", "../*", "../*/*")):
-        for candidate in sorted(folder.glob(pattern)):
-            if candidate.suffix not in SUFFIXES or scanned >= MAX_SCANNED:
-                continue
+    for distance, candidates in enumerate(_near(folder)):
+        for candidate in candidates:
+            if scanned >= MAX_SCANNED:
+                break
             resolved = candidate.resolve()
             if resolved == path.resolve() or any(resolved == known for *_, known in found):
                 continue
@@ -59,7 +63,33 @@ def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
                 continue
             if call.search(data):
                 found.append((main.search(data) is None, distance, resolved))
-    return tuple(candidate for *_, candidate in sorted(found)[:MAX_PARSED])
+    callers = tuple(candidate for *_, candidate in sorted(found)[:MAX_PARSED])
+    note_search(Search.CALLERS, path, tuple(sorted(names)), callers)
+    return callers
+
+
+def _near(folder: Path) -> Iterator[Iterator[Path]]:
+    """Source files in `folder`, in the folders in it, in the one above, and in those beside it; each sorted.
+
+    Listed as they are asked for: beside a folder there may be thousands.
+    """
+    yield _sources_in(folder)
+    yield chain.from_iterable(map(_sources_in, _listed(folder)))
+    yield _sources_in(folder.parent)
+    yield chain.from_iterable(map(_sources_in, _listed(folder.parent)))
+
+
+def _sources_in(folder: Path) -> Iterator[Path]:
+    return (path for path in _listed(folder) if path.suffix in SUFFIXES)
+
+
+def _listed(folder: Path) -> Iterator[Path]:
+    """What is in a folder, sorted by name; nothing for a file or a folder that may not be read."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return iter(())
+    return (folder / name for name in names)
 
 
 def read_callers(

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from wattslice import ir
+
+
+def _telling(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
+    """The expressions below a statement that launch, call or may name a function."""
+    kinds = (ir.LaunchCall, ir.Call, ir.Text)
+    return tuple(expr for expr in ir.expressions_below(stmt) if isinstance(expr, kinds))
 
 
 class CallGraph:
@@ -15,6 +23,7 @@ class CallGraph:
         for function in program.functions:
             self._by_name[function.mangled_name] = function
         self.functions = program.functions
+        self._tell = {function: _telling(function.body) for function in program.functions}
         self._pointed_at = self._functions_as_values()
         self._direct: dict[ir.Stmt, tuple[frozenset[ir.LaunchCall], frozenset[ir.Function]]] = {}
         self._reachable = self._close()
@@ -41,22 +50,23 @@ class CallGraph:
         return frozenset(
             self._by_name[expr.value]
             for function in self.functions
-            for expr in ir.expressions_below(function.body)
+            for expr in self._tell[function]
             if isinstance(expr, ir.Text) and expr.type.name == "function" and expr.value in self._by_name
         )
 
+    @cached_property
     def entries(self) -> frozenset[ir.Function]:
         """Functions that others than this program may call: nobody here does, or a library is given them."""
         handed_over = {
             self._by_name[node.value]
             for function in self.functions
-            for expr in ir.expressions_below(function.body)
+            for expr in self._tell[function]
             if isinstance(expr, ir.Call) and expr.function is None and self.callee(expr) is None
             for argument in expr.arguments
             for node in ir.walk_expressions(argument)
             if isinstance(node, ir.Text) and node.type.name == "function" and node.value in self._by_name
         }
-        return (frozenset(self.uncalled()) - self._pointed_at) | handed_over
+        return (frozenset(self.uncalled) - self._pointed_at) | handed_over
 
     def launches_from(self, function: ir.Function) -> frozenset[ir.LaunchCall]:
         """All launches in a function and in what it calls."""
@@ -67,19 +77,20 @@ class CallGraph:
         launches, callees = self._scan(stmt)
         return launches.union(*(self._reachable[callee] for callee in callees))
 
+    @cached_property
     def uncalled(self) -> tuple[ir.Function, ...]:
         """Functions that no other function of the program calls by name, in source order."""
         called = {
             callee
             for function in self.functions
-            for expr in ir.expressions_below(function.body)
+            for expr in self._tell[function]
             if isinstance(expr, ir.Call) and (callee := self.callee(expr)) not in (None, function)
         }
         return tuple(function for function in self.functions if function not in called)
 
     def roots(self) -> tuple[ir.Function, ...]:
         """`main` first, then functions nobody calls, then all others, in source order."""
-        uncalled = set(self.uncalled())
+        uncalled = set(self.uncalled)
         ranks = {
             function: 0 if function.name == "main" else 1 if function in uncalled else 2
             for function in self.functions
@@ -91,7 +102,7 @@ class CallGraph:
         if found is None:
             launches: set[ir.LaunchCall] = set()
             callees: set[ir.Function] = set()
-            for expr in ir.expressions_below(stmt):
+            for expr in _telling(stmt):
                 if isinstance(expr, ir.LaunchCall):
                     launches.add(expr)
                 elif isinstance(expr, ir.Call):

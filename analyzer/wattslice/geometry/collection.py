@@ -70,7 +70,7 @@ class HostCode:
         start = memory.mark()
         seen: set[ir.LaunchCall] = set()
         visited: set[ir.LaunchCall] = set()
-        entries = self._graph.entries()
+        entries = self._graph.entries
         left = MAX_STEPS
         for function in self._graph.roots():
             # A function that others call, but only where they do not run, is no entry point.

@@ -94,7 +94,7 @@ def _variable_read(argument: ir.Expr) -> str | None:
 def _with_callers(program: ir.Program, read_callers: CallerReader) -> ir.Program | None:
     """The program together with host code of other files; None when there is none."""
     graph = CallGraph(program)
-    entries = frozenset(f.name for f in graph.uncalled() if f.name != "main" and graph.launches_from(f))
+    entries = frozenset(f.name for f in graph.uncalled if f.name != "main" and graph.launches_from(f))
     callers = read_callers(entries) if entries else ()
     known = {function.mangled_name for function in program.functions}
     functions = [f for caller in callers for f in caller.functions if f.mangled_name not in known]

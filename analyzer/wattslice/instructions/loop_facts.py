@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from wattslice.evaluations import LEAVES, expression_regions
 from wattslice.instructions.environment import EnvironmentKey
@@ -108,8 +109,9 @@ class KernelFacts:
     loops: dict[Loop, CodeFacts] = field(default_factory=dict[Loop, CodeFacts])
 
 
+@lru_cache(maxsize=4)
 def kernel_facts(kernel: Kernel) -> KernelFacts:
-    """The facts about all of `kernel`."""
+    """The facts about all of `kernel`; kept for the last few kernels, for nobody changes them."""
     facts = KernelFacts()
     work: list[tuple[Stmt, CodeFacts]] = [(kernel.body, CodeFacts())]
     inside: list[CodeFacts] = []  # every stretch after the one around it

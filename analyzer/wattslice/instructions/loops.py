@@ -53,14 +53,30 @@ _SHIFTS = (BinaryOp.SHL, BinaryOp.SHR)
 _SCALINGS = (BinaryOp.MUL, BinaryOp.DIV)
 
 
+LoopTrips = tuple[tuple[int, float], ...]
+"""Loops (their regions) with their mean iterations per entry; those that are never entered are not there."""
+
+
+def loop_trips(kernel: Kernel, profile: ExecutionProfile) -> LoopTrips:
+    """The trip counts that are known, else those that the counts of `profile` come to, to nine digits."""
+    known = {loop.region: loop.trip_count for loop in profile.loops}
+    found: list[tuple[int, float]] = []
+    for loop in kernel_facts(kernel).loops:
+        trips = known.get(loop.region)
+        if trips is None and (entries := profile.thread_counts[loop.region]):
+            trips = float(f"{profile.thread_counts[loop.body.region] / entries:.9g}")
+        if trips is not None:
+            found.append((loop.region, trips))
+    return tuple(found)
+
+
 class Loops(Expressions):
     """Lowers loops."""
 
-    def __init__(self, kernel: Kernel, profile: ExecutionProfile) -> None:
+    def __init__(self, kernel: Kernel, trips: LoopTrips) -> None:
         super().__init__()
-        self.profile = profile
         self.facts = kernel_facts(kernel)
-        self.trips = {loop.region: loop.trip_count for loop in profile.loops}
+        self.trips = dict(trips)
 
     @abstractmethod
     def statement(self, stmt: Stmt) -> Step:
@@ -107,8 +123,6 @@ class Loops(Expressions):
         body = self.facts.blocks[stmt.body]
         size = body.size
         trips = self.trips.get(stmt.region)
-        if trips is None and (entries := self.profile.thread_counts[stmt.region]):
-            trips = self.profile.thread_counts[stmt.body.region] / entries
         constant = self.has_constant_trips(stmt, steps)
         simple = not body.has_exit
         full = constant and trips is not None and simple and stmt.unroll != 1

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from wattslice.execution import ExecutionProfile
 from wattslice.instructions.isa import Isa
 from wattslice.instructions.kinds import InstructionCount, InstructionKind
+from wattslice.instructions.loops import loop_trips
 from wattslice.instructions.statements import Lowered, lower
 from wattslice.ir import Kernel
 
@@ -57,7 +58,7 @@ def lower_instructions(kernel: Kernel, profile: ExecutionProfile, isa: Isa = Isa
         raise ValueError(message)
     per_thread = dict.fromkeys(InstructionKind, 0.0)
     per_warp = dict.fromkeys(InstructionKind, 0.0)
-    lowered = lower(kernel, profile, isa)
+    lowered = lower(kernel, loop_trips(kernel, profile), isa)
     for kind, region, number in lowered.instructions:
         per_thread[kind] += number * profile.thread_counts[region]
         per_warp[kind] += number * profile.warp_counts[lowered.issuers.get(region, region)]

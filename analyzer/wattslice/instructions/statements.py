@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from wattslice.execution import ExecutionProfile
 from wattslice.instructions.charging import Charge, Request, charges
 from wattslice.instructions.environment import EnvironmentKey
 from wattslice.instructions.expressions import Step, Steps, drive
 from wattslice.instructions.isa import Isa
 from wattslice.instructions.kinds import InstructionKind
-from wattslice.instructions.loops import Loops
+from wattslice.instructions.loops import Loops, LoopTrips
 from wattslice.instructions.value_graph import Shape, Value
 from wattslice.ir import (
     Block,
@@ -43,19 +43,31 @@ class Lowered(NamedTuple):
     issuers: dict[int, int]
 
 
-def lower(kernel: Kernel, profile: ExecutionProfile, isa: Isa = Isa.IMAD) -> Lowered:
-    """The instructions of `kernel` by kind and region, and its accesses to memory."""
-    lowering = _Lowering(kernel, profile)
+@lru_cache(maxsize=16)
+def lower(kernel: Kernel, trips: LoopTrips, isa: Isa) -> Lowered:
+    """The instructions of `kernel` by kind and region, and its accesses to memory.
+
+    Kept for the last few kernels: counts that differ in probabilities alone are asked for one after another.
+    """
+    lowering = _Lowering(kernel, trips)
     drive(lowering.kernel_body())
     instructions, requests = charges(lowering.roots, isa)
-    return Lowered(instructions, requests, lowering.issued_only, lowering.issuers)
+    return Lowered(_merged(instructions), requests, _merged(lowering.issued_only), lowering.issuers)
+
+
+def _merged(found: list[Charge]) -> list[Charge]:
+    """The same charges, those of one kind and region as one."""
+    numbers: dict[tuple[InstructionKind, int], float] = {}
+    for kind, region, number in found:
+        numbers[kind, region] = numbers.get((kind, region), 0.0) + number
+    return [Charge(kind, region, number) for (kind, region), number in numbers.items()]
 
 
 class _Lowering(Loops):
     """Lowers statements; `returns` collects what a call being inlined may yield."""
 
-    def __init__(self, kernel: Kernel, profile: ExecutionProfile) -> None:
-        super().__init__(kernel, profile)
+    def __init__(self, kernel: Kernel, trips: LoopTrips) -> None:
+        super().__init__(kernel, trips)
         self.kernel = kernel
         self.last = kernel.body.statements[-1] if kernel.body.statements else None
         self.issuer: int | None = None  # of the predicated arm being lowered

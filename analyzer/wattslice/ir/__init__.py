@@ -63,6 +63,7 @@ from wattslice.ir.program import (
     Kernel,
     Program,
     Severity,
+    numbered_lines,
 )
 from wattslice.ir.statements import (
     Block,
@@ -179,6 +180,7 @@ __all__ = [
     "expressions_below",
     "nested_statements",
     "never_falls_through",
+    "numbered_lines",
     "statement_expressions",
     "walk_expressions",
     "walk_statements",

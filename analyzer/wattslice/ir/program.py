@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from wattslice.ir.enums import IdentityEnum
@@ -84,3 +85,12 @@ class Program:
     globals: tuple[Variable, ...]
     diagnostics: tuple[Diagnostic, ...]
     source_lines: tuple[str, ...]
+
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+
+def numbered_lines(text: str) -> tuple[str, ...]:
+    """The lines of a source, index 0 is line 1, as compilers number them: a form feed ends no line."""
+    lines = _LINE_END.split(text)
+    return tuple(lines if lines[-1] else lines[:-1])

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 
 from wattslice.geometry.overrides import names_kernel
+from wattslice.inputs import note_text
 from wattslice.ir import Diagnostic, Kernel, Program, Severity
 from wattslice.profiles.lines import line_digests, moved_lines
 from wattslice.profiles.regions import branches
@@ -91,6 +92,7 @@ class _Home:
         source = max(fitting, key=lambda source: len(PurePath(source.file).parts))
         try:
             data = Path(file).read_bytes() if given is None else given
+            note_text(file, data)
         except OSError:  # the frontend has read it: it will say what is wrong
             return _Home()
         if hashlib.sha256(data).hexdigest() == source.sha256:
@@ -117,12 +119,13 @@ def _moved(old: tuple[LineDigest, ...], new: tuple[LineDigest, ...]) -> dict[int
     return moved_lines(old, new)
 
 
-@lru_cache(maxsize=64)
 def _sha256(path: Path) -> str:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        data = path.read_bytes()
     except OSError:
-        return ""
+        data = b""
+    note_text(path, data)
+    return hashlib.sha256(data).hexdigest()
 
 
 def _branches(program: Program, names: set[str]) -> _Branches:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.findings import Finding, findings_of, why_unknown
+from wattslice.findings import Finding, why_unknown
 from wattslice.report.printable import printable
 from wattslice.report.units import energy, power, time
 
 
-def render_gcc(analysis: Analysis) -> str:
+def render_gcc(analysis: Analysis, findings: tuple[Finding, ...]) -> str:
     """A note with the watts of each kernel, then one line per finding; a newline ends every line."""
     lines = [kernel_line(kernel, analysis) for kernel in analysis.kernels]
-    lines += [finding_line(finding) for finding in findings_of(analysis)]
+    lines += [finding_line(finding) for finding in findings]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -22,7 +22,7 @@ def finding_line(finding: Finding) -> str:
     """
     hint = f" ({finding.fix})" if finding.fix else ""
     message = printable(" ".join(f"{finding.message}{hint}".split()))
-    place = f"{finding.file}:{max(1, finding.line)}:1" if finding.file else "wattslice"
+    place = f"{printable(finding.file)}:{max(1, finding.line)}:1" if finding.file else "wattslice"
     return f"{place}: {finding.severity.value}: {message} [{finding.rule}]"
 
 
@@ -36,4 +36,5 @@ def kernel_line(kernel: KernelAnalysis, analysis: Analysis) -> str:
         if kernel.power_low_w is not None and kernel.power_high_w is not None:
             figures += f" ({kernel.power_low_w:.0f}-{kernel.power_high_w:.0f} W)"
         figures += f", {time(kernel.time_s)}, {energy(kernel.energy_j)}"
-    return f"{kernel.file}:{kernel.line}:1: note: {kernel.qualified_name}: {figures} on {analysis.gpu_id}"
+    place = f"{printable(kernel.file)}:{kernel.line}:1"
+    return f"{place}: note: {printable(kernel.qualified_name)}: {figures} on {analysis.gpu_id}"

@@ -59,23 +59,23 @@ def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
         "launch_file": None if kernel.launch_line is None else kernel.launch_file or kernel.file,
         "shared_bytes_per_block": kernel.shared_bytes_per_block,
         "registers_per_thread": kernel.registers_per_thread,
-        "sm_saturation": _number(kernel.sm_saturation),
-        "occupancy": _number(kernel.occupancy),
+        "sm_saturation": finite(kernel.sm_saturation),
+        "occupancy": finite(kernel.occupancy),
         "branch_class": None if kernel.branch_class is None else kernel.branch_class.value,
         "method": kernel.method,
         "methods": {
-            "bspm": _number(kernel.methods.bspm_w),
-            "bdpm": _number(kernel.methods.bdpm_w),
-            "expected": _number(kernel.methods.expected_w),
+            "bspm": finite(kernel.methods.bspm_w),
+            "bdpm": finite(kernel.methods.bdpm_w),
+            "expected": finite(kernel.methods.expected_w),
         },
         "model": kernel.model,
-        "power_w": _number(kernel.power_w),
-        "power_low_w": _number(kernel.power_low_w),
-        "power_high_w": _number(kernel.power_high_w),
-        "power_limit_w": _number(kernel.power_limit_w),
+        "power_w": finite(kernel.power_w),
+        "power_low_w": finite(kernel.power_low_w),
+        "power_high_w": finite(kernel.power_high_w),
+        "power_limit_w": finite(kernel.power_limit_w),
         "may_hit_power_limit": kernel.may_hit_power_limit,
-        "time_s": _number(kernel.time_s),
-        "energy_j": _number(kernel.energy_j),
+        "time_s": finite(kernel.time_s),
+        "energy_j": finite(kernel.energy_j),
         "limited_by": kernel.limited_by,
         "bytes_per_thread": _times(kernel.bytes_per_thread),
         "counts_per_thread": None
@@ -92,8 +92,8 @@ def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
             {
                 "file": heat.file,
                 "line": heat.line,
-                "power_w": _number(heat.power_w),
-                "share": _number(heat.share),
+                "power_w": finite(heat.power_w),
+                "share": finite(heat.share),
                 "text": heat.text,
             }
             for heat in kernel.hot_lines
@@ -112,14 +112,14 @@ def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
                 "file": arm.file or kernel.file,
                 "line": arm.line,
                 "arm": arm.arm,
-                "probability": _number(arm.probability),
-                "probability_low": _number(arm.probability_low),
-                "probability_high": _number(arm.probability_high),
+                "probability": finite(arm.probability),
+                "probability_low": finite(arm.probability_low),
+                "probability_high": finite(arm.probability_high),
                 "source": arm.source.value,
-                "power_w": _number(arm.power_w),
-                "share_of_power": _number(arm.share_of_power),
-                "kernel_low_w": _number(arm.kernel_low_w),
-                "kernel_high_w": _number(arm.kernel_high_w),
+                "power_w": finite(arm.power_w),
+                "share_of_power": finite(arm.share_of_power),
+                "kernel_low_w": finite(arm.kernel_low_w),
+                "kernel_high_w": finite(arm.kernel_high_w),
             }
             for arm in kernel.arms
         ],
@@ -140,8 +140,8 @@ def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
                 "line": advice.line,
                 "message": advice.message,
                 "fix": advice.fix,
-                "power_w": _number(advice.power_w),
-                "energy_j": _number(advice.energy_j),
+                "power_w": finite(advice.power_w),
+                "energy_j": finite(advice.energy_j),
             }
             for advice in kernel.advice
         ],
@@ -154,15 +154,15 @@ def _slice(part: SliceAnalysis) -> dict[str, Json]:
         "variables": list(part.variables),
         "lines": list(part.lines),
         "length": _times(part.length),
-        "arithmetic_density": _number(part.arithmetic_density),
+        "arithmetic_density": finite(part.arithmetic_density),
         "compute_ops": _times(part.compute_ops),
         "memory_ops_weighted": _times(part.memory_ops_weighted),
-        "probability": _number(part.probability),
-        "power_w": _number(part.power_w),
-        "share_of_power": _number(part.share_of_power),
+        "probability": finite(part.probability),
+        "power_w": finite(part.power_w),
+        "share_of_power": finite(part.share_of_power),
         "sub_slices": [
             {
-                "probability": _number(one.probability),
+                "probability": finite(one.probability),
                 "length": _times(one.length),
                 "compute_ops": _times(one.arithmetic_operations),
                 "memory_ops_weighted": _times(one.normalised_accesses),
@@ -172,14 +172,14 @@ def _slice(part: SliceAnalysis) -> dict[str, Json]:
     }
 
 
-def _number(value: float | None) -> float | None:
+def finite(value: float | None) -> float | None:
     """JSON has neither NaN nor infinity: both mean that the figure is unknown."""
     return value if value is not None and math.isfinite(value) else None
 
 
 def _times(value: float | None) -> float | None:
     """How often something happens: 17.000000000000004 is what sums of shares make of 17."""
-    number = _number(value)
+    number = finite(value)
     if number is None or number == round(number) or not math.isclose(number, round(number), rel_tol=1e-9):
         return number
     return float(round(number))

@@ -12,6 +12,7 @@ from rich.text import Text
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.findings import Finding, findings_of, plain_reason, why_unknown, would_hit_power_limit
 from wattslice.ir import Diagnostic, Severity
+from wattslice.report.advice_table import advice_shown, advice_table
 from wattslice.report.bars import HOT, WARM, load_style, power_bar
 from wattslice.report.columns import ORNAMENT, Column, fitting_table
 from wattslice.report.kernel_tables import (
@@ -31,7 +32,7 @@ _NARROW = 70
 SUMMARY_FROM = 4
 """From this many kernels on a summary stands first."""
 
-_GPU_SOURCES = {
+GPU_SOURCES = {
     "--gpu": "chosen with --gpu",
     "settings": "from the settings",
     "this machine": "found in this machine",
@@ -41,10 +42,10 @@ _METHODS = {"bspm": "BSPM", "bdpm": "BDPM", "expected": "branches by their proba
 _SEVERITY_STYLES = {Severity.NOTE: "dim", Severity.WARNING: WARM, Severity.ERROR: f"bold {HOT}"}
 
 
-def make_console(file: TextIO) -> Console:
-    """A console of at most 100 columns; colours only on a terminal, and never with NO_COLOR."""
+def make_console(file: TextIO, most: int = MAX_COLUMNS) -> Console:
+    """A console of at most `most` columns; colours only on a terminal, and never with NO_COLOR."""
     console = Console(file=file, force_terminal=file.isatty(), highlight=False, emoji=False, markup=False)
-    console.width = min(console.width, MAX_COLUMNS) if console.is_terminal else MAX_COLUMNS
+    console.width = min(console.width, most) if console.is_terminal else MAX_COLUMNS
     return console
 
 
@@ -67,7 +68,7 @@ def write_text(analysis: Analysis, file: TextIO) -> None:
 
 
 def _parts(analysis: Analysis, width: int) -> Iterator[RenderableType]:
-    yield _header(analysis)
+    yield header(analysis)
     if len(analysis.kernels) >= SUMMARY_FROM:
         yield from ("", _summary(analysis, width))
     for kernel in analysis.kernels:
@@ -76,17 +77,18 @@ def _parts(analysis: Analysis, width: int) -> Iterator[RenderableType]:
     findings = tuple(finding for finding in findings_of(analysis) if not _told_in_section(finding, analysis))
     if findings:
         yield from ("", section_title("Diagnostics", "", width, "bold"), finding_table(findings, width))
-    if findings or any(kernel.assumptions for kernel in analysis.kernels):
+    if findings or any(kernel.assumptions or advice_shown(kernel) for kernel in analysis.kernels):
         yield from ("", Text("wattslice explain RULE tells more about a finding.", style="dim"))
 
 
 def _told_in_section(finding: Finding, analysis: Analysis) -> bool:
-    """Assumptions and the power limit stand in the kernel's own section."""
+    """Assumptions, advice and the power limit stand in the kernel's own section."""
     return bool(finding.kernel) and any(kernel.name == finding.kernel for kernel in analysis.kernels)
 
 
-def _header(analysis: Analysis) -> Text:
-    source = _GPU_SOURCES.get(analysis.gpu_source, analysis.gpu_source)
+def header(analysis: Analysis) -> Text:
+    """The first line: the GPU and where it comes from, how much was analysed."""
+    source = GPU_SOURCES.get(analysis.gpu_source, analysis.gpu_source)
     files, kernels = len(analysis.files), len(analysis.kernels)
     header = Text()
     header.append("wattslice", style="bold")
@@ -144,7 +146,7 @@ def _kernel_parts(kernel: KernelAnalysis, analysis: Analysis, width: int) -> Ite
     room = max(12, min(width // 2, width - len(name) - 9))
     place = tail(f"{printable(kernel.file)}:{kernel.line}", room)
     yield section_title(name, place, width, "bold cyan")
-    yield _power_line(kernel, width)
+    yield power_line(kernel, width)
     yield _facts(kernel, why_unknown(kernel, analysis))
     if kernel.slices:
         yield from ("", slice_table(kernel.slices, width))
@@ -152,11 +154,14 @@ def _kernel_parts(kernel: KernelAnalysis, analysis: Analysis, width: int) -> Ite
         yield from ("", hot_line_table(kernel, width))
     if arms_shown(kernel):
         yield from ("", arm_table(kernel, width))
+    if advice_shown(kernel):
+        yield from ("", advice_table(kernel, width))
     if kernel.assumptions:
         yield from ("", assumption_table(kernel.assumptions))
 
 
-def _power_line(kernel: KernelAnalysis, width: int) -> Text:
+def power_line(kernel: KernelAnalysis, width: int) -> Text:
+    """The watts of a launch with their bar, interval and limit."""
     if kernel.power_w is None:
         return Text(f"  power {UNKNOWN}", style=f"bold {WARM}")
     line = Text("  ")

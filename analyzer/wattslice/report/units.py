@@ -4,7 +4,16 @@ from __future__ import annotations
 
 UNKNOWN = "unknown"
 
-_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_PREFIXES = (
+    (1e12, "T"),
+    (1e9, "G"),
+    (1e6, "M"),
+    (1e3, "k"),
+    (1.0, ""),
+    (1e-3, "m"),
+    (1e-6, "µ"),
+    (1e-9, "n"),
+)
 
 
 def power(power_w: float | None) -> str:
@@ -14,12 +23,12 @@ def power(power_w: float | None) -> str:
 
 def time(time_s: float | None) -> str:
     """Seconds with a prefix: 1.20 ms."""
-    return UNKNOWN if time_s is None else _prefixed(time_s, "s")
+    return UNKNOWN if time_s is None else prefixed(time_s, "s")
 
 
 def energy(energy_j: float | None) -> str:
     """Joules with a prefix: 220 mJ."""
-    return UNKNOWN if energy_j is None else _prefixed(energy_j, "J")
+    return UNKNOWN if energy_j is None else prefixed(energy_j, "J")
 
 
 def percent(share: float | None) -> str:
@@ -41,7 +50,8 @@ def three_digits(value: float) -> str:
     return f"{value:.{decimals}f}"
 
 
-def _prefixed(value: float, unit: str) -> str:
+def prefixed(value: float, unit: str) -> str:
+    """Three digits of a quantity, its unit with a prefix that fits."""
     if value == 0:
         return f"0 {unit}"
     for factor, prefix in _PREFIXES:

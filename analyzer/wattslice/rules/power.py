@@ -36,6 +36,53 @@ POWER_RULES = (
         remedy="Settle the cause (the message names it), or let such kernels pass with --unknown warn.",
     ),
     Rule(
+        id="PW023",
+        name="power-regression",
+        what="A kernel draws significantly more than before: than its baseline, or than in another revision.",
+        why=(
+            "Two versions of one kernel share most of the error of a prediction, so their ratio can be "
+            "trusted further than the watts themselves (docs/ci.md says how far). What is below the "
+            "tolerance, or what the models cannot tell from no change, is not reported."
+        ),
+        example="wattslice gate --against main src/   # blur: energy +41 % (+12 to +78 %) against main",
+        remedy=(
+            "Look at the lines that the finding names. When the change is wanted, renew the baseline "
+            "(--update-baseline), or say so above the kernel: // wattslice: ignore[PW023] reason."
+        ),
+    ),
+    Rule(
+        id="PW024",
+        name="suppression-unused",
+        what="A comment suppresses a rule that has nothing to say about the line that it covers.",
+        why="It would hide the next finding there, which nobody has looked at.",
+        example="float x = a[i];  // wattslice: ignore[PW016] small table",
+        remedy="Remove the comment, or move it to the line (or the line above it) that the finding names.",
+    ),
+    Rule(
+        id="PW025",
+        name="suppression-ill-formed",
+        what="A comment that means to suppress a finding names no rule, an unknown one, or gives no reason.",
+        why="It suppresses nothing. The reason is for whoever reads the line next year.",
+        example="// wattslice: ignore",
+        remedy="Write // wattslice: ignore[PW016] and a reason; several rules are separated by commas.",
+    ),
+    Rule(
+        id="PW026",
+        name="budget-without-kernel",
+        what="A budget of the settings names a kernel or file that no analysed kernel matches.",
+        why="A budget that holds for nothing protects nothing: a typing error, or a kernel since renamed.",
+        example='[[gate.budget]]  kernel = "blurr*"  max-power = 200',
+        remedy="Correct the pattern, or remove the budget. Patterns are those of a shell: *, ?, [abc], **.",
+    ),
+    Rule(
+        id="PW027",
+        name="kernels-changed",
+        what="A kernel is new, has vanished or was renamed since the baseline or the other revision.",
+        why="There is nothing to compare it with; it does not fail the gate.",
+        example="blur: new, not in watts.baseline",
+        remedy="Renew the baseline: wattslice gate --update-baseline FILE PATH...",
+    ),
+    Rule(
         id="PW030",
         name="model-out-of-its-depth",
         what=(

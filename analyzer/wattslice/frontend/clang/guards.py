@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from wattslice.errors import FrontendError
+from wattslice.inputs import note_text
 
 _MOST_BYTES = 32 * 1024 * 1024
 _MOST_NESTING = 2_000
@@ -32,12 +33,14 @@ def read_source(path: Path) -> bytes:
             raise FrontendError(path, None, "is not a regular file", "name a .cu file")
         if path.stat().st_size > _MOST_BYTES:
             raise _too_large(path)
-        return path.read_bytes()
+        source = path.read_bytes()
     except OSError as error:
         reason = error.strerror or "unreadable"
         raise FrontendError(
             path, None, f"cannot be read: {reason}", "check the file's permissions"
         ) from error
+    note_text(path, source)
+    return source
 
 
 def check_source(path: Path, source: bytes) -> None:

@@ -136,6 +136,7 @@ _SIGNATURES: tuple[tuple[str, Any, list[Any]], ...] = (
     ("getResultType", CXType, [CXType]),
     ("isConstQualifiedType", _U, [CXType]),
     ("isVolatileQualifiedType", _U, [CXType]),
+    ("isRestrictQualifiedType", _U, [CXType]),
     ("Type_getSizeOf", _LL, [CXType]),
     ("Cursor_getOffsetOfField", _LL, [CXCursor]),
     ("Cursor_isBitField", _U, [CXCursor]),
@@ -167,11 +168,11 @@ def library() -> Any:  # noqa: ANN401
     return lib
 
 
-def text(value: CXString) -> str:
-    """The Python string of a CXString, which is disposed of."""
+def text(value: CXString, errors: str = "replace") -> str:
+    """The Python string of a CXString, which is disposed of. `errors`: of what is not UTF-8."""
     lib = library()
     raw: bytes | None = lib.clang_getCString(value)
-    result = "" if raw is None else raw.decode("utf-8", "replace")
+    result = "" if raw is None else raw.decode("utf-8", errors)
     lib.clang_disposeString(value)
     return result
 

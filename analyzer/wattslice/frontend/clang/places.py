@@ -24,7 +24,8 @@ class UnitHandle:
             return None
         known = self._names.get(file)
         if known is None:
-            known = self._names[file] = Path(text(library().clang_getFileName(file)))
+            name = text(library().clang_getFileName(file), errors="surrogateescape")  # as Python names files
+            known = self._names[file] = Path(name)
         return known
 
     def __del__(self) -> None:

@@ -37,6 +37,8 @@ from wattslice.frontend.clang.places import UnitHandle
 from wattslice.frontend.clang.probe import refuse_if_fatal
 from wattslice.frontend.clang.source_files import SourceFiles, included_names
 from wattslice.frontend.clang.unit import ParsedUnit, Recovered
+from wattslice.frontend.clang.unit_inputs import note_unit
+from wattslice.inputs import note_file, note_unrepeatable
 
 _MOST_INCLUDE_ROUNDS = 4
 _MOST_DECLARE_ROUNDS = 3
@@ -60,7 +62,10 @@ class Clock:
     @property
     def allows_repairs(self) -> bool:
         """Whether one more parse is affordable."""
-        return time.monotonic() - self._start < _REPAIR_BUDGET_S
+        is_allowed = time.monotonic() - self._start < _REPAIR_BUDGET_S
+        if not is_allowed:
+            note_unrepeatable()
+        return is_allowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +105,15 @@ def _unknown(
 
 def _known_folder(name: str, folders: Iterable[Path]) -> Path | None:
     try:
-        return next((folder for folder in folders if (folder / name).is_file()), None)
+        return next((folder for folder in folders if _is_file(folder / name)), None)
     except OSError:  # a name too long for the file system
         return None
+
+
+def _is_file(path: Path) -> bool:
+    found = path.is_file()
+    note_file(path, found)
+    return found
 
 
 def _look_ahead(file: Path, own: bytes, options: ParseOptions, search: _HeaderSearch) -> bool:
@@ -145,7 +156,10 @@ def _refuse_device(file: Path, includer: Path, name: str) -> None:
 
 @functools.lru_cache(maxsize=1024)
 def _is_stub(name: str) -> bool:
-    return _known_folder(name, (STUBS,)) is not None
+    try:
+        return (STUBS / name).is_file()
+    except OSError:  # a name too long for the file system
+        return False
 
 
 def parse_with_repairs(
@@ -167,7 +181,8 @@ def parse_with_repairs(
     declared: tuple[Undeclared, ...] = ()
     handle, complaints = _parse(file, unsaved, options, search.flags(), declared, clock)
     for _ in range(_MOST_INCLUDE_ROUNDS):
-        if not (clock.allows_repairs and search.look_for(missing_includes(complaints))):
+        missing = missing_includes(complaints)
+        if not (missing and clock.allows_repairs and search.look_for(missing)):
             break
         handle, complaints = _parse(file, unsaved, options, search.flags(), declared, clock)
     for _ in range(_MOST_DECLARE_ROUNDS):
@@ -176,6 +191,7 @@ def parse_with_repairs(
             break
         declared = wanted
         handle, complaints = _parse(file, unsaved, options, search.flags(), declared, clock)
+    note_unit(handle, unsaved, (*options.include_dirs, *search.flags()))
     recovered = Recovered(
         declared,
         tuple(dict.fromkeys(missing_includes(complaints))),

@@ -2,17 +2,21 @@
 
 One `SourceFiles` belongs to the parse of one file: in it every file has one content. What costs more than a
 look at time stamps, the listing of a root and the `#include` lines of every file in it, is kept for the
-process, and used again only where no stamp has changed: a process that lives long sees a new header at once.
+process, and used again where no stamp has changed: a process that lives long sees a new header. Stamps are
+looked at again five seconds after the last time, since a repository has thousands, and many files want them.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 import os
 import re
 import time
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from wattslice.inputs import Search, note_search, note_text
 
 _SOURCES = frozenset(
     (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".c", ".cc", ".cpp", ".cxx", ".inl", ".inc")
@@ -25,12 +29,19 @@ _MOST_HEADER_BYTES = 32 << 20
 _MOST_ROOTS = 8
 # Two changes within a tick of the file system's clock have one stamp: a younger stamp proves nothing.
 _TICK_NS = 20_000_000
-_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
+_FRESH_S = 5.0
+# Without an anchor, which would try every line: whether only blanks stand before it is looked at afterwards.
+_INCLUDE = re.compile(rb'#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]')
 
 
 def included_names(source: bytes) -> tuple[str, ...]:
     """The names in the `#include` lines of a text, switched-off ones too."""
-    return tuple(dict.fromkeys(name.decode("utf-8", "replace") for name in _INCLUDE.findall(source)))
+    found = (
+        match[1].decode("utf-8", "replace")
+        for match in _INCLUDE.finditer(source)
+        if not source[source.rfind(b"\n", 0, match.start()) + 1 : match.start()].strip(b" \t")
+    )
+    return tuple(dict.fromkeys(found))
 
 
 class SourceFiles:
@@ -52,6 +63,7 @@ class SourceFiles:
         if known is None:
             is_asked = path.name == self._asked.name and self.is_same(path, self._asked)
             known = self._texts[path] = self._texts[self._asked] if is_asked else _read(path)
+            note_text(path, known)
         return known
 
     def included_by(self, path: Path) -> tuple[str, ...]:
@@ -74,7 +86,7 @@ class SourceFiles:
     @functools.cached_property
     def _listing(self) -> _Listing:
         known = _listings.get(self.root)
-        if known is None or not known.is_current():
+        if known is None or not (known.is_fresh() or known.is_current()):
             while len(_listings) >= _MOST_ROOTS:
                 del _listings[next(iter(_listings))]
             known = _listings[self.root] = _list(self.root)
@@ -82,19 +94,19 @@ class SourceFiles:
 
     def named(self, name: str) -> tuple[Path, ...]:
         """The source files of this name below the root."""
-        return tuple(self._listing.by_name.get(name, ()))
+        found = tuple(self._listing.by_name.get(name, ()))
+        note_search(Search.NAMED, self.root, (name,), found)
+        return found
 
     def includers_of(self, name: str) -> tuple[Path, ...]:
         """The files below the root with an `#include` of this file name, whatever its folder."""
-        return tuple(self._includers.get(name, ()))
+        found = tuple(self._includers.get(name, ()))
+        note_search(Search.INCLUDERS, self.root, (name,), found)
+        return found
 
     @functools.cached_property
     def _includers(self) -> dict[str, list[Path]]:
-        table: dict[str, list[Path]] = {}
-        for path in self._listing.files:
-            for name in self._listing.base_names_in(path):
-                table.setdefault(name, []).append(path)
-        return table
+        return self._listing.includers()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,15 +138,31 @@ class _Listing:
         self.files = files
         self._folders = folders
         self._base_names: dict[Path, tuple[_Stamp, frozenset[str]]] = {}
+        self._includers: dict[str, list[Path]] | None = None
+        self.looked_s = time.monotonic()
         self.by_name: dict[str, list[Path]] = {}
         for path in files:
             self.by_name.setdefault(path.name, []).append(path)
 
+    def is_fresh(self) -> bool:
+        """Whether stamps were looked at so lately that there is no need to do it again."""
+        return time.monotonic() < self.looked_s + _FRESH_S
+
     def is_current(self) -> bool:
         """Whether no folder has gained or lost a name since."""
+        self.looked_s, self._includers = time.monotonic(), None
         return all(stamp.holds_for(folder) for folder, stamp in self._folders)
 
-    def base_names_in(self, path: Path) -> frozenset[str]:
+    def includers(self) -> dict[str, list[Path]]:
+        """The files that include a file of a name, whatever its folder."""
+        if self._includers is None:
+            self._includers = {}
+            for path in self.files:
+                for name in self._base_names_in(path):
+                    self._includers.setdefault(name, []).append(path)
+        return self._includers
+
+    def _base_names_in(self, path: Path) -> frozenset[str]:
         """The last parts of the names that a file includes; nothing for one that is unreadable or large."""
         try:
             stamp = _Stamp.of(path)
@@ -150,6 +178,12 @@ class _Listing:
 
 
 _listings: dict[Path, _Listing] = {}
+
+
+def look_again() -> None:
+    """Whoever must not be told what was true some seconds ago calls this first."""
+    for listing in _listings.values():
+        listing.looked_s = -math.inf
 
 
 def _list(root: Path) -> _Listing:

@@ -28,7 +28,18 @@ from wattslice.frontend.lowering.reuse import LoweredFunctions, reused_or_lowere
 from wattslice.frontend.lowering.statements import as_block
 from wattslice.frontend.lowering.types import UINT64, is_wide_record
 from wattslice.frontend.lowering.unit import Unit
-from wattslice.ir import Block, Kernel, MemorySpace, Program, Severity, Span, Variable, VariableRole
+from wattslice.ir import (
+    Block,
+    Kernel,
+    MemorySpace,
+    Program,
+    Severity,
+    Span,
+    TypeKind,
+    Variable,
+    VariableRole,
+    numbered_lines,
+)
 from wattslice.recursion import deep_recursion
 
 _FUNCTIONS = (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD, C.CONSTRUCTOR)
@@ -55,14 +66,14 @@ def lower_program(parsed: ParsedUnit, earlier: LoweredFunctions | None = None) -
         hosts = host_functions(unit, functions)
         declare_exports(unit)
     _report_includes(unit)
-    lines = parsed.source.decode("utf-8", "replace").splitlines()
+    lines = numbered_lines(parsed.source.decode("utf-8", "replace"))
     return Program(
         str(parsed.path),
         tuple(kernels),
         hosts,
         tuple(v for v in dict.fromkeys(unit.globals.values()) if v.space is not MemorySpace.REGISTER),
         tuple(sorted(unit.diagnostics, key=lambda d: (d.file, d.line, d.rule))),
-        tuple(lines),
+        lines,
     )
 
 
@@ -207,7 +218,12 @@ def _parameters(body: Body, function: Node) -> tuple[Variable, ...]:
             elif type_ == UINT64 and child.type.spelling in _TEXTURE_OBJECTS:
                 space = MemorySpace.TEXTURE
             variable = Variable(
-                child.spelling, type_, space, VariableRole.PARAMETER, body.unit.spans.span(child)
+                child.spelling,
+                type_,
+                space,
+                VariableRole.PARAMETER,
+                body.unit.spans.span(child),
+                is_restrict=type_.kind is TypeKind.POINTER and child.type.is_restrict,
             )
             body.names[child.raw.data0] = variable
             found.append(variable)

@@ -1,0 +1,241 @@
+"""`--against REV`: the same kernels in a git revision, analysed with the same options, and what changed.
+
+Analysed on both sides are the files that changed and those that include what changed (or are called from it);
+everything else has the same watts by construction.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any, cast
+
+from wattslice.analysis import Analysis
+from wattslice.config import Config
+from wattslice.gate.blame import Blame
+from wattslice.gate.changes import Policy, compare
+from wattslice.gate.dependencies import Dependencies
+from wattslice.gate.records import LaunchRecord, match, records_of
+from wattslice.gate.revision import (
+    Entry,
+    Revision,
+    Tree,
+    blobs,
+    extracted,
+    is_changed,
+    not_checked_out,
+    read_revision,
+    repository_of,
+    wanted,
+)
+from wattslice.gate.verdict import Compared
+from wattslice.geometry.types import NO_OVERRIDES
+from wattslice.sources import SUFFIXES_IN_FOLDERS
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a comparison needs: files to analyse now (of `config.files`) and then (from the top folder).
+
+    `changed`: every source that differs, is new or gone. `needed`: what an analysis of the revision reads.
+    """
+
+    revision: Revision
+    now: tuple[Path, ...]
+    then: tuple[str, ...]
+    changed: tuple[str, ...] = ()
+    needed: frozenset[str] = frozenset()
+
+
+def plan(paths: Sequence[Path], config: Config, name: str) -> Comparison:
+    """Which files to look at for `--against name`. Raises `GitError`."""
+    root = repository_of(paths)
+    revision = read_revision(root, name)
+    entries = {entry.path: entry for entry in revision.entries if wanted(entry)}
+    sparse = not_checked_out(root)
+    changed = {path for path, entry in entries.items() if path not in sparse and is_changed(revision, entry)}
+    files = {_inside(file, root): file for file in config.files}
+    added = set(_untracked(root, entries, config))
+    touched = changed | added
+    texts = _Texts(revision, [entries[path] for path in changed])
+    folders = tuple(_inside(folder, root) for folder in config.include_directories)
+    known = Dependencies({*entries, *added}, folders, texts.both)
+    affected = _affected(files, touched, known) if touched else set[str]()
+    gone = {path for path in changed if not (root / path).exists()}
+    then = {path for path in files if path in affected and path in entries}
+    then |= {path for path in gone if PurePosixPath(path).suffix in SUFFIXES_IN_FOLDERS}
+    around = {caller for path in then for caller in known.callers(path)}
+    needed = known.closure(then | around)
+    return Comparison(
+        revision,
+        tuple(file for path, file in files.items() if path in affected),
+        tuple(sorted(then)),
+        tuple(sorted(touched)),
+        frozenset(needed & set(entries)),
+    )
+
+
+def _affected(files: Iterable[str], touched: set[str], known: Dependencies) -> set[str]:
+    """The files that were touched themselves, include what was, or are called from what was."""
+
+    @cache
+    def is_touched(file: str) -> bool:
+        return not known.closure((file,)).isdisjoint(touched)
+
+    return {path for path in files if is_touched(path) or known.callers(path, is_touched)}
+
+
+def _inside(file: Path, root: Path) -> str:
+    resolved = file.resolve()
+    return resolved.relative_to(root).as_posix() if resolved.is_relative_to(root) else resolved.as_posix()
+
+
+def _untracked(root: Path, entries: dict[str, Entry], config: Config) -> Iterator[str]:
+    """Files of this run and headers beside them or in include folders that the revision does not have."""
+    folders = {file.resolve().parent for file in config.files}
+    folders |= {folder.resolve() for folder in config.include_directories}
+    for folder in folders:
+        if folder.is_relative_to(root):
+            for file in folder.iterdir():
+                path = file.relative_to(root).as_posix()
+                if path not in entries and file.is_file():
+                    yield path
+
+
+class _Texts:
+    """The texts of both states, each read once."""
+
+    def __init__(self, revision: Revision, changed: Sequence[Entry]) -> None:
+        self._root = revision.root
+        self._now: dict[str, bytes] = {}
+        self._then = {entry.path: data for entry, data in blobs(revision, changed)} if changed else {}
+
+    def both(self, path: str) -> tuple[bytes, ...]:
+        """Today's text and, where it differs, the revision's."""
+        now = self._now.get(path)
+        if now is None:
+            try:
+                now = (self._root / path).read_bytes()
+            except OSError:
+                now = b""
+            self._now[path] = now
+        then = self._then.get(path)
+        return (now,) if then is None else (now, then)
+
+
+def compare_with(
+    comparison: Comparison,
+    config: Config,
+    current: Analysis,
+    policy: Policy,
+    analyze: Callable[[Config], Analysis],
+) -> tuple[Compared, tuple[str, ...]]:
+    """Analyses the revision's side and compares `current` with it; and notes on what could not be had.
+
+    `config`: how `current` was made; the same options hold for the revision, folders inside the repository
+    being those of the revision.
+    """
+    root = comparison.revision.root
+    with extracted(comparison.revision, comparison.needed) as tree, _mapped(config, comparison, tree) as then:
+        earlier = analyze(then) if then.files else None
+        about = f"against {comparison.revision.name}"
+
+        def now_path(file: str) -> str:
+            return _inside(Path(file), root)
+
+        def then_path(file: str) -> str:
+            return _inside(Path(file), tree.root)
+
+        new = records_of(current, now_path)
+        old = () if earlier is None else records_of(earlier, then_path)
+        looked_at = {_inside(file, root) for file in comparison.now}
+        compared = [
+            record for record in new if record.file in looked_at or record.file not in _files(current, root)
+        ]
+        blame = Blame(then_path, now_path, comparison.changed)
+        found = compare(match(old, compared), policy, about, _place, blame.explain)
+    return found, tree.notes
+
+
+def _files(analysis: Analysis, root: Path) -> frozenset[str]:
+    return frozenset(_inside(Path(file), root) for file in analysis.files)
+
+
+def _place(record: LaunchRecord) -> tuple[str, int]:
+    kernel = record.analysis
+    return (kernel.file, kernel.line) if kernel else (record.file, 0)
+
+
+@contextmanager
+def _mapped(config: Config, comparison: Comparison, tree: Tree) -> Generator[Config]:
+    """The same run over the revision's files."""
+    root = comparison.revision.root
+
+    def mapped(path: Path) -> Path:
+        """The same place in the revision, for what it has; what is outside or generated stays as it is."""
+        resolved = path.resolve()
+        if not resolved.is_relative_to(root):
+            return path
+        then = tree.root / resolved.relative_to(root)
+        return then if then.exists() else path
+
+    folder = config.compile_commands_directory
+    if folder is not None:
+        folder = _map_compile_commands(folder, tree.root, mapped)
+    yield replace(
+        config,
+        files=tuple(tree.root / path for path in comparison.then if (tree.root / path).is_file()),
+        include_directories=tuple(mapped(path) for path in config.include_directories),
+        compile_commands_directory=folder,
+        typed_overrides=NO_OVERRIDES,  # that they name something is judged on the side of today
+        notes=(),
+    )
+
+
+def _map_compile_commands(folder: Path, tree: Path, mapped: Callable[[Path], Path]) -> Path:
+    """The build's file as it would be for the revision's folder, in a folder of its own there."""
+    try:
+        document: Any = json.loads((folder / "compile_commands.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return folder  # today's side says what is wrong with it
+    entries: list[dict[str, Any]] = []
+    for entry in cast("list[Any]", document) if isinstance(document, list) else ():
+        if isinstance(entry, dict):
+            fields = cast("dict[str, Any]", entry)
+            base = (folder / str(fields.get("directory", ""))).resolve()
+            words = fields.get("arguments")
+            if not isinstance(words, list):
+                words = _split(str(fields.get("command", "")))
+            entries.append(
+                {
+                    "directory": str(base),
+                    "file": str(mapped(base / str(fields.get("file", "")))),
+                    "arguments": [_map_word(str(word), base, mapped) for word in cast("list[Any]", words)],
+                }
+            )
+    target = tree / ".git" / "wattslice"
+    target.mkdir(parents=True, exist_ok=True)
+    (target / "compile_commands.json").write_text(json.dumps(entries), encoding="utf-8")
+    return target
+
+
+def _split(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return []
+
+
+def _map_word(word: str, base: Path, mapped: Callable[[Path], Path]) -> str:
+    flag = next((flag for flag in ("-I", "-isystem") if word.startswith(flag)), "")
+    path = word[len(flag) :]
+    if not path or (not flag and "/" not in path) or path.startswith("-"):
+        return word
+    absolute = base / path
+    then = mapped(absolute)
+    return word if then == absolute else f"{flag}{then}"

@@ -1,0 +1,234 @@
+"""The baseline: predicted watts, joules and seconds of every launch, in a text file to commit and review.
+
+One line per launch, sorted, tab-separated, six digits: the same source gives the same bytes, and a change of
+one kernel changes its lines only. The head says what the figures were predicted with; figures of another GPU,
+of other coefficients or other settings are never compared with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from wattslice import __version__
+from wattslice.analysis import Analysis
+from wattslice.config import Config
+from wattslice.errors import WattsliceError
+from wattslice.gate.records import LaunchRecord, records_of
+from wattslice.geometry.types import Dim3
+from wattslice_corpora.records import write_text
+from wattslice_models.gpu import load_gpu
+from wattslice_models.regression import NoRegressionError, published_regression
+from wattslice_models.store import energy_model, load_choice, power_model
+
+DEFAULT_NAME = "watts.baseline"
+_TITLE = "# wattslice baseline 1"
+_COLUMNS = ("file", "kernel", "launch", "grid", "block", "power_w", "energy_j", "time_s", "model", "body")
+_REMEDY = "recalculate it: wattslice gate --update-baseline --baseline {} PATH..."
+
+
+class BaselineError(WattsliceError):
+    """A baseline that cannot be read, or not be compared with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What figures were predicted with. `coefficients`, `settings`: hashes of the models and of what else
+    shapes a prediction (method, branches, clocks, sizes, launches, macros).
+    """
+
+    gpu: str
+    coefficients: str
+    settings: str
+    version: str = __version__
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A baseline file; files in `records` are relative to its folder."""
+
+    path: Path
+    made: Made
+    records: tuple[LaunchRecord, ...]
+
+
+def made_with(config: Config) -> Made:
+    """How `config` predicts. Raises `WattsliceError` for a model file of another version."""
+    gpu = load_gpu(config.gpu_id)
+    try:
+        regression: object = published_regression(gpu.id)
+    except NoRegressionError:
+        regression = None
+    models = [power_model(gpu, name) for name in ("regression", "wavelet")]
+    choice = load_choice(gpu.id)
+    coefficients = (gpu, energy_model(gpu), regression, *models, choice and choice.name)
+    settings = (
+        config.model.value,
+        config.method.value,
+        config.branches.value,
+        config.branch_threshold,
+        config.dense_from,
+        config.overrides,
+        config.definitions,
+        config.language_standard,
+        config.branch_profile,
+        config.core_clock_mhz,
+        config.memory_clock_mhz,
+    )
+    return Made(gpu.id, _hash(coefficients), _hash(settings))
+
+
+def _hash(value: object) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:16]
+
+
+def baseline_records(analysis: Analysis, path: Path) -> tuple[LaunchRecord, ...]:
+    """The launches of an analysis with files as a baseline at `path` has them."""
+    folder = path.resolve().parent
+    return records_of(analysis, lambda file: shared_path(file, folder))
+
+
+def shared_path(file: str, folder: Path) -> str:
+    """`file` from `folder`, with slashes."""
+    return Path(os.path.relpath(Path(file).resolve(), folder)).as_posix()
+
+
+def write_baseline(path: Path, analysis: Analysis, made: Made) -> tuple[int, int]:
+    """Writes the launches of the analysed files, all at once or not at all; their number, and of those kept.
+
+    Lines about other files are kept when they were made alike and the files exist. Raises `BaselineError`.
+    """
+    folder = path.resolve().parent
+    own = baseline_records(analysis, path)
+    analysed = {shared_path(file, folder) for file in analysis.files} | {record.file for record in own}
+    kept: list[LaunchRecord] = []
+    if path.exists():
+        before = read_baseline(path)
+        if before.made == made:
+            kept = [
+                record
+                for record in before.records
+                if record.file not in analysed and (folder / record.file).is_file()
+            ]
+    text = baseline_text(made, (*own, *kept))
+    try:
+        write_text(path.resolve(), text)
+    except OSError as error:
+        raise BaselineError(f"cannot be written: {error.strerror}", path=path) from None
+    return len(own), len(kept)
+
+
+def baseline_text(made: Made, records: Iterable[LaunchRecord]) -> str:
+    """The file's text."""
+    head = [_TITLE, *(f"# {field.name} {getattr(made, field.name)}" for field in fields(Made))]
+    ordered = sorted(records, key=lambda record: (record.file, record.kernel, record.ordinal))
+    lines = ["\t".join(_COLUMNS), *("\t".join(_cells(record)) for record in ordered)]
+    return "".join(f"{line}\n" for line in (*head, *lines))
+
+
+def _cells(record: LaunchRecord) -> tuple[str, ...]:
+    figures = (record.power_w, record.energy_j, record.time_s)
+    return (
+        _quoted(record.file),
+        _quoted(record.kernel),
+        str(record.ordinal),
+        "x".join(map(str, record.grid)),
+        "x".join(map(str, record.block)),
+        *("" if figure is None else f"{figure:.6g}" for figure in figures),
+        record.model,
+        record.body,
+    )
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n")
+
+
+def _unquoted(text: str) -> str:
+    parts = text.split("\\\\")
+    return "\\".join(part.replace("\\t", "\t").replace("\\n", "\n") for part in parts)
+
+
+def read_baseline(path: Path) -> Baseline:
+    """Reads a baseline. Raises `BaselineError` with the line that is wrong."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a text"
+        raise BaselineError(
+            f"cannot read the baseline: {reason}", path=path, remedy=_REMEDY.format(path.name)
+        ) from None
+    if lines[:1] != [_TITLE]:
+        raise BaselineError(
+            "not a baseline of wattslice", path=path, line=1, remedy=_REMEDY.format(path.name)
+        )
+    comments = [line[2:].partition(" ") for line in lines if line.startswith("# ")]
+    head = {name: value for name, _, value in comments}
+    body = [(number, line) for number, line in enumerate(lines, 1) if line and not line.startswith("#")]
+    names = [field.name for field in fields(Made)]
+    if not body or body[0][1].split("\t") != list(_COLUMNS) or not all(name in head for name in names):
+        raise BaselineError("its head is not complete", path=path, remedy=_REMEDY.format(path.name))
+    records = tuple(_record(path, number, line) for number, line in body[1:])
+    return Baseline(path, Made(**{name: head[name] for name in names}), records)
+
+
+def _record(path: Path, number: int, line: str) -> LaunchRecord:
+    cells = line.split("\t")
+    try:
+        file, kernel, ordinal, grid, block, power_w, energy_j, time_s, model, body = cells
+        return LaunchRecord(
+            _unquoted(file),
+            _unquoted(kernel),
+            int(ordinal),
+            _dim3(grid),
+            _dim3(block),
+            _figure(power_w),
+            _figure(energy_j),
+            _figure(time_s),
+            model,
+            body,
+        )
+    except ValueError:
+        raise BaselineError(
+            "not a line of a baseline", path=path, line=number, remedy=_REMEDY.format(path.name)
+        ) from None
+
+
+def _figure(cell: str) -> float | None:
+    if not cell:
+        return None
+    figure = float(cell)
+    if not 0 < figure < math.inf:
+        raise ValueError
+    return figure
+
+
+def _dim3(text: str) -> Dim3:
+    x, y, z = map(int, text.split("x"))
+    return x, y, z
+
+
+def check_comparable(baseline: Baseline, made: Made) -> None:
+    """Raises `BaselineError` when the figures were predicted with something else than now."""
+    names = {"gpu": "another GPU", "coefficients": "other coefficients", "settings": "other settings"}
+    for field, what in names.items():
+        before, now = getattr(baseline.made, field), getattr(made, field)
+        if before != now:
+            raise BaselineError(
+                f"its figures are of {what} ({before}, now {now})",
+                path=baseline.path,
+                remedy=_REMEDY.format(baseline.path.name),
+            )
+
+
+def records_of_files(baseline: Baseline, files: Sequence[str]) -> tuple[LaunchRecord, ...]:
+    """What the baseline knows of the analysed files, and of files that are gone since."""
+    folder = baseline.path.resolve().parent
+    wanted = {shared_path(file, folder) for file in files}
+    return tuple(
+        record for record in baseline.records if record.file in wanted or not (folder / record.file).exists()
+    )

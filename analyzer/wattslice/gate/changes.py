@@ -1,0 +1,231 @@
+"""What became worse: relative changes of watts, joules and seconds, with how far ratios can be trusted."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from wattslice.analysis import KernelAnalysis
+from wattslice.errors import WattsliceError
+from wattslice.findings import Finding
+from wattslice.gate.ratio_trust import Kin, Quantity, curve
+from wattslice.gate.records import LaunchRecord, Matching, Pair
+from wattslice.gate.verdict import Compared
+from wattslice.ir import Severity
+from wattslice.report.units import energy, power, time
+
+SAME = 2e-5
+"""|ln ratio| up to which two figures are the same: a baseline keeps six digits."""
+
+VARIANT_FROM = 0.5
+"""Bodies at least this much alike count as variants of one kernel, others as two programs."""
+
+_GATHER, _GEOMETRY = "PW016", "PW011"
+_PLACES = re.compile(r"\b(?:line \d+|trip_L\d+(?:@\S+)?)")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What fails a comparison: an increase of at least `tolerance` (0.05: 5 %) of one of `fail_on` that is a
+    real one with a probability of at least `confidence`.
+
+    `saving_pays`: more watts are accepted where the launch takes fewer joules: it became faster.
+    """
+
+    fail_on: tuple[Quantity, ...] = (Quantity.POWER, Quantity.ENERGY)
+    tolerance: float = 0.05
+    confidence: float = 0.9
+    saving_pays: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One quantity of one launch before and after. `low`, `high`: where the true ratio lies with 90 %.
+
+    `p_worse`: that it really rose. Nothing changed: `ratio`, `low` and `high` are 1, and `p_worse` 0.
+    """
+
+    quantity: Quantity
+    old: float
+    new: float
+    low: float
+    high: float
+    p_worse: float
+
+    @property
+    def ratio(self) -> float:
+        """After over before."""
+        return self.new / self.old
+
+
+def changes_of(pair: Pair) -> tuple[Change, ...]:
+    """The changes of what is known on both sides. Raises `WattsliceError` for a model nobody has judged."""
+    found: list[Change] = []
+    kin = _kin(pair)
+    for quantity in Quantity:
+        old, new = _figure(pair.old, quantity), _figure(pair.new, quantity)
+        if not old or not new:
+            continue
+        log_ratio = math.log(new / old)
+        if abs(log_ratio) <= SAME:
+            found.append(Change(quantity, old, old, 1.0, 1.0, 0.0))
+            continue
+        trust = curve(pair.new.model, kin, quantity)
+        if trust is None:
+            raise WattsliceError(
+                f"nothing measured tells how far ratios of the {pair.new.model} model can be trusted",
+                remedy="compare with --model energy",
+            )
+        knot = trust.at(log_ratio)
+        errors = (knot.error_low, knot.error_high)
+        low, high = errors if log_ratio > 0 else (-errors[1], -errors[0])
+        p_worse = knot.p_worse if log_ratio > 0 else 1.0 - knot.p_worse
+        found.append(
+            Change(quantity, old, new, math.exp(log_ratio + low), math.exp(log_ratio + high), p_worse)
+        )
+    return tuple(found)
+
+
+def _kin(pair: Pair) -> Kin:
+    """Rewritten kernels, and those whose addresses nobody knows, are trusted no further than strangers."""
+    for record in (pair.old, pair.new):
+        if record.analysis and any(entry.rule == _GATHER for entry in record.analysis.assumptions):
+            return Kin.PROGRAMS
+    rewritten = pair.similarity is not None and pair.similarity < VARIANT_FROM
+    return Kin.PROGRAMS if rewritten else Kin.VARIANTS
+
+
+def _figure(record: LaunchRecord, quantity: Quantity) -> float | None:
+    return {
+        Quantity.POWER: record.power_w,
+        Quantity.ENERGY: record.energy_j,
+        Quantity.TIME: record.time_s,
+    }[quantity]
+
+
+def failing(changes: Sequence[Change], policy: Policy) -> tuple[Change, ...]:
+    """The changes that fail by `policy`."""
+    energy_ratio = next((one.ratio for one in changes if one.quantity is Quantity.ENERGY), None)
+    saves = energy_ratio is not None and energy_ratio < 1.0
+    return tuple(
+        change
+        for change in changes
+        if change.quantity in policy.fail_on
+        and change.ratio >= 1.0 + policy.tolerance
+        and change.p_worse >= policy.confidence
+        and not (change.quantity is Quantity.POWER and saves and policy.saving_pays)
+    )
+
+
+Explain = Callable[[Pair, Quantity], str]
+"""Says which lines changed a quantity of a pair, or nothing."""
+
+
+def compare(
+    matching: Matching,
+    policy: Policy,
+    against: str,
+    place: Callable[[LaunchRecord], tuple[str, int]],
+    explain: Explain,
+) -> Compared:
+    """PW023 for what became worse, PW027 for what has no partner; `place` gives the file and line to tell."""
+    findings: list[Finding] = []
+    for pair in matching.pairs:
+        worse = failing(changes_of(pair), policy)
+        if worse:
+            findings.append(_worse(pair, worse, policy, against, place(pair.new), explain))
+        elif pair.new.power_w is None and pair.old.power_w is not None:
+            findings.append(_note(pair.new, place, f"power unknown now, {power(pair.old.power_w)} {against}"))
+        if pair.is_renamed:
+            findings.append(_note(pair.new, place, f"was {pair.old.kernel} {against}"))
+    findings += (_note(record, place, f"new, not {against}") for record in matching.new)
+    findings += (
+        Finding(
+            "PW027", Severity.NOTE, record.file, 0, record.kernel, f"{record.name}: vanished, was {against}"
+        )
+        for record in matching.vanished
+    )
+    return Compared(against, len(matching.pairs), tuple(findings))
+
+
+def _worse(
+    pair: Pair,
+    worse: Sequence[Change],
+    policy: Policy,
+    against: str,
+    place: tuple[str, int],
+    explain: Explain,
+) -> Finding:
+    main = max(worse, key=lambda change: (change.quantity is Quantity.ENERGY, change.ratio))
+    text = f"{pair.new.name}: {', '.join(map(told, worse))} {against}"
+    for reason in (_circumstances(pair), explain(pair, main.quantity)):
+        if reason:
+            text += f"; {reason}"
+    kernel = pair.new.analysis
+    deltas = {change.quantity: change.new - change.old for change in worse}
+    before, after = _geometry_known(pair.old), _geometry_known(pair.new)
+    comparable = before is None or after is None or before == after
+    if not comparable:
+        text += "; a warning only, for the two launches are not known alike"
+    return Finding(
+        "PW023",
+        Severity.ERROR if comparable else Severity.WARNING,
+        *place,
+        kernel.name if kernel else pair.new.kernel,
+        text,
+        power_w=deltas.get(Quantity.POWER),
+        energy_j=deltas.get(Quantity.ENERGY),
+        launch_line=kernel.launch_line if kernel else None,
+    )
+
+
+def _geometry_known(record: LaunchRecord) -> tuple[str, tuple[str, ...]] | None:
+    """How a launch's geometry is known: read, given, or assumed; None: of a baseline, which has it."""
+    kernel = record.analysis
+    if kernel is None:
+        return None
+    assumed = (entry.message for entry in kernel.assumptions if entry.rule == _GEOMETRY)
+    return kernel.launch_source.value, tuple(dict.fromkeys(_PLACES.sub("there", text) for text in assumed))
+
+
+def told(change: Change) -> str:
+    """A change in words: ``energy +41 % (+12 to +78 %), 1.20 mJ to 1.69 mJ``."""
+    figure = {Quantity.POWER: power, Quantity.ENERGY: energy, Quantity.TIME: time}[change.quantity]
+    low, high = 100 * (change.low - 1), 100 * (change.high - 1)
+    return (
+        f"{change.quantity} {100 * (change.ratio - 1):+.0f} % ({low:+.0f} to {high:+.0f} %), "
+        f"{figure(change.old)} to {figure(change.new)}"
+    )
+
+
+def _note(record: LaunchRecord, place: Callable[[LaunchRecord], tuple[str, int]], text: str) -> Finding:
+    kernel = record.analysis.name if record.analysis else record.kernel
+    return Finding("PW027", Severity.NOTE, *place(record), kernel, f"{record.name}: {text}")
+
+
+def _circumstances(pair: Pair) -> str:
+    """What is not the kernel's own text: another launch geometry, other assumptions."""
+    parts: list[str] = []
+    old, new = pair.old, pair.new
+    if (old.grid, old.block) != (new.grid, new.block):
+        parts.append(f"launched with {_geometry(new)}, was {_geometry(old)}")
+    if old.analysis is not None and new.analysis is not None:
+        before, after = _assumptions(old.analysis), _assumptions(new.analysis)
+        gone = [text for text in before if text not in after]
+        come = [text for text in after if text not in before]
+        if come:
+            parts.append(f"assumed now: {come[0]}" + (f" and {len(come) - 1} more" if come[1:] else ""))
+        elif gone:
+            parts.append(f"no longer assumed: {gone[0]}" + (f" and {len(gone) - 1} more" if gone[1:] else ""))
+    return "; ".join(parts)
+
+
+def _geometry(record: LaunchRecord) -> str:
+    return f"<<<{','.join(map(str, record.grid))}; {','.join(map(str, record.block))}>>>"
+
+
+def _assumptions(kernel: KernelAnalysis) -> tuple[str, ...]:
+    """Messages of the assumptions without the places in them, which move with every edit."""
+    return tuple(dict.fromkeys(_PLACES.sub("there", entry.message) for entry in kernel.assumptions))

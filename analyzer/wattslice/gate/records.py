@@ -1,0 +1,190 @@
+"""What a comparison knows of one launch, whether it was analysed just now or stands in a baseline file."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from wattslice.analysis import Analysis, KernelAnalysis
+from wattslice.geometry.types import Dim3
+from wattslice.quoting import Quoter
+
+_TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|[^\s\w]")
+_COMMENT = re.compile(
+    r"(?P<text>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRecord:
+    """One launch: `kernel` is the qualified name, `file` a path that both states share.
+
+    `ordinal` from 1 counts the launches of a kernel in a file. `body`: hash of the kernel's text without
+    comments, spaces and its name.
+
+    Figures are None when unknown. `tokens` and `analysis` are there only for what was analysed just now.
+    """
+
+    file: str
+    kernel: str
+    ordinal: int
+    grid: Dim3
+    block: Dim3
+    power_w: float | None
+    energy_j: float | None
+    time_s: float | None
+    model: str
+    body: str
+    tokens: tuple[str, ...] = field(default=(), compare=False)
+    analysis: KernelAnalysis | None = field(default=None, compare=False)
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        return self.kernel if self.ordinal == 1 else f"{self.kernel} (launch {self.ordinal})"
+
+
+def records_of(analysis: Analysis, shared_path: Callable[[str], str]) -> tuple[LaunchRecord, ...]:
+    """The launches of an analysis; `shared_path` turns a file as findings spell it into the common one."""
+    quoter = Quoter("", ())
+    seen: Counter[tuple[str, str]] = Counter()
+    found: list[LaunchRecord] = []
+    for kernel in analysis.kernels:
+        file = shared_path(kernel.file)
+        seen[file, kernel.qualified_name] += 1
+        tokens = body_tokens(kernel, quoter)
+        found.append(
+            LaunchRecord(
+                file,
+                kernel.qualified_name,
+                seen[file, kernel.qualified_name],
+                kernel.grid,
+                kernel.block,
+                kernel.power_w,
+                kernel.energy_j,
+                kernel.time_s,
+                kernel.model,
+                hashlib.sha256(" ".join(tokens).encode()).hexdigest()[:12],
+                tokens,
+                kernel,
+            )
+        )
+    return tuple(found)
+
+
+def body_tokens(kernel: KernelAnalysis, quoter: Quoter) -> tuple[str, ...]:
+    """The words of a kernel's text; its own name is ``@``, so that a rename alone changes nothing."""
+    lines = (quoter.line(kernel.file, line) for line in range(kernel.line, kernel.end_line + 1))
+    text = _COMMENT.sub(lambda match: match["text"] or " ", "\n".join(lines))
+    return tuple("@" if token == kernel.name else token for token in _TOKEN.findall(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The same launch before and after. `similarity` of the two bodies, 0 to 1; None when it is not known."""
+
+    old: LaunchRecord
+    new: LaunchRecord
+    similarity: float | None
+
+    @property
+    def is_renamed(self) -> bool:
+        """Whether the kernel had another name."""
+        return self.old.kernel != self.new.kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """Which launches belong together, and those that have no partner."""
+
+    pairs: tuple[Pair, ...]
+    new: tuple[LaunchRecord, ...]
+    vanished: tuple[LaunchRecord, ...]
+
+
+RENAMED_FROM = 0.8
+"""Bodies at least this much alike may be one kernel under two names."""
+
+
+def match(old: Sequence[LaunchRecord], new: Sequence[LaunchRecord]) -> Matching:
+    """By file and qualified name, then by qualified name wherever it went, then by likeness of the bodies.
+
+    Launches of one kernel belong together by equal geometry, then in their order.
+    """
+    left = _grouped(old)
+    right = _grouped(new)
+    couples = [(key, key) for key in right if key in left]
+    taken_old, taken_new = {key for key, _ in couples}, {key for _, key in couples}
+    for key in right:
+        if key not in taken_new:
+            moved = [other for other in left if other[1] == key[1] and other not in taken_old]
+            if len(moved) == 1 or (moved and len({other[1] for other in moved}) == 1):
+                couples.append((moved[0], key))
+                taken_old.add(moved[0])
+                taken_new.add(key)
+    alike = sorted(
+        (
+            (likeness(left[one][0], right[other][0]), one, other)
+            for one in left
+            if one not in taken_old
+            for other in right
+            if other not in taken_new
+        ),
+        key=lambda entry: (-entry[0], entry[1:]),
+    )
+    for share, one, other in alike:
+        if share >= RENAMED_FROM and one not in taken_old and other not in taken_new:
+            couples.append((one, other))
+            taken_old.add(one)
+            taken_new.add(other)
+    pairs: list[Pair] = []
+    lonely_new = [record for key, records in right.items() if key not in taken_new for record in records]
+    lonely_old = [record for key, records in left.items() if key not in taken_old for record in records]
+    for one, other in couples:
+        found, more_old, more_new = _by_geometry(left[one], right[other])
+        pairs += found
+        lonely_old += more_old
+        lonely_new += more_new
+    place = {id(record): index for index, record in enumerate(new)}
+    pairs.sort(key=lambda pair: place[id(pair.new)])
+    return Matching(tuple(pairs), tuple(lonely_new), tuple(lonely_old))
+
+
+def likeness(one: LaunchRecord, other: LaunchRecord) -> float:
+    """How alike two bodies are, 0 to 1; where a text is not known, 1 for equal ones and 0 for others."""
+    if one.body == other.body:
+        return 1.0
+    if not (one.tokens and other.tokens):
+        return 0.0
+    import difflib
+
+    matcher = difflib.SequenceMatcher(None, one.tokens, other.tokens, autojunk=False)
+    return matcher.ratio() if matcher.real_quick_ratio() > 0.3 and matcher.quick_ratio() > 0.3 else 0.0
+
+
+def _grouped(records: Sequence[LaunchRecord]) -> dict[tuple[str, str], list[LaunchRecord]]:
+    groups: dict[tuple[str, str], list[LaunchRecord]] = {}
+    for record in records:
+        groups.setdefault((record.file, record.kernel), []).append(record)
+    return groups
+
+
+def _by_geometry(
+    old: list[LaunchRecord], new: list[LaunchRecord]
+) -> tuple[list[Pair], list[LaunchRecord], list[LaunchRecord]]:
+    known = old[0].body == new[0].body or (old[0].tokens and new[0].tokens)
+    similarity = likeness(old[0], new[0]) if known else None
+    waiting, pairs, unmatched = list(old), list[Pair](), list[LaunchRecord]()
+    for record in new:
+        same = next((one for one in waiting if (one.grid, one.block) == (record.grid, record.block)), None)
+        if same is None:
+            unmatched.append(record)
+        else:
+            waiting.remove(same)
+            pairs.append(Pair(same, record, similarity))
+    pairs += (Pair(one, record, similarity) for one, record in zip(waiting, unmatched, strict=False))
+    number = min(len(waiting), len(unmatched))
+    return pairs, waiting[number:], unmatched[number:]

@@ -1,0 +1,261 @@
+"""The files of a git revision, in a temporary folder: read by git's plumbing, nothing of the repository runs.
+
+The work tree is never touched. Objects are read raw (`cat-file --batch`): no checkout, so no filters (LFS,
+clean/smudge), no textconv, no hooks, no attributes; settings of the repository that could start a program
+(fsmonitor, pagers, external diffs, hooks) are overridden, lazy fetching of a partial clone is off. The
+repository's place is found from the files, whatever GIT_DIR a calling hook has set.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from wattslice.errors import WattsliceError
+
+_SAFE = (
+    "--no-pager", "--no-replace-objects", "--literal-pathspecs", "-c", "core.fsmonitor=false",
+    "-c", "core.hooksPath=/dev/null", "-c", "core.attributesFile=/dev/null", "-c", "core.pager=cat",
+    "-c", "diff.external=", "-c", "core.untrackedCache=false", "-c", "protocol.allow=never",
+)  # fmt: skip
+_SECONDS = 120
+_MOST_BYTES = 2_000_000
+_MOST_OTHER_BYTES = 262_144
+_SOURCES = frozenset(
+    (
+        ".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".c", ".cc", ".cpp", ".cxx", ".C", ".inl", ".inc",
+        ".ipp", ".tcc", ".tpp", ".def", ".cl", ".toml", ".json",
+    )
+)  # fmt: skip
+_NEVER_INCLUDED = frozenset(
+    (
+        ".png", ".jpg", ".jpeg", ".gif", ".pdf", ".svg", ".zip", ".gz", ".bz2", ".xz", ".tar", ".bin",
+        ".md", ".rst", ".html", ".py", ".ipynb", ".csv", ".pgm", ".ppm", ".bmp", ".ico", ".mp4", ".sln",
+        ".vcxproj", ".yml", ".yaml", ".sh", ".pl", ".o", ".a", ".so", ".doc", ".docx", ".ps", ".eps",
+    )
+)  # fmt: skip
+_LFS = b"version https://git-lfs.github.com/spec/"
+
+
+class GitError(WattsliceError):
+    """No repository, no such revision, or git cannot say; the message has git's words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One path of a tree; `mode` as git has it, `size` -1 for a submodule and for what this clone lacks."""
+
+    path: str
+    mode: str
+    sha: str
+    size: int
+
+    @property
+    def is_file(self) -> bool:
+        """A regular file, neither a symbolic link nor a submodule."""
+        return self.mode.startswith("100")
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A commit of the repository at `root` (its top folder); `name` as the user wrote it."""
+
+    root: Path
+    name: str
+    commit: str
+    entries: tuple[Entry, ...]
+    object_format: str
+
+
+def repository_of(paths: Sequence[Path]) -> Path:
+    """The top folder of the one repository that holds all paths. Raises `GitError`."""
+    roots: dict[Path, Path] = {}
+    for path in paths:
+        folder = path.resolve() if path.is_dir() else path.resolve().parent
+        top = _git(folder, "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").rstrip("\n")
+        roots[Path(top).resolve()] = path
+    if len(roots) != 1:
+        raise GitError(
+            f"--against: the files lie in {len(roots)} repositories", remedy="one run for each of them"
+        )
+    return next(iter(roots))
+
+
+def read_revision(root: Path, name: str) -> Revision:
+    """What REV holds. Raises `GitError` when it is no commit."""
+    try:
+        found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    except GitError:
+        remedy = "a branch, tag or commit; a shallow clone lacks older ones (git fetch --unshallow)"
+        raise GitError(f"--against: no commit {name!r} in {root}", remedy=remedy) from None
+    commit = found.decode().strip()
+    listing = _git(root, "ls-tree", "-r", "-l", "-z", "--full-tree", commit)
+    object_format = "sha256" if len(commit) == 64 else "sha1"
+    return Revision(root, name, commit, tuple(_entries(listing)), object_format)
+
+
+def _entries(listing: bytes) -> Iterator[Entry]:
+    for line in listing.split(b"\0"):
+        if line:
+            head, _, path = line.partition(b"\t")
+            mode, _, sha, size = head.decode().split()
+            yield Entry(os.fsdecode(path), mode, sha, int(size) if size.isdecimal() else -1)
+
+
+def not_checked_out(root: Path) -> frozenset[str]:
+    """Files of the index that a sparse checkout leaves out of the work tree."""
+    listing = _git(root, "ls-files", "-t", "-z", "--full-name")
+    return frozenset(os.fsdecode(line[2:]) for line in listing.split(b"\0") if line.startswith(b"S "))
+
+
+def _git(folder: Path, *arguments: str, stdin: bytes | None = None) -> bytes:
+    command = ["git", *_SAFE, "-C", str(folder), *arguments]
+    try:
+        done = subprocess.run(
+            command, input=stdin, capture_output=True, check=False, timeout=_SECONDS, env=_environment()
+        )
+    except FileNotFoundError:
+        raise GitError("--against needs git, and there is none", remedy="install git") from None
+    except subprocess.TimeoutExpired:
+        raise GitError(f"git {arguments[0]} took longer than {_SECONDS} s") from None
+    if done.returncode:
+        words = " ".join(done.stderr.decode("utf-8", "replace").split()) or f"git {arguments[0]} failed"
+        raise GitError(f"--against: {words}", path=folder, remedy="run it inside a git repository")
+    return done.stdout
+
+
+def _environment() -> dict[str, str]:
+    """Ours without what redirects git or makes it start something; nothing is asked, nothing is fetched."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name in ("GIT_CEILING_DIRECTORIES", "GIT_CONFIG_GLOBAL")
+    }
+    return kept | {
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "LC_ALL": "C",
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A revision's sources below `root`, as they were. `notes`: what could not be had as it was."""
+
+    root: Path
+    notes: tuple[str, ...]
+
+
+@contextmanager
+def extracted(revision: Revision, paths: frozenset[str]) -> Generator[Tree]:
+    """The files `paths` of a revision, its links and submodules, in a folder that is gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="wattslice-")).resolve()
+    try:
+        (folder / ".git").mkdir()  # where the search for headers ends, as in the work tree
+        notes = list(_write_files(revision, paths, folder))
+        notes += _link(revision, folder)
+        yield Tree(folder, tuple(notes))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def wanted(entry: Entry) -> bool:
+    """Whether an analysis may read it: sources, and what could be included besides."""
+    suffix = PurePosixPath(entry.path).suffix
+    if not entry.is_file or entry.size < 0 or _is_unsafe(entry.path):
+        return False
+    if suffix in _SOURCES:
+        return entry.size <= _MOST_BYTES
+    return entry.size <= _MOST_OTHER_BYTES and suffix.lower() not in _NEVER_INCLUDED
+
+
+def _is_unsafe(path: str) -> bool:
+    """A path that would leave the folder; git refuses to make such trees, a hostile one may hold them."""
+    parts = PurePosixPath(path).parts
+    return path.startswith("/") or ".." in parts or ".git" in (part.lower() for part in parts)
+
+
+def _write_files(revision: Revision, paths: frozenset[str], folder: Path) -> Iterator[str]:
+    missing = [
+        entry.path
+        for entry in revision.entries
+        if entry.is_file and entry.size < 0 and PurePosixPath(entry.path).suffix in _SOURCES
+    ]
+    if missing:
+        yield f"{len(missing)} sources of {revision.name} are not in this clone, such as {missing[0]}"
+    chosen = [entry for entry in revision.entries if entry.path in paths and wanted(entry)]
+    for entry, data in blobs(revision, chosen):
+        if data.startswith(_LFS) and PurePosixPath(entry.path).suffix in _SOURCES:
+            yield f"{entry.path} is a Git LFS pointer in {revision.name}: its content is not compared"
+            continue
+        target = folder / entry.path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+
+
+def blobs(revision: Revision, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes]]:
+    """The raw contents of some files; one that is missing (a partial clone) is left out."""
+    chosen = list(entries)
+    request = "".join(f"{entry.sha}\n" for entry in chosen).encode()
+    answer = _git(revision.root, "cat-file", "--batch", stdin=request)
+    start = 0
+    for entry in chosen:
+        end = answer.index(b"\n", start)
+        head = answer[start:end].split()
+        start = end + 1
+        if head[-1] == b"missing":
+            continue
+        size = int(head[2])
+        yield entry, answer[start : start + size]
+        start += size + 1
+
+
+def _link(revision: Revision, folder: Path) -> Iterator[str]:
+    """Symbolic links that stay inside, and submodules: those as they are in the work tree now."""
+    for entry in revision.entries:
+        target = folder / entry.path
+        if _is_unsafe(entry.path) or target.exists():
+            continue
+        if entry.mode == "160000":
+            present = revision.root / entry.path
+            if present.is_dir() and any(present.iterdir()):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.symlink_to(present, target_is_directory=True)
+                yield f"submodule {entry.path}: taken as it is now on both sides"
+            else:
+                yield f"submodule {entry.path} is not checked out: its headers are missing on both sides"
+    links = [entry for entry in revision.entries if entry.mode == "120000" and not _is_unsafe(entry.path)]
+    for entry, data in blobs(revision, links) if links else ():
+        link = folder / entry.path
+        text = os.fsdecode(data)
+        aim = Path(os.path.normpath(link.parent / text))
+        if aim.is_relative_to(folder) and not Path(text).is_absolute() and not link.exists():
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(text)
+
+
+def is_changed(revision: Revision, entry: Entry) -> bool:
+    """Whether the file of the work tree differs from the revision's; line ends that git converted do not."""
+    path = revision.root / entry.path
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return True
+    if _blob_hash(data, revision.object_format) == entry.sha:
+        return False
+    return (
+        b"\r\n" not in data or _blob_hash(data.replace(b"\r\n", b"\n"), revision.object_format) != entry.sha
+    )
+
+
+def _blob_hash(data: bytes, object_format: str) -> str:
+    return hashlib.new(object_format, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

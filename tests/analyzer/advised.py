@@ -1,0 +1,25 @@
+"""Analyses a kernel written in a test and returns what it is advised."""
+
+from pathlib import Path
+
+from wattslice.analysis import Advice, KernelAnalysis
+from wattslice.config import Options, make_config
+from wattslice.pipeline import analyze_files
+
+
+def analysed(folder: Path, source: str, *, gpu: str = "v100") -> KernelAnalysis:
+    """The one kernel launched in `source`."""
+    path = folder / "k.cu"
+    path.write_text(source)
+    found = analyze_files(make_config(Options(paths=(path,), gpu=gpu)))
+    assert not [entry for entry in found.diagnostics if entry.rule in ("PW099", "PW001")], found.diagnostics
+    (kernel,) = found.kernels
+    return kernel
+
+
+def advised(folder: Path, source: str, *, gpu: str = "v100") -> dict[str, list[Advice]]:
+    """What the kernel is advised, by rule."""
+    found: dict[str, list[Advice]] = {}
+    for advice in analysed(folder, source, gpu=gpu).advice:
+        found.setdefault(advice.rule, []).append(advice)
+    return found

@@ -1,0 +1,325 @@
+"""The gate against a git revision: planted regressions are found and named, refactorings are silent."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from wattslice.commands.gate import gate
+from wattslice.errors import WattsliceError
+
+TILED = """\
+#define TILE 16
+__global__ void mul(const float *a, const float *b, float *c, int n) {
+    __shared__ float x[TILE][TILE], y[TILE][TILE];
+    int row = blockIdx.y * TILE + threadIdx.y, col = blockIdx.x * TILE + threadIdx.x;
+    float sum = 0.0f;
+    for (int t = 0; t < n / TILE; ++t) {
+        x[threadIdx.y][threadIdx.x] = a[row * n + t * TILE + threadIdx.x];
+        y[threadIdx.y][threadIdx.x] = b[(t * TILE + threadIdx.y) * n + col];
+        __syncthreads();
+        for (int k = 0; k < TILE; ++k) sum += x[threadIdx.y][k] * y[k][threadIdx.x];
+        __syncthreads();
+    }
+    c[row * n + col] = sum;
+}
+"""
+UNTILED = """\
+#define TILE 16
+__global__ void mul(const float *a, const float *b, float *c, int n) {
+    int row = blockIdx.y * TILE + threadIdx.y, col = blockIdx.x * TILE + threadIdx.x;
+    float sum = 0.0f;
+    for (int k = 0; k < n; ++k)
+        sum += a[col * n + k] * b[row * n + k];
+    c[row * n + col] = sum;
+}
+"""
+HOST = """
+int main() {
+    int n = 1024;
+    float *a, *b, *c;
+    cudaMalloc(&a, n * n * 4); cudaMalloc(&b, n * n * 4); cudaMalloc(&c, n * n * 4);
+    mul<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(a, b, c, n);
+}
+"""
+SAXPY = """\
+__global__ void saxpy(int n, float a, const float *x, float *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i] + y[i];
+}
+void go(float *x, float *y) { saxpy<<<4096, 256>>>(4096 * 256, 2.0f, x, y); }
+"""
+
+
+LOOP = """\
+__global__ void wave(int n, const float *x, float *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float w = x[i], s = 0.0f;
+    for (int k = 0; k < 64; ++k)
+        s += w * k;
+    y[i] = s;
+}
+void go(float *x, float *y) { wave<<<4096, 256>>>(4096 * 256, x, y); }
+"""
+
+
+class Repository:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.git("init", "-q", "-b", "main")
+
+    def git(self, *words: str) -> str:
+        settings = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")
+        command = ["git", *settings, "-C", str(self.root), *words]
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+        return done.stdout
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def commit(self, **files: str) -> None:
+        for name, text in files.items():
+            self.write(name.replace("__", "/").replace("_dot_", "."), text)
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", "x")
+
+    def gate(self, *words: str) -> Result:
+        words = words or (str(self.root),)
+        found = CliRunner().invoke(
+            gate, ["--gpu", "v100", "--against", "HEAD", *words], standalone_mode=False
+        )
+        if found.exception is not None:
+            raise found.exception
+        return found
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    monkeypatch.setenv("COLUMNS", "100")
+    return Repository(tmp_path)
+
+
+def words(result: Result) -> str:
+    return " ".join(result.stdout.split())
+
+
+def test_a_tile_removed_is_found_and_its_lines_are_named(repository: Repository):
+    repository.commit(mul_dot_cu=TILED + HOST)
+    repository.write("mul.cu", UNTILED + HOST)
+    result = repository.gate()
+    assert result.return_value == 1
+    assert "mul: energy +" in words(result)
+    assert "edited: line 6 (+" in words(result)  # the loop body that reads columns; its cost comes first
+    assert "a[col * n + k]" in words(result)
+
+
+def test_double_instead_of_float_is_found_though_edited_lines_hold_no_heat(repository: Repository):
+    repository.commit(mul_dot_cu=TILED + HOST)
+    doubled = TILED.replace("float", "double") + HOST.replace("float", "double").replace("* 4)", "* 8)")
+    repository.write("mul.cu", doubled)
+    result = repository.gate()
+    assert result.return_value == 1
+    assert "line 3 `__shared__ double x[TILE][TILE]" in words(result)
+
+
+def test_a_lost_unroll_is_found_at_its_pragma(repository: Repository):
+    repository.commit(wave_dot_cu=LOOP.replace("    for", "    #pragma unroll\n    for"))
+    repository.write("wave.cu", LOOP.replace("    for", "    #pragma unroll 1\n    for"))
+    result = repository.gate()
+    assert result.return_value == 1
+    assert "edited: line 4 `#pragma unroll 1`; costlier with the same text: line 5" in words(result)
+
+
+def test_a_stride_in_a_header_is_found_from_the_file_that_includes_it(repository: Repository):
+    header = "#define AT(i) ((i) * 1)\n"
+    repository.commit(
+        inc__at_dot_h=header, saxpy_dot_cu='#include "at.h"\n' + SAXPY.replace("x[i]", "x[AT(i)]")
+    )
+    repository.write("inc/at.h", header.replace("* 1", "* 8 % 1048576"))
+    result = repository.gate("-I", str(repository.root / "inc"), str(repository.root))
+    assert result.return_value == 1
+    assert "no line of it was edited, but inc/at.h" in words(result)
+
+
+def test_a_saving_in_joules_does_not_fail_though_it_draws_more_watts(repository: Repository):
+    repository.commit(mul_dot_cu=UNTILED + HOST)
+    repository.write("mul.cu", TILED + HOST)
+    result = repository.gate()
+    assert result.return_value == 0
+    assert "0 of 1 worse against HEAD" in words(result)
+    strict = repository.gate("--fail-on", "time", str(repository.root))
+    assert strict.return_value == 0
+
+
+RENAMED = (
+    TILED.replace("sum", "total")
+    .replace(" x[", " left[")
+    .replace("x[thread", "left[thread")
+    .replace("row", "r")
+)
+REFORMATTED = (
+    TILED.replace(" {\n", "\n{\n").replace("    ", "\t").replace("+=", " += ").replace(", y[", ",\n y[")
+)
+COMMENTED = TILED.replace("    float sum", "    // the sum of one element\n    float sum").replace(
+    "#define", "/* A tile\n   of a matrix. */\n#define"
+)
+MOVED = HOST.replace("int main", "__global__ void mul(const float *, const float *, float *, int);\nint main")
+KERNEL_LATER = TILED.splitlines(keepends=True)[0] + MOVED + "".join(TILED.splitlines(keepends=True)[1:])
+
+
+@pytest.mark.parametrize(
+    "text", [RENAMED + HOST, REFORMATTED + HOST, COMMENTED + HOST, KERNEL_LATER, TILED + SAXPY + HOST],
+    ids=["renamed variables", "reformatted", "comments", "moved", "another kernel"],
+)  # fmt: skip
+def test_refactorings_are_silent(repository: Repository, text: str):
+    repository.commit(mul_dot_cu=TILED + HOST)
+    repository.write("mul.cu", text)
+    result = repository.gate()
+    assert result.return_value == 0
+    assert "PW023" not in result.stdout
+    assert "0 of 1 worse" in words(result)
+
+
+def test_a_kernel_split_off_into_a_header_is_the_same_one(repository: Repository):
+    repository.commit(mul_dot_cu=TILED + HOST)
+    repository.write("kernels.cuh", TILED)
+    repository.write("mul.cu", '#include "kernels.cuh"\n' + HOST)
+    result = repository.gate()
+    assert result.return_value == 0
+    assert "PW027" not in result.stdout
+
+
+def test_a_file_moved_to_another_folder_holds_the_same_kernels(repository: Repository):
+    repository.commit(mul_dot_cu=TILED + HOST)
+    (repository.root / "src").mkdir()
+    (repository.root / "mul.cu").rename(repository.root / "src/mul.cu")
+    result = repository.gate()
+    assert (result.return_value, "0 of 1 worse" in words(result)) == (0, True)
+    assert "PW027" not in result.stdout
+
+
+def test_a_renamed_kernel_is_compared_and_its_old_name_told(repository: Repository):
+    repository.commit(mul_dot_cu=TILED + HOST)
+    repository.write("mul.cu", (UNTILED + HOST).replace("mul", "multiply"))
+    assert "multiply: new, not against HEAD" in words(repository.gate())  # not alike at all
+    repository.write("mul.cu", (TILED + HOST).replace("mul", "multiply"))
+    result = repository.gate()
+    assert "multiply: was mul against HEAD" in words(result)
+    assert result.return_value == 0
+
+
+def test_new_and_vanished_kernels_are_told_and_do_not_fail(repository: Repository):
+    repository.commit(mul_dot_cu=TILED + HOST, saxpy_dot_cu=SAXPY)
+    (repository.root / "saxpy.cu").unlink()
+    repository.write("wave.cu", LOOP)
+    result = repository.gate()
+    assert result.return_value == 0
+    assert "saxpy: vanished" in words(result)
+    assert "wave: new" in words(result)
+    assert "2 checked" not in words(result)  # mul.cu did not change and is not analysed
+
+
+def test_suppressed_regressions_pass(repository: Repository):
+    repository.commit(saxpy_dot_cu=SAXPY)
+    slow = SAXPY.replace("x[i]", "x[i * 8 % n]")
+    repository.write("saxpy.cu", "// wattslice: ignore[PW023] the layout is given\n" + slow)
+    result = repository.gate()
+    assert result.return_value == 0
+    assert "1 suppressed" in words(result)
+
+
+def test_nothing_changed_is_nothing_to_do(repository: Repository):
+    repository.commit(saxpy_dot_cu=SAXPY)
+    result = repository.gate()
+    assert result.return_value == 0
+    assert "no file changed" in result.stderr
+
+
+def test_only_a_tolerance_below_the_change_fails(repository: Repository):
+    repository.commit(saxpy_dot_cu=SAXPY)
+    repository.write("saxpy.cu", SAXPY.replace("x[i]", "x[i * 8 % n]"))
+    assert repository.gate("--tolerance", "500%", str(repository.root)).return_value == 0
+    assert repository.gate("--confidence", "99.99%", str(repository.root)).return_value == 0
+    with pytest.raises(WattsliceError, match="is not a share"):
+        repository.gate("--tolerance", "much", str(repository.root))
+
+
+def test_errors_name_the_remedy(repository: Repository, tmp_path_factory: pytest.TempPathFactory):
+    repository.commit(saxpy_dot_cu=SAXPY)
+    with pytest.raises(WattsliceError, match="no commit 'nowhere'"):
+        repository.gate("--against", "nowhere", str(repository.root))
+    with pytest.raises(WattsliceError, match="no commit '--output=x'"):
+        repository.gate("--against", "--output=x", str(repository.root))
+    outside = tmp_path_factory.mktemp("plain") / "saxpy.cu"
+    outside.write_text(SAXPY)
+    with pytest.raises(WattsliceError, match="not a git repository"):
+        repository.gate("--against", "HEAD", str(outside))
+
+
+def test_nothing_of_the_repository_is_run(repository: Repository):
+    trap = repository.write("trap.sh", f"#!/bin/sh\necho ran >> {repository.root}/ran\ncat\n")
+    trap.chmod(0o755)
+    repository.commit(
+        saxpy_dot_cu=SAXPY,
+        _dot_gitattributes="*.cu filter=trap diff=trap textconv=trap working-tree-encoding=UTF-8\n",
+    )
+    for key in (
+        "filter.trap.smudge", "filter.trap.clean", "filter.trap.process", "diff.trap.textconv",
+        "diff.trap.command", "diff.external", "core.fsmonitor", "core.pager", "core.sshCommand",
+        "alias.ls-tree",
+    ):  # fmt: skip
+        repository.git("config", key, str(trap))
+    hooks = repository.root / ".git/hooks"
+    hooks.mkdir(exist_ok=True)
+    for hook in ("post-checkout", "post-index-change", "pre-commit", "reference-transaction"):
+        (hooks / hook).write_text(trap.read_text())
+        (hooks / hook).chmod(0o755)
+    repository.write("saxpy.cu", SAXPY.replace("x[i]", "x[i * 8 % n]"))
+    before = {p: p.stat().st_mtime_ns for p in repository.root.rglob("*")}
+    assert repository.gate().return_value == 1
+    assert not (repository.root / "ran").exists()
+    assert {
+        p: p.stat().st_mtime_ns for p in repository.root.rglob("*")
+    } == before  # work tree, index, objects
+
+
+def test_git_variables_of_a_calling_hook_do_not_lead_elsewhere(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+):
+    repository.commit(saxpy_dot_cu=SAXPY)
+    repository.write("saxpy.cu", SAXPY.replace("x[i]", "x[i * 8 % n]"))
+    monkeypatch.setenv("GIT_DIR", "/nonexistent")
+    monkeypatch.setenv("GIT_INDEX_FILE", "/nonexistent/index")
+    assert repository.gate().return_value == 1
+
+
+def test_lfs_pointers_are_told(repository: Repository):
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
+    repository.commit(saxpy_dot_cu=pointer)
+    repository.write("saxpy.cu", SAXPY)
+    result = repository.gate()
+    assert "Git LFS pointer in HEAD" in result.stderr
+    assert result.return_value == 0
+
+
+def test_compile_commands_hold_for_the_old_tree(repository: Repository):
+    database = [
+        {"directory": str(repository.root), "file": "src/k.cu", "arguments": ["nvcc", "-Iinc", "-DSTEP=1"]}
+    ]
+    kernel = '#include "at.h"\n' + SAXPY.replace("x[i]", "x[AT(i) * STEP]")
+    repository.commit(inc__at_dot_h="#define AT(i) (i)\n", src__k_dot_cu=kernel)
+    repository.write("build/compile_commands.json", json.dumps(database))
+    repository.write("inc/at.h", "#define AT(i) ((i) * 8 % 1048576)\n")
+    words_ = ("-p", str(repository.root / "build"), str(repository.root / "src"))
+    result = repository.gate(*words_)
+    assert result.return_value == 1
+    assert "PW002" not in result.stderr

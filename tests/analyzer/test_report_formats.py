@@ -1,0 +1,108 @@
+"""All formats on files whose names and texts are out to break them."""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote_to_bytes
+from xml.etree import ElementTree
+
+import pytest
+
+from wattslice.analysis import Analysis
+from wattslice.cli import main
+from wattslice.config import Options, make_config
+from wattslice.findings import findings_of
+from wattslice.pipeline import analyze_files
+from wattslice.report.formats import FORMATS, render
+from wattslice.report.github import step_summary
+
+from .samples import ANALYSIS, EMPTY
+from .sarif_schema import validator
+
+NAMES = (
+    b"with space.cu",
+    "gr\N{LATIN SMALL LETTER U WITH DIAERESIS}n.cu".encode(),
+    b"new\nline.cu",
+    b"not\xffutf8.cu",
+    b"::error file=x::y.cu",
+    b"a<b>&\"c'].cu",
+    b"100%25,[x](y)|`.cu",
+)
+SOURCE = """
+__device__ int \N{GREEK SMALL LETTER MU};
+__global__ void k(float *x, const int *i) {
+    if (x[i[threadIdx.x]] > 1.0f) x[0] = 2.0f;  // ]]> </testcase> ::error::x ##[error]y "\\ \x0c \x07
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / ".git").mkdir()
+    for name in NAMES:
+        (folder / os.fsdecode(name)).write_text(SOURCE, encoding="utf-8")
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        return analyze_files(make_config(Options(paths=(Path(),), gpu="v100")))
+    finally:
+        os.chdir(before)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_ends_with_a_newline_and_repeats_itself(name: str):
+    for analysis in (ANALYSIS, EMPTY):
+        text = render(name, analysis, findings_of(analysis), 0)
+        assert text.endswith("\n") or (name == "gcc" and analysis is EMPTY and not text)
+        assert render(name, analysis, findings_of(analysis), 0) == text
+
+
+def test_hostile_files_are_all_analysed(hostile: Analysis):
+    assert len(hostile.kernels) == len(NAMES)
+    assert len(findings_of(hostile)) >= 2 * len(NAMES)
+
+
+def json_places(results: list[dict[str, Any]]) -> list[dict[str, str]]:
+    return [one["locations"][0]["physicalLocation"]["artifactLocation"] for one in results]
+
+
+def test_sarif_is_valid(hostile: Analysis):
+    document = json.loads(render("sarif", hostile, findings_of(hostile)))
+    assert not list(validator().iter_errors(document))
+    uris = {place["uri"] for place in json_places(document["runs"][0]["results"])}
+    assert {unquote_to_bytes(uri) for uri in uris} == set(NAMES)
+
+
+def test_lines_are_as_many_as_findings(hostile: Analysis):
+    lines = re.split(r"[\r\n]", render("gcc", hostile, findings_of(hostile)).rstrip("\n"))
+    assert len(lines) == len(NAMES) + len(findings_of(hostile))
+    commands = re.split(r"[\r\n]", render("github", hostile, findings_of(hostile)).rstrip("\n"))
+    assert len(commands) == 11
+    assert all(re.match(r"::notice file=[^:,]+,line=\d+,title=[^:,]+::", line) for line in commands[:-1])
+    rows = step_summary(hostile, findings_of(hostile)).splitlines()
+    assert sum(row.startswith("| k |") for row in rows) == len(NAMES)
+
+
+def test_junit_and_gitlab_parse(hostile: Analysis):
+    root = ElementTree.fromstring(render("junit", hostile, findings_of(hostile)))
+    names = {suite.get("name") for suite in root}
+    assert len(root.findall("testsuite/testcase")) == len(NAMES)
+    assert {"with space.cu", "gr\N{LATIN SMALL LETTER U WITH DIAERESIS}n.cu", "a<b>&\"c'].cu"} <= names
+    issues = json.loads(render("gitlab", hostile, findings_of(hostile)))
+    assert {issue["location"]["path"] for issue in issues} == names - {"wattslice"}  # the whole run
+    assert "not\N{REPLACEMENT CHARACTER}utf8.cu" in names
+
+
+@pytest.mark.parametrize("name", ["sarif", "junit", "gitlab"])
+def test_a_report_replaces_its_file_as_a_whole(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wattslice.toml").write_text("", encoding="utf-8")
+    (tmp_path / "k.cu").write_text(SOURCE, encoding="utf-8")
+    target = tmp_path / "report"
+    target.write_text("old" * 100_000, encoding="utf-8")
+    assert main(["analyze", "k.cu", "--format", name, "-o", str(target)]) == 0
+    text = target.read_text(encoding="ascii")
+    assert text.rstrip().endswith(("}", "]", "</testsuites>"))

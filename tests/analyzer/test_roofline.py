@@ -1,0 +1,103 @@
+"""Rooflines against the formulas of Choi et al. 2013 and figures worked out by hand."""
+
+from dataclasses import replace
+
+import pytest
+
+from wattslice.operations import OperationCounts
+from wattslice.roofline import Precision, make_roofline
+from wattslice_models.energy import EnergyModel, NoEnergyModel
+from wattslice_models.execution_time import Clocks
+from wattslice_models.gpu import load_gpu
+from wattslice_models.store import energy_model
+from wattslice_models.workload import Instructions, Workload
+
+V100 = load_gpu("v100")
+WORK = Workload(1000, 256, 64.0, Instructions(fp32=50.0), l1_bytes=40.0, l2_bytes=40.0, dram_bytes=40.0)
+NO_CLOCKS = Clocks()
+COUNTS = OperationCounts(fp32=100.0)
+
+
+def roofline(work=WORK, counts=COUNTS, clocks=NO_CLOCKS, model=None, power_w=150.0, time_s=1e-3, gpu=V100):
+    return make_roofline(work, counts, gpu, clocks, model or energy_model(gpu), power_w, time_s)
+
+
+def test_flops_and_bytes_are_those_of_the_whole_launch():
+    made = roofline()
+    assert (made.flops, made.dram_bytes) == (256_000 * 100.0, 256_000 * 40.0)
+    assert made.point is not None
+    assert made.point.intensity == pytest.approx(2.5)
+    assert made.point.flops_per_s == pytest.approx(2.56e10)
+    assert made.point.power_w == 150.0
+    assert made.peak_flops_per_s == V100.peak_fp32_flops_per_s
+    assert made.bandwidth_bytes_per_s == V100.memory_bandwidth_bytes_per_s
+
+
+def test_clocks_move_the_roofs():
+    slow = roofline(clocks=Clocks(core_mhz=V100.boost_clock_mhz / 2))
+    assert slow.peak_flops_per_s == pytest.approx(V100.peak_fp32_flops_per_s / 2)
+    assert slow.time_balance == pytest.approx(roofline().time_balance / 2)
+
+
+def test_the_roof_bends_at_the_time_balance():
+    made = roofline()
+    corner = made.time_balance
+    assert made.at(corner / 4).flops_per_s == pytest.approx(made.peak_flops_per_s / 4)
+    assert made.at(4 * corner).flops_per_s == made.peak_flops_per_s
+    assert corner in [point.intensity for point in made.curve(corner / 10, corner * 10)]
+
+
+def test_the_power_line_is_the_papers():
+    made = replace(roofline(), power_limit_w=None)
+    static, flop, byte = made.static_power_w, made.flop_energy_j, made.byte_energy_j
+    assert static is not None
+    assert flop is not None
+    assert byte is not None
+    assert made.energy_balance == pytest.approx(byte / flop)
+    far = made.at(1e9).power_w
+    assert far == pytest.approx(static + flop * made.peak_flops_per_s)  # arithmetic alone
+    near = made.at(1e-9).power_w
+    assert near == pytest.approx(static + byte * made.bandwidth_bytes_per_s)  # memory alone
+    peak = max(made.curve(0.01, 1e4), key=lambda point: point.power_w or 0.0)
+    assert peak.intensity == pytest.approx(made.time_balance)
+
+
+def test_no_power_above_the_limit():
+    made = replace(roofline(), power_limit_w=120.0)
+    assert max(point.power_w or 0.0 for point in made.curve(0.01, 1e4)) == 120.0
+
+
+@pytest.mark.parametrize(
+    ("work", "counts", "time_s", "why"),
+    [
+        (WORK, OperationCounts(integer=9.0), 1e-3, "no floating-point operations"),
+        (replace(WORK, dram_bytes=0.0), COUNTS, 1e-3, "no bytes of DRAM"),
+        (WORK, COUNTS, None, "run time is unknown"),
+    ],
+)
+def test_no_point_without_both_figures_and_the_reason_is_said(work, counts, time_s, why):
+    made = roofline(work, counts, time_s=time_s)
+    assert made.point is None
+    assert why in made.no_point
+
+
+def test_the_precision_is_what_takes_longest():
+    assert roofline(counts=OperationCounts(fp32=100.0, fp64=60.0)).precision is Precision.FP64
+    assert roofline(counts=OperationCounts(fp32=100.0, fp64=40.0)).precision is Precision.FP32
+    tensor = replace(WORK, instructions=Instructions(tensor=4096.0))
+    made = roofline(tensor, OperationCounts(tensor=32.0))
+    assert made.precision is Precision.TENSOR
+    assert made.flops == 256_000 * 2 * 4096.0
+
+
+def test_without_an_energy_model_there_is_no_power_line():
+    made = roofline(model=NoEnergyModel("v100", "nobody measured it"))
+    assert made.at(1.0).power_w is None
+    assert made.no_power_line == "nobody measured it"
+
+
+def test_static_power_is_that_of_the_model_with_all_sms_at_work():
+    model = energy_model(V100)
+    assert isinstance(model, EnergyModel)
+    found = model.predict(replace(WORK, blocks=8000), V100)
+    assert roofline().static_power_w == pytest.approx(found.static_power_w)

@@ -1,0 +1,120 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from wattslice.analysis import Advice
+from wattslice.config import Config
+from wattslice.findings import all_findings, findings_of
+from wattslice.pipeline import analyze_files
+from wattslice.suppressions import Suppression, read_suppressions
+
+from .samples import ANALYSIS, MATMUL, UNKNOWN
+
+
+def read(text: str) -> list[tuple[int, int, tuple[str, ...], str]]:
+    found = read_suppressions("a.cu", text).suppressions
+    return [(entry.line, entry.comment_line, entry.rules, entry.reason) for entry in found]
+
+
+def complaints(text: str) -> list[str]:
+    found = read_suppressions("a.cu", text)
+    assert not found.suppressions
+    assert {entry.rule for entry in found.diagnostics} <= {"PW025"}
+    return [entry.message for entry in found.diagnostics]
+
+
+def test_a_comment_behind_code_covers_its_line():
+    assert read("int a;\nint b; // wattslice: ignore[PW010] small\n") == [(2, 2, ("PW010",), "small")]
+    assert read("int b; /* wattslice: ignore[PW010] small */ int c;") == [(1, 1, ("PW010",), "small")]
+    assert read("/* wattslice: ignore[PW010] small */ int c;") == [(1, 1, ("PW010",), "small")]
+
+
+def test_a_comment_alone_covers_the_next_code_and_several_may_stand_above_it():
+    text = "// wattslice: ignore[PW010] one\n\n// or\n/* wattslice: ignore[pw012, PW013]\n two */\nx();\n"
+    assert read(text) == [(6, 1, ("PW010",), "one"), (6, 4, ("PW012", "PW013"), "two")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'const char *s = "// wattslice: ignore[PW010] text";',
+        'auto s = R"x(\n// wattslice: ignore[PW010] text\n)x";',
+        'auto c = \'"\'; const char *s = "// wattslice: ignore[PW010] text";',
+    ],
+)
+def test_strings_are_no_comments(text: str):
+    assert read(text) == []
+
+
+def test_quotes_between_digits_open_nothing():
+    assert read("int n = 1'000; f('\\''); // wattslice: ignore[PW010] x") == [(1, 1, ("PW010",), "x")]
+
+
+def test_ill_formed_ones_are_told():
+    assert "names the rules" in complaints("x(); // wattslice: ignore this")[0]
+    assert "names no rule" in complaints("x(); // wattslice: ignore[] because")[0]
+    assert "unknown rule PW01 (did you mean PW0" in complaints("x(); // wattslice: ignore[PW01] because")[0]
+    assert "needs a reason" in complaints("x(); // wattslice: ignore[PW010]")[0]
+    assert "PW099 cannot be suppressed" in complaints("x(); // wattslice: ignore[PW099] because")[0]
+    assert "no code follows" in complaints("x();\n// wattslice: ignore[PW010] because\n")[0]
+    assert complaints("// about wattslice: ignored files") == []
+
+
+def test_suppressed_findings_are_kept_with_their_reason_and_not_told():
+    quiet = Suppression("src/matmul.cu", 18, 17, ("PW010",), "n is 1024")
+    analysis = replace(ANALYSIS, suppressions=(quiet,))
+    assert {f.rule for f in findings_of(ANALYSIS)} - {f.rule for f in findings_of(analysis)} == {"PW010"}
+    assert [f.suppressed for f in all_findings(analysis) if f.rule == "PW010"] == ["n is 1024"]
+
+
+def test_unused_suppressions_are_pw024_where_the_rule_could_have_fired():
+    def unused(line: int, rule: str) -> list[str]:
+        entry = Suppression("src/matmul.cu", line, line, (rule,), "why")
+        found = findings_of(replace(ANALYSIS, suppressions=(entry,)))
+        return [finding.message for finding in found if finding.rule == "PW024"]
+
+    assert unused(19, "PW010") == ["unused suppression: there is no PW010 on line 19"]
+    assert unused(18, "PW010") == []
+    assert unused(19, "PW020") == []  # the gate's own: analyze cannot know
+    assert unused(UNKNOWN.line + 1, "PW012") == []  # a kernel nobody could analyse
+
+
+def test_advice_in_a_header_is_suppressed_there():
+    advice = Advice("PW016", 3, "gather", "none", file="src/tile.cuh")
+    quiet = Suppression("src/tile.cuh", 3, 3, ("PW016",), "few")
+    analysis = replace(ANALYSIS, kernels=(replace(MATMUL, advice=(advice,)),), suppressions=(quiet,))
+    assert [f.suppressed for f in all_findings(analysis) if f.rule == "PW016"] == ["few"]
+
+
+def test_comments_are_found_in_file_and_header(tmp_path: Path):
+    (tmp_path / "walk.cuh").write_text(
+        "__device__ int walk(const int *next, int i) {\n"
+        "    while (i >= 0)  // wattslice: ignore[PW013] lists are short\n"
+        "        i = next[i];\n"
+        "    return i;\n"
+        "}\n"
+    )
+    main = tmp_path / "a.cu"
+    main.write_text(
+        '#include "walk.cuh"\n'
+        "template <int N>\n"
+        "__global__ void k(const int *next, int *out, int n) {\n"
+        "    // wattslice: ignore[PW012] nearly always\n"
+        "    if (out[threadIdx.x] > N) out[threadIdx.x] = walk(next, 7);\n"
+        "}\n"
+        "void go(const int *a, int *b, int n) { k<3><<<n, 256>>>(a, b, n); }\n"
+    )
+    analysis = analyze_files(Config((main,), "v100"))
+    assert {(Path(s.file).name, s.line, s.rules) for s in analysis.suppressions} == {
+        ("a.cu", 5, ("PW012",)),
+        ("walk.cuh", 2, ("PW013",)),
+    }
+    told = {finding.rule for finding in findings_of(analysis)}
+    assert not told & {"PW012", "PW013", "PW024"}
+    assert {"PW012", "PW013"} <= {finding.rule for finding in all_findings(analysis)}
+
+
+def test_above_a_template_the_kernel_itself_is_covered():
+    text = "// wattslice: ignore[PW020] on purpose\ntemplate <typename T, int N>\n__global__ void k();"
+    assert read(text) == [(3, 1, ("PW020",), "on purpose")]
