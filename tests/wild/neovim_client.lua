@@ -196,7 +196,7 @@ end
 
 local function run_file(path)
   local result = { path = path, latencies_ms = {}, analyzed = 0, analysis_ms = {} }
-  vim.lsp.handlers['wattslice/analyzed'] = function(_, report)
+  vim.lsp.handlers['$/wattslice/analyzed'] = function(_, report)
     result.analyzed = result.analyzed + 1
     result.analysis_ms[result.analyzed] = report.timeMs
     result.gpu = report.gpuName
