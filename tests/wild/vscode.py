@@ -85,8 +85,7 @@ def serving(code_server: Path, home: Path, vsix: Path) -> Generator[str]:
     command += [
         "--extensions-dir",
         str(home / "extensions"),
-        "--disable-telemetry",
-        "--disable-workspace-trust",
+        *_QUIET,
     ]
     subprocess.run([*command, "--install-extension", str(vsix)], check=True, stdout=sys.stderr)
     process = subprocess.Popen(
