@@ -21,7 +21,7 @@ from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
 from wattslice.ir import Diagnostic, Program, Severity
 from wattslice.kernel_analysis import LaunchResult, analyze_launch, bare_facts
 from wattslice.profiles.binding import BoundProfile, about_profile, bind
-from wattslice.quoting import Quoter
+from wattslice.quoting import Quoter, SourceText
 from wattslice.recursion import deep_recursion
 from wattslice.result_cache.keeper import Keeper, keeper
 from wattslice.suppressions import Suppression, suppressions_in

@@ -34,9 +34,7 @@ def serialised(facts: LaunchFacts) -> Iterator[Advice]:
         if access.space not in _RULES or access.is_atomic or ways is None or ways < LEAST_WAYS:
             continue
         if not (
-            facts.is_bulk(access)
-            or facts.rests_on_guess(access.addresses, sizes_too=True)
-            or _is_merged(facts, access, made)
+            facts.is_bulk(access) or facts.rests_on_guess(access.addresses) or _is_merged(facts, access, made)
         ):
             key = access.root if access.root is not None else access.site
             arrays.setdefault(key, []).append((access, made.per_warp * (ways - 1.0)))

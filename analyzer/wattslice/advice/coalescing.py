@@ -52,7 +52,6 @@ def uncoalesced(facts: LaunchFacts) -> Iterator[Advice]:
                 _message(facts, worst) + also_in({one[0].span.line for one in found}, access.span.line),
                 "let neighbouring threads access neighbouring elements, or stage a tile in shared memory",
                 stake,
-                is_certain=not facts.rests_on_guess(access.addresses, sizes_too=True),
             )
 
 

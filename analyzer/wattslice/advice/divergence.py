@@ -37,10 +37,9 @@ def divergent_branches(facts: LaunchFacts) -> Iterator[Advice]:
             arms = tuple(arm for arm, _ in ways)
             span = branch.span
             sides = "both ways" if len(ways) > 1 else "it"
-            lanes = " and ".join(f"{WARP_SIZE * _lanes(facts, arm.region):.3g}" for arm in arms)
-            message = (
-                f"lanes of a warp part here: the warp issues {sides}, for {lanes} of its {WARP_SIZE} lanes"
-            )
+            of = min(WARP_SIZE, facts.launch.threads_per_block)
+            lanes = " and ".join(f"{of * _lanes(facts, arm.region):.3g}" for arm in arms)
+            message = f"lanes of a warp part here: the warp issues {sides}, for {lanes} of its {of} lanes"
             yield facts.advice(
                 "PW050",
                 span,
@@ -88,7 +87,7 @@ def _ranked(facts: LaunchFacts) -> list[tuple[ir.If, tuple[tuple[BranchArm, Path
     return [
         (branches[region], tuple(of_branch[region]))
         for region in ranked
-        if region in branches and not facts.rests_on_guess((branches[region].condition,), sizes_too=True)
+        if region in branches and not facts.rests_on_guess((branches[region].condition,))
     ]
 
 

@@ -7,6 +7,7 @@ value that the compiler does not know. The kernel is lowered again with the chea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -19,7 +20,6 @@ from wattslice.advice.rewriting import rewritten
 from wattslice.analysis import Advice
 from wattslice.counting.syntax import strip_casts
 from wattslice.evaluations import evaluations
-from wattslice.geometry.types import LaunchSource
 from wattslice.instructions.expansions import call_cost, measured
 from wattslice.instructions.operators import is_power
 
@@ -137,7 +137,7 @@ def _is_fixed(facts: LaunchFacts, divisor: ir.Expr, region: int) -> bool:
     """
     plain = strip_casts(divisor)
     if isinstance(plain, ir.Constant):
-        return plain.value != 0 and not is_power(abs(plain.value))
+        return plain.value != 0 and abs(math.frexp(plain.value)[0]) != 0.5  # else its reciprocal is exact
     loop = loops_around(facts.kernel).get(region)
     if loop is None or not all(isinstance(node, _PLAIN) for node in ir.walk_expressions(divisor)):
         return False
@@ -203,7 +203,7 @@ def _tell_integer(facts: LaunchFacts, node: Any) -> tuple[str, str, bool]:  # no
 
 def _known(facts: LaunchFacts, divisor: ir.Expr) -> float | None:
     """The value of a divisor in this launch, as far as the source tells."""
-    if facts.launch.source is LaunchSource.ASSUMED or facts.launch.assumed_variables:
+    if not facts.is_given:
         return None
     divisor = strip_casts(divisor)
     if isinstance(divisor, ir.Builtin) and divisor.kind is ir.BuiltinKind.BLOCK_DIM:

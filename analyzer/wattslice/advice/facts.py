@@ -170,18 +170,19 @@ class LaunchFacts:
             )
         )
 
-    def rests_on_guess(self, expressions: tuple[ir.Expr, ...], *, sizes_too: bool = False) -> bool:
-        """Whether `expressions` may be computed from a parameter whose value was assumed.
+    @property
+    def is_given(self) -> bool:
+        """Whether the source gives grid, block and arguments, without a variable whose value is assumed."""
+        return self.launch.source is not LaunchSource.ASSUMED and not self.launch.assumed_variables
 
-        `sizes_too`: also from one that the host code computes from assumed variables, which are sizes mostly.
-        """
-        guessed = self.launch.source is LaunchSource.ASSUMED or bool(self.launch.assumed_variables)
-        unknown = {
+    def rests_on_guess(self, expressions: tuple[ir.Expr, ...]) -> bool:
+        """Whether `expressions` may be computed from a parameter whose value may have been assumed."""
+        guessed = {
             parameter
             for parameter, value in zip(self.kernel.parameters, self.launch.arguments, strict=True)
-            if parameter.type.is_integral and (value is None or (sizes_too and guessed))
+            if parameter.type.is_integral and (value is None or not self.is_given)
         }
-        return bool(unknown) and not unknown.isdisjoint(variables_behind(self.kernel, expressions))
+        return bool(guessed) and not guessed.isdisjoint(variables_behind(self.kernel, expressions))
 
 
 def lanes_of(made: RequestCount) -> float:

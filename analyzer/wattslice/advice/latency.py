@@ -29,7 +29,12 @@ def low_occupancy(facts: LaunchFacts) -> Iterator[Advice]:
     held, gpu = facts.resident.occupancy, facts.gpu
     is_waiting = facts.found.limited_by == Resource.LATENCY.value
     at_once = gpu.sm_count * held.blocks_per_sm
-    if not is_waiting or held.occupancy > MOST_OCCUPANCY or facts.launch.blocks <= at_once:
+    if (
+        not facts.is_given
+        or not is_waiting
+        or held.occupancy > MOST_OCCUPANCY
+        or facts.launch.blocks <= at_once
+    ):
         return
     most = gpu.max_warps_per_sm // held.warps_per_block * held.warps_per_block
     stake = facts.stake(replace(facts.workload, active_warps_per_sm=most))

@@ -12,7 +12,6 @@ from dataclasses import fields, replace
 
 from wattslice.advice.facts import LaunchFacts
 from wattslice.analysis import Advice
-from wattslice.geometry.types import LaunchSource
 from wattslice_models.workload import Instructions, Workload
 
 _NOT_WORK = frozenset(
@@ -33,7 +32,7 @@ _NOT_WORK = frozenset(
 def idle_sms(facts: LaunchFacts) -> Iterator[Advice]:
     """At most one finding, for launches whose geometry the source gives."""
     launch, sms = facts.launch, facts.gpu.sm_count
-    if launch.source is LaunchSource.ASSUMED or launch.assumed_variables:
+    if not facts.is_given:
         return
     rounds = -(-launch.blocks // sms)
     if launch.blocks == rounds * sms:

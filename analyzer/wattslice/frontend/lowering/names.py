@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from wattslice.c_arithmetic import converted
@@ -144,6 +145,14 @@ def constant_of_global(body: Body, declaration: Node, key: int, span: Span) -> C
     return unit.global_values[key]
 
 
+def _first_mention(body: Body, name: str) -> Span:
+    """The first line of the analysed file with this word; its whole when only a header has it (line 0)."""
+    parsed = body.unit.parsed
+    found = re.search(rb"\b" + re.escape(name.encode()) + rb"\b", parsed.source)
+    line = 0 if found is None else parsed.source.count(b"\n", 0, found.start()) + 1
+    return Span(str(parsed.path), line, 1, line)
+
+
 def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
     """The variable of a declaration outside the body, made once per unit (its initialiser comes later)."""
     unit = body.unit
@@ -161,7 +170,7 @@ def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
     if unit.parsed.is_made_up(declaration):
         space = MemorySpace.HOST if body.is_host else MemorySpace.REGISTER
         message = f"'{declaration.spelling}' is declared nowhere: its value is unknown"
-        unit.report("PW001", Severity.WARNING, unit.spans.span(declaration), message)
+        unit.report("PW001", Severity.WARNING, _first_mention(body, declaration.spelling), message)
     elif space is MemorySpace.HOST and not body.is_host and _is_local(declaration):
         # What a lambda captured where it was written on the host comes to the kernel as a parameter.
         space = MemorySpace.REGISTER
