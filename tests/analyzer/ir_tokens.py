@@ -14,7 +14,7 @@ def ir_tokens(program: ir.Program) -> list[str]:
     found: list[str] = []
     numbers: dict[int, int] = {}
 
-    def visit(part: Any) -> None:  # noqa: ANN401
+    def visit(part: Any) -> None:
         if isinstance(part, ir.Variable):
             if id(part) in numbers:
                 found.append(f"variable {numbers[id(part)]}")

@@ -122,9 +122,10 @@ class Server(LanguageServer):
 
     def _report(self, outcome: Outcome) -> None:
         """Which GPU it was for, to be shown beside the text; what it took, to who looks for a fault."""
-        task, took_ms = outcome.task, 1e3 * outcome.seconds
+        task, took_ms, processor_ms = outcome.task, 1e3 * outcome.seconds, 1e3 * outcome.processor_s
         if self.protocol.trace != types.TraceValue.Off:
-            self.log_trace(types.LogTraceParams(f"{task.path.name}: analysis {took_ms:.1f} ms"))
+            took = f"{took_ms:.1f} ms, {processor_ms:.1f} ms of the processor"
+            self.log_trace(types.LogTraceParams(f"{task.path.name}: analysed in {took}"))
         if (analysis := outcome.analysis) is not None:
             told = {
                 "uri": task.uri,
@@ -133,6 +134,7 @@ class Server(LanguageServer):
                 "gpuSource": analysis.gpu_source,
                 "launches": len(analysis.kernels),
                 "timeMs": took_ms,
+                "processorMs": processor_ms,
             }
             self.protocol.notify(_ANALYZED, told)  # pyright: ignore[reportUnknownMemberType]
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from wattslice.config import Config
 from wattslice.errors import WattsliceError
-from wattslice.lsp.client_settings import NO_CLIENT_SETTINGS, ClientSettings, config_for
+from wattslice.lsp.client_settings import NO_CLIENT_SETTINGS, ClientSettings, Setup, setup_for
 from wattslice.lsp.diagnostics import diagnostics_of, failure, torn
 from wattslice.lsp.documents import Document
 from wattslice.lsp.line_map import LineMap
@@ -165,8 +164,8 @@ class Session:
             return
         path, client = document.path, self.client
 
-        def configure() -> Config:
-            return config_for(path, client)
+        def configure() -> Setup:
+            return setup_for(path, client)
 
         self._worker.submit(Task(uri, path, document.lines, document.revision, configure))
 
@@ -190,7 +189,7 @@ class Session:
         self._report(outcome)
         found.error, found.torn = outcome.error, None
         if outcome.analysis is not None:
-            view = View(outcome.analysis, task.path, task.lines)
+            view = View(outcome.analysis, task.path, task.lines, outcome.budgets)
             if found.view is not None and not found.is_saved_text and view.looks_torn(found.view):
                 found.torn = view
             else:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from wattslice.analysis import Analysis
 from wattslice.config import Config
 from wattslice.errors import WattsliceError
+from wattslice.gate.budgets import Budget
+from wattslice.lsp.client_settings import Setup
 
 if TYPE_CHECKING:  # numpy and the parser are loaded on the thread, while the editor is already being answered
     from wattslice.incremental import IncrementalAnalyzer
@@ -29,18 +31,22 @@ class Task:
     path: Path
     lines: tuple[str, ...]
     revision: int
-    configure: Callable[[], Config]
+    configure: Callable[[], Setup]
     cancelled: threading.Event = field(default_factory=threading.Event)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What became of a task: an `analysis`, or the `error` that there is none. `seconds` it took."""
+    """What became of a task: an `analysis`, or the `error` that there is none. `seconds` it took,
+    `processor_s` of the whole process. `budgets`: those of its settings.
+    """
 
     task: Task
     analysis: Analysis | None
     error: WattsliceError | None
     seconds: float
+    processor_s: float
+    budgets: tuple[Budget, ...] = ()
 
 
 class Worker:
@@ -121,9 +127,12 @@ class Worker:
 
         analysis: Analysis | None = None
         error: WattsliceError | None = None
-        started = time.perf_counter()
+        budgets: tuple[Budget, ...] = ()
+        started, processor_s = time.perf_counter(), time.process_time()
         try:
-            analyzer = self._analyzer(task.configure())
+            setup = task.configure()
+            budgets = setup.budgets
+            analyzer = self._analyzer(setup.config)
             analysis = analyzer.analyze(task.path, "".join(task.lines), task.cancelled.is_set)
         except CancelledError:
             return None
@@ -131,7 +140,8 @@ class Worker:
             error = failure
         except Exception as failure:  # a defect on one text must not end the thread
             error = WattsliceError(f"internal error: {type(failure).__name__}: {failure}")
-        return Outcome(task, analysis, error, time.perf_counter() - started)
+        seconds, processor_s = time.perf_counter() - started, time.process_time() - processor_s
+        return Outcome(task, analysis, error, seconds, processor_s, budgets)
 
     def _analyzer(self, config: Config) -> IncrementalAnalyzer:
         for number, (known, analyzer) in enumerate(self._analyzers):

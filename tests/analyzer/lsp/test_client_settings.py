@@ -11,8 +11,8 @@ from wattslice.lsp.client_settings import (
     KEYS,
     MIN_SHARE,
     NO_CLIENT_SETTINGS,
-    config_for,
     read_client_settings,
+    setup_for,
 )
 
 
@@ -65,7 +65,7 @@ def test_the_editor_comes_before_the_file(tmp_path):
     (tmp_path / "other").mkdir()
     given = {"gpu": "v100", "set": ["n=5"], "include": ["other"]}
     settings, _ = read_client_settings(given, tmp_path)
-    config = config_for(tmp_path / "not_there.cu", settings)
+    config = setup_for(tmp_path / "not_there.cu", settings).config
     assert (config.gpu_id, config.model) == ("v100", ModelChoice.ENERGY)
     assert {(entry.name, entry.value) for entry in config.overrides.settings} == {("n", 5), ("m", 2)}
     assert config.include_directories == (tmp_path / "inc", tmp_path / "other")
@@ -81,4 +81,4 @@ def test_every_key_is_documented():
 def test_an_unknown_gpu_is_told():
     settings, _ = read_client_settings({"gpu": "v10"}, None)
     with pytest.raises(WattsliceError, match="unknown GPU 'v10'"):
-        config_for(Path("/nowhere/a.cu"), settings)
+        setup_for(Path("/nowhere/a.cu"), settings)

@@ -67,7 +67,7 @@ def host_functions(
         wanted.update(dict.fromkeys(frontier))
     result: dict[int, Function] = {}
     for key in wanted:
-        function = reused_or_lowered(unit, hosts[key], lower_host_function)
+        function = reused_or_lowered(unit, hosts[key], lower_host_function, is_host=True)
         if function is not None:
             result[key] = function
     _follow_helpers(unit, hosts, result)
@@ -111,7 +111,7 @@ def _follow_helpers(unit: Unit, hosts: dict[int, Node], result: dict[int, Functi
             for key in by_name.get(name, ()):
                 if key in result or not _is_helper(unit, hosts[key]):
                     continue
-                function = reused_or_lowered(unit, hosts[key], lower_host_function)
+                function = reused_or_lowered(unit, hosts[key], lower_host_function, is_host=True)
                 if function is not None:
                     result[key] = function
                     queue.append(function)

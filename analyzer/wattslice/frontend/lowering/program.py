@@ -156,7 +156,7 @@ def lower_kernels(unit: Unit, definitions: list[Node]) -> list[Kernel]:
             )
             unit.report("PW007", Severity.WARNING, unit.spans.span(definition), message)
             break
-        kernels.append(reused_or_lowered(unit, definition, lower_kernel))
+        kernels.append(reused_or_lowered(unit, definition, lower_kernel, is_host=False))
     return kernels
 
 

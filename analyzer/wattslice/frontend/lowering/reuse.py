@@ -126,7 +126,7 @@ class Reuse:
                 return False
         return True
 
-    def _key(self, node: Node, names: str) -> bytes | None:
+    def _key(self, node: Node, names: str, only_calls: bool) -> bytes | None:
         """Of a declaration; None when it does not lie in one piece."""
         if self._unit.parsed.is_made_up(node):
             chunk = self._made_up.get(node.spelling)
@@ -134,17 +134,17 @@ class Reuse:
             span = self._unit.spans.span(node)
             text = self._texts.get(span.file)
             chunk = None if text is None else text.chunk_at(span.line, span.column, span.end_line)
-        return None if chunk is None else self._dependences.key(chunk, names_in(names.encode()))
+        return None if chunk is None else self._dependences.key(chunk, names_in(names.encode()), only_calls)
 
-    def function(self, node: Node, lower: Callable[[Unit, Node], Lowered]) -> Lowered:
+    def function(self, node: Node, lower: Callable[[Unit, Node], Lowered], is_host: bool) -> Lowered:
         """The function `node` as `lower` makes it, remembered if it is what it was."""
         unit = self._unit
         names = f"{node.usr} {qualified_name(node)}"
         is_unnamed = "(" in names.replace("(anonymous namespace)", "")  # lambdas: their names hold places
-        place = None if is_unnamed else self._key(node, names)
+        place = None if is_unnamed else self._key(node, names, is_host)
         if place is None:
             return lower(unit, node)
-        key = digest_of(place, names.encode(), lower.__name__.encode())
+        key = digest_of(place, names.encode(), b"host" if is_host else b"device")
         entry = self._memory.functions.get(key)
         if entry is not None and self._repeats(entry):
             entry.round = self._memory.round
@@ -201,7 +201,7 @@ class Reuse:
     def same_variable(self, declaration: Node, variable: Variable) -> Variable:
         """The object that stands for this declaration in functions lowered earlier, else `variable`."""
         usr = declaration.usr
-        place = self._key(declaration, usr)
+        place = self._key(declaration, usr, only_calls=False)
         if place is None:
             return variable
         written = (variable.name, variable.type, variable.space, variable.span, variable.dynamic)
@@ -211,9 +211,14 @@ class Reuse:
         return known.variable
 
 
-def reused_or_lowered(unit: Unit, node: Node, lower: Callable[[Unit, Node], Lowered]) -> Lowered:
-    """`lower(unit, node)`, or what it gave for an earlier text where that is the same."""
-    return lower(unit, node) if unit.reuse is None else unit.reuse.function(node, lower)
+def reused_or_lowered(
+    unit: Unit, node: Node, lower: Callable[[Unit, Node], Lowered], *, is_host: bool
+) -> Lowered:
+    """`lower(unit, node)`, or what it gave for an earlier text where that is the same.
+
+    `is_host`: functions that it calls are not followed.
+    """
+    return lower(unit, node) if unit.reuse is None else unit.reuse.function(node, lower, is_host)
 
 
 def _made_up(names: tuple[Undeclared, ...]) -> dict[str, Chunk]:
