@@ -58,17 +58,17 @@ class Open:
 class Session:
     """Documents in, views out. All methods run on the event loop; only the analyses do not.
 
-    `publish(document, diagnostics)` and `refresh()` tell the client; `trace(text)` who looks for a fault.
+    `publish(document, diagnostics)`, `refresh()` and `report(outcome)`, of each analysis, tell the client.
     """
 
     def __init__(
         self,
         publish: Callable[[Document, list[types.Diagnostic]], None],
         refresh: Callable[[], None],
-        trace: Callable[[str], None],
+        report: Callable[[Outcome], None],
     ) -> None:
         self._publish = publish
-        self._trace = trace
+        self._report = report
         self._refresh = refresh
         self._open: dict[str, Open] = {}
         self.folders: tuple[Path, ...] = ()
@@ -186,8 +186,7 @@ class Session:
         if found is None or task.cancelled.is_set():
             return
         self.schedule.took(task.uri, outcome.seconds)
-        took = f"{1e3 * outcome.seconds:.1f} ms, {1e3 * outcome.processor_s:.1f} ms of the processor"
-        self._trace(f"{task.path.name}: analysed in {took}")
+        self._report(outcome)
         found.error, found.torn = outcome.error, None
         if outcome.analysis is not None:
             view = View(outcome.analysis, task.path, task.lines, outcome.budgets)

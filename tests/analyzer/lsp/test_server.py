@@ -268,6 +268,20 @@ def test_a_finding_is_silenced_where_it_stands(shared, opened):
     assert shared.ask("codeAction", uri, range=span(4, 0, 4, 0), context=context) == []
 
 
+def test_an_editor_that_speaks_of_created_files_alone(tmp_path):
+    # Neovim says resourceOperations and not documentChanges, of which they are a part.
+    source = tmp_path / "hops.cu"
+    edits = {"workspaceEdit": {"resourceOperations": ["create", "rename", "delete"]}}
+    with Client(tmp_path) as client:
+        client.initialize({"workspace": edits}, initializationOptions={"gpu": "h100"})
+        uri = client.open(source, LOOP)
+        told = client.wait(lambda message: message.get("method") == "$/wattslice/analyzed")["params"]
+        assert (told["uri"], told["gpu"], told["launches"]) == (uri, "h100", 1)
+        assert "H100" in told["gpuName"]
+        assert told["timeMs"] > 0
+        assert any(title.startswith("Set ") for title in client.actions(uri, 3))
+
+
 def test_wishes_of_the_client(tmp_path):
     wishes = {"codeLens": False, "diagnostics": False, "minShare": 1, "gpu": "h100", "model": 3}
     with Client(tmp_path) as client:
