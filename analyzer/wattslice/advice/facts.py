@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from wattslice import ir
 from wattslice.accesses import MemoryAccess
@@ -206,9 +207,7 @@ def also_in(lines: set[int], first: int) -> str:
 
 def variables_behind(kernel: ir.Kernel, expressions: tuple[ir.Expr, ...]) -> frozenset[ir.Variable]:
     """Registers that the values of `expressions` may be computed from, flows followed in any order."""
-    flows: dict[ir.Variable, list[ir.Expr]] = {}
-    for target, value in register_assignments(kernel.body):
-        flows.setdefault(target, []).append(value)
+    flows = _flows(kernel)
     found: set[ir.Variable] = set()
     stack = list(expressions)
     while stack:
@@ -217,3 +216,12 @@ def variables_behind(kernel: ir.Kernel, expressions: tuple[ir.Expr, ...]) -> fro
                 found.add(node.place.variable)
                 stack.extend(flows.get(node.place.variable, ()))
     return frozenset(found)
+
+
+@lru_cache(maxsize=4)
+def _flows(kernel: ir.Kernel) -> dict[ir.Variable, list[ir.Expr]]:
+    """The values that each register is given."""
+    found: dict[ir.Variable, list[ir.Expr]] = {}
+    for target, value in register_assignments(kernel.body):
+        found.setdefault(target, []).append(value)
+    return found
