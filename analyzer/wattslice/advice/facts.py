@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -20,6 +21,7 @@ from wattslice.operations import OperationCounts
 from wattslice.prediction import PowerAnswer, PowerQuestion, answer
 from wattslice.quoting import Quoter
 from wattslice.traffic import traffic
+from wattslice.workloads import PIPE_OF
 from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Workload
 
@@ -95,6 +97,22 @@ class LaunchFacts:
         before_j, after_j = before_w * before_s, after_w * after_s
         is_told = self.found.model == ModelChoice.ENERGY.value
         return Stake(before_w - after_w if is_told else None, before_j - after_j, 1.0 - after_j / before_j)
+
+    def is_worth_sparing(self, spared: Mapping[str, float]) -> bool:
+        """Whether enough would be at stake if so many instructions per thread, by kind, were not executed.
+
+        An upper bound of what `stake_if` tells, for the price of asking the model: nothing may be shared.
+        """
+        done, total = self.workload.instructions, self.work.instructions.total
+        less: dict[str, float] = {}
+        for kind, number in spared.items():
+            pipe = PIPE_OF.get(kind, "other")
+            less[pipe] = max(0.0, less.get(pipe, getattr(done, pipe)) - number)
+        rest = max(0.0, 1.0 - sum(spared.values()) / total) if total else 1.0
+        issued = self.workload.issue_slots_per_warp * rest
+        return self.stake(
+            replace(self.workload, instructions=replace(done, **less), warp_instructions=issued)
+        ).is_worth_telling
 
     def with_sites(self, changed: dict[int, SiteStatistics]) -> Workload:
         """The workload if the accesses at these sites behaved so."""
