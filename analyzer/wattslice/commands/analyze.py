@@ -55,16 +55,6 @@ def analyze(report_format: str, output: Path | None, **values: object) -> int:
     return outcome(analysis)
 
 
-def fit_for(report_format: str, config: Config) -> Config:
-    """The run as a format needs it. Raises `WattsliceError` when a package is missing."""
-    if report_format != "html":
-        return config
-    from wattslice.report.html import check_packages
-
-    check_packages()
-    return replace(config, keep_sources=True)
-
-
 def exit_status(analysis: Analysis) -> int:
     """That of an analysis that was reported: without any kernel, or with nothing of a file, it failed."""
     from wattslice.findings import files_without_result
