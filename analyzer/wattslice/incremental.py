@@ -1,9 +1,9 @@
 """Analysis of a text that is being edited: the same answers as for a saved file, at the pace of typing.
 
 Nothing here computes anything: of every stage (`pipeline.Stages`) the answers are remembered by what they
-were made from. An edit changes the trees of few functions (`frontend/lowering/reuse.py`); the host code is read
-anew only where one of its functions, or what it knows of the kernels, is new, and a launch is analysed anew
-only where its kernel, its geometry or its arguments are.
+were made from. An edit changes the trees of few functions (`frontend/lowering/reuse.py`); the host code is
+read anew only where one of its functions, or what it knows of the kernels, is new, and a launch is analysed
+anew only where its kernel, its geometry or its arguments are.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class _RememberedStages(Stages):
         # 1 and 1.0 are equal, but not the same argument.
         key = (launch, repr(launch.arguments), config.branch_profile)
         known = self._launches.find(key)
-        if known is not None:
+        if known is not None and not config.keep_sources:  # else the quoter has to hear what is quoted
             return known
         self._go_on()
         return self._launches.keep(key, super().launch(launch, config, gpu, quoter))
@@ -179,7 +179,7 @@ class _RememberedStages(Stages):
 def _signature(kernel: Kernel) -> Hashable:
     """What the host code is read with: everything about a kernel but its body."""
     return (
-        (kernel.name, kernel.qualified_name, kernel.mangled_name, kernel.span),
+        (kernel.name, kernel.qualified_name, kernel.mangled_name, kernel.span.file, kernel.span.line),
         (kernel.max_threads_per_block, kernel.min_blocks_per_sm),
         tuple((parameter.name, parameter.type, parameter.space) for parameter in kernel.parameters),
     )

@@ -1,4 +1,4 @@
-"""Edits of source texts as people make them, sensible ones and such as break the text, by a random generator."""
+"""Edits of source texts as people make them, sensible ones and such as break the text, at random."""
 
 from __future__ import annotations
 

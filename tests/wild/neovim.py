@@ -115,14 +115,14 @@ def latency_row(file: Path, result: dict[str, Any]) -> str:
     precompiled_s, _ = (least(parse, 5) for parse in bare_parses(file))
     all_ms = sorted(result["latencies_ms"])
     middle_ms, parse_ms = statistics.median(all_ms), 1e3 * precompiled_s
-    analysis = statistics.median(result["analysis_ms"]) if result["analysis_ms"] else None
     return " | ".join(
         (
             f"| `{_name(file)}`",
             str(result["lines"]),
             f"{result['opened_ms']:.0f}",
             f"**{middle_ms:.0f}** ({all_ms[0]:.0f} to {all_ms[-1]:.0f})",
-            "–" if analysis is None else f"{analysis:.0f}",
+            f"{statistics.median(result['analysis_ms']):.0f}",
+            f"{statistics.median(result['processor_ms']):.0f}",
             f"{parse_ms:.0f}",
             f"{middle_ms / parse_ms:.1f} |",
         )
@@ -179,8 +179,8 @@ def main() -> None:
     results = found["results"]
     server = results[0]["server"]
     lines = [
-        f"Neovim {found['neovim']}, {server['name']} {server['version']}, {os.cpu_count()} cores. "
-        f"Files of {_suites(options.files)}.",
+        f"Neovim {found['neovim']}, {server['name']} {server['version']}, predicting for the {results[0]['gpu']}; "
+        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.0f} meanwhile. Files of {_suites(options.files)}.",
         "",
         f"A visit to `{_name(options.files[0])}`:",
         "",
@@ -191,8 +191,8 @@ def main() -> None:
         f"From {options.edits} edits per file, each of them until Neovim holds the new hints, in ms:",
         "",
         "| file | lines | opened to hints | edit to hints, median (least to most) | of that the analysis "
-        "| libclang's bare parse | edit to hints / bare parse |",
-        "|---|---|---|---|---|---|---|",
+        "| its processor time | libclang's bare parse | edit to hints / bare parse |",
+        "|---|---|---|---|---|---|---|---|",
         *(latency_row(file, result) for file, result in zip(options.files, results, strict=True)),
         "",
         *(beside_lines(options.clangd, found["beside"]) if options.clangd else []),

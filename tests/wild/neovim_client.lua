@@ -195,10 +195,11 @@ local function typing(buffer, result)
 end
 
 local function run_file(path)
-  local result = { path = path, latencies_ms = {}, analyzed = 0, analysis_ms = {} }
-  vim.lsp.handlers['wattslice/analyzed'] = function(_, report)
+  local result = { path = path, latencies_ms = {}, analyzed = 0, analysis_ms = {}, processor_ms = {} }
+  vim.lsp.handlers['$/wattslice/analyzed'] = function(_, report)
     result.analyzed = result.analyzed + 1
     result.analysis_ms[result.analyzed] = report.timeMs
+    result.processor_ms[result.analyzed] = report.processorMs
     result.gpu = report.gpuName
   end
   local from = now_ms()

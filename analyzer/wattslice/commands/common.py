@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeVar
@@ -104,6 +105,19 @@ def options_from(values: dict[str, object]) -> Options:
     from wattslice.config import Options  # not for --help
 
     return Options(**values)  # pyright: ignore[reportArgumentType]  (click has checked the types)
+
+
+def config_for(report_format: str, config: Config) -> Config:
+    """The configuration with what the format needs of the analysis.
+
+    Raises `WattsliceError` for a format whose packages are missing, before anything is analysed.
+    """
+    if report_format != "html":
+        return config
+    from wattslice.report.html import check_packages
+
+    check_packages()
+    return replace(config, keep_sources=True)
 
 
 def analyzed(config: Config) -> Analysis:

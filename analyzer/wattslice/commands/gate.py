@@ -15,6 +15,7 @@ from wattslice.commands.common import (
     CONTEXT,
     analysis_options,
     analyzed,
+    config_for,
     message,
     options_from,
     write_report,
@@ -84,7 +85,7 @@ def gate(
     budgets = _budgets(max_power_w, max_energy_j, settings)
     policy = _policy(fail_on, tolerance, confidence, settings)
     unknown_policy = _unknown(unknown or settings.gate_unknown)
-    config = make_config(options, settings)
+    config = config_for(report_format, make_config(options, settings))
     for note in config.notes:
         message(note)
     if update_baseline:

@@ -35,10 +35,12 @@ _LOCAL_DIRECTIVE = re.compile(rb"[ \t]*#[ \t]*pragma[ \t]+(?!push_macro|pop_macr
 # What is before a parenthesis and is no function's name.
 _ATTRIBUTES = frozenset((b"__launch_bounds__", b"__attribute__", b"__align__", b"alignas", b"__declspec"))
 _NO_PLAIN_FUNCTION = frozenset(
-    b"struct class union enum namespace typedef using operator friend concept requires = [ { }".split()
+    b"struct class union enum namespace typedef using friend concept requires = [ { }".split()
 )
 _EVERYBODYS = re.compile(rb"\b(?:operator|using|namespace|asm|static_assert|concept)\b")
 """In what is no plain function: it may change what others mean without being named."""
+_TELLING = re.compile(rb"\b(?:constexpr|consteval|auto|decltype)\b|::")
+"""In the head of a function: its value, its type, or what it is a part of, depends on its body."""
 _KEYWORDS = frozenset(
     b"void bool char short int long float double signed unsigned const volatile static extern inline return "
     b"if else for while do switch case default break continue sizeof struct class union enum typename "
@@ -50,18 +52,23 @@ _KEYWORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The names in one piece of text; `introduced` are those that it may give a meaning to for others."""
+    """The names in one piece of text; `introduced` are those that it may give a meaning to for others.
+
+    `is_everybodys`: what is nobody's by name may depend on it. `makes_names`: it may depend on anything.
+    """
 
     mentioned: frozenset[bytes]
     introduced: frozenset[bytes]
     is_everybodys: bool = False
+    makes_names: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """One piece: bytes from `begin` to `end`; `identity`: a digest of its place and of all its lines.
 
-    `body` is where the body of a plain function begins, None for everything else.
+    `body` is where the body of a plain function begins, None for everything else. `head` is what those
+    that only call the function depend on: all but its body; None where the body tells them something too.
     """
 
     begin: int
@@ -69,23 +76,38 @@ class Chunk:
     words: Words
     identity: bytes
     body: int | None = None
+    head: Head | None = None
+
+    @property
+    def mentioned(self) -> frozenset[bytes]:
+        """The names that it depends on."""
+        return self.words.mentioned
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A plain function up to its body: the names in it, and its digest."""
+
+    mentioned: frozenset[bytes]
+    identity: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class CutText:
-    """`chunks` in order and without overlap; `macros` are definitions; `order`: all other directives.
+    """`chunks` in order and without overlap; `macros`: definitions, and conditions, which depend on them too.
 
-    `line_starts`: where each line begins, in bytes.
+    `order`: all directives but definitions. `line_starts`: where each line begins, in bytes.
     """
 
     chunks: tuple[Chunk, ...]
     macros: tuple[Chunk, ...]
     order: bytes
     line_starts: tuple[int, ...]
+    size: int
 
     def chunk_at(self, line: int, column: int, end_line: int) -> Chunk | None:
         """The piece that holds what begins there and ends in that line; None when no single one does."""
-        begin = self.offset(line, column)
+        begin = min(self.offset(line, column), self.size - 1)
         found = bisect_right(self.chunks, begin, key=lambda chunk: chunk.begin) - 1
         if found < 0 or max(begin, self.offset(end_line, 1)) >= self.chunks[found].end:
             return None
@@ -139,7 +161,9 @@ def cut(source: bytes) -> CutText | None:
             place = b"%d:%d:" % (line, column)
             last = source.find(b"\n", end)
             lines = source[begin - column : last if last >= 0 else len(source)]
-            chunks.append(Chunk(begin, end, words, digest_of(place, lines), brace if is_plain else None))
+            body = brace if is_plain else None
+            head = _head_of(source[begin:brace], place) if is_plain and not words.is_everybodys else None
+            chunks.append(Chunk(begin, end, words, digest_of(place, lines), body, head))
         begin, brace, is_torn = end, -1, False
 
     for token in _TOKEN.finditer(source):
@@ -148,11 +172,16 @@ def cut(source: bytes) -> CutText | None:
             if not depth and _after_blanks(source, begin, token.start()) == token.start():
                 begin = token.end()
             if defined := _DEFINE.match(text):
-                words = Words(names_in(text), frozenset((defined[1],)))
+                name = defined[1]
+                # A keyword stands in no list of names: whoever gives it a meaning concerns everybody.
+                words = Words(names_in(text), frozenset((name,)), name in _KEYWORDS, b"##" in text)
                 place = b"%d:%d:" % (len(chunks), len(order))
                 macros.append(Chunk(token.start(), token.end(), words, digest_of(place, text)))
             elif condition := _CONDITION.match(text):
                 order.append(b"%d:" % len(chunks) + text)
+                macros.append(
+                    Chunk(token.start(), token.end(), Words(names_in(text), frozenset(), True), b"")
+                )
                 if condition["opens"]:
                     conditions.append(_Condition(depth))
                 elif conditions and condition["turns"]:
@@ -192,7 +221,7 @@ def cut(source: bytes) -> CutText | None:
             close(position + 1)
     close(len(source))
     starts = (0, *accumulate(len(line) + 1 for line in source.split(b"\n")[:-1]))
-    return CutText(tuple(chunks), tuple(macros), b"\0".join(order), starts)
+    return CutText(tuple(chunks), tuple(macros), b"\0".join(order), starts, len(source))
 
 
 def _after_blanks(source: bytes, begin: int, end: int) -> int:
@@ -228,6 +257,10 @@ def words_of(text: bytes, brace: int | None, is_torn: bool = False) -> Words:
     return Words(mentioned, mentioned, _EVERYBODYS.search(text) is not None)
 
 
+def _head_of(text: bytes, place: bytes) -> Head | None:
+    return None if _TELLING.search(text) else Head(names_in(text), digest_of(place, text))
+
+
 @lru_cache(maxsize=1024)
 def _plain_function(header: bytes) -> bytes | None:
     """The function whose head this is, up to its body or semicolon; None when it is not that simple."""
@@ -243,13 +276,14 @@ def _plain_function(header: bytes) -> bytes | None:
         if token == b"template" or token in _ATTRIBUTES:
             position = _after_brackets(tokens, position + 1)
             continue
+        if token == b"operator":
+            return _operator_at(tokens, position)
         if token == b"(":
             break
         position += 1
     if position < 2 or position == len(tokens):
         return None
-    end = _after_brackets(tokens, position)
-    if end > len(tokens) or any(token not in (b"const", b"noexcept", b"override") for token in tokens[end:]):
+    if not _ends_a_head(tokens, position):
         return None
     at = position - 1
     if tokens[at] == b">":  # an explicit specialisation: name<arguments>(...)
@@ -262,6 +296,19 @@ def _plain_function(header: bytes) -> bytes | None:
     name = tokens[at]
     before = [token for token in tokens[:at] if _NAME.fullmatch(token)]
     return name if before and _NAME.fullmatch(name) else None
+
+
+def _operator_at(tokens: list[bytes], position: int) -> bytes | None:
+    position += 3 if tokens[position + 1 : position + 3] == [b"(", b")"] else 1
+    while position < len(tokens) and tokens[position] != b"(":
+        position += 1
+    return b"operator" if _ends_a_head(tokens, position) else None
+
+
+def _ends_a_head(tokens: list[bytes], position: int) -> bool:
+    """Whether nothing but parameters and words without a meaning of their own are left of a head."""
+    end = _after_brackets(tokens, position)
+    return end <= len(tokens) and all(token in (b"const", b"noexcept", b"override") for token in tokens[end:])
 
 
 def _after_brackets(tokens: list[bytes], position: int) -> int:
@@ -281,10 +328,17 @@ def _after_brackets(tokens: list[bytes], position: int) -> int:
 class Dependences:
     """Which pieces a piece depends on, of a text together with what it includes.
 
-    `surroundings`: whatever else the parse rests on.
+    `besides` are names that pieces turned out to introduce without looking like it. `surroundings`: whatever
+    else the parse rests on.
     """
 
-    def __init__(self, texts: Iterable[CutText], extra: Iterable[Chunk], surroundings: bytes) -> None:
+    def __init__(
+        self,
+        texts: Iterable[CutText],
+        extra: Iterable[Chunk],
+        besides: Iterable[tuple[bytes, Chunk]],
+        surroundings: bytes,
+    ) -> None:
         own = [(text.chunks, text.macros) for text in texts]
         self._pieces = [*extra, *(piece for kinds in own for pieces in kinds for piece in pieces)]
         self._surroundings = surroundings
@@ -292,25 +346,47 @@ class Dependences:
         for number, piece in enumerate(self._pieces):
             for name in piece.words.introduced:
                 self._introducing.setdefault(name, []).append(number)
-        everybodys = [number for number, piece in enumerate(self._pieces) if piece.words.is_everybodys]
-        self._common = self._reached(everybodys)
+        numbers = {id(piece): number for number, piece in enumerate(self._pieces)}
+        self._whole: set[int] = set()  # more than the one function that they look like
+        for name, piece in besides:
+            self._introducing.setdefault(name, []).append(numbers[id(piece)])
+            self._whole.add(numbers[id(piece)])
+        self._edges: dict[tuple[int, bool], tuple[int, ...]] = {}
+        self._everybodys = [n for n, piece in enumerate(self._pieces) if piece.words.is_everybodys]
 
     def _behind(self, names: frozenset[bytes]) -> Iterator[int]:
         for name in names & self._introducing.keys():
             yield from self._introducing[name]
 
-    def _reached(self, front: Iterable[int], known: frozenset[int] = frozenset()) -> frozenset[int]:
+    def _reached(self, front: Iterable[int], only_calls: bool) -> frozenset[int]:
         found: set[int] = set()
         waiting = list(front)
         while waiting:
             number = waiting.pop()
-            if number not in found and number not in known:
+            if number not in found:
                 found.add(number)
-                waiting.extend(self._behind(self._pieces[number].words.mentioned))
-        return known | found
+                waiting.extend(self._edges_of(number, only_calls))
+        return frozenset(found)
 
-    def key(self, chunk: Chunk, names: frozenset[bytes]) -> bytes:
-        """Equal for what has the same text and place, and depends on the same; `names`: it says too."""
-        reached = self._reached(self._behind(names | chunk.words.mentioned), self._common)
-        others = (self._pieces[number].identity for number in sorted(reached))
+    def _edges_of(self, number: int, only_calls: bool) -> tuple[int, ...]:
+        known = self._edges.get((number, only_calls))
+        if known is None:
+            if self._pieces[number].words.makes_names:
+                known = tuple(range(len(self._pieces)))
+            else:
+                known = tuple(self._behind(self._relevant(number, only_calls).mentioned))
+            self._edges[number, only_calls] = known
+        return known
+
+    def _relevant(self, number: int, only_calls: bool) -> Chunk | Head:
+        piece = self._pieces[number]
+        return piece.head if only_calls and piece.head is not None and number not in self._whole else piece
+
+    def key(self, chunk: Chunk, names: frozenset[bytes], only_calls: bool) -> bytes:
+        """Equal for what has the same text and place, and depends on the same; `names`: it says too.
+
+        `only_calls`: functions are called, and their bodies nobody's concern.
+        """
+        reached = self._reached([*self._everybodys, *self._behind(names | chunk.words.mentioned)], only_calls)
+        others = (self._relevant(number, only_calls).identity for number in sorted(reached))
         return digest_of(self._surroundings, chunk.identity, *others)
