@@ -21,7 +21,6 @@ from wattslice.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
-    from wattslice.config import Config
 
 _HIDING = ("PW002", "PW007")
 """Rules of what hides whole kernels: a missing header with its macros, the bounds of the analysis."""
