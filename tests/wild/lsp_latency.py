@@ -2,13 +2,13 @@
 
     python tests/wild/lsp_latency.py CHECKOUT... [--lines 100 500 1500] [--files 3] [--edits 20]
 
-Of each checkout's files those are taken whose number of lines is nearest to the wanted ones and that have kernels
-with watts. The server is a process of its own, spoken to over its pipes. Every edit changes the meaning
-of a kernel (a statement at its beginning, with another number each time), and the time is that from the
-didChange to the arrived answer of the inlayHint request that the server's refresh asks for. The pause that
-the server waits for before it analyses is a setting here and told in a column of its own; by default it
-adapts. The bare parse is one clang_parseTranslationUnit2 with our flags, the same include folders and the
-prelude precompiled, in this process, between the edits. Medians; meaningful on an otherwise idle machine.
+Of each checkout's files those are taken whose number of lines is nearest to the wanted ones and that have
+kernels with watts. The server is a process of its own, spoken to over its pipes. Every edit changes the
+meaning of a kernel (a statement at its beginning, with another number each time). Timed is from the didChange
+to the arrived answer of the inlayHint request that the server's refresh asks for. The pause that the server
+waits for before it analyses is a setting here and told in a column of its own; by default it adapts. The bare
+parse is one clang_parseTranslationUnit2 with our flags, the same include folders and the prelude precompiled,
+in this process, between the edits. Medians; times by the clock mean something on an idle machine only.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import argparse
 import contextlib
 import os
 import platform
+import re
 import statistics
 import sys
 import time
@@ -38,7 +39,7 @@ from wattslice.frontend.clang.session import parse_cuda
 from wattslice.pipeline import analyze_file
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "analyzer" / "lsp"))
-from client import Client, Message, edit, span
+from client import Client, Message, edit, span  # pyright: ignore[reportMissingImports]
 
 PAUSE_MS = 50
 
@@ -47,7 +48,8 @@ PAUSE_MS = 50
 class Latency:
     """One file: lines, launches, and seconds; `open_s` from didOpen to the first hints.
 
-    `analyses_s`: what the server says that the analyses took, of the same edits.
+    `analyses_s`: what the server says that the analyses took, of the same edits, and `bare_s`: of the
+    processor, the others as the clock has them.
     """
 
     path: Path
@@ -87,7 +89,7 @@ def place_in(path: Path) -> Place | None:
 
 
 def nearest(checkouts: list[Path], wanted: int, files: int) -> Iterator[Place]:
-    """The files with about so many lines, nearest first, each in a checkout of its own while there are some."""
+    """The files with about so many lines, nearest first, of another checkout each while there are some."""
     seen: set[str] = set()
     found: list[tuple[int, Path, Path]] = []
     for checkout in checkouts:
@@ -132,24 +134,30 @@ def measure(place: Place, edits: int, pause_ms: float | None) -> Latency:
             bare_s = min(bare_s, bare_parse_s(place.path))
         client.leave()
         traces = [m["params"]["message"] for m in client.asked if m["method"] == "$/logTrace"]
-    analyses_s = tuple(float(trace.split()[-2]) / 1e3 for trace in traces[-len(seconds) :])
+    told = [re.findall(r"([\d.]+) ms", trace) for trace in traces[-len(seconds) :]]
+    analyses_s = tuple(float(processor_ms) / 1e3 for _, processor_ms in told)
     lines = place.text.count("\n")
     return Latency(place.path, lines, place.launches, bare_s, open_s, tuple(seconds[1:]), analyses_s[1:])
 
 
 def await_hints(client: Client, uri: str) -> None:
     """Until the server says that there are new hints, and they have arrived."""
-    client.wait(lambda message: message.get("method") == "workspace/inlayHint/refresh")
+    client.wait(refreshes)
     if not client.hints(uri):
         raise SystemExit(f"{uri}: no hints")
 
 
+def refreshes(message: Message) -> bool:
+    """Whether the server says that there are new hints."""
+    return message.get("method") == "workspace/inlayHint/refresh"
+
+
 def bare_parse_s(path: Path) -> float:
-    """One parse with nothing behind it, in seconds."""
+    """One parse with nothing behind it, in seconds of the processor."""
     flags, pch = _flags(path)
-    start = time.perf_counter()
+    start = time.process_time()
     raw_parse(path, (*flags, "-include-pch", str(pch)), KEEP_GOING)
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 _KNOWN_FLAGS: dict[Path, tuple[tuple[str, ...], Path]] = {}
@@ -170,8 +178,8 @@ def _flags(path: Path) -> tuple[tuple[str, ...], Path]:
 def row(found: Latency, pause_ms: float | None, root: str) -> str:
     """One line of the table."""
     middle_s, worst_s = statistics.median(found.edits_s), max(found.edits_s)
-    pause_s = (pause_ms or 0.0) / 1e3
-    ratio = (middle_s - pause_s) / found.bare_s
+    analysis_s = statistics.median(found.analyses_s)
+    ratio = analysis_s / found.bare_s
     name = os.path.relpath(found.path, root)
     pause = "adaptive" if pause_ms is None else f"{pause_ms:.0f}"
     cells = (
@@ -180,11 +188,11 @@ def row(found: Latency, pause_ms: float | None, root: str) -> str:
         str(found.launches),
         f"{1e3 * found.bare_s:.0f}",
         pause,
-        f"{1e3 * statistics.median(found.analyses_s):.0f}",
+        f"{1e3 * analysis_s:.0f}",
         f"{1e3 * middle_s:.0f}",
         f"{1e3 * worst_s:.0f}",
         f"{1e3 * found.open_s:.0f}",
-        f"{ratio:.1f}" if pause_ms is not None else "–",
+        f"{ratio:.1f}",
     )
     return f"| {' | '.join(cells)} |"
 
@@ -206,10 +214,13 @@ def main() -> None:
     suites = ", ".join(f"{checkout.name} {revision(checkout)}" for checkout in checkouts)
     root = os.path.commonpath([checkout.parent for checkout in checkouts])
     lines = [
-        f"Python {platform.python_version()}, {version()}; {os.cpu_count()} cores; {options.edits - 1} edits "
-        f"of each file. Files of {suites}. Times in ms; the ratio is (median − pause) / bare parse.",
+        f"Python {platform.python_version()}, {version()}; {os.cpu_count()} cores, for which "
+        f"{os.getloadavg()[0]:.1f} processes were waiting; {options.edits - 1} edits of each file. "
+        f"Files of {suites}. Times in ms: of the processor for the bare parse, the analysis and their ratio, "
+        "by the clock for the rest.",
         "",
-        "| file | lines | launches | bare parse | pause | analysis | edit to hints | worst | open to hints | ratio |",
+        "| file | lines | launches | bare parse | pause | analysis | edit to hints | worst | open to hints "
+        "| ratio |",
         "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for wanted in options.lines:
@@ -217,7 +228,7 @@ def main() -> None:
             with contextlib.suppress(BrokenPipeError):
                 lines.append(row(measure(place, options.edits, pause_ms), pause_ms, root))
                 print(lines[-1], file=sys.stderr, flush=True)
-    publish(options.output, "lsp_latency", ["", *lines, ""])
+    publish(options.output, "lsp_latency", [*lines, ""])
 
 
 if __name__ == "__main__":

@@ -83,26 +83,34 @@ def transcript(result: dict[str, Any]) -> list[str]:
     lines = [f"{result['lines']} lines opened; first hints after {result['opened_ms']:.0f} ms", ""]
     lines += [f"hint   {entry['line']:>5}  {entry['text']}" for entry in result["hints"]]
     lines += [f"lens   {entry['line']:>5}  {entry['text']}" for entry in result["lenses"]]
-    for entry in result["diagnostics"]:
-        lines += _wrapped(
-            f"{entry['severity'].lower():6} {entry['line']:>5}  ", f"{entry['text']} [{entry['code']}]"
-        )
-    lines += [
-        "",
-        f'line {edited["line"]} with "{edited["text"]}" put in: {edited["before"]} becomes {edited["after"]}',
-        f"{typed['keys']} keys typed, one each {_KEY_MS} ms: the hints changed {typed['changes']} times, "
-        f"last {typed['after_last_ms']:.0f} ms after the last key",
-    ]
-    for name, text in (("line", result["hover_line"]), ("kernel", result.get("hover_kernel", ""))):
-        lines += ["", f"hover over the {name}:"]
+    lines += _diagnostics(result["diagnostics"])
+    hovers = ((f"line {result['hints'][-1]['line']}", result["hover_line"]),
+              ("the first kernel", result.get("hover_kernel", "")))  # fmt: skip
+    for name, text in hovers:
+        lines += ["", f"hover over {name}:"]
         lines += [piece for line in text.splitlines() for piece in _wrapped("    ", line)]
     if (action := result.get("action")) is not None:
         lines += ["", f"action on line {action['line']}: {action['title']}"]
         for written in action["written"]:
-            lines += [f"    {written['name']}: {line}" for line in written["lines"]]
-        before = len(result["diagnostics"])
-        lines += [f"    and then {action['diagnostics_after']} diagnostics are left of {before}"]
+            lines += [f"    {written['name']}: {line}" for line in written["lines"] if line]
+        lines += ["and then:", *_diagnostics(action["diagnostics"])]
+    lines += [
+        "",
+        f'line {edited["line"]} with "{edited["text"]}" put in: {edited["before"]} becomes {edited["after"]}',
+        f"{typed['keys']} keys typed, one each {_KEY_MS} ms: {typed['analyses']} analyses, the hints changed "
+        f"{typed['changes']} times, the last time {typed['after_last_ms']:.0f} ms after the last key",
+    ]
     return [line.rstrip() for line in lines]
+
+
+def _diagnostics(entries: list[dict[str, Any]]) -> list[str]:
+    return [
+        piece
+        for entry in entries
+        for piece in _wrapped(
+            f"{entry['severity'].lower():6} {entry['line']:>5}  ", f"{entry['text']} [{entry['code']}]"
+        )
+    ]
 
 
 def _wrapped(head: str, text: str) -> list[str]:
@@ -115,14 +123,14 @@ def latency_row(file: Path, result: dict[str, Any]) -> str:
     precompiled_s, _ = (least(parse, 5) for parse in bare_parses(file))
     all_ms = sorted(result["latencies_ms"])
     middle_ms, parse_ms = statistics.median(all_ms), 1e3 * precompiled_s
-    analysis = statistics.median(result["analysis_ms"]) if result["analysis_ms"] else None
     return " | ".join(
         (
             f"| `{_name(file)}`",
             str(result["lines"]),
             f"{result['opened_ms']:.0f}",
             f"**{middle_ms:.0f}** ({all_ms[0]:.0f} to {all_ms[-1]:.0f})",
-            "–" if analysis is None else f"{analysis:.0f}",
+            f"{statistics.median(result['analysis_ms']):.0f}",
+            f"{statistics.median(result['processor_ms']):.0f}",
             f"{parse_ms:.0f}",
             f"{middle_ms / parse_ms:.1f} |",
         )
@@ -179,7 +187,8 @@ def main() -> None:
     results = found["results"]
     server = results[0]["server"]
     lines = [
-        f"Neovim {found['neovim']}, {server['name']} {server['version']}, {os.cpu_count()} cores. "
+        f"Neovim {found['neovim']}, {server['name']} {server['version']}, predicting for the "
+        f"{results[0]['gpu']}; {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f} meanwhile. "
         f"Files of {_suites(options.files)}.",
         "",
         f"A visit to `{_name(options.files[0])}`:",
@@ -191,8 +200,8 @@ def main() -> None:
         f"From {options.edits} edits per file, each of them until Neovim holds the new hints, in ms:",
         "",
         "| file | lines | opened to hints | edit to hints, median (least to most) | of that the analysis "
-        "| libclang's bare parse | edit to hints / bare parse |",
-        "|---|---|---|---|---|---|---|",
+        "| its processor time | libclang's bare parse | edit to hints / bare parse |",
+        "|---|---|---|---|---|---|---|---|",
         *(latency_row(file, result) for file, result in zip(options.files, results, strict=True)),
         "",
         *(beside_lines(options.clangd, found["beside"]) if options.clangd else []),

@@ -111,6 +111,8 @@ local function apply(buffer, action)
       }
     end
   end
+  -- Neovim does not watch files on Linux unless inotifywait is there: saving the source makes the server look.
+  vim.api.nvim_buf_call(buffer, function() vim.cmd('silent write') end)
   return before, written
 end
 
@@ -195,10 +197,11 @@ local function typing(buffer, result)
 end
 
 local function run_file(path)
-  local result = { path = path, latencies_ms = {}, analyzed = 0, analysis_ms = {} }
-  vim.lsp.handlers['wattslice/analyzed'] = function(_, report)
+  local result = { path = path, latencies_ms = {}, analyzed = 0, analysis_ms = {}, processor_ms = {} }
+  vim.lsp.handlers['$/wattslice/analyzed'] = function(_, report)
     result.analyzed = result.analyzed + 1
     result.analysis_ms[result.analyzed] = report.timeMs
+    result.processor_ms[result.analyzed] = report.processorMs
     result.gpu = report.gpuName
   end
   local from = now_ms()
@@ -214,9 +217,7 @@ local function run_file(path)
   result.diagnostics = diagnostics(buffer)
   result.encoding = client_of(buffer).offset_encoding
   result.server = client_of(buffer).server_info
-  edits(buffer, result)
-  typing(buffer, result)
-  result.hover_line = hover(buffer, result.edited.line, 1000)
+  result.hover_line = hover(buffer, result.hints[#result.hints].line, 1000)
   if result.lenses[1] then
     local row = result.lenses[1].line
     local text = vim.api.nvim_buf_get_lines(buffer, row - 1, row, false)[1]
@@ -235,9 +236,11 @@ local function run_file(path)
       line = action.line,
       title = action.action.title,
       written = written,
-      diagnostics_after = #diagnostics(buffer),
+      diagnostics = diagnostics(buffer),
     }
   end
+  edits(buffer, result)
+  typing(buffer, result)
   vim.cmd('bwipeout!')
   return result
 end
@@ -275,7 +278,7 @@ local function main()
   for _, path in ipairs(task.files) do
     results[#results + 1] = run_file(path)
   end
-  local beside = task.clangd and side_by_side(task.files[1]) or nil
+  local beside = type(task.clangd) == 'string' and side_by_side(task.files[1]) or nil
   return { neovim = tostring(vim.version()), results = results, beside = beside }
 end
 

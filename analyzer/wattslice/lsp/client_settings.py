@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import cast
 
 from wattslice.config import Config, Options, make_config
+from wattslice.gate.budgets import Budget
 from wattslice.settings import Choices, Settings, find_settings
 
 MIN_SHARE = 0.05
@@ -95,6 +96,8 @@ _OWN: dict[str, tuple[str, Callable[[object], object], str]] = {
     "min-share": ("min_share", _share, "a number from 0 to 1"),
     "debounce-ms": ("pause_s", _pause, "milliseconds up to 60000"),
 }
+KEYS = (*_CHOICES, *_OWN)
+"""As the settings file would spell them."""
 _PATHS = ("compile_commands_directory", "profile")
 
 
@@ -136,13 +139,24 @@ def _located(field: str, value: object, root: Path | None) -> object:
     return value
 
 
-def config_for(path: Path, client: ClientSettings) -> Config:
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How a document is analysed, and the budgets that its kernels must keep."""
+
+    config: Config
+    budgets: tuple[Budget, ...] = ()
+
+
+def setup_for(path: Path, client: ClientSettings) -> Setup:
     """What holds for a document: the client's choice before the settings file's. Raises `WattsliceError`.
 
     Reads the settings file each time: it costs a millisecond, and no change of it goes unnoticed.
     """
     found = find_settings((path,))
-    return make_config(Options(paths=()), _merged(found, client.choices))
+    config = make_config(Options(paths=()), _merged(found, client.choices))
+    power_w, energy_j = found.gate_max_power_w, found.gate_max_energy_j
+    general = Budget(max_power_w=power_w, max_energy_j=energy_j)
+    return Setup(config, (general, *found.gate_budgets))
 
 
 def _merged(found: Settings, choices: Choices) -> Settings:

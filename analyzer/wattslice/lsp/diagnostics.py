@@ -7,14 +7,14 @@ from pathlib import Path
 from lsprotocol import types
 
 from wattslice.errors import WattsliceError
-from wattslice.findings import Finding
+from wattslice.findings import GATE_RULES, Finding
 from wattslice.ir import Severity
 from wattslice.lsp.documents import Document
+from wattslice.lsp.figures import stake_text
 from wattslice.lsp.line_map import LineMap
 from wattslice.lsp.positions import Encoding, whole_line
 from wattslice.lsp.views import View
 from wattslice.report.printable import printable
-from wattslice.report.units import energy, power
 
 SOURCE = "wattslice"
 MOST = 500
@@ -72,10 +72,8 @@ def failure(
 
 def _diagnostic(finding: Finding, line: int, document: Document, encoding: Encoding) -> types.Diagnostic:
     message = finding.message
-    if finding.power_w is not None or finding.energy_j is not None:
-        at_stake = [power(finding.power_w)] if finding.power_w is not None else []
-        at_stake += [energy(finding.energy_j)] if finding.energy_j is not None else []
-        message += f"\nat stake per launch: {', '.join(at_stake)}"
+    if stake := stake_text(finding.power_w, finding.energy_j):
+        message += f"\n{stake}"
     if finding.fix:
         message += f"\n→ {finding.fix}"
     return _plain(message, finding.rule, line, document, encoding, _severity(finding))
@@ -99,8 +97,11 @@ def _plain(
 
 
 def _severity(finding: Finding) -> types.DiagnosticSeverity:
-    """Assumptions inform, those that nothing settles only hint; advice that saves nothing known informs."""
-    if finding.severity is Severity.ERROR:
+    """Assumptions inform, those that nothing settles only hint; advice that saves nothing known informs.
+
+    Over a budget is an error to the gate; to the compiler, whose errors these look like, it is none.
+    """
+    if finding.severity is Severity.ERROR and finding.rule not in GATE_RULES:
         return types.DiagnosticSeverity.Error
     if finding.severity is Severity.NOTE:
         return types.DiagnosticSeverity.Information if finding.fix else types.DiagnosticSeverity.Hint

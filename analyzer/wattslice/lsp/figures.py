@@ -49,6 +49,17 @@ def launches_text(launches: tuple[KernelAnalysis, ...]) -> str:
     return " · ".join(parts)
 
 
+def stake_text(power_w: float | None, energy_j: float | None) -> str:
+    """`without it, per launch: 5.76 mJ less, 13.8 W more`; empty when neither is known."""
+    stakes = ((energy, energy_j), (power, power_w))
+    parts = [
+        f"{text(abs(value))} {'less' if value >= 0 else 'more'}"
+        for text, value in stakes
+        if value is not None
+    ]
+    return f"without it, per launch: {', '.join(parts)}" if parts else ""
+
+
 def _interval(launches: tuple[KernelAnalysis, ...]) -> str:
     lows = spread(kernel.power_low_w for kernel in launches)
     highs = spread(kernel.power_high_w for kernel in launches)

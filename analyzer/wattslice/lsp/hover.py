@@ -9,7 +9,7 @@ from wattslice.analysis import Advice, KernelAnalysis, SliceAnalysis
 from wattslice.branches import BranchClass
 from wattslice.execution import Assumption, ProbabilitySource
 from wattslice.findings import operations_power_w, plain_reason, why_unknown
-from wattslice.lsp.figures import heat_text, launches_text
+from wattslice.lsp.figures import heat_text, launches_text, stake_text
 from wattslice.lsp.fixes import settings_for
 from wattslice.lsp.markdown import code, plain, table
 from wattslice.lsp.views import View
@@ -133,9 +133,8 @@ def _assumption_list(view: View, assumed: Iterable[Assumption]) -> str:
 
 
 def _advice(advice: Advice) -> str:
-    stakes = [power(advice.power_w)] if advice.power_w is not None else []
-    stakes += [energy(advice.energy_j)] if advice.energy_j is not None else []
-    at_stake = f" — at stake per launch: {', '.join(stakes)}" if stakes else ""
+    stake = stake_text(advice.power_w, advice.energy_j)
+    at_stake = f" — {stake}" if stake else ""
     fix = f"  \n  {plain(advice.fix)}" if advice.fix else ""
     return f"- {plain(advice.message)}{at_stake} ({advice.rule}){fix}"
 

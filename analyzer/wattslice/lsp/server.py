@@ -16,6 +16,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from wattslice import __version__
+from wattslice.cli import FAILED
 from wattslice.lsp.actions import Abilities, Asked, code_actions
 from wattslice.lsp.client_settings import read_client_settings
 from wattslice.lsp.documents import Document
@@ -25,10 +26,13 @@ from wattslice.lsp.lenses import code_lenses
 from wattslice.lsp.positions import index
 from wattslice.lsp.protocol import Protocol
 from wattslice.lsp.session import Open, Session
+from wattslice.lsp.worker import Outcome
 from wattslice.lsp.workspace import folder_of, path_of, settings_file
 
 _WATCHED = ("**/wattslice.toml", "**/pyproject.toml", "**/compile_commands.json", "**/*.{cu,cuh,h,hpp}")
 _SECTION = "wattslice"
+_ANALYZED = "$/wattslice/analyzed"
+"""Ours, after each analysis; clients that do not know what begins with `$/` must ignore it."""
 _WATCH_PROCESS_S = 2.0
 _MOST_WAIT_S = 10.0
 """How long an answer may wait for the analysis, for clients that cannot be told to ask again."""
@@ -48,7 +52,7 @@ class Server(LanguageServer):
 
     def start(self, folders: tuple[Path, ...], options: object) -> None:
         """The client has introduced itself."""
-        self.session = Session(self._publish, self._refresh, self._trace)
+        self.session = Session(self._publish, self._refresh, self._report)
         self.session.encoding = self.workspace.position_encoding or types.PositionEncodingKind.Utf16
         self.session.folders = folders
         self.configure(options)
@@ -90,7 +94,8 @@ class Server(LanguageServer):
         if edits is None:
             return Abilities(document_changes=False, creates_files=False)
         creates = types.ResourceOperationKind.Create in (edits.resource_operations or ())
-        return Abilities(bool(edits.document_changes), creates)
+        # Files can only be created in documentChanges; Neovim says the one and not the other.
+        return Abilities(bool(edits.document_changes) or creates, creates)
 
     def markup(self) -> types.MarkupKind:
         """What the client can show in a hover; one that says nothing is taken to know Markdown."""
@@ -116,9 +121,23 @@ class Server(LanguageServer):
             types.PublishDiagnosticsParams(document.uri, diagnostics, document.version)
         )
 
-    def _trace(self, text: str) -> None:
+    def _report(self, outcome: Outcome) -> None:
+        """Which GPU it was for, to be shown beside the text; what it took, to who looks for a fault."""
+        task, took_ms, processor_ms = outcome.task, 1e3 * outcome.seconds, 1e3 * outcome.processor_s
         if self.protocol.trace != types.TraceValue.Off:
-            self.log_trace(types.LogTraceParams(text))
+            took = f"{took_ms:.1f} ms, {processor_ms:.1f} ms of the processor"
+            self.log_trace(types.LogTraceParams(f"{task.path.name}: analysed in {took}"))
+        if (analysis := outcome.analysis) is not None:
+            told = {
+                "uri": task.uri,
+                "gpu": analysis.gpu_id,
+                "gpuName": analysis.gpu_name,
+                "gpuSource": analysis.gpu_source,
+                "launches": len(analysis.kernels),
+                "timeMs": took_ms,
+                "processorMs": processor_ms,
+            }
+            self.protocol.notify(_ANALYZED, told)  # pyright: ignore[reportUnknownMemberType]
 
     def defect(self, context: dict[str, Any]) -> None:
         """Something of ours failed with nobody waiting for an answer."""
@@ -319,9 +338,17 @@ def serve_stdio() -> NoReturn:
     stdin, stdout = _private_streams()
     # An analysis holds the interpreter for milliseconds at a time; answers should not wait that long.
     sys.setswitchinterval(0.001)
-    status = asyncio.run(_serve(stdin, stdout))
+    try:
+        status: object = asyncio.run(_serve(stdin, stdout))
+    except SystemExit as ending:  # SIGTERM
+        status = ending.code
+    except KeyboardInterrupt:
+        status = FAILED
+    except Exception as error:
+        print(f"wattslice: internal error: {type(error).__name__}: {error}", file=sys.stderr)
+        status = FAILED
     sys.stderr.flush()
-    os._exit(status)
+    os._exit(status if isinstance(status, int) else FAILED)
 
 
 async def _serve(stdin: BinaryIO, stdout: BinaryIO) -> int:

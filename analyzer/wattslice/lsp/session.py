@@ -9,9 +9,8 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from wattslice.config import Config
 from wattslice.errors import WattsliceError
-from wattslice.lsp.client_settings import NO_CLIENT_SETTINGS, ClientSettings, config_for
+from wattslice.lsp.client_settings import NO_CLIENT_SETTINGS, ClientSettings, Setup, setup_for
 from wattslice.lsp.diagnostics import diagnostics_of, failure, torn
 from wattslice.lsp.documents import Document
 from wattslice.lsp.line_map import LineMap
@@ -59,17 +58,17 @@ class Open:
 class Session:
     """Documents in, views out. All methods run on the event loop; only the analyses do not.
 
-    `publish(document, diagnostics)` and `refresh()` tell the client; `trace(text)` who looks for a fault.
+    `publish(document, diagnostics)`, `refresh()` and `report(outcome)`, of each analysis, tell the client.
     """
 
     def __init__(
         self,
         publish: Callable[[Document, list[types.Diagnostic]], None],
         refresh: Callable[[], None],
-        trace: Callable[[str], None],
+        report: Callable[[Outcome], None],
     ) -> None:
         self._publish = publish
-        self._trace = trace
+        self._report = report
         self._refresh = refresh
         self._open: dict[str, Open] = {}
         self.folders: tuple[Path, ...] = ()
@@ -122,6 +121,7 @@ class Session:
 
     def analyze_all(self) -> None:
         """Settings or files have changed: everything open is analysed anew."""
+        self._worker.look_again()
         for uri, found in self._open.items():
             found.settled.clear()
             self._worker.cancel(uri)
@@ -165,8 +165,8 @@ class Session:
             return
         path, client = document.path, self.client
 
-        def configure() -> Config:
-            return config_for(path, client)
+        def configure() -> Setup:
+            return setup_for(path, client)
 
         self._worker.submit(Task(uri, path, document.lines, document.revision, configure))
 
@@ -187,10 +187,10 @@ class Session:
         if found is None or task.cancelled.is_set():
             return
         self.schedule.took(task.uri, outcome.seconds)
-        self._trace(f"{task.path.name}: analysis {1e3 * outcome.seconds:.1f} ms")
+        self._report(outcome)
         found.error, found.torn = outcome.error, None
         if outcome.analysis is not None:
-            view = View(outcome.analysis, task.path, task.lines)
+            view = View(outcome.analysis, task.path, task.lines, outcome.budgets)
             if found.view is not None and not found.is_saved_text and view.looks_torn(found.view):
                 found.torn = view
             else:

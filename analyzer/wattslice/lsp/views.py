@@ -7,6 +7,8 @@ from pathlib import Path, PurePath
 
 from wattslice.analysis import Analysis, KernelAnalysis, LineHeat
 from wattslice.findings import Finding, findings_of
+from wattslice.gate.budgets import Budget
+from wattslice.gate.verdict import UnknownPolicy, judge
 
 _UNREADABLE = ("PW001", "PW002")
 """Rules of text that could not be read: typical of a text in the middle of being typed."""
@@ -17,10 +19,13 @@ class View:
     """What an analysis says of the document `path`, whose text had these `lines`. Lines count from 1.
 
     `kernels`: the launches of each kernel defined in the document, by the line of its definition; `findings`
-    those of the document, `elsewhere` those of its kernels in other files (headers, host code).
+    those of the document, `elsewhere` those of its kernels in other files (headers, host code). What is over
+    one of the `budgets` is among them.
     """
 
-    def __init__(self, analysis: Analysis, path: Path, lines: tuple[str, ...]) -> None:
+    def __init__(
+        self, analysis: Analysis, path: Path, lines: tuple[str, ...], budgets: tuple[Budget, ...] = ()
+    ) -> None:
         self.analysis = analysis
         self.lines = lines
         self._is_own = _Own(path)
@@ -32,7 +37,7 @@ class View:
             for heat in kernel.hot_lines:
                 if self.is_own(heat.file):
                     self.heats[heat.line] = (*self.heats.get(heat.line, ()), (kernel, heat))
-        found = findings_of(analysis)
+        found = (*findings_of(analysis), *judge(analysis, budgets, UnknownPolicy.WARN).findings)
         self.findings = tuple(finding for finding in found if self.is_own(finding.file))
         self.elsewhere = tuple(finding for finding in found if not self.is_own(finding.file))
         self._unreadable = sum(finding.rule in _UNREADABLE for finding in self.findings)

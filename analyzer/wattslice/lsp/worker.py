@@ -6,12 +6,18 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from wattslice.analysis import Analysis
 from wattslice.config import Config
 from wattslice.errors import WattsliceError
-from wattslice.incremental import CancelledError, IncrementalAnalyzer
+from wattslice.gate.budgets import Budget
+from wattslice.lsp.client_settings import Setup
+
+if TYPE_CHECKING:  # numpy and the parser are loaded on the thread, while the editor is already being answered
+    from wattslice.incremental import IncrementalAnalyzer
 
 _MOST_ANALYZERS = 4
 """Settings in use at once; each has an analyzer that remembers what it has read."""
@@ -25,18 +31,22 @@ class Task:
     path: Path
     lines: tuple[str, ...]
     revision: int
-    configure: Callable[[], Config]
+    configure: Callable[[], Setup]
     cancelled: threading.Event = field(default_factory=threading.Event)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What became of a task: an `analysis`, or the `error` that there is none. `seconds` it took."""
+    """What became of a task: an `analysis`, or the `error` that there is none. `seconds` it took,
+    `processor_s` of the whole process. `budgets`: those of its settings.
+    """
 
     task: Task
     analysis: Analysis | None
     error: WattsliceError | None
     seconds: float
+    processor_s: float
+    budgets: tuple[Budget, ...] = ()
 
 
 class Worker:
@@ -48,6 +58,7 @@ class Worker:
         self._closed: list[Path] = []
         self._running: Task | None = None
         self._stopped = False
+        self._files_changed = False
         self._changed = threading.Condition()
         self._analyzers: list[tuple[Config, IncrementalAnalyzer]] = []
         # A daemon: an analysis that hangs in a parser must not keep the process alive.
@@ -73,6 +84,10 @@ class Worker:
             self._closed.append(path)
             self._changed.notify()
 
+    def look_again(self) -> None:
+        """Files have changed: what is known of folders is no longer believed."""
+        self._files_changed = True
+
     def stop(self) -> None:
         """Begin nothing more."""
         with self._changed:
@@ -88,6 +103,7 @@ class Worker:
             self._running.cancelled.set()
 
     def _run(self) -> None:
+        import_module("wattslice.incremental")
         while (task := self._next()) is not None:
             outcome = self._analyze(task)
             with self._changed:
@@ -112,11 +128,20 @@ class Worker:
 
     def _analyze(self, task: Task) -> Outcome | None:
         """None when it was cancelled."""
+        from wattslice.frontend.clang import source_files
+        from wattslice.incremental import CancelledError
+
+        if self._files_changed:
+            self._files_changed = False
+            source_files.look_again()
         analysis: Analysis | None = None
         error: WattsliceError | None = None
-        started = time.perf_counter()
+        budgets: tuple[Budget, ...] = ()
+        started, processor_s = time.perf_counter(), time.process_time()
         try:
-            analyzer = self._analyzer(task.configure())
+            setup = task.configure()
+            budgets = setup.budgets
+            analyzer = self._analyzer(setup.config)
             analysis = analyzer.analyze(task.path, "".join(task.lines), task.cancelled.is_set)
         except CancelledError:
             return None
@@ -124,13 +149,16 @@ class Worker:
             error = failure
         except Exception as failure:  # a defect on one text must not end the thread
             error = WattsliceError(f"internal error: {type(failure).__name__}: {failure}")
-        return Outcome(task, analysis, error, time.perf_counter() - started)
+        seconds, processor_s = time.perf_counter() - started, time.process_time() - processor_s
+        return Outcome(task, analysis, error, seconds, processor_s, budgets)
 
     def _analyzer(self, config: Config) -> IncrementalAnalyzer:
         for number, (known, analyzer) in enumerate(self._analyzers):
             if known == config:
                 self._analyzers.append(self._analyzers.pop(number))
                 return analyzer
+        from wattslice.incremental import IncrementalAnalyzer
+
         analyzer = IncrementalAnalyzer(config)
         self._analyzers = [*self._analyzers[1 - _MOST_ANALYZERS :], (config, analyzer)]
         return analyzer

@@ -1,6 +1,7 @@
 "use strict";
 /** The page of `wattslice annotate --format html` in a tab beside the source. */
 
+const path = require("node:path");
 const vscode = require("vscode");
 const { run } = require("./run");
 
@@ -21,8 +22,9 @@ async function showHeat(document, executable, options) {
   const page = await vscode.window.withProgress(progress, (_, token) => {
     const stop = new AbortController();
     token.onCancellationRequested(() => stop.abort());
-    const words = ["annotate", document.uri.fsPath, "--format", "html", ...options];
     const cwd = vscode.workspace.getWorkspaceFolder(document.uri)?.uri.fsPath;
+    const file = cwd ? path.relative(cwd, document.uri.fsPath) : document.uri.fsPath;
+    const words = ["annotate", "--format", "html", ...options, "--", file];
     return run(executable, words, cwd, stop.signal).catch((error) => {
       if (stop.signal.aborted) return "";
       throw error;

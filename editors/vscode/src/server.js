@@ -80,7 +80,7 @@ class Server {
       initializationOptions: vscode.workspace.getConfiguration("wattslice"),
       synchronize: { configurationSection: "wattslice" },
     });
-    client.onNotification("wattslice/analyzed", (result) => this.status.analyzed(result));
+    client.onNotification("$/wattslice/analyzed", (result) => this.status.analyzed(result));
     try {
       await client.start();
       this.client = client;

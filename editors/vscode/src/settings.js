@@ -8,6 +8,10 @@
 const OPTIONS = [
   ["gpu", "--gpu"],
   ["model", "--model"],
+  ["method", "--method"],
+  ["branches", "--branches"],
+  ["delta", "--delta"],
+  ["denseFrom", "--dense-from"],
   ["set", "--set"],
   ["launch", "--launch"],
   ["include", "-I"],

@@ -2,13 +2,13 @@
 /** What the item in the status bar says; knows nothing of VS Code. */
 
 /**
- * The server's notification `wattslice/analyzed`.
+ * The server's notification `$/wattslice/analyzed`.
  * @typedef {object} Analyzed
  * @property {string} uri
  * @property {string} gpu        id
  * @property {string} gpuName    full name
  * @property {string} gpuSource  where the choice came from
- * @property {number} kernels    launches analysed
+ * @property {number} launches   of kernels, analysed
  * @property {number} timeMs     that the analysis took
  */
 
@@ -29,7 +29,7 @@ function statusText(result, failure) {
 function tooltipLines(result, failure) {
   if (failure) return [`wattslice: ${failure}`, "Click for its output"];
   if (!result) return ["wattslice: not analysed yet", "Click to choose the GPU"];
-  const launches = `${result.kernels} ${result.kernels === 1 ? "launch" : "launches"}`;
+  const launches = `${result.launches} ${result.launches === 1 ? "launch" : "launches"}`;
   return [
     `wattslice predicts for the ${result.gpuName} (${result.gpuSource})`,
     `${launches} in this file, analysed in ${Math.round(result.timeMs)} ms`,

@@ -10,7 +10,7 @@ const RESULT = {
   gpu: "h100",
   gpuName: "H100 SXM5 80GB",
   gpuSource: "--gpu",
-  kernels: 1,
+  launches: 1,
   timeMs: 41.7,
 };
 

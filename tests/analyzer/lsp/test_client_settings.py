@@ -1,12 +1,19 @@
 """What an editor may say, and what of it counts."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from wattslice.config import ModelChoice
 from wattslice.errors import WattsliceError
-from wattslice.lsp.client_settings import MIN_SHARE, NO_CLIENT_SETTINGS, config_for, read_client_settings
+from wattslice.lsp.client_settings import (
+    KEYS,
+    MIN_SHARE,
+    NO_CLIENT_SETTINGS,
+    read_client_settings,
+    setup_for,
+)
 
 
 def test_keys_in_either_spelling():
@@ -58,13 +65,20 @@ def test_the_editor_comes_before_the_file(tmp_path):
     (tmp_path / "other").mkdir()
     given = {"gpu": "v100", "set": ["n=5"], "include": ["other"]}
     settings, _ = read_client_settings(given, tmp_path)
-    config = config_for(tmp_path / "not_there.cu", settings)
+    config = setup_for(tmp_path / "not_there.cu", settings).config
     assert (config.gpu_id, config.model) == ("v100", ModelChoice.ENERGY)
     assert {(entry.name, entry.value) for entry in config.overrides.settings} == {("n", 5), ("m", 2)}
     assert config.include_directories == (tmp_path / "inc", tmp_path / "other")
 
 
+def test_every_key_is_documented():
+    page = (Path(__file__).parents[3] / "docs" / "language-server.md").read_text(encoding="utf-8")
+    table = page.partition("| key | |")[2].partition("\n\n")[0]
+    documented = set(re.findall(r"`([a-z]+(?:[A-Z][a-z]*)*)`(?=[,\s]*(?:`|\|))", table))
+    assert documented == {re.sub(r"-([a-z])", lambda found: found[1].upper(), key) for key in KEYS}
+
+
 def test_an_unknown_gpu_is_told():
     settings, _ = read_client_settings({"gpu": "v10"}, None)
     with pytest.raises(WattsliceError, match="unknown GPU 'v10'"):
-        config_for(Path("/nowhere/a.cu"), settings)
+        setup_for(Path("/nowhere/a.cu"), settings)
