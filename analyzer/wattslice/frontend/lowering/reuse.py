@@ -253,9 +253,7 @@ def _made_up(names: tuple[Undeclared, ...]) -> dict[str, Chunk]:
 
 
 def _texts(parsed: ParsedUnit) -> dict[str, CutText] | None:
-    """The file and what it includes, cut; None where that does not tell what depends on what."""
-    if parsed.recovered.including_file is not None:
-        return None
+    """The file, what it includes and what includes it, cut; None where that does not tell what depends on what."""
     found: dict[str, CutText] = {}
     for path in (parsed.path, *parsed.included_files):
         source = parsed.files.text_of(path)
