@@ -253,7 +253,7 @@ def _made_up(names: tuple[Undeclared, ...]) -> dict[str, Chunk]:
 
 
 def _texts(parsed: ParsedUnit) -> dict[str, CutText] | None:
-    """The file, what it includes and what includes it, cut; None where that does not tell what depends on what."""
+    """The file, what it includes and what includes it, cut; None where that does not tell dependences."""
     found: dict[str, CutText] = {}
     for path in (parsed.path, *parsed.included_files):
         source = parsed.files.text_of(path)
