@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from wattslice.frontend.clang.autodeclare import Undeclared
-from wattslice.frontend.clang.chunks import Chunk, CutText, Dependences, cut, digest_of, names_in, words_of
+from wattslice.frontend.clang.chunks import Chunk, CutText, cut, digest_of, names_in, words_of
 from wattslice.frontend.clang.cursors import Node
+from wattslice.frontend.clang.dependences import Dependences
 from wattslice.frontend.clang.diagnostics import ParseDiagnostic
 from wattslice.frontend.clang.flags import STUBS
 from wattslice.frontend.clang.kinds import CursorKind as C
