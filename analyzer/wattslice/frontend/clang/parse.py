@@ -32,7 +32,7 @@ def was_abandoned() -> bool:
 
 
 def budget_clock() -> Callable[[], float]:
-    """Seconds of the processor: a busy machine does not stretch them, and files read alike whatever else runs.
+    """Seconds of the processor: a busy machine does not stretch them, files read alike whatever else runs.
 
     Those of the wall while a parse that was given up uses the processor too.
     """
