@@ -154,7 +154,7 @@ def differences(left: Run, right: Run) -> list[str]:
     found = [f"{right.name} differs from {left.name}"]
     for part in ("kernels", "diagnostics"):
         ours, theirs = (
-            {json.dumps(entry, sort_keys=True) for entry in run.document.get(part, [])}
+            {json.dumps(entry, sort_keys=True) for entry in run.document.get(part, ())}
             for run in (left, right)
         )
         found += [
@@ -172,8 +172,8 @@ def lines(runs: list[Run], files: list[Path], checkout: Path) -> list[str]:
     known = sum(kernel["power_w"] is not None for kernel in first["kernels"])
     same = "equal to the letter" if len({run.digest for run in runs}) == 1 else "NOT EQUAL"
     return [
-        f"{len(files)} `.cu` files of {checkout.name} {revision(checkout)}, {len(first['kernels'])} launches, "
-        f"{known} of them with watts; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end.",
+        f"{len(files)} `.cu` files of {checkout.name} {revision(checkout)}, {len(first['kernels'])} "
+        f"launches, {known} of them with watts; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end.",
         "",
         "| `wattslice analyze` | wall time | per file | memory of all processes |",
         "|---|---|---|---|",
