@@ -170,10 +170,11 @@ def lines(runs: list[Run], files: list[Path], checkout: Path) -> list[str]:
     first = runs[0].document
     rules = Counter(entry["rule"] for entry in first["diagnostics"])
     known = sum(kernel["power_w"] is not None for kernel in first["kernels"])
+    load, _, _ = os.getloadavg()
     same = "equal to the letter" if len({run.digest for run in runs}) == 1 else "NOT EQUAL"
     return [
-        f"{len(files)} `.cu` files of {checkout.name} {revision(checkout)}, {len(first['kernels'])} "
-        f"launches, {known} of them with watts; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end.",
+        f"{len(files)} `.cu` files of {checkout.name} {revision(checkout)}, {len(first['kernels'])} launches, "
+        f"{known} of them with watts; {os.cpu_count()} cores, load {load:.1f} at the end.",
         "",
         "| `wattslice analyze` | wall time | per file | memory of all processes |",
         "|---|---|---|---|",
