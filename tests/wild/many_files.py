@@ -173,8 +173,8 @@ def lines(runs: list[Run], files: list[Path], checkout: Path) -> list[str]:
     load, _, _ = os.getloadavg()
     same = "equal to the letter" if len({run.digest for run in runs}) == 1 else "NOT EQUAL"
     return [
-        f"{len(files)} `.cu` files of {checkout.name} {revision(checkout)}, {len(first['kernels'])} launches, "
-        f"{known} of them with watts; {os.cpu_count()} cores, load {load:.1f} at the end.",
+        f"{len(files)} `.cu` files of {checkout.name} {revision(checkout)}, {len(first['kernels'])} "
+        f"launches, {known} of them with watts; {os.cpu_count()} cores, load {load:.1f} at the end.",
         "",
         "| `wattslice analyze` | wall time | per file | memory of all processes |",
         "|---|---|---|---|",
