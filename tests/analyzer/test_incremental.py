@@ -182,6 +182,14 @@ __global__ void k(float *x) { x[0] = CALL(half, x[0]); }
     assert _read(path, edited, memory) == _read(path, edited, None)
 
 
+def test_a_carriage_return_alone_ends_a_line(many: Path) -> None:
+    memory, text = LoweredFunctions(), MANY.replace("\n", "\r\n")
+    _read(many, text, memory)
+    edited = text.replace("blocks;\r\n", "blocks;\r// a remark\r\n")
+    assert edited != text
+    assert _read(many, edited, memory) == _read(many, edited, None)
+
+
 def test_what_is_told_of_a_reused_function_follows_the_text(many: Path) -> None:
     memory = LoweredFunctions()
     _read(many, MANY, memory)

@@ -21,7 +21,6 @@ from wattslice.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
-    from wattslice.config import Config
 
 _HIDING = ("PW002", "PW007")
 """Rules of what hides whole kernels: a missing header with its macros, the bounds of the analysis."""
@@ -53,16 +52,6 @@ def analyze(report_format: str, output: Path | None, **values: object) -> int:
     analysis = analyzed(config)
     write_report(report_format, analysis, findings_of(analysis), output, exit_status(analysis))
     return outcome(analysis)
-
-
-def fit_for(report_format: str, config: Config) -> Config:
-    """The run as a format needs it. Raises `WattsliceError` when a package is missing."""
-    if report_format != "html":
-        return config
-    from wattslice.report.html import check_packages
-
-    check_packages()
-    return replace(config, keep_sources=True)
 
 
 def exit_status(analysis: Analysis) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wattslice.cli import FAILED, FINDINGS, FINE
-from wattslice.commands.analyze import fit_for, no_kernels
+from wattslice.commands.analyze import no_kernels
 from wattslice.commands.common import (
     CONTEXT,
     analysis_options,

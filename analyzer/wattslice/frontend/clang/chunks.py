@@ -138,7 +138,12 @@ class _Condition:
 
 @lru_cache(maxsize=256)
 def cut(source: bytes) -> CutText | None:
-    """The pieces of a source text; None when its braces do not tell where declarations end."""
+    """The pieces of a source text; None when its braces do not tell where declarations end.
+
+    None, too, for a text with carriage returns alone, which are ends of lines to clang only.
+    """
+    if b"\r" in source and b"\r" in source.replace(b"\r\n", b"\n"):
+        return None
     chunks: list[Chunk] = []
     macros: list[Chunk] = []
     order: list[bytes] = []
