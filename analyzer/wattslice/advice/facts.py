@@ -107,7 +107,8 @@ class LaunchFacts:
         less: dict[str, float] = {}
         for kind, number in spared.items():
             pipe = PIPE_OF.get(kind, "other")
-            less[pipe] = max(0.0, less.get(pipe, getattr(done, pipe)) - number)
+            now: float = getattr(done, pipe)
+            less[pipe] = max(0.0, less.get(pipe, now) - number)
         rest = max(0.0, 1.0 - sum(spared.values()) / total) if total else 1.0
         issued = self.workload.issue_slots_per_warp * rest
         return self.stake(
