@@ -156,7 +156,7 @@ def make_config(options: Options, settings: Settings | None = None) -> Config:
         memory_clock_mhz=_clock("--mem-mhz", memory_mhz, memory_clock_range_mhz(board), board),
         jobs=_jobs(options.jobs if options.jobs is not None else settings.jobs),
         backend=backend,
-        scheduler=_scheduler(options.scheduler or settings.scheduler, backend),
+        scheduler=_scheduler(options.scheduler, settings.scheduler, backend),
         cache=cache,
         cache_limit_bytes=limit_bytes,
         notes=(*_notes(gpu, board, memory_mhz), *cache_notes),
@@ -216,13 +216,15 @@ def _jobs(value: int | None) -> int:
     return 1 if value is None else value
 
 
-def _scheduler(value: str | None, backend: Backend) -> str | None:
-    if value is not None and backend is Backend.LOKY:
+def _scheduler(option: str | None, setting: str | None, backend: Backend) -> str | None:
+    if backend is not Backend.LOKY:
+        return option or setting
+    if option is not None:
         raise ConfigError(
-            f"--scheduler {value}: processes of this machine need none",
+            f"--scheduler {option}: processes of this machine need none",
             remedy="add --backend dask or --backend ray",
         )
-    return value
+    return None
 
 
 def _cache_limit_bytes(mib: int | None) -> int:

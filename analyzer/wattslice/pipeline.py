@@ -23,6 +23,7 @@ from wattslice.kernel_analysis import LaunchResult, analyze_launch, bare_facts
 from wattslice.profiles.binding import BoundProfile, about_profile, bind
 from wattslice.quoting import Quoter, SourceText
 from wattslice.recursion import deep_recursion
+from wattslice.result_cache.current_inputs import CurrentInputs
 from wattslice.result_cache.keeper import Keeper, keeper
 from wattslice.suppressions import Suppression, suppressions_in
 from wattslice.workers import Workers, on_workers
@@ -56,7 +57,9 @@ def analyze_files(config: Config, done: Callable[[Path], None] = lambda path: No
     """
     kept = keeper(config, FileAnalysis)
     if len(config.files) == 1:
-        results = [_analyze_or_find(config.files[0], config, kept)]
+        (path,) = config.files
+        known = None if kept is None else kept.find(path, CurrentInputs())
+        results = [_analyze_and_keep(path, config, kept) if known is None else known]
     else:
         results = _analyze_several(config, kept, done)
     check_overrides(config.typed_overrides, [result.names for result in results])
@@ -148,8 +151,9 @@ def _analyze_several(
     config: Config, kept: Keeper[FileAnalysis] | None, done: Callable[[Path], None]
 ) -> list[FileAnalysis]:
     found: dict[Path, FileAnalysis] = {}
+    current = CurrentInputs()
     for path in config.files:
-        known = None if kept is None else kept.find(path)
+        known = None if kept is None else kept.find(path, current)
         if known is not None:
             found[path] = known
             done(path)
@@ -183,11 +187,10 @@ def _lost(path: Path, reason: str) -> FileAnalysis:
     return _unread(path, Diagnostic("PW099", Severity.ERROR, str(path), 0, message))
 
 
-def _analyze_or_find(path: Path, config: Config, kept: Keeper[FileAnalysis] | None) -> FileAnalysis:
+def _analyze_and_keep(path: Path, config: Config, kept: Keeper[FileAnalysis] | None) -> FileAnalysis:
     if kept is None:
         return analyze_file(path, config)
-    known = kept.find(path)
-    return kept.made(path, lambda: analyze_file(path, config), _is_lasting) if known is None else known
+    return kept.made(path, lambda: analyze_file(path, config), _is_lasting)
 
 
 def _is_lasting(result: FileAnalysis) -> bool:
@@ -252,7 +255,7 @@ def _failed(launch: KernelLaunch, gpu: Gpu, rule: str, reason: str) -> LaunchRes
 def _analyze_or_report(path: Path, config: Config, kept: Keeper[FileAnalysis] | None = None) -> FileAnalysis:
     """One file of several: what goes wrong with it is told and costs only itself."""
     try:
-        return _analyze_or_find(path, config, kept)
+        return _analyze_and_keep(path, config, kept)
     except WattsliceError as error:
         message = f"{error.message} ({error.remedy})" if error.remedy else error.message
         where = Diagnostic("PW001", Severity.ERROR, str(path), error.line or 0, message)

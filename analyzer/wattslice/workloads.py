@@ -25,7 +25,8 @@ _PIPES: tuple[tuple[str, str], ...] = (
     ("load_store", "ldg stg lds sts ldl stl ldc tex atom shfl"),
     ("tensor", "hmma"),
 )
-_PIPE: dict[str, str] = {name: pipe for pipe, names in _PIPES for name in names.split()}
+PIPE_OF: dict[str, str] = {name: pipe for pipe, names in _PIPES for name in names.split()}
+"""The field of `Instructions` that a kind of instruction counts in; `other` for the rest."""
 
 
 def workload(
@@ -39,7 +40,7 @@ def workload(
     """What one launch does, from its counts, its executed instructions and the bytes it moves."""
     pipes: defaultdict[str, float] = defaultdict(float)
     for entry in mix.per_thread:
-        pipes[_PIPE.get(entry.name, "other")] += entry.number
+        pipes[PIPE_OF.get(entry.name, "other")] += entry.number
     return Workload(
         blocks=launch.blocks,
         threads_per_block=launch.threads_per_block,

@@ -14,6 +14,9 @@ def ir_tokens(program: ir.Program) -> list[str]:
     found: list[str] = []
     numbers: dict[int, int] = {}
 
+    def number_of(entry: object) -> int:
+        return numbers.get(id(entry), -1)
+
     def visit(part: Any) -> None:
         if isinstance(part, ir.Variable):
             if id(part) in numbers:
@@ -21,7 +24,7 @@ def ir_tokens(program: ir.Program) -> list[str]:
                 return
             numbers[id(part)] = len(numbers)
         if isinstance(part, frozenset):
-            part = tuple(sorted(part, key=lambda entry: numbers.get(id(entry), -1)))
+            part = tuple(sorted(part, key=number_of))
         if isinstance(part, tuple):
             found.append(f"{len(part)} of")
             for entry in part:

@@ -1,14 +1,14 @@
-"""The pairs of the corpus: the bad variant is advised where a rule speaks of its flaw, the good one is not."""
+"""The pairs of the corpus: the bad variant is advised where a rule speaks of its flaw, the good one not."""
 
 from functools import cache
 from pathlib import Path
 
 import pytest
-from wattslice_corpora.manifest import VariantRole, load_manifest
 
 from wattslice.analysis import KernelAnalysis
 from wattslice.config import Options, make_config
 from wattslice.pipeline import analyze_files
+from wattslice_corpora.manifest import VariantRole, load_manifest
 
 COVERED = {
     "axpy_precision": ("PW046", "rtx_3090"),
@@ -30,7 +30,7 @@ NOT_COVERED = {
     "gemm_shared_memory": "no tile where one would help: the accesses are coalesced",
     "gemm_tensor_cores": "tensor cores not used",
     "histogram": "data decide which address is added to",
-    "jpeg_quantise": "below the threshold: by the model the constant memory of both costs more than the division",
+    "jpeg_quantise": "below the threshold: the constant memory of both costs more than the division",
     "k_means": "data decide which address is added to",
     "nbody": "no tile where one would help: the accesses are broadcasts",
     "pagerank": "data decide which address is added to",

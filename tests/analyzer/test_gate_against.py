@@ -323,3 +323,28 @@ def test_compile_commands_hold_for_the_old_tree(repository: Repository):
     result = repository.gate(*words_)
     assert result.return_value == 1
     assert "PW002" not in result.stderr
+
+
+def test_every_format_tells_the_regression(repository: Repository):
+    repository.commit(saxpy_dot_cu=SAXPY)
+    repository.write("saxpy.cu", SAXPY.replace("x[i]", "x[i * 8 % n]"))
+    for name in ("gcc", "sarif", "github", "junit", "gitlab"):
+        result = repository.gate("--format", name, str(repository.root))
+        assert result.return_value == 1
+        assert "energy +" in result.stdout
+    report = repository.root / "out.sarif"
+    repository.git("checkout", "-q", "saxpy.cu")
+    assert repository.gate("--format", "sarif", "-o", str(report), str(repository.root)).return_value == 0
+    assert json.loads(report.read_text())["runs"][0]["results"] == []  # written though nothing changed
+
+
+def test_only_what_was_known_before_fails_as_unknown(repository: Repository):
+    broken = "\0\1 no text\n"
+    repository.commit(saxpy_dot_cu=SAXPY, never_dot_cu=broken)
+    repository.write("never.cu", broken * 2)
+    assert repository.gate().return_value == 0
+    repository.write("saxpy.cu", broken)
+    result = repository.gate()
+    assert result.return_value == 1
+    assert "cannot be analysed, could be against HEAD" in words(result)
+    assert repository.gate("--unknown", "warn", str(repository.root)).return_value == 0

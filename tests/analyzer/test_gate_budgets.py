@@ -5,7 +5,8 @@ import pytest
 from click.testing import CliRunner
 
 from wattslice.commands.gate import gate
-from wattslice.gate.budgets import Budget, density
+from wattslice.gate.bounds import density
+from wattslice.gate.budgets import Budget
 from wattslice.gate.verdict import UnknownPolicy, judge
 from wattslice.settings import SettingsError, read_settings
 from wattslice.suppressions import Suppression
@@ -64,7 +65,10 @@ def test_file_patterns(pattern: str, files: list[str], tmp_path: Path):
 
 
 def test_kernel_patterns_match_plain_and_qualified_names():
-    assert [Budget(kernel=p).holds_for(HOT) for p in ("burn", "gpu::*", "b*<*", "matMul")] == [
+    assert [
+        Budget(kernel=p).holds_for(HOT.file, (HOT.name, HOT.qualified_name))
+        for p in ("burn", "gpu::*", "b*<*", "matMul")
+    ] == [
         True,
         True,
         False,

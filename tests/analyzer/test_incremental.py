@@ -13,8 +13,12 @@ from wattslice import incremental
 from wattslice.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.frontend.lowering.reuse import LoweredFunctions
+from wattslice.geometry.types import KernelLaunch
 from wattslice.incremental import CancelledError, IncrementalAnalyzer
+from wattslice.kernel_analysis import LaunchResult
 from wattslice.pipeline import analyze_file, analyze_files, read_program
+from wattslice.quoting import Quoter
+from wattslice_models.gpu import Gpu
 
 from .ir_tokens import ir_tokens
 from .text_edits import edited
@@ -30,9 +34,12 @@ int main() { float *x, *y; saxpy<<<4096, 256>>>(1 << 20, 2.0f, x, y); }
 MANY = """\
 #include "sizes.h"
 #define TILE 16
+#define MODE 1
 #define SQUARE(x) ((x) * (x))
-#if TILE > 8
-#define WIDE 1
+#if MODE == 1
+#define STEP(x) ((x) + 1)
+#else
+#define STEP(x) ((x) * 2)
 #endif
 struct Pair { float left; int right[2]; };
 struct Sum { __device__ float operator()(float a, float b) const { return a + b * TILE; } };
@@ -64,7 +71,7 @@ __global__ void general(const T *in, T *out, int n) {
 __global__ void with_object(Pair p, float *x) {
     Sum sum;
     Pair q = p + p;
-    x[threadIdx.x] = sum(q.left, x[threadIdx.x]) + undeclared_somewhere;
+    x[threadIdx.x] = sum(q.left, x[threadIdx.x]) + STEP(undeclared_somewhere);
 }
 int ceiling(int a, int b = 128) { return (a + b - 1) / b; }
 void launch_all(float *x) {
@@ -144,9 +151,12 @@ def test_an_edited_text_is_analysed_as_if_it_were_new(many: Path, seed: int) -> 
     [
         ("kRounds; ++r) x", "kRounds; ++r)  x", {"plain"}),
         ("* bias; }", "* bias * 2; }", {"plain"}),  # by way of `twice`
+        ("#define MODE 1", "#define MODE 2", {"plain", "general", "with_object"}),  # an #if asks for it
+        ("#define MODE 1", "#define float double", {"plain", "general", "with_object"}),
         ("#define TILE 16", "#define TILE 32", {"plain", "general", "with_object"}),  # of Sum by operator()
         ("size = 1 << 12, blocks", "size = 1 << 13, blocks", set[str]()),
         ("<<<2, TILE", "<<<3, TILE", set[str]()),
+        ("blocks = ceiling(size);", "if (blocks) {", set[str]()),  # no end of it
         ("a.left += b.left", "a.left += 2", {"plain", "general", "with_object"}),  # an operator: anybody's
     ],
 )
@@ -158,6 +168,33 @@ def test_only_what_an_edit_can_have_touched_is_lowered_anew(
     assert MANY.count(old) == 1
     after = read_program(many, config, MANY.replace(old, new).encode(), memory)
     assert {k.name for k in after.kernels if k not in before.kernels} == anew
+
+
+def test_a_name_that_a_macro_makes_is_depended_on(tmp_path: Path) -> None:
+    path, memory = tmp_path / "pasted.cu", LoweredFunctions()
+    text = """\
+#define CALL(name, x) name##_step(x)
+__device__ float half_step(float x) { return x * 0.5f; }
+__global__ void k(float *x) { x[0] = CALL(half, x[0]); }
+"""
+    _read(path, text, memory)
+    edited = text.replace("x * 0.5f", "x * 0.5f + 1")
+    assert _read(path, edited, memory) == _read(path, edited, None)
+
+
+def test_a_carriage_return_alone_ends_a_line(many: Path) -> None:
+    memory, text = LoweredFunctions(), MANY.replace("\n", "\r\n")
+    _read(many, text, memory)
+    edited = text.replace("blocks;\r\n", "blocks;\r// a remark\r\n")
+    assert edited != text
+    assert _read(many, edited, memory) == _read(many, edited, None)
+
+
+def test_what_is_told_of_a_reused_function_follows_the_text(many: Path) -> None:
+    memory = LoweredFunctions()
+    _read(many, MANY, memory)
+    text = MANY.replace("kRounds = 3;", "kRounds = 3;  // undeclared_somewhere")  # the first mention of it
+    assert _read(many, text, memory) == _read(many, text, None)
 
 
 def test_an_included_file_that_changes_is_noticed(many: Path) -> None:
@@ -174,11 +211,14 @@ def test_a_launch_that_is_what_it_was_is_not_analysed_again(
     first = analyzer.analyze(many, MANY)
     analysed: list[str] = []
     original = incremental.Stages.launch
-    monkeypatch.setattr(
-        incremental.Stages,
-        "launch",
-        lambda self, it, *rest: analysed.append(it.kernel.name) or original(self, it, *rest),
-    )
+
+    def counted(
+        self: incremental.Stages, launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter
+    ) -> LaunchResult:
+        analysed.append(launch.kernel.name)
+        return original(self, launch, config, gpu, quoter)
+
+    monkeypatch.setattr(incremental.Stages, "launch", counted)
     assert analyzer.analyze(many, MANY) == first
     assert analysed == []
     analyzer.analyze(many, MANY.replace("<<<2, TILE", "<<<3, TILE"))

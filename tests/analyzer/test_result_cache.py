@@ -14,11 +14,13 @@ import pytest
 
 from wattslice import pipeline
 from wattslice.analysis import Analysis
+from wattslice.cli import main
 from wattslice.config import Config, Options, make_config
 from wattslice.report.json import render_json
 from wattslice.report.text import write_text
 from wattslice.result_cache import run_key
 from wattslice.result_cache.folder import CacheError, CacheFolder
+from wattslice_models import gpu as gpu_module
 from wattslice_models.store import SHIPPED, user_models
 
 KERNEL = """#include "cuda_runtime.h"
@@ -244,6 +246,24 @@ def test_a_parse_that_the_clock_cut_short_is_not_kept(config, monkeypatch):
     assert entries(config) == []
 
 
+def test_an_include_that_macros_name_is_not_kept(config):
+    edit(config, "k.cu", KERNEL.replace('#include "absent.h"', '#define NAME "absent.h"\n#include NAME'))
+    pipeline.analyze_files(config)
+    assert entries(config) == []
+
+
+def test_the_file_of_a_gpu_counts(config, analysed, tmp_path):
+    gpu = tmp_path / "my.toml"
+    text = (Path(gpu_module.__file__).parent / "gpus" / "v100.toml").read_text()
+    gpu.write_text(text)
+    mine = replace(config, gpu_id=str(gpu))
+    pipeline.analyze_files(mine)
+    gpu_module.load_gpu.cache_clear()  # another process reads it anew
+    gpu.write_text(text.replace("value = 80,", "value = 84,"))
+    pipeline.analyze_files(mine)
+    assert analysed == [*config.files, *config.files]
+
+
 def test_a_folder_that_is_not_ours_alone_is_not_used(config, monkeypatch):
     options = Options(paths=config.files, cache=config.cache, gpu="v100")
     assert make_config(options).notes == ()
@@ -291,6 +311,18 @@ def test_a_path_that_is_no_folder_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(CacheError, match="not used as cache"):
         CacheFolder(tmp_path / "file")
+
+
+def test_the_command_tells_and_clears(config, capsys, monkeypatch):
+    pipeline.analyze_files(config)
+    assert main(["cache", "--cache", str(config.cache)]) == 0
+    assert capsys.readouterr().out.startswith(f"{config.cache}: 1 results kept, 0.0 MiB")
+    monkeypatch.setenv("WATTSLICE_CACHE", str(config.cache))
+    assert main(["cache", "--clear"]) == 0
+    assert entries(config) == []
+    monkeypatch.setenv("WATTSLICE_CACHE", "off")
+    assert main(["cache"]) == 0
+    assert "1 results removed" in capsys.readouterr().out
 
 
 def test_what_was_longest_not_used_goes_first(tmp_path):

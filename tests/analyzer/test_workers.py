@@ -2,7 +2,9 @@
 
 import os
 import signal
+import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -121,3 +123,34 @@ def test_the_options_are_checked(tmp_path):
         make_config(replace(options, scheduler="tcp://x:1"))
     with pytest.raises(WattsliceError, match="--cache and --no-cache contradict each other"):
         make_config(replace(options, cache=tmp_path, no_cache=True))
+
+
+def is_alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_an_interrupted_run_ends_at_once_and_leaves_nobody(tmp_path):
+    (tmp_path / "slow.py").write_text("import time\n\ndef task(path):\n    time.sleep(60)\n")
+    code = (
+        "import os, signal, threading\n"
+        "from pathlib import Path\n"
+        "from slow import task\n"
+        "from wattslice.workers import Workers, on_workers\n"
+        "threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n"
+        "    list(on_workers(task, [Path('a'), Path('b')], Workers(2), print))\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.communicate(timeout=40)[0] == "interrupted\n"
+    end = time.monotonic() + 10.0
+    while is_alive(process.pid) and time.monotonic() < end:  # what tidies up after the others goes last
+        time.sleep(0.1)
+    assert not is_alive(process.pid)

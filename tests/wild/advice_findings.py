@@ -4,9 +4,9 @@
     python tests/wild/advice_findings.py count OUT.jsonl...
     python tests/wild/advice_findings.py sample PW041 10 OUT.jsonl...
 
-`run` analyses every .cu file below the checkouts in an order drawn with SEED, each for 60 s at most, and appends a
-line per file. `count` prints the findings of each rule, `sample` draws some of one rule with SEED. The copies of one
-finding in several launches, or in several files with the same content, count once.
+`run` analyses every .cu file below the checkouts in an order drawn with SEED, each for 60 s at most, and
+writes a line per file. `count` prints the findings of each rule, `sample` draws some of one rule with SEED.
+The copies of one finding in several launches, or in several files with the same content, count once.
 """
 
 from __future__ import annotations

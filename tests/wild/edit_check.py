@@ -20,8 +20,8 @@ from checkouts import cuda_files
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "analyzer"))
 
-from ir_tokens import ir_tokens
-from text_edits import edited
+from ir_tokens import ir_tokens  # pyright: ignore[reportMissingImports]
+from text_edits import edited  # pyright: ignore[reportMissingImports]
 
 from wattslice.config import Config
 from wattslice.errors import WattsliceError

@@ -27,6 +27,7 @@ import numpy as np
 from document import publish
 
 from wattslice.gate.ratio_trust import Curve, Kin, Knot, Quantity
+from wattslice.gate.ratio_trust import curves as known_curves
 from wattslice.learning.examples import examples
 from wattslice.learning.tables import measured_tables
 from wattslice_corpora.records import Use, measurements_path, sha256, workloads_path
@@ -169,7 +170,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, metavar="JSON", help="where to write the curves")
     parser.add_argument("-o", "--output", type=Path, metavar="MD", help="whose section to renew")
+    parser.add_argument("--table-only", action="store_true", help="take the curves from the data file")
     options = parser.parse_args()
+    if options.table_only:
+        publish(options.output, "gate_ratios", table(known_curves()))
+        return
     curves: list[Curve] = []
     for name in MODELS:
         for kin, found in ((Kin.VARIANTS, variants(name)), (Kin.PROGRAMS, applications(name))):

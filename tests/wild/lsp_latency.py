@@ -216,8 +216,8 @@ def main() -> None:
     lines = [
         f"Python {platform.python_version()}, {version()}; {os.cpu_count()} cores, for which "
         f"{os.getloadavg()[0]:.1f} processes were waiting; {options.edits - 1} edits of each file. "
-        f"Files of {suites}. Times in ms: of the processor for the bare parse, the analysis and their ratio, by "
-        "the clock for the rest.",
+        f"Files of {suites}. Times in ms: of the processor for the bare parse, the analysis and their ratio, "
+        "by the clock for the rest.",
         "",
         "| file | lines | launches | bare parse | pause | analysis | edit to hints | worst | open to hints "
         "| ratio |",

@@ -39,7 +39,7 @@ def uncoalesced(facts: LaunchFacts) -> Iterator[Advice]:
         times = _times(facts, access, made)
         if times >= LEAST_TIMES:
             key = access.root if access.root is not None else access.site
-            arrays.setdefault((key, access.is_store), []).append((access, made, times))
+            arrays.setdefault(key, []).append((access, made, times))
     for found in arrays.values():
         changed = {access.site: _coalesced(facts, access) for access, _, _ in found}
         stake = facts.stake(facts.with_sites(changed))

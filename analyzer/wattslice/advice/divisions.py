@@ -22,6 +22,7 @@ from wattslice.counting.syntax import strip_casts
 from wattslice.evaluations import evaluations
 from wattslice.instructions.expansions import call_cost, measured
 from wattslice.instructions.operators import is_power
+from wattslice.instructions.value_graph import Cost
 
 _EXPONENTS = {2.0: "x * x", 3.0: "x * x * x", 0.5: "sqrtf(x)"}
 _NAMES = frozenset({"pow", "powf"})
@@ -30,7 +31,12 @@ _NAMES = frozenset({"pow", "powf"})
 class _Found(NamedTuple):
     node: ir.Expr
     region: int
-    instructions: float
+    cost: Cost
+    runs: float
+
+    @property
+    def instructions(self) -> float:
+        return self.runs * sum(number for _, number in self.cost)
 
 
 def replaceable(facts: LaunchFacts) -> Iterator[Advice]:
@@ -39,11 +45,15 @@ def replaceable(facts: LaunchFacts) -> Iterator[Advice]:
     runs = facts.profile.thread_counts
     for node, region in evaluations(facts.kernel):
         if runs[region] > 0.0 and (told := _kind(facts, node, region)) is not None:
-            rule, instructions = told
-            kinds.setdefault(rule, []).append(_Found(node, region, instructions * runs[region]))  # pyright: ignore[reportArgumentType]
+            rule, cost = told
+            kinds.setdefault(rule, []).append(_Found(node, region, cost, runs[region]))  # pyright: ignore[reportArgumentType]
     total = facts.work.instructions.total
     for rule, found in sorted(kinds.items()):
-        if sum(one.instructions for one in found) < LEAST_INSTRUCTIONS * total:
+        spared: dict[str, float] = {}
+        for one in found:
+            for kind, number in one.cost:
+                spared[kind.value] = spared.get(kind.value, 0.0) + number * one.runs
+        if sum(spared.values()) < LEAST_INSTRUCTIONS * total or not facts.is_worth_sparing(spared):
             continue
         change, tell = _RULES[rule]
         nodes = frozenset(one.node for one in found)
@@ -62,21 +72,20 @@ LEAST_INSTRUCTIONS = 0.05
 """Of a kernel's instructions: what makes fewer is not worth predicting the kernel again."""
 
 
-def _kind(facts: LaunchFacts, node: ir.Stmt | ir.Expr, region: int) -> tuple[str, float] | None:
+def _kind(facts: LaunchFacts, node: ir.Stmt | ir.Expr, region: int) -> tuple[str, Cost] | None:
     """The rule that a node falls under, and the instructions it takes at most."""
     match node:
         case ir.Intrinsic() if is_small_power(node):
-            cost = call_cost(node.name, node.type, node.operations)
-            return "PW047", sum(number for _, number in cost)
+            return "PW047", call_cost(node.name, node.type, node.operations)
         case ir.Binary(op=ir.BinaryOp.DIV, right=right) if node.operand_type.is_float:
             bits = node.operand_type.bits
             is_reciprocal = isinstance(strip_casts(node.left), ir.Constant)
             if bits in (32, 64) and not is_reciprocal and _is_fixed(facts, right, region):
-                return "PW048", _length(f"div.fp{bits}")
+                return "PW048", measured(f"div.fp{bits}") or ()
         case ir.Binary(op=ir.BinaryOp.DIV | ir.BinaryOp.MOD) if node.operand_type.is_integral:
             if _is_unknown(facts, node.right):
                 name = "div" if node.op is ir.BinaryOp.DIV else "mod"
-                return "PW049", _length(f"{name}.int{64 if node.operand_type.bits == 64 else 32}")
+                return "PW049", measured(f"{name}.int{64 if node.operand_type.bits == 64 else 32}") or ()
         case _:
             pass
     return None

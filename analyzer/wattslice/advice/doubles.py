@@ -98,8 +98,8 @@ def _slow(facts: LaunchFacts, trees: tuple[DoubleTree, ...]) -> Iterator[Advice]
         yield facts.advice(
             "PW046",
             facts.kernel.span,
-            f"computes in double precision, which the {gpu.name} does at 1/{times:.0f} of the rate of single",
-            "where single precision is enough, use float: half the bytes, too; else a GPU with full-rate fp64",
+            f"computes in double precision, at 1/{times:.0f} of the rate of single on the {gpu.name}",
+            "where single precision is enough, use float: half the bytes, too; else a GPU with fast fp64",
             stake,
             is_certain=False,
         )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from wattslice import ir
 from wattslice.accesses import MemoryAccess
@@ -19,6 +21,7 @@ from wattslice.operations import OperationCounts
 from wattslice.prediction import PowerAnswer, PowerQuestion, answer
 from wattslice.quoting import Quoter
 from wattslice.traffic import traffic
+from wattslice.workloads import PIPE_OF
 from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Workload
 
@@ -94,6 +97,22 @@ class LaunchFacts:
         before_j, after_j = before_w * before_s, after_w * after_s
         is_told = self.found.model == ModelChoice.ENERGY.value
         return Stake(before_w - after_w if is_told else None, before_j - after_j, 1.0 - after_j / before_j)
+
+    def is_worth_sparing(self, spared: Mapping[str, float]) -> bool:
+        """Whether enough would be at stake if so many instructions per thread, by kind, were not executed.
+
+        An upper bound of what `stake_if` tells, for the price of asking the model: nothing may be shared.
+        """
+        done, total = self.workload.instructions, self.work.instructions.total
+        less: dict[str, float] = {}
+        for kind, number in spared.items():
+            pipe = PIPE_OF.get(kind, "other")
+            less[pipe] = max(0.0, less.get(pipe, getattr(done, pipe)) - number)
+        rest = max(0.0, 1.0 - sum(spared.values()) / total) if total else 1.0
+        issued = self.workload.issue_slots_per_warp * rest
+        return self.stake(
+            replace(self.workload, instructions=replace(done, **less), warp_instructions=issued)
+        ).is_worth_telling
 
     def with_sites(self, changed: dict[int, SiteStatistics]) -> Workload:
         """The workload if the accesses at these sites behaved so."""
@@ -206,9 +225,7 @@ def also_in(lines: set[int], first: int) -> str:
 
 def variables_behind(kernel: ir.Kernel, expressions: tuple[ir.Expr, ...]) -> frozenset[ir.Variable]:
     """Registers that the values of `expressions` may be computed from, flows followed in any order."""
-    flows: dict[ir.Variable, list[ir.Expr]] = {}
-    for target, value in register_assignments(kernel.body):
-        flows.setdefault(target, []).append(value)
+    flows = _flows(kernel)
     found: set[ir.Variable] = set()
     stack = list(expressions)
     while stack:
@@ -217,3 +234,12 @@ def variables_behind(kernel: ir.Kernel, expressions: tuple[ir.Expr, ...]) -> fro
                 found.add(node.place.variable)
                 stack.extend(flows.get(node.place.variable, ()))
     return frozenset(found)
+
+
+@lru_cache(maxsize=4)
+def _flows(kernel: ir.Kernel) -> dict[ir.Variable, list[ir.Expr]]:
+    """The values that each register is given."""
+    found: dict[ir.Variable, list[ir.Expr]] = {}
+    for target, value in register_assignments(kernel.body):
+        found.setdefault(target, []).append(value)
+    return found

@@ -41,7 +41,7 @@ def low_occupancy(facts: LaunchFacts) -> Iterator[Advice]:
     if held.limited_by is None or not stake.is_worth_telling:
         return
     message = (
-        f"waits for memory and results, with {held.active_warps_per_sm} of {gpu.max_warps_per_sm} warps on an "
-        f"SM to wait side by side: limited by {held.limited_by.value}"
+        f"waits for memory and results, with {held.active_warps_per_sm} of {gpu.max_warps_per_sm} warps "
+        f"on an SM to wait side by side: limited by {held.limited_by.value}"
     )
     yield facts.advice("PW044", facts.kernel.span, message, _FIXES[held.limited_by], stake, is_certain=False)

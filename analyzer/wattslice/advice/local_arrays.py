@@ -43,11 +43,12 @@ def local_arrays(facts: LaunchFacts) -> Iterator[Advice]:
         _, span = max(found, key=lambda one: one[0])
         share = number / mix.total
         name = f"'{root.name}'" if root.name else "a private array"
+        lines = {one.line for _, one in found if one.file == span.file}
         yield facts.advice(
             "PW051",
             span,
-            f"{name} is indexed at run time and lives in local memory: {share:.0%} of the instructions access "
-            f"such arrays{also_in({one.line for _, one in found if one.file == span.file}, span.line)}",
+            f"{name} is indexed at run time and lives in local memory: {share:.0%} of the instructions "
+            f"access such arrays{also_in(lines, span.line)}",
             "index it by constants (unroll the loops over it), or keep it in shared memory",
             None,
         )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from wattslice import ir
@@ -46,10 +46,10 @@ def repeated_accesses(facts: LaunchFacts) -> Iterator[Advice]:
         return  # `restrict` is not read there
     by_root: dict[tuple[str, ir.Variable], list[_Access]] = {}
     for access in _found(facts.kernel):
-        memory = _global_accesses(access.loop)
+        memory = _memory(access.loop)
         rule = "PW053" if isinstance(access.node, ir.Assign) else "PW054"
         hidden = _can_sum(access, memory) if rule == "PW053" else _can_load(access, memory)
-        if hidden and not _synchronises(access.loop) and "__ldg" not in facts.text(access.node.span):
+        if hidden and "__ldg" not in facts.text(access.node.span):
             by_root.setdefault((rule, access.root), []).append(access)
     runs, total = facts.profile.thread_counts, facts.work.instructions.total
 
@@ -104,24 +104,34 @@ def _is_fixed(address: ir.Expr, loop: ir.Loop) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """What a loop does in global memory: each place, and whether it stores there."""
+    """What a loop does in global memory: each place, and whether it stores there.
+
+    `is_shared`: other threads may be meant to change memory meanwhile.
+    """
 
     places: tuple[tuple[ir.MemoryPlace, bool], ...]
+    is_shared: bool
 
 
-def _global_accesses(loop: ir.Loop) -> _Memory:
+@lru_cache(maxsize=64)
+def _memory(loop: ir.Loop) -> _Memory:
     found: list[tuple[ir.MemoryPlace, bool]] = []
+    is_shared = False
     for node in ir.expressions_below(loop):
         match node:
             case ir.Load(place=place):
                 found.append((place, False))
             case ir.Assign(target=ir.MemoryPlace() as place) | ir.Increment(target=ir.MemoryPlace() as place):
                 found.append((place, True))
-            case ir.Atomic(place=place):
-                found.append((place, True))
+            case ir.Atomic():
+                is_shared = True
+            case ir.Intrinsic():
+                waits = node.semantics is ir.Semantics.BARRIER or "fence" in node.name
+                is_shared |= waits or node.is_opaque_call
             case _:
                 pass
-    return _Memory(tuple(pair for pair in found if pair[0].space is ir.MemorySpace.GLOBAL))
+    places = tuple(pair for pair in found if pair[0].space is ir.MemorySpace.GLOBAL)
+    return _Memory(places, is_shared)
 
 
 def _can_sum(access: _Access, memory: _Memory) -> bool:
@@ -129,27 +139,19 @@ def _can_sum(access: _Access, memory: _Memory) -> bool:
     own = [place for place, _ in memory.places if place.root is access.root or place.root is None]
     others = [place.root for place, _ in memory.places if place.root is not access.root]
     may_overlap = any(root is not None and not root.is_restrict for root in others)
-    return may_overlap and all(_same(place.address, access.place.address) for place in own)
+    return (
+        not memory.is_shared
+        and may_overlap
+        and all(_same(place.address, access.place.address) for place in own)
+    )
 
 
 def _can_load(access: _Access, memory: _Memory) -> bool:
     """Whether the loop stores elsewhere only, through pointers that the compiler takes to overlap."""
     stored = [place.root for place, is_store in memory.places if is_store]
-    if any(root is None or root is access.root for root in stored):
+    if memory.is_shared or any(root is None or root is access.root for root in stored):
         return False
     return any(root is not None and not root.is_restrict for root in stored)
-
-
-def _synchronises(loop: ir.Loop) -> bool:
-    """Whether other threads may be meant to change memory meanwhile."""
-    return any(
-        isinstance(node, ir.Atomic)
-        or (
-            isinstance(node, ir.Intrinsic)
-            and (node.semantics is ir.Semantics.BARRIER or node.is_opaque_call or "fence" in node.name)
-        )
-        for node in ir.expressions_below(loop)
-    )
 
 
 def _same(a: Any, b: Any) -> bool:  # noqa: ANN401 - any part of an expression

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from wattslice.cli import FAILED, FINE
-from wattslice.commands.common import CONTEXT, analysis_options, analyzed, message, options_from, write_report
+from wattslice.commands.common import (
+    CONTEXT,
+    analysis_options,
+    analyzed,
+    config_for,
+    message,
+    options_from,
+    write_report,
+)
 from wattslice.report.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -37,12 +44,7 @@ def analyze(report_format: str, output: Path | None, **values: object) -> int:
     """
     from wattslice.config import make_config  # modules load when they are needed, not for --help
 
-    config = make_config(options_from(values))
-    if report_format == "html":
-        from wattslice.report.html import check_packages
-
-        check_packages()
-        config = replace(config, keep_sources=True)
+    config = config_for(report_format, make_config(options_from(values)))
     for note in config.notes:
         message(note)
     from wattslice.findings import findings_of

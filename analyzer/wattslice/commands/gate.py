@@ -15,6 +15,7 @@ from wattslice.commands.common import (
     CONTEXT,
     analysis_options,
     analyzed,
+    config_for,
     message,
     options_from,
     write_report,
@@ -82,9 +83,10 @@ def gate(
     options = options_from(values)
     settings = find_settings(options.paths)
     budgets = _budgets(max_power_w, max_energy_j, settings)
-    policy = _policy(fail_on, tolerance, confidence, settings)
     unknown_policy = _unknown(unknown or settings.gate_unknown)
-    config = make_config(options, settings)
+    policy = _policy(fail_on, tolerance, confidence, settings)
+    policy = replace(policy, unknown=unknown_policy.severity)
+    config = config_for(report_format, make_config(options, settings))
     for note in config.notes:
         message(note)
     if update_baseline:
@@ -93,9 +95,8 @@ def gate(
     comparison = _comparison(options.paths, config, against)
     _require_a_yardstick(budgets, known, comparison)
     analysis = _analyze(config, comparison, everything=bool(budgets) or known is not None)
-    if analysis is None:
+    if not analysis.files:
         message(f"no file changed against {against}: nothing to compare")
-        return FINE
     compared = [*_against_baseline(known, analysis, policy), *_against(comparison, config, analysis, policy)]
     from wattslice.findings import findings_of
     from wattslice.gate.verdict import judge
@@ -103,15 +104,18 @@ def gate(
 
     several = any(path.is_dir() for path in options.paths) and comparison is None
     verdict = judge(analysis, budgets, unknown_policy, compared, tell_unmatched=several)
+    is_empty = not analysis.kernels and not compared
+    status = FAILED if is_empty else FINE if verdict.passed else FINDINGS
     if report_format == "text":
         write_result(lambda file: write_verdict(verdict, analysis, file), output)
         _tell_problems(analysis)
     else:
-        write_report(report_format, analysis, (*verdict.findings, *findings_of(analysis)), output)
-    if not analysis.kernels and not compared:
+        suppressed = verdict.suppressed if report_format == "sarif" else ()  # the only one that marks them
+        findings = (*verdict.findings, *suppressed, *findings_of(analysis))
+        write_report(report_format, analysis, findings, output, status)
+    if is_empty:
         message(no_kernels(analysis))
-        return FAILED
-    return FINE if verdict.passed else FINDINGS
+    return status
 
 
 def _budgets(max_power_w: float | None, max_energy_j: float | None, settings: Settings) -> tuple[Budget, ...]:
@@ -223,22 +227,34 @@ def _comparison(paths: tuple[Path, ...], config: Config, against: str | None) ->
     return plan(paths, config, against)
 
 
-def _analyze(config: Config, comparison: Comparison | None, *, everything: bool) -> Analysis | None:
-    """The state of today: all files, or with nothing but a revision to compare with those that changed.
-
-    None: none has.
-    """
+def _analyze(config: Config, comparison: Comparison | None, *, everything: bool) -> Analysis:
+    """The state of today: all files, or with nothing but a revision to compare with those that changed."""
     from wattslice.geometry.types import NO_OVERRIDES
 
     if everything or comparison is None:
         return analyzed(config)
     if not comparison.now:
-        return _nothing(config) if comparison.then else None
-    return analyzed(replace(config, files=comparison.now, typed_overrides=NO_OVERRIDES))
+        return _nothing(config)
+    return _analyze_changed(replace(config, files=comparison.now, typed_overrides=NO_OVERRIDES))
+
+
+def _analyze_changed(config: Config) -> Analysis:
+    """Like `analyzed`, but a single unreadable file is a finding: it may be no worse than before."""
+    from wattslice.errors import WattsliceError
+    from wattslice.ir import Diagnostic, Severity
+
+    try:
+        return analyzed(config)
+    except WattsliceError as error:
+        if len(config.files) != 1:
+            raise
+        file = str(config.files[0])
+        diagnostic = Diagnostic("PW001", Severity.ERROR, file, error.line or 0, error.message)
+        return replace(_nothing(config), files=(file,), diagnostics=(diagnostic,))
 
 
 def _nothing(config: Config) -> Analysis:
-    """Files were removed and none is left to analyse."""
+    """Of no file: none changed, or those that did are gone."""
     from wattslice.analysis import Analysis
     from wattslice_models.gpu import load_gpu
 
@@ -251,23 +267,23 @@ def _against_baseline(
 ) -> list[Compared]:
     if known is None:
         return []
-    from wattslice.gate.baseline import baseline_records, records_of_files
-    from wattslice.gate.changes import compare
+    from wattslice.gate.baseline import baseline_records, records_of_files, shared_path
+    from wattslice.gate.changes import compare, with_lost_files
     from wattslice.gate.records import match
 
     baseline, _ = known
     old = records_of_files(baseline, analysis.files)
     new = baseline_records(analysis, baseline.path)
     about = f"against {baseline.path.name}"
-    return [
-        compare(
-            match(old, new),
-            policy,
-            about,
-            lambda record: (record.analysis.file, record.analysis.line) if record.analysis else ("", 0),
-            lambda _pair, _quantity: "",
-        )
-    ]
+    found = compare(
+        match(old, new),
+        policy,
+        about,
+        lambda record: (record.analysis.file, record.analysis.line) if record.analysis else ("", 0),
+        lambda _pair, _quantity: "",
+    )
+    folder = baseline.path.resolve().parent
+    return [with_lost_files(found, analysis, old, lambda file: shared_path(file, folder), policy)]
 
 
 def _against(
@@ -277,7 +293,7 @@ def _against(
         return []
     from wattslice.gate.against import compare_with
 
-    found, notes = compare_with(comparison, config, analysis, policy, analyzed)
+    found, notes = compare_with(comparison, config, analysis, policy, _analyze_changed)
     for note in notes:
         message(note)
     return [found]

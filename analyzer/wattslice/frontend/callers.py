@@ -44,15 +44,16 @@ def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
         rb"\b(?:" + b"|".join(re.escape(name.encode()) for name in sorted(names)) + rb")\b\s*[(<]"
     )
     main = re.compile(rb"\bmain\s*\(")
-    folder = path.resolve().parent
+    plain = tuple(name.encode() for name in names)  # looking for these is quicker than the expression
+    own = path.resolve()
     found: list[tuple[bool, int, Path]] = []
     scanned = 0
-    for distance, candidates in enumerate(_near(folder)):
+    for distance, candidates in enumerate(_near(own.parent)):
         for candidate in candidates:
             if scanned >= MAX_SCANNED:
                 break
             resolved = candidate.resolve()
-            if resolved == path.resolve() or any(resolved == known for *_, known in found):
+            if resolved == own or any(resolved == known for *_, known in found):
                 continue
             scanned += 1
             try:
@@ -61,7 +62,7 @@ def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
                 data = resolved.read_bytes()
             except OSError:
                 continue
-            if call.search(data):
+            if any(name in data for name in plain) and call.search(data):
                 found.append((main.search(data) is None, distance, resolved))
     callers = tuple(candidate for *_, candidate in sorted(found)[:MAX_PARSED])
     note_search(Search.CALLERS, path, tuple(sorted(names)), callers)
@@ -80,16 +81,19 @@ def _near(folder: Path) -> Iterator[Iterator[Path]]:
 
 
 def _sources_in(folder: Path) -> Iterator[Path]:
-    return (path for path in _listed(folder) if path.suffix in SUFFIXES)
+    return (folder / name for name in _names_in(folder) if os.path.splitext(name)[1] in SUFFIXES)  # noqa: PTH122
 
 
 def _listed(folder: Path) -> Iterator[Path]:
-    """What is in a folder, sorted by name; nothing for a file or a folder that may not be read."""
+    return (folder / name for name in _names_in(folder))
+
+
+def _names_in(folder: Path) -> list[str]:
+    """What is in a folder, sorted; nothing for a file or a folder that may not be read."""
     try:
-        names = sorted(os.listdir(folder))
+        return sorted(os.listdir(folder))  # noqa: PTH208  (a path for each of thousands costs more than the look)
     except OSError:
-        return iter(())
-    return (folder / name for name in names)
+        return []
 
 
 def read_callers(

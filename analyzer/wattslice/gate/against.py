@@ -18,7 +18,7 @@ from typing import Any, cast
 from wattslice.analysis import Analysis
 from wattslice.config import Config
 from wattslice.gate.blame import Blame
-from wattslice.gate.changes import Policy, compare
+from wattslice.gate.changes import Policy, compare, with_lost_files
 from wattslice.gate.dependencies import Dependencies
 from wattslice.gate.records import LaunchRecord, match, records_of
 from wattslice.gate.revision import (
@@ -60,7 +60,8 @@ def plan(paths: Sequence[Path], config: Config, name: str) -> Comparison:
     sparse = not_checked_out(root)
     changed = {path for path, entry in entries.items() if path not in sparse and is_changed(revision, entry)}
     files = {_inside(file, root): file for file in config.files}
-    added = set(_untracked(root, entries, config))
+    tracked = {entry.path for entry in revision.entries}
+    added = set(_untracked(root, tracked, config))
     touched = changed | added
     texts = _Texts(revision, [entries[path] for path in changed])
     folders = tuple(_inside(folder, root) for folder in config.include_directories)
@@ -95,7 +96,7 @@ def _inside(file: Path, root: Path) -> str:
     return resolved.relative_to(root).as_posix() if resolved.is_relative_to(root) else resolved.as_posix()
 
 
-def _untracked(root: Path, entries: dict[str, Entry], config: Config) -> Iterator[str]:
+def _untracked(root: Path, tracked: set[str], config: Config) -> Iterator[str]:
     """Files of this run and headers beside them or in include folders that the revision does not have."""
     folders = {file.resolve().parent for file in config.files}
     folders |= {folder.resolve() for folder in config.include_directories}
@@ -103,7 +104,7 @@ def _untracked(root: Path, entries: dict[str, Entry], config: Config) -> Iterato
         if folder.is_relative_to(root):
             for file in folder.iterdir():
                 path = file.relative_to(root).as_posix()
-                if path not in entries and file.is_file():
+                if path not in tracked and file.is_file():
                     yield path
 
 
@@ -159,6 +160,7 @@ def compare_with(
         ]
         blame = Blame(then_path, now_path, comparison.changed)
         found = compare(match(old, compared), policy, about, _place, blame.explain)
+        found = with_lost_files(found, current, old, now_path, policy)
     return found, tree.notes
 
 
@@ -189,6 +191,7 @@ def _mapped(config: Config, comparison: Comparison, tree: Tree) -> Generator[Con
         folder = _map_compile_commands(folder, tree.root, mapped)
     yield replace(
         config,
+        cache=None,  # nobody comes to this folder a second time
         files=tuple(tree.root / path for path in comparison.then if (tree.root / path).is_file()),
         include_directories=tuple(mapped(path) for path in config.include_directories),
         compile_commands_directory=folder,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from wattslice.analysis import KernelAnalysis
+from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.errors import WattsliceError
-from wattslice.findings import Finding
+from wattslice.findings import Finding, files_without_result
 from wattslice.gate.ratio_trust import Kin, Quantity, curve
 from wattslice.gate.records import LaunchRecord, Matching, Pair
 from wattslice.gate.verdict import Compared
@@ -32,12 +32,14 @@ class Policy:
     real one with a probability of at least `confidence`.
 
     `saving_pays`: more watts are accepted where the launch takes fewer joules: it became faster.
+    `unknown`: how bad it is when something is unknown that was known before.
     """
 
     fail_on: tuple[Quantity, ...] = (Quantity.POWER, Quantity.ENERGY)
     tolerance: float = 0.05
     confidence: float = 0.9
     saving_pays: bool = True
+    unknown: Severity = Severity.ERROR
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,8 @@ def compare(
         if worse:
             findings.append(_worse(pair, worse, policy, against, place(pair.new), explain))
         elif pair.new.power_w is None and pair.old.power_w is not None:
-            findings.append(_note(pair.new, place, f"power unknown now, {power(pair.old.power_w)} {against}"))
+            text = f"power unknown, was {power(pair.old.power_w)} {against}"
+            findings.append(replace(_note(pair.new, place, text), rule="PW022", severity=policy.unknown))
         if pair.is_renamed:
             findings.append(_note(pair.new, place, f"was {pair.old.kernel} {against}"))
     findings += (_note(record, place, f"new, not {against}") for record in matching.new)
@@ -148,6 +151,23 @@ def compare(
         for record in matching.vanished
     )
     return Compared(against, len(matching.pairs), tuple(findings))
+
+
+def with_lost_files(
+    compared: Compared,
+    analysis: Analysis,
+    old: Sequence[LaunchRecord],
+    shared_path: Callable[[str], str],
+    policy: Policy,
+) -> Compared:
+    """The comparison with PW022 for files that give no kernel any more although they did before."""
+    known = {record.file for record in old}
+    lost = tuple(
+        Finding("PW022", policy.unknown, file, 0, "", f"cannot be analysed, could be {compared.against}")
+        for file in files_without_result(analysis)
+        if shared_path(file) in known
+    )
+    return replace(compared, findings=(*compared.findings, *lost))
 
 
 def _worse(

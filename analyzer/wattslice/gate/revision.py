@@ -26,7 +26,7 @@ _SAFE = (
     "-c", "diff.external=", "-c", "core.untrackedCache=false", "-c", "protocol.allow=never",
 )  # fmt: skip
 _SECONDS = 120
-_MOST_BYTES = 2_000_000
+_MOST_BYTES = 32 << 20
 _MOST_OTHER_BYTES = 262_144
 _SOURCES = frozenset(
     (

@@ -17,7 +17,8 @@ from wattslice.findings import (
     why_unknown,
     with_suppressions,
 )
-from wattslice.gate.budgets import Budget, over_budget, unknown_bounds
+from wattslice.gate.bounds import over_budget, unknown_bounds
+from wattslice.gate.budgets import Budget
 from wattslice.ir import Severity
 
 
@@ -26,6 +27,11 @@ class UnknownPolicy(Enum):
 
     FAIL = "fail"
     WARN = "warn"
+
+    @property
+    def severity(self) -> Severity:
+        """Of a finding about something unknown."""
+        return Severity.ERROR if self is UnknownPolicy.FAIL else Severity.WARNING
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +68,14 @@ def judge(
 ) -> Verdict:
     """Each kernel's predicted figures (not the ends of their intervals) against every budget that names it.
 
-    Files that could not be analysed count like unknown kernels. `tell_unmatched`: a budget of the settings
+    Files that could not be analysed count like unknown kernels; a comparison tells itself of those that could
+    be before. `tell_unmatched`: a budget of the settings
     that names no kernel of this run is told (PW026); of a run over a few files of many it should not.
     """
-    severity = Severity.ERROR if unknown is UnknownPolicy.FAIL else Severity.WARNING
+    severity = unknown.severity
     found: list[Finding] = []
     for kernel in analysis.kernels:
-        own = [budget for budget in budgets if budget.holds_for(kernel)]
+        own = [budget for budget in budgets if _holds(budget, kernel)]
         missing = dict.fromkeys(name for budget in own for name in unknown_bounds(kernel, budget))
         if missing:
             found.append(_unverifiable(kernel, analysis, severity, tuple(missing)))
@@ -77,7 +84,7 @@ def judge(
         Finding(
             "PW022", severity, file, 0, "", "no kernel of this file could be analysed", "see its diagnostics"
         )
-        for file in files_without_result(analysis)
+        for file in (files_without_result(analysis) if budgets else ())
     )
     found += (finding for one in compared for finding in one.findings)
     marked = with_suppressions(found, analysis.suppressions)
@@ -96,6 +103,10 @@ def judge(
     )
 
 
+def _holds(budget: Budget, kernel: KernelAnalysis) -> bool:
+    return budget.holds_for(kernel.file, (kernel.name, kernel.qualified_name))
+
+
 def _unmatched(budgets: Sequence[Budget], analysis: Analysis) -> list[Finding]:
     return [
         Finding(
@@ -108,7 +119,7 @@ def _unmatched(budgets: Sequence[Budget], analysis: Analysis) -> list[Finding]:
             f"correct it in {Path(budget.folder).as_posix()}",
         )
         for budget in budgets
-        if budget.label and not any(budget.holds_for(kernel) for kernel in analysis.kernels)
+        if budget.label and not any(_holds(budget, kernel) for kernel in analysis.kernels)
     ]
 
 

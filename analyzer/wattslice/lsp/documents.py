@@ -41,11 +41,6 @@ class Document:
         """The lines with their ends."""
         return tuple(self._lines)
 
-    @property
-    def line_count(self) -> int:
-        """Lines, a last one without an end included."""
-        return len(self._lines)
-
     def line(self, number: int) -> str:
         """Line `number` (from 0) without its end; empty beyond the last."""
         return self._lines[number].rstrip("\r\n") if 0 <= number < len(self._lines) else ""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from lsprotocol import types
 from pygls.exceptions import (
     JsonRpcException,
+    JsonRpcInternalError,
     JsonRpcInvalidParams,
     JsonRpcInvalidRequest,
     JsonRpcParseError,
@@ -100,6 +101,11 @@ class Protocol(LanguageServerProtocol):
         except JsonRpcException as error:
             if number is not None:  # notifications have no answer, whatever is wrong with them
                 self._refuse(number, error)
+        except Exception as error:  # a defect on one message must not end the server
+            if number is not None:
+                self._refuse(number, JsonRpcInternalError(f"internal error: {type(error).__name__}: {error}"))
+            else:
+                asyncio.get_running_loop().call_exception_handler({"message": "", "exception": error})
         return True
 
     def _take_call(self, number: int | str | None, method: object, message: dict[str, object]) -> None:

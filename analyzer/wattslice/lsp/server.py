@@ -16,6 +16,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from wattslice import __version__
+from wattslice.cli import FAILED
 from wattslice.lsp.actions import Abilities, Asked, code_actions
 from wattslice.lsp.client_settings import read_client_settings
 from wattslice.lsp.documents import Document
@@ -337,9 +338,17 @@ def serve_stdio() -> NoReturn:
     stdin, stdout = _private_streams()
     # An analysis holds the interpreter for milliseconds at a time; answers should not wait that long.
     sys.setswitchinterval(0.001)
-    status = asyncio.run(_serve(stdin, stdout))
+    try:
+        status: object = asyncio.run(_serve(stdin, stdout))
+    except SystemExit as ending:  # SIGTERM
+        status = ending.code
+    except KeyboardInterrupt:
+        status = FAILED
+    except Exception as error:
+        print(f"wattslice: internal error: {type(error).__name__}: {error}", file=sys.stderr)
+        status = FAILED
     sys.stderr.flush()
-    os._exit(status)
+    os._exit(status if isinstance(status, int) else FAILED)
 
 
 async def _serve(stdin: BinaryIO, stdout: BinaryIO) -> int:

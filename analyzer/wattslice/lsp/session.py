@@ -121,6 +121,7 @@ class Session:
 
     def analyze_all(self) -> None:
         """Settings or files have changed: everything open is analysed anew."""
+        self._worker.look_again()
         for uri, found in self._open.items():
             found.settled.clear()
             self._worker.cancel(uri)

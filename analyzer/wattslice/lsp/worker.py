@@ -58,6 +58,7 @@ class Worker:
         self._closed: list[Path] = []
         self._running: Task | None = None
         self._stopped = False
+        self._files_changed = False
         self._changed = threading.Condition()
         self._analyzers: list[tuple[Config, IncrementalAnalyzer]] = []
         # A daemon: an analysis that hangs in a parser must not keep the process alive.
@@ -82,6 +83,10 @@ class Worker:
             self._drop(uri)
             self._closed.append(path)
             self._changed.notify()
+
+    def look_again(self) -> None:
+        """Files have changed: what is known of folders is no longer believed."""
+        self._files_changed = True
 
     def stop(self) -> None:
         """Begin nothing more."""
@@ -123,8 +128,12 @@ class Worker:
 
     def _analyze(self, task: Task) -> Outcome | None:
         """None when it was cancelled."""
+        from wattslice.frontend.clang import source_files
         from wattslice.incremental import CancelledError
 
+        if self._files_changed:
+            self._files_changed = False
+            source_files.look_again()
         analysis: Analysis | None = None
         error: WattsliceError | None = None
         budgets: tuple[Budget, ...] = ()

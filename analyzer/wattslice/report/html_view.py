@@ -6,7 +6,6 @@ characters become a replacement sign. The template escapes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import count, pairwise
 from pathlib import PurePath
 
@@ -23,9 +22,21 @@ from wattslice.annotation import (
 from wattslice.findings import Finding, findings_of, plain_reason, why_unknown, would_hit_power_limit
 from wattslice.ir import MemorySpace
 from wattslice.operations import JSON_NAMES
-from wattslice.report.annotated import CONTEXT, SPREAD, basis, line_watts, owner_words, runs, stake
+from wattslice.report.annotated import CONTEXT, IN_HEADER, SPREAD, basis, line_watts, owner_words, runs, stake
 from wattslice.report.c_text import Piece, pieces
 from wattslice.report.html_charts import power_bar_svg, power_line_svg, time_roofline_svg
+from wattslice.report.html_parts import (
+    BlockView,
+    Fact,
+    FileView,
+    LaunchView,
+    Letter,
+    LineView,
+    PageView,
+    PartView,
+    Said,
+    SliceView,
+)
 from wattslice.report.kernel_tables import launch_text
 from wattslice.report.palette import SPACE_STYLES
 from wattslice.report.printable import printable
@@ -37,139 +48,6 @@ MOST_COLUMNS = 2000
 _MOST_MARKS = 6
 _HOT_FROM = 0.10
 _NOTHING = "–"
-
-
-@dataclass(frozen=True, slots=True)
-class Letter:
-    """A memory space: its class name, letter and label."""
-
-    name: str
-    letter: str
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A name and a value."""
-
-    name: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A finding; `href` is the line it is about, empty when that is not on the page."""
-
-    rule: str
-    severity: str
-    message: str
-    fix: str
-    stake: str
-    place: str = ""
-    href: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SliceView:
-    """A row of the table of slices; `id` is what lines refer to."""
-
-    id: str
-    space: str
-    letter: str
-    label: str
-    variables: str
-    density: str
-    power: str
-    share: str
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchView:
-    """One launch of a kernel."""
-
-    id: str
-    name: str
-    place: str
-    geometry: str
-    source: str
-    source_style: str
-    brief: str
-    power: str
-    time: str
-    energy: str
-    load: str
-    interval: str
-    bar: str
-    why: str
-    limit: str
-    facts: tuple[Fact, ...]
-    counts: tuple[Fact, ...]
-    slices: tuple[SliceView, ...]
-    advice: tuple[Said, ...]
-    assumptions: tuple[Said, ...]
-    charts: tuple[str, ...]
-    no_charts: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LineView:
-    """One line; `detail`: what each launch draws on it, empty without heat. `width` of its bar in percent."""
-
-    id: str
-    number: int
-    code: tuple[Piece, ...]
-    styles: str = ""
-    watts: str = ""
-    share: str = ""
-    width: int = 0
-    letters: tuple[Letter, ...] = ()
-    slices: str = ""
-    others: str = ""
-    detail: str = ""
-    tab: int = -1
-    notes: tuple[Said, ...] = ()
-    whose: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PartView:
-    """Lines in a row, folded away or not."""
-
-    lines: tuple[LineView, ...]
-    is_fold: bool
-
-
-@dataclass(frozen=True, slots=True)
-class BlockView:
-    """A kernel with its launches (none before the first kernel) and the lines up to the next one."""
-
-    launches: tuple[LaunchView, ...]
-    parts: tuple[PartView, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FileView:
-    """One file; `columns` of its longest line."""
-
-    id: str
-    name: str
-    remark: str
-    columns: int
-    blocks: tuple[BlockView, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PageView:
-    """The whole page."""
-
-    title: str
-    gpu: str
-    summary: str
-    legend: tuple[Letter, ...]
-    index: tuple[LaunchView, ...]
-    files: tuple[FileView, ...]
-    findings: tuple[Said, ...]
 
 
 def page_view(analysis: Analysis) -> PageView:
@@ -232,14 +110,14 @@ class _Page:
                 parts.append(PartView(tuple(lines[first:last]), not worth))
         if launches or parts:
             blocks.append(BlockView(launches, tuple(parts)))
-        remark = "included, with heat" if file.is_included else ""
+        remark = "included" if file.is_included else ""
         if not file.is_whole:
             remark = "its text was not kept: lines with heat only"
         columns = max(map(len, texts), default=0)
         return FileView(own, printable(file.file), remark, columns, tuple(blocks))
 
     def _line(self, line: AnnotatedLine, code: tuple[Piece, ...], own: str) -> LineView:
-        notes = tuple(self._said(finding, "") for finding in line.findings)
+        notes = tuple(self._said(finding, "") for finding in line.findings if finding.rule != IN_HEADER)
         name = f"{own}L{line.number}"
         if not line.marks:
             return LineView(name, line.number, code, notes=notes)
@@ -352,7 +230,7 @@ class _Page:
             finding.severity.value,
             printable(finding.message),
             printable(finding.fix),
-            stake(finding).strip(),
+            stake(finding).strip(" ()"),
         )
         return self._said_at(finding.file, finding.line, home, said) if home or finding.file else said
 

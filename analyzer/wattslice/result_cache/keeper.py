@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -21,27 +21,23 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Keeper(Generic[Result]):
-    """The cache for the files of one run. It travels to other processes; the open folder does not.
+    """The cache for the files of one run. `key`: see `run_key`. `kind` of the results.
 
-    `key`: see `run_key`. `kind` of the results.
+    It travels to other processes; the open folder does not.
     """
 
     path: Path
     limit_bytes: int
     key: str
     kind: type[Result]
-    current: CurrentInputs = field(default_factory=CurrentInputs, compare=False)
 
-    def __reduce__(self) -> tuple[type[Keeper[Result]], tuple[object, ...]]:
-        return type(self), (self.path, self.limit_bytes, self.key, self.kind)
-
-    def find(self, file: Path) -> Result | None:
+    def find(self, file: Path, current: CurrentInputs) -> Result | None:
         """The result of a file as an analysis now would give it; None: analyse it."""
-        name = self._name(file, self.current.digest(str(file)))
+        name = self._name(file, current.digest(str(file)))
         folder = self._folder
         content = None if folder is None else folder.read(name)
         kept = None if content is None else read_entry(name, content, self.kind)
-        return kept.result() if kept is not None and self.current.hold(kept.inputs) else None
+        return kept.result() if kept is not None and current.hold(kept.inputs) else None
 
     def made(self, file: Path, analyze: Callable[[], Result], is_lasting: Callable[[Result], bool]) -> Result:
         """What `analyze` gives, kept if it is lasting: one that another try would not change."""

@@ -21,8 +21,8 @@ _HEAD = """\
 
 # Rules
 
-What wattslice reports carries one of these ids; `wattslice explain PW041` prints the same text. An id is never
-reused and never changes its meaning.
+What wattslice reports carries one of these ids; `wattslice explain PW041` prints the same text. An id is
+never reused and never changes its meaning.
 
 | Ids | About |
 |---|---|
@@ -34,13 +34,13 @@ reused and never changes its meaning.
 _ADVICE = """
 ## Advice
 
-Every finding from PW040 on says what is at stake in one launch: the difference between the kernel as it is and the
-same launch **predicted again, by the same model, with that one cost removed** (sectors as few as the bytes need, one
-pass per request, floats for doubles, `x * x` for `powf(x, 2)`, the same work dealt out evenly, …). The watts may
-*rise* when a cost goes: the same work in less time draws more power and still takes less energy. Stakes do not add
-up: a kernel has one bottleneck at a time. Models of slices (`regression`, `wavelet`) know neither bytes nor
-instructions: with them the watts are not told, and joules follow the seconds alone. Where no model can express a
-cost (PW051, PW052) there is no number.
+Every finding from PW040 on says what is at stake in one launch: the difference between the kernel as it is
+and the same launch **predicted again, by the same model, with that one cost removed** (sectors as few as
+the bytes need, one pass per request, floats for doubles, `x * x` for `powf(x, 2)`, the same work dealt out
+evenly, …). The watts may *rise* when a cost goes: the same work in less time draws more power and still
+takes less energy. Stakes do not add up: a kernel has one bottleneck at a time. Models of slices
+(`regression`, `wavelet`) know neither bytes nor instructions: with them the watts are not told, and joules
+follow the seconds alone. Where no model can express a cost (PW051, PW052) there is no number.
 
 | Told | |
 |---|---|
@@ -48,18 +48,19 @@ cost (PW051, PW052) there is no number.
 | as a warning | certain, and 10 % of the joules or more; all else is a note |
 | never | what rests on an assumed stride, a guessed block shape or on data |
 
-The rules look at what the compiler makes of the source where that decides: `x * 0.5` of a float is narrowed to float
-and not told, `x * 0.1` is not; two neighbouring words of shared memory are loaded together; integer atomics on one
-address become one per warp; a `__restrict__` lets a sum stay in a register. All of this was looked up in what nvcc 13
-writes.
+The rules look at what the compiler makes of the source where that decides: `x * 0.5` of a float is narrowed
+to float and not told, `x * 0.1` is not; two neighbouring words of shared memory are loaded together;
+integer atomics on one address become one per warp; a `__restrict__` lets a sum stay in a register. All of
+this was looked up in what nvcc 13 writes.
 
 ### How often they are right
 
-Public code (gpu-rodinia, cuda-samples, PolyBench-ACC, Parboil, gpu-parboil, llm.c, NV-DVFS-Benchmark, gpuPTXModel,
-HeCBench), analysed for a V100 with no options by `tests/wild/advice_findings.py`, which also draws the sample (its
-seed is 6). *Read*: findings whose source was read; *right*: what the finding says is so, and the remedy would help
-the place it names. The thresholds were not changed after reading; rules were mended where the reading showed that
-something is not so in the machine code, and all findings counted again.
+Public code (gpu-rodinia, cuda-samples, PolyBench-ACC, Parboil, gpu-parboil, llm.c, NV-DVFS-Benchmark,
+gpuPTXModel, HeCBench), analysed for a V100 with no options by `tests/wild/advice_findings.py`, which also
+draws the sample (its seed is 6). *Read*: findings whose source was read; *right*: what the finding says is
+so, and the remedy would help the place it names. The thresholds were not changed after reading; rules were
+mended where the reading showed that something is not so in the machine code, and all findings counted
+again.
 
 | Rule | Findings | Read | Right | |
 |---|---|---|---|---|

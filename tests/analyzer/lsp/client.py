@@ -185,6 +185,15 @@ class Client:
 
         return self.wait(arrived)["params"]["diagnostics"]
 
+    def all_diagnostics(self, *uris: str) -> list[list[Message]]:
+        """The next diagnostics of several documents, whichever come first."""
+        found: dict[str, list[Message]] = {}
+        while len(found) < len(uris):
+            message = self.wait(lambda message: message.get("method") == "textDocument/publishDiagnostics")
+            if message["params"]["uri"] in uris:
+                found[message["params"]["uri"]] = message["params"]["diagnostics"]
+        return [found[uri] for uri in uris]
+
     def drain(self, seconds: float) -> None:
         """Take what comes until nothing has come for so long."""
         with contextlib.suppress(queue.Empty):

@@ -93,4 +93,4 @@ def test_the_text_of_a_line_without_its_blanks():
 def test_a_whole_new_text():
     found = document("a\nb\n")
     found.change(5, [types.TextDocumentContentChangeWholeDocument("c")], UTF16)
-    assert (found.text, found.version, found.line_count) == ("c", 5, 1)
+    assert (found.text, found.version) == ("c", 5)

@@ -224,6 +224,13 @@ def test_a_client_whose_pipe_outlives_it(tmp_path):
         assert client.process.wait(PATIENCE_S) == 1
 
 
+def test_a_signal_ends_it_while_it_reads(tmp_path):
+    with Client(tmp_path) as client:
+        client.initialize()
+        client.process.terminate()
+        assert client.process.wait(PATIENCE_S) == 128 + signal.SIGTERM
+
+
 # ------------------------------------------------------------------------------- texts and files
 
 

@@ -117,7 +117,7 @@ def test_typing_moves_hints_and_changes_them(shared, opened):
 
 def test_two_documents_do_not_mix(shared, opened):
     first, second = opened(LAUNCHED), opened(SAXPY.replace("saxpy", "other"))
-    told = shared.diagnostics(second)
+    _, told = shared.all_diagnostics(first, second)
     assert [entry["code"] for entry in told] == ["PW011", "PW010"]
     assert "saxpy" in shared.hover(first, 0, 18)
     assert shared.hover(second, 0, 18).startswith("**other**")
@@ -280,6 +280,20 @@ def test_an_editor_that_speaks_of_created_files_alone(tmp_path):
         assert "H100" in told["gpuName"]
         assert told["timeMs"] > 0
         assert any(title.startswith("Set ") for title in client.actions(uri, 3))
+
+
+def test_a_header_that_appears_is_found(tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "inc").mkdir()
+    text = f'#include "size.h"\n{LAUNCHED}'.replace("1 << 20", "SIZE")
+    with Client(tmp_path) as client:
+        client.initialize()
+        uri = client.open(tmp_path / "a.cu", text)
+        assert "PW002" in {entry["code"] for entry in client.diagnostics(uri)}
+        (tmp_path / "inc" / "size.h").write_text("#define SIZE (1 << 20)\n")
+        created = (tmp_path / "inc" / "size.h").as_uri()
+        client.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": created, "type": 1}]})
+        assert client.diagnostics(uri) == []
 
 
 def test_wishes_of_the_client(tmp_path):

@@ -39,7 +39,7 @@ _NO_PLAIN_FUNCTION = frozenset(
 )
 _EVERYBODYS = re.compile(rb"\b(?:operator|using|namespace|asm|static_assert|concept)\b")
 """In what is no plain function: it may change what others mean without being named."""
-_TELLING = re.compile(rb"\b(?:constexpr|consteval|auto|decltype|template)\b|::")
+_TELLING = re.compile(rb"\b(?:constexpr|consteval|auto|decltype)\b|::")
 """In the head of a function: its value, its type, or what it is a part of, depends on its body."""
 _KEYWORDS = frozenset(
     b"void bool char short int long float double signed unsigned const volatile static extern inline return "
@@ -52,11 +52,15 @@ _KEYWORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The names in one piece of text; `introduced` are those that it may give a meaning to for others."""
+    """The names in one piece of text; `introduced` are those that it may give a meaning to for others.
+
+    `is_everybodys`: what is nobody's by name may depend on it. `makes_names`: it may depend on anything.
+    """
 
     mentioned: frozenset[bytes]
     introduced: frozenset[bytes]
     is_everybodys: bool = False
+    makes_names: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,19 +94,20 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class CutText:
-    """`chunks` in order and without overlap; `macros` are definitions; `order`: all other directives.
+    """`chunks` in order and without overlap; `macros`: definitions, and conditions, which depend on them too.
 
-    `line_starts`: where each line begins, in bytes.
+    `order`: all directives but definitions. `line_starts`: where each line begins, in bytes.
     """
 
     chunks: tuple[Chunk, ...]
     macros: tuple[Chunk, ...]
     order: bytes
     line_starts: tuple[int, ...]
+    size: int
 
     def chunk_at(self, line: int, column: int, end_line: int) -> Chunk | None:
         """The piece that holds what begins there and ends in that line; None when no single one does."""
-        begin = self.offset(line, column)
+        begin = min(self.offset(line, column), self.size - 1)
         found = bisect_right(self.chunks, begin, key=lambda chunk: chunk.begin) - 1
         if found < 0 or max(begin, self.offset(end_line, 1)) >= self.chunks[found].end:
             return None
@@ -133,7 +138,12 @@ class _Condition:
 
 @lru_cache(maxsize=256)
 def cut(source: bytes) -> CutText | None:
-    """The pieces of a source text; None when its braces do not tell where declarations end."""
+    """The pieces of a source text; None when its braces do not tell where declarations end.
+
+    None, too, for a text with carriage returns alone, which are ends of lines to clang only.
+    """
+    if b"\r" in source and b"\r" in source.replace(b"\r\n", b"\n"):
+        return None
     chunks: list[Chunk] = []
     macros: list[Chunk] = []
     order: list[bytes] = []
@@ -167,11 +177,16 @@ def cut(source: bytes) -> CutText | None:
             if not depth and _after_blanks(source, begin, token.start()) == token.start():
                 begin = token.end()
             if defined := _DEFINE.match(text):
-                words = Words(names_in(text), frozenset((defined[1],)))
+                name = defined[1]
+                # A keyword stands in no list of names: whoever gives it a meaning concerns everybody.
+                words = Words(names_in(text), frozenset((name,)), name in _KEYWORDS, b"##" in text)
                 place = b"%d:%d:" % (len(chunks), len(order))
                 macros.append(Chunk(token.start(), token.end(), words, digest_of(place, text)))
             elif condition := _CONDITION.match(text):
                 order.append(b"%d:" % len(chunks) + text)
+                macros.append(
+                    Chunk(token.start(), token.end(), Words(names_in(text), frozenset(), True), b"")
+                )
                 if condition["opens"]:
                     conditions.append(_Condition(depth))
                 elif conditions and condition["turns"]:
@@ -211,7 +226,7 @@ def cut(source: bytes) -> CutText | None:
             close(position + 1)
     close(len(source))
     starts = (0, *accumulate(len(line) + 1 for line in source.split(b"\n")[:-1]))
-    return CutText(tuple(chunks), tuple(macros), b"\0".join(order), starts)
+    return CutText(tuple(chunks), tuple(macros), b"\0".join(order), starts, len(source))
 
 
 def _after_blanks(source: bytes, begin: int, end: int) -> int:
@@ -318,10 +333,17 @@ def _after_brackets(tokens: list[bytes], position: int) -> int:
 class Dependences:
     """Which pieces a piece depends on, of a text together with what it includes.
 
-    `surroundings`: whatever else the parse rests on.
+    `besides` are names that pieces turned out to introduce without looking like it. `surroundings`: whatever
+    else the parse rests on.
     """
 
-    def __init__(self, texts: Iterable[CutText], extra: Iterable[Chunk], surroundings: bytes) -> None:
+    def __init__(
+        self,
+        texts: Iterable[CutText],
+        extra: Iterable[Chunk],
+        besides: Iterable[tuple[bytes, Chunk]],
+        surroundings: bytes,
+    ) -> None:
         own = [(text.chunks, text.macros) for text in texts]
         self._pieces = [*extra, *(piece for kinds in own for pieces in kinds for piece in pieces)]
         self._surroundings = surroundings
@@ -329,6 +351,12 @@ class Dependences:
         for number, piece in enumerate(self._pieces):
             for name in piece.words.introduced:
                 self._introducing.setdefault(name, []).append(number)
+        numbers = {id(piece): number for number, piece in enumerate(self._pieces)}
+        self._whole: set[int] = set()  # more than the one function that they look like
+        for name, piece in besides:
+            self._introducing.setdefault(name, []).append(numbers[id(piece)])
+            self._whole.add(numbers[id(piece)])
+        self._edges: dict[tuple[int, bool], tuple[int, ...]] = {}
         self._everybodys = [n for n, piece in enumerate(self._pieces) if piece.words.is_everybodys]
 
     def _behind(self, names: frozenset[bytes]) -> Iterator[int]:
@@ -342,12 +370,22 @@ class Dependences:
             number = waiting.pop()
             if number not in found:
                 found.add(number)
-                waiting.extend(self._behind(self._relevant(number, only_calls).mentioned))
+                waiting.extend(self._edges_of(number, only_calls))
         return frozenset(found)
+
+    def _edges_of(self, number: int, only_calls: bool) -> tuple[int, ...]:
+        known = self._edges.get((number, only_calls))
+        if known is None:
+            if self._pieces[number].words.makes_names:
+                known = tuple(range(len(self._pieces)))
+            else:
+                known = tuple(self._behind(self._relevant(number, only_calls).mentioned))
+            self._edges[number, only_calls] = known
+        return known
 
     def _relevant(self, number: int, only_calls: bool) -> Chunk | Head:
         piece = self._pieces[number]
-        return piece.head if only_calls and piece.head is not None else piece
+        return piece.head if only_calls and piece.head is not None and number not in self._whole else piece
 
     def key(self, chunk: Chunk, names: frozenset[bytes], only_calls: bool) -> bytes:
         """Equal for what has the same text and place, and depends on the same; `names`: it says too.

@@ -18,6 +18,7 @@ from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.flags import KEEP_GOING, PRELUDE
 from wattslice.frontend.clang.libclang import library
 from wattslice.frontend.clang.parse import raw_parse
+from wattslice.inputs import note_unrepeatable
 
 PATIENCE_S = 4.0
 _MOST_MEMORY_BYTES = 4 << 30
@@ -43,6 +44,7 @@ def refuse_if_fatal(path: Path, flags: tuple[str, ...], unsaved: tuple[tuple[Pat
             check=False,
         ).returncode
     except subprocess.TimeoutExpired:
+        note_unrepeatable()
         raise FrontendError(
             path,
             None,

@@ -224,6 +224,7 @@ def _parse(
         started = (*flags, f"-include{PRELUDE}", *include)
         handle = raw_parse(file, started, KEEP_GOING, unsaved, clock.remaining_s)
     except ParseTimeoutError:
+        note_unrepeatable()
         raise FrontendError(
             file,
             None,

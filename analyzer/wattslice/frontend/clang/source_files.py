@@ -44,6 +44,11 @@ def included_names(source: bytes) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+@functools.lru_cache(maxsize=8192)
+def _base_name(name: str) -> str:
+    return PurePosixPath(name).name
+
+
 class SourceFiles:
     """The files below `root` (resolved; at most 20 000 in 10 000 folders), each read at most once.
 
@@ -170,7 +175,7 @@ class _Listing:
             if known is None or stamp.changed_ns is None or known[0] != stamp:
                 is_small = path.is_file() and stamp.size_bytes <= _MOST_BYTES  # a pipe would never end
                 source = path.read_bytes() if is_small else b""
-                names = frozenset(PurePosixPath(name).name for name in included_names(source))
+                names = frozenset(map(_base_name, included_names(source)))
                 known = self._base_names[path] = (stamp, names)
         except OSError:
             return frozenset()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
@@ -45,7 +46,7 @@ def host_functions(
     """
     macros = {name.decode() for name in _LAUNCH_MACRO.findall(unit.parsed.source)}
     hosts: dict[int, Node] = {}
-    called: dict[int, set[str]] = {}
+    called: dict[int, frozenset[str]] = {}
     launching: list[int] = []
     for function in functions:
         children = {child.kind for child in function.children}
@@ -56,7 +57,7 @@ def host_functions(
         data = _bytes_of(unit, function)
         key: int = function.raw.data0
         hosts[key] = function
-        called[key] = {name.decode() for name in _NAME.findall(data)}  # also as an argument: a callback
+        called[key] = _names_in(data)  # also as an argument: a callback
         if _LAUNCH.search(data) or called[key] & macros or called[key] & callees:
             launching.append(key)
     wanted = dict.fromkeys(launching)
@@ -74,10 +75,15 @@ def host_functions(
     return tuple(result.values())
 
 
+@lru_cache(maxsize=1024)
+def _names_in(text: bytes) -> frozenset[str]:
+    return frozenset(name.decode() for name in _NAME.findall(text))
+
+
 def declare_exports(unit: Unit) -> None:
     """File-scope integers that other files may use: `extern const int n = 4`, `int n = 4`."""
     body = Body(unit, is_host=True)
-    stack = list(unit.parsed.root.children)
+    stack = list(unit.root.children)
     while stack:
         node = stack.pop()
         if node.kind in (C.LINKAGE_SPEC, C.UNEXPOSED_DECL):

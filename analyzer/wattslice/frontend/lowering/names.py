@@ -161,6 +161,7 @@ def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
         if known is not None and (body.is_host or not seen_by_host):
             unit.touched.append((declaration, body.is_host, known))
             return known
+    told = len(unit.reported)
     type_ = unit.types.of(declaration.raw)
     attribute = memory_attribute(declaration)
     space = attribute or MemorySpace.HOST
@@ -191,6 +192,7 @@ def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
         variable = unit.reuse.same_variable(declaration, variable)
     unit.globals[(key, body.is_host and attribute is None)] = variable
     unit.touched.append((declaration, body.is_host, variable))
+    del unit.reported[told:]  # told anew where the variable is named anew
     return variable
 
 

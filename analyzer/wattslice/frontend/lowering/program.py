@@ -102,7 +102,7 @@ def project_functions(unit: Unit) -> list[Node]:
     """Functions at namespace and class scope of the main file and of the project's own headers."""
     found: list[Node] = []
     seen: set[int] = set()
-    stack = list(reversed(unit.parsed.root.children))
+    stack = list(reversed(unit.root.children))
     while stack:
         node = stack.pop()
         kind = node.kind

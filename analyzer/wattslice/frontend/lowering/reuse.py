@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TypeVar, cast
 
 from wattslice.frontend.clang.autodeclare import Undeclared
 from wattslice.frontend.clang.chunks import Chunk, CutText, Dependences, cut, digest_of, names_in, words_of
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.diagnostics import ParseDiagnostic
+from wattslice.frontend.clang.flags import STUBS
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.clang.unit import ParsedUnit
 from wattslice.frontend.lowering.context import Body
@@ -71,19 +73,25 @@ class LoweredFunctions:
         texts = _texts(unit.parsed)
         if texts is None:
             return None
-        reuse = Reuse(self, unit, texts)
-        return reuse if reuse.is_cut_as_parsed() else None
+        besides = _introduced_besides(unit, texts)
+        return None if besides is None else Reuse(self, unit, texts, besides)
 
 
 class Reuse:
     """One parse beside what is remembered of earlier ones; `texts` by the name of their file."""
 
-    def __init__(self, memory: LoweredFunctions, unit: Unit, texts: dict[str, CutText]) -> None:
+    def __init__(
+        self,
+        memory: LoweredFunctions,
+        unit: Unit,
+        texts: dict[str, CutText],
+        besides: tuple[tuple[bytes, Chunk], ...],
+    ) -> None:
         self._memory = memory
         self._unit = unit
         self._texts = texts
         self._made_up = _made_up(unit.parsed.recovered.declared)
-        self._dependences = Dependences(texts.values(), self._made_up.values(), self._surroundings())
+        self._dependences = Dependences(texts.values(), self._made_up.values(), besides, self._surroundings())
 
     def _surroundings(self) -> bytes:
         """Everything that the meaning of a piece may rest on besides other pieces."""
@@ -105,36 +113,21 @@ class Reuse:
             and text.offset(error.line, error.column) > chunk.body
         )
 
-    def is_cut_as_parsed(self) -> bool:
-        """Whether all declarations that clang sees are known to be introduced by their piece."""
-        waiting = list(self._unit.parsed.root.children)
-        while waiting:
-            node = waiting.pop()
-            span = self._unit.spans.span(node)
-            text = self._texts.get(span.file)
-            if text is None:
-                continue
-            if node.kind in _SCOPES:
-                waiting.extend(node.children)
-                continue
-            name = node.spelling.partition("<")[0].removeprefix("~")
-            chunk = text.chunk_at(span.line, span.column, span.end_line)
-            if chunk is None:
-                return False
-            is_nobodys = name in ("", "main") or "(" in name
-            if not (is_nobodys or chunk.words.is_everybodys or name.encode() in chunk.words.introduced):
-                return False
-        return True
-
     def _key(self, node: Node, names: str, only_calls: bool) -> bytes | None:
         """Of a declaration; None when it does not lie in one piece."""
+        if self._unit.parsed.is_builtin(node):
+            return b"ours"
         if self._unit.parsed.is_made_up(node):
             chunk = self._made_up.get(node.spelling)
         else:
             span = self._unit.spans.span(node)
             text = self._texts.get(span.file)
             chunk = None if text is None else text.chunk_at(span.line, span.column, span.end_line)
-        return None if chunk is None else self._dependences.key(chunk, names_in(names.encode()), only_calls)
+        if chunk is None:
+            return None
+        # The USR of what is `static` begins with the name of the file.
+        names = names.partition("@")[2]
+        return self._dependences.key(chunk, names_in(names.encode()), only_calls)
 
     def function(self, node: Node, lower: Callable[[Unit, Node], Lowered], is_host: bool) -> Lowered:
         """The function `node` as `lower` makes it, remembered if it is what it was."""
@@ -171,6 +164,9 @@ class Reuse:
         told = len(unit.diagnostics)
         for usr, is_host, variable in entry.touched:
             declaration = self._declared.get(usr)
+            if usr not in self._declared and Path(variable.span.file).is_relative_to(STUBS):  # precompiled
+                unit.globals.setdefault((-id(variable), is_host), variable)
+                continue
             if declaration is None:
                 return False
             body = Body(unit, is_host=is_host)
@@ -188,7 +184,7 @@ class Reuse:
     def _declared(self) -> dict[str, Node | None]:
         """Variables at file scope and made-up values by USR; None for what is declared several times."""
         found: dict[str, Node | None] = {}
-        waiting = list(self._unit.parsed.root.children)
+        waiting = list(self._unit.root.children)
         while waiting:
             node = waiting.pop()
             if node.kind in _SCOPES or node.kind in _RECORDS:
@@ -219,6 +215,31 @@ def reused_or_lowered(
     `is_host`: functions that it calls are not followed.
     """
     return lower(unit, node) if unit.reuse is None else unit.reuse.function(node, lower, is_host)
+
+
+def _introduced_besides(unit: Unit, texts: dict[str, CutText]) -> tuple[tuple[bytes, Chunk], ...] | None:
+    """The declarations that clang sees and their pieces do not show; None when one lies in no one piece."""
+    found: list[tuple[bytes, Chunk]] = []
+    waiting = list(unit.root.children)
+    while waiting:
+        node = waiting.pop()
+        span = unit.spans.span(node)
+        text = texts.get(span.file)
+        if text is None:
+            continue
+        if node.kind in _SCOPES:
+            waiting.extend(node.children)
+            continue
+        name = node.spelling.partition("<")[0].removeprefix("~")
+        chunk = text.chunk_at(span.line, span.column, span.end_line)
+        if chunk is None:
+            return None
+        is_nobodys = name in ("", "main") or "(" in name
+        if not (is_nobodys or chunk.words.is_everybodys or name.encode() in chunk.words.introduced):
+            if name.startswith("operator"):
+                return None
+            found.append((name.encode(), chunk))
+    return tuple(found)
 
 
 def _made_up(names: tuple[Undeclared, ...]) -> dict[str, Chunk]:

@@ -55,6 +55,7 @@ class Unit:
 
     def __init__(self, parsed: ParsedUnit) -> None:
         self.parsed = parsed
+        self.root = parsed.root  # one object, for its children are listed once
         self.types = TypeTable(parsed.handle)
         self.spans = SpanFinder(parsed.handle)
         self.diagnostics: list[Diagnostic] = []
