@@ -58,6 +58,7 @@ class Worker:
         self._closed: list[Path] = []
         self._running: Task | None = None
         self._stopped = False
+        self._makes_way = False
         self._files_changed = False
         self._changed = threading.Condition()
         self._analyzers: list[tuple[Config, IncrementalAnalyzer]] = []
@@ -66,10 +67,11 @@ class Worker:
         self._thread.start()
 
     def submit(self, task: Task) -> None:
-        """Analyse this text, and no earlier one of the same document."""
+        """Analyse this text, and no earlier one of the same document; what runs for another one waits."""
         with self._changed:
             self._drop(task.uri)
             self._waiting[task.uri] = task
+            self._makes_way = self._running is not None
             self._changed.notify()
 
     def cancel(self, uri: str) -> None:
@@ -108,6 +110,8 @@ class Worker:
             outcome = self._analyze(task)
             with self._changed:
                 self._running = None
+                if outcome is None and not task.cancelled.is_set():  # what it has found so far is remembered
+                    self._waiting = {task.uri: task, **self._waiting}
             if outcome is not None and not task.cancelled.is_set():
                 self._tell(outcome)
 
@@ -123,11 +127,12 @@ class Worker:
                 if self._waiting:
                     uri = next(reversed(self._waiting))  # what is being typed in came last
                     self._running = self._waiting.pop(uri)
+                    self._makes_way = False
                     return self._running
                 self._changed.wait()
 
     def _analyze(self, task: Task) -> Outcome | None:
-        """None when it was cancelled."""
+        """None when it was cancelled, or made way for another one."""
         from wattslice.frontend.clang import source_files
         from wattslice.incremental import CancelledError
 
@@ -142,7 +147,9 @@ class Worker:
             setup = task.configure()
             budgets = setup.budgets
             analyzer = self._analyzer(setup.config)
-            analysis = analyzer.analyze(task.path, "".join(task.lines), task.cancelled.is_set)
+            analysis = analyzer.analyze(
+                task.path, "".join(task.lines), lambda: self._makes_way or task.cancelled.is_set()
+            )
         except CancelledError:
             return None
         except WattsliceError as failure:
