@@ -133,7 +133,7 @@ def transcript(result: dict[str, Any]) -> list[str]:
         f"status bar    {result['status']}",
         f"problems      {result['problems']}",
         "hover over the kernel:",
-        *(f"    {text}" for text in result["hover"].splitlines()),
+        *(f"    {text}".replace("\t", " | ") for text in result["hover"].splitlines()),
         f"{len(all_ms)} edits of line {line}: {before} becomes {result['after']}",
         f"each edit to its hint: {statistics.median(all_ms):.0f} ms (median; {all_ms[0]} to {all_ms[-1]})",
     ]
@@ -178,7 +178,8 @@ def main() -> None:
     )
     version = re.search(r"with Code ([\d.]+)", said.stdout)
     lines = [
-        f"VS Code {version[1] if version else '?'} in a browser (code-server), a kernel of ours:",
+        f"VS Code {version[1] if version else '?'} in a browser (code-server), a kernel of ours; "
+        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.0f} meanwhile:",
         "",
         "```text",
         *transcript(json.loads(done.stdout)),

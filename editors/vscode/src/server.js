@@ -2,7 +2,7 @@
 /** The language server of this window: found, started, stopped. */
 
 const vscode = require("vscode");
-const { LanguageClient } = require("vscode-languageclient/node");
+const { Client } = require("./client");
 const { findExecutable } = require("./executable");
 const { ServerProcess } = require("./server-process");
 const { documentSelector, executablePath } = require("./settings");
@@ -23,7 +23,7 @@ class Server {
   constructor(output, status) {
     this.output = output;
     this.status = status;
-    /** @type {LanguageClient | undefined} */
+    /** @type {Client | undefined} */
     this.client = undefined;
     /** @type {Promise<void>} */
     this.queue = Promise.resolve();
@@ -74,7 +74,7 @@ class Server {
     if (!executable) return;
     const server = new ServerProcess(executable, workspaceFolders()[0]);
     this.output.info(`starting ${executable} ${server.words.join(" ")}`);
-    const client = new LanguageClient("wattslice", "wattslice", () => server.start(), {
+    const client = new Client(() => server.start(), {
       documentSelector: selector,
       outputChannel: this.output,
       initializationOptions: vscode.workspace.getConfiguration("wattslice"),
@@ -86,7 +86,7 @@ class Server {
       this.client = client;
       this.told = "";
     } catch (error) {
-      const reason = server.lastWords() || (error instanceof Error ? error.message : String(error));
+      const reason = (await server.lastWords()) || (error instanceof Error ? error.message : String(error));
       await client.dispose().catch(() => undefined);
       this.tell(`The language server did not start: ${reason}`, "Show Output");
     }
