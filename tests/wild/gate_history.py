@@ -5,7 +5,8 @@
     python tests/wild/gate_history.py document --table history.json -o docs/ci.md
 
 Every commit on the first-parent line that touches CUDA sources, the newest ones first and none left out, is
-compared with its parent as CI would do it: `wattslice gate --against HEAD~1 .`. The checkout must be a clone
+compared with its parent as CI would do it: `wattslice gate --against PARENT .`. With `--undone` the parent is
+compared with the commit: taking an optimisation back should raise an alarm. The checkout must be a clone
 of one's own (`git clone --shared`), for its work tree is moved along. Whether an alarm is a true change or a
 false one was judged by reading its diff; the judgements stand in ``gate_history.toml``, by commit.
 """
@@ -39,9 +40,13 @@ def git(checkout: Path, *words: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def commits(checkout: Path, tip: str, number: int) -> list[str]:
-    """The last `number` commits up to `tip` that touch CUDA sources and have a parent, newest first."""
+def commits(checkout: Path, tip: str, number: int, about: str) -> list[str]:
+    """The last `number` commits up to `tip` that touch CUDA sources and have a parent, newest first.
+
+    `about`: only those whose message matches.
+    """
     words = ("rev-list", "--first-parent", "--no-merges", "--min-parents=1", f"--max-count={number}", tip)
+    words += ("-i", "-E", f"--grep={about}") if about else ()
     return git(checkout, *words, "--", "*.cu", "*.cuh").split()
 
 
@@ -51,10 +56,11 @@ def cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def compare(checkout: Path, commit: str, options: list[str]) -> dict[str, Any]:
-    """One commit against its parent."""
-    git(checkout, "checkout", "-q", "-f", commit)
-    command = [sys.executable, "-m", "wattslice", "gate", "--against", "HEAD~1", "--format", "gcc", *options]
+def compare(checkout: Path, commit: str, undone: bool, options: list[str]) -> dict[str, Any]:
+    """One commit against its parent; `undone`: the parent against it, as if somebody took it back."""
+    before, after = (commit, f"{commit}~1") if undone else (f"{commit}~1", commit)
+    git(checkout, "checkout", "-q", "-f", after)
+    command = [sys.executable, "-m", "wattslice", "gate", "--against", before, "--format", "gcc", *options]
     start = cpu_s()
     done = subprocess.run(
         [*command, "."], cwd=checkout, capture_output=True, text=True, check=False, env=os.environ
@@ -82,13 +88,14 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.table.exists():
         table = json.loads(arguments.table.read_text(encoding="utf-8"))
     for checkout in arguments.checkouts:
-        done = {entry["commit"]: entry for entry in table.get(checkout.name, [])}
-        chosen = commits(checkout, arguments.tip, arguments.number)
+        name = checkout.name + (", undone" if arguments.undone else "")
+        done = {entry["commit"]: entry for entry in table.get(name, [])}
+        chosen = commits(checkout, arguments.tip, arguments.number, arguments.about)
         for commit in chosen:
             if commit not in done or arguments.anew:
-                done[commit] = compare(checkout, commit, arguments.option)
+                done[commit] = compare(checkout, commit, arguments.undone, arguments.option)
                 print(checkout.name, commit[:12], done[commit]["status"], done[commit]["seconds"], flush=True)
-            table[checkout.name] = [done[one] for one in chosen if one in done]
+            table[name] = [done[one] for one in chosen if one in done]
             arguments.table.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
 
 
@@ -145,6 +152,8 @@ def main() -> None:
     runs.add_argument("checkouts", nargs="+", type=Path, metavar="CHECKOUT")
     runs.add_argument("--tip", default="origin/HEAD", help="the newest commit to look at")
     runs.add_argument("--number", type=int, default=40, help="commits per repository")
+    runs.add_argument("--about", default="", metavar="REGEX", help="only commits whose message matches")
+    runs.add_argument("--undone", action="store_true", help="compare the parent with the commit")
     runs.add_argument("--anew", action="store_true", help="also those that the table has")
     runs.add_argument("--option", action="append", default=[], help="an option of the gate; repeatable")
     runs.set_defaults(work=run)

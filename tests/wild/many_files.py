@@ -147,15 +147,34 @@ def all_runs(files: list[Path], gpu: str) -> list[Run]:
     return runs
 
 
+def differences(left: Run, right: Run) -> list[str]:
+    """What is in one of two reports and not in the other, a line for each."""
+    if left.digest == right.digest:
+        return []
+    found = [f"{right.name} differs from {left.name}"]
+    for part in ("kernels", "diagnostics"):
+        ours, theirs = (
+            {json.dumps(entry, sort_keys=True) for entry in run.document.get(part, ())}
+            for run in (left, right)
+        )
+        found += [
+            f"{sign} {text[:500]}"
+            for sign, texts in (("-", ours - theirs), ("+", theirs - ours))
+            for text in texts
+        ]
+    return found
+
+
 def lines(runs: list[Run], files: list[Path], checkout: Path) -> list[str]:
     """The section of the document."""
     first = runs[0].document
     rules = Counter(entry["rule"] for entry in first["diagnostics"])
     known = sum(kernel["power_w"] is not None for kernel in first["kernels"])
+    load, _, _ = os.getloadavg()
     same = "equal to the letter" if len({run.digest for run in runs}) == 1 else "NOT EQUAL"
     return [
-        f"{len(files)} `.cu` files of {checkout.name} {revision(checkout)}, {len(first['kernels'])} launches, "
-        f"{known} of them with watts; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end.",
+        f"{len(files)} `.cu` files of {checkout.name} {revision(checkout)}, {len(first['kernels'])} "
+        f"launches, {known} of them with watts; {os.cpu_count()} cores, load {load:.1f} at the end.",
         "",
         "| `wattslice analyze` | wall time | per file | memory of all processes |",
         "|---|---|---|---|",
@@ -188,8 +207,8 @@ def main() -> None:
     for entry in runs[0].document["diagnostics"]:
         if entry["rule"] == "PW099":
             print(f"{entry['file']}:{entry['line']}: {entry['message']}", file=sys.stderr)
-    if len({run.digest for run in runs}) > 1:
-        raise SystemExit("the runs do not say the same")
+    if differing := [line for run in runs[1:] for line in differences(runs[0], run)]:
+        raise SystemExit("\n".join(("the runs do not say the same:", *differing)))
 
 
 if __name__ == "__main__":

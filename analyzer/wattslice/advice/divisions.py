@@ -57,8 +57,8 @@ def replaceable(facts: LaunchFacts) -> Iterator[Advice]:
             continue
         change, tell = _RULES[rule]
         nodes = frozenset(one.node for one in found)
-        stake = facts.stake_if(rewritten(facts.kernel, partial(change, nodes)))
-        if stake is not None and stake.is_worth_telling:
+        stake = facts.stake_if_computed(rewritten(facts.kernel, partial(change, nodes)))
+        if stake.is_worth_telling:
             worst = max(found, key=lambda one: one.instructions)
             span = worst.node.span
             message, fix, is_certain = tell(facts, worst.node)

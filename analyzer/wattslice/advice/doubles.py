@@ -52,8 +52,8 @@ def in_single_precision(work: Workload) -> Workload:
 
 def _unintended(facts: LaunchFacts, trees: tuple[DoubleTree, ...]) -> Iterator[Advice]:
     nodes = frozenset[ir.Expr]().union(*(tree.nodes for tree in trees))
-    stake = facts.stake_if(rewritten(facts.kernel, in_single(nodes)))
-    if stake is None or not stake.is_worth_telling:
+    stake = facts.stake_if_computed(rewritten(facts.kernel, in_single(nodes)))
+    if not stake.is_worth_telling:
         return
     runs = facts.profile.thread_counts
     worst = max(trees, key=lambda tree: runs[tree.region] * len(tree.nodes))

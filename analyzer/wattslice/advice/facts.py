@@ -14,14 +14,14 @@ from wattslice.config import ModelChoice
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.execution import ExecutionProfile, SiteStatistics
 from wattslice.geometry.types import KernelLaunch, LaunchSource
-from wattslice.instructions.mix import RequestCount
+from wattslice.instructions.mix import RequestCount, lower_instructions
 from wattslice.launch_work import LaunchWork, Residency, launch_work
 from wattslice.loaded_registers import register_assignments, value_parts
 from wattslice.operations import OperationCounts
 from wattslice.prediction import PowerAnswer, PowerQuestion, answer
 from wattslice.quoting import Quoter
 from wattslice.traffic import traffic
-from wattslice.workloads import PIPE_OF
+from wattslice.workloads import PIPE_OF, instructions_by_pipe
 from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Workload
 
@@ -107,7 +107,8 @@ class LaunchFacts:
         less: dict[str, float] = {}
         for kind, number in spared.items():
             pipe = PIPE_OF.get(kind, "other")
-            less[pipe] = max(0.0, less.get(pipe, getattr(done, pipe)) - number)
+            now: float = getattr(done, pipe)
+            less[pipe] = max(0.0, less.get(pipe, now) - number)
         rest = max(0.0, 1.0 - sum(spared.values()) / total) if total else 1.0
         issued = self.workload.issue_slots_per_warp * rest
         return self.stake(
@@ -141,6 +142,16 @@ class LaunchFacts:
         """
         work = launch_work(replace(self.launch, kernel=kernel), self.resident, self.profile)
         return None if work.workload is None else self.stake(work.workload, work.counts)
+
+    def stake_if_computed(self, kernel: ir.Kernel) -> Stake:
+        """The same where `kernel` differs in arithmetic only, for less: what it does in memory stays."""
+        mix = lower_instructions(kernel, self.profile, self.resident.isa)
+        workload = replace(
+            self.workload,
+            instructions=instructions_by_pipe(mix, self.work.counts),
+            warp_instructions=sum(entry.number for entry in mix.per_warp),
+        )
+        return self.stake(workload)
 
     def is_bulk(self, access: MemoryAccess) -> bool:
         """Whether a library call makes the access for the whole warp: which lane touches what is

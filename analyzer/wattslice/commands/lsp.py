@@ -20,6 +20,6 @@ def lsp(stdio: bool) -> int:
     """
     if any(find_spec(name) is None for name in ("pygls", "lsprotocol")):
         raise WattsliceError("the language server needs pygls", remedy="pip install 'wattslice[lsp]'")
-    from wattslice.lsp.server import serve_stdio
+    from wattslice.lsp.stdio import serve_stdio
 
     serve_stdio()

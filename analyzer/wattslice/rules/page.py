@@ -56,11 +56,14 @@ this was looked up in what nvcc 13 writes.
 ### How often they are right
 
 Public code (gpu-rodinia, cuda-samples, PolyBench-ACC, Parboil, gpu-parboil, llm.c, NV-DVFS-Benchmark,
-gpuPTXModel, HeCBench), analysed for a V100 with no options by `tests/wild/advice_findings.py`, which also
-draws the sample (its seed is 6). *Read*: findings whose source was read; *right*: what the finding says is
-so, and the remedy would help the place it names. The thresholds were not changed after reading; rules were
-mended where the reading showed that something is not so in the machine code, and all findings counted
-again.
+gpuPTXModel, HeCBench) in an order drawn with seed 6, no options: 559 of 2265 files for a V100, 344 for an
+RTX 3090 where the table says so. `tests/wild/advice_findings.py` analyses them and draws what to read,
+ten findings of a rule or all there are. *Right*: what the finding says is so in the source, and the
+remedy concerns it; where that could not be decided it counts as wrong. An earlier reading of 300 files
+led to mends, after which everything was counted anew: strides and block shapes that were assumed, arms
+that data decide, neighbours in shared memory that are loaded together, types of headers that were not
+found (taken for `int`), tiles of tensor cores, divisions whose reciprocal is exact. Thresholds stayed as
+they were; only that of PW040 was raised, after a look at our own corpus.
 
 | Rule | Findings | Read | Right | |
 |---|---|---|---|---|

@@ -1,4 +1,4 @@
-"""The text of a file cut at its declarations, and which of them depend on which.
+"""The text of a file cut at its declarations, each with the words by which they depend on each other.
 
 What a declaration means follows from its own text and from that of everything it names, directly or through
 what it names. So two texts of a file in which all of that is the same give it the same tree: that is how
@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import accumulate
+
+from wattslice.frontend.clang.heads import COMMENT, NAME, plain_function
 
 _TOKEN = re.compile(
     rb"""(?P<directive>^[ \t]*\#(?:\\\r?\n|/\*.*?(?:\*/|\Z)|[^\n])*)
@@ -24,19 +25,11 @@ _TOKEN = re.compile(
       | [{};]""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
-_COMMENT = re.compile(rb"//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
 _BLANK = re.compile(rb"(?:\s+|//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z))*", re.DOTALL)
-_NAME = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
-_HEADER_TOKEN = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*|\d\w*|::|[^\s]")
 _SCOPE = re.compile(rb"\s*(?:(?:inline\s+)?namespace\b[\w:\s]*|extern\s*\"C(?:\+\+)?\"\s*)\Z")
 _DEFINE = re.compile(rb"[ \t]*#[ \t]*define[ \t]+(\w+)")
 _CONDITION = re.compile(rb"[ \t]*#[ \t]*(?:(?P<opens>if)|(?P<turns>el)|endif)")
 _LOCAL_DIRECTIVE = re.compile(rb"[ \t]*#[ \t]*pragma[ \t]+(?!push_macro|pop_macro)")
-# What is before a parenthesis and is no function's name.
-_ATTRIBUTES = frozenset((b"__launch_bounds__", b"__attribute__", b"__align__", b"alignas", b"__declspec"))
-_NO_PLAIN_FUNCTION = frozenset(
-    b"struct class union enum namespace typedef using friend concept requires = [ { }".split()
-)
 _EVERYBODYS = re.compile(rb"\b(?:operator|using|namespace|asm|static_assert|concept)\b")
 """In what is no plain function: it may change what others mean without being named."""
 _TELLING = re.compile(rb"\b(?:constexpr|consteval|auto|decltype)\b|::")
@@ -160,7 +153,7 @@ def cut(source: bytes) -> CutText | None:
         counted = begin
         text = source[begin:end]
         column = begin - (source.rfind(b"\n", 0, begin) + 1)
-        is_plain = brace >= 0 and not is_torn and _plain_function(source[begin:brace]) is not None
+        is_plain = brace >= 0 and not is_torn and plain_function(source[begin:brace]) is not None
         words = words_of(text, brace - begin if brace >= 0 else None, is_torn)
         if text:
             place = b"%d:%d:" % (line, column)
@@ -202,7 +195,7 @@ def cut(source: bytes) -> CutText | None:
             continue
         position, sign = token.start(), token[0]
         if sign == b"{":
-            if not depth and brace < 0 and _SCOPE.match(_COMMENT.sub(_blank, source[begin:position])):
+            if not depth and brace < 0 and _SCOPE.match(COMMENT.sub(_blank, source[begin:position])):
                 scopes += 1
                 order.append(b"%d:" % len(chunks) + source[begin : position + 1].strip())
                 begin = position + 1
@@ -220,7 +213,7 @@ def cut(source: bytes) -> CutText | None:
                 begin = position + 1
                 continue
             depth -= 1
-            if not depth and _plain_function(source[begin:brace]) is not None:
+            if not depth and plain_function(source[begin:brace]) is not None:
                 close(position + 1)
         elif not depth:
             close(position + 1)
@@ -249,14 +242,14 @@ def _blank(found: re.Match[bytes]) -> bytes:
 @lru_cache(maxsize=1024)
 def names_in(text: bytes) -> frozenset[bytes]:
     """Every word of a text, keywords left out."""
-    return frozenset(_NAME.findall(text)) - _KEYWORDS
+    return frozenset(NAME.findall(text)) - _KEYWORDS
 
 
 @lru_cache(maxsize=1024)
 def words_of(text: bytes, brace: int | None, is_torn: bool = False) -> Words:
     """The names in a piece whose first brace is at `brace`."""
     mentioned = names_in(text)
-    name = None if is_torn else _plain_function(text.rstrip(b"; \t\r\n") if brace is None else text[:brace])
+    name = None if is_torn else plain_function(text.rstrip(b"; \t\r\n") if brace is None else text[:brace])
     if name is not None:
         return Words(mentioned, frozenset((name,)) - _KEYWORDS, name == b"operator")
     return Words(mentioned, mentioned, _EVERYBODYS.search(text) is not None)
@@ -264,134 +257,3 @@ def words_of(text: bytes, brace: int | None, is_torn: bool = False) -> Words:
 
 def _head_of(text: bytes, place: bytes) -> Head | None:
     return None if _TELLING.search(text) else Head(names_in(text), digest_of(place, text))
-
-
-@lru_cache(maxsize=1024)
-def _plain_function(header: bytes) -> bytes | None:
-    """The function whose head this is, up to its body or semicolon; None when it is not that simple."""
-    text = _COMMENT.sub(b" ", header)
-    if b"#" in text:
-        return None
-    tokens: list[bytes] = _HEADER_TOKEN.findall(text)
-    position, name = 0, b""
-    while position < len(tokens):
-        token = tokens[position]
-        if token in _NO_PLAIN_FUNCTION:
-            return None
-        if token == b"template" or token in _ATTRIBUTES:
-            position = _after_brackets(tokens, position + 1)
-            continue
-        if token == b"operator":
-            return _operator_at(tokens, position)
-        if token == b"(":
-            break
-        position += 1
-    if position < 2 or position == len(tokens):
-        return None
-    if not _ends_a_head(tokens, position):
-        return None
-    at = position - 1
-    if tokens[at] == b">":  # an explicit specialisation: name<arguments>(...)
-        level = 0
-        while at > 0:
-            level += {b">": 1, b"<": -1}.get(tokens[at], 0)
-            at -= 1
-            if not level:
-                break
-    name = tokens[at]
-    before = [token for token in tokens[:at] if _NAME.fullmatch(token)]
-    return name if before and _NAME.fullmatch(name) else None
-
-
-def _operator_at(tokens: list[bytes], position: int) -> bytes | None:
-    position += 3 if tokens[position + 1 : position + 3] == [b"(", b")"] else 1
-    while position < len(tokens) and tokens[position] != b"(":
-        position += 1
-    return b"operator" if _ends_a_head(tokens, position) else None
-
-
-def _ends_a_head(tokens: list[bytes], position: int) -> bool:
-    """Whether nothing but parameters and words without a meaning of their own are left of a head."""
-    end = _after_brackets(tokens, position)
-    return end <= len(tokens) and all(token in (b"const", b"noexcept", b"override") for token in tokens[end:])
-
-
-def _after_brackets(tokens: list[bytes], position: int) -> int:
-    """Behind the bracket that closes the one at `position`; beyond the end when none does."""
-    if position >= len(tokens) or tokens[position] not in (b"(", b"<"):
-        return position
-    opening = tokens[position]
-    closing = b")" if opening == b"(" else b">"
-    level = 0
-    for end in range(position, len(tokens)):
-        level += (tokens[end] == opening) - (tokens[end] == closing)
-        if not level:
-            return end + 1
-    return len(tokens) + 1
-
-
-class Dependences:
-    """Which pieces a piece depends on, of a text together with what it includes.
-
-    `besides` are names that pieces turned out to introduce without looking like it. `surroundings`: whatever
-    else the parse rests on.
-    """
-
-    def __init__(
-        self,
-        texts: Iterable[CutText],
-        extra: Iterable[Chunk],
-        besides: Iterable[tuple[bytes, Chunk]],
-        surroundings: bytes,
-    ) -> None:
-        own = [(text.chunks, text.macros) for text in texts]
-        self._pieces = [*extra, *(piece for kinds in own for pieces in kinds for piece in pieces)]
-        self._surroundings = surroundings
-        self._introducing: dict[bytes, list[int]] = {}
-        for number, piece in enumerate(self._pieces):
-            for name in piece.words.introduced:
-                self._introducing.setdefault(name, []).append(number)
-        numbers = {id(piece): number for number, piece in enumerate(self._pieces)}
-        self._whole: set[int] = set()  # more than the one function that they look like
-        for name, piece in besides:
-            self._introducing.setdefault(name, []).append(numbers[id(piece)])
-            self._whole.add(numbers[id(piece)])
-        self._edges: dict[tuple[int, bool], tuple[int, ...]] = {}
-        self._everybodys = [n for n, piece in enumerate(self._pieces) if piece.words.is_everybodys]
-
-    def _behind(self, names: frozenset[bytes]) -> Iterator[int]:
-        for name in names & self._introducing.keys():
-            yield from self._introducing[name]
-
-    def _reached(self, front: Iterable[int], only_calls: bool) -> frozenset[int]:
-        found: set[int] = set()
-        waiting = list(front)
-        while waiting:
-            number = waiting.pop()
-            if number not in found:
-                found.add(number)
-                waiting.extend(self._edges_of(number, only_calls))
-        return frozenset(found)
-
-    def _edges_of(self, number: int, only_calls: bool) -> tuple[int, ...]:
-        known = self._edges.get((number, only_calls))
-        if known is None:
-            if self._pieces[number].words.makes_names:
-                known = tuple(range(len(self._pieces)))
-            else:
-                known = tuple(self._behind(self._relevant(number, only_calls).mentioned))
-            self._edges[number, only_calls] = known
-        return known
-
-    def _relevant(self, number: int, only_calls: bool) -> Chunk | Head:
-        piece = self._pieces[number]
-        return piece.head if only_calls and piece.head is not None and number not in self._whole else piece
-
-    def key(self, chunk: Chunk, names: frozenset[bytes], only_calls: bool) -> bytes:
-        """Equal for what has the same text and place, and depends on the same; `names`: it says too.
-
-        `only_calls`: functions are called, and their bodies nobody's concern.
-        """
-        reached = self._reached([*self._everybodys, *self._behind(names | chunk.words.mentioned)], only_calls)
-        others = (self._relevant(number, only_calls).identity for number in sorted(reached))
-        return digest_of(self._surroundings, chunk.identity, *others)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import stat
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +30,7 @@ from wattslice.frontend.clang.flags import (
 from wattslice.frontend.clang.guards import may_exhaust_stack
 from wattslice.frontend.clang.includes import find_header
 from wattslice.frontend.clang.launch_brackets import joined_brackets
-from wattslice.frontend.clang.parse import ParseTimeoutError, raw_parse
+from wattslice.frontend.clang.parse import ParseTimeoutError, budget_clock, raw_parse
 from wattslice.frontend.clang.pch import prelude_pch
 from wattslice.frontend.clang.places import UnitHandle
 from wattslice.frontend.clang.probe import refuse_if_fatal
@@ -52,17 +51,18 @@ class Clock:
     """The time that all parses for one file share."""
 
     def __init__(self) -> None:
-        self._start = time.monotonic()
+        self._now = budget_clock()
+        self._start = self._now()
 
     @property
     def remaining_s(self) -> float:
         """Seconds until a running parse is given up."""
-        return _PARSE_BUDGET_S - (time.monotonic() - self._start)
+        return _PARSE_BUDGET_S - (self._now() - self._start)
 
     @property
     def allows_repairs(self) -> bool:
         """Whether one more parse is affordable."""
-        is_allowed = time.monotonic() - self._start < _REPAIR_BUDGET_S
+        is_allowed = self._now() - self._start < _REPAIR_BUDGET_S
         if not is_allowed:
             note_unrepeatable()
         return is_allowed

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from wattslice.frontend.clang.autodeclare import Undeclared
-from wattslice.frontend.clang.chunks import Chunk, CutText, Dependences, cut, digest_of, names_in, words_of
+from wattslice.frontend.clang.chunks import Chunk, CutText, cut, digest_of, names_in, words_of
 from wattslice.frontend.clang.cursors import Node
+from wattslice.frontend.clang.dependences import Dependences
 from wattslice.frontend.clang.diagnostics import ParseDiagnostic
 from wattslice.frontend.clang.flags import STUBS
 from wattslice.frontend.clang.kinds import CursorKind as C
@@ -253,9 +254,7 @@ def _made_up(names: tuple[Undeclared, ...]) -> dict[str, Chunk]:
 
 
 def _texts(parsed: ParsedUnit) -> dict[str, CutText] | None:
-    """The file and what it includes, cut; None where that does not tell what depends on what."""
-    if parsed.recovered.including_file is not None:
-        return None
+    """The file, what it includes and what includes it, cut; None where that does not tell dependences."""
     found: dict[str, CutText] = {}
     for path in (parsed.path, *parsed.included_files):
         source = parsed.files.text_of(path)

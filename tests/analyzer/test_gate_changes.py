@@ -1,0 +1,132 @@
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from wattslice.errors import WattsliceError
+from wattslice.execution import Assumption
+from wattslice.gate.blame import line_map
+from wattslice.gate.changes import Policy, changes_of, compare, failing
+from wattslice.gate.ratio_trust import DATA, Kin, Quantity, curve, curves
+from wattslice.gate.records import LaunchRecord, Pair, match
+from wattslice.geometry.types import LaunchSource
+from wattslice.ir import Severity
+from wattslice_corpora.records import measurements_path, sha256
+
+from .samples import MATMUL
+
+OLD = LaunchRecord("a.cu", "k", 1, (64, 1, 1), (256, 1, 1), 100.0, 1e-3, 1e-5, "energy", "body")
+
+
+def changed(power: float = 1.0, energy: float = 1.0, similarity: float | None = None) -> Pair:
+    new = replace(OLD, power_w=100.0 * power, energy_j=1e-3 * energy, time_s=1e-5 * energy / power)
+    return Pair(OLD, new, similarity)
+
+
+def failures(pair: Pair, policy: Policy | None = None) -> list[str]:
+    return [change.quantity.value for change in failing(changes_of(pair), policy or Policy())]
+
+
+def test_equal_figures_have_a_ratio_of_exactly_one_and_no_doubt():
+    for change in changes_of(changed()):
+        assert (change.ratio, change.low, change.high, change.p_worse) == (1.0, 1.0, 1.0, 0.0)
+
+
+def test_six_digits_of_a_baseline_are_no_change():
+    new = replace(OLD, power_w=100.0004)
+    assert changes_of(Pair(OLD, new, None))[0].ratio == 1.0
+
+
+def test_only_a_rise_that_is_large_and_sure_enough_fails():
+    assert failures(changed(energy=1.04)) == []
+    assert failures(changed(energy=1.30)) == ["energy"]
+    assert failures(changed(energy=0.5)) == []
+    assert failures(changed(energy=1.30), Policy(tolerance=0.5)) == []
+    assert failures(changed(energy=1.30), Policy(confidence=0.999)) == []
+    assert failures(changed(energy=1.30), Policy(fail_on=(Quantity.TIME,))) == ["time"]
+
+
+def test_small_changes_of_watts_are_not_trusted():
+    assert failures(changed(power=1.15, energy=1.0)) == []
+    assert failures(changed(power=1.6, energy=1.0)) == ["power"]
+
+
+def test_more_watts_for_fewer_joules_pay_unless_watts_are_named():
+    faster = changed(power=1.6, energy=0.7)
+    assert failures(faster) == []
+    assert failures(faster, Policy(fail_on=(Quantity.POWER,), saving_pays=False)) == ["power"]
+
+
+def test_rewritten_kernels_and_unknown_addresses_are_trusted_less():
+    assert failures(changed(energy=1.3, similarity=0.9)) == ["energy"]
+    assert failures(changed(energy=1.3, similarity=0.2)) == []
+    gather = Assumption("PW016", 3, "address depends on data", "")
+    plain = changed(energy=1.3)
+    kernel = replace(MATMUL, assumptions=(gather,))
+    assert failures(Pair(replace(OLD, analysis=kernel), plain.new, None)) == []
+
+
+def test_the_interval_holds_the_predicted_ratio_and_turns_with_its_sign():
+    up = changes_of(changed(energy=1.5))[1]
+    down = changes_of(changed(energy=1 / 1.5))[1]
+    assert up.low < 1.5 < up.high
+    assert down.low == pytest.approx(1 / up.high)
+    assert down.p_worse == pytest.approx(1 - up.p_worse)
+
+
+def test_a_model_nobody_has_judged_is_refused():
+    pair = Pair(OLD, replace(OLD, power_w=200.0, model="wavelet"), None)
+    with pytest.raises(WattsliceError, match="wavelet"):
+        changes_of(pair)
+
+
+def test_launches_that_are_not_known_alike_only_warn():
+    read = replace(OLD, analysis=replace(MATMUL, launch_source=LaunchSource.HOST_CODE))
+    guessed = replace(changed(energy=2).new, analysis=replace(MATMUL, launch_source=LaunchSource.ASSUMED))
+
+    def severity(old: LaunchRecord, new: LaunchRecord) -> Severity:
+        compared = compare(match((old,), (new,)), Policy(), "before", lambda _: ("a.cu", 1), lambda *_: "")
+        return compared.findings[0].severity
+
+    assert severity(read, guessed) is Severity.WARNING
+    assert severity(read, replace(guessed, analysis=read.analysis)) is Severity.ERROR
+
+
+def test_curves_are_monotone_start_at_zero_and_are_of_the_committed_tables():
+    for one in curves():
+        shares = [knot.p_worse for knot in one.knots]
+        assert shares == sorted(shares)
+        assert (one.knots[0].log_ratio, all(0 <= share <= 1 for share in shares)) == (0.0, True)
+        assert all(knot.error_low < knot.error_high for knot in one.knots)
+    tables = {entry["name"]: entry["sha256"] for entry in json.loads(DATA.read_text())["tables"]}
+    path = measurements_path("v100_pcie")
+    assert tables[path.name] == sha256(path)
+
+
+def test_joules_of_variants_are_trusted_sooner_than_watts_and_those_of_strangers():
+    starts = {
+        (kin, quantity): found.significant_from(0.9) or math.inf
+        for kin in Kin
+        for quantity in Quantity
+        if (found := curve("energy", kin, quantity))
+    }
+    assert starts[Kin.VARIANTS, Quantity.ENERGY] < starts[Kin.VARIANTS, Quantity.POWER]
+    for quantity in Quantity:
+        assert starts[Kin.VARIANTS, quantity] < starts[Kin.PROGRAMS, quantity]
+
+
+def test_launches_pair_by_geometry_then_in_order():
+    second = replace(OLD, ordinal=2, grid=(128, 1, 1))
+    swapped = (replace(second, ordinal=1), replace(OLD, ordinal=2))
+    pairs = match((OLD, second), swapped).pairs
+    assert [(pair.old.grid, pair.new.grid) for pair in pairs] == [((128, 1, 1),) * 2, ((64, 1, 1),) * 2]
+    found = match((OLD, second), (replace(OLD, grid=(7, 1, 1)),))
+    assert [(pair.old.ordinal, pair.new.grid[0]) for pair in found.pairs] == [(1, 7)]
+    assert [record.ordinal for record in found.vanished] == [2]
+
+
+def test_lines_that_moved_are_the_same():
+    before = ["a = 1;", "b = 2;", "c = 3;", "}"]
+    after = ["c = 3;", "a = 1;", "new", "b = 2;", "}"]
+    assert line_map(before, after) == {1: 3, 2: 1, 4: 2, 5: 4}
