@@ -8,6 +8,7 @@ object stands for the same declaration in all functions, old and new.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -32,6 +33,7 @@ _KEPT_ROUNDS = 8
 """How long what is not used is remembered: undoing some edits finds it again."""
 _SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL)
 _RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.ENUM_DECL, C.UNION_DECL)
+_UNNAMED = re.compile(r"\((?:lambda|unnamed|anonymous)\b[^)]* at ")  # such names hold places
 # Their values differ from one expansion to the next, whatever the text.
 _RESTLESS = (b"__COUNTER__", b"__TIME__", b"__DATE__", b"__TIMESTAMP__")
 
@@ -134,8 +136,7 @@ class Reuse:
         """The function `node` as `lower` makes it, remembered if it is what it was."""
         unit = self._unit
         names = f"{node.usr} {qualified_name(node)}"
-        is_unnamed = "(" in names.replace("(anonymous namespace)", "")  # lambdas: their names hold places
-        place = None if is_unnamed else self._key(node, names, is_host)
+        place = None if _UNNAMED.search(names) else self._key(node, names, is_host)
         if place is None:
             return lower(unit, node)
         key = digest_of(place, names.encode(), b"host" if is_host else b"device")
