@@ -1,3 +1,52 @@
-"""wattslice: static power analysis of CUDA and C kernels."""
+"""wattslice: static power analysis of CUDA and C kernels.
+
+    import wattslice
+    analysis = wattslice.analyze("a.cu", gpu="v100")
+
+docs/library.md shows more. Nothing is loaded before it is used.
+"""
 
 __version__ = "0.1.0"
+
+TYPE_CHECKING = False  # typing itself would cost more than the whole of this file
+if TYPE_CHECKING:
+    from wattslice.library import (
+        Analysis,
+        Finding,
+        FrontendError,
+        KernelAnalysis,
+        SliceAnalysis,
+        WattsliceError,
+        analyze,
+        analyze_text,
+        findings_of,
+        to_json,
+    )
+
+__all__ = [
+    "Analysis",
+    "Finding",
+    "FrontendError",
+    "KernelAnalysis",
+    "SliceAnalysis",
+    "WattsliceError",
+    "__version__",
+    "analyze",
+    "analyze_text",
+    "findings_of",
+    "to_json",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module("wattslice.library"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

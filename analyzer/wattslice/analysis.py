@@ -8,7 +8,7 @@ from wattslice.branches import BranchClass
 from wattslice.execution import Assumption, LoopTrips, ProbabilitySource
 from wattslice.geometry.types import LaunchSource
 from wattslice.instructions.kinds import InstructionCount
-from wattslice.ir import Diagnostic, MemorySpace
+from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.operations import OperationCounts
 from wattslice.quoting import SourceText
 from wattslice.roofline import Roofline
@@ -102,9 +102,10 @@ class ProfileUse:
 class Advice:
     """A place in the source that costs power, and what is at stake there per launch of the kernel.
 
-    `power_w` and `energy_j`: how much lower the kernel's mean power and its energy would be without it, by
-    the same model; either may be negative (faster code draws more watts), None when it cannot be told.
-    `file`: empty for the kernel's own.
+    `power_w` and `energy_j`: how much lower the kernel's mean power and its energy would be without
+    it, by the same model; either may be negative (faster code draws more watts), None when it cannot
+    be told. Of a hot line (PW040): what it draws. `file`: empty for the kernel's own. `severity`:
+    WARNING for what is certain and costly, else NOTE.
     """
 
     rule: str
@@ -114,6 +115,7 @@ class Advice:
     power_w: float | None = None
     energy_j: float | None = None
     file: str = ""
+    severity: Severity = Severity.WARNING
 
 
 @dataclass(frozen=True, slots=True)

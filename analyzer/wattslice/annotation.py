@@ -23,8 +23,8 @@ class LineMark:
     """What the launch `launch` (an index into `Analysis.kernels`) draws on one line.
 
     `share` of what its operations draw, in [0, 1]; `energy_j` per launch, None where the time is unknown.
-    `slices`: indices into the slices of the launch that have a statement on the line, the dearest first;
-    empty for lines of other files than the kernel's own.
+    `slices`: indices into the slices of the launch that have a statement on the line, that with most of the
+    kernel's power first; empty for lines of other files than the kernel's own.
     """
 
     launch: int
@@ -38,7 +38,8 @@ class LineMark:
 class AnnotatedKernel:
     """A kernel in the source and its launches (indices into `Analysis.kernels`), that with most joules first.
 
-    Instances of one template are launches of one kernel here: their lines are the same.
+    Instances of one template are launches of one kernel here: their lines are the same. `line`: where it
+    begins, with its `template <...>` if that stands on the line before.
     """
 
     line: int
@@ -77,26 +78,33 @@ class AnnotatedFile:
 
 
 def annotate_files(analysis: Analysis) -> tuple[AnnotatedFile, ...]:
-    """The analysed files in their order, then the headers with heat, those with most joules first."""
+    """The analysed files in their order, then included ones with kernels or heat, most joules first."""
     marks = _marks(analysis.kernels)
     kernels = _kernels(analysis.kernels)
-    heated = sorted(
-        (file for file in marks if file not in analysis.files), key=lambda name: _rank(marks[name])
-    )
+    included = [file for file in dict.fromkeys((*marks, *kernels)) if file not in analysis.files]
+    included.sort(key=lambda file: _rank(marks.get(file, {})))
     texts = {source.file: dict(enumerate(source.lines, 1)) for source in analysis.sources}
     found: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings_of(analysis):
         found[finding.file].append(finding)
     files: list[AnnotatedFile] = []
-    for file in (*analysis.files, *heated):
+    for file in (*analysis.files, *included):
         heat, told = marks.get(file, {}), found[file]
         text = texts[file] if file in texts else _quoted(file, analysis.kernels)
-        lines = _lines(text, heat, kernels.get(file, ()), told, analysis.kernels)
+        own = tuple(_with_template(kernel, text) for kernel in kernels.get(file, ()))
+        lines = _lines(text, heat, own, told, analysis.kernels)
         numbers = {line.number for line in lines}
         rest = tuple(finding for finding in told if finding.line not in numbers)
         is_included = file not in analysis.files
-        files.append(AnnotatedFile(file, lines, kernels.get(file, ()), rest, file in texts, is_included))
+        files.append(AnnotatedFile(file, lines, own, rest, file in texts, is_included))
     return tuple(files)
+
+
+def _with_template(kernel: AnnotatedKernel, text: dict[int, str]) -> AnnotatedKernel:
+    """`template <int N>` on the line before belongs to the kernel."""
+    before = text.get(kernel.line - 1, "").strip()
+    is_template = before.startswith("template") and before.endswith(">")
+    return replace(kernel, line=kernel.line - 1) if is_template else kernel
 
 
 def _quoted(file: str, kernels: Sequence[KernelAnalysis]) -> dict[int, str]:
@@ -107,16 +115,16 @@ def _quoted(file: str, kernels: Sequence[KernelAnalysis]) -> dict[int, str]:
 
 def other_findings(analysis: Analysis) -> tuple[Finding, ...]:
     """Findings about no file that `annotate_files` shows: the GPU's clock, a header without heat."""
-    heated = {heat.file for kernel in analysis.kernels for heat in kernel.hot_lines}
-    shown = heated | set(analysis.files)
+    shown = {heat.file for kernel in analysis.kernels for heat in kernel.hot_lines}
+    shown |= {kernel.file for kernel in analysis.kernels} | set(analysis.files)
     return tuple(finding for finding in findings_of(analysis) if finding.file not in shown)
 
 
 def stretches(file: AnnotatedFile, context: int, spread: int) -> tuple[tuple[int, int, bool], ...]:
     """The lines of a file as (first index, index after the last, whether worth showing), without gaps.
 
-    Worth showing: heat and findings with `context` lines around them, and the first `spread` lines of
-    kernels.
+    Worth showing: heat and findings with `context` lines around them, the first `spread` lines of
+    kernels and their last one.
     """
     shown = [False] * len(file.lines)
     place = {line.number: index for index, line in enumerate(file.lines)}
@@ -130,7 +138,9 @@ def stretches(file: AnnotatedFile, context: int, spread: int) -> tuple[tuple[int
     for index, line in enumerate(file.lines):
         if index in starts:
             kernel, first = starts[index], index
-            show(index, index + min(spread, kernel.end_line - kernel.line))
+            last = index + kernel.end_line - kernel.line
+            show(index, min(last, index + spread))
+            show(last, last)
         if line.marks or line.findings:
             show(max(first, index - context), index + context)
     found: list[tuple[int, int, bool]] = []
@@ -161,7 +171,8 @@ def _marks(kernels: Sequence[KernelAnalysis]) -> dict[str, dict[int, list[LineMa
             for line in part.lines:
                 owners[line].append(number)
         for heat in kernel.hot_lines:
-            slices = tuple(owners[heat.line]) if heat.file == kernel.file else ()
+            own = owners[heat.line] if heat.file == kernel.file else []
+            slices = tuple(sorted(own, key=lambda number: -(kernel.slices[number].share_of_power or 0.0)))
             mark = LineMark(index, heat.power_w, heat.share, _energy_j(heat, kernel), slices)
             found[heat.file][heat.line].append(mark)
     return found

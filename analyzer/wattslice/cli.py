@@ -27,8 +27,10 @@ COMMANDS = (
     ("measure", "Measure the power of kernels on the GPU of this machine."),
     ("train", "Fit the power models of a GPU to measurements, and choose among them."),
     ("evaluate", "Compare predicted with measured watts, beside what knows nothing."),
+    ("lsp", "Serve an editor: watts at the lines (Language Server Protocol)."),
     ("gpus", "List the GPUs to predict for."),
     ("features", "Compute the features of public kernels whose power was measured."),
+    ("cache", "Tell what analyses are kept for the next run, or remove them."),
     ("explain", "Explain a rule: what a finding means and what to do about it."),
 )
 """Name and one line of help; the command `x` is the function `x` of `wattslice.commands.x`."""

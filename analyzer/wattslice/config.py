@@ -10,12 +10,14 @@ from enum import Enum
 from pathlib import Path
 from typing import TypeVar
 
+from wattslice.clusters import Backend
 from wattslice.errors import WattsliceError
 from wattslice.geometry.overrides import parse_overrides
 from wattslice.geometry.types import NO_OVERRIDES, Overrides
 from wattslice.gpu_choice import GpuChoice, choose_gpu
 from wattslice.profiles.reader import read_branch_profile
 from wattslice.profiles.types import BranchProfile
+from wattslice.result_cache.folder import DEFAULT_LIMIT_BYTES, CacheError, CacheFolder, default_cache
 from wattslice.settings import Choices, Settings, find_settings
 from wattslice.sources import source_files
 from wattslice_models.execution_time import (
@@ -69,6 +71,7 @@ class Options(Choices):
     """The command line as typed; None or empty where an option was not given."""
 
     paths: tuple[Path, ...]
+    no_cache: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +80,10 @@ class Config:
 
     `files` as the user wrote them, at least one. `gpu_source` is "--gpu", "settings", "this machine" or
     "default"; `branch_threshold` is δ in [0, 1), `dense_from` the share of statements in dividing arms that
-    makes a kernel branch-dense (None: that of `branches.py`); `jobs` at least 1. `keep_sources`: the analysis
-    carries the text of the sources, for reports that show it. `overrides` come from
-    options and settings; `typed_overrides` are those of the options alone, which must name something. `notes`
-    are for the user's eyes (stderr).
+    makes a kernel branch-dense (None: that of `branches.py`). `overrides` come from options and settings;
+    `typed_overrides` are those of the options alone, which must name something. `jobs` processes, 0: one per
+    core; `cache`: the folder of kept results, None: without. `notes` are for the user's eyes (stderr).
+    `keep_sources`: the analysis carries the text of the sources, for reports that show it.
     """
 
     files: tuple[Path, ...]
@@ -101,6 +104,10 @@ class Config:
     core_clock_mhz: float | None = None
     memory_clock_mhz: float | None = None
     jobs: int = 1
+    backend: Backend = Backend.LOKY
+    scheduler: str | None = None
+    cache: Path | None = None
+    cache_limit_bytes: int = DEFAULT_LIMIT_BYTES
     notes: tuple[str, ...] = ()
     keep_sources: bool = False
 
@@ -126,6 +133,9 @@ def make_config(options: Options, settings: Settings | None = None) -> Config:
     board = load_gpu(gpu.gpu_id)
     core_mhz = _first(options.core_clock_mhz, settings.core_clock_mhz)
     memory_mhz = _first(options.memory_clock_mhz, settings.memory_clock_mhz)
+    backend = _choice(Backend, "--backend", options.backend or settings.backend)
+    limit_bytes = _cache_limit_bytes(settings.cache_mib)
+    cache, cache_notes = _cache(options, settings, limit_bytes)
     return Config(
         files=files,
         gpu_id=gpu.gpu_id,
@@ -145,7 +155,11 @@ def make_config(options: Options, settings: Settings | None = None) -> Config:
         core_clock_mhz=_clock("--core-mhz", core_mhz, core_clock_range_mhz(board), board),
         memory_clock_mhz=_clock("--mem-mhz", memory_mhz, memory_clock_range_mhz(board), board),
         jobs=_jobs(options.jobs if options.jobs is not None else settings.jobs),
-        notes=_notes(gpu, board, memory_mhz),
+        backend=backend,
+        scheduler=_scheduler(options.scheduler, settings.scheduler, backend),
+        cache=cache,
+        cache_limit_bytes=limit_bytes,
+        notes=(*_notes(gpu, board, memory_mhz), *cache_notes),
     )
 
 
@@ -195,9 +209,45 @@ def _clock(option: str, value: float | None, possible: tuple[float, float], boar
 
 
 def _jobs(value: int | None) -> int:
-    if value is not None and value < 1:
-        raise ConfigError(f"--jobs: {value} is not a number of processes", remedy="1 or more")
+    if value is not None and value < 0:
+        raise ConfigError(
+            f"--jobs: {value} is not a number of processes", remedy="1 or more; 0 means one per core"
+        )
     return 1 if value is None else value
+
+
+def _scheduler(option: str | None, setting: str | None, backend: Backend) -> str | None:
+    if backend is not Backend.LOKY:
+        return option or setting
+    if option is not None:
+        raise ConfigError(
+            f"--scheduler {option}: processes of this machine need none",
+            remedy="add --backend dask or --backend ray",
+        )
+    return None
+
+
+def _cache_limit_bytes(mib: int | None) -> int:
+    if mib is not None and mib < 1:
+        raise ConfigError(f"cache-mib: {mib} is not a size", remedy="a whole number of MiB, 1 or more")
+    return DEFAULT_LIMIT_BYTES if mib is None else mib << 20
+
+
+def _cache(options: Options, settings: Settings, limit_bytes: int) -> tuple[Path | None, tuple[str, ...]]:
+    """The folder of kept results, None for no such folder; and what to tell of one that cannot be used."""
+    if options.no_cache and options.cache is not None:
+        raise ConfigError("--cache and --no-cache contradict each other", remedy="keep one of them")
+    try:
+        path = options.cache or settings.cache or default_cache()
+    except CacheError as error:
+        return None, (str(error),)
+    if options.no_cache or path is None:
+        return None, ()
+    try:
+        CacheFolder(path, limit_bytes).close()
+    except CacheError as error:
+        return None, (str(error),)
+    return path.absolute(), ()
 
 
 def _standard(value: str | None) -> str | None:

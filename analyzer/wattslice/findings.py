@@ -158,7 +158,7 @@ def _advised(kernel: KernelAnalysis, advice: Advice) -> Finding:
     file = advice.file or kernel.file
     stake = (advice.power_w, advice.energy_j)
     return Finding(
-        advice.rule, Severity.WARNING, file, advice.line, kernel.name, advice.message, advice.fix, *stake
+        advice.rule, advice.severity, file, advice.line, kernel.name, advice.message, advice.fix, *stake
     )
 
 

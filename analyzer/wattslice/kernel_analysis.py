@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from wattslice.advice.advise import advise
+from wattslice.advice.facts import LaunchFacts
 from wattslice.analysis import KernelAnalysis, LineHeat, MethodWatts, ProfileUse, SliceAnalysis
 from wattslice.arm_power import arm_analyses, with_swings
 from wattslice.branches import DENSE_FROM, BranchClass, branch_density
@@ -77,6 +79,7 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
     expected = answers.by(Method.EXPECTED)
     found, swung = with_swings(answers, method)
     watts = found.watts
+    hot_lines = _heat(kernel, profile, watts, quoter)
     analysis = replace(
         facts,
         branch_class=branch_class,
@@ -95,13 +98,18 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         instructions_per_thread=work.instructions.per_thread,
         bytes_per_thread=_bytes(features),
         slices=_slices(features, watts),
-        hot_lines=_heat(kernel, profile, watts, quoter),
+        hot_lines=hot_lines,
         loops=profile.loops,
         arms=arm_analyses(kernel, profile, watts.prices, _operations_w(watts), swung),
         profile=_profile_use(config.branch_profile, kernel),
         methods=MethodWatts(*(answers.by(one).watts.power_w for one in Method)),
         assumptions=_assumptions(launch, profile, work.traffic),
         roofline=_roofline(work, gpu, config, watts.power_w, expected.time_s),
+        advice=advise(
+            LaunchFacts(
+                launch, resident, profile, work, answers.question(profile), expected, hot_lines, quoter
+            )
+        ),
     )
     return LaunchResult(analysis, _diagnostics(kernel, found))
 

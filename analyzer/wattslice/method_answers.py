@@ -73,19 +73,21 @@ class MethodAnswers:
         return counts_for(method, self.launch.kernel, self.slices, known, self.config.branch_threshold)
 
     def _ask(self, counts: ExecutionProfile) -> PowerAnswer:
+        return answer(self.question(counts))
+
+    def question(self, counts: ExecutionProfile) -> PowerQuestion:
+        """What the model is asked about these counts."""
         work, features = self.work, self.features
         if counts is not self.expected:
             work = launch_work(self.launch, self.resident, counts)
             factors = access_power_factors(self.gpu)
             features = slice_features(self.slices, counts, factors, self.resident.sm_saturation)
-        return answer(
-            PowerQuestion(
-                gpu=self.gpu,
-                choice=self.config.model,
-                clocks=Clocks(self.config.core_clock_mhz, self.config.memory_clock_mhz),
-                features=features,
-                counts=work.counts,
-                workload=work.workload,
-                cannot_run=self.resident.occupancy.failure,
-            )
+        return PowerQuestion(
+            gpu=self.gpu,
+            choice=self.config.model,
+            clocks=Clocks(self.config.core_clock_mhz, self.config.memory_clock_mhz),
+            features=features,
+            counts=work.counts,
+            workload=work.workload,
+            cannot_run=self.resident.occupancy.failure,
         )

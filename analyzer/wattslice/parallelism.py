@@ -52,7 +52,7 @@ class _Load(NamedTuple):
 
 
 class _LoadGroup(NamedTuple):
-    """The loads whose innermost loop is `loop` (None: outside of all), and whether there is a barrier in it."""
+    """The loads whose innermost loop is `loop` (None: outside of all); whether it holds a barrier."""
 
     loop: ir.Loop | None
     has_barrier: bool

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING
 
-from wattslice.analysis import Analysis, KernelAnalysis, SourceText
+from wattslice.analysis import Analysis, KernelAnalysis
+from wattslice.clusters import Backend
 from wattslice.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.findings import files_spoken_of
@@ -19,10 +21,16 @@ from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
 from wattslice.ir import Diagnostic, Program, Severity
 from wattslice.kernel_analysis import LaunchResult, analyze_launch, bare_facts
 from wattslice.profiles.binding import BoundProfile, about_profile, bind
-from wattslice.quoting import Quoter
+from wattslice.quoting import Quoter, SourceText
 from wattslice.recursion import deep_recursion
+from wattslice.result_cache.current_inputs import CurrentInputs
+from wattslice.result_cache.keeper import Keeper, keeper
 from wattslice.suppressions import Suppression, suppressions_in
+from wattslice.workers import Workers, on_workers
 from wattslice_models.gpu import Gpu, load_gpu
+
+if TYPE_CHECKING:
+    from wattslice.frontend.lowering.reuse import LoweredFunctions
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +46,28 @@ class FileAnalysis:
     sources: tuple[SourceText, ...] = ()
 
 
-def analyze_files(config: Config) -> Analysis:
-    """Analyses every file of `config` in its order, on `config.jobs` processes.
+def analyze_files(config: Config, done: Callable[[Path], None] = lambda path: None) -> Analysis:
+    """Analyses every file of `config`, on `config.jobs` processes; what is known from an earlier run is not
+    analysed again. `done` is called with every file as its result is there; the results stand in the order of
+    the files, and are the same to the letter wherever they come from.
 
     A file that cannot be read at all raises `WattsliceError` when it is the only one; among several it
     becomes a diagnostic and the others are analysed. Options that name no kernel or variable of any file
     raise `OverrideError`.
     """
+    kept = keeper(config, FileAnalysis)
     if len(config.files) == 1:
-        results = [analyze_file(config.files[0], config)]
-    elif config.jobs == 1:
-        results = [_analyze_or_report(path, config) for path in config.files]
+        (path,) = config.files
+        known = None if kept is None else kept.find(path, CurrentInputs())
+        results = [_analyze_and_keep(path, config, kept) if known is None else known]
     else:
-        results = _in_parallel(config)
+        results = _analyze_several(config, kept, done)
     check_overrides(config.typed_overrides, [result.names for result in results])
+    return collected(config, results)
+
+
+def collected(config: Config, results: Sequence[FileAnalysis]) -> Analysis:
+    """What the files of one run gave, as one analysis."""
     gpu = load_gpu(config.gpu_id)
     told = (entry for result in results for entry in result.diagnostics)
     return Analysis(
@@ -66,12 +82,12 @@ def analyze_files(config: Config) -> Analysis:
     )
 
 
-def _sources(results: list[FileAnalysis]) -> tuple[SourceText, ...]:
+def _sources(results: Sequence[FileAnalysis]) -> tuple[SourceText, ...]:
     """Every file once, although several may include the same header."""
     return tuple({source.file: source for result in results for source in result.sources}.values())
 
 
-def _about_profile(config: Config, results: list[FileAnalysis]) -> tuple[Diagnostic, ...]:
+def _about_profile(config: Config, results: Sequence[FileAnalysis]) -> tuple[Diagnostic, ...]:
     """Entries of the profile that no analysed file could use."""
     if config.branch_profile is None:
         return ()
@@ -79,16 +95,44 @@ def _about_profile(config: Config, results: list[FileAnalysis]) -> tuple[Diagnos
     return about_profile(config.branch_profile, bound)
 
 
-def analyze_file(path: Path, config: Config) -> FileAnalysis:
-    """One file from source text to watts. Raises `WattsliceError` when it cannot be read at all."""
+class Stages:
+    """The stages that cost time, each a pure function of its arguments: a subclass may remember answers."""
+
+    def program(self, path: Path, config: Config, source: bytes | None) -> Program:
+        """Source text to kernels and host functions."""
+        return read_program(path, config, source)
+
+    def callers(self, path: Path, config: Config) -> CallerReader | None:
+        """Reads the host code of other files that calls this one."""
+        return caller_reader(path, config)
+
+    def launches(
+        self, program: Program, config: Config, gpu: Gpu, callers: CallerReader | None
+    ) -> tuple[KernelLaunch, ...]:
+        """Host functions to launches."""
+        return resolve_launches(program, config.overrides, gpu, callers)
+
+    def launch(self, launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
+        """One launch to its watts."""
+        return _analyze(launch, config, gpu, quoter)
+
+
+def analyze_file(
+    path: Path, config: Config, source: bytes | None = None, stages: Stages | None = None
+) -> FileAnalysis:
+    """One file from source text to watts; `source`: its bytes where they are newer than the disk.
+
+    Raises `WattsliceError` when it cannot be read at all.
+    """
+    stages = stages or Stages()
     gpu = load_gpu(config.gpu_id)
-    program = read_program(path, config)
-    launches = resolve_launches(program, config.overrides, gpu, caller_reader(path, config))
+    program = stages.program(path, config, source)
+    launches = stages.launches(program, config, gpu, stages.callers(path, config))
     quoter = Quoter(program.file, program.source_lines)
     profile = config.branch_profile
-    bound = None if profile is None else bind(profile, program, config.files)
+    bound = None if profile is None else bind(profile, program, config.files, source)
     config = config if bound is None else replace(config, branch_profile=bound.profile)
-    results = [_analyze(launch, config, gpu, quoter) for launch in launches]
+    results = [stages.launch(launch, config, gpu, quoter) for launch in launches]
     kernels = tuple(result.kernel for result in results)
     diagnostics = (*program.diagnostics, *(d for result in results for d in result.diagnostics))
     comments = suppressions_in((program.file, *files_spoken_of(kernels, diagnostics)), quoter)
@@ -103,12 +147,55 @@ def analyze_file(path: Path, config: Config) -> FileAnalysis:
     )
 
 
-def _in_parallel(config: Config) -> list[FileAnalysis]:
-    import joblib  # costs 100 ms, needed for several processes only
+def _analyze_several(
+    config: Config, kept: Keeper[FileAnalysis] | None, done: Callable[[Path], None]
+) -> list[FileAnalysis]:
+    found: dict[Path, FileAnalysis] = {}
+    current = CurrentInputs()
+    for path in config.files:
+        known = None if kept is None else kept.find(path, current)
+        if known is not None:
+            found[path] = known
+            done(path)
+    missing = [path for path in config.files if path not in found]
+    if missing:
+        # What travels to other processes should not name a thousand files that nobody needs there.
+        each = config if config.branch_profile is not None else replace(config, files=())
+        task = partial(_analyze_or_report, config=each, kept=kept)
+        for path, result in _run(task, missing, config):
+            found[path] = result
+            done(path)
+        if kept is not None:
+            kept.trim()
+    return [found[path] for path in config.files]
 
-    task = joblib.delayed(_analyze_or_report)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    tasks = [task(path, config) for path in config.files]  # pyright: ignore[reportUnknownVariableType]
-    return cast(list[FileAnalysis], joblib.Parallel(n_jobs=config.jobs)(tasks))
+
+def _run(
+    task: Callable[[Path], FileAnalysis], paths: Sequence[Path], config: Config
+) -> Iterator[tuple[Path, FileAnalysis]]:
+    if config.backend is Backend.LOKY and (config.jobs == 1 or len(paths) == 1):
+        yield from ((path, task(path)) for path in paths)
+        return
+    workers = Workers(config.jobs, config.backend, config.scheduler)
+    for number, result in on_workers(task, paths, workers, _lost):
+        yield paths[number], result
+
+
+def _lost(path: Path, reason: str) -> FileAnalysis:
+    """A file whose process died, or that no process could begin with."""
+    message = f"no result from the process that analysed this file: {reason}"
+    return _unread(path, Diagnostic("PW099", Severity.ERROR, str(path), 0, message))
+
+
+def _analyze_and_keep(path: Path, config: Config, kept: Keeper[FileAnalysis] | None) -> FileAnalysis:
+    if kept is None:
+        return analyze_file(path, config)
+    return kept.made(path, lambda: analyze_file(path, config), _is_lasting)
+
+
+def _is_lasting(result: FileAnalysis) -> bool:
+    """Whether another try would give the same: a defect of ours may come of too little memory."""
+    return all(entry.rule != "PW099" for entry in result.diagnostics)
 
 
 def caller_reader(path: Path, config: Config) -> CallerReader | None:
@@ -128,16 +215,21 @@ def parse_options(config: Config) -> ParseOptions:
     return options
 
 
-def read_program(path: Path, config: Config) -> Program:
-    """The file as kernels and host functions. Raises `FrontendError` when it cannot be read at all."""
+def read_program(
+    path: Path, config: Config, source: bytes | None = None, earlier: LoweredFunctions | None = None
+) -> Program:
+    """The file as kernels and host functions; `source` None: as it is on the disk, `earlier`: `read_cuda`'s.
+
+    Raises `FrontendError` when it cannot be read at all.
+    """
     options = parse_options(config)
     if path.suffix == ".c":
         from wattslice.frontend.c import read_c
 
-        return read_c(path, options)
+        return read_c(path, options, source)
     from wattslice.frontend.cuda import read_cuda
 
-    return read_cuda(path, options)
+    return read_cuda(path, options, source, earlier)
 
 
 def _analyze(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
@@ -160,14 +252,18 @@ def _failed(launch: KernelLaunch, gpu: Gpu, rule: str, reason: str) -> LaunchRes
     return LaunchResult(bare_facts(launch, gpu), (diagnostic,))
 
 
-def _analyze_or_report(path: Path, config: Config) -> FileAnalysis:
+def _analyze_or_report(path: Path, config: Config, kept: Keeper[FileAnalysis] | None = None) -> FileAnalysis:
     """One file of several: what goes wrong with it is told and costs only itself."""
     try:
-        return analyze_file(path, config)
+        return _analyze_and_keep(path, config, kept)
     except WattsliceError as error:
         message = f"{error.message} ({error.remedy})" if error.remedy else error.message
         where = Diagnostic("PW001", Severity.ERROR, str(path), error.line or 0, message)
     except Exception as error:  # a defect on one file must not lose the others
         message = f"internal error: {type(error).__name__}: {error}"
         where = Diagnostic("PW099", Severity.ERROR, str(path), 0, message)
-    return FileAnalysis(str(path), (), (where,), KnownNames())
+    return _unread(path, where)
+
+
+def _unread(path: Path, why: Diagnostic) -> FileAnalysis:
+    return FileAnalysis(str(path), (), (why,), KnownNames())

@@ -45,6 +45,9 @@ class Choices:
     core_clock_mhz: float | None = None
     memory_clock_mhz: float | None = None
     jobs: int | None = None
+    backend: str | None = None
+    scheduler: str | None = None
+    cache: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +55,11 @@ class Settings(Choices):
     """What a settings file says. `path` is the file, None without one; `gate_max_power_w` in watts.
 
     `gate_max_energy_j` in joules; `gate_tolerance` and `gate_confidence` as written: ``5%`` or 0.05.
+    `cache_mib`: the bound of the cache.
     """
 
     path: Path | None = None
+    cache_mib: int | None = None
     gate_max_power_w: float | None = None
     gate_max_energy_j: float | None = None
     gate_unknown: str | None = None
@@ -94,6 +99,10 @@ _KEYS = (
     _Key("core-mhz", "core_clock_mhz", "a number"),
     _Key("mem-mhz", "memory_clock_mhz", "a number"),
     _Key("jobs", "jobs", "a whole number"),
+    _Key("backend", "backend", "text"),
+    _Key("scheduler", "scheduler", "text"),
+    _Key("cache", "cache", "a path"),
+    _Key("cache-mib", "cache_mib", "a whole number"),
     _Key("gate.max-power", "gate_max_power_w", "a number"),
     _Key("gate.max-energy", "gate_max_energy_j", "a number"),
     _Key("gate.unknown", "gate_unknown", "text"),

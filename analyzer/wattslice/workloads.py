@@ -25,7 +25,8 @@ _PIPES: tuple[tuple[str, str], ...] = (
     ("load_store", "ldg stg lds sts ldl stl ldc tex atom shfl"),
     ("tensor", "hmma"),
 )
-_PIPE: dict[str, str] = {name: pipe for pipe, names in _PIPES for name in names.split()}
+PIPE_OF: dict[str, str] = {name: pipe for pipe, names in _PIPES for name in names.split()}
+"""The field of `Instructions` that a kind of instruction counts in; `other` for the rest."""
 
 
 def workload(
@@ -37,25 +38,11 @@ def workload(
     active_warps_per_sm: int,
 ) -> Workload:
     """What one launch does, from its counts, its executed instructions and the bytes it moves."""
-    pipes: defaultdict[str, float] = defaultdict(float)
-    for entry in mix.per_thread:
-        pipes[_PIPE.get(entry.name, "other")] += entry.number
     return Workload(
         blocks=launch.blocks,
         threads_per_block=launch.threads_per_block,
         active_warps_per_sm=active_warps_per_sm,
-        instructions=Instructions(
-            fp32=pipes["fp32"],
-            fp64=pipes["fp64"],
-            fp16=pipes["fp16"],
-            integer=pipes["integer"],
-            integer_multiply=mix.number(InstructionKind.IMAD),
-            wide_conversion=mix.number(InstructionKind.WIDE_CONVERSION),
-            special=pipes["special"],
-            tensor=counts.tensor * TENSOR_FMA_PER_THREAD,  # not from HMMA: their size varies
-            load_store=pipes["load_store"],
-            other=pipes["other"],
-        ),
+        instructions=instructions_by_pipe(mix, counts),
         warp_instructions=sum(entry.number for entry in mix.per_warp),
         l1_bytes=traffic.l1_bytes,
         l2_bytes=traffic.l2_bytes,
@@ -68,4 +55,23 @@ def workload(
         global_loads=counts.global_load + counts.texture_load,
         loads_in_flight=loads_in_flight(launch.kernel, profile),
         footprint_bytes=traffic.footprint_bytes,
+    )
+
+
+def instructions_by_pipe(mix: InstructionMix, counts: OperationCounts) -> Instructions:
+    """The instructions of a thread by the pipe that executes them."""
+    pipes: defaultdict[str, float] = defaultdict(float)
+    for entry in mix.per_thread:
+        pipes[PIPE_OF.get(entry.name, "other")] += entry.number
+    return Instructions(
+        fp32=pipes["fp32"],
+        fp64=pipes["fp64"],
+        fp16=pipes["fp16"],
+        integer=pipes["integer"],
+        integer_multiply=mix.number(InstructionKind.IMAD),
+        wide_conversion=mix.number(InstructionKind.WIDE_CONVERSION),
+        special=pipes["special"],
+        tensor=counts.tensor * TENSOR_FMA_PER_THREAD,  # not from HMMA: their size varies
+        load_store=pipes["load_store"],
+        other=pipes["other"],
     )

@@ -12,12 +12,13 @@ from wattslice.analysis import SourceText
 from wattslice.annotation import annotate_files, stretches
 from wattslice.cli import main
 from wattslice.config import Options, make_config
-from wattslice.ir import numbered_lines
+from wattslice.findings import Finding
+from wattslice.ir import Diagnostic, Severity, numbered_lines
 from wattslice.pipeline import analyze_files
-from wattslice.report.annotated import write_annotated
+from wattslice.report.annotated import stake, write_annotated
 from wattslice.report.c_text import TextKind, pieces
 
-from .samples import ANALYSIS, EMPTY
+from .samples import ANALYSIS, EMPTY, UNKNOWN
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = "corpora/wattslice_corpora/kernels/linear_algebra/gemm_tiled.cu"
@@ -79,7 +80,7 @@ def test_lines_outside_of_kernels_show_who_spends_most_joules_and_name_the_other
     main_file, header = annotate_files(analysis)
     shared = line_of(main_file, "return x * 2.0f;")
     assert shared.whose == ("large<4>", "large<2>", "small")
-    joules = [mark.energy_j for mark in shared.marks]
+    joules = [mark.energy_j or 0.0 for mark in shared.marks]
     assert joules == sorted(joules, reverse=True)
     assert header.is_included
     assert line_of(header, "return x * f").whose == ("large<4>", "large<2>")
@@ -108,6 +109,22 @@ def test_every_watt_is_on_some_line(analysis):
         assert sum(mark.power_w for mark in marks) == pytest.approx(
             sum(heat.power_w for heat in kernel.hot_lines)
         )
+
+
+def test_a_kernel_begins_with_its_template(analysis):
+    file, _ = annotate_files(analysis)
+    assert file.lines[file.kernels[1].line - 1].text == "template <int N>"
+
+
+def test_an_included_kernel_without_heat_is_there_with_its_findings():
+    kernel = replace(UNKNOWN, file="src/inside.cuh")
+    told = Diagnostic("PW014", Severity.ERROR, "src/inside.cuh", 50, "histogram: power unknown: too many")
+    analysis = replace(ANALYSIS, kernels=(kernel,), diagnostics=(told,), files=("src/matmul.cu",))
+    names = [file.file for file in annotate_files(analysis)]
+    assert names == ["src/matmul.cu", "src/inside.cuh"]
+    text = rendered(analysis)
+    assert "── histogram ─" in text
+    assert "too many (PW014)" in text
 
 
 def test_marks_name_the_slices_of_their_line(analysis):
@@ -191,6 +208,7 @@ def test_source_cannot_steer_the_terminal():
 def test_without_the_text_the_lines_with_heat_remain():
     text = rendered(ANALYSIS)
     assert "not kept: lines with heat only" in text
+    assert all(f"── {name} ─" in text for name in ("matMul<16>", "histogram", "gpu::burn<float, 4>"))
     assert "sum += tileA[ty][k] * tileB[k][tx];" in text
 
 
@@ -199,7 +217,6 @@ def test_no_kernel_at_all_is_no_crash():
 
 
 def test_findings_stand_below_their_line():
-    lines = rendered(ANALYSIS).splitlines()
     sources = (SourceText("src/matmul.cu", tuple(f"line {number}" for number in range(1, 60))),)
     lines = rendered(replace(ANALYSIS, sources=sources)).splitlines()
     at = next(index for index, line in enumerate(lines) if line.endswith("│ line 18"))
@@ -221,6 +238,10 @@ def test_one_kernel_alone(source, capsys):
     printed = capsys.readouterr().out
     assert "── small" in printed
     assert "── large" not in printed
+    assert main(["annotate", "two.cu", "--kernel", "small", "--gpu", "gtx_480"]) == 0
+    assert "PW030 large" not in capsys.readouterr().out
+    assert main(["annotate", "two.cu", "--gpu", "gtx_480"]) == 0
+    assert "PW030 large" in capsys.readouterr().out
     assert main(["annotate", "two.cu", "--kernel", "smal"]) == 2
     assert "no kernel 'smal' here (there is small" in capsys.readouterr().err
 
@@ -271,3 +292,11 @@ def test_pieces_make_up_the_line():
     assert (TextKind.KEYWORD, "for") in kinds[2]
     assert (TextKind.COMMENT, "/*/ b") in kinds[4]
     assert kinds[5][0] == (TextKind.COMMENT, "*/")
+
+
+def test_what_is_at_stake_is_said_with_its_sign():
+    finding = Finding("PW041", Severity.WARNING, "a.cu", 3, "k", "strided")
+    assert stake(finding) == ""
+    assert (
+        stake(replace(finding, energy_j=0.0112, power_w=-18.6)) == " (without it 11.2 mJ less, 18.6 W more)"
+    )

@@ -61,7 +61,7 @@ def test_an_option_comes_before_a_setting(kernel):
         ({"dense_from": float("nan")}, "--dense-from"),
         ({"delta": 1.0}, "--delta"),
         ({"delta": float("nan")}, "--delta"),
-        ({"jobs": 0}, "--jobs"),
+        ({"jobs": -1}, "--jobs"),
         ({"core_clock_mhz": -1.0}, "--core-mhz"),
         ({"memory_clock_mhz": float("inf")}, "--mem-mhz"),
         ({"core_clock_mhz": 99999.0}, r"--core-mhz: no .*V100.* runs at 99999 MHz \(76 to 3060 MHz\)"),

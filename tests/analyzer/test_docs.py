@@ -2,9 +2,11 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from wattslice.analysis import Advice
 from wattslice.config import Options, make_config
 from wattslice.report.json import render_json
 from wattslice.settings import read_settings
@@ -38,7 +40,9 @@ def assert_documented(value: dict[str, Any], documented: dict[str, set[str]]) ->
 
 
 def test_every_json_field_is_documented_with_its_object():
-    document = json.loads(render_json(ANALYSIS))
+    advice = Advice("PW041", 31, "moves 4.0 x the bytes it uses", "let lanes read neighbours")
+    kernels = (replace(ANALYSIS.kernels[0], advice=(advice,)), *ANALYSIS.kernels[1:])
+    document = json.loads(render_json(replace(ANALYSIS, kernels=kernels)))
     assert_documented(document, documented_fields("its meaning within a schema version.\n"))
     assert_documented(document["kernels"][0], documented_fields("Each entry of `kernels`:\n"))
 

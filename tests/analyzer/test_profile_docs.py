@@ -8,6 +8,7 @@ import pytest
 
 from wattslice.cli import main
 from wattslice.config import Options, make_config
+from wattslice.findings import findings_of
 from wattslice.pipeline import analyze_files
 from wattslice.report.gcc import render_gcc
 
@@ -53,7 +54,8 @@ def findings(words: list[str]) -> str:
     """What `analyze` says about the profile, as a compiler would print it."""
     file, profile = Path(words[2]), Path(words[words.index("--profile") + 1])
     analysis = analyze_files(make_config(Options(paths=(file,), gpu="v100", profile=profile)))
-    return "".join(f"{line}\n" for line in render_gcc(analysis).splitlines() if "PW018" in line)
+    lines = render_gcc(analysis, findings_of(analysis)).splitlines()
+    return "".join(f"{line}\n" for line in lines if "PW018" in line)
 
 
 @pytest.mark.parametrize("name", ["profiles.md", "command-line.md"])

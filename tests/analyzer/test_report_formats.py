@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -13,7 +14,8 @@ import pytest
 from wattslice.analysis import Analysis
 from wattslice.cli import main
 from wattslice.config import Options, make_config
-from wattslice.findings import findings_of
+from wattslice.findings import Finding, findings_of
+from wattslice.ir import Severity
 from wattslice.pipeline import analyze_files
 from wattslice.report.formats import FORMATS, render
 from wattslice.report.github import step_summary
@@ -65,6 +67,17 @@ def test_hostile_files_are_all_analysed(hostile: Analysis):
     assert len(findings_of(hostile)) >= 2 * len(NAMES)
 
 
+@pytest.mark.parametrize("name", ["gcc", "github", "junit", "gitlab"])
+def test_what_is_suppressed_is_told_by_sarif_alone(name: str):
+    open_, closed = (Finding("PW020", Severity.ERROR, "a.cu", line, "k", f"line {line}") for line in (3, 4))
+    findings = (open_, replace(closed, suppressed="a prototype"))
+    text = render(name, EMPTY, findings)
+    assert "line 3" in text
+    assert "line 4" not in text
+    results = json.loads(render("sarif", EMPTY, findings))["runs"][0]["results"]
+    assert [bool(one.get("suppressions")) for one in results] == [False, True]
+
+
 def json_places(results: list[dict[str, Any]]) -> list[dict[str, str]]:
     return [one["locations"][0]["physicalLocation"]["artifactLocation"] for one in results]
 
@@ -106,3 +119,11 @@ def test_a_report_replaces_its_file_as_a_whole(name: str, tmp_path: Path, monkey
     assert main(["analyze", "k.cu", "--format", name, "-o", str(target)]) == 0
     text = target.read_text(encoding="ascii")
     assert text.rstrip().endswith(("}", "]", "</testsuites>"))
+
+
+def test_names_of_files_give_no_commands_on_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "wattslice.toml").write_text("", encoding="utf-8")
+    empty = tmp_path / "a\n::stop-commands::b.cu"
+    empty.write_text("int i;\n", encoding="utf-8")
+    assert main(["analyze", str(empty), "--format", "github"]) == 2
+    assert not re.search(r"^::stop", "".join(capsys.readouterr()), re.MULTILINE)

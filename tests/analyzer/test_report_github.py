@@ -3,7 +3,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wattslice.cli import main
@@ -39,13 +39,13 @@ def test_errors_come_first_then_watts_at_stake():
     assert properties == {"file": "src/a.cu", "line": "8", "title": "PW021 may-hit-power-limit"}
     assert message == "costs\ndo this"
     assert parsed(lines[2])[0]["line"] == "7"
-    assert lines[-1] == "wattslice: 3 kernels, 7 findings"
+    assert lines[-1] == "wattslice: launches: 3, findings: 7"
 
 
 def test_ten_annotations_and_the_number_of_the_rest():
     lines = render_github(ANALYSIS, many(143), TREE).splitlines()
     assert sum(line.startswith("::") for line in lines) == ANNOTATIONS
-    assert lines[-1] == "wattslice: 3 kernels, 143 findings, 133 more in the step summary"
+    assert lines[-1] == "wattslice: launches: 3, findings: 143, of which the 10 most important are told"
 
 
 def test_whole_files_begin_at_line_1_and_whole_runs_have_no_place():
@@ -55,6 +55,7 @@ def test_whole_files_begin_at_line_1_and_whole_runs_have_no_place():
     assert line == "::warning title=PW002 include-not-found::no header"
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.text(), st.text(), st.text().filter(lambda name: "\0" not in name))
 def test_no_text_injects_a_command(message: str, fix: str, file: str):
     hostile = "\r\n::error file=x::y\n##[add-mask]z\n::stop-commands::"
@@ -65,7 +66,7 @@ def test_no_text_injects_a_command(message: str, fix: str, file: str):
     first, second, last = re.split(r"\r\n|\r|\n", text)
     properties, _ = parsed(first)
     assert list(properties) == ["file", "line", "title"]
-    assert second == "wattslice: 0 kernels, 1 findings"
+    assert second == "wattslice: launches: 0, findings: 1"
     assert last == ""
     text.encode()
 
@@ -88,6 +89,7 @@ def test_the_summary_has_kernels_and_findings():
     assert {line.count("|") - line.count(r"\|") for line in rows} == {7, 6}
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.text())
 def test_markdown_shows_text_as_it_is(text: str):
     from markdown_it import MarkdownIt

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wattslice.analysis import Analysis
@@ -91,7 +91,7 @@ def test_every_rule_is_described_with_its_remedy():
     assert r"trip_L\<line\>" in loops["help"]["markdown"].replace(r"trip\_", "trip_")  # no HTML
 
 
-def test_default_levels_are_what_the_rules_mostly_say():
+def test_default_levels_are_what_findings_of_a_rule_mostly_have():
     assert default_severity("PW020") is Severity.ERROR
     assert default_severity("PW010") is Severity.NOTE
     assert default_severity("PW021") is Severity.WARNING
@@ -121,6 +121,8 @@ def test_fingerprints_survive_moves_and_tell_equal_lines_apart(tmp_path: Path):
     assert len(set(before)) == 3
     moved = "// new\n\n" + SOURCE.replace("    x[1] =", "\tif (z)\n\t\tx[1] =")
     assert prints(moved, (4, 5, 7), 11) == before
+    assert set(prints(SOURCE, (4, 3, 2), 10)) == set(before)
+    assert prints(SOURCE, (3, 2), 10) == [before[1], before[0]]  # by line, whoever is told first
     rewritten = prints(SOURCE.replace("y[x[2]]", "y[x[3]]"), (2, 3, 4), 10)
     assert rewritten[:2] == before[:2]
     assert rewritten[2] != before[2]
@@ -205,6 +207,7 @@ def test_messages_hold_no_links_and_stay_short():
     assert len(result["message"]["text"]) == MAX_TEXT
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.text(), st.text())
 def test_any_text_gives_valid_utf8(message: str, kernel: str):
     finding = Finding("PW016", Severity.NOTE, "a.cu", 1, kernel, f"m{message}")

@@ -50,7 +50,9 @@ def test_the_roof_bends_at_the_time_balance():
 def test_the_power_line_is_the_papers():
     made = replace(roofline(), power_limit_w=None)
     static, flop, byte = made.static_power_w, made.flop_energy_j, made.byte_energy_j
-    assert None not in (static, flop, byte)
+    assert static is not None
+    assert flop is not None
+    assert byte is not None
     assert made.energy_balance == pytest.approx(byte / flop)
     far = made.at(1e9).power_w
     assert far == pytest.approx(static + flop * made.peak_flops_per_s)  # arithmetic alone

@@ -96,6 +96,23 @@ def nvcc_command(path: Path, target: str) -> list[str]:
     return ["nvcc", "-w", "-ptx", f"-arch={ARCH}", "-o", target, str(path)]
 
 
+def bare_parses(path: Path) -> tuple[Callable[[], object], Callable[[], object]]:
+    """libclang's bare parse of a file, with our prelude precompiled and as text."""
+    options = ParseOptions()
+    flags = (
+        *language_flags(options.standard, options.gpu_arch),
+        *user_flags(options, (*parse_cuda(path).recovered.found_includes, FALLBACK_STUBS)),
+    )
+    pch = prelude_pch(options.standard, options.gpu_arch)
+    if pch is None:
+        raise SystemExit("the prelude cannot be precompiled here")
+    precompiled, as_text = (*flags, "-include-pch", str(pch)), (*flags, f"-include{PRELUDE}")
+    return (
+        lambda: raw_parse(path, precompiled, KEEP_GOING),
+        lambda: raw_parse(path, as_text, KEEP_GOING),
+    )
+
+
 def measure(path: Path, gpu: str, repeats: int) -> Times | None:
     """All figures of one file; None when nvcc does not compile it or it holds no kernel."""
     with tempfile.TemporaryDirectory() as folder:
@@ -108,19 +125,12 @@ def measure(path: Path, gpu: str, repeats: int) -> Times | None:
         if not kernels:
             return None
         nvcc_s = min(first.seconds, *(run(command).seconds for _ in range(repeats - 1)))
-    options = ParseOptions()
-    flags = (
-        *language_flags(options.standard, options.gpu_arch),
-        *user_flags(options, (*parse_cuda(path).recovered.found_includes, FALLBACK_STUBS)),
-    )
-    pch = prelude_pch(options.standard, options.gpu_arch)
-    if pch is None:
-        raise SystemExit("the prelude cannot be precompiled here")
+    precompiled, as_text = bare_parses(path)
     return Times(
         path,
         kernels,
-        least(lambda: raw_parse(path, (*flags, "-include-pch", str(pch)), KEEP_GOING), repeats),
-        least(lambda: raw_parse(path, (*flags, f"-include{PRELUDE}"), KEEP_GOING), repeats),
+        least(precompiled, repeats),
+        least(as_text, repeats),
         least(lambda: parse_cuda(path), repeats),
         least(lambda: analyze_file(path, config), repeats),
         nvcc_s,

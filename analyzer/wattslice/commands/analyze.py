@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from wattslice.cli import FAILED, FINE
-from wattslice.commands.common import CONTEXT, analysis_options, message, options_from, write_report
+from wattslice.commands.common import (
+    CONTEXT,
+    analysis_options,
+    analyzed,
+    config_for,
+    message,
+    options_from,
+    write_report,
+)
 from wattslice.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
-    from wattslice.config import Config
 
 _HIDING = ("PW002", "PW007")
 """Rules of what hides whole kernels: a missing header with its macros, the bounds of the analysis."""
@@ -38,25 +44,14 @@ def analyze(report_format: str, output: Path | None, **values: object) -> int:
     """
     from wattslice.config import make_config  # modules load when they are needed, not for --help
 
-    config = fit_for(report_format, make_config(options_from(values)))
+    config = config_for(report_format, make_config(options_from(values)))
     for note in config.notes:
         message(note)
     from wattslice.findings import findings_of
-    from wattslice.pipeline import analyze_files  # numpy and libclang load here, after all checks
 
-    analysis = analyze_files(config)
+    analysis = analyzed(config)
     write_report(report_format, analysis, findings_of(analysis), output, exit_status(analysis))
     return outcome(analysis)
-
-
-def fit_for(report_format: str, config: Config) -> Config:
-    """The run as a format needs it. Raises `WattsliceError` when a package is missing."""
-    if report_format != "html":
-        return config
-    from wattslice.report.html import check_packages
-
-    check_packages()
-    return replace(config, keep_sources=True)
 
 
 def exit_status(analysis: Analysis) -> int:

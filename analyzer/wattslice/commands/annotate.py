@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from wattslice.commands.analyze import outcome
-from wattslice.commands.common import CONTEXT, analysis_options, message, options_from, write_result
+from wattslice.commands.common import (
+    CONTEXT,
+    analysis_options,
+    analyzed,
+    config_for,
+    message,
+    options_from,
+    write_result,
+)
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
@@ -39,16 +47,10 @@ def annotate(
     """
     from wattslice.config import make_config  # modules load when they are needed, not for --help
 
-    if report_format == "html":
-        from wattslice.report.html import check_packages
-
-        check_packages()
-    config = replace(make_config(options_from(values)), keep_sources=True)
+    config = replace(config_for(report_format, make_config(options_from(values))), keep_sources=True)
     for note in config.notes:
         message(note)
-    from wattslice.pipeline import analyze_files  # numpy and libclang load here, after all checks
-
-    analysis = analyze_files(config)
+    analysis = analyzed(config)
     shown = analysis if kernel is None else _only(analysis, kernel)
     write_result(lambda file: _render(shown, report_format, show_all, file), output)
     return outcome(analysis)
@@ -64,7 +66,10 @@ def _only(analysis: Analysis, name: str) -> Analysis:
         close = difflib.get_close_matches(name, names, n=3) or names[:8]
         remedy = f"there is {', '.join(close)}" if close else "there is none at all"
         raise WattsliceError(f"--kernel: no kernel {name!r} here", remedy=remedy)
-    return replace(analysis, kernels=kernels)
+    others = {kernel.name for kernel in analysis.kernels} - {kernel.name for kernel in kernels}
+    about_others = tuple(f"{other}: " for other in others)
+    told = tuple(entry for entry in analysis.diagnostics if not entry.message.startswith(about_others))
+    return replace(analysis, kernels=kernels, diagnostics=told)
 
 
 def _render(analysis: Analysis, report_format: str, show_all: bool, file: TextIO) -> None:

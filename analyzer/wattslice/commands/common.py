@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeVar
@@ -13,11 +14,12 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 import click
 
 from wattslice.errors import WattsliceError
+from wattslice.report.printable import printable
 from wattslice.streams import flush
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
-    from wattslice.config import Options
+    from wattslice.config import Config, Options
     from wattslice.findings import Finding
 
 Command = TypeVar("Command", bound=Callable[..., int])
@@ -74,7 +76,20 @@ _ANALYSIS_OPTIONS = (
     click.option(
         "--mem-mhz", "memory_clock_mhz", type=float, metavar="N", help="Clock of the memory (nvidia-smi)."
     ),
-    click.option("--jobs", type=int, metavar="N", help="Processes to analyse files with.  [default: 1]"),
+    click.option(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="Processes to analyse files with; 0: one per core.  [default: 1]",
+    ),
+    click.option(
+        "--backend", metavar="NAME", help="Who runs the processes: loky, dask or ray.  [default: loky]"
+    ),
+    click.option("--scheduler", metavar="URL", help="Scheduler of a dask or ray cluster."),
+    click.option(
+        "--cache", type=_FILE, metavar="DIR", help="Folder of results to use again.  [default: the user's]"
+    ),
+    click.option("--no-cache", is_flag=True, help="Analyse everything anew and keep nothing."),
 )
 
 
@@ -92,9 +107,31 @@ def options_from(values: dict[str, object]) -> Options:
     return Options(**values)  # pyright: ignore[reportArgumentType]  (click has checked the types)
 
 
+def config_for(report_format: str, config: Config) -> Config:
+    """The configuration with what the format needs of the analysis.
+
+    Raises `WattsliceError` for a format whose packages are missing, before anything is analysed.
+    """
+    if report_format != "html":
+        return config
+    from wattslice.report.html import check_packages
+
+    check_packages()
+    return replace(config, keep_sources=True)
+
+
+def analyzed(config: Config) -> Analysis:
+    """The analysis, with a bar on a terminal while several files are under way."""
+    from wattslice.commands.progress import files_progress
+    from wattslice.pipeline import analyze_files  # numpy and libclang load here, after all checks
+
+    with files_progress(len(config.files)) as done:
+        return analyze_files(config, done)
+
+
 def message(text: str) -> None:
-    """Tell the user something on stderr; stdout is for results."""
-    click.echo(f"wattslice: {text}", err=True)
+    """Tell the user something on stderr, on one line whatever files are called; stdout is for results."""
+    click.echo(f"wattslice: {printable(text)}", err=True)
 
 
 def write_report(
@@ -108,7 +145,7 @@ def write_report(
 
     The format `github` also appends to the summary of the step, where GitHub names its file.
     """
-    from wattslice.report.formats import render
+    from wattslice.report.formats import not_suppressed, render
 
     if report_format == "text":  # as wide and as coloured as the terminal is
         from wattslice.report.text import write_text
@@ -118,7 +155,7 @@ def write_report(
     text = render(report_format, analysis, findings, status)
     write_result(lambda file: print(text, end="", file=file), output)
     if report_format == "github":
-        _summarize_step(analysis, findings)
+        _summarize_step(analysis, not_suppressed(findings))
 
 
 def _summarize_step(analysis: Analysis, findings: tuple[Finding, ...]) -> None:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from wattslice.cli import FAILED, FINDINGS, FINE
-from wattslice.commands.analyze import fit_for, no_kernels
+from wattslice.commands.analyze import no_kernels
 from wattslice.commands.common import (
     CONTEXT,
     analysis_options,
+    analyzed,
+    config_for,
     message,
     options_from,
     write_report,
@@ -84,7 +86,7 @@ def gate(
     unknown_policy = _unknown(unknown or settings.gate_unknown)
     policy = _policy(fail_on, tolerance, confidence, settings)
     policy = replace(policy, unknown=unknown_policy.severity)
-    config = fit_for(report_format, make_config(options, settings))
+    config = config_for(report_format, make_config(options, settings))
     for note in config.notes:
         message(note)
     if update_baseline:
@@ -191,11 +193,10 @@ def _require_a_yardstick(
 
 def _update(config: Config, path: Path | None) -> int:
     from wattslice.gate.baseline import DEFAULT_NAME, made_with, write_baseline
-    from wattslice.pipeline import analyze_files
 
     target = path or Path(DEFAULT_NAME)
     made = made_with(config)
-    analysis = analyze_files(config)
+    analysis = analyzed(config)
     _tell_problems(analysis)
     if not analysis.kernels:
         message(no_kernels(analysis))
@@ -229,23 +230,21 @@ def _comparison(paths: tuple[Path, ...], config: Config, against: str | None) ->
 def _analyze(config: Config, comparison: Comparison | None, *, everything: bool) -> Analysis:
     """The state of today: all files, or with nothing but a revision to compare with those that changed."""
     from wattslice.geometry.types import NO_OVERRIDES
-    from wattslice.pipeline import analyze_files
 
     if everything or comparison is None:
-        return analyze_files(config)
+        return analyzed(config)
     if not comparison.now:
         return _nothing(config)
     return _analyze_changed(replace(config, files=comparison.now, typed_overrides=NO_OVERRIDES))
 
 
 def _analyze_changed(config: Config) -> Analysis:
-    """Like `analyze_files`, but a single unreadable file is a finding: it may be no worse than before."""
+    """Like `analyzed`, but a single unreadable file is a finding: it may be no worse than before."""
     from wattslice.errors import WattsliceError
     from wattslice.ir import Diagnostic, Severity
-    from wattslice.pipeline import analyze_files
 
     try:
-        return analyze_files(config)
+        return analyzed(config)
     except WattsliceError as error:
         if len(config.files) != 1:
             raise

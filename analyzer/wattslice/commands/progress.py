@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Timer
 
 from wattslice.commands.common import message
@@ -48,6 +50,21 @@ def progress(total: int | None) -> Generator[Callable[[str], None]]:
             begun += 1
 
         yield tell
+
+
+@contextmanager
+def files_progress(total: int) -> Generator[Callable[[Path], None]]:
+    """Gives what to call as each of `total` files is done: a bar on stderr, where that is a terminal."""
+    if total < 2 or not sys.stderr.isatty():
+        yield lambda _path: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda path: bar.update(task, advance=1, description=path.name[:40])
 
 
 @contextmanager

@@ -72,8 +72,9 @@ class Masks:
         return Mask(
             weights,
             weights if certain is None else certain,
-            float(weights @ self._threads.population),
-            float(per_warp @ self._threads.warp_population),
+            # Not `@`: BLAS adds up in another order when it has another number of threads.
+            float((weights * self._threads.population).sum()),
+            float((per_warp * self._threads.warp_population).sum()),
             int(np.count_nonzero(weights)),
         )
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from wattslice import ir
 from wattslice.errors import FrontendError
 from wattslice.frontend.c_source.nodes import Node
+from wattslice.inputs import note_text
 from wattslice.recursion import deep_recursion
 
 if TYPE_CHECKING:
@@ -28,11 +29,11 @@ MAX_BYTES = 600_000
 _PLACE = re.compile(r"^(?P<file>.*?):(?P<line>\d+)(?::\d+)?:\s*(?P<message>.*)$", re.S)
 
 
-def read_c(path: Path, options: ParseOptions | None = None) -> ir.Program:
-    """Read a C file. Raises `FrontendError` when nothing of it can be understood."""
+def read_c(path: Path, options: ParseOptions | None = None, source: bytes | None = None) -> ir.Program:
+    """Read a C file; `source` None: what is on the disk. Raises `FrontendError` when it cannot be read."""
     from wattslice.frontend.c_source.preprocessor import Preprocessor
 
-    text = _text(path)
+    text = _text(path, _read(path) if source is None else source)
     include_dirs = () if options is None else options.include_dirs
     defines = () if options is None else options.defines
     preprocessor = Preprocessor(include_dirs, defines)
@@ -63,11 +64,16 @@ def _too_many(number: int, what: str) -> str:
     return f"{number} bytes {what} are too many for the parser of C, which takes seconds for {MAX_BYTES}"
 
 
-def _text(path: Path) -> str:
+def _read(path: Path) -> bytes:
     try:
         data = path.read_bytes()
     except OSError as error:
         raise FrontendError(path, None, f"cannot be read: {error.strerror}", "check the path") from None
+    note_text(path, data)
+    return data
+
+
+def _text(path: Path, data: bytes) -> str:
     if len(data) > MAX_BYTES:
         raise FrontendError(path, None, _too_many(len(data), "of source"), "split it")
     if b"\0" in data:

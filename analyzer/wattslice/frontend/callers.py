@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wattslice.errors import FrontendError
+from wattslice.inputs import Search, note_search
 from wattslice.ir import Program
 
 if TYPE_CHECKING:
@@ -27,6 +28,14 @@ MAX_PARSED = 3
 MAX_BYTES = 1 << 20
 
 
+@dataclass(frozen=True, slots=True)
+class CallerProgram:
+    """The host code of one file, None where it cannot be read, and the `files` that it was read from."""
+
+    program: Program | None
+    files: tuple[Path, ...]
+
+
 def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
     """Source files near `path` that mention a function of `names`; those with a `main` first."""
     if not names:
@@ -35,15 +44,16 @@ def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
         rb"\b(?:" + b"|".join(re.escape(name.encode()) for name in sorted(names)) + rb")\b\s*[(<]"
     )
     main = re.compile(rb"\bmain\s*\(")
-    folder = path.resolve().parent
+    plain = tuple(name.encode() for name in names)  # looking for these is quicker than the expression
+    own = path.resolve()
     found: list[tuple[bool, int, Path]] = []
     scanned = 0
-    for distance, candidates in enumerate(_near(folder)):
+    for distance, candidates in enumerate(_near(own.parent)):
         for candidate in candidates:
             if scanned >= MAX_SCANNED:
                 break
             resolved = candidate.resolve()
-            if resolved == path.resolve() or any(resolved == known for *_, known in found):
+            if resolved == own or any(resolved == known for *_, known in found):
                 continue
             scanned += 1
             try:
@@ -52,9 +62,11 @@ def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
                 data = resolved.read_bytes()
             except OSError:
                 continue
-            if call.search(data):
+            if any(name in data for name in plain) and call.search(data):
                 found.append((main.search(data) is None, distance, resolved))
-    return tuple(candidate for *_, candidate in sorted(found)[:MAX_PARSED])
+    callers = tuple(candidate for *_, candidate in sorted(found)[:MAX_PARSED])
+    note_search(Search.CALLERS, path, tuple(sorted(names)), callers)
+    return callers
 
 
 def _near(folder: Path) -> Iterator[Iterator[Path]]:
@@ -69,31 +81,37 @@ def _near(folder: Path) -> Iterator[Iterator[Path]]:
 
 
 def _sources_in(folder: Path) -> Iterator[Path]:
-    return (path for path in _listed(folder) if path.suffix in SUFFIXES)
+    return (folder / name for name in _names_in(folder) if os.path.splitext(name)[1] in SUFFIXES)  # noqa: PTH122
 
 
 def _listed(folder: Path) -> Iterator[Path]:
-    """What is in a folder, sorted by name; nothing for a file or a folder that may not be read."""
+    return (folder / name for name in _names_in(folder))
+
+
+def _names_in(folder: Path) -> list[str]:
+    """What is in a folder, sorted; nothing for a file or a folder that may not be read."""
     try:
-        names = sorted(os.listdir(folder))
+        return sorted(os.listdir(folder))  # noqa: PTH208  (a path for each of thousands costs more than the look)
     except OSError:
-        return iter(())
-    return (folder / name for name in names)
+        return []
 
 
 def read_callers(
     path: Path, names: frozenset[str], options: ParseOptions | None = None
 ) -> tuple[Program, ...]:
     """The host functions near `path` that call `names`, with their own callers; never fails."""
+    found = (read_caller(caller, names, options) for caller in caller_files(path, names))
+    return tuple(caller.program for caller in found if caller.program is not None)
+
+
+def read_caller(caller: Path, names: frozenset[str], options: ParseOptions | None = None) -> CallerProgram:
+    """The host functions of one file that call `names`; never fails."""
     from wattslice.frontend.clang.flags import ParseOptions
     from wattslice.frontend.clang.session import parse_cuda
     from wattslice.frontend.lowering.program import lower_host_code
 
-    programs: list[Program] = []
-    for caller in caller_files(path, names):
-        try:
-            parsed = parse_cuda(caller, replace(options or ParseOptions(), compile_commands=None))
-            programs.append(lower_host_code(parsed, names))
-        except (FrontendError, RecursionError):
-            continue
-    return tuple(programs)
+    try:
+        parsed = parse_cuda(caller, replace(options or ParseOptions(), compile_commands=None))
+        return CallerProgram(lower_host_code(parsed, names), (caller, *parsed.included_files))
+    except (FrontendError, RecursionError):
+        return CallerProgram(None, (caller,))

@@ -191,6 +191,7 @@ def _mapped(config: Config, comparison: Comparison, tree: Tree) -> Generator[Con
         folder = _map_compile_commands(folder, tree.root, mapped)
     yield replace(
         config,
+        cache=None,  # nobody comes to this folder a second time
         files=tuple(tree.root / path for path in comparison.then if (tree.root / path).is_file()),
         include_directories=tuple(mapped(path) for path in config.include_directories),
         compile_commands_directory=folder,

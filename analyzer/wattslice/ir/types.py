@@ -127,7 +127,8 @@ class Variable:
     arrays, SHARED for `__shared__`, CONSTANT for `__constant__`, GLOBAL for `__device__`, TEXTURE for
     texture references and objects, HOST for host variables. A kernel's pointer parameter is itself a
     REGISTER variable; what it points to is told by the `MemoryPlace` that dereferences it.
-    `dynamic` marks `extern __shared__`. `initializer` is set for file-scope variables only.
+    `dynamic` marks `extern __shared__`. `initializer` is set for file-scope variables only. `is_restrict`: a
+    pointer parameter of a CUDA kernel that is declared `__restrict__`.
     """
 
     name: str
@@ -138,3 +139,4 @@ class Variable:
     dynamic: bool = False
     is_constant: bool = False
     initializer: Expr | None = None
+    is_restrict: bool = False

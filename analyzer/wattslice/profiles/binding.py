@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 
 from wattslice.geometry.overrides import names_kernel
+from wattslice.inputs import note_text
 from wattslice.ir import Diagnostic, Kernel, Program, Severity
 from wattslice.profiles.lines import line_digests, moved_lines
 from wattslice.profiles.regions import branches
@@ -33,14 +34,18 @@ class BoundProfile:
     kernels: frozenset[str]
 
 
-def bind(profile: BranchProfile, program: Program, files: Sequence[Path]) -> BoundProfile:
+def bind(
+    profile: BranchProfile, program: Program, files: Sequence[Path], source: bytes | None = None
+) -> BoundProfile:
     """The profile for `program`. Of a profile that knows its sources, lines that only moved are followed.
 
     `files`: all that are analysed. A file that one of them is to the letter is no other one of its name.
+    `source`: the bytes of the program's own file where they are newer than the disk.
     """
     known = _branches(program, {entry.kernel for entry in profile.arms})
     places = {file for own in known.values() for file, _, _ in own} | {program.file}
-    homes = {file: _Home.of(file, profile.sources, files) for file in sorted(places)}
+    given = {} if source is None else {program.file: source}
+    homes = {file: _Home.of(file, given.get(file), profile.sources, files) for file in sorted(places)}
     arms: list[ArmProbability] = []
     fitting: set[int] = set()
     lost: set[int] = set()
@@ -80,13 +85,14 @@ class _Home:
     new: tuple[LineDigest, ...] = ()
 
     @staticmethod
-    def of(file: str, sources: tuple[SourceLines, ...], files: Sequence[Path]) -> _Home:
+    def of(file: str, given: bytes | None, sources: tuple[SourceLines, ...], files: Sequence[Path]) -> _Home:
         fitting = [source for source in sources if is_tail(source.file, file)]
         if not fitting:
             return _Home()
         source = max(fitting, key=lambda source: len(PurePath(source.file).parts))
         try:
-            data = Path(file).read_bytes()
+            data = Path(file).read_bytes() if given is None else given
+            note_text(file, data)
         except OSError:  # the frontend has read it: it will say what is wrong
             return _Home()
         if hashlib.sha256(data).hexdigest() == source.sha256:
@@ -113,12 +119,13 @@ def _moved(old: tuple[LineDigest, ...], new: tuple[LineDigest, ...]) -> dict[int
     return moved_lines(old, new)
 
 
-@lru_cache(maxsize=64)
 def _sha256(path: Path) -> str:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        data = path.read_bytes()
     except OSError:
-        return ""
+        data = b""
+    note_text(path, data)
+    return hashlib.sha256(data).hexdigest()
 
 
 def _branches(program: Program, names: set[str]) -> _Branches:

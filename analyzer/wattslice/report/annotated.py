@@ -35,14 +35,14 @@ from wattslice.report.text import (
     power_line,
     section_title,
 )
-from wattslice.report.units import energy, percent, power, three_digits, time
+from wattslice.report.units import energy, percent, power, time
 
 CONTEXT = 2
 """Lines shown around heat and findings."""
 SPREAD = 12
 """Lines shown of a kernel that has no heat."""
 _MOST_OTHERS = 3
-_IN_HEADER = "PW021"
+IN_HEADER = "PW021"
 """The power limit: stands above the kernel already."""
 _HOT_FROM = 0.10
 _BAR = 8
@@ -144,7 +144,7 @@ class _View:
 
     def _file(self, file: AnnotatedFile) -> Iterator[RenderableType]:
         name = printable(file.file)
-        right = "included, with heat" if file.is_included else ""
+        right = "included" if file.is_included else ""
         if not file.is_whole:
             right = "not kept: lines with heat only"
         yield ""
@@ -153,6 +153,10 @@ class _View:
         margin = self._margin(file)
         shown = list(pieces(printable(line.text) for line in file.lines))
         begins = {kernel.line: kernel for kernel in file.kernels}
+        numbers = {line.number for line in file.lines}
+        for kernel in file.kernels:
+            if kernel.line not in numbers:
+                yield from self._kernel(kernel)
         for start, end, worth in stretches(file, CONTEXT, SPREAD):
             if not worth and not self._show_all:
                 yield self._fold(end - start, margin)
@@ -166,7 +170,7 @@ class _View:
                     yield self._cut(Text(note, style="dim"))
                 yield self._line(line, shown[index], margin)
                 for finding in line.findings:
-                    if finding.rule != _IN_HEADER:
+                    if finding.rule != IN_HEADER:
                         yield from self._note(finding, margin)
 
     def _margin(self, file: AnnotatedFile) -> _Margin:
@@ -212,7 +216,7 @@ class _View:
         return self._kernels[mark.launch].slices[index].memory_space
 
     def _colour(self, mark: LineMark | None) -> str:
-        """That of the dearest space of the line; what belongs to no slice of the kernel's file has none."""
+        """That of the line's first slice; what belongs to no slice of the kernel's file has none."""
         if mark is None or not mark.slices:
             return ""
         return SPACE_STYLES[self._space(mark, mark.slices[0])].terminal
@@ -287,17 +291,17 @@ def line_watts(power_w: float) -> str:
     """Watts in seven columns."""
     if power_w >= 0.09995 or power_w == 0:
         return power(power_w)
-    return "<1 mW" if power_w < 0.000995 else f"{three_digits(1e3 * power_w)} mW"
+    return "<1 mW" if power_w < 0.0005 else f"{power_w:.3f} W"  # one unit down the margin
 
 
 def stake(finding: Finding) -> str:
-    """What the finding is about in watts and joules, where that is known."""
+    """What a launch would draw and spend without what the finding is about, where that is known."""
     known = [
-        words(value)
-        for words, value in ((power, finding.power_w), (energy, finding.energy_j))
-        if value is not None
+        f"{words(abs(value))} {'less' if value > 0 else 'more'}"
+        for words, value in ((energy, finding.energy_j), (power, finding.power_w))
+        if value
     ]
-    return f" (at stake: {', '.join(known)})" if known else ""
+    return f" (without it {', '.join(known)})" if known else ""
 
 
 def runs(kernel: KernelAnalysis) -> str:

@@ -87,7 +87,15 @@ def render(name: str, analysis: Analysis, findings: tuple[Finding, ...], status:
     """The result as one text in the format `name` (of `FORMATS`), with a newline at its end.
 
     `findings`: what is to be told beside the kernels, `findings_of(analysis)` or those of a gate before them.
+    Suppressed ones among them are told by `sarif` alone, which adds those of the analysis.
     `text`, `json` and `html` tell what the analysis says and leave findings of a gate out. `status`: the exit
     status that the command will end with, for formats that tell it.
     """
+    if name != "sarif":
+        findings = not_suppressed(findings)
     return _RENDERERS[name](analysis, findings, status)
+
+
+def not_suppressed(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Those that no comment in the source suppresses."""
+    return tuple(finding for finding in findings if finding.suppressed is None)

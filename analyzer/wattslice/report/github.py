@@ -38,9 +38,8 @@ def render_github(analysis: Analysis, findings: tuple[Finding, ...], tree: Sourc
     tree = tree or SourceTree()
     first = sorted(findings, key=importance)[:ANNOTATIONS]
     lines = [_command(finding, tree) for finding in first]
-    rest = len(findings) - len(first)
-    more = f", {rest} more in the step summary" if rest else ""
-    lines.append(f"wattslice: {len(analysis.kernels)} kernels, {len(findings)} findings{more}")
+    more = f", of which the {ANNOTATIONS} most important are told" if len(findings) > len(first) else ""
+    lines.append(f"wattslice: launches: {len(analysis.kernels)}, findings: {len(findings)}{more}")
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -18,7 +18,7 @@ from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
     from wattslice.report.c_text import Piece
-    from wattslice.report.html_view import PageView
+    from wattslice.report.html_parts import PageView
     from wattslice.report.palette import PageColours
 
 _PAGE = Path(__file__).parent / "page"
@@ -105,7 +105,7 @@ def _style_sheet(view: PageView) -> str:
         "}",
         *(f".v{share}{{width:{share}%}}" for share in range(1, 101)),
         # Rows out of sight are not laid out (content-visibility): they need a width of their own.
-        *(f".{file.id}w{{min-width:calc({file.columns}ch + 26rem)}}" for file in view.files),
+        *(f".long.{file.id}w{{min-width:calc({file.columns}ch + 23rem)}}" for file in view.files),
     ]
     return (_PAGE / "page.css").read_text(encoding="utf-8") + "\n".join(rules) + "\n"
 

@@ -176,7 +176,8 @@ def _beside(axes: _Axes, point: RooflinePoint, y: float, words: str) -> str:
     """The figure beside a point, on the side that has room."""
     x = axes.x(point.intensity)
     is_left = x < (_LEFT + _WIDTH) / 2
-    return _label(x + (9 if is_left else -9), y + 14, words, "start" if is_left else "end", "name")
+    below = y + 14 if y < _HEIGHT - _BOTTOM - 18 else y - 6
+    return _label(x + (9 if is_left else -9), below, words, "start" if is_left else "end", "name")
 
 
 def _intensities(roofline: Roofline) -> tuple[float, float]:

@@ -6,13 +6,13 @@ characters become a replacement sign. The template escapes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import count, pairwise
 from pathlib import PurePath
 
 from wattslice.analysis import Analysis, KernelAnalysis, LaunchSource, SliceAnalysis
 from wattslice.annotation import (
     AnnotatedFile,
+    AnnotatedKernel,
     AnnotatedLine,
     LineMark,
     annotate_files,
@@ -22,9 +22,21 @@ from wattslice.annotation import (
 from wattslice.findings import Finding, findings_of, plain_reason, why_unknown, would_hit_power_limit
 from wattslice.ir import MemorySpace
 from wattslice.operations import JSON_NAMES
-from wattslice.report.annotated import CONTEXT, SPREAD, basis, line_watts, owner_words, runs, stake
+from wattslice.report.annotated import CONTEXT, IN_HEADER, SPREAD, basis, line_watts, owner_words, runs, stake
 from wattslice.report.c_text import Piece, pieces
 from wattslice.report.html_charts import power_bar_svg, power_line_svg, time_roofline_svg
+from wattslice.report.html_parts import (
+    BlockView,
+    Fact,
+    FileView,
+    LaunchView,
+    Letter,
+    LineView,
+    PageView,
+    PartView,
+    Said,
+    SliceView,
+)
 from wattslice.report.kernel_tables import launch_text
 from wattslice.report.palette import SPACE_STYLES
 from wattslice.report.printable import printable
@@ -36,139 +48,6 @@ MOST_COLUMNS = 2000
 _MOST_MARKS = 6
 _HOT_FROM = 0.10
 _NOTHING = "–"
-
-
-@dataclass(frozen=True, slots=True)
-class Letter:
-    """A memory space: its class name, letter and label."""
-
-    name: str
-    letter: str
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A name and a value."""
-
-    name: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A finding; `href` is the line it is about, empty when that is not on the page."""
-
-    rule: str
-    severity: str
-    message: str
-    fix: str
-    stake: str
-    place: str = ""
-    href: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SliceView:
-    """A row of the table of slices; `id` is what lines refer to."""
-
-    id: str
-    space: str
-    letter: str
-    label: str
-    variables: str
-    density: str
-    power: str
-    share: str
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchView:
-    """One launch of a kernel."""
-
-    id: str
-    name: str
-    place: str
-    geometry: str
-    source: str
-    source_style: str
-    brief: str
-    power: str
-    time: str
-    energy: str
-    load: str
-    interval: str
-    bar: str
-    why: str
-    limit: str
-    facts: tuple[Fact, ...]
-    counts: tuple[Fact, ...]
-    slices: tuple[SliceView, ...]
-    advice: tuple[Said, ...]
-    assumptions: tuple[Said, ...]
-    charts: tuple[str, ...]
-    no_charts: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LineView:
-    """One line; `detail`: what each launch draws on it, empty without heat. `width` of its bar in percent."""
-
-    id: str
-    number: int
-    code: tuple[Piece, ...]
-    styles: str = ""
-    watts: str = ""
-    share: str = ""
-    width: int = 0
-    letters: tuple[Letter, ...] = ()
-    slices: str = ""
-    others: str = ""
-    detail: str = ""
-    tab: int = -1
-    notes: tuple[Said, ...] = ()
-    whose: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PartView:
-    """Lines in a row, folded away or not."""
-
-    lines: tuple[LineView, ...]
-    is_fold: bool
-
-
-@dataclass(frozen=True, slots=True)
-class BlockView:
-    """A kernel with its launches (none before the first kernel) and the lines up to the next one."""
-
-    launches: tuple[LaunchView, ...]
-    parts: tuple[PartView, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FileView:
-    """One file; `columns` of its longest line."""
-
-    id: str
-    name: str
-    remark: str
-    columns: int
-    blocks: tuple[BlockView, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PageView:
-    """The whole page."""
-
-    title: str
-    gpu: str
-    summary: str
-    legend: tuple[Letter, ...]
-    index: tuple[LaunchView, ...]
-    files: tuple[FileView, ...]
-    findings: tuple[Said, ...]
 
 
 def page_view(analysis: Analysis) -> PageView:
@@ -190,6 +69,8 @@ class _Page:
             for line in file.lines
         }
         self._tabs = count()
+        self._advice = [entry for entry in findings_of(analysis) if entry.kernel]
+        self._launches = tuple(map(self._launch, range(len(self._kernels))))
 
     def view(self) -> PageView:
         analysis = self._analysis
@@ -204,7 +85,7 @@ class _Page:
             summary=f"{analysis.gpu_id}, {GPU_SOURCES.get(analysis.gpu_source, analysis.gpu_source)} · "
             f"{number} file{'s' * (number != 1)}, {launches} launch{'es' * (launches != 1)}",
             legend=tuple(_letter(space) for space in SPACE_STYLES if space in spaces),
-            index=tuple(self._launch(index) for index in range(launches)) if launches > 1 else (),
+            index=self._launches if launches > 1 else (),
             files=files,
             findings=tuple(self._said(finding, finding.file) for finding in rest),
         )
@@ -216,9 +97,7 @@ class _Page:
         begins = {line.number: index for index, line in enumerate(file.lines)}
         starts = {begins[kernel.line]: kernel for kernel in file.kernels if kernel.line in begins}
         lost = [kernel for kernel in file.kernels if kernel.line not in begins]
-        blocks: list[BlockView] = [
-            BlockView(tuple(map(self._launch, kernel.launches)), ()) for kernel in lost
-        ]
+        blocks: list[BlockView] = [BlockView(self._of(kernel), ()) for kernel in lost]
         launches: tuple[LaunchView, ...] = ()
         parts: list[PartView] = []
         for start, end, worth in stretches(file, CONTEXT, SPREAD):
@@ -227,18 +106,18 @@ class _Page:
                 if first in starts:
                     if launches or parts:
                         blocks.append(BlockView(launches, tuple(parts)))
-                    launches, parts = tuple(map(self._launch, starts[first].launches)), []
+                    launches, parts = self._of(starts[first]), []
                 parts.append(PartView(tuple(lines[first:last]), not worth))
         if launches or parts:
             blocks.append(BlockView(launches, tuple(parts)))
-        remark = "included, with heat" if file.is_included else ""
+        remark = "included" if file.is_included else ""
         if not file.is_whole:
             remark = "its text was not kept: lines with heat only"
         columns = max(map(len, texts), default=0)
         return FileView(own, printable(file.file), remark, columns, tuple(blocks))
 
     def _line(self, line: AnnotatedLine, code: tuple[Piece, ...], own: str) -> LineView:
-        notes = tuple(self._said(finding, "") for finding in line.findings)
+        notes = tuple(self._said(finding, "") for finding in line.findings if finding.rule != IN_HEADER)
         name = f"{own}L{line.number}"
         if not line.marks:
             return LineView(name, line.number, code, notes=notes)
@@ -311,7 +190,7 @@ class _Page:
             slices=tuple(
                 _slice_view(part, f"k{index}s{number}", kernel) for number, part in enumerate(kernel.slices)
             ),
-            advice=tuple(self._said(finding, kernel.file) for finding in _advice(kernel, self._analysis)),
+            advice=tuple(self._said(finding, kernel.file) for finding in self._advised(kernel)),
             assumptions=tuple(
                 self._said_at(
                     entry.file or kernel.file,
@@ -323,6 +202,18 @@ class _Page:
             ),
             charts=charts,
             no_charts=missing,
+        )
+
+    def _of(self, kernel: AnnotatedKernel) -> tuple[LaunchView, ...]:
+        return tuple(self._launches[index] for index in kernel.launches)
+
+    def _advised(self, kernel: KernelAnalysis) -> tuple[Finding, ...]:
+        """The findings that this launch's advice became; suppressed ones are not among them."""
+        own = {(entry.rule, entry.line, entry.message) for entry in kernel.advice}
+        return tuple(
+            finding
+            for finding in (self._advice if own else ())
+            if finding.kernel == kernel.name and (finding.rule, finding.line, finding.message) in own
         )
 
     def _why(self, kernel: KernelAnalysis) -> str:
@@ -339,7 +230,7 @@ class _Page:
             finding.severity.value,
             printable(finding.message),
             printable(finding.fix),
-            stake(finding).strip(),
+            stake(finding).strip(" ()"),
         )
         return self._said_at(finding.file, finding.line, home, said) if home or finding.file else said
 
@@ -452,14 +343,4 @@ def _slice_view(part: SliceAnalysis, own: str, kernel: KernelAnalysis) -> SliceV
         _NOTHING if part.power_w is None else power(part.power_w),
         percent(part.share_of_power),
         detail,
-    )
-
-
-def _advice(kernel: KernelAnalysis, analysis: Analysis) -> tuple[Finding, ...]:
-    """The findings that this launch's advice became; suppressed ones are not among them."""
-    own = {(entry.rule, entry.line, entry.message) for entry in kernel.advice}
-    return tuple(
-        finding
-        for finding in findings_of(analysis)
-        if finding.kernel == kernel.name and (finding.rule, finding.line, finding.message) in own
     )

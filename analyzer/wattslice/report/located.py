@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wattslice.findings import Finding
 from wattslice.ir import Severity
@@ -17,9 +17,9 @@ class Located:
     """A finding about a file. `text`: its line in the source, empty when it is about the whole file.
 
     `fingerprint`: no other finding of the run has it. 32 hexadecimal digits from rule, file (from the root),
-    kernel and the text of the line without its white space, then which of several alike it is. So the line
-    may move and be indented anew, other lines and the predicted watts may change; moving the file, renaming
-    the kernel or rewriting the line makes a new finding. `line_hash`: see `SourceTree.line_hash`.
+    kernel and the text of the line without its white space, then which of several alike it is by line. So the
+    line may move and be indented anew, other lines and the predicted watts may change; moving the file,
+    renaming the kernel or rewriting the line makes a new finding. `line_hash`: see `SourceTree.line_hash`.
     """
 
     finding: Finding
@@ -36,17 +36,19 @@ class Located:
 
 def located(findings: Iterable[Finding], tree: SourceTree, line_hashes: bool = False) -> list[Located]:
     """Those findings that are about a file, in their order; with `line_hash` only if they are asked for."""
-    seen: Counter[str] = Counter()
     found: list[Located] = []
     for finding in findings:
-        if not finding.file:
-            continue
-        place, text = tree.place(finding.file), tree.line(finding.file, finding.line)
-        parts = "\0".join((finding.rule, place.path, finding.kernel, "".join(text.split())))
-        digest = hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        if finding.file:
+            place, text = tree.place(finding.file), tree.line(finding.file, finding.line)
+            parts = "\0".join((finding.rule, place.path, finding.kernel, "".join(text.split())))
+            digest = hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+            line_hash = tree.line_hash(finding.file, max(1, finding.line)) if line_hashes else ""
+            found.append(Located(finding, place, text, digest, line_hash))
+    seen: Counter[str] = Counter()
+    for index in sorted(range(len(found)), key=lambda index: found[index].line):
+        digest = found[index].fingerprint
         seen[digest] += 1
-        line_hash = tree.line_hash(finding.file, max(1, finding.line)) if line_hashes else ""
-        found.append(Located(finding, place, text, f"{digest}:{seen[digest]}", line_hash))
+        found[index] = replace(found[index], fingerprint=f"{digest}:{seen[digest]}")
     return found
 
 

@@ -39,7 +39,7 @@ def render_sarif(
     """
     tree = tree or SourceTree()
     suppressed = (finding for finding in all_findings(analysis) if finding.suppressed is not None)
-    every = located((*findings, *suppressed), tree, line_hashes=True)
+    every = located(dict.fromkeys((*findings, *suppressed)), tree, line_hashes=True)
     every.sort(key=lambda one: importance(one.finding))
     results = [_result(one) for one in every[:MAX_RESULTS]]
     while True:

@@ -17,7 +17,7 @@ MAX_BYTES = 10_000_000
 MAX_TEXT = 1024
 """Characters of a rule's descriptions; our own bound of a result's message."""
 
-_ERRORS = frozenset({"PW014", "PW020", "PW022", "PW023", "PW026", "PW099"})
+_ERRORS = frozenset({"PW020", "PW022", "PW023", "PW099"})
 _NOTES = frozenset(
     {"PW005", "PW006", "PW010", "PW011", "PW012", "PW013", "PW015", "PW016", "PW019", "PW027", "PW030"}
 )

@@ -12,6 +12,7 @@ from rich.text import Text
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.findings import Finding, findings_of, plain_reason, why_unknown, would_hit_power_limit
 from wattslice.ir import Diagnostic, Severity
+from wattslice.report.advice_table import advice_shown, advice_table
 from wattslice.report.bars import HOT, WARM, load_style, power_bar
 from wattslice.report.columns import ORNAMENT, Column, fitting_table
 from wattslice.report.kernel_tables import (
@@ -76,12 +77,12 @@ def _parts(analysis: Analysis, width: int) -> Iterator[RenderableType]:
     findings = tuple(finding for finding in findings_of(analysis) if not _told_in_section(finding, analysis))
     if findings:
         yield from ("", section_title("Diagnostics", "", width, "bold"), finding_table(findings, width))
-    if findings or any(kernel.assumptions for kernel in analysis.kernels):
+    if findings or any(kernel.assumptions or advice_shown(kernel) for kernel in analysis.kernels):
         yield from ("", Text("wattslice explain RULE tells more about a finding.", style="dim"))
 
 
 def _told_in_section(finding: Finding, analysis: Analysis) -> bool:
-    """Assumptions and the power limit stand in the kernel's own section."""
+    """Assumptions, advice and the power limit stand in the kernel's own section."""
     return bool(finding.kernel) and any(kernel.name == finding.kernel for kernel in analysis.kernels)
 
 
@@ -153,6 +154,8 @@ def _kernel_parts(kernel: KernelAnalysis, analysis: Analysis, width: int) -> Ite
         yield from ("", hot_line_table(kernel, width))
     if arms_shown(kernel):
         yield from ("", arm_table(kernel, width))
+    if advice_shown(kernel):
+        yield from ("", advice_table(kernel, width))
     if kernel.assumptions:
         yield from ("", assumption_table(kernel.assumptions))
 

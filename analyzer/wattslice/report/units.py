@@ -5,6 +5,7 @@ from __future__ import annotations
 UNKNOWN = "unknown"
 
 _PREFIXES = (
+    (1e15, "P"),
     (1e12, "T"),
     (1e9, "G"),
     (1e6, "M"),

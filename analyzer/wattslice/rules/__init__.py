@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 
 from wattslice.errors import WattsliceError
+from wattslice.rules.advice import ADVICE_RULES
 from wattslice.rules.assumed import ASSUMED_RULES
 from wattslice.rules.power import POWER_RULES
 from wattslice.rules.rule import Rule
@@ -16,7 +17,7 @@ from wattslice.rules.source import SOURCE_RULES
 __all__ = ["RULES", "Rule", "UnknownRuleError", "find_rule"]
 
 RULES: tuple[Rule, ...] = tuple(
-    sorted((*SOURCE_RULES, *ASSUMED_RULES, *POWER_RULES), key=lambda rule: rule.id)
+    sorted((*SOURCE_RULES, *ASSUMED_RULES, *POWER_RULES, *ADVICE_RULES), key=lambda rule: rule.id)
 )
 
 

@@ -67,9 +67,13 @@ SOURCE_RULES = (
     Rule(
         id="PW099",
         name="internal-error",
-        what="wattslice itself failed on this kernel or file. The others are not affected.",
-        why="This is a defect of wattslice, not of your code. No figures are printed rather than wrong ones.",
+        what="wattslice itself failed on this kernel or file, or the process that analysed it gave no "
+        "result: it was killed for its memory, crashed, or ran where the files are not. The others are not "
+        "affected.",
+        why="This is a defect of wattslice or of the workers, not of your code. No figures are printed "
+        "rather than wrong ones.",
         example="internal error while slicing kernel 'lud_diagonal'",
-        remedy="Run again with --debug and report the traceback, if possible with the kernel.",
+        remedy="Run the file alone with --debug and report the traceback, if possible with the kernel. Of a "
+        "process that died: use fewer --jobs, or look at the worker's log.",
     ),
 )

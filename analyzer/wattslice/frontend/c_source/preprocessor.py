@@ -14,6 +14,7 @@ from pathlib import Path
 
 from wattslice.errors import FrontendError
 from wattslice.frontend.c_source.conditions import ConditionParser
+from wattslice.inputs import note_file, note_text
 
 PRELUDE = """
 typedef unsigned long size_t; typedef long ssize_t; typedef long ptrdiff_t; typedef long intptr_t;
@@ -189,9 +190,13 @@ class Preprocessor:
         folders = (*((path.parent,) if rest[:1] == '"' else ()), *self._include_dirs, path.parent)
         for folder in folders:
             found = folder / name
-            if found.is_file():
+            is_there = found.is_file()
+            note_file(found, is_there)
+            if is_there:
                 if found not in self._once:
-                    text = found.read_text(encoding="utf-8", errors="replace")
+                    data = found.read_bytes()
+                    note_text(found, data)
+                    text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
                     yield from self._file(found, text, depth + 1)
                 return
         if rest[:1] == '"':

@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from wattslice.errors import FrontendError
 from wattslice.frontend.clang.flags import ParseOptions
+from wattslice.inputs import note_text
 
 _STANDARDS = frozenset(("c++11", "c++14", "c++17", "c++20", "gnu++11", "gnu++14", "gnu++17", "gnu++20"))
 # The GPUs libclang 18 knows; a newer one parses as the newest of them.
@@ -35,7 +36,9 @@ def with_compile_commands(path: Path, options: ParseOptions) -> ParseOptions:
     database = folder / "compile_commands.json" if folder.is_dir() else folder
     remedy = "let the build write it, for example with CMAKE_EXPORT_COMPILE_COMMANDS=ON"
     try:
-        entries: Any = json.loads(database.read_text(encoding="utf-8"))
+        data = database.read_bytes()
+        note_text(database, data)
+        entries: Any = json.loads(data.decode("utf-8"))
     except OSError as error:
         raise FrontendError(database, None, error.strerror or "unreadable", remedy) from error
     except ValueError as error:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from wattslice.errors import FrontendError
+from wattslice.inputs import note_text
 
 _MOST_BYTES = 32 * 1024 * 1024
 _MOST_NESTING = 2_000
@@ -22,7 +23,7 @@ _MANY_OPERATORS, _MANY_NESTED, _MANY_ELSES = 1_500, 500, 1_500
 
 
 def read_source(path: Path) -> bytes:
-    """The bytes of a source file. Raises `FrontendError` for anything that cannot be CUDA source."""
+    """The bytes of a source file. Raises `FrontendError` when it cannot be read."""
     try:
         if path.is_dir():
             raise FrontendError(path, None, "is a folder", "name a .cu file")
@@ -31,16 +32,27 @@ def read_source(path: Path) -> bytes:
         if not path.is_file():
             raise FrontendError(path, None, "is not a regular file", "name a .cu file")
         if path.stat().st_size > _MOST_BYTES:
-            raise FrontendError(path, None, "is larger than 32 MiB", "analyze the kernels' own source files")
+            raise _too_large(path)
         source = path.read_bytes()
     except OSError as error:
         reason = error.strerror or "unreadable"
         raise FrontendError(
             path, None, f"cannot be read: {reason}", "check the file's permissions"
         ) from error
+    note_text(path, source)
+    return source
+
+
+def check_source(path: Path, source: bytes) -> None:
+    """Raises `FrontendError` for anything that cannot be CUDA source, or that no compiler survives."""
+    if len(source) > _MOST_BYTES:
+        raise _too_large(path)
     _check_text(path, source)
     _check_nesting(path, source)
-    return source
+
+
+def _too_large(path: Path) -> FrontendError:
+    return FrontendError(path, None, "is larger than 32 MiB", "analyze the kernels' own source files")
 
 
 def _check_text(path: Path, source: bytes) -> None:

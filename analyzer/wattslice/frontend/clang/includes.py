@@ -6,6 +6,7 @@ import os
 from pathlib import Path, PurePosixPath
 
 from wattslice.frontend.clang.source_files import SourceFiles
+from wattslice.inputs import Search, note_search
 
 _UNITS = frozenset((".cu", ".c", ".cc", ".cpp", ".cxx"))
 _MOST_HOPS = 3
@@ -14,10 +15,10 @@ _MOST_HOPS = 3
 def repository_root(path: Path) -> Path:
     """The nearest folder above the file that holds `.git`, else the file's own folder."""
     folder = path.resolve().parent
-    for candidate in (folder, *folder.parents):
-        if (candidate / ".git").exists():
-            return candidate
-    return folder
+    around = (candidate for candidate in (folder, *folder.parents) if (candidate / ".git").exists())
+    root = next(around, folder)
+    note_search(Search.ROOT, path, (), (root,))
+    return root
 
 
 def find_header(name: str, source: Path, files: SourceFiles) -> Path | None:

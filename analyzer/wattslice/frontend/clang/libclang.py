@@ -59,6 +59,7 @@ class CXUnsavedFile(ct.Structure):
 
 
 VISITOR = ct.CFUNCTYPE(ct.c_int, CXCursor, CXCursor, ct.py_object)
+INCLUSION_VISITOR = ct.CFUNCTYPE(None, ct.c_void_p, ct.POINTER(CXSourceLocation), ct.c_uint, ct.py_object)
 FIELD_VISITOR = ct.CFUNCTYPE(ct.c_int, CXCursor, ct.py_object)
 
 _P, _I, _U, _LL = ct.c_void_p, ct.c_int, ct.c_uint, ct.c_longlong
@@ -75,6 +76,7 @@ _SIGNATURES: tuple[tuple[str, Any, list[Any]], ...] = (
     ("saveTranslationUnit", _I, [_P, ct.c_char_p, _U]),
     ("disposeTranslationUnit", None, [_P]),
     ("getTranslationUnitCursor", CXCursor, [_P]),
+    ("getInclusions", None, [_P, INCLUSION_VISITOR, ct.py_object]),
     ("visitChildren", _U, [CXCursor, VISITOR, ct.py_object]),
     ("getNumDiagnostics", _U, [_P]),
     ("getDiagnostic", _P, [_P, _U]),
@@ -134,6 +136,7 @@ _SIGNATURES: tuple[tuple[str, Any, list[Any]], ...] = (
     ("getResultType", CXType, [CXType]),
     ("isConstQualifiedType", _U, [CXType]),
     ("isVolatileQualifiedType", _U, [CXType]),
+    ("isRestrictQualifiedType", _U, [CXType]),
     ("Type_getSizeOf", _LL, [CXType]),
     ("Cursor_getOffsetOfField", _LL, [CXCursor]),
     ("Cursor_isBitField", _U, [CXCursor]),

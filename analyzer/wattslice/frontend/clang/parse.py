@@ -10,12 +10,16 @@ from __future__ import annotations
 import ctypes as ct
 import os
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from wattslice.frontend.clang.libclang import CXUnsavedFile, library
 from wattslice.frontend.clang.places import UnitHandle
 
 _abandoned = threading.Event()
+_LOOK_S = 0.1
+_MOST_STRETCHED = 10
 
 
 class ParseTimeoutError(Exception):
@@ -27,6 +31,14 @@ def was_abandoned() -> bool:
     return _abandoned.is_set()
 
 
+def budget_clock() -> Callable[[], float]:
+    """Seconds of the processor: a busy machine does not stretch them, files read alike whatever else runs.
+
+    Those of the wall while a parse that was given up uses the processor too.
+    """
+    return time.monotonic if was_abandoned() else time.process_time
+
+
 def raw_parse(
     path: Path,
     flags: tuple[str, ...],
@@ -36,7 +48,8 @@ def raw_parse(
 ) -> UnitHandle | None:
     """Parse once. None when libclang gives no unit at all (it crashed, or cannot read a PCH).
 
-    `unsaved` are files to take from memory. Raises `ParseTimeoutError` after `limit_s` seconds.
+    `unsaved` are files to take from memory. Raises `ParseTimeoutError` after `limit_s` seconds of
+    `budget_clock`, or ten times as long on the wall.
     """
     if limit_s is None:
         return _parse(path, flags, options, unsaved)
@@ -44,8 +57,11 @@ def raw_parse(
     thread = threading.Thread(
         target=lambda: found.append(_parse(path, flags, options, unsaved)), name="clang", daemon=True
     )
+    now, limit_s = budget_clock(), max(0.1, limit_s)
+    end, last = now() + limit_s, time.monotonic() + _MOST_STRETCHED * limit_s
     thread.start()
-    thread.join(max(0.1, limit_s))
+    while thread.is_alive() and now() < end and time.monotonic() < last:
+        thread.join(_LOOK_S)
     if not found:
         if thread.is_alive():
             _abandoned.set()

@@ -17,13 +17,7 @@ from pathlib import Path
 from wattslice.frontend.clang.flags import FOR_SERIALIZATION, INCOMPLETE, PRELUDE, STUBS, language_flags
 from wattslice.frontend.clang.libclang import library, version
 from wattslice.frontend.clang.parse import raw_parse
-
-
-def cache_folder() -> Path:
-    """`$XDG_CACHE_HOME/wattslice`, by default `~/.cache/wattslice`. Raises RuntimeError without a home."""
-    configured = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(configured) if configured and Path(configured).is_absolute() else Path.home() / ".cache"
-    return base / "wattslice"
+from wattslice.user_folders import cache_folder
 
 
 @functools.cache

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import stat
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,12 +30,14 @@ from wattslice.frontend.clang.flags import (
 from wattslice.frontend.clang.guards import may_exhaust_stack
 from wattslice.frontend.clang.includes import find_header
 from wattslice.frontend.clang.launch_brackets import joined_brackets
-from wattslice.frontend.clang.parse import ParseTimeoutError, raw_parse
+from wattslice.frontend.clang.parse import ParseTimeoutError, budget_clock, raw_parse
 from wattslice.frontend.clang.pch import prelude_pch
 from wattslice.frontend.clang.places import UnitHandle
 from wattslice.frontend.clang.probe import refuse_if_fatal
 from wattslice.frontend.clang.source_files import SourceFiles, included_names
 from wattslice.frontend.clang.unit import ParsedUnit, Recovered
+from wattslice.frontend.clang.unit_inputs import note_unit
+from wattslice.inputs import note_file, note_unrepeatable
 
 _MOST_INCLUDE_ROUNDS = 4
 _MOST_DECLARE_ROUNDS = 3
@@ -50,17 +51,21 @@ class Clock:
     """The time that all parses for one file share."""
 
     def __init__(self) -> None:
-        self._start = time.monotonic()
+        self._now = budget_clock()
+        self._start = self._now()
 
     @property
     def remaining_s(self) -> float:
         """Seconds until a running parse is given up."""
-        return _PARSE_BUDGET_S - (time.monotonic() - self._start)
+        return _PARSE_BUDGET_S - (self._now() - self._start)
 
     @property
     def allows_repairs(self) -> bool:
         """Whether one more parse is affordable."""
-        return time.monotonic() - self._start < _REPAIR_BUDGET_S
+        is_allowed = self._now() - self._start < _REPAIR_BUDGET_S
+        if not is_allowed:
+            note_unrepeatable()
+        return is_allowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +105,15 @@ def _unknown(
 
 def _known_folder(name: str, folders: Iterable[Path]) -> Path | None:
     try:
-        return next((folder for folder in folders if (folder / name).is_file()), None)
+        return next((folder for folder in folders if _is_file(folder / name)), None)
     except OSError:  # a name too long for the file system
         return None
+
+
+def _is_file(path: Path) -> bool:
+    found = path.is_file()
+    note_file(path, found)
+    return found
 
 
 def _look_ahead(file: Path, own: bytes, options: ParseOptions, search: _HeaderSearch) -> bool:
@@ -145,7 +156,10 @@ def _refuse_device(file: Path, includer: Path, name: str) -> None:
 
 @functools.lru_cache(maxsize=1024)
 def _is_stub(name: str) -> bool:
-    return _known_folder(name, (STUBS,)) is not None
+    try:
+        return (STUBS / name).is_file()
+    except OSError:  # a name too long for the file system
+        return False
 
 
 def parse_with_repairs(
@@ -156,45 +170,49 @@ def parse_with_repairs(
     Raises `FrontendError` when clang gives up, would crash, or takes too long.
     """
     search = _HeaderSearch(file.resolve(), files, [], [])
-    own = source if file == asked else files.text_of(file)
+    own = files.text_of(file)
+    # What is known of the texts is given from memory: they may change on the disk, or be newer than it.
+    unsaved = ((file, joined_brackets(own)),)
+    if file != asked:
+        unsaved = (*unsaved, (asked.resolve(), joined_brackets(source)))
     if _look_ahead(file, own, options, search):
         flags = (*language_flags(options.standard, options.gpu_arch), *user_flags(options, search.flags()))
-        refuse_if_fatal(file, flags)
+        refuse_if_fatal(file, flags, unsaved)
     declared: tuple[Undeclared, ...] = ()
-    content = (file, joined_brackets(own))
-    handle, complaints = _parse(content, options, search.flags(), declared, clock)
+    handle, complaints = _parse(file, unsaved, options, search.flags(), declared, clock)
     for _ in range(_MOST_INCLUDE_ROUNDS):
-        if not (clock.allows_repairs and search.look_for(missing_includes(complaints))):
+        missing = missing_includes(complaints)
+        if not (missing and clock.allows_repairs and search.look_for(missing)):
             break
-        handle, complaints = _parse(content, options, search.flags(), declared, clock)
+        handle, complaints = _parse(file, unsaved, options, search.flags(), declared, clock)
     for _ in range(_MOST_DECLARE_ROUNDS):
         wanted = (*with_members(declared, complaints, own), *_unknown(complaints, declared, files))
         if wanted == declared or not clock.allows_repairs:
             break
         declared = wanted
-        handle, complaints = _parse(content, options, search.flags(), declared, clock)
+        handle, complaints = _parse(file, unsaved, options, search.flags(), declared, clock)
+    note_unit(handle, unsaved, (*options.include_dirs, *search.flags()))
     recovered = Recovered(
         declared,
         tuple(dict.fromkeys(missing_includes(complaints))),
         tuple(folder for folder in search.folders if folder != FALLBACK_STUBS),
         None if file == asked else file,
     )
-    return ParsedUnit(asked, source, complaints, recovered, handle, files)
+    return ParsedUnit(asked, source, options, complaints, recovered, handle, files)
 
 
 def _parse(
-    content: tuple[Path, bytes],
+    file: Path,
+    unsaved: tuple[tuple[Path, bytes], ...],
     options: ParseOptions,
     extra_dirs: tuple[Path, ...],
     declared: tuple[Undeclared, ...],
     clock: Clock,
 ) -> tuple[UnitHandle, tuple[ParseDiagnostic, ...]]:
-    file, _ = content
     flags = (*language_flags(options.standard, options.gpu_arch), *user_flags(options, extra_dirs))
     made_up = ((AUTO_DECLARED_FILE, declarations(declared)),) if declared else ()
     include = tuple(f"-include{name}" for name, _ in made_up)
-    # The file itself is given from memory too: it may change on the disk while clang reads it.
-    unsaved = (content, *made_up)
+    unsaved = (*unsaved, *made_up)
     pch = prelude_pch(options.standard, options.gpu_arch) if options.use_pch else None
     try:
         if pch is not None:
@@ -206,6 +224,7 @@ def _parse(
         started = (*flags, f"-include{PRELUDE}", *include)
         handle = raw_parse(file, started, KEEP_GOING, unsaved, clock.remaining_s)
     except ParseTimeoutError:
+        note_unrepeatable()
         raise FrontendError(
             file,
             None,

@@ -8,7 +8,7 @@ from pathlib import Path
 from wattslice.errors import FrontendError
 from wattslice.frontend.clang.compile_commands import with_compile_commands
 from wattslice.frontend.clang.flags import ParseOptions
-from wattslice.frontend.clang.guards import read_source
+from wattslice.frontend.clang.guards import check_source, read_source
 from wattslice.frontend.clang.includes import including_units, repository_root
 from wattslice.frontend.clang.repairs import Clock, parse_with_repairs
 from wattslice.frontend.clang.source_files import SourceFiles
@@ -17,16 +17,18 @@ from wattslice.frontend.clang.unit import ParsedUnit, Recovered
 __all__ = ["ParsedUnit", "Recovered", "parse_cuda"]
 
 
-def parse_cuda(path: Path, options: ParseOptions | None = None) -> ParsedUnit:
-    """Parse a CUDA source file as nvcc's device side would see it.
+def parse_cuda(path: Path, options: ParseOptions | None = None, source: bytes | None = None) -> ParsedUnit:
+    """Parse a CUDA source file as nvcc's device side would see it; `source` None: what is on the disk.
 
     A file with errors is still a unit: `diagnostics` name the lines. Raises
     `FrontendError` when there is nothing to look at: unreadable, empty, binary, or clang gives up, would
     crash, or takes longer than 6 s.
     """
-    source = read_source(path)
+    if source is None:
+        source = read_source(path)
+    check_source(path, source)
     options = with_compile_commands(path, options or ParseOptions())
-    files = SourceFiles(options.search_root or repository_root(path))
+    files = SourceFiles(options.search_root or repository_root(path), path, source)
     clock = Clock()
     unit = parse_with_repairs(path, path, source, options, files, clock)
     if _badness(unit) > (0, 0) and clock.allows_repairs:

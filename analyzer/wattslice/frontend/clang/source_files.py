@@ -9,11 +9,14 @@ looked at again five seconds after the last time, since a repository has thousan
 from __future__ import annotations
 
 import functools
+import math
 import os
 import re
 import time
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from wattslice.inputs import Search, note_search, note_text
 
 _SOURCES = frozenset(
     (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".c", ".cc", ".cpp", ".cxx", ".inl", ".inc")
@@ -41,12 +44,21 @@ def included_names(source: bytes) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-class SourceFiles:
-    """The files below `root` (resolved; at most 20 000 in 10 000 folders), each read at most once."""
+@functools.lru_cache(maxsize=8192)
+def _base_name(name: str) -> str:
+    return PurePosixPath(name).name
 
-    def __init__(self, root: Path) -> None:
+
+class SourceFiles:
+    """The files below `root` (resolved; at most 20 000 in 10 000 folders), each read at most once.
+
+    `asked` is the file that is analysed and `source` its bytes, which may be newer than the disk.
+    """
+
+    def __init__(self, root: Path, asked: Path, source: bytes) -> None:
         self.root = root.resolve()
-        self._texts: dict[Path, bytes] = {}
+        self._asked = asked
+        self._texts: dict[Path, bytes] = {asked: source}
         self._included: dict[Path, tuple[str, ...]] = {}
         self._resolved: dict[Path, Path] = {}
 
@@ -54,7 +66,9 @@ class SourceFiles:
         """The bytes of a source file; empty if it cannot be read, is a device, or is over 32 MiB."""
         known = self._texts.get(path)
         if known is None:
-            known = self._texts[path] = _read(path)
+            is_asked = path.name == self._asked.name and self.is_same(path, self._asked)
+            known = self._texts[path] = self._texts[self._asked] if is_asked else _read(path)
+            note_text(path, known)
         return known
 
     def included_by(self, path: Path) -> tuple[str, ...]:
@@ -85,11 +99,15 @@ class SourceFiles:
 
     def named(self, name: str) -> tuple[Path, ...]:
         """The source files of this name below the root."""
-        return tuple(self._listing.by_name.get(name, ()))
+        found = tuple(self._listing.by_name.get(name, ()))
+        note_search(Search.NAMED, self.root, (name,), found)
+        return found
 
     def includers_of(self, name: str) -> tuple[Path, ...]:
         """The files below the root with an `#include` of this file name, whatever its folder."""
-        return tuple(self._includers.get(name, ()))
+        found = tuple(self._includers.get(name, ()))
+        note_search(Search.INCLUDERS, self.root, (name,), found)
+        return found
 
     @functools.cached_property
     def _includers(self) -> dict[str, list[Path]]:
@@ -126,18 +144,18 @@ class _Listing:
         self._folders = folders
         self._base_names: dict[Path, tuple[_Stamp, frozenset[str]]] = {}
         self._includers: dict[str, list[Path]] | None = None
-        self._looked_s = time.monotonic()
+        self.looked_s = time.monotonic()
         self.by_name: dict[str, list[Path]] = {}
         for path in files:
             self.by_name.setdefault(path.name, []).append(path)
 
     def is_fresh(self) -> bool:
         """Whether stamps were looked at so lately that there is no need to do it again."""
-        return time.monotonic() < self._looked_s + _FRESH_S
+        return time.monotonic() < self.looked_s + _FRESH_S
 
     def is_current(self) -> bool:
         """Whether no folder has gained or lost a name since."""
-        self._looked_s, self._includers = time.monotonic(), None
+        self.looked_s, self._includers = time.monotonic(), None
         return all(stamp.holds_for(folder) for folder, stamp in self._folders)
 
     def includers(self) -> dict[str, list[Path]]:
@@ -155,8 +173,9 @@ class _Listing:
             stamp = _Stamp.of(path)
             known = self._base_names.get(path)
             if known is None or stamp.changed_ns is None or known[0] != stamp:
-                source = path.read_bytes() if stamp.size_bytes <= _MOST_BYTES else b""
-                names = frozenset(PurePosixPath(name).name for name in included_names(source))
+                is_small = path.is_file() and stamp.size_bytes <= _MOST_BYTES  # a pipe would never end
+                source = path.read_bytes() if is_small else b""
+                names = frozenset(map(_base_name, included_names(source)))
                 known = self._base_names[path] = (stamp, names)
         except OSError:
             return frozenset()
@@ -164,6 +183,12 @@ class _Listing:
 
 
 _listings: dict[Path, _Listing] = {}
+
+
+def look_again() -> None:
+    """Whoever must not be told what was true some seconds ago calls this first."""
+    for listing in _listings.values():
+        listing.looked_s = -math.inf
 
 
 def _list(root: Path) -> _Listing:

@@ -88,6 +88,11 @@ class Type:
         """Whether this level is const."""
         return bool(library().clang_isConstQualifiedType(self.raw))
 
+    @property
+    def is_restrict(self) -> bool:
+        """Whether this pointer is `__restrict__`."""
+        return bool(library().clang_isRestrictQualifiedType(self.raw))
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Type) and bool(library().clang_equalTypes(self.raw, other.raw))
 

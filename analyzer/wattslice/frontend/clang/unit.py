@@ -9,9 +9,9 @@ from pathlib import Path
 from wattslice.frontend.clang.autodeclare import AUTO_DECLARED_FILE, Undeclared
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.diagnostics import ParseDiagnostic
-from wattslice.frontend.clang.flags import STUBS
+from wattslice.frontend.clang.flags import STUBS, ParseOptions
 from wattslice.frontend.clang.kinds import CursorKind
-from wattslice.frontend.clang.libclang import library
+from wattslice.frontend.clang.libclang import INCLUSION_VISITOR, library
 from wattslice.frontend.clang.places import Place, UnitHandle
 from wattslice.frontend.clang.source_files import SourceFiles
 
@@ -31,12 +31,20 @@ class Recovered:
     including_file: Path | None = None
 
 
+def _visit_inclusion(file: int, _stack: object, _depth: int, sink: list[int]) -> None:
+    sink.append(file)
+
+
+_VISIT_INCLUSION = INCLUSION_VISITOR(_visit_inclusion)
+
+
 @dataclass(frozen=True, slots=True)
 class ParsedUnit:
     """A file as clang understands it. `path` is the file asked for, `source` its bytes."""
 
     path: Path
     source: bytes
+    options: ParseOptions
     diagnostics: tuple[ParseDiagnostic, ...]
     recovered: Recovered
     handle: UnitHandle = field(repr=False)
@@ -46,6 +54,14 @@ class ParsedUnit:
     def root(self) -> Node:
         """The TRANSLATION_UNIT node."""
         return Node(self.handle, library().clang_getTranslationUnitCursor(self.handle.unit))
+
+    @property
+    def included_files(self) -> tuple[Path, ...]:
+        """The files that were included, the prelude's and our stubs left out, each once."""
+        found: list[int] = []
+        library().clang_getInclusions(self.handle.unit, _VISIT_INCLUSION, found)
+        paths = dict.fromkeys(path for file in found if (path := self.handle.file_name(file)) is not None)
+        return tuple(p for p in paths if not p.is_relative_to(STUBS) and not self.files.is_same(p, self.path))
 
     def is_in_file(self, node: Node) -> bool:
         """Whether the node is (used) in the asked-for file, and not in a header, stub or including file."""

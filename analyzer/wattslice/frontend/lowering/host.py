@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.lowering.context import Body, Frame, LoweringError, TooLargeError
 from wattslice.frontend.lowering.host_objects import has_object, member_initialisers, object_parameter
 from wattslice.frontend.lowering.names import file_scope_variable
+from wattslice.frontend.lowering.reuse import reused_or_lowered
 from wattslice.frontend.lowering.statements import as_block
 from wattslice.frontend.lowering.unit import Unit
 from wattslice.ir import (
@@ -44,7 +46,7 @@ def host_functions(
     """
     macros = {name.decode() for name in _LAUNCH_MACRO.findall(unit.parsed.source)}
     hosts: dict[int, Node] = {}
-    called: dict[int, set[str]] = {}
+    called: dict[int, frozenset[str]] = {}
     launching: list[int] = []
     for function in functions:
         children = {child.kind for child in function.children}
@@ -55,7 +57,7 @@ def host_functions(
         data = _bytes_of(unit, function)
         key: int = function.raw.data0
         hosts[key] = function
-        called[key] = {name.decode() for name in _NAME.findall(data)}  # also as an argument: a callback
+        called[key] = _names_in(data)  # also as an argument: a callback
         if _LAUNCH.search(data) or called[key] & macros or called[key] & callees:
             launching.append(key)
     wanted = dict.fromkeys(launching)
@@ -66,17 +68,22 @@ def host_functions(
         wanted.update(dict.fromkeys(frontier))
     result: dict[int, Function] = {}
     for key in wanted:
-        function = lower_host_function(unit, hosts[key])
+        function = reused_or_lowered(unit, hosts[key], lower_host_function, is_host=True)
         if function is not None:
             result[key] = function
     _follow_helpers(unit, hosts, result)
     return tuple(result.values())
 
 
+@lru_cache(maxsize=1024)
+def _names_in(text: bytes) -> frozenset[str]:
+    return frozenset(name.decode() for name in _NAME.findall(text))
+
+
 def declare_exports(unit: Unit) -> None:
     """File-scope integers that other files may use: `extern const int n = 4`, `int n = 4`."""
     body = Body(unit, is_host=True)
-    stack = list(unit.parsed.root.children)
+    stack = list(unit.root.children)
     while stack:
         node = stack.pop()
         if node.kind in (C.LINKAGE_SPEC, C.UNEXPOSED_DECL):
@@ -110,7 +117,7 @@ def _follow_helpers(unit: Unit, hosts: dict[int, Node], result: dict[int, Functi
             for key in by_name.get(name, ()):
                 if key in result or not _is_helper(unit, hosts[key]):
                     continue
-                function = lower_host_function(unit, hosts[key])
+                function = reused_or_lowered(unit, hosts[key], lower_host_function, is_host=True)
                 if function is not None:
                     result[key] = function
                     queue.append(function)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from wattslice.c_arithmetic import converted
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
@@ -127,7 +130,8 @@ def constant_of_global(body: Body, declaration: Node, key: int, span: Span) -> C
     """The value of a const or constexpr scalar at file scope (or a static const local)."""
     unit = body.unit
     if key in unit.global_values:
-        return unit.global_values[key]
+        known = unit.global_values[key]
+        return None if known is None else replace(known, span=span)
     unit.global_values[key] = None
     type_ = unit.types.of(declaration.raw)
     if type_.kind in (TypeKind.INT, TypeKind.BOOL, TypeKind.FLOAT) and type_.lanes == 1:
@@ -141,13 +145,23 @@ def constant_of_global(body: Body, declaration: Node, key: int, span: Span) -> C
     return unit.global_values[key]
 
 
+def _first_mention(body: Body, name: str) -> Span:
+    """The first line of the analysed file with this word; its whole when only a header has it (line 0)."""
+    parsed = body.unit.parsed
+    found = re.search(rb"\b" + re.escape(name.encode()) + rb"\b", parsed.source)
+    line = 0 if found is None else parsed.source.count(b"\n", 0, found.start()) + 1
+    return Span(str(parsed.path), line, 1, line)
+
+
 def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
     """The variable of a declaration outside the body, made once per unit (its initialiser comes later)."""
     unit = body.unit
     for seen_by_host in (False, body.is_host):
         known = unit.globals.get((key, seen_by_host))
         if known is not None and (body.is_host or not seen_by_host):
+            unit.touched.append((declaration, body.is_host, known))
             return known
+    told = len(unit.reported)
     type_ = unit.types.of(declaration.raw)
     attribute = memory_attribute(declaration)
     space = attribute or MemorySpace.HOST
@@ -157,7 +171,7 @@ def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
     if unit.parsed.is_made_up(declaration):
         space = MemorySpace.HOST if body.is_host else MemorySpace.REGISTER
         message = f"'{declaration.spelling}' is declared nowhere: its value is unknown"
-        unit.report("PW001", Severity.WARNING, unit.spans.span(declaration), message)
+        unit.report("PW001", Severity.WARNING, _first_mention(body, declaration.spelling), message)
     elif space is MemorySpace.HOST and not body.is_host and _is_local(declaration):
         # What a lambda captured where it was written on the host comes to the kernel as a parameter.
         space = MemorySpace.REGISTER
@@ -174,7 +188,11 @@ def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
         is_constant=clang.is_const,
         initializer=_initializer(body, declaration, unit.spans.span(declaration)),
     )
+    if unit.reuse is not None:
+        variable = unit.reuse.same_variable(declaration, variable)
     unit.globals[(key, body.is_host and attribute is None)] = variable
+    unit.touched.append((declaration, body.is_host, variable))
+    del unit.reported[told:]  # told anew where the variable is named anew
     return variable
 
 

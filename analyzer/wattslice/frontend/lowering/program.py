@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from wattslice.frontend.clang.cursors import Node
-from wattslice.frontend.clang.cursors import Type as ClangType
 from wattslice.frontend.clang.flags import STUBS
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.clang.launch_bounds import launch_bounds
@@ -23,7 +22,9 @@ from wattslice.frontend.lowering import (
     operators,
 )
 from wattslice.frontend.lowering.context import Body, Frame, TooLargeError
+from wattslice.frontend.lowering.function_names import qualified_name
 from wattslice.frontend.lowering.host import declare_exports, host_functions
+from wattslice.frontend.lowering.reuse import LoweredFunctions, reused_or_lowered
 from wattslice.frontend.lowering.statements import as_block
 from wattslice.frontend.lowering.types import UINT64, is_wide_record
 from wattslice.frontend.lowering.unit import Unit
@@ -34,6 +35,7 @@ from wattslice.ir import (
     Program,
     Severity,
     Span,
+    TypeKind,
     Variable,
     VariableRole,
     numbered_lines,
@@ -49,44 +51,17 @@ _REGISTERED = (calls, conversions, expressions, inline_assembly, locations, loop
 MOST_KERNELS = 1_000
 _STUBS = str(STUBS)
 _TEXTURE_OBJECTS = ("cudaTextureObject_t", "cudaSurfaceObject_t")
-_USR_VALUE = re.compile(r"#V([a-zA-Z])(-?\d+)")
-_USR_FUNCTION = re.compile(r"#@F@(\w+)#")
 
 
-def qualified_name(function: Node) -> str:
-    """The name with namespaces and template arguments."""
-    names = [function.spelling]
-    arguments = function.template_arguments
-    if arguments:
-        names[0] += f"<{', '.join(_shown_arguments(function, arguments))}>"
-    parent = function.semantic_parent
-    while parent is not None and parent.kind != C.TRANSLATION_UNIT:
-        if parent.spelling and parent.kind != C.LINKAGE_SPEC:
-            names.insert(0, parent.spelling)
-        parent = parent.semantic_parent
-    return "::".join(names)
+def lower_program(parsed: ParsedUnit, earlier: LoweredFunctions | None = None) -> Program:
+    """Lower everything of a parsed file that the analysis needs; never fails on one bad kernel.
 
-
-def _shown_arguments(function: Node, arguments: tuple[ClangType | int | None, ...]) -> Iterator[str]:
-    """Template arguments as text; the USR tells booleans and functions, which libclang's values do not."""
-    usr = function.usr
-    values = iter(_USR_VALUE.findall(usr))
-    functions = iter(_USR_FUNCTION.findall(usr))
-    for argument in arguments:
-        if isinstance(argument, ClangType):
-            yield argument.spelling
-        elif argument is None:
-            yield next(functions, "?")
-        else:
-            kind, _ = next(values, ("", ""))
-            yield str(argument) if kind != "b" else "true" if argument else "false"
-
-
-def lower_program(parsed: ParsedUnit) -> Program:
-    """Lower everything of a parsed file that the analysis needs; never fails on one bad kernel."""
+    `earlier`: what is remembered of the same file's functions; those that are as they were are taken from it.
+    """
     unit = Unit(parsed)
     with deep_recursion(), _no_collections():
         functions = project_functions(unit)
+        unit.reuse = None if earlier is None else earlier.for_unit(unit)
         kernels = lower_kernels(unit, kernel_definitions(functions))
         hosts = host_functions(unit, functions)
         declare_exports(unit)
@@ -127,7 +102,7 @@ def project_functions(unit: Unit) -> list[Node]:
     """Functions at namespace and class scope of the main file and of the project's own headers."""
     found: list[Node] = []
     seen: set[int] = set()
-    stack = list(reversed(unit.parsed.root.children))
+    stack = list(reversed(unit.root.children))
     while stack:
         node = stack.pop()
         kind = node.kind
@@ -181,7 +156,7 @@ def lower_kernels(unit: Unit, definitions: list[Node]) -> list[Kernel]:
             )
             unit.report("PW007", Severity.WARNING, unit.spans.span(definition), message)
             break
-        kernels.append(lower_kernel(unit, definition))
+        kernels.append(reused_or_lowered(unit, definition, lower_kernel, is_host=False))
     return kernels
 
 
@@ -243,7 +218,12 @@ def _parameters(body: Body, function: Node) -> tuple[Variable, ...]:
             elif type_ == UINT64 and child.type.spelling in _TEXTURE_OBJECTS:
                 space = MemorySpace.TEXTURE
             variable = Variable(
-                child.spelling, type_, space, VariableRole.PARAMETER, body.unit.spans.span(child)
+                child.spelling,
+                type_,
+                space,
+                VariableRole.PARAMETER,
+                body.unit.spans.span(child),
+                is_restrict=type_.kind is TypeKind.POINTER and child.type.is_restrict,
             )
             body.names[child.raw.data0] = variable
             found.append(variable)

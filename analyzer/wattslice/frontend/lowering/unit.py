@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.diagnostics import ParseDiagnostic
@@ -14,6 +14,9 @@ from wattslice.frontend.clang.session import ParsedUnit
 from wattslice.frontend.lowering.spans import SpanFinder
 from wattslice.frontend.lowering.types import TypeTable
 from wattslice.ir import BuiltinKind, Constant, Diagnostic, Severity, Span, Type, Variable
+
+if TYPE_CHECKING:
+    from wattslice.frontend.lowering.reuse import Reuse
 
 # Nodes lowered of all kernels of a file together; each costs the whole analysis some tens of
 # microseconds. The largest of 450 public files has 46 000.
@@ -52,6 +55,7 @@ class Unit:
 
     def __init__(self, parsed: ParsedUnit) -> None:
         self.parsed = parsed
+        self.root = parsed.root  # one object, for its children are listed once
         self.types = TypeTable(parsed.handle)
         self.spans = SpanFinder(parsed.handle)
         self.diagnostics: list[Diagnostic] = []
@@ -68,15 +72,24 @@ class Unit:
         # Whether known arguments may end a function's recursion.
         self.recursive: dict[int, bool] = {}
         self._seen: set[tuple[str, int, str]] = set()
+        # What the function at hand reported and which file-scope variables it named, the host's view or not.
+        self.reported: list[Diagnostic] = []
+        self.touched: list[tuple[Node, bool, Variable]] = []
+        self.reuse: Reuse | None = None
 
     def report(self, rule: str, severity: Severity, span: Span, message: str) -> Diagnostic:
         """Add a diagnostic, each once."""
         found = Diagnostic(rule, severity, span.file or str(self.parsed.path), span.line, message)
-        key = (rule, span.line, message)
+        self.repeat(found)
+        return found
+
+    def repeat(self, found: Diagnostic) -> None:
+        """Add a diagnostic that is made already, each once."""
+        self.reported.append(found)
+        key = (found.rule, found.line, found.message)
         if key not in self._seen:
             self._seen.add(key)
             self.diagnostics.append(found)
-        return found
 
     def is_device_launch(self, error: ParseDiagnostic) -> bool:
         """Whether an error only says that clang 18 knows no launch in device code: nothing else is lost."""

@@ -35,6 +35,13 @@
   document.addEventListener("mouseover", (event) => show(event.target));
   document.addEventListener("focusin", (event) => show(event.target));
   document.addEventListener("mouseleave", () => show(null));
+  const visit = (row) => {
+    if (!row) return;
+    for (let at = row; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+    const box = row.closest(".src"), left = box.scrollLeft;
+    row.focus();
+    box.scrollLeft = left; /* a row is wider than its box */
+  };
   const pin = (id) => {
     if (pinned) buttons.get(pinned)?.setAttribute("aria-pressed", "false");
     pinned = pinned === id ? null : id;
@@ -45,7 +52,7 @@
     const button = event.target.closest("button[data-slice]");
     if (button) pin(button.dataset.slice);
     const row = event.target.closest(".l[data-d]");
-    if (row && event.target.closest("a") === null) row.focus();
+    if (row && event.target.closest("a") === null) visit(row);
   });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && pinned) pin(pinned);
@@ -53,7 +60,7 @@
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (!row || !step) return;
     event.preventDefault();
-    rows[rows.indexOf(row) + step]?.focus();
+    visit(rows[rows.indexOf(row) + step]);
   });
   const open = () => {
     const target = location.hash ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;

@@ -1,0 +1,163 @@
+"""The workers that a run hands its files to: processes of this machine, a dask or a ray cluster.
+
+loky and ray are reached through joblib. dask is not: a worker that dies leaves joblib's backend for dask
+(1.6) waiting for ever, while dask itself says which of the calls it was.
+"""
+
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# (neither dask nor ray has types worth the name)
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, cast
+
+from wattslice.errors import WattsliceError
+
+CONNECT_TIMEOUT_S = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A call without result, and why."""
+
+    reason: str
+
+
+Calls = Sequence[tuple[int, Path]]
+Outcomes = Iterator[tuple[int, Any]]
+"""The number of a call with its result or `Lost`, in the order they are done."""
+Parallel = Callable[[Callable[[int, Path], tuple[int, Any]], Calls], Outcomes]
+"""Runs a function, which gives back its number, once per call. A process that dies may raise anything."""
+
+
+class Backend(Enum):
+    """Who runs the workers."""
+
+    LOKY = "loky"  # processes of this machine
+    DASK = "dask"
+    RAY = "ray"
+
+
+@contextlib.contextmanager
+def workers_of(backend: Backend, jobs: int, scheduler: str | None) -> Generator[Parallel]:
+    """Gives what runs calls on workers; `jobs` 0: as many as there are cores (of the cluster: all of it).
+
+    Without `scheduler` dask and ray begin a cluster of `jobs` processes on this machine, which ends with us.
+    Raises `WattsliceError` when the package is missing or the scheduler does not answer.
+    """
+    import joblib  # costs 100 ms
+
+    if backend is Backend.LOKY:
+        # A single file must not be analysed in this process: it may be the one that kills its process.
+        yield _through_joblib("loky", max(2, jobs or joblib.cpu_count()), "generator_unordered")
+        return
+    start = _dask if backend is Backend.DASK else _ray
+    with start(jobs or joblib.cpu_count(), scheduler) as parallel:
+        yield parallel
+
+
+def _through_joblib(name: str, jobs: int, return_as: str) -> Parallel:
+    import joblib
+
+    def run(function: Callable[[int, Path], tuple[int, Any]], calls: Calls) -> Outcomes:
+        delayed: Any = joblib.delayed(function)
+        with joblib.parallel_config(name, n_jobs=jobs):
+            parallel: Any = joblib.Parallel(return_as=return_as)
+            yield from parallel(delayed(*call) for call in calls)
+
+    return run
+
+
+@contextlib.contextmanager
+def _dask(jobs: int, scheduler: str | None) -> Generator[Parallel]:
+    try:
+        from distributed import Client, LocalCluster, as_completed
+    except ImportError:
+        raise _missing("dask", "pip install 'wattslice[cluster]'") from None
+    with contextlib.ExitStack() as stack:
+        address: Any = scheduler
+        if scheduler is None:
+            address = stack.enter_context(
+                LocalCluster(
+                    n_workers=jobs,
+                    threads_per_worker=1,
+                    dashboard_address=cast("str", None),
+                    silence_logs=logging.CRITICAL,
+                )
+            )
+        try:
+            client = stack.enter_context(Client(address, timeout=CONNECT_TIMEOUT_S, set_as_default=False))
+        except (OSError, ValueError) as error:
+            raise _unreachable("dask", scheduler, error) from None
+        if not client.ncores():
+            try:
+                client.wait_for_workers(1, timeout=CONNECT_TIMEOUT_S)
+            except (OSError, TimeoutError):
+                reason = TimeoutError(f"no worker after {CONNECT_TIMEOUT_S} s")
+                raise _unreachable("dask", scheduler, reason) from None
+
+        def run(function: Callable[[int, Path], tuple[int, Any]], calls: Calls) -> Outcomes:
+            numbers, items = [number for number, _ in calls], [item for _, item in calls]
+            futures: list[Any] = client.map(function, numbers, items, pure=False, key="wattslice")
+            waiting = dict(zip(futures, numbers, strict=True))
+            futures.clear()
+            done = as_completed(waiting, loop=client.loop, with_results=True, raise_errors=False)
+            try:
+                for future, result in done:
+                    number = waiting.pop(future)
+                    yield (number, Lost(cause(future.exception()))) if future.status == "error" else result
+                    future.release()  # else the cluster would keep all results until the end
+            finally:
+                client.cancel(list(waiting))
+
+        yield run
+
+
+@contextlib.contextmanager
+def _ray(jobs: int, scheduler: str | None) -> Generator[Parallel]:
+    try:
+        import ray  # pyright: ignore[reportMissingImports]
+        from ray.util.joblib import register_ray  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise _missing("ray", "pip install ray") from None
+    module: Any = ray
+    begun = not module.is_initialized()
+    try:
+        if begun:
+            where: dict[str, Any] = {"address": scheduler} if scheduler else {"num_cpus": jobs}
+            module.init(log_to_driver=False, include_dashboard=False, logging_level=logging.ERROR, **where)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise _unreachable("ray", scheduler, error) from None
+    try:
+        register: Any = register_ray
+        register()
+        yield _through_joblib("ray", -1, "list")  # joblib's backend for it knows no other way
+    finally:
+        if begun:
+            module.shutdown()
+
+
+def _missing(package: str, remedy: str) -> WattsliceError:
+    return WattsliceError(f"--backend {package}: {package} is not installed", remedy=remedy)
+
+
+def _unreachable(package: str, scheduler: str | None, error: Exception) -> WattsliceError:
+    where = f"the scheduler {scheduler} does not answer" if scheduler else "no local cluster"
+    message = f"--backend {package}: {where}: {cause(error)}: {first_line(error)}"
+    return WattsliceError(message, remedy="check --scheduler and its workers")
+
+
+def cause(error: BaseException | None) -> str:
+    """What an error of somebody else is called."""
+    return type(error).__name__
+
+
+def first_line(error: BaseException) -> str:
+    """What it says, as far as that fits into a message."""
+    return str(error).strip().partition("\n")[0]

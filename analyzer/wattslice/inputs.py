@@ -1,0 +1,148 @@
+"""What an analysis read from the disk, and where it looked in vain: told by whoever reads, kept by the cache.
+
+An answer of the cache is as good as a new analysis only while everything the analysis saw is as it was. So
+whoever opens a file, asks whether there is one, or searches a folder says so here. Without a recording this
+costs nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+
+class Search(Enum):
+    """A question about many files at once. `current_inputs.py` asks the same questions again."""
+
+    ROOT = "root"  # the repository around a file
+    NAMED = "named"  # the source files of a name below a root
+    INCLUDERS = "includers"  # the files below a root that include a name
+    CALLERS = "callers"  # the files beside a file that call functions
+
+
+@dataclass(frozen=True, slots=True)
+class TextInput:
+    """A file whose content counted. `sha256` of its bytes, or of nothing if it could not be read."""
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchInput:
+    """A search: what was asked `about` which file or folder, and `answer`, a digest of the paths found."""
+
+    search: Search
+    about: str
+    names: tuple[str, ...]
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Everything one analysis saw. `present`, `absent`: where a file was looked for, and was or was not."""
+
+    texts: tuple[TextInput, ...]
+    present: tuple[str, ...]
+    absent: tuple[str, ...]
+    searches: tuple[SearchInput, ...]
+
+
+def digest_of_text(content: bytes) -> str:
+    """The digest that `TextInput` keeps."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def digest_of_paths(found: Iterable[Path]) -> str:
+    """The digest that `SearchInput` keeps of an answer."""
+    return hashlib.sha256("\0".join(map(str, found)).encode(errors="surrogateescape")).hexdigest()[:32]
+
+
+class Recording:
+    """What was told since the recording began."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._files: dict[str, bool] = {}
+        self._searches: dict[tuple[Search, str, tuple[str, ...]], str] = {}
+        self._unrepeatable = False
+
+    @property
+    def inputs(self) -> Inputs | None:
+        """Everything told; None when the same inputs need not lead to the same result."""
+        if self._unrepeatable:
+            return None
+        return Inputs(
+            tuple(TextInput(path, digest) for path, digest in self._texts.items()),
+            tuple(path for path, there in self._files.items() if there and path not in self._texts),
+            tuple(path for path, there in self._files.items() if not there),
+            tuple(SearchInput(*question, answer) for question, answer in self._searches.items()),
+        )
+
+    def text(self, path: str, digest: str) -> None:
+        """A file was read. One that changes meanwhile makes the result unrepeatable."""
+        self._unrepeatable |= self._texts.setdefault(path, digest) != digest
+
+    def file(self, path: str, is_there: bool) -> None:
+        """A file was looked for."""
+        self._unrepeatable |= self._files.setdefault(path, is_there) != is_there
+
+    def search(self, search: Search, about: str, names: tuple[str, ...], answer: str) -> None:
+        """A search was made."""
+        self._unrepeatable |= self._searches.setdefault((search, about, names), answer) != answer
+
+    def unrepeatable(self) -> None:
+        """The result depends on more than the inputs, such as the time that something took."""
+        self._unrepeatable = True
+
+
+_current: ContextVar[Recording | None] = ContextVar("recording", default=None)
+
+
+@contextmanager
+def recorded() -> Generator[Recording]:
+    """Gives a recording of everything told meanwhile in this thread."""
+    recording = Recording()
+    token = _current.set(recording)
+    try:
+        yield recording
+    finally:
+        _current.reset(token)
+
+
+def is_recording() -> bool:
+    """Whether anybody wants to know: worth asking before a costly answer."""
+    return _current.get() is not None
+
+
+def note_text(path: Path | str, content: bytes) -> None:
+    """Somebody read a file; nothing of it if it could not be read."""
+    recording = _current.get()
+    if recording is not None:
+        recording.text(str(path), digest_of_text(content))
+
+
+def note_file(path: Path | str, is_there: bool) -> None:
+    """Somebody looked whether there is a file."""
+    recording = _current.get()
+    if recording is not None:
+        recording.file(str(path), is_there)
+
+
+def note_search(search: Search, about: Path, names: tuple[str, ...], found: Iterable[Path]) -> None:
+    """Somebody searched."""
+    recording = _current.get()
+    if recording is not None:
+        recording.search(search, str(about), names, digest_of_paths(found))
+
+
+def note_unrepeatable() -> None:
+    """The result depends on more than what was read."""
+    recording = _current.get()
+    if recording is not None:
+        recording.unrepeatable()

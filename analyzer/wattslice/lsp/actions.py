@@ -1,0 +1,147 @@
+"""Code actions: write the setting that settles an assumption, or a comment that silences a finding."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lsprotocol import types
+
+from wattslice.findings import Finding
+from wattslice.lsp.diagnostics import SOURCE
+from wattslice.lsp.documents import Document, split_lines
+from wattslice.lsp.fixes import SettingEntry, settings_for
+from wattslice.lsp.line_map import LineMap
+from wattslice.lsp.positions import Encoding, width
+from wattslice.lsp.toml_edit import add_entry
+from wattslice.lsp.views import View
+from wattslice.lsp.workspace import SettingsFile
+
+_IGNORE = re.compile(r"//[ \t]*wattslice:[ \t]*ignore\[[^\]]*(?=\])")
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What the client can apply: edits of documents with their versions, and files to be created."""
+
+    document_changes: bool
+    creates_files: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request for actions: the lines (from 0, both included) and what is underlined there."""
+
+    first: int
+    last: int
+    diagnostics: tuple[types.Diagnostic, ...]
+
+
+def code_actions(
+    view: View,
+    document: Document,
+    asked: Asked,
+    lines: LineMap,
+    settings: SettingsFile | None,
+    abilities: Abilities,
+    encoding: Encoding,
+    *,
+    may_edit: bool,
+) -> list[types.CodeAction]:
+    """Actions on the findings of the lines asked for. `may_edit`: the document itself may be changed."""
+    actions: dict[str, types.CodeAction] = {}
+    for finding, line in _findings_at(view, lines, asked):
+        told = [d for d in asked.diagnostics if d.source == SOURCE and d.code == finding.rule]
+        entries = settings_for(finding, view.named(finding.kernel))
+        edit = None if settings is None else _settings_edit(settings, entries, abilities, encoding)
+        if settings is not None and edit is not None:
+            values = " ".join(entry.value for entry in entries)
+            title = f"Set {values} in {settings.path.name} (the value assumed now)"
+            actions.setdefault(title, _action(title, told, edit))
+        if may_edit and view.is_own(finding.file) and finding.line > 0:
+            edit = _ignore_edit(document, line, finding.rule, abilities, encoding)
+            title = f"Ignore {finding.rule} here"
+            if edit is not None:
+                actions.setdefault(title, _action(title, told, edit))
+    return list(actions.values())
+
+
+def _findings_at(view: View, lines: LineMap, asked: Asked) -> Iterator[tuple[Finding, int]]:
+    for finding in (*view.findings, *view.elsewhere):
+        now = lines.now(view.place_of(finding) - 1)
+        if now is not None and asked.first <= now <= asked.last:
+            yield finding, now
+
+
+def _action(title: str, told: list[types.Diagnostic], edit: types.WorkspaceEdit) -> types.CodeAction:
+    return types.CodeAction(title, kind=types.CodeActionKind.QuickFix, diagnostics=told or None, edit=edit)
+
+
+def _settings_edit(
+    settings: SettingsFile, entries: tuple[SettingEntry, ...], abilities: Abilities, encoding: Encoding
+) -> types.WorkspaceEdit | None:
+    """The entries into the settings file, all else as it was. None where that cannot be done."""
+    old = settings.text or ""
+    new = old
+    for entry in entries:
+        insertion = add_entry(new, entry.key, entry.value, is_pyproject=settings.is_pyproject)
+        if insertion is None:
+            return None
+        new = insertion.applied_to(new)
+    if new == old:
+        return None
+    edit = _difference(old, new, encoding)
+    uri = settings.path.absolute().as_uri()
+    if settings.text is not None:
+        return _workspace_edit(uri, None, edit, abilities)
+    if not (abilities.document_changes and abilities.creates_files):
+        return None
+    create = types.CreateFile(uri, options=types.CreateFileOptions(overwrite=False, ignore_if_exists=True))
+    identifier = types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=None)
+    return types.WorkspaceEdit(document_changes=[create, types.TextDocumentEdit(identifier, [edit])])
+
+
+def _ignore_edit(
+    document: Document, line: int, rule: str, abilities: Abilities, encoding: Encoding
+) -> types.WorkspaceEdit | None:
+    """A comment above the line; into the one that is there already. None within a macro's continued lines."""
+    above = document.line(line - 1) if line else ""
+    if above.rstrip().endswith("\\"):
+        return None
+    if (comment := _IGNORE.search(above)) is not None:
+        place = types.Position(line - 1, width(above[: comment.end()], encoding))
+        text = f", {rule}"
+    else:
+        own = document.line(line)
+        place = types.Position(line, 0)
+        end = "\r\n" if any(other.endswith("\r\n") for other in document.lines[:1]) else "\n"
+        indent = own[: len(own) - len(own.lstrip())]
+        text = f"{indent}// wattslice: ignore[{rule}] reason{end}"
+    edit = types.TextEdit(types.Range(place, place), text)
+    return _workspace_edit(document.uri, document.version, edit, abilities)
+
+
+def _workspace_edit(
+    uri: str, version: int | None, edit: types.TextEdit, abilities: Abilities
+) -> types.WorkspaceEdit:
+    if not abilities.document_changes:
+        return types.WorkspaceEdit(changes={uri: [edit]})
+    identifier = types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=version)
+    return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(identifier, [edit])])
+
+
+def _difference(old: str, new: str, encoding: Encoding) -> types.TextEdit:
+    """One edit that makes `new`, which holds all of `old`, of `old`."""
+    most = min(len(old), len(new))
+    start = next((i for i in range(most) if old[i] != new[i]), most)
+    end = next((i for i in range(most - start) if old[-1 - i] != new[-1 - i]), most - start)
+    where = types.Range(_position(old, start, encoding), _position(old, len(old) - end, encoding))
+    return types.TextEdit(where, new[start : len(new) - end])
+
+
+def _position(text: str, offset: int, encoding: Encoding) -> types.Position:
+    lines = split_lines(text[:offset])
+    if not lines or lines[-1].endswith(("\n", "\r")):
+        return types.Position(len(lines), 0)
+    return types.Position(len(lines) - 1, width(lines[-1], encoding))

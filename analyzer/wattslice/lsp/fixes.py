@@ -1,0 +1,82 @@
+"""Settings that would settle a finding: its `fix`, with the values that are assumed now for its placeholders.
+
+A fix is written as options of the command line: `--set k.n=VALUE --set k.m=VALUE`,
+`--launch 'k=gx,gy,gz:bx,by,bz'`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+
+from wattslice.analysis import KernelAnalysis
+from wattslice.errors import WattsliceError
+from wattslice.findings import Finding
+from wattslice.geometry.overrides import parse_launch, parse_setting
+
+_KEYS = {"--set": "set", "--launch": "launch"}
+_LOOP = re.compile(r"trip_L(\d+)(?:@(.+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class SettingEntry:
+    """One entry of a list in the settings file: `set` or `launch`, and what to add to it."""
+
+    key: str
+    value: str
+
+
+def settings_for(finding: Finding, launches: tuple[KernelAnalysis, ...]) -> tuple[SettingEntry, ...]:
+    """The entries that settle the finding, none when there is no such setting or no value is known.
+
+    `launches` are those of the finding's kernel.
+    """
+    try:
+        words = shlex.split(finding.fix)
+    except ValueError:
+        return ()
+    entries: list[SettingEntry] = []
+    for option, text in zip(words[::2], words[1::2], strict=False):
+        key = _KEYS.get(option)
+        value = None if key is None else _filled(key, text, finding, launches)
+        if key is None or value is None:
+            return ()  # half of what settles it would not
+        entries.append(SettingEntry(key, value))
+    return tuple(entries) if len(words) == 2 * len(entries) else ()
+
+
+def _filled(key: str, text: str, finding: Finding, launches: tuple[KernelAnalysis, ...]) -> str | None:
+    """The text with the assumed values in it; None when they are not known or it is no valid setting."""
+    name, _, value = text.partition("=")
+    if key == "launch":
+        if not re.fullmatch(r"[\d,:]+", value):
+            if not launches:
+                return None
+            grid, block = (",".join(map(str, e)) for e in (launches[0].grid, launches[0].block))
+            value = f"{grid}:{block}" + (":0" if value.endswith(":BYTES") else "")
+    elif value == "VALUE":
+        assumed = _assumed_value(name.rpartition(".")[2] if "trip_L" not in name else name, finding, launches)
+        if assumed is None:
+            return None
+        value = assumed
+    filled = f"{name}={value}"
+    try:
+        parse_launch(filled) if key == "launch" else parse_setting(filled)
+    except WattsliceError:
+        return None
+    return filled
+
+
+def _assumed_value(name: str, finding: Finding, launches: tuple[KernelAnalysis, ...]) -> str | None:
+    if (loop := _LOOP.search(name)) is not None:
+        for kernel in launches:
+            for trips in kernel.loops:
+                file = (
+                    trips.file.endswith(loop[2]) if loop[2] else not trips.file or trips.file == kernel.file
+                )
+                if trips.line == int(loop[1]) and file:
+                    return f"{trips.assumed:g}"
+        return None
+    found = re.search(rf"\b{re.escape(name)} assumed (-?[\d.]+(?:e[-+]?\d+)?)(?![\w.]*\w)", finding.message)
+    return None if found is None else found[1].rstrip(".")

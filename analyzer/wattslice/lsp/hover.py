@@ -1,0 +1,214 @@
+"""Hover: why a line draws what it draws, and what the figures rest on; on a kernel's name, its summary."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from wattslice.analysis import Advice, KernelAnalysis, SliceAnalysis
+from wattslice.branches import BranchClass
+from wattslice.execution import Assumption, ProbabilitySource
+from wattslice.findings import operations_power_w, plain_reason, why_unknown
+from wattslice.lsp.figures import heat_text, launches_text, stake_text
+from wattslice.lsp.fixes import settings_for
+from wattslice.lsp.markdown import code, plain, table
+from wattslice.lsp.views import View
+from wattslice.operations import FIELD_NAMES
+from wattslice.report.kernel_tables import launch_text
+from wattslice.report.units import energy, line_ranges, percent, power, three_digits, time
+
+_MOST_LAUNCHES = 4
+"""Summarised one by one; of further ones only their number is told."""
+_WORD = re.compile(r"\w+")
+
+
+def hover_text(view: View, line: int, text: str, column: int) -> str:
+    """Markdown for a place in `line` (from 1, with its `text`, column from 0); empty: nothing to say."""
+    named = view.named(_word_at(text, column))
+    if named:
+        return _summary(view, named)
+    return "\n\n".join(_line_parts(view, line))
+
+
+def _word_at(text: str, column: int) -> str:
+    for found in _WORD.finditer(text):
+        if found.start() <= column <= found.end():
+            return found[0]
+    return ""
+
+
+# ------------------------------------------------------------------------------------ a line
+
+
+def _line_parts(view: View, line: int) -> Iterator[str]:
+    around = view.launches_around(line)
+    heats = view.heats.get(line, ())
+    kernels = tuple(dict.fromkeys((*around, *(kernel for kernel, _ in heats))))
+    for kernel in _some_per_name(kernels):
+        own = [heat for other, heat in heats if other is kernel]
+        facts = [*_slices_at(kernel, line, view), *_counts_at(kernel, line, view)]
+        if own:
+            whose = "the board draws" if kernel.model == "regression" else "operations draw"
+            total = power(operations_power_w(kernel))
+            yield f"**{heat_text(own)}** of the {total} that {whose} in {code(kernel.qualified_name)}"
+        yield from facts
+    everywhere = view.analysis.kernels  # a launch stands outside of its kernel
+    assumed = [
+        entry for kernel in everywhere for entry in kernel.assumptions if _is_at(view, entry, kernel, line)
+    ]
+    if assumed:
+        yield _assumption_list(view, assumed)
+    advice = [entry for kernel in everywhere for entry in kernel.advice if _is_at(view, entry, kernel, line)]
+    if advice:
+        yield "\n".join(_advice(entry) for entry in dict.fromkeys(advice))
+
+
+def _some_per_name(kernels: tuple[KernelAnalysis, ...]) -> tuple[KernelAnalysis, ...]:
+    """One launch of each kernel: the one that draws most, else the first."""
+    best: dict[str, KernelAnalysis] = {}
+    for kernel in kernels:
+        known = best.get(kernel.qualified_name)
+        if known is None or (kernel.power_w or 0.0) > (known.power_w or 0.0):
+            best[kernel.qualified_name] = kernel
+    return tuple(best.values())[:_MOST_LAUNCHES]
+
+
+def _is_at(view: View, entry: Assumption | Advice, kernel: KernelAnalysis, line: int) -> bool:
+    return entry.line == line and view.is_own(entry.file or kernel.file)
+
+
+def _slices_at(kernel: KernelAnalysis, line: int, view: View) -> Iterator[str]:
+    slices = [part for part in kernel.slices if line in part.lines] if view.is_own(kernel.file) else []
+    if slices:
+        yield _slice_table(slices)
+
+
+def _counts_at(kernel: KernelAnalysis, line: int, view: View) -> Iterator[str]:
+    for trips in dict.fromkeys(
+        (t.trip_count, t.assumed) for t in kernel.loops if _own_line(t, kernel, view) == line
+    ):
+        known, assumed = trips
+        if known is None:
+            yield f"The loop is assumed to run **{three_digits(assumed)}** times: data decide."
+        else:
+            yield f"The loop runs **{three_digits(known)}** times per entry."
+    arms = [arm for arm in kernel.arms if _own_line(arm, kernel, view) == line]
+    texts: list[str] = []
+    for arm in arms:
+        text = f"{arm.arm} **{percent(arm.probability)}**"
+        if arm.source is not ProbabilitySource.STATIC:
+            text += (
+                f" ({arm.source.value}, {percent(arm.probability_low)} to {percent(arm.probability_high)})"
+            )
+        if arm.power_w is not None:
+            text += f", {power(arm.power_w)}"
+        texts.append(text)
+    if texts:
+        yield f"Taken: {'; '.join(dict.fromkeys(texts))}"
+
+
+def _own_line(place: object, kernel: KernelAnalysis, view: View) -> int:
+    """The line of a loop or arm, 0 in another file."""
+    file = getattr(place, "file", "") or kernel.file
+    return int(getattr(place, "line", 0)) if view.is_own(file) else 0
+
+
+def _assumption_list(view: View, assumed: Iterable[Assumption]) -> str:
+    rows = ["**Assumed**"]
+    settled = {
+        (finding.rule, finding.line, finding.message): settings_for(finding, view.named(finding.kernel))
+        for finding in (*view.findings, *view.elsewhere)
+        if finding.fix
+    }
+    for entry in dict.fromkeys(assumed):
+        row = f"- {plain(entry.message)} ({entry.rule})"
+        if entry.fix:
+            row += f"  \n  settled by {code(entry.fix)}"
+        settings = settled.get((entry.rule, entry.line, entry.message), ())
+        if settings:
+            written = ", ".join(code(f'{setting.key} = ["{setting.value}"]') for setting in settings)
+            row += f", or in wattslice.toml by {written}"
+        rows.append(row)
+    return "\n".join(rows)
+
+
+def _advice(advice: Advice) -> str:
+    stake = stake_text(advice.power_w, advice.energy_j)
+    at_stake = f" — {stake}" if stake else ""
+    fix = f"  \n  {plain(advice.fix)}" if advice.fix else ""
+    return f"- {plain(advice.message)}{at_stake} ({advice.rule}){fix}"
+
+
+# ------------------------------------------------------------------------------------ a kernel
+
+
+def _summary(view: View, launches: tuple[KernelAnalysis, ...]) -> str:
+    parts = [f"**{plain(launches[0].name)}** on {plain(view.analysis.gpu_name)}"]
+    if len(launches) > 1:
+        parts.append(plain(launches_text(launches)))
+    for kernel in launches[:_MOST_LAUNCHES]:
+        parts += _launch(kernel, view)
+    if len(launches) > _MOST_LAUNCHES:
+        parts.append(f"… and {len(launches) - _MOST_LAUNCHES} more")
+    assumed = tuple(entry for kernel in launches for entry in kernel.assumptions)
+    if assumed:
+        parts.append(_assumption_list(view, assumed))
+    notes = [entry for entry in view.analysis.diagnostics if not entry.file]
+    if notes:
+        parts.append("\n".join(f"- {plain(entry.message)} ({entry.rule})" for entry in notes))
+    return "\n\n".join(parts)
+
+
+def _launch(kernel: KernelAnalysis, view: View) -> Iterator[str]:
+    inside, _, where = launch_text(kernel).plain.partition("  ")
+    yield f"{code(kernel.qualified_name + inside)} {plain(where)}"
+    if kernel.power_w is None:
+        reason = why_unknown(kernel, view.analysis)
+        yield "Power **unknown**" + (
+            f": {plain(plain_reason(kernel, reason))} ({reason.rule})" if reason else ""
+        )
+    else:
+        of_limit = ""
+        if kernel.power_limit_w:
+            of_limit = (
+                f", {percent(kernel.power_w / kernel.power_limit_w)} of the {kernel.power_limit_w:g} W limit"
+            )
+        yield f"**{plain(launches_text((kernel,)))}**{of_limit}"
+    facts = [f"runs {time(kernel.time_s)}, {energy(kernel.energy_j)}"] if kernel.power_w is None else []
+    if kernel.sm_saturation is not None:
+        facts.append(f"SM saturation {kernel.sm_saturation:.2f}")
+    if kernel.occupancy is not None:
+        facts.append(f"occupancy {percent(kernel.occupancy)}")
+    if kernel.registers_per_thread is not None:
+        facts.append(f"{kernel.registers_per_thread} registers/thread")
+    if kernel.shared_bytes_per_block:
+        facts.append(f"{kernel.shared_bytes_per_block} B shared/block")
+    branches = {BranchClass.SPARSE: "branch-sparse", BranchClass.DENSE: "branch-dense"}
+    facts += [f"model {kernel.model}", f"method {kernel.method.upper()}"]
+    facts += [branches[kernel.branch_class]] if kernel.branch_class in branches else []
+    yield " · ".join(facts)
+    if kernel.counts_per_thread is not None:
+        pairs = zip(FIELD_NAMES, kernel.counts_per_thread.values(), strict=True)
+        counts = [f"{name.replace('_', ' ')} {three_digits(count)}" for name, count in pairs if count]
+        yield f"Operations per thread: {', '.join(counts)}" if counts else "No operations"
+    if kernel.slices:
+        yield _slice_table(kernel.slices)
+
+
+def _slice_table(slices: Iterable[SliceAnalysis]) -> str:
+    rows = [
+        (
+            part.memory_space.value,
+            code(", ".join(part.variables)) if part.variables else "–",
+            line_ranges(part.lines) or "–",
+            three_digits(part.compute_ops),
+            three_digits(part.memory_ops_weighted),
+            "–" if part.arithmetic_density is None else three_digits(part.arithmetic_density),
+            three_digits(part.length),
+            power(part.power_w),
+            percent(part.share_of_power),
+        )
+        for part in slices
+    ]
+    head = ("slice", "variables", "lines", "N_a", "N_mem", "density", "length", "watts", "share")
+    return table(head, rows)

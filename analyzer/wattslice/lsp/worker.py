@@ -1,0 +1,171 @@
+"""The one thread that analyses: the latest text of every document, the rest is dropped."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wattslice.analysis import Analysis
+from wattslice.config import Config
+from wattslice.errors import WattsliceError
+from wattslice.gate.budgets import Budget
+from wattslice.lsp.client_settings import Setup
+
+if TYPE_CHECKING:  # numpy and the parser are loaded on the thread, while the editor is already being answered
+    from wattslice.incremental import IncrementalAnalyzer
+
+_MOST_ANALYZERS = 4
+"""Settings in use at once; each has an analyzer that remembers what it has read."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """One text to analyse. `configure` reads its settings anew and may raise `WattsliceError`."""
+
+    uri: str
+    path: Path
+    lines: tuple[str, ...]
+    revision: int
+    configure: Callable[[], Setup]
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What became of a task: an `analysis`, or the `error` that there is none. `seconds` it took,
+    `processor_s` of the whole process. `budgets`: those of its settings.
+    """
+
+    task: Task
+    analysis: Analysis | None
+    error: WattsliceError | None
+    seconds: float
+    processor_s: float
+    budgets: tuple[Budget, ...] = ()
+
+
+class Worker:
+    """Analyses on a thread of its own; `tell` is called on that thread with what is finished."""
+
+    def __init__(self, tell: Callable[[Outcome], None]) -> None:
+        self._tell = tell
+        self._waiting: dict[str, Task] = {}
+        self._closed: list[Path] = []
+        self._running: Task | None = None
+        self._stopped = False
+        self._makes_way = False
+        self._files_changed = False
+        self._changed = threading.Condition()
+        self._analyzers: list[tuple[Config, IncrementalAnalyzer]] = []
+        # A daemon: an analysis that hangs in a parser must not keep the process alive.
+        self._thread = threading.Thread(target=self._run, name="analysis", daemon=True)
+        self._thread.start()
+
+    def submit(self, task: Task) -> None:
+        """Analyse this text, and no earlier one of the same document; what runs for another one waits."""
+        with self._changed:
+            self._drop(task.uri)
+            self._waiting[task.uri] = task
+            self._makes_way = self._running is not None
+            self._changed.notify()
+
+    def cancel(self, uri: str) -> None:
+        """Nobody wants the document's texts of before any more."""
+        with self._changed:
+            self._drop(uri)
+
+    def forget(self, uri: str, path: Path) -> None:
+        """The document has been closed."""
+        with self._changed:
+            self._drop(uri)
+            self._closed.append(path)
+            self._changed.notify()
+
+    def look_again(self) -> None:
+        """Files have changed: what is known of folders is no longer believed."""
+        self._files_changed = True
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        with self._changed:
+            self._stopped = True
+            for uri in [*self._waiting, *([self._running.uri] if self._running else [])]:
+                self._drop(uri)
+            self._changed.notify()
+
+    def _drop(self, uri: str) -> None:
+        if (task := self._waiting.pop(uri, None)) is not None:
+            task.cancelled.set()
+        if self._running is not None and self._running.uri == uri:
+            self._running.cancelled.set()
+
+    def _run(self) -> None:
+        import_module("wattslice.incremental")
+        while (task := self._next()) is not None:
+            outcome = self._analyze(task)
+            with self._changed:
+                self._running = None
+                if outcome is None and not task.cancelled.is_set():  # what it has found so far is remembered
+                    self._waiting = {task.uri: task, **self._waiting}
+            if outcome is not None and not task.cancelled.is_set():
+                self._tell(outcome)
+
+    def _next(self) -> Task | None:
+        with self._changed:
+            while True:
+                for path in self._closed:
+                    for _, analyzer in self._analyzers:
+                        analyzer.forget(path)
+                self._closed.clear()
+                if self._stopped:
+                    return None
+                if self._waiting:
+                    uri = next(reversed(self._waiting))  # what is being typed in came last
+                    self._running = self._waiting.pop(uri)
+                    self._makes_way = False
+                    return self._running
+                self._changed.wait()
+
+    def _analyze(self, task: Task) -> Outcome | None:
+        """None when it was cancelled, or made way for another one."""
+        from wattslice.frontend.clang import source_files
+        from wattslice.incremental import CancelledError
+
+        if self._files_changed:
+            self._files_changed = False
+            source_files.look_again()
+        analysis: Analysis | None = None
+        error: WattsliceError | None = None
+        budgets: tuple[Budget, ...] = ()
+        started, processor_s = time.perf_counter(), time.process_time()
+        try:
+            setup = task.configure()
+            budgets = setup.budgets
+            analyzer = self._analyzer(setup.config)
+            analysis = analyzer.analyze(
+                task.path, "".join(task.lines), lambda: self._makes_way or task.cancelled.is_set()
+            )
+        except CancelledError:
+            return None
+        except WattsliceError as failure:
+            error = failure
+        except Exception as failure:  # a defect on one text must not end the thread
+            error = WattsliceError(f"internal error: {type(failure).__name__}: {failure}")
+        seconds, processor_s = time.perf_counter() - started, time.process_time() - processor_s
+        return Outcome(task, analysis, error, seconds, processor_s, budgets)
+
+    def _analyzer(self, config: Config) -> IncrementalAnalyzer:
+        for number, (known, analyzer) in enumerate(self._analyzers):
+            if known == config:
+                self._analyzers.append(self._analyzers.pop(number))
+                return analyzer
+        from wattslice.incremental import IncrementalAnalyzer
+
+        analyzer = IncrementalAnalyzer(config)
+        self._analyzers = [*self._analyzers[1 - _MOST_ANALYZERS :], (config, analyzer)]
+        return analyzer

@@ -1,0 +1,41 @@
+"""The intermediate representation as a flat list that is equal for equal trees, whatever their objects."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from wattslice import ir
+from wattslice.recursion import deep_recursion
+
+
+def ir_tokens(program: ir.Program) -> list[str]:
+    """Everything in a program, every span too; a variable has its number in the order of first mention."""
+    found: list[str] = []
+    numbers: dict[int, int] = {}
+
+    def number_of(entry: object) -> int:
+        return numbers.get(id(entry), -1)
+
+    def visit(part: Any) -> None:
+        if isinstance(part, ir.Variable):
+            if id(part) in numbers:
+                found.append(f"variable {numbers[id(part)]}")
+                return
+            numbers[id(part)] = len(numbers)
+        if isinstance(part, frozenset):
+            part = tuple(sorted(part, key=number_of))
+        if isinstance(part, tuple):
+            found.append(f"{len(part)} of")
+            for entry in part:
+                visit(entry)
+        elif is_dataclass(part):
+            found.append(type(part).__name__)
+            for field in fields(part):
+                visit(getattr(part, field.name))
+        else:
+            found.append(repr(part))
+
+    with deep_recursion():
+        visit(program)
+    return found

@@ -1,0 +1,231 @@
+"""A small editor: starts the server as a process and speaks to it over its pipes, politely or not."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Message = dict[str, Any]
+
+PATIENCE_S = 30.0
+CAPABILITIES: Message = {
+    "general": {"positionEncodings": ["utf-8", "utf-16"]},
+    "workspace": {
+        "inlayHint": {"refreshSupport": True},
+        "codeLens": {"refreshSupport": True},
+        "workspaceEdit": {"documentChanges": True, "resourceOperations": ["create"]},
+        "didChangeWatchedFiles": {"dynamicRegistration": True},
+        "configuration": True,
+    },
+}
+
+
+class Client:
+    """One server process. `settings` is what it gets when it asks for `wattslice`."""
+
+    def __init__(self, root: Path | None, settings: Message | None = None) -> None:
+        self.root = root
+        self.settings = settings
+        self.asked: list[Message] = []  # requests and notifications of the server, in order
+        self._answers: dict[object, Message] = {}
+        self._inbox: queue.Queue[Message | None] = queue.Queue()
+        self._versions: dict[str, int] = {}
+        self._last_id = 0
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            "PYTHONWARNINGS": "error",
+        }
+        self.process = subprocess.Popen(
+            (sys.executable, "-m", "wattslice", "lsp"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            cwd=root,
+        )
+        self.errors: list[bytes] = []
+        self._readers = [threading.Thread(target=run) for run in (self._read, self._read_errors)]
+        for reader in self._readers:
+            reader.start()
+
+    # ------------------------------------------------------------------------------- the pipes
+
+    def _read(self) -> None:
+        stream = self.process.stdout
+        assert stream is not None
+        while True:
+            length = None
+            while (line := stream.readline()) not in (b"\r\n", b""):
+                name, _, value = line.partition(b":")
+                assert name in (b"Content-Length", b"Content-Type"), line  # nothing else prints there
+                length = int(value) if name == b"Content-Length" else length
+            if length is None:
+                break
+            self._inbox.put(json.loads(stream.read(length)))
+        self._inbox.put(None)
+
+    def _read_errors(self) -> None:
+        assert self.process.stderr is not None
+        self.errors.extend(self.process.stderr)
+
+    def send_bytes(self, data: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def send(self, message: object) -> None:
+        body = json.dumps(message).encode()
+        self.send_bytes(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+
+    def pump(self, timeout_s: float = PATIENCE_S) -> Message | None:
+        """Take one message of the server and answer it if it asks; None at the end. Raises queue.Empty."""
+        message = self._inbox.get(timeout=timeout_s)
+        if message is None:
+            self._inbox.put(None)
+            return None
+        if "method" in message:
+            self.asked.append(message)
+            if "id" in message:
+                settings = [self.settings] if message["method"] == "workspace/configuration" else None
+                self.send({"jsonrpc": "2.0", "id": message["id"], "result": settings})
+        else:
+            self._answers[message["id"]] = message
+        return message
+
+    # ------------------------------------------------------------------------------- the protocol
+
+    def request(self, method: str, params: object = None) -> Any:
+        """The result of a request; an error raises AssertionError."""
+        answer = self.answer(self.begin(method, params))
+        assert "error" not in answer, answer
+        return answer["result"]
+
+    def begin(self, method: str, params: object = None) -> int:
+        self._last_id += 1
+        self.send({"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params})
+        return self._last_id
+
+    def answer(self, number: object) -> Message:
+        while number not in self._answers:
+            if self.pump() is None:
+                raise AssertionError(f"the server left: {b''.join(self.errors).decode()}")
+        return self._answers.pop(number)
+
+    def notify(self, method: str, params: object = None) -> None:
+        self.send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def initialize(self, capabilities: Message | None = None, **more: object) -> Message:
+        folders = None if self.root is None else [{"uri": self.root.as_uri(), "name": "root"}]
+        params = {
+            "processId": os.getpid(),
+            "rootUri": None,
+            "capabilities": CAPABILITIES if capabilities is None else capabilities,
+            "workspaceFolders": folders,
+            **more,
+        }
+        result = self.request("initialize", params)
+        self.notify("initialized", {})
+        return result
+
+    def open(self, path: Path | str, text: str, language: str = "cuda") -> str:
+        uri = path.as_uri() if isinstance(path, Path) else path
+        self._versions[uri] = 1
+        item = {"uri": uri, "languageId": language, "version": 1, "text": text}
+        self.notify("textDocument/didOpen", {"textDocument": item})
+        return uri
+
+    def change(self, uri: str, *changes: Message) -> None:
+        self._versions[uri] += 1
+        identifier = {"uri": uri, "version": self._versions[uri]}
+        self.notify("textDocument/didChange", {"textDocument": identifier, "contentChanges": list(changes)})
+
+    def ask(self, method: str, uri: str, **more: object) -> Any:
+        return self.request(f"textDocument/{method}", {"textDocument": {"uri": uri}, **more})
+
+    def hints(self, uri: str, first: int = 0, last: int = 100_000) -> list[Message]:
+        return self.ask("inlayHint", uri, range=span(first, 0, last, 0))
+
+    def hover(self, uri: str, line: int, character: int = 0) -> str:
+        found = self.ask("hover", uri, position={"line": line, "character": character})
+        return "" if found is None else found["contents"]["value"]
+
+    def actions(self, uri: str, line: int) -> dict[str, Message]:
+        found = self.ask("codeAction", uri, range=span(line, 0, line, 0), context={"diagnostics": []})
+        return {action["title"]: action for action in found}
+
+    # ------------------------------------------------------------------------------- waiting
+
+    def wait(self, arrived: Callable[[Message], bool]) -> Message:
+        """The first message of the server, from now on, of which that is true."""
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            message = self.pump()
+            assert message is not None, f"the server left: {b''.join(self.errors).decode()}"
+            if arrived(message):
+                return message
+        raise AssertionError("nothing came")
+
+    def diagnostics(self, uri: str) -> list[Message]:
+        """The next diagnostics of a document."""
+
+        def arrived(message: Message) -> bool:
+            return (
+                message.get("method") == "textDocument/publishDiagnostics" and message["params"]["uri"] == uri
+            )
+
+        return self.wait(arrived)["params"]["diagnostics"]
+
+    def all_diagnostics(self, *uris: str) -> list[list[Message]]:
+        """The next diagnostics of several documents, whichever come first."""
+        found: dict[str, list[Message]] = {}
+        while len(found) < len(uris):
+            message = self.wait(lambda message: message.get("method") == "textDocument/publishDiagnostics")
+            if message["params"]["uri"] in uris:
+                found[message["params"]["uri"]] = message["params"]["diagnostics"]
+        return [found[uri] for uri in uris]
+
+    def drain(self, seconds: float) -> None:
+        """Take what comes until nothing has come for so long."""
+        with contextlib.suppress(queue.Empty):
+            while self.pump(seconds) is not None:
+                pass
+
+    def leave(self) -> int:
+        """Shut down in order; the exit status."""
+        self.request("shutdown")
+        self.notify("exit")
+        return self.process.wait(PATIENCE_S)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        for reader in self._readers:
+            reader.join()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            with contextlib.suppress(BrokenPipeError):
+                assert stream is not None
+                stream.close()
+
+
+def span(line: int, character: int, end_line: int, end_character: int) -> Message:
+    return {
+        "start": {"line": line, "character": character},
+        "end": {"line": end_line, "character": end_character},
+    }
+
+
+def edit(where: Message, text: str) -> Message:
+    return {"range": where, "text": text}

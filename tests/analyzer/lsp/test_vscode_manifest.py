@@ -1,0 +1,47 @@
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from wattslice import __version__
+from wattslice.lsp.client_settings import KEYS, read_client_settings
+
+_EXTENSION = Path(__file__).parents[3] / "editors" / "vscode"
+_MANIFEST = _EXTENSION / "package.json"
+_THE_EDITORS_OWN = {"path", "trace.server"}
+
+
+def _declared() -> dict[str, dict[str, object]]:
+    manifest = json.loads(_MANIFEST.read_text(encoding="utf-8"))
+    properties = manifest["contributes"]["configuration"]["properties"]
+    return {name.removeprefix("wattslice."): entry for name, entry in properties.items()}
+
+
+def test_every_setting_of_the_server_can_be_set_in_vs_code_and_no_other() -> None:
+    names = {re.sub(r"-(\w)", lambda found: found[1].upper(), key) for key in KEYS}
+    assert set(_declared()) - _THE_EDITORS_OWN == names
+
+
+def test_the_defaults_of_vs_code_say_nothing_that_the_server_would_not_assume() -> None:
+    defaults = {name: entry["default"] for name, entry in _declared().items()}
+    assert read_client_settings(defaults, None) == read_client_settings({}, None)
+
+
+def test_the_extension_has_the_version_of_the_program() -> None:
+    assert json.loads(_MANIFEST.read_text(encoding="utf-8"))["version"] == __version__
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+def test_the_extension_passes_its_own_tests() -> None:
+    tests = sorted(str(path) for path in (_EXTENSION / "test").glob("*.test.js"))
+    done = subprocess.run(["node", "--test", *tests], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_lock_file_names_no_registry() -> None:
+    lock = json.loads((_EXTENSION / "package-lock.json").read_text(encoding="utf-8"))
+    assert not [name for name, package in lock["packages"].items() if "resolved" in package]
+    assert all("integrity" in package for name, package in lock["packages"].items() if name)

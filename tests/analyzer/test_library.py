@@ -1,0 +1,118 @@
+"""`import wattslice`: instant, typed, and what docs/library.md says of it is true."""
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+import wattslice
+from wattslice import library
+from wattslice.commands.analyze import analyze as command
+from wattslice.config import Options, make_config
+from wattslice.pipeline import analyze_files
+from wattslice.report.json import render_json
+
+PAGE = Path(__file__).parents[2] / "docs" / "library.md"
+KERNEL = """#if defined(FAST) && WIDTH == 2
+__global__ void k(float *y, int n) { for (int j = 0; j < n; ++j) y[j] += threadIdx.x; }
+#endif
+"""
+
+
+def test_the_examples_of_the_documentation_run(tmp_path, monkeypatch):
+    text = PAGE.read_text(encoding="utf-8")
+    for name, content in re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", text, re.S):
+        (tmp_path / name).write_text(content)
+    (tmp_path / "wattslice.toml").write_text("")
+    monkeypatch.chdir(tmp_path)
+    examples = re.findall(r"```python\n(.*?)```", text, re.S)
+    assert len(examples) >= 6
+    names: dict[str, object] = {}
+    for example in examples:
+        exec(compile(example, str(PAGE), "exec"), names)
+
+
+def test_every_option_of_the_command_line_is_there_and_documented():
+    assert isinstance(command, click.Command)
+    other = {"-I": "include", "-D": "define", "-p": "compile_commands", "--no-cache": "cache"}
+    not_analysis = {"--format", "-o", "--help"}
+    options = {name for parameter in command.params for name in parameter.opts if name.startswith("-")}
+    options -= not_analysis
+    wanted = {other.get(name, name.removeprefix("--").replace("-", "_")) for name in options}
+    arguments = set(inspect.signature(wattslice.analyze).parameters)
+    assert wanted <= arguments
+    table = PAGE.read_text(encoding="utf-8").partition("| argument |")[2].partition("\n\n")[0]
+    first_column = " ".join(row.split("|")[1] for row in table.splitlines()[2:])
+    assert set(re.findall(r"`(\w+)`", first_column)) == arguments - {"paths"}
+
+
+def test_it_is_the_analysis_of_the_command_line(tmp_path):
+    path = tmp_path / "k.cu"
+    path.write_text(KERNEL)
+    (tmp_path / "wattslice.toml").write_text("")
+    options = Options(
+        paths=(path,),
+        gpu="v100",
+        overrides=("k.n=64",),
+        launches=("k=8:32",),
+        definitions=("FAST", "WIDTH=2"),
+    )
+    expected = analyze_files(make_config(options))
+    done: list[Path] = []
+    by_mapping = wattslice.analyze(
+        path, gpu="v100", set={"k.n": 64}, launch="k=8:32", define={"FAST": None, "WIDTH": 2}, cache=False
+    )
+    by_texts = wattslice.analyze(
+        [str(path), str(path)],
+        gpu="v100",
+        set=["k.n=64"],
+        launch=["k=8:32"],
+        define=["FAST", "WIDTH=2"],
+        cache=tmp_path / "cache",
+        jobs=2,
+        done=done.append,
+    )
+    assert expected.kernels[0].power_w is not None
+    assert render_json(expected) == wattslice.to_json(by_mapping) == wattslice.to_json(by_texts)
+    as_text = wattslice.analyze_text(
+        KERNEL, path, gpu="v100", set={"k.n": 64}, launch="k=8:32", define=("FAST", "WIDTH=2")
+    )
+    assert wattslice.to_json(as_text) == wattslice.to_json(expected)
+
+
+def test_settings_around_a_text_count(tmp_path):
+    (tmp_path / "wattslice.toml").write_text('gpu = "h200"\n')
+    found = wattslice.analyze_text("__global__ void k(float *y) { y[0] = 1; }", tmp_path / "none.cu")
+    assert (found.gpu_id, found.gpu_source) == ("h200", "settings")
+
+
+def test_errors_are_ours(tmp_path):
+    with pytest.raises(wattslice.WattsliceError, match="no file to analyse"):
+        wattslice.analyze([])
+    with pytest.raises(wattslice.WattsliceError, match="no such file"):
+        wattslice.analyze(tmp_path / "none.cu")
+    with pytest.raises(wattslice.FrontendError, match="is empty"):
+        wattslice.analyze_text("")
+    with pytest.raises(AttributeError, match="no attribute 'analyse'"):
+        _ = wattslice.analyse  # pyright: ignore
+
+
+def test_what_the_command_line_tells_first_is_a_warning(tmp_path):
+    (tmp_path / "k.cu").write_text("__global__ void k(float *y) { y[0] = 1; }")
+    (tmp_path / "cache").write_text("no folder")
+    with pytest.warns(UserWarning, match="not used as cache"):
+        assert wattslice.analyze(tmp_path / "k.cu", cache=tmp_path / "cache").kernels
+
+
+def test_everything_is_offered_and_nothing_is_loaded_before_it_is_used():
+    assert set(dir(wattslice)) == {*library.__all__, "__version__"}
+    code = (
+        "import sys; before = set(sys.modules); import wattslice; new = set(sys.modules) - before;"
+        "assert new == {'wattslice'}, new; import wattslice as w; assert callable(w.analyze);"
+        "assert 'numpy' not in sys.modules and 'click' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,156 @@
+"""Many files on several processes: the same answers whoever works, and a death costs one file."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from distributed import LocalCluster
+
+from wattslice import clusters, pipeline, workers
+from wattslice.clusters import Backend, Lost
+from wattslice.config import Config, Options, make_config
+from wattslice.errors import WattsliceError
+from wattslice.report.json import render_json
+from wattslice.workers import Workers, on_workers
+
+KERNEL = """__global__ void k{0}(float *y, int n) {{
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = y[i] * {0} + 1;
+}}
+int main() {{ k{0}<<<64, 256>>>(0, 1 << {0}); }}
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    for number in range(5):
+        (tmp_path / f"k{number}.cu").write_text(KERNEL.format(number + 10))
+    (tmp_path / "bad.cu").write_bytes(b"\0")
+    return Config(files=tuple(sorted(tmp_path.glob("*.cu"))), gpu_id="v100")
+
+
+def test_everybody_says_the_same(config, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    expected = render_json(pipeline.analyze_files(config))
+    done: list[Path] = []
+    here: Any = LocalCluster(n_workers=2, processes=False, threads_per_worker=1, dashboard_address=":0")
+    with here as cluster:
+        runs = (
+            replace(config, jobs=2),
+            replace(config, backend=Backend.DASK, scheduler=cluster.scheduler_address),
+            replace(config, jobs=2, cache=tmp_path / "cache"),
+            replace(config, jobs=1, cache=tmp_path / "cache"),
+        )
+        for run in runs:
+            assert render_json(pipeline.analyze_files(run, done.append)) == expected
+    assert [sorted(done[start : start + 6]) for start in range(0, 24, 6)] == [list(config.files)] * 4
+    assert len(list((tmp_path / "cache" / "results").iterdir())) == 5
+
+
+def die_on_bad(path: Path) -> str:
+    if path.stem.startswith("bad"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return path.stem
+
+
+def test_a_process_that_dies_costs_its_own_file():
+    items = [Path(name) for name in ("a", "bad", "b", "c")]
+    found = dict(on_workers(die_on_bad, items, Workers(2), lambda path, why: f"{path}: {why}"))
+    assert [found[number] for number in range(4)] == ["a", "bad: TerminatedWorkerError", "b", "c"]
+
+
+def test_a_lost_file_is_told(config, monkeypatch):
+    def lost(task, paths, _workers, lost):
+        for number, path in enumerate(paths):
+            yield number, lost(path, "gone") if number == 3 else task(path)
+
+    monkeypatch.setattr(pipeline, "on_workers", lost)
+    analysis = pipeline.analyze_files(replace(config, jobs=2))
+    assert [Path(kernel.file).stem for kernel in analysis.kernels] == ["k0", "k1", "k3", "k4"]
+    (told,) = [entry for entry in analysis.diagnostics if entry.rule == "PW099"]
+    assert (told.file, told.message) == (
+        str(config.files[3]),
+        "no result from the process that analysed this file: gone",
+    )
+
+
+def test_a_worker_in_the_wrong_place_says_so(tmp_path):
+    def work(folder: str, program: str) -> object:
+        return workers._Work(lambda _: "done", folder, str(tmp_path), program)(7, Path("a"))[1]
+
+    here = str(Path.cwd())
+    assert work(here, workers.program_digest()) == "done"
+    other = work(here, "another")
+    assert isinstance(other, Lost)
+    assert "runs another version of wattslice" in other.reason
+    blind = work(str(tmp_path / "nowhere"), "")
+    assert isinstance(blind, Lost)
+    assert "does not see the files under the same path: No such file or directory" in blind.reason
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("backend", "module"), [("dask", "distributed"), ("ray", "ray")])
+def test_a_missing_package_is_named(config, monkeypatch, backend, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(
+        WattsliceError, match=rf"--backend {backend}: {backend} is not installed .*pip install"
+    ):
+        pipeline.analyze_files(replace(config, backend=Backend(backend)))
+
+
+def test_a_scheduler_that_does_not_answer_is_named(config, monkeypatch):
+    monkeypatch.setattr(clusters, "CONNECT_TIMEOUT_S", 0.2)
+    far = replace(config, backend=Backend.DASK, scheduler="tcp://127.0.0.1:1")
+    with pytest.raises(WattsliceError, match=r"the scheduler tcp://127\.0\.0\.1:1 does not answer"):
+        pipeline.analyze_files(far)
+
+
+def test_the_options_are_checked(tmp_path):
+    (tmp_path / "k.cu").write_text("")
+    options = Options(paths=(tmp_path / "k.cu",))
+    assert (
+        make_config(replace(options, jobs=0, backend="dask", scheduler="tcp://x:1")).backend is Backend.DASK
+    )
+    with pytest.raises(WattsliceError, match=r"--backend: unknown value 'dusk' .did you mean dask"):
+        make_config(replace(options, backend="dusk"))
+    with pytest.raises(WattsliceError, match=r"--scheduler tcp://x:1: processes of this machine need none"):
+        make_config(replace(options, scheduler="tcp://x:1"))
+    with pytest.raises(WattsliceError, match="--cache and --no-cache contradict each other"):
+        make_config(replace(options, cache=tmp_path, no_cache=True))
+
+
+def is_alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_an_interrupted_run_ends_at_once_and_leaves_nobody(tmp_path):
+    (tmp_path / "slow.py").write_text("import time\n\ndef task(path):\n    time.sleep(60)\n")
+    code = (
+        "import os, signal, threading\n"
+        "from pathlib import Path\n"
+        "from slow import task\n"
+        "from wattslice.workers import Workers, on_workers\n"
+        "threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n"
+        "    list(on_workers(task, [Path('a'), Path('b')], Workers(2), print))\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.communicate(timeout=40)[0] == "interrupted\n"
+    end = time.monotonic() + 10.0
+    while is_alive(process.pid) and time.monotonic() < end:  # what tidies up after the others goes last
+        time.sleep(0.1)
+    assert not is_alive(process.pid)
