@@ -58,13 +58,21 @@ LoopTrips = tuple[tuple[int, float], ...]
 
 
 def loop_trips(kernel: Kernel, profile: ExecutionProfile) -> LoopTrips:
-    """The trip counts that are known, else those that the counts of `profile` come to, to nine digits."""
+    """The trip counts that are known, else those that the counts of `profile` come to, to nine digits.
+
+    The latter only as far as lowering asks: no loop is unrolled further for more iterations than its copies,
+    and not at all where data decide in its body whether it goes on.
+    """
     known = {loop.region: loop.trip_count for loop in profile.loops}
+    facts = kernel_facts(kernel)
     found: list[tuple[int, float]] = []
-    for loop in kernel_facts(kernel).loops:
+    for loop in facts.loops:
         trips = known.get(loop.region)
         if trips is None and (entries := profile.thread_counts[loop.region]):
-            trips = float(f"{profile.thread_counts[loop.body.region] / entries:.9g}")
+            if facts.blocks[loop.body].has_exit and loop.unroll in (None, 1):
+                continue
+            most = max(FURTHER_UNROLL, loop.unroll or 0)
+            trips = min(most, float(f"{profile.thread_counts[loop.body.region] / entries:.9g}"))
         if trips is not None:
             found.append((loop.region, trips))
     return tuple(found)
