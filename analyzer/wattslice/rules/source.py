@@ -73,7 +73,7 @@ SOURCE_RULES = (
         why="This is a defect of wattslice or of the workers, not of your code. No figures are printed "
         "rather than wrong ones.",
         example="internal error while slicing kernel 'lud_diagonal'",
-        remedy="Run the file alone with --debug and report the traceback, if possible with the kernel. Of a "
-        "process that died: use fewer --jobs, or look at the worker's log.",
+        remedy="Run the file alone with `wattslice --debug COMMAND` and report the traceback, if possible "
+        "with the kernel. Of a process that died: use fewer --jobs, or look at the worker's log.",
     ),
 )
