@@ -200,7 +200,9 @@ def told_by(finding: Finding, advice: Advice) -> bool:
     """Whether `finding` is what became of `advice`: some of its lines may be suppressed."""
     lines = {advice.line, *advice.also_lines}
     return (
-        finding.rule == advice.rule and finding.lines == lines and finding.message.startswith(advice.message)
+        finding.rule == advice.rule
+        and set(finding.lines) == lines
+        and finding.message.startswith(advice.message)
     )
 
 
