@@ -5,7 +5,7 @@ import pytest
 
 from wattslice.analysis import Advice
 from wattslice.config import Config
-from wattslice.findings import all_findings, findings_of
+from wattslice.findings import all_findings, findings_of, told_by
 from wattslice.pipeline import analyze_files
 from wattslice.suppressions import Suppression, read_suppressions
 
@@ -137,3 +137,17 @@ def test_comments_are_found_in_file_and_header(tmp_path: Path):
 def test_above_a_template_the_kernel_itself_is_covered():
     text = "// wattslice: ignore[PW020] on purpose\ntemplate <typename T, int N>\n__global__ void k();"
     assert read(text) == [(3, 1, ("PW020",), "on purpose")]
+
+
+def test_a_partly_suppressed_finding_is_still_known_to_come_from_its_advice():
+    advice = Advice("PW041", 20, "strided", "fix", also_lines=(22,))
+    quiet = Suppression("src/matmul.cu", 20, 20, ("PW041",), "why")
+    kernels = (replace(MATMUL, advice=(advice,)),)
+    (left,) = (
+        one
+        for one in findings_of(replace(ANALYSIS, kernels=kernels, suppressions=(quiet,)))
+        if one.rule == "PW041"
+    )
+    assert told_by(left, advice)
+    assert not told_by(left, replace(advice, also_lines=(23,)))
+    assert not told_by(left, replace(advice, message="other"))
