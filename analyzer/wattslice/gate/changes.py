@@ -213,11 +213,16 @@ def _geometry_known(record: LaunchRecord) -> tuple[str, tuple[str, ...]] | None:
 def told(change: Change) -> str:
     """A change in words: ``energy +41 % (+12 to +78 %), 1.20 mJ to 1.69 mJ``."""
     figure = {Quantity.POWER: power, Quantity.ENERGY: energy, Quantity.TIME: time}[change.quantity]
-    low, high = 100 * (change.low - 1), 100 * (change.high - 1)
     return (
-        f"{change.quantity} {100 * (change.ratio - 1):+.0f} % ({low:+.0f} to {high:+.0f} %), "
+        f"{change.quantity} {_percent(change.ratio)} % ({_percent(change.low)} to {_percent(change.high)} %), "
         f"{figure(change.old)} to {figure(change.new)}"
     )
+
+
+def _percent(ratio: float) -> str:
+    """The change in whole percent, with its sign unless it is 0."""
+    percent = f"{100 * (ratio - 1):+.0f}"
+    return "0" if percent in ("+0", "-0") else percent
 
 
 def _note(record: LaunchRecord, place: Callable[[LaunchRecord], tuple[str, int]], text: str) -> Finding:
