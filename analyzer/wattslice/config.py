@@ -10,7 +10,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TypeVar
 
-from wattslice.clusters import Backend
+from wattslice.clusters import Backend, check_address
 from wattslice.errors import WattsliceError
 from wattslice.geometry.overrides import parse_overrides
 from wattslice.geometry.types import NO_OVERRIDES, Overrides
@@ -222,6 +222,7 @@ def _jobs(value: int | None) -> int:
 
 def _scheduler(option: str | None, setting: str | None, backend: Backend) -> str | None:
     if backend is not Backend.LOKY:
+        check_address(backend, option or setting)
         return option or setting
     if option is not None:
         raise ConfigError(
@@ -258,7 +259,7 @@ def _standard(value: str | None, files: tuple[Path, ...]) -> str | None:
     if value is None or _CXX_STANDARD.fullmatch(value):
         return value
     if not _C_STANDARD.fullmatch(value):
-        raise ConfigError(f"--std: {value!r} is not a language standard", remedy=_STANDARDS)
+        raise ConfigError(f"--std: {value!r} is no standard that can be read", remedy=_STANDARDS)
     cuda = next((file for file in files if file.suffix != ".c"), None)
     if cuda is not None:
         raise ConfigError(f"--std: {value} is C, and {cuda} is read as C++", remedy=_STANDARDS)

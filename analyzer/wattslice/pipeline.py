@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.clusters import Backend
+from wattslice.clusters import Backend, check_package
 from wattslice.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.findings import files_spoken_of
@@ -53,8 +53,10 @@ def analyze_files(config: Config, done: Callable[[Path], None] = lambda path: No
 
     A file that cannot be read at all raises `WattsliceError` when it is the only one; among several it
     becomes a diagnostic and the others are analysed. Options that name no kernel or variable of any file
-    raise `OverrideError`.
+    raise `OverrideError`. `WattsliceError` too when the package of the backend is missing, even where nobody
+    needs it: what one file is told, many are.
     """
+    check_package(config.backend)
     kept = keeper(config, FileAnalysis)
     if len(config.files) == 1:
         (path,) = config.files
