@@ -7,7 +7,7 @@ import pytest
 from wattslice.errors import WattsliceError
 from wattslice.execution import Assumption
 from wattslice.gate.blame import line_map
-from wattslice.gate.changes import Policy, changes_of, compare, failing
+from wattslice.gate.changes import Change, Policy, changes_of, compare, failing, told
 from wattslice.gate.ratio_trust import DATA, Kin, Quantity, curve, curves
 from wattslice.gate.records import LaunchRecord, Pair, match
 from wattslice.geometry.types import LaunchSource
@@ -31,6 +31,11 @@ def failures(pair: Pair, policy: Policy | None = None) -> list[str]:
 def test_equal_figures_have_a_ratio_of_exactly_one_and_no_doubt():
     for change in changes_of(changed()):
         assert (change.ratio, change.low, change.high, change.p_worse) == (1.0, 1.0, 1.0, 0.0)
+
+
+def test_what_rounds_to_nothing_has_no_sign():
+    change = Change(Quantity.ENERGY, 1.0, 1.7, 0.999, 2.68, 0.9)
+    assert told(change).startswith("energy +70 % (0 to +168 %), ")
 
 
 def test_six_digits_of_a_baseline_are_no_change():
