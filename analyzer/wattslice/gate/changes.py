@@ -214,8 +214,8 @@ def told(change: Change) -> str:
     """A change in words: ``energy +41 % (+12 to +78 %), 1.20 mJ to 1.69 mJ``."""
     figure = {Quantity.POWER: power, Quantity.ENERGY: energy, Quantity.TIME: time}[change.quantity]
     return (
-        f"{change.quantity} {_percent(change.ratio)} % ({_percent(change.low)} to {_percent(change.high)} %), "
-        f"{figure(change.old)} to {figure(change.new)}"
+        f"{change.quantity} {_percent(change.ratio)} % "
+        f"({_percent(change.low)} to {_percent(change.high)} %), {figure(change.old)} to {figure(change.new)}"
     )
 
 
