@@ -270,7 +270,11 @@ TRIPLE = "inline float triple(float x) { return x * 3.0f; }\n"
 @pytest.mark.parametrize(
     ("name", "header", "text"),
     [
-        ("k.cu", f"__device__ {TRIPLE}", '#include "h.h"\n__global__ void k(float *y) { y[0] = triple(y[0]); }\n'),
+        (
+            "k.cu",
+            f"__device__ {TRIPLE}",
+            '#include "h.h"\n__global__ void k(float *y) { y[0] = triple(y[0]); }\n',
+        ),
         ("k.c", "#define F 3.0f\n", '#include "h.h"\nvoid k(float *y) { y[0] = F * y[0]; }\n'),
     ],
 )

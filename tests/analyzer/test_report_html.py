@@ -226,6 +226,20 @@ def test_equal_names_are_told_apart_on_narrow_pages_as_well():
     assert ".index .at{display:block}" in narrow[0]
 
 
+def test_kernels_of_one_name_keep_their_own_advice(tmp_path):
+    text = "__global__ void k(float *y) {{ y[threadIdx.x] += {}.0f; }}\nint main() {{ k<<<100, 64>>>(0); }}\n"
+    files = tmp_path / "a.cu", tmp_path / "b.cu"
+    for number, file in enumerate(files):
+        file.write_text(text.format(number))
+    analysis = analyzed(*files)
+    first, second = ({entry.message for entry in kernel.advice} for kernel in analysis.kernels)
+    assert first & second  # else nothing could be mixed up
+    section = re.search(r'<h4>Advice</h4><ul class="said">(.*?)</ul>', render_html(analysis), re.S)
+    assert section is not None
+    rules = re.findall(r'<span class="rule">(PW\d+)<', section[1])
+    assert Counter(rules) == Counter(entry.rule for entry in analysis.kernels[0].advice)
+
+
 def test_bars_are_there_where_colours_are_forced():
     """Backgrounds are what forced colours take away, and a bar of the margin is nothing else."""
     (rules,) = re.findall(r"@media \(forced-colors:active\)\{(.*)\}", CSS)

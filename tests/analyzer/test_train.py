@@ -259,7 +259,9 @@ def test_a_mean_is_never_what_auto_takes(table, tmp_path, capsys, monkeypatch):
     assert "nothing was chosen for --model auto" in capsys.readouterr().out
     assert not (tmp_path / "choice.json").exists()
     card = (tmp_path / "card.md").read_text()
-    assert "No model that knows of a kernel could be trained: what `--model auto` takes was not chosen" in card
+    assert (
+        "No model that knows of a kernel could be trained: what `--model auto` takes was not chosen" in card
+    )
 
 
 def test_models_of_a_user_answer_at_once(table):
