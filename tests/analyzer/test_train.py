@@ -253,8 +253,11 @@ def test_a_mean_is_never_what_auto_takes(table, tmp_path, capsys, monkeypatch):
             raise NotEnoughDataError("too few")
         return learner(known)
 
+    def ready(model: str, gpus: object) -> None:
+        pass
+
     monkeypatch.setattr("wattslice.learning.training.learner", lacking)
-    monkeypatch.setattr("wattslice.learning.training.check_packages", lambda model, gpus: None)
+    monkeypatch.setattr("wattslice.learning.training.check_packages", ready)
     assert main(["train", "--gpu", "h200", "--data", str(table), "--out", str(tmp_path)]) == 0
     assert "nothing was chosen for --model auto" in capsys.readouterr().out
     assert not (tmp_path / "choice.json").exists()

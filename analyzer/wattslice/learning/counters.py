@@ -104,7 +104,8 @@ def _non_negative_least_squares() -> Any:  # noqa: ANN401  (scipy has no types)
         from scipy import optimize  # pyright: ignore[reportMissingTypeStubs]
     except ModuleNotFoundError as error:
         raise MissingPackageError("fitting them", package_of(error)) from None
-    return optimize.nnls
+    untyped: Any = optimize
+    return untyped.nnls
 
 
 def hold_out_each(runs: Sequence[Counted]) -> tuple[HeldOut, ...]:
