@@ -17,7 +17,7 @@ from itertools import accumulate
 
 from wattslice.frontend.clang.heads import COMMENT, NAME, plain_function
 
-_TOKEN = re.compile(
+TOKEN = re.compile(
     rb"""(?P<directive>^[ \t]*\#(?:\\\r?\n|/\*.*?(?:\*/|\Z)|[^\n])*)
       | (?P<skipped>//(?:\\\r?\n|[^\n])* | /\*.*?(?:\*/|\Z)
           | \bR"(?P<fence>[^()\\\s]{0,16})\(.*?\)(?P=fence)"
@@ -164,7 +164,7 @@ def cut(source: bytes) -> CutText | None:
             chunks.append(Chunk(begin, end, words, digest_of(place, lines), body, head))
         begin, brace, is_torn = end, -1, False
 
-    for token in _TOKEN.finditer(source):
+    for token in TOKEN.finditer(source):
         if token.lastgroup == "directive":
             text = token[0]
             if not depth and _after_blanks(source, begin, token.start()) == token.start():
