@@ -18,6 +18,7 @@ from wattslice.frontend.clang.heads import ATTRIBUTES, NAME
 _MARK = re.compile(rb"\b__global__\b")
 _HEAD_TOKEN = re.compile(NAME.pattern + rb"|\d\w*|[^\s]")
 _BRACE = re.compile(rb"[{}]")
+_DECLARATION_END = re.compile(rb"[;{}]")
 _INK = re.compile(rb"[^\n]")
 _CONDITION = re.compile(rb"[ \t]*#[ \t]*(?:(?P<opens>if)|(?P<turns>el)|endif)")
 _CONSTANT = re.compile(rb"[ \t]*#[ \t]*if[ \t]+(?P<value>[01])[ \t]*(?://|/\*|\r?\Z)")
@@ -37,13 +38,14 @@ class Branch:
 class WrittenKernel:
     """A definition from `__global__` to the end of its body; line and column (from 1) of its name.
 
-    `begin`, `brace`: in bytes, where it and its body begin. `in_doubt`: the branches of conditions around it.
+    `front`: what stands in front of the name, from the declaration before on. `brace`: the byte where its body
+    begins. `in_doubt`: the branches of conditions around it.
     """
 
     name: str
     line: int
     column: int
-    begin: int
+    front: bytes
     brace: int
     first_line: int
     last_line: int
@@ -67,7 +69,7 @@ def written_kernels(source: bytes) -> tuple[WrittenKernel, ...]:
                 name[0].decode("utf-8", "replace"),
                 line,
                 name.start() - starts[line - 1] + 1,
-                mark.start(),
+                _DECLARATION_END.split(code[: name.start()])[-1],
                 brace,
                 bisect_right(starts, mark.start()),
                 bisect_right(starts, _end_of_body(code, brace)),

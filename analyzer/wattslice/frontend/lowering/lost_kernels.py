@@ -5,6 +5,7 @@ Each becomes a kernel of which nothing is known, with a diagnostic, so that nobo
 
 from __future__ import annotations
 
+from wattslice.frontend.clang.chunks import names_in
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.diagnostics import ParseDiagnostic
 from wattslice.frontend.clang.kinds import CursorKind as C
@@ -110,11 +111,15 @@ def _unread(unit: Unit, kernel: WrittenKernel) -> Kernel:
 
 
 def _tell(unit: Unit, kernel: WrittenKernel, span: Span) -> Diagnostic:
-    """Names clang's last error before the body, which is where it lost its way."""
+    """Names what is declared nowhere in front of it, else clang's last error before the body."""
+    message = f"kernel '{kernel.name}' could not be read"
+    words = names_in(kernel.front)
+    unknown = [entry.name for entry in unit.parsed.recovered.declared if entry.name.encode() in words]
     line = unit.parsed.source.count(b"\n", 0, kernel.brace) + 1
     before = [error for error in _own_errors(unit) if error.line <= line]
-    message = f"kernel '{kernel.name}' could not be read"
-    if before:
+    if unknown:
+        message += f": '{unknown[0]}' in front of it is declared nowhere"
+    elif before:
         last = max(before, key=lambda error: (error.line, error.column))
         message += f": {last.message} (line {last.line})"
     return unit.report("PW001", Severity.ERROR, span, message)
