@@ -85,7 +85,8 @@ def _own_errors(unit: Unit) -> list[ParseDiagnostic]:
 def _report_errors_outside(unit: Unit, functions: list[Node], severity: Severity) -> None:
     own = [unit.spans.span(node) for node in functions if unit.parsed.is_in_file(node)]
     for error in _own_errors(unit):
-        if not any(span.line <= error.line <= span.end_line for span in own):
+        at = (error.line, error.column)
+        if not any((span.line, span.column) < at and error.line <= span.end_line for span in own):
             where = Span(str(unit.parsed.path), error.line, error.column, error.line)
             unit.report("PW001", severity, where, f"not understood: {error.message}")
 
