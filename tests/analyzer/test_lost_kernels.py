@@ -66,7 +66,7 @@ def test_the_place_that_clang_complains_about_is_told_too(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "text",
     [
-        "// __global__ void k() {}\n/* __global__ void k() {} */ const char *s = \"__global__ void k() {}\";",
+        '// __global__ void k() {}\n/* __global__ void k() {} */ const char *s = "__global__ void k() {}";',
         'const char *s = R"(\n__global__ void k() {}\n)";',
         "#if 0 // off\n__global__ void k() {}\n#elif 0\n__global__ void k() {}\n#endif",
         "#if 1\nint x;\n#else\n__global__ void k() {}\n#endif",
