@@ -38,8 +38,8 @@ class Branch:
 class WrittenKernel:
     """A definition from `__global__` to the end of its body; line and column (from 1) of its name.
 
-    `front`: what stands in front of the name, from the declaration before on. `brace`: the byte where its body
-    begins. `in_doubt`: the branches of conditions around it.
+    `front`: what stands in front of the name, from the declaration before on. `brace`: the byte where its
+    body begins. `in_doubt`: the branches of conditions around it.
     """
 
     name: str
