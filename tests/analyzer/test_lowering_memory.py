@@ -90,7 +90,6 @@ def test_library_accesses_are_accesses(tmp_path):
         ("", "float w[4] = {w[1], w[0]}; p[0] = w[0];"),
         ("", "{ x  p[n] = 3 * p[n]; }"),  # x is declared nowhere: an array `p` of its own
         ("__device__ int a = a + 1;", "p[a] = 1;"),
-        ("extern __device__ int b; __device__ int a = b; __device__ int b = a;", "p[a] = 1;"),
     ],
 )
 def test_what_is_initialised_with_itself_ends(tmp_path, before, body):
