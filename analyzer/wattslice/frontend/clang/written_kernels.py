@@ -18,7 +18,6 @@ from wattslice.frontend.clang.heads import ATTRIBUTES, NAME
 _MARK = re.compile(rb"\b__global__\b")
 _HEAD_TOKEN = re.compile(NAME.pattern + rb"|\d\w*|[^\s]")
 _BRACE = re.compile(rb"[{}]")
-_DECLARATION_END = re.compile(rb"[;{}]")
 _INK = re.compile(rb"[^\n]")
 _CONDITION = re.compile(rb"[ \t]*#[ \t]*(?:(?P<opens>if)|(?P<turns>el)|endif)")
 _CONSTANT = re.compile(rb"[ \t]*#[ \t]*if[ \t]+(?P<value>[01])[ \t]*(?://|/\*|\r?\Z)")
@@ -69,7 +68,7 @@ def written_kernels(source: bytes) -> tuple[WrittenKernel, ...]:
                 name[0].decode("utf-8", "replace"),
                 line,
                 name.start() - starts[line - 1] + 1,
-                _DECLARATION_END.split(code[: name.start()])[-1],
+                code[_begin_of_declaration(code, name.start()) : name.start()],
                 brace,
                 bisect_right(starts, mark.start()),
                 bisect_right(starts, _end_of_body(code, brace)),
@@ -153,6 +152,11 @@ def _parameter_lists(code: bytes, begin: int) -> Iterator[tuple[re.Match[bytes],
         elif sign == b"<":
             templated = before
         before = token
+
+
+def _begin_of_declaration(code: bytes, end: int) -> int:
+    """Behind the last brace or semicolon before `end`."""
+    return 1 + max(code.rfind(sign, 0, end) for sign in (b";", b"{", b"}"))
 
 
 def _end_of_body(code: bytes, brace: int) -> int:
