@@ -8,7 +8,9 @@ from wattslice import ir
 from wattslice.cli import main
 from wattslice.commands.analyze import exit_status, no_kernels
 from wattslice.config import Config
+from wattslice.findings import findings_of
 from wattslice.pipeline import analyze_files
+from wattslice.report.formats import render
 
 from .lowered import lower
 
@@ -98,7 +100,9 @@ def test_a_lost_kernel_does_not_pass_the_gate(tmp_path: Path, capsys: pytest.Cap
 def test_a_file_that_lost_all_its_kernels_gave_nothing(tmp_path: Path) -> None:
     path = tmp_path / "k.cu"
     path.write_text("void f() {" + LATER)
-    assert exit_status(analyze_files(Config((path,), "v100"))) == 2
+    analysis = analyze_files(Config((path,), "v100"))
+    assert exit_status(analysis) == 2
+    assert "<error message=\"kernel 'k' could not be read" in render("junit", analysis, findings_of(analysis))
     path.write_text("int z" + LATER)
     assert exit_status(analyze_files(Config((path,), "v100"))) == 0
 
