@@ -211,3 +211,16 @@ def files_without_result(analysis: Analysis) -> tuple[str, ...]:
     with_kernels = {kernel.file for kernel in analysis.kernels}
     failed = {entry.file for entry in analysis.diagnostics if entry.severity is Severity.ERROR}
     return tuple(file for file in analysis.files if file in failed and file not in with_kernels)
+
+
+def unread_files(analysis: Analysis) -> tuple[str, ...]:
+    """`files_without_result`, and those of whose kernels not a single one could be read."""
+    unread = {(entry.file, entry.line) for entry in analysis.diagnostics if _is_unread(entry)}
+    with_kernels = {kernel.file for kernel in analysis.kernels}
+    read = {kernel.file for kernel in analysis.kernels if (kernel.file, kernel.line) not in unread}
+    lost = {*files_without_result(analysis), *(with_kernels - read)}
+    return tuple(file for file in analysis.files if file in lost)
+
+
+def _is_unread(entry: Diagnostic) -> bool:
+    return entry.rule == "PW001" and entry.severity is Severity.ERROR

@@ -237,7 +237,8 @@ def read_program(
 def _analyze(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
     """One launch; a failure of ours costs this launch's figures only and is told (PW099)."""
     if not (launch.kernel.body_is_complete or launch.kernel.body.statements):
-        return LaunchResult(bare_facts(launch, gpu), ())  # nothing could be read, the frontend has said why
+        # Nothing could be read, the frontend has said why; nothing is computed that rests on assumptions.
+        return LaunchResult(bare_facts(replace(launch, assumptions=()), gpu), ())
     try:
         with deep_recursion():
             return analyze_launch(launch, config, gpu, quoter)

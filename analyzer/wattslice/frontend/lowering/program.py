@@ -24,6 +24,7 @@ from wattslice.frontend.lowering import (
 from wattslice.frontend.lowering.context import Body, Frame, TooLargeError
 from wattslice.frontend.lowering.function_names import qualified_name
 from wattslice.frontend.lowering.host import declare_exports, host_functions
+from wattslice.frontend.lowering.lost_kernels import is_kernel, lost_kernels
 from wattslice.frontend.lowering.reuse import LoweredFunctions, reused_or_lowered
 from wattslice.frontend.lowering.statements import as_block
 from wattslice.frontend.lowering.types import UINT64, is_wide_record
@@ -63,6 +64,7 @@ def lower_program(parsed: ParsedUnit, earlier: LoweredFunctions | None = None) -
         functions = project_functions(unit)
         unit.reuse = None if earlier is None else earlier.for_unit(unit)
         kernels = lower_kernels(unit, kernel_definitions(functions))
+        kernels += lost_kernels(unit, functions, MOST_KERNELS - len(kernels))
         hosts = host_functions(unit, functions)
         declare_exports(unit)
     _report_includes(unit)
@@ -126,8 +128,7 @@ def kernel_definitions(functions: list[Node]) -> list[Node]:
     instances: dict[int, list[Node]] = {}
     patterns: list[Node] = []
     for function in functions:
-        kinds = [child.kind for child in function.children]
-        if C.CUDAGLOBAL_ATTR not in kinds or C.COMPOUND_STMT not in kinds:
+        if not is_kernel(function):
             continue
         if function.kind == C.FUNCTION_TEMPLATE:
             patterns.append(function)
