@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wattslice.analysis import Analysis, KernelAnalysis
+from wattslice.analysis import Analysis
 from wattslice.clusters import Backend
 from wattslice.config import Config
 from wattslice.errors import WattsliceError
@@ -19,31 +19,19 @@ from wattslice.geometry.overrides import KnownNames, check_overrides, known_name
 from wattslice.geometry.resolver import CallerReader, resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
 from wattslice.ir import Diagnostic, Program, Severity
+from wattslice.joining import FileAnalysis, joined
 from wattslice.kernel_analysis import LaunchResult, analyze_launch, bare_facts
-from wattslice.profiles.binding import BoundProfile, about_profile, bind
+from wattslice.profiles.binding import about_profile, bind
 from wattslice.quoting import Quoter, SourceText
 from wattslice.recursion import deep_recursion
 from wattslice.result_cache.current_inputs import CurrentInputs
 from wattslice.result_cache.keeper import Keeper, keeper
-from wattslice.suppressions import Suppression, suppressions_in
+from wattslice.suppressions import suppressions_in
 from wattslice.workers import Workers, on_workers
 from wattslice_models.gpu import Gpu, load_gpu
 
 if TYPE_CHECKING:
     from wattslice.frontend.lowering.reuse import LoweredFunctions
-
-
-@dataclass(frozen=True, slots=True)
-class FileAnalysis:
-    """What one file gave: its kernels, launch by launch, and everything to be said about it."""
-
-    file: str
-    kernels: tuple[KernelAnalysis, ...]
-    diagnostics: tuple[Diagnostic, ...]
-    names: KnownNames
-    bound: BoundProfile | None = None
-    suppressions: tuple[Suppression, ...] = ()
-    sources: tuple[SourceText, ...] = ()
 
 
 def analyze_files(config: Config, done: Callable[[Path], None] = lambda path: None) -> Analysis:
@@ -69,6 +57,7 @@ def analyze_files(config: Config, done: Callable[[Path], None] = lambda path: No
 def collected(config: Config, results: Sequence[FileAnalysis]) -> Analysis:
     """What the files of one run gave, as one analysis."""
     gpu = load_gpu(config.gpu_id)
+    results = joined(results)
     told = (entry for result in results for entry in result.diagnostics)
     return Analysis(
         gpu_id=gpu.id,
