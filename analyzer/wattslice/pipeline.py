@@ -13,10 +13,10 @@ from wattslice.clusters import Backend
 from wattslice.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.findings import files_spoken_of
-from wattslice.frontend.callers import read_callers
+from wattslice.frontend.callers import read_callers, read_launcher
 from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.geometry.overrides import KnownNames, check_overrides, known_names
-from wattslice.geometry.resolver import CallerReader, resolve_launches
+from wattslice.geometry.resolver import CallerReader, LauncherReader, resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
 from wattslice.ir import Diagnostic, Program, Severity
 from wattslice.joining import FileAnalysis, joined
@@ -95,11 +95,20 @@ class Stages:
         """Reads the host code of other files that calls this one."""
         return caller_reader(path, config)
 
+    def launcher(self, path: Path, config: Config) -> LauncherReader | None:
+        """Reads the host code of a file that includes this one."""
+        return launcher_reader(path, config)
+
     def launches(
-        self, program: Program, config: Config, gpu: Gpu, callers: CallerReader | None
+        self,
+        program: Program,
+        config: Config,
+        gpu: Gpu,
+        callers: CallerReader | None,
+        launcher: LauncherReader | None,
     ) -> tuple[KernelLaunch, ...]:
         """Host functions to launches."""
-        return resolve_launches(program, config.overrides, gpu, callers)
+        return resolve_launches(program, config.overrides, gpu, callers, launcher)
 
     def launch(self, launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
         """One launch to its watts."""
@@ -116,7 +125,8 @@ def analyze_file(
     stages = stages or Stages()
     gpu = load_gpu(config.gpu_id)
     program = stages.program(path, config, source)
-    launches = stages.launches(program, config, gpu, stages.callers(path, config))
+    others = (stages.callers(path, config), stages.launcher(path, config))
+    launches = stages.launches(program, config, gpu, *others)
     quoter = Quoter(program.file, program.source_lines)
     profile = config.branch_profile
     bound = None if profile is None else bind(profile, program, config.files, source)
@@ -190,6 +200,11 @@ def _is_lasting(result: FileAnalysis) -> bool:
 def caller_reader(path: Path, config: Config) -> CallerReader | None:
     """Reads the files beside a CUDA file that call its functions, for the sizes they pass."""
     return None if path.suffix == ".c" else partial(read_callers, path, options=parse_options(config))
+
+
+def launcher_reader(path: Path, config: Config) -> LauncherReader | None:
+    """Reads the file beside a CUDA file that includes it and launches its kernels."""
+    return None if path.suffix == ".c" else partial(read_launcher, path, options=parse_options(config))
 
 
 def parse_options(config: Config) -> ParseOptions:
