@@ -4,8 +4,8 @@ Many programs keep `main` in a `.cpp` and wrappers around launches in a `.cu`. T
 other file. Looked at are source files in the folder of the CUDA file, in the folder above and in the folders
 beside and below it; only files that mention a wanted name are parsed, at most `MAX_PARSED` of them.
 
-Others keep kernels in a `.cu` and `#include` it where they are launched. Such a file is looked for in the folder
-itself, below and above it.
+Others keep kernels in a `.cu` and `#include` it where they are launched. Such a file is looked for in the
+folder itself, below and above it.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def _with_callers(program: ir.Program, read_callers: CallerReader) -> ir.Program
 
 
 def _launcher(program: ir.Program, host: HostCode, read_launcher: LauncherReader) -> ir.Program | None:
-    """The host code that includes this file, if that is no program itself and has a kernel without a launch."""
+    """The host code that includes this file, which is no program itself and has a kernel without a launch."""
     if any(function.name == "main" for function in program.functions):
         return None
     alone = [k for k in program.kernels if not any(launches_kernel(site, k) for site in host.sites)]
