@@ -49,9 +49,8 @@ def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
 
 def launcher_files(path: Path, kernels: frozenset[str]) -> tuple[Path, ...]:
     """Source files near `path` that include a file of its name and may launch one of `kernels`."""
-    includes = re.compile(
-        rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:[^>\"\n]*/)?" + re.escape(path.name.encode()), re.M
-    )
+    name = re.escape(os.fsencode(path.name))
+    includes = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:[^>\"\n]*[/\\])?" + name + rb"[>\"]", re.M)
     near = islice(_near(path.resolve().parent), 3)
     launchers = _mentioning(path, kernels, near, includes)
     note_search(Search.LAUNCHERS, path, tuple(sorted(kernels)), launchers)
