@@ -57,13 +57,17 @@ _TEXTURE_OBJECTS = ("cudaTextureObject_t", "cudaSurfaceObject_t")
 def lower_program(parsed: ParsedUnit, earlier: LoweredFunctions | None = None) -> Program:
     """Lower everything of a parsed file that the analysis needs; never fails on one bad kernel.
 
+    Of a fragment only its own kernels: the others are those of the file that includes it.
+
     `earlier`: what is remembered of the same file's functions; those that are as they were are taken from it.
     """
     unit = Unit(parsed)
     with deep_recursion(), _no_collections():
         functions = project_functions(unit)
         unit.reuse = None if earlier is None else earlier.for_unit(unit)
-        kernels = lower_kernels(unit, kernel_definitions(functions))
+        asked = parsed.asked_files()
+        own = functions if asked is None else [node for node in functions if node.place.path in asked]
+        kernels = lower_kernels(unit, kernel_definitions(own))
         kernels += lost_kernels(unit, functions, MOST_KERNELS - len(kernels))
         hosts = host_functions(unit, functions)
         declare_exports(unit)
