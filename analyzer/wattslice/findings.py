@@ -204,10 +204,3 @@ def why_unknown(kernel: KernelAnalysis, analysis: Analysis) -> Diagnostic | None
 def plain_reason(kernel: KernelAnalysis, reason: Diagnostic) -> str:
     """The diagnostic's message for a place that names the kernel and calls its power unknown already."""
     return reason.message.removeprefix(f"{kernel.name}: ").removeprefix("power unknown: ")
-
-
-def files_without_result(analysis: Analysis) -> tuple[str, ...]:
-    """Files that gave no kernel although something in them could not be read (severity ERROR)."""
-    with_kernels = {kernel.file for kernel in analysis.kernels}
-    failed = {entry.file for entry in analysis.diagnostics if entry.severity is Severity.ERROR}
-    return tuple(file for file in analysis.files if file in failed and file not in with_kernels)

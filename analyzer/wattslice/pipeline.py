@@ -79,7 +79,12 @@ def collected(config: Config, results: Sequence[FileAnalysis]) -> Analysis:
         diagnostics=tuple(dict.fromkeys((*_about_profile(config, results), *told))),
         suppressions=tuple(dict.fromkeys(entry for result in results for entry in result.suppressions)),
         sources=_sources(results),
+        unread=tuple(result.file for result in results if _is_unread(result)),
     )
+
+
+def _is_unread(result: FileAnalysis) -> bool:
+    return not result.kernels and any(entry.severity is Severity.ERROR for entry in result.diagnostics)
 
 
 def _sources(results: Sequence[FileAnalysis]) -> tuple[SourceText, ...]:
