@@ -117,7 +117,7 @@ def _entries(root: Path, listing: bytes) -> Iterator[Entry]:
             head, _, path = line.partition(b"\t")
             mode, _, sha = head.decode().split()
             found.append((os.fsdecode(path), mode, sha))
-    sizes = _sizes(root, {sha for _, mode, sha in found if mode.startswith("100")})
+    sizes = _sizes(root, {sha for _, mode, sha in found if mode != "160000"})
     for path, mode, sha in found:
         yield Entry(path, mode, sha, sizes.get(sha, -1))
 
@@ -125,7 +125,11 @@ def _entries(root: Path, listing: bytes) -> Iterator[Entry]:
 def _sizes(root: Path, shas: set[str]) -> dict[str, int]:
     """The sizes of the blobs that this clone has, in bytes."""
     request = "".join(f"{sha}\n" for sha in shas).encode()
-    answer = _git(root, "cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=request)
+    check = ("cat-file", "--batch-check=%(objectname) %(objectsize)")
+    try:
+        answer = _git(root, *check, stdin=request)
+    except GitError:  # a partial clone gives up at the first that is missing: ask for all that are there
+        answer = _git(root, *check, "--batch-all-objects", "--unordered")
     words = (line.split() for line in answer.decode().splitlines())
     return {sha: int(size) for sha, size in words if size.isdecimal()}
 
@@ -231,7 +235,7 @@ def is_pointer(data: bytes) -> bool:
 
 def blobs(revision: Revision, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes]]:
     """The raw contents of some files; one that is missing (a partial clone) is left out."""
-    chosen = list(entries)
+    chosen = [entry for entry in entries if entry.size >= 0]
     request = "".join(f"{entry.sha}\n" for entry in chosen).encode()
     answer = _git(revision.root, "cat-file", "--batch", stdin=request)
     start = 0
