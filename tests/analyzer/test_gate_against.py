@@ -372,7 +372,7 @@ def test_a_file_whose_kernels_lie_in_a_header_does_not_get_lost(repository: Repo
 
 CALLED = """\
 __global__ void scale(float *x, int n) { for (int i = threadIdx.x; i < n; i += 256) x[i] *= 2; }
-void run_scale(float *x, int n) { scale<<<64, 256>>>(x, n); }
+void run_scale(float *x, int n) { scale<<<n / 256, 256>>>(x, n); }
 """
 
 
@@ -385,9 +385,9 @@ def test_neither_siblings_nor_the_temporary_folder_steer_it(tmp_path: Path, monk
     repository.commit(k_dot_cu=CALLED)
     repository.write("k.cu", CALLED.replace("*= 2", "= sqrtf(x[i]) / x[i * 8 % n]"))
     before = repository.gate()
-    for place, size in (("sibling", 1), ("tmp", 1 << 30), ("tmp/other", 1 << 30), (".", 7)):
+    for place, size in (("sibling", 512), ("tmp", 1 << 20), ("tmp/other", 1 << 20), (".", 512)):
         (tmp_path / place / "m.cu").write_text(
-            f"void run_scale(float *, int);\nint main() {{ run_scale(0, {size}); }}\n"
+            f"void run_scale(float *, int);\nint main() {{ float *x; run_scale(x, {size}); }}\n"
         )
     after = repository.gate()
     assert (before.return_value, before.stdout) == (1, after.stdout)
