@@ -204,3 +204,8 @@ def why_unknown(kernel: KernelAnalysis, analysis: Analysis) -> Diagnostic | None
 def plain_reason(kernel: KernelAnalysis, reason: Diagnostic) -> str:
     """The diagnostic's message for a place that names the kernel and calls its power unknown already."""
     return reason.message.removeprefix(f"{kernel.name}: ").removeprefix("power unknown: ")
+
+
+def files_without_result(analysis: Analysis) -> tuple[str, ...]:
+    """Files that gave no kernel, of their own or of a header, although something could not be read."""
+    return analysis.unread

@@ -56,15 +56,20 @@ def analyze(report_format: str, output: Path | None, **values: object) -> int:
 
 def exit_status(analysis: Analysis) -> int:
     """That of an analysis that was reported: without any kernel, or with nothing of a file, it failed."""
-    return FINE if analysis.kernels and not analysis.unread else FAILED
+    from wattslice.findings import files_without_result
+
+    return FINE if analysis.kernels and not files_without_result(analysis) else FAILED
 
 
 def outcome(analysis: Analysis) -> int:
     """The exit status of an analysis that was reported; what is missing in it goes to stderr."""
+    from wattslice.findings import files_without_result
+
+    unread = files_without_result(analysis)
     if not analysis.kernels:
         message(no_kernels(analysis))
-    elif analysis.unread:
-        message(f"no result for {', '.join(analysis.unread)}: see the diagnostics")
+    elif unread:
+        message(f"no result for {', '.join(unread)}: see the diagnostics")
     return exit_status(analysis)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from xml.etree import ElementTree
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.findings import GATE_RULES, Finding, plain_reason, why_unknown
+from wattslice.findings import GATE_RULES, Finding, files_without_result, plain_reason, why_unknown
 from wattslice.ir import Severity
 from wattslice.report.gcc import finding_line
 from wattslice.report.places import SourceTree, clean
@@ -36,7 +36,7 @@ def render_junit(analysis: Analysis, findings: tuple[Finding, ...], tree: Source
         told[finding.file if finding.file in known else home.get(finding.kernel, finding.file)].append(
             finding
         )
-    unread = frozenset(analysis.unread)
+    unread = frozenset(files_without_result(analysis))
     root = ElementTree.Element("testsuites", name="wattslice")
     for file in dict.fromkeys((*analysis.files, *kernels, *told)):
         path = tree.place(file).path if file else _WHOLE_RUN

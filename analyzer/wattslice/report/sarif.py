@@ -12,7 +12,7 @@ import zlib
 
 from wattslice import __version__
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.findings import Finding, all_findings
+from wattslice.findings import Finding, all_findings, files_without_result
 from wattslice.ir import Severity
 from wattslice.report.json import Json, finite
 from wattslice.report.located import Located, importance, located
@@ -167,7 +167,9 @@ def _invocation(
         )
         notifications.append({"level": "warning", "message": {"text": text}})
     notifications += [_notification(finding, tree) for finding in told[:_MAX_NOTIFICATIONS]]
-    invocation: dict[str, Json] = {"executionSuccessful": bool(analysis.kernels) and not analysis.unread}
+    invocation: dict[str, Json] = {
+        "executionSuccessful": bool(analysis.kernels) and not files_without_result(analysis)
+    }
     if status is not None:
         invocation["exitCode"] = status
     if notifications:
