@@ -209,11 +209,12 @@ class _Page:
 
     def _advised(self, kernel: KernelAnalysis) -> tuple[Finding, ...]:
         """The findings that this launch's advice became; suppressed ones are not among them."""
-        own = {(entry.rule, entry.line, entry.message) for entry in kernel.advice}
+        own = {(entry.file or kernel.file, entry.line, entry.rule, entry.message) for entry in kernel.advice}
         return tuple(
             finding
             for finding in (self._advice if own else ())
-            if finding.kernel == kernel.name and (finding.rule, finding.line, finding.message) in own
+            if finding.kernel == kernel.name
+            and (finding.file, finding.line, finding.rule, finding.message) in own
         )
 
     def _why(self, kernel: KernelAnalysis) -> str:
