@@ -207,10 +207,8 @@ def plain_reason(kernel: KernelAnalysis, reason: Diagnostic) -> str:
 
 
 def files_without_result(analysis: Analysis) -> tuple[str, ...]:
-    """Files that gave neither kernel nor launch although something in them could not be read (ERROR)."""
-    with_kernels = {file for kernel in analysis.kernels for file in (kernel.file, kernel.launch_file)}
-    failed = {entry.file for entry in analysis.diagnostics if entry.severity is Severity.ERROR}
-    return tuple(file for file in analysis.files if file in failed and file not in with_kernels)
+    """Files that gave no kernel, of their own or of a header, although something could not be read."""
+    return analysis.unread
 
 
 def unread_files(analysis: Analysis) -> tuple[str, ...]:

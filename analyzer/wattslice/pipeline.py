@@ -59,6 +59,7 @@ def analyze_files(config: Config, done: Callable[[Path], None] = lambda path: No
 def collected(config: Config, results: Sequence[FileAnalysis]) -> Analysis:
     """What the files of one run gave, as one analysis."""
     gpu = load_gpu(config.gpu_id)
+    unread = tuple(result.file for result in results if _is_unread(result))
     results = joined(results)
     told = (entry for result in results for entry in result.diagnostics)
     return Analysis(
@@ -70,7 +71,12 @@ def collected(config: Config, results: Sequence[FileAnalysis]) -> Analysis:
         diagnostics=tuple(dict.fromkeys((*_about_profile(config, results), *told))),
         suppressions=tuple(dict.fromkeys(entry for result in results for entry in result.suppressions)),
         sources=_sources(results),
+        unread=unread,
     )
+
+
+def _is_unread(result: FileAnalysis) -> bool:
+    return not result.kernels and any(entry.severity is Severity.ERROR for entry in result.diagnostics)
 
 
 def _sources(results: Sequence[FileAnalysis]) -> tuple[SourceText, ...]:

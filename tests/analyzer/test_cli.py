@@ -175,7 +175,7 @@ def test_what_may_have_hidden_the_kernels_is_named(source, pipeline, capsys):
 
 def test_a_file_that_gave_nothing_is_a_failure_beside_good_ones(source, pipeline, capsys):
     broken = Diagnostic("PW001", Severity.ERROR, "b.cu", 1, "holds NUL bytes: a binary file?")
-    pipeline(replace(ANALYSIS, files=(*ANALYSIS.files, "b.cu"), diagnostics=(broken,)))
+    pipeline(replace(ANALYSIS, files=(*ANALYSIS.files, "b.cu"), diagnostics=(broken,), unread=("b.cu",)))
     assert main(["analyze", "k.cu"]) == 2
     captured = capsys.readouterr()
     assert "matMul" in captured.out

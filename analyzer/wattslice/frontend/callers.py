@@ -2,7 +2,8 @@
 
 Many programs keep `main` in a `.cpp` and wrappers around launches in a `.cu`. The sizes then stand in the
 other file. Looked at are source files in the folder of the CUDA file, in the folder above and in the folders
-beside and below it; only files that mention a wanted name are parsed, at most `MAX_PARSED` of them.
+beside and below it, never outside the repository; only files that mention a wanted name are parsed, at most
+`MAX_PARSED` of them.
 
 Others keep kernels in a `.cu` and `#include` it where they are launched. Such a file is looked for in the
 folder itself, below and above it.
@@ -72,7 +73,7 @@ def _mentioning(
         for candidate in candidates:
             if scanned >= MAX_SCANNED:
                 break
-            resolved = candidate.resolve()
+            resolved = Path(os.path.realpath(candidate))  # of a loop of links, too, where resolve() raises
             if resolved == own or any(resolved == known for *_, known in found):
                 continue
             scanned += 1
@@ -91,10 +92,13 @@ def _mentioning(
 def _near(folder: Path) -> Iterator[Iterator[Path]]:
     """Source files in `folder`, in the folders in it, in the one above, and in those beside it; each sorted.
 
-    Listed as they are asked for: beside a folder there may be thousands.
+    Listed as they are asked for: beside a folder there may be thousands. What is above the top of a
+    repository belongs to others, and a clone elsewhere would have other neighbours.
     """
     yield _sources_in(folder)
     yield chain.from_iterable(map(_sources_in, _listed(folder)))
+    if (folder / ".git").exists():
+        return
     yield _sources_in(folder.parent)
     yield chain.from_iterable(map(_sources_in, _listed(folder.parent)))
 
