@@ -184,7 +184,8 @@ class KernelAnalysis:
 class Analysis:
     """The result of one run over one or several files, in the order the files were given.
 
-    `sources`: the files themselves and others that kernels heat, where they were asked to be kept.
+    `sources`: the files themselves and others that kernels heat, where they were asked to be kept. `unread`:
+    those of `files` that gave no kernel although something could not be read (a diagnostic is an error).
     """
 
     gpu_id: str
@@ -195,3 +196,4 @@ class Analysis:
     diagnostics: tuple[Diagnostic, ...]
     suppressions: tuple[Suppression, ...] = ()
     sources: tuple[SourceText, ...] = ()
+    unread: tuple[str, ...] = ()

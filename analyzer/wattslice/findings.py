@@ -196,14 +196,15 @@ def _with_lines(finding: Finding) -> Finding:
     return replace(finding, message=text)
 
 
-def told_by(finding: Finding, advice: Advice) -> bool:
-    """Whether `finding` is what became of `advice`: some of its lines may be suppressed."""
-    lines = {advice.line, *advice.also_lines}
-    return (
-        finding.rule == advice.rule
-        and set(finding.lines) == lines
-        and finding.message.startswith(advice.message)
+def told_by(finding: Finding, kernel: KernelAnalysis, advice: Advice) -> bool:
+    """Whether `finding` is what became of `advice` of `kernel`: some of its lines may be suppressed."""
+    same = (finding.rule, finding.kernel, finding.file) == (
+        advice.rule,
+        kernel.name,
+        advice.file or kernel.file,
     )
+    lines = {advice.line, *advice.also_lines}
+    return same and set(finding.lines) == lines and finding.message.startswith(advice.message)
 
 
 def _power_limit(kernel: KernelAnalysis) -> Finding:
@@ -251,7 +252,18 @@ def plain_reason(kernel: KernelAnalysis, reason: Diagnostic) -> str:
 
 
 def files_without_result(analysis: Analysis) -> tuple[str, ...]:
-    """Files that gave no kernel although something in them could not be read (severity ERROR)."""
+    """Files that gave no kernel, of their own or of a header, although something could not be read."""
+    return analysis.unread
+
+
+def unread_files(analysis: Analysis) -> tuple[str, ...]:
+    """`files_without_result`, and those of whose kernels not a single one could be read."""
+    unread = {(entry.file, entry.line) for entry in analysis.diagnostics if _is_unread(entry)}
     with_kernels = {kernel.file for kernel in analysis.kernels}
-    failed = {entry.file for entry in analysis.diagnostics if entry.severity is Severity.ERROR}
-    return tuple(file for file in analysis.files if file in failed and file not in with_kernels)
+    read = {kernel.file for kernel in analysis.kernels if (kernel.file, kernel.line) not in unread}
+    lost = {*files_without_result(analysis), *(with_kernels - read)}
+    return tuple(file for file in analysis.files if file in lost)
+
+
+def _is_unread(entry: Diagnostic) -> bool:
+    return entry.rule == "PW001" and entry.severity is Severity.ERROR

@@ -10,18 +10,58 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Literal, cast
 
-from wattslice.analysis import Analysis, KernelAnalysis, SliceAnalysis
+from wattslice.analysis import (
+    Advice,
+    Analysis,
+    ArmAnalysis,
+    KernelAnalysis,
+    LineHeat,
+    MethodWatts,
+    ProfileUse,
+    SliceAnalysis,
+)
+from wattslice.branches import BranchClass
 from wattslice.config import Config, ConfigError, Options, make_config
 from wattslice.errors import FrontendError, WattsliceError
+from wattslice.execution import Assumption, LoopTrips, ProbabilitySource
 from wattslice.findings import Finding, findings_of
+from wattslice.geometry.types import LaunchSource
+from wattslice.instructions.kinds import InstructionCount
+from wattslice.ir import Diagnostic, MemorySpace, Severity
+from wattslice.operations import OperationCounts
+from wattslice.quoting import SourceText
+from wattslice.roofline import Precision, Roofline, RooflinePoint
 from wattslice.settings import Settings, find_settings
+from wattslice.suppressions import Suppression
+from wattslice_models.program_power import SubSlice
 
 __all__ = [
+    "Advice",
     "Analysis",
+    "ArmAnalysis",
+    "Assumption",
+    "BranchClass",
+    "Diagnostic",
     "Finding",
     "FrontendError",
+    "InstructionCount",
     "KernelAnalysis",
+    "LaunchSource",
+    "LineHeat",
+    "LoopTrips",
+    "MemorySpace",
+    "MethodWatts",
+    "OperationCounts",
+    "Precision",
+    "ProbabilitySource",
+    "ProfileUse",
+    "Roofline",
+    "RooflinePoint",
+    "Severity",
     "SliceAnalysis",
+    "SourceText",
+    "SubSlice",
+    "Suppression",
     "WattsliceError",
     "analyze",
     "analyze_text",
@@ -109,11 +149,15 @@ def analyze_text(
     model: Model | None = None,
     method: Method | None = None,
     branches: Branches | None = None,
+    delta: float | None = None,
+    dense_from: float | None = None,
     set: Mapping[str, Number] | Iterable[str] = (),  # noqa: A002
     launch: str | Iterable[str] = (),
     include: AnyPath | Iterable[AnyPath] = (),
     define: Mapping[str, Number | str | None] | Iterable[str] = (),
     std: str | None = None,
+    compile_commands: AnyPath | None = None,
+    profile: AnyPath | None = None,
     core_mhz: float | None = None,
     mem_mhz: float | None = None,
 ) -> Analysis:
@@ -130,11 +174,15 @@ def analyze_text(
         model=model,
         method=method,
         branches=branches,
+        delta=delta,
+        dense_from=dense_from,
         overrides=_assignments(set),
         launches=_texts(launch),
         include_directories=_paths(include),
         definitions=_assignments(define),
         language_standard=std,
+        compile_commands_directory=_path(compile_commands),
+        profile=_path(profile),
         core_clock_mhz=core_mhz,
         memory_clock_mhz=mem_mhz,
         no_cache=True,

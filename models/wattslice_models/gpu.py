@@ -144,13 +144,6 @@ class Gpu:
         """Peak single-precision rate at boost clock; an FMA is two operations."""
         return 2e6 * self.fp32_fma_per_clock_per_sm * self.sm_count * self.boost_clock_mhz
 
-    @property
-    def peak_fp64_flops_per_s(self) -> float | None:
-        """Peak double-precision rate at boost clock; 0 without such units, ``None`` where unknown."""
-        if self.fp64_fma_per_clock_per_sm is None:
-            return None
-        return 2e6 * self.fp64_fma_per_clock_per_sm * self.sm_count * self.boost_clock_mhz
-
 
 _TEXT = ("id", "name", "chip", "architecture", "notes", "memory_type")
 _IDENTITY = (*_TEXT, "aliases", "compute_capability")

@@ -16,7 +16,11 @@ GENERAL = "general"
 
 
 class MissingPackageError(ImportError):
-    """A package that only training needs is not installed; the message says how to install it."""
+    """`what` needs a `package` that only training needs and that is not installed; says how to install it."""
+
+    def __init__(self, what: str, package: str) -> None:
+        super().__init__(f"{what} needs {package}: pip install 'wattslice[train]'")
+        self.package = package
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +116,13 @@ def learner(known: LearnerEntry) -> Learner:
     try:
         made = _named(known.learner)
     except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        raise MissingPackageError(
-            f"training the {known.title} needs {package}: pip install 'wattslice[train]'"
-        ) from None
+        raise MissingPackageError(f"training the {known.title}", package_of(error)) from None
     return cast("Learner", made(**dict(known.arguments)))
+
+
+def package_of(error: ModuleNotFoundError) -> str:
+    """The package that an import did not find."""
+    return (error.name or "").partition(".")[0]
 
 
 def model_type(known: LearnerEntry) -> type[PowerModel]:

@@ -1,5 +1,6 @@
 """`wattslice annotate`: whose heat a line shows, what the terminal gets, how it ends."""
 
+import html
 import io
 import re
 from dataclasses import replace
@@ -260,6 +261,39 @@ def test_lines_are_numbered_as_compilers_number_them():
     assert numbered_lines("a\fb\r\nc\rd\u2028e\n") == ("a\fb", "c", "d\u2028e")
     assert numbered_lines("") == ()
     assert numbered_lines("\n\n") == ("", "")
+    assert numbered_lines("\ufeffa\n\ufeffb\n") == ("a", "\ufeffb")  # only a mark at the beginning is one
+
+
+TRIPLE = "inline float triple(float x) { return x * 3.0f; }\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "header", "text"),
+    [
+        (
+            "k.cu",
+            f"__device__ {TRIPLE}",
+            '#include "h.h"\n__global__ void k(float *y) { y[0] = triple(y[0]); }\n',
+        ),
+        ("k.c", "#define F 3.0f\n", '#include "h.h"\nvoid k(float *y) { y[0] = F * y[0]; }\n'),
+    ],
+)
+def test_a_byte_order_mark_shows_nowhere(tmp_path, capsys, monkeypatch, name, header, text):
+    monkeypatch.chdir(tmp_path)
+    Path("wattslice.toml").write_text("")
+    Path("h.h").write_text(header, encoding="utf-8-sig")
+    Path(name).write_text(text, encoding="utf-8-sig")
+    (kernel,) = analyze_files(make_config(Options(paths=(Path(name),)))).kernels
+    lines = {"h.h": header.splitlines(), name: text.splitlines()}
+    heat = [(line.file, line.line, line.text) for line in kernel.hot_lines]
+    assert (name, 2) in {place[:2] for place in heat}
+    assert all(told == lines[Path(file).name][number - 1] for file, number, told in heat)
+    for page in ("text", "html"):
+        assert main(["annotate", name, "--format", page]) == 0
+        told = capsys.readouterr().out
+        assert '"h.h"' in html.unescape(re.sub("<[^>]*>", "", told))
+        assert "\ufeff" not in told
+        assert "\N{REPLACEMENT CHARACTER}" not in told
 
 
 def test_a_form_feed_moves_no_line(source):

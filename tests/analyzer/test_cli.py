@@ -175,7 +175,7 @@ def test_what_may_have_hidden_the_kernels_is_named(source, pipeline, capsys):
 
 def test_a_file_that_gave_nothing_is_a_failure_beside_good_ones(source, pipeline, capsys):
     broken = Diagnostic("PW001", Severity.ERROR, "b.cu", 1, "holds NUL bytes: a binary file?")
-    pipeline(replace(ANALYSIS, files=(*ANALYSIS.files, "b.cu"), diagnostics=(broken,)))
+    pipeline(replace(ANALYSIS, files=(*ANALYSIS.files, "b.cu"), diagnostics=(broken,), unread=("b.cu",)))
     assert main(["analyze", "k.cu"]) == 2
     captured = capsys.readouterr()
     assert "matMul" in captured.out
@@ -334,3 +334,31 @@ def test_a_terminal_of_ascii_gets_bars_of_ascii():
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, env=environment)
     assert done.stdout == b"##|=- -- 1-2 . 3 us > ? ?\n"
+
+
+@pytest.mark.parametrize(
+    ("unbuffered", "words"),
+    [
+        ("", ["analyze", "--gpu", "v100", "k.cu"]),
+        ("", ["analyze", "--gpu", "v100", "--format", "json", "k.cu"]),
+        ("1", ["annotate", "--gpu", "v100", "k.cu"]),
+        ("", ["gpus"]),
+        ("", ["analyze", "--help"]),
+        ("1", ["--help"]),
+        ("", ["--version"]),
+    ],
+)
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
+def test_a_full_stdout_is_told_in_one_line(source, words, unbuffered):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "wattslice", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            cwd=source.parent,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        )
+    assert done.returncode == 2
+    assert done.stderr == "wattslice: stdout cannot be written: No space left on device\n"

@@ -68,6 +68,8 @@ def test_an_option_comes_before_a_setting(kernel):
         ({"core_clock_mhz": 1e-3}, "--core-mhz: no .* runs at 0.001 MHz"),
         ({"memory_clock_mhz": 99999.0}, "--mem-mhz: no .* runs at 99999 MHz"),
         ({"language_standard": "17"}, "--std"),
+        ({"language_standard": "c++99"}, r"--std: 'c\+\+99' is no standard .*c\+\+17.*c\+\+26"),
+        ({"language_standard": "c11"}, r"--std: c11 is C, and .*\.cu is read as C\+\+"),
         ({"definitions": ("1X",)}, "-D"),
         ({"overrides": ("n=1", "n=2")}, "contradictory"),
         ({"launches": ("k",)}, "--launch"),

@@ -1,6 +1,7 @@
 """`wattslice evaluate`, and the protocols behind it."""
 
 import random
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,6 +44,16 @@ def test_runs():
 @pytest.fixture(scope="module")
 def quick():
     return evaluate(Request(V100, ("mean", "energy"), retrain=False))
+
+
+def test_without_scipy_counters_are_left_out_and_it_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    found = evaluate(Request(V100, MEANS))
+    assert len(found.protocols) >= 2
+    for protocol in found.protocols:
+        assert {score.name for score in protocol.scores} == set(MEANS)
+        needs = "DCGM counters of the same run: fitting them needs scipy: pip install 'wattslice[train]'"
+        assert protocol.absent == (needs,)
 
 
 def score(evaluation, name, protocol=0):

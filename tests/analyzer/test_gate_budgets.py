@@ -59,12 +59,18 @@ def test_each_of_several_budgets_holds_and_says_which_it_is():
         ("./src/a.cu?", ["src/a.cuh"]),
         ("**/[ab].cu", ["src/a/b.cu"]),
         ("[!c].cu", ["src/a/b.cu"]),
+        ("[[&\\^c].cu", ["c.cu"]),
     ],
 )
 def test_file_patterns(pattern: str, files: list[str], tmp_path: Path):
     budget = Budget(file=pattern, folder=tmp_path)
     known = ["src/a/b.cu", "c.cu", "src/a.cuh"]
     assert [file for file in known if budget.covers(str(tmp_path / file))] == files
+
+
+@pytest.mark.parametrize("pattern", ["**", "*.cu", "src/*/x?y.cu", "src/**"])
+def test_a_line_end_in_a_name_escapes_no_budget(pattern: str, tmp_path: Path):
+    assert Budget(file=pattern, folder=tmp_path).covers(str(tmp_path / "src" / "a\nb" / "x\ny.cu"))
 
 
 def test_kernel_patterns_match_plain_and_qualified_names():
@@ -141,6 +147,7 @@ def test_budgets_of_the_settings(tmp_path: Path):
         ("max-power = -3", "gate.budget[0].max-power: expected a number from 0"),
         ("max-power = 0", "0 is not a bound"),
         ('max-power = "3 W"', "expected a number from 0"),
+        ('file = "[z-a].cu"\nmax-power = 3', "gate.budget[0].file: '[z-a].cu': bad character range"),
         ('kernel = ""\nmax-power = 3', "gate.budget[0].kernel: expected a name"),
     ],
 )

@@ -8,14 +8,14 @@ from wattslice.analysis import KernelAnalysis
 from wattslice.errors import WattsliceError
 from wattslice.execution import Assumption, LoopTrips
 from wattslice.gate.blame import line_map
-from wattslice.gate.changes import Policy, changes_of, compare, failing
+from wattslice.gate.changes import Change, Policy, changes_of, compare, failing, told, with_losses
 from wattslice.gate.ratio_trust import DATA, Kin, Quantity, curve, curves
 from wattslice.gate.records import LaunchRecord, Pair, match
 from wattslice.geometry.types import LaunchSource
-from wattslice.ir import Severity
+from wattslice.ir import Diagnostic, Severity
 from wattslice_corpora.records import measurements_path, sha256
 
-from .samples import MATMUL
+from .samples import EMPTY, MATMUL
 
 OLD = LaunchRecord("a.cu", "k", 1, (64, 1, 1), (256, 1, 1), 100.0, 1e-3, 1e-5, "energy", "body")
 
@@ -32,6 +32,11 @@ def failures(pair: Pair, policy: Policy | None = None) -> list[str]:
 def test_equal_figures_have_a_ratio_of_exactly_one_and_no_doubt():
     for change in changes_of(changed()):
         assert (change.ratio, change.low, change.high, change.p_worse) == (1.0, 1.0, 1.0, 0.0)
+
+
+def test_what_rounds_to_nothing_has_no_sign():
+    change = Change(Quantity.ENERGY, 1.0, 1.7, 0.999, 2.68, 0.9)
+    assert told(change).startswith("energy +70 % (0 to +168 %), ")
 
 
 def test_six_digits_of_a_baseline_are_no_change():
@@ -148,6 +153,22 @@ def test_launches_pair_by_geometry_then_in_order():
     found = match((OLD, second), (replace(OLD, grid=(7, 1, 1)),))
     assert [(pair.old.ordinal, pair.new.grid[0]) for pair in found.pairs] == [(1, 7)]
     assert [record.ordinal for record in found.vanished] == [2]
+
+
+def test_a_kernel_that_vanished_because_the_frontend_lost_it_is_unknown():
+    gone = replace(OLD, kernel="ns::gone<4>")
+    why = Diagnostic("PW001", Severity.ERROR, "/here/a.cu", 7, "kernel 'gone' could not be read")
+    compared = compare(match((gone,), ()), Policy(), "before", lambda _: ("a.cu", 1), nothing)
+
+    def told(why: Diagnostic) -> list[tuple[str, Severity, str]]:
+        analysis = replace(EMPTY, files=("/here/a.cu", "/here/b.cu"), diagnostics=(why,))
+        found = with_losses(compared, analysis, (), lambda file: file.removeprefix("/here/"), Policy())
+        return [(one.rule, one.severity, one.file) for one in found.findings]
+
+    assert told(why) == [("PW022", Severity.ERROR, "/here/a.cu")]
+    note = [("PW027", Severity.NOTE, "a.cu")]
+    assert told(replace(why, message="kernel 'begone' could not be read")) == note
+    assert told(replace(why, file="/here/b.cu")) == note
 
 
 def test_lines_that_moved_are_the_same():

@@ -1,10 +1,13 @@
 """`import wattslice`: instant, typed, and what docs/library.md says of it is true."""
 
 import inspect
+import json
 import re
 import subprocess
 import sys
+from dataclasses import is_dataclass
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import click
 import pytest
@@ -82,6 +85,72 @@ def test_it_is_the_analysis_of_the_command_line(tmp_path):
         KERNEL, path, gpu="v100", set={"k.n": 64}, launch="k=8:32", define=("FAST", "WIDTH=2")
     )
     assert wattslice.to_json(as_text) == wattslice.to_json(expected)
+
+
+OF_MANY_FILES = {"paths", "jobs", "backend", "scheduler", "cache", "done"}
+BRANCHY = """__global__ void walk(const int *key, float *out, float v) {
+#ifdef FAST
+  v += 1.0f;
+#endif
+  if (key[threadIdx.x] == 3) for (int j = 0; j < 100; ++j) v = v * 1.5f + 2.0f;
+  out[threadIdx.x] = v;
+}
+int main() { walk<<<1000, 256>>>(0, 0, 1.0f); }
+"""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"profile": "profile.json"},
+        {"method": "bdpm", "delta": 0.9},
+        {"dense_from": 1.0},
+        {"compile_commands": "build"},
+    ],
+    ids=lambda options: " ".join(options),
+)
+def test_a_text_has_the_options_of_a_file(tmp_path, monkeypatch, options):
+    monkeypatch.chdir(tmp_path)
+    Path("wattslice.toml").write_text("")
+    Path("k.cu").write_text(BRANCHY)
+    often = {"file": "k.cu", "line": 5, "arm": "then", "probability": 0.99}
+    Path("profile.json").write_text(json.dumps({"schema_version": 1, "branches": [often]}))
+    Path("build").mkdir()
+    entry = {"directory": str(tmp_path), "file": "k.cu", "arguments": ["nvcc", "-DFAST", "-c", "k.cu"]}
+    Path("build/compile_commands.json").write_text(json.dumps([entry]))
+    of_file = wattslice.to_json(wattslice.analyze("k.cu", gpu="v100", cache=False, **options))
+    Path("k.cu").unlink()
+    of_text = wattslice.to_json(wattslice.analyze_text(BRANCHY, "k.cu", gpu="v100", **options))
+    assert of_text == of_file != wattslice.to_json(wattslice.analyze_text(BRANCHY, "k.cu", gpu="v100"))
+
+
+def test_a_text_lacks_no_option():
+    of_file = dict(inspect.signature(wattslice.analyze).parameters)
+    of_text = dict(inspect.signature(wattslice.analyze_text).parameters)
+    assert set(of_text) - {"text", "path"} == set(of_file) - OF_MANY_FILES
+    assert all(of_file[name] == of_text[name] for name in set(of_file) & set(of_text))
+
+
+def types_in(found: object) -> set[type]:
+    """Ours among the types that a result of this type may hold, itself among them."""
+    if not isinstance(found, type):
+        return {one for part in get_args(found) for one in types_in(part)}
+    own = {found} if found.__module__.startswith("wattslice") else set()
+    parts = {*get_args(found)}
+    if is_dataclass(found):
+        parts |= set(get_type_hints(found).values())
+        getters = [entry.fget for entry in vars(found).values() if isinstance(entry, property)]
+        parts |= {get_type_hints(getter)["return"] for getter in getters}
+    return own.union(*(types_in(part) for part in parts))
+
+
+def test_every_type_of_a_result_is_offered_and_documented():
+    wanted = types_in(wattslice.Analysis) | types_in(wattslice.Finding)
+    assert {"Severity", "MemorySpace", "RooflinePoint", "Assumption"} <= {one.__name__ for one in wanted}
+    text = PAGE.read_text(encoding="utf-8")
+    for one in wanted:
+        assert getattr(wattslice, one.__name__) is one
+        assert f"`{one.__name__}`" in text
 
 
 def test_settings_around_a_text_count(tmp_path):

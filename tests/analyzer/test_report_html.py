@@ -16,12 +16,14 @@ from wattslice.analysis import LineHeat, SourceText
 from wattslice.cli import main
 from wattslice.config import Options, make_config
 from wattslice.pipeline import analyze_files
+from wattslice.report import html
 from wattslice.report.html import render_html
 from wattslice.report.printable import printable
 
 from .samples import ANALYSIS, EMPTY, MATMUL, UNKNOWN
 
 KERNELS = Path(__file__).parents[2] / "corpora" / "wattslice_corpora" / "kernels"
+CSS = (Path(html.__file__).parent / "page" / "page.css").read_text(encoding="utf-8")
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 OPTIONAL_END = {"td", "th", "dt", "dd"}
 
@@ -213,6 +215,35 @@ def test_links_lead_somewhere_for_kernels_of_included_files_as_well():
     kernels = (MATMUL, replace(UNKNOWN, file="src/inside.cuh"))
     page = Page(render_html(replace(ANALYSIS, kernels=kernels, files=("src/matmul.cu",))))
     assert {str(href)[1:] for href in page.having("href")} <= set(page.having("id"))
+
+
+def test_equal_names_are_told_apart_on_narrow_pages_as_well():
+    rows = re.findall(r'<td class="name">(.*?)<td class="place">(.*?)<td', render_html(ANALYSIS))
+    assert len(rows) >= 2
+    assert all(f'<span class="at">{place}</span>' in name for name, place in rows)
+    narrow = re.search(r"@media \(max-width:640px\)\{.*", CSS, re.S)
+    assert narrow is not None
+    assert ".index .at{display:block}" in narrow[0]
+
+
+def test_kernels_of_one_name_keep_their_own_advice(tmp_path):
+    text = "__global__ void k(float *y) {{ y[threadIdx.x] += {}.0f; }}\nint main() {{ k<<<100, 64>>>(0); }}\n"
+    files = tmp_path / "a.cu", tmp_path / "b.cu"
+    for number, file in enumerate(files):
+        file.write_text(text.format(number))
+    analysis = analyzed(*files)
+    first, second = ({entry.message for entry in kernel.advice} for kernel in analysis.kernels)
+    assert first & second  # else nothing could be mixed up
+    section = re.search(r'<h4>Advice</h4><ul class="said">(.*?)</ul>', render_html(analysis), re.S)
+    assert section is not None
+    rules = re.findall(r'<span class="rule">(PW\d+)<', section[1])
+    assert Counter(rules) == Counter(entry.rule for entry in analysis.kernels[0].advice)
+
+
+def test_bars_are_there_where_colours_are_forced():
+    """Backgrounds are what forced colours take away, and a bar of the margin is nothing else."""
+    (rules,) = re.findall(r"@media \(forced-colors:active\)\{(.*)\}", CSS)
+    assert ".b i{forced-color-adjust:none;background:CanvasText}" in rules
 
 
 def test_no_kernel_gives_a_page_as_well():

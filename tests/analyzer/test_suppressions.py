@@ -148,6 +148,6 @@ def test_a_partly_suppressed_finding_is_still_known_to_come_from_its_advice():
         for one in findings_of(replace(ANALYSIS, kernels=kernels, suppressions=(quiet,)))
         if one.rule == "PW041"
     )
-    assert told_by(left, advice)
-    assert not told_by(left, replace(advice, also_lines=(23,)))
-    assert not told_by(left, replace(advice, message="other"))
+    assert told_by(left, kernels[0], advice)
+    assert not told_by(left, kernels[0], replace(advice, also_lines=(23,)))
+    assert not told_by(left, kernels[0], replace(advice, message="other"))

@@ -14,7 +14,7 @@ from wattslice.learning.training import TrainedEntry, choose, train, training_da
 from wattslice_models.contract import UNCALIBRATED, NotEnoughDataError
 from wattslice_models.cross_validation import HeldOut
 from wattslice_models.gpu import load_gpu
-from wattslice_models.learners import entry
+from wattslice_models.learners import MEANS, entry, learner
 from wattslice_models.mean import MeanModel
 from wattslice_models.store import Provenance, TrainedModel, load, load_choice, power_model
 from wattslice_models.types import Prediction
@@ -167,6 +167,7 @@ def test_a_regression_needs_density_and_says_so(table):
         ([], "--gpu says which GPU was measured"),
         (["--gpu", "riva128"], "unknown GPU 'riva128'"),
         (["--gpu", "h200"], "nobody has measured h200: there is no h200.csv (give measurements with --data)"),
+        (["--gpu", "v100"], "there is no v100.csv (give measurements with --data, or take v100_pcie)"),
         (["--gpu", "gtx_1080_ti"], "no measured run of gtx_1080_ti to train on: none is for training"),
         (["--gpu", "v100_pcie", "--model", "guess"], "no model 'guess'; one of auto, mean"),
         (
@@ -221,6 +222,50 @@ def test_a_missing_package_is_told(table, tmp_path, capsys, monkeypatch):
     assert main([*words, "mean"]) == 0
     assert "no pictures: pictures need matplotlib: pip install 'wattslice[report]'" in capsys.readouterr().err
     assert not list(tmp_path.glob("*.svg"))
+
+
+def without(monkeypatch, *packages):
+    """As on an installation without extras."""
+    for package in packages:
+        monkeypatch.setitem(sys.modules, package, None)
+    for name in [name for name in sys.modules if name.startswith("wattslice_models.")]:
+        if name.endswith(("_fit", "_pairs", "_tests", "robust")):
+            monkeypatch.delitem(sys.modules, name)
+
+
+def test_means_alone_are_no_training(table, tmp_path, capsys, monkeypatch):
+    without(monkeypatch, "scipy", "torch", "pywt")
+    out = tmp_path / "new"
+    words = ["train", "--gpu", "h200", "--data", str(table), "--out", str(out)]
+    assert main(words) == 2
+    told = capsys.readouterr().err
+    assert "training any power model needs scipy or torch: pip install 'wattslice[train]'" in told
+    assert main([*words, "--model", "energy"]) == 2
+    assert main(["train", "--gpu", "h200", "--gpu", "v100_pcie", "--out", str(out)]) == 2
+    assert "training the wavelet network needs torch" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_a_mean_is_never_what_auto_takes(table, tmp_path, capsys, monkeypatch):
+    """Here every power model lacks data: what was chosen before stands."""
+
+    def lacking(known):
+        if known.name not in MEANS:
+            raise NotEnoughDataError("too few")
+        return learner(known)
+
+    def ready(model: str, gpus: object) -> None:
+        pass
+
+    monkeypatch.setattr("wattslice.learning.training.learner", lacking)
+    monkeypatch.setattr("wattslice.learning.training.check_packages", ready)
+    assert main(["train", "--gpu", "h200", "--data", str(table), "--out", str(tmp_path)]) == 0
+    assert "nothing was chosen for --model auto" in capsys.readouterr().out
+    assert not (tmp_path / "choice.json").exists()
+    card = (tmp_path / "card.md").read_text()
+    assert (
+        "No model that knows of a kernel could be trained: what `--model auto` takes was not chosen" in card
+    )
 
 
 def test_models_of_a_user_answer_at_once(table):

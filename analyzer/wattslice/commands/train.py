@@ -45,7 +45,7 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
     what is in the user's data folder. Needs more packages: pip install 'wattslice[train,report]'.
     """
     from wattslice.gpu_choice import known_gpu
-    from wattslice.learning.training import AUTO, steps, training_data
+    from wattslice.learning.training import AUTO, check_packages, steps, training_data
     from wattslice.learning.training import train as learn
     from wattslice_corpora.records import RecordError
     from wattslice_models.contract import NotEnoughDataError
@@ -61,15 +61,18 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
         raise click.UsageError("--data is for one --gpu")
     gpus = tuple(load_gpu(known_gpu(gpu_id)) for gpu_id in dict.fromkeys(gpu_ids))
     folder = out or user_models() / (gpus[0].id if len(gpus) == 1 else GENERAL)
-    _check_folder(folder)
     try:
+        check_packages(model, gpus)
+        _check_folder(folder)
         try:
             data = training_data(gpus, files)
         except OSError as error:
             raise _told(error, "cannot be read", None, "check --data") from None
         with progress(steps(model, data)) as tell:
             result = learn(data, model, seed, tell)
-        chooses = model == AUTO or (model not in MEANS and not (folder / "choice.json").exists())
+        # A mean answers for no kernel: to choose it would only hide what was chosen before.
+        able = result.choice.name not in MEANS
+        chooses = able and (model == AUTO or not (folder / "choice.json").exists())
         written = _write(result, folder, choice=chooses)
     except (RecordError, MissingPackageError) as error:
         raise WattsliceError(str(error)) from None

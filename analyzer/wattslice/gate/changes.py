@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.errors import WattsliceError
-from wattslice.findings import Finding, files_without_result
+from wattslice.findings import Finding
+from wattslice.gate.lost import losses, names
 from wattslice.gate.ratio_trust import Kin, Quantity, curve
 from wattslice.gate.records import LaunchRecord, Matching, Pair
 from wattslice.gate.verdict import Compared
@@ -153,21 +154,45 @@ def compare(
     return Compared(against, len(matching.pairs), tuple(findings))
 
 
-def with_lost_files(
+def with_losses(
     compared: Compared,
     analysis: Analysis,
-    old: Sequence[LaunchRecord],
+    unread: Collection[str],
     shared_path: Callable[[str], str],
     policy: Policy,
 ) -> Compared:
-    """The comparison with PW022 for files that give no kernel any more although they did before."""
-    known = {record.file for record in old}
-    lost = tuple(
-        Finding("PW022", policy.unknown, file, 0, "", f"cannot be analysed, could be {compared.against}")
-        for file in files_without_result(analysis)
-        if shared_path(file) in known
+    """The comparison with PW022 for what it could not tell: files without any result that are not among
+    those `unread` before either, and kernels that vanished because the frontend lost them (PW001).
+    """
+    lost = losses(analysis)
+
+    def told(finding: Finding) -> Finding:
+        if finding.rule != "PW027" or finding.line:
+            return finding
+        why = next(
+            (one for one in lost if shared_path(one.file) == finding.file and names(one, finding.kernel)),
+            None,
+        )
+        if why is None:
+            return finding
+        message = f"{finding.kernel}: power unknown, was {compared.against}: {why.message} (PW001)"
+        return replace(
+            finding, rule="PW022", severity=policy.unknown, file=why.file, line=why.line, message=message
+        )
+
+    files = tuple(
+        Finding(
+            "PW022",
+            policy.unknown,
+            file,
+            0,
+            "",
+            f"cannot be analysed: nobody knows how it is {compared.against}",
+        )
+        for file in analysis.unread
+        if shared_path(file) not in unread
     )
-    return replace(compared, findings=(*compared.findings, *lost))
+    return replace(compared, findings=(*map(told, compared.findings), *files))
 
 
 def _worse(
@@ -235,11 +260,16 @@ def _loops(kernel: KernelAnalysis, *, known: bool) -> int:
 def told(change: Change) -> str:
     """A change in words: ``energy +41 % (+12 to +78 %), 1.20 mJ to 1.69 mJ``."""
     figure = {Quantity.POWER: power, Quantity.ENERGY: energy, Quantity.TIME: time}[change.quantity]
-    low, high = 100 * (change.low - 1), 100 * (change.high - 1)
     return (
-        f"{change.quantity} {100 * (change.ratio - 1):+.0f} % ({low:+.0f} to {high:+.0f} %), "
-        f"{figure(change.old)} to {figure(change.new)}"
+        f"{change.quantity} {_percent(change.ratio)} % "
+        f"({_percent(change.low)} to {_percent(change.high)} %), {figure(change.old)} to {figure(change.new)}"
     )
+
+
+def _percent(ratio: float) -> str:
+    """The change in whole percent, with its sign unless it is 0."""
+    percent = f"{100 * (ratio - 1):+.0f}"
+    return "0" if percent in ("+0", "-0") else percent
 
 
 def _note(record: LaunchRecord, place: Callable[[LaunchRecord], tuple[str, int]], text: str) -> Finding:

@@ -91,6 +91,9 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 def numbered_lines(text: str) -> tuple[str, ...]:
-    """The lines of a source, index 0 is line 1, as compilers number them: a form feed ends no line."""
-    lines = _LINE_END.split(text)
+    """The lines of a source, index 0 is line 1, as compilers number them: a form feed ends no line.
+
+    A byte order mark at the beginning says how the file is encoded and belongs to no line.
+    """
+    lines = _LINE_END.split(text.removeprefix("\ufeff"))
     return tuple(lines if lines[-1] else lines[:-1])

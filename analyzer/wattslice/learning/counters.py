@@ -1,4 +1,4 @@
-"""The predictor to beat that needs a run on the GPU: watts from what DCGM counted. Needs scipy.
+"""The predictor to beat that needs a run on the GPU: watts from what DCGM counted. Fitting needs scipy.
 
 Non-negative least squares of relative errors, watts = constant + Σ coefficient · utilisation, at every
 pair of clocks on its own. What it is given no static model has: how busy each unit really was.
@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import optimize  # pyright: ignore[reportMissingTypeStubs]
 
 from wattslice_corpora.records import UtilisationRow, read_utilisation, utilisation_path
 from wattslice_models.contract import UNCALIBRATED, Example, Interval, NotEnoughDataError
 from wattslice_models.cross_validation import HeldOut, calibrated_interval
 from wattslice_models.gpu import Gpu
+from wattslice_models.learners import MissingPackageError, package_of
 from wattslice_models.types import Prediction
 
-_scipy: Any = optimize  # scipy has no types
 _COLUMNS = (
     "sm_active",
     "sm_occupancy",
@@ -81,7 +80,11 @@ def counted(examples: Sequence[Example], gpu: Gpu) -> tuple[Counted, ...]:
 
 
 def fit(runs: Sequence[Counted]) -> CounterModel:
-    """The coefficients at each pair of clocks, uncalibrated. Raises `NotEnoughDataError` without any run."""
+    """The coefficients at each pair of clocks, uncalibrated.
+
+    Raises `NotEnoughDataError` without any run, `MissingPackageError` without scipy.
+    """
+    least_squares = _non_negative_least_squares()
     if not runs:
         raise NotEnoughDataError("no run with counters: at least 1 is needed")
     by_clock: dict[_Clocks, list[Counted]] = {}
@@ -91,9 +94,18 @@ def fit(runs: Sequence[Counted]) -> CounterModel:
     for clocks, here in by_clock.items():
         columns = np.array([(1.0, *run.utilisations) for run in here])
         watts = np.array([run.example.power_w for run in here])
-        found = _scipy.nnls(columns / watts[:, None], np.ones(len(here)))[0]
+        found = least_squares(columns / watts[:, None], np.ones(len(here)))[0]
         coefficients[clocks] = tuple(float(value) for value in found)
     return CounterModel(coefficients, UNCALIBRATED)
+
+
+def _non_negative_least_squares() -> Any:  # noqa: ANN401  (scipy has no types)
+    try:
+        from scipy import optimize  # pyright: ignore[reportMissingTypeStubs]
+    except ModuleNotFoundError as error:
+        raise MissingPackageError("fitting them", package_of(error)) from None
+    untyped: Any = optimize
+    return untyped.nnls
 
 
 def hold_out_each(runs: Sequence[Counted]) -> tuple[HeldOut, ...]:

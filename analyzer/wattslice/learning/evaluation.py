@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wattslice.errors import WattsliceError
+from wattslice.learning.counters import calibrated, counted
+from wattslice.learning.counters import hold_out_each as counters_held_out
 from wattslice.learning.examples import Examples, LeftOut, examples_of
 from wattslice.learning.judging import Judgement, errors, judge, judge_held_out
 from wattslice.learning.tables import measured_tables, tables_of_file
@@ -246,13 +248,15 @@ def _origin(gpu: Gpu, known: LearnerEntry, model: PowerModel) -> str:
 def _counter_scores(
     training: tuple[Example, ...], test: tuple[Example, ...], gpu: Gpu, absent: list[str]
 ) -> list[Score]:
-    from wattslice.learning.counters import calibrated, counted
-
     taught, asked = counted(training, gpu), counted(test, gpu)
     if not taught or not asked:
         absent.append(f"{COUNTERS_TITLE}: not recorded")
         return []
-    model = calibrated(taught)
+    try:
+        model = calibrated(taught)
+    except MissingPackageError as error:
+        absent.append(f"{COUNTERS_TITLE}: {error}")
+        return []
     predicted = tuple(HeldOut(run.example, model.predict(run)) for run in asked)
     return [_counter_score("of the training runs", predicted, judge(predicted))]
 
@@ -265,9 +269,6 @@ def _left_out_each(
     request: Request, examples: tuple[Example, ...], tell: Callable[[str], None], *, applications: bool
 ) -> Protocol:
     """Models trained anew without the application (benchmark) that they are asked about."""
-    from wattslice.learning.counters import counted
-    from wattslice.learning.counters import hold_out_each as counters_held_out
-
     gpu = request.gpu
     absent: list[str] = []
     scores: list[Score] = []
@@ -286,8 +287,11 @@ def _left_out_each(
         scores.append(Score(name, known.title, "", held_out, judge_held_out(held_out)))
     counters = counted(examples, gpu)
     if counters:
-        held_out = counters_held_out(counters)
-        scores.append(_counter_score("of the others", held_out, judge_held_out(held_out)))
+        try:
+            held_out = counters_held_out(counters)
+            scores.append(_counter_score("of the others", held_out, judge_held_out(held_out)))
+        except MissingPackageError as error:
+            absent.append(f"{COUNTERS_TITLE}: {error}")
     parts = len(dealt(examples, folds, request.seed))
     what = "application" if applications else "benchmark"
     benchmarks = len({example.benchmark for example in examples})

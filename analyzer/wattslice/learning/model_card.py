@@ -73,9 +73,9 @@ def model_card(result: TrainingResult, pictures: Sequence[str], *, choice_is_new
 
 def _choice(result: TrainingResult, *, choice_is_new: bool) -> str:
     if not choice_is_new:
-        return (
-            f"One model, trained on its own: what `--model auto` takes was not chosen here.{_warning(result)}"
-        )
+        alone = len(result.entries) == 1
+        why = "One model, trained on its own" if alone else "No model that knows of a kernel could be trained"
+        return f"{why}: what `--model auto` takes was not chosen here.{_warning(result)}"
     chosen = f"`--model auto` takes **{_title(result, result.choice.name)}**: {result.choice.reason}."
     if result.choice.by_rule:
         told = "No run of a test set took part, though the rule was made in sight of one (decision 0005)."

@@ -120,6 +120,26 @@ def steps(model: str, data: TrainingData) -> int:
     return len(names) * (min(MOST_FOLDS, benchmarks) + curve + 1)
 
 
+def check_packages(model: str, gpus: tuple[Gpu, ...]) -> None:
+    """Before minutes of work: can a power model be trained at all? Means alone answer for no kernel.
+
+    Raises `MissingPackageError` when every one that was asked for needs a package that is not there.
+    """
+    names = [name for name in (NAMES if model == AUTO else (model,)) if name not in MEANS]
+    able = [known for known in map(entry, names) if known.several_gpus or len(gpus) == 1]
+    missing: list[MissingPackageError] = []
+    for known in able:
+        try:
+            learner(known)
+        except MissingPackageError as error:
+            missing.append(error)
+    if missing and len(missing) == len(able):
+        if len(missing) == 1:
+            raise missing[0]
+        packages = dict.fromkeys(error.package for error in missing)
+        raise MissingPackageError("training any power model", " or ".join(packages))
+
+
 def train(
     data: TrainingData, model: str, seed: int = 0, tell: Callable[[str], None] = lambda text: None
 ) -> TrainingResult:

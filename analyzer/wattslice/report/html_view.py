@@ -212,7 +212,7 @@ class _Page:
         return tuple(
             finding
             for finding in (self._advice if kernel.advice else ())
-            if finding.kernel == kernel.name and any(told_by(finding, entry) for entry in kernel.advice)
+            if any(told_by(finding, kernel, entry) for entry in kernel.advice)
         )
 
     def _why(self, kernel: KernelAnalysis) -> str:

@@ -196,7 +196,7 @@ class Preprocessor:
                 if found not in self._once:
                     data = found.read_bytes()
                     note_text(found, data)
-                    text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+                    text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
                     yield from self._file(found, text, depth + 1)
                 return
         if rest[:1] == '"':
