@@ -134,7 +134,7 @@ def find_settings(paths: tuple[Path, ...]) -> Settings:
 def read_settings(path: Path) -> Settings | None:
     """Read a settings file; None for a pyproject.toml without `[tool.wattslice]`. Raises `SettingsError`."""
     try:
-        document: dict[str, object] = tomllib.loads(path.read_text(encoding="utf-8"))
+        document: dict[str, object] = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise SettingsError(f"cannot read the settings: {error.strerror}", path=path) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .client import Client, Message, edit, span
+from .client import Client, Message, applied, edit, span
 from .sources import HOT, LAUNCHED, LOOP, SAXPY
 
 
@@ -50,17 +50,6 @@ def lines_of(hints: list[Message]) -> list[int]:
     return [hint["position"]["line"] for hint in hints]
 
 
-def applied(text: str, change: Message) -> str:
-    """The text with the edits of one document in it (ASCII, so columns are characters)."""
-    lines = [*text.splitlines(keepends=True), ""]
-    for one in change["edits"]:
-        start, end = one["range"]["start"], one["range"]["end"]
-        assert start == end  # ours only insert
-        line = lines[start["line"]]
-        lines[start["line"]] = line[: start["character"]] + one["newText"] + line[start["character"] :]
-    return "".join(lines)
-
-
 def test_it_offers_only_what_lives_beside_clangd(folder):
     with Client(folder) as client:
         told = client.initialize()["capabilities"]
@@ -72,7 +61,7 @@ def test_it_offers_only_what_lives_beside_clangd(folder):
             "hoverProvider",
             "inlayHintProvider",
         }
-        assert told["executeCommandProvider"] == {"commands": []}
+        assert told["executeCommandProvider"] == {"commands": ["wattslice.writeSettings"]}
         client.wait(lambda message: message.get("method") == "client/registerCapability")
         (watching,) = client.asked[-1]["params"]["registrations"]
         globs = {watcher["globPattern"] for watcher in watching["registerOptions"]["watchers"]}
@@ -208,7 +197,7 @@ def test_a_setting_is_written_and_obeyed(folder, tmp_path):
         assert told["PW013"]["source"] == "wattslice"
         assert "settled by `--set hops.trip_L4=VALUE`" in client.hover(uri, 3, 6)
         # There is no settings file: the action creates one at the root.
-        (title,) = [title for title in client.actions(uri, 3) if title.startswith("Set ")]
+        (title,) = [title for title in client.actions(uri, 3) if title.startswith("Set hops.")]
         create, change = client.actions(uri, 3)[title]["edit"]["documentChanges"]
         target = tmp_path / "wattslice.toml"
         assert create == {
