@@ -52,7 +52,9 @@ def read_entries(value: object) -> tuple[SettingEntry, ...]:
     """Entries as a client sends them back; what is none is left out."""
     found: list[SettingEntry] = []
     for item in cast("Sequence[object]", value) if isinstance(value, list | tuple) else ():
-        table = cast("Mapping[object, object]", item) if isinstance(item, Mapping) else {}
+        if not isinstance(item, Mapping):
+            continue
+        table = cast("Mapping[object, object]", item)
         key, text = table.get("key"), table.get("value")
         if isinstance(key, str) and isinstance(text, str) and key in _KEYS.values() and _is_valid(key, text):
             found.append(SettingEntry(key, text))

@@ -252,29 +252,35 @@ def _register(server: Server) -> None:
         session = server.session
         if found is None or found.view is None or not session.client.inlay_hints:
             return []
-        lines, least = found.lines_of(found.view), session.client.min_share
-        return inlay_hints(found.view, found.document, params.range, lines, least, session.encoding)
+        least = session.client.min_share
+        return [
+            hint
+            for view in found.shown()
+            for hint in inlay_hints(
+                view, found.document, params.range, found.lines_of(view), least, session.encoding
+            )
+        ]
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
     async def code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
         found = await server.settled(params.text_document.uri)
         if found is None or found.view is None or not server.session.client.code_lenses:
             return []
-        return code_lenses(found.view, found.lines_of(found.view))
+        return [lens for view in found.shown() for lens in code_lenses(view, found.lines_of(view))]
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     def hover(params: types.HoverParams) -> types.Hover | None:
         found = server.session.get(params.text_document.uri)
-        if found is None or found.view is None:
+        if found is None:
             return None
         line = params.position.line
-        then = found.lines_of(found.view).then(line)
-        if then is None:
-            return None
         text = found.document.line(line)
         column = index(text, params.position.character, server.session.encoding)
-        markdown = hover_text(found.view, then + 1, text, column)
-        return types.Hover(types.MarkupContent(server.markup(), markdown)) if markdown else None
+        for view in found.shown():
+            then = found.lines_of(view).then(line)
+            if then is not None and (markdown := hover_text(view, then + 1, text, column)):
+                return types.Hover(types.MarkupContent(server.markup(), markdown))
+        return None
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,

@@ -130,6 +130,45 @@ def test_torn_text_keeps_the_last_figures_and_says_so(shared, opened):
     assert shared.ask("codeLens", uri) == []
 
 
+TWO = """\
+__global__ void k(float *a) { a[threadIdx.x] += 1; }
+__global__ void q(float *a) {
+  a[threadIdx.x] += sinf(1.f * a[1]);
+}
+int main() { float *a; k<<<64, 256>>>(a); q<<<64, 256>>>(a); }
+"""
+Q = "__global__ void q(float *a) {\n  a[threadIdx.x] += sinf(1.f * a[1]);\n}\n"
+
+
+@pytest.mark.parametrize("off", ["".join(f"// {line}" for line in Q.splitlines(True)), f"#if 0\n{Q}#endif\n"])
+def test_a_kernel_that_is_switched_off_holds_nothing_up(shared, opened, off):
+    uri = opened(TWO)
+    shared.diagnostics(uri)
+    shared.change(uri, {"text": TWO.replace(Q, off)})
+    told = shared.diagnostics(uri)
+    assert "last text that could be read" not in json.dumps(told)
+    assert [lens["range"]["start"]["line"] for lens in shared.ask("codeLens", uri)] == [0]
+    assert lines_of(shared.hints(uri)) == [0]
+
+
+def test_what_is_typed_in_one_kernel_leaves_the_other_current(shared, opened):
+    uri = opened(TWO)
+    shared.diagnostics(uri)
+    k_before, q_before = shared.ask("codeLens", uri)
+    torn = TWO.replace("q(float *a) {", "q(float *a {").replace("+= 1", "+= cosf(a[2]) * tanf(a[3])")
+    shared.change(uri, {"text": torn})
+    told = [entry for entry in shared.diagnostics(uri) if "last text" in entry["message"]]
+    assert [(entry["code"], entry["range"]["start"]["line"]) for entry in told] == [("PW001", 1)]
+    assert "q" in told[0]["message"].split(": the watts")[0]
+    k, q = sorted(shared.ask("codeLens", uri), key=lambda lens: lens["range"]["start"]["line"])
+    assert k["command"]["title"] != k_before["command"]["title"]
+    assert (q["range"], q["command"]) == (q_before["range"], q_before["command"])
+    assert "**q**" in shared.hover(uri, 1, 17)
+    shared.change(uri, {"text": TWO})
+    assert "last text" not in json.dumps(shared.diagnostics(uri))
+    assert shared.ask("codeLens", uri) == [k_before, q_before]
+
+
 def test_nothing_left_of_the_text(shared, opened):
     uri = opened(LAUNCHED)
     shared.diagnostics(uri)
