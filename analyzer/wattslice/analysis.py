@@ -167,6 +167,7 @@ class Analysis:
     """The result of one run over one or several files, in the order the files were given.
 
     `sources`: the files themselves and others that kernels heat, where they were asked to be kept.
+    `unmatched_settings`: what to tell of entries of `set` for variables that their kernels do not have.
     """
 
     gpu_id: str
@@ -177,3 +178,4 @@ class Analysis:
     diagnostics: tuple[Diagnostic, ...]
     suppressions: tuple[Suppression, ...] = ()
     sources: tuple[SourceText, ...] = ()
+    unmatched_settings: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ from wattslice.errors import WattsliceError
 from wattslice.findings import files_spoken_of
 from wattslice.frontend.callers import read_callers
 from wattslice.frontend.clang.flags import ParseOptions
-from wattslice.geometry.overrides import KnownNames, check_overrides, known_names
+from wattslice.geometry.overrides import KnownNames, check_overrides, known_names, unmatched_settings
 from wattslice.geometry.resolver import CallerReader, resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
 from wattslice.ir import Diagnostic, Program, Severity
@@ -79,6 +79,7 @@ def collected(config: Config, results: Sequence[FileAnalysis]) -> Analysis:
         diagnostics=tuple(dict.fromkeys((*_about_profile(config, results), *told))),
         suppressions=tuple(dict.fromkeys(entry for result in results for entry in result.suppressions)),
         sources=_sources(results),
+        unmatched_settings=unmatched_settings(config.overrides, [result.names for result in results]),
     )
 
 
@@ -140,7 +141,7 @@ def analyze_file(
         program.file,
         kernels,
         tuple(dict.fromkeys((*diagnostics, *comments.diagnostics))),
-        known_names(program) if config.typed_overrides != NO_OVERRIDES else KnownNames(),
+        known_names(program) if config.overrides != NO_OVERRIDES else KnownNames(),
         bound,
         comments.suppressions,
         quoter.quoted() if config.keep_sources else (),

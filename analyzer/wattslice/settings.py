@@ -142,9 +142,8 @@ def read_settings(path: Path) -> Settings | None:
             return None  # somebody else's broken file is not our business
         raise SettingsError(f"not valid TOML: {error}", path=path) from None
     table: object = document
-    prefix = ""
+    prefix = settings_prefix(path)
     if path.name == "pyproject.toml":
-        prefix = "tool.wattslice."
         tools = document.get("tool")
         table = cast("dict[str, object]", tools).get("wattslice") if isinstance(tools, dict) else None
         if table is None:
@@ -152,6 +151,11 @@ def read_settings(path: Path) -> Settings | None:
         if not isinstance(table, dict):
             raise SettingsError("tool.wattslice: expected a table", path=path)
     return _settings(path, prefix, cast("dict[str, object]", table))
+
+
+def settings_prefix(path: Path | None) -> str:
+    """What stands before every key in this settings file; nothing without one."""
+    return "tool.wattslice." if path is not None and path.name == "pyproject.toml" else ""
 
 
 def _settings(path: Path, prefix: str, table: dict[str, object]) -> Settings:

@@ -43,6 +43,12 @@ def diagnostics_of(
             diagnostic.related_information = [_where(finding)]
             found.append((finding, diagnostic))
     told = [_unread(entry, lines, document, encoding) for entry in torn if not entry.why]
+    if not view.is_in_pieces:
+        warning = types.DiagnosticSeverity.Warning
+        told += (
+            _plain(f"settings: {complaint}", None, 0, document, encoding, warning)
+            for complaint in view.analysis.unmatched_settings
+        )
     if len(found) > MOST:
         message = f"{len(found) - MOST} more findings: an editor is shown {MOST}, wattslice analyze tells all"
         information = types.DiagnosticSeverity.Information

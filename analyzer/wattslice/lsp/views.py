@@ -39,6 +39,7 @@ class View:
     ) -> None:
         self.lines = lines
         self._is_own = _Own(path)
+        self._is_part = False
         found = (*findings_of(analysis), *judge(analysis, budgets, UnknownPolicy.WARN).findings)
         self._fill(analysis, found)
         self._holes = {name: len(self._unreadable_in(*span)) for name, span in self._spans().items()}
@@ -64,10 +65,16 @@ class View:
         """All but what it says of the kernels of these names."""
         return self._part(lambda name: name not in names)
 
+    @property
+    def is_in_pieces(self) -> bool:
+        """Whether something of the document, or of its kernels, is not in it."""
+        return self._is_part or any(finding.rule in _UNREADABLE for finding in self.findings)
+
     def _part(self, belongs: Callable[[str], bool]) -> View:
         kernels = tuple(kernel for kernel in self.analysis.kernels if belongs(kernel.name))
         found = tuple(finding for finding in (*self.findings, *self.elsewhere) if belongs(finding.kernel))
         part = copy.copy(self)
+        part._is_part = True
         part._fill(replace(self.analysis, kernels=kernels), found)
         return part
 

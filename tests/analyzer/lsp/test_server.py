@@ -349,3 +349,35 @@ def test_plain_c_with_settings(tmp_path):
         client.change(uri, edit(span(0, 0, 0, 1), ""))
         assert client.hints(uri)  # "oid scale" is no C, and the last figures stand
         assert any("last text" in entry["message"] for entry in client.asked[-1]["params"]["diagnostics"])
+
+
+def test_settings_that_name_no_variable_of_their_kernel(tmp_path):
+    target = tmp_path / "wattslice.toml"
+    target.write_text('set = ["saxpy.zzz=3", "other.zzz=3", "zzz=3"]\n')
+    with Client(tmp_path, {"set": ["saxpy.alpha=2"]}) as client:
+        client.initialize()
+        uri = client.open(tmp_path / "a.cu", LAUNCHED)
+        client.wait(lambda message: message.get("method") == "$/wattslice/analyzed")
+        client.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
+        client.wait(lambda message: message.get("method") == "$/wattslice/analyzed")
+        told = client.diagnostics(uri)
+        assert [entry["range"]["start"]["line"] for entry in told] == [0, 0]
+        assert "no variable 'zzz' in kernel 'saxpy'" in told[0]["message"]
+        assert "no variable 'alpha' in kernel 'saxpy'" in told[1]["message"]
+        assert client.hints(uri)
+        client.change(uri, edit(span(1, 0, 1, 0), "    if (\n"))  # who knows what stands there
+        assert "zzz" not in json.dumps(client.diagnostics(uri))
+        client.settings = {"set": ["saxpy.alpha"]}
+        client.notify("workspace/didChangeConfiguration", {"settings": None})
+        (error,) = [entry for entry in client.diagnostics(uri) if entry["severity"] == 1]
+        assert "the editor's settings: wattslice.set: 'saxpy.alpha' cannot be read" in error["message"]
+
+
+def test_lines_that_end_as_on_old_macs(shared, opened):
+    text = LAUNCHED.replace("if (i < n) ", "if (i < n)\n")
+    expected = opened(text)
+    shared.diagnostics(expected)
+    uri = opened(text.replace("\n", "\r"))
+    shared.diagnostics(uri)
+    assert shared.hints(uri) == shared.hints(expected) != []
+    assert shared.ask("codeLens", uri) == shared.ask("codeLens", expected)
