@@ -50,7 +50,8 @@ def diagnostics_of(
             for complaint in view.analysis.unmatched_settings
         )
     if len(found) > MOST:
-        message = f"{len(found) - MOST} more findings: an editor is shown {MOST}, wattslice analyze tells all"
+        more = len(found) - MOST
+        message = f"{more} more findings: {MOST} are shown here, wattslice analyze and gate tell all"
         information = types.DiagnosticSeverity.Information
         told.append(_plain(message, None, 0, document, encoding, information))
         chosen = {id(entry) for entry in sorted(found, key=_importance)[:MOST]}

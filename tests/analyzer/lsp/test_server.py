@@ -50,6 +50,10 @@ def lines_of(hints: list[Message]) -> list[int]:
     return [hint["position"]["line"] for hint in hints]
 
 
+def line_of_lens(lens: Message) -> int:
+    return lens["range"]["start"]["line"]
+
+
 def test_it_offers_only_what_lives_beside_clangd(folder):
     with Client(folder) as client:
         told = client.initialize()["capabilities"]
@@ -160,7 +164,7 @@ def test_what_is_typed_in_one_kernel_leaves_the_other_current(shared, opened):
     told = [entry for entry in shared.diagnostics(uri) if "last text" in entry["message"]]
     assert [(entry["code"], entry["range"]["start"]["line"]) for entry in told] == [("PW001", 1)]
     assert "q" in told[0]["message"].split(": the watts")[0]
-    k, q = sorted(shared.ask("codeLens", uri), key=lambda lens: lens["range"]["start"]["line"])
+    k, q = sorted(shared.ask("codeLens", uri), key=line_of_lens)
     assert k["command"]["title"] != k_before["command"]["title"]
     assert (q["range"], q["command"]) == (q_before["range"], q_before["command"])
     assert "**q**" in shared.hover(uri, 1, 17)
