@@ -186,6 +186,7 @@ class Analysis:
 
     `sources`: the files themselves and others that kernels heat, where they were asked to be kept. `unread`:
     those of `files` that gave no kernel although something could not be read (a diagnostic is an error).
+    `unmatched_settings`: what to tell of entries of `set` for variables that their kernels do not have.
     """
 
     gpu_id: str
@@ -197,3 +198,4 @@ class Analysis:
     suppressions: tuple[Suppression, ...] = ()
     sources: tuple[SourceText, ...] = ()
     unread: tuple[str, ...] = ()
+    unmatched_settings: tuple[str, ...] = ()

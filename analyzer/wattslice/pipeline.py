@@ -15,7 +15,7 @@ from wattslice.errors import WattsliceError
 from wattslice.findings import files_spoken_of
 from wattslice.frontend.callers import read_callers, read_launcher
 from wattslice.frontend.clang.flags import ParseOptions
-from wattslice.geometry.overrides import KnownNames, check_overrides, known_names
+from wattslice.geometry.overrides import KnownNames, check_overrides, known_names, unmatched_settings
 from wattslice.geometry.resolver import CallerReader, LauncherReader, resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
 from wattslice.ir import Diagnostic, Program, Severity
@@ -72,6 +72,7 @@ def collected(config: Config, results: Sequence[FileAnalysis]) -> Analysis:
         suppressions=tuple(dict.fromkeys(entry for result in results for entry in result.suppressions)),
         sources=_sources(results),
         unread=unread,
+        unmatched_settings=unmatched_settings(config.overrides, [result.names for result in results]),
     )
 
 
@@ -147,7 +148,7 @@ def analyze_file(
         program.file,
         kernels,
         tuple(dict.fromkeys((*diagnostics, *comments.diagnostics))),
-        known_names(program) if config.typed_overrides != NO_OVERRIDES else KnownNames(),
+        known_names(program) if config.overrides != NO_OVERRIDES else KnownNames(),
         bound,
         comments.suppressions,
         quoter.quoted() if config.keep_sources else (),

@@ -362,3 +362,13 @@ def test_a_full_stdout_is_told_in_one_line(source, words, unbuffered):
         )
     assert done.returncode == 2
     assert done.stderr == "wattslice: stdout cannot be written: No space left on device\n"
+
+
+def test_a_setting_that_names_no_variable_of_its_kernel_is_a_warning(source, capsys):
+    (source.parent / "wattslice.toml").write_text('set = ["k.zzz=3", "other.zzz=3"]\n', encoding="utf-8")
+    for _ in range(2):  # the second time from what was kept of the first
+        assert main(["analyze", "k.cu"]) == 0
+        told = capsys.readouterr().err.splitlines()
+        assert [line.partition(" (")[0] for line in told] == [
+            "wattslice: warning: the settings: set k.zzz: no variable 'zzz' in kernel 'k'"
+        ]
