@@ -1,6 +1,5 @@
 import io
 from dataclasses import replace
-from pathlib import Path
 
 from wattslice.findings import Finding, findings_of, why_unknown
 from wattslice.gate.budgets import Budget
@@ -66,21 +65,20 @@ def test_the_last_line_tells_warnings_from_what_is_worse():
     assert last_line(Severity.ERROR).startswith("gate failed: 2 checked, 1 of 3 worse against main on")
 
 
-def test_a_kernel_that_the_frontend_lost_is_not_below_the_budget(tmp_path: Path):
-    source = tmp_path / "a.cu"
-    source.write_text(
-        "__global__ void __launch_bounds__(256) kept(int *x) {}\n__global__ void lost(bad) {}\n"
-    )
-    why = Diagnostic("PW001", Severity.ERROR, str(source), 2, "kernel lost: not understood, unlike kept")
-    kept = replace(MATMUL, name="kept", qualified_name="kept", file=str(source))
-    analysis = replace(KNOWN, files=(str(source),), kernels=(kept,), diagnostics=(why,))
+def test_a_kernel_that_the_frontend_lost_is_not_below_the_budget():
+    why = Diagnostic("PW001", Severity.ERROR, HOT.file, 2, "kernel 'lost' could not be read")
+    analysis = replace(KNOWN, diagnostics=(why,))
     verdict = judge(analysis, watts(1000.0), UnknownPolicy.FAIL)
-    assert [(f.rule, f.kernel, f.line) for f in verdict.findings] == [("PW022", "lost", 2)]
+    assert [(f.rule, f.line, f.message) for f in verdict.findings] == [
+        ("PW022", 2, "a kernel's power is unknown: kernel 'lost' could not be read (PW001)")
+    ]
     assert not verdict.passed
     assert judge(analysis, watts(1000.0), UnknownPolicy.WARN).passed
-    assert judge(analysis, (Budget(kernel="kept", max_power_w=1000.0),), UnknownPolicy.FAIL).passed
-    of_nobody = replace(analysis, diagnostics=(replace(why, message="a kernel made of macros"),))
-    assert not judge(of_nobody, watts(1000.0), UnknownPolicy.FAIL).passed
+    assert judge(analysis, (Budget(file="other.cu", max_power_w=1000.0),), UnknownPolicy.FAIL).passed
+    stands = replace(UNKNOWN, name="lost", qualified_name="lost", file=HOT.file, line=2)
+    with_it = replace(analysis, kernels=(*KNOWN.kernels, stands))
+    (told,) = judge(with_it, watts(1000.0), UnknownPolicy.FAIL).findings  # once, by its name
+    assert (told.rule, told.kernel, why.message in told.message) == ("PW022", "lost", True)
 
 
 def test_reason_of_an_unknown_power():

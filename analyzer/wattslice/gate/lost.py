@@ -1,31 +1,16 @@
-"""Kernels that stand in the source and not in the result: the frontend lost them, and says so (PW001).
+"""Kernels that stand in the source and could not be read: the frontend says so (PW001) and names them.
 
-Its message names the kernel. Such a kernel is unknown, neither below a budget nor gone.
+Such a kernel is unknown, neither below a budget nor gone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 from wattslice.analysis import Analysis
 from wattslice.ir import Diagnostic, Severity
-from wattslice.quoting import Quoter
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_KERNEL = re.compile(
-    r"\b__global__\b[^;{}]*?\b([A-Za-z_]\w*)\s*\((?!\()|\b([A-Za-z_]\w*)\s*(?:<[^;{}<>]*>\s*)?<<<"
-)
-_NO_KERNELS = frozenset(("__launch_bounds__", "__attribute__", "__cluster_dims__", "__maxnreg__"))
-
-
-@dataclass(frozen=True, slots=True)
-class LostKernel:
-    """A kernel without a result; `name` is empty when the message names none that the text has."""
-
-    name: str
-    why: Diagnostic
 
 
 def losses(analysis: Analysis) -> tuple[Diagnostic, ...]:
@@ -37,21 +22,13 @@ def losses(analysis: Analysis) -> tuple[Diagnostic, ...]:
     )
 
 
-def lost_kernels(analysis: Analysis) -> tuple[LostKernel, ...]:
-    """The kernels that `losses` speak of and that have no result."""
-    quoter = Quoter("", ())
-    return tuple(lost for entry in losses(analysis) for lost in _named(entry, analysis, quoter))
-
-
-def _named(entry: Diagnostic, analysis: Analysis, quoter: Quoter) -> Iterator[LostKernel]:
-    declared = {name for pair in _KERNEL.findall(quoter.text(entry.file)) for name in pair} - _NO_KERNELS
-    known = {kernel.name for kernel in analysis.kernels}
-    words = dict.fromkeys(_WORD.findall(entry.message))
-    lost = [word for word in words if word in declared and word not in known]
-    if lost:
-        yield from (LostKernel(word, entry) for word in lost)
-    elif known.isdisjoint(words):
-        yield LostKernel("", entry)
+def losses_without_kernel(analysis: Analysis) -> tuple[Diagnostic, ...]:
+    """Those of `losses` that speak of no kernel in the result, where it would stand as unknown."""
+    return tuple(
+        entry
+        for entry in losses(analysis)
+        if not any(kernel.file == entry.file and names(entry, kernel.name) for kernel in analysis.kernels)
+    )
 
 
 def names(entry: Diagnostic, qualified_name: str) -> bool:
