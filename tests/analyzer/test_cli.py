@@ -362,3 +362,18 @@ def test_a_full_stdout_is_told_in_one_line(source, words, unbuffered):
         )
     assert done.returncode == 2
     assert done.stderr == "wattslice: stdout cannot be written: No space left on device\n"
+
+
+@pytest.mark.parametrize(("words", "status"), [("gpus", 2), ("analyze --gpu v100 -o out.txt full.cu", 0)])
+def test_a_closed_stdout_fails_only_what_needs_it(source, words, status):
+    text = "__global__ void k(float *y) { y[threadIdx.x] = 1; }\nvoid run() { k<<<1, 32>>>(0); }\n"
+    (source.parent / "full.cu").write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$0" -m wattslice {words} >&-', sys.executable],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=source.parent,
+    )
+    assert (done.returncode, "stdout cannot be written: it is closed" in done.stderr) == (status, status == 2)
+    assert "internal error" not in done.stderr
