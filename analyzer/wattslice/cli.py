@@ -40,7 +40,7 @@ _OPTIONS = (
     ("--version", "Show the version and exit."),
     ("-h, --help", "Show this message and exit."),
 )
-_ISSUES = "please report it with the command you ran; --debug shows the traceback"
+_ISSUES = "please report it with the command you ran; `wattslice --debug COMMAND` shows the traceback"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

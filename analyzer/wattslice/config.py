@@ -12,13 +12,13 @@ from typing import TypeVar
 
 from wattslice.clusters import Backend, check_address
 from wattslice.errors import WattsliceError
-from wattslice.geometry.overrides import parse_overrides
+from wattslice.geometry.overrides import OverrideError, parse_overrides
 from wattslice.geometry.types import NO_OVERRIDES, Overrides
 from wattslice.gpu_choice import GpuChoice, choose_gpu
 from wattslice.profiles.reader import read_branch_profile
 from wattslice.profiles.types import BranchProfile
 from wattslice.result_cache.folder import DEFAULT_LIMIT_BYTES, CacheError, CacheFolder, default_cache
-from wattslice.settings import Choices, Settings, find_settings
+from wattslice.settings import Choices, Settings, find_settings, settings_prefix
 from wattslice.sources import source_files
 from wattslice_models.execution_time import (
     core_clock_range_mhz,
@@ -283,12 +283,28 @@ def _check_folders(include_directories: tuple[Path, ...], compile_commands: Path
 
 def _overrides(options: Options, settings: Settings) -> Overrides:
     """An option replaces the setting of the same name; two options that disagree are the parser's matter."""
+    check_entries(settings, settings_prefix(settings.path), settings.path)
     launches = {_name(text) for text in options.launches}
     names = {_name(text) for text in options.overrides}
     return parse_overrides(
         (*(text for text in settings.launches if _name(text) not in launches), *options.launches),
         (*(text for text in settings.overrides if _name(text) not in names), *options.overrides),
     )
+
+
+def check_entries(choices: Choices, prefix: str, path: Path | None) -> None:
+    """Read the entries of `set` and `launch`, of a settings file `path` or of what else calls them `prefix`.
+
+    Raises `ConfigError` that says whose entry is wrong.
+    """
+    for key, launches, settings in (("launch", choices.launches, ()), ("set", (), choices.overrides)):
+        try:
+            parse_overrides(launches, settings)
+        except OverrideError as error:
+            message = error.message.replace(f"contradictory --{key}", "contradictory")
+            message = message.removeprefix(f"--{key} ")
+            remedy = error.remedy.replace(f"--{key} ", "")
+            raise ConfigError(f"{prefix}{key}: {message}", path=path, remedy=remedy) from None
 
 
 def _name(override: str) -> str:

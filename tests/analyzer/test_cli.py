@@ -175,7 +175,7 @@ def test_what_may_have_hidden_the_kernels_is_named(source, pipeline, capsys):
 
 def test_a_file_that_gave_nothing_is_a_failure_beside_good_ones(source, pipeline, capsys):
     broken = Diagnostic("PW001", Severity.ERROR, "b.cu", 1, "holds NUL bytes: a binary file?")
-    pipeline(replace(ANALYSIS, files=(*ANALYSIS.files, "b.cu"), diagnostics=(broken,)))
+    pipeline(replace(ANALYSIS, files=(*ANALYSIS.files, "b.cu"), diagnostics=(broken,), unread=("b.cu",)))
     assert main(["analyze", "k.cu"]) == 2
     captured = capsys.readouterr()
     assert "matMul" in captured.out
@@ -377,3 +377,13 @@ def test_a_closed_stdout_fails_only_what_needs_it(source, words, status):
     )
     assert (done.returncode, "stdout cannot be written: it is closed" in done.stderr) == (status, status == 2)
     assert "internal error" not in done.stderr
+
+
+def test_a_setting_that_names_no_variable_of_its_kernel_is_a_warning(source, capsys):
+    (source.parent / "wattslice.toml").write_text('set = ["k.zzz=3", "other.zzz=3"]\n', encoding="utf-8")
+    for _ in range(2):  # the second time from what was kept of the first
+        assert main(["analyze", "k.cu"]) == 0
+        told = capsys.readouterr().err.splitlines()
+        assert [line.partition(" (")[0] for line in told] == [
+            "wattslice: warning: the settings: set k.zzz: no variable 'zzz' in kernel 'k'"
+        ]

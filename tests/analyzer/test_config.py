@@ -136,3 +136,19 @@ def test_a_gpu_nobody_knows_is_passed_over_aloud(tmp_path):
     choice = choose_gpu(None, None, driver_folder=driver(tmp_path, "Unheard-of 9000"))
     assert (choice.gpu_id, choice.source, choice.passed_over) == ("v100", "default", "Unheard-of 9000")
     assert choose_gpu(None, None, driver_folder=tmp_path / "none").passed_over == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("wattslice.toml", 'set = ["a=1", "b"]', r"wattslice.toml: set: 'b' cannot be read \(write NAME="),
+        ("wattslice.toml", 'set = ["a=1", "a=2"]', "wattslice.toml: set: contradictory: a=1 and a=2"),
+        ("wattslice.toml", 'launch = ["k=0:1"]', "wattslice.toml: launch: 'k=0:1'"),
+        ("pyproject.toml", '[tool.wattslice]\nset = ["]"]', "pyproject.toml: tool.wattslice.set: ']' cannot"),
+    ],
+)
+def test_an_entry_that_cannot_be_read_is_told_with_its_file_and_key(kernel, name, text, message):
+    (kernel.parent / name).write_text(text, encoding="utf-8")
+    with pytest.raises(WattsliceError, match=message) as caught:
+        make_config(Options(paths=(kernel,)))
+    assert "--" not in str(caught.value).partition(name)[2]

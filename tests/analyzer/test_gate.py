@@ -1,9 +1,12 @@
+import io
 from dataclasses import replace
+from pathlib import Path
 
-from wattslice.findings import findings_of, why_unknown
+from wattslice.findings import Finding, findings_of, why_unknown
 from wattslice.gate.budgets import Budget
-from wattslice.gate.verdict import UnknownPolicy, judge
+from wattslice.gate.verdict import Compared, UnknownPolicy, judge
 from wattslice.ir import Diagnostic, Severity
+from wattslice.report.verdict import write_verdict
 
 from .samples import ANALYSIS, EMPTY, HOT, MATMUL, UNKNOWN
 
@@ -42,9 +45,42 @@ def test_unknown_power_is_not_below_the_budget():
 
 def test_a_file_that_could_not_be_read_is_not_below_the_budget():
     broken = Diagnostic("PW001", Severity.ERROR, "src/burn.cu", 1, "not a source file")
-    analysis = replace(ANALYSIS, kernels=(MATMUL,), diagnostics=(broken,))
-    assert not judge(analysis, watts(1000.0), UnknownPolicy.FAIL).passed
+    analysis = replace(ANALYSIS, kernels=(MATMUL,), diagnostics=(broken,), unread=("src/burn.cu",))
+    (told,) = judge(analysis, watts(1000.0), UnknownPolicy.FAIL).findings
+    assert (told.rule, told.message) == ("PW022", "no kernel of this file could be analysed")
     assert judge(analysis, watts(1000.0), UnknownPolicy.WARN).passed
+
+
+def test_the_last_line_tells_warnings_from_what_is_worse():
+    def rise(severity: Severity) -> Finding:
+        return Finding("PW023", severity, MATMUL.file, MATMUL.line, MATMUL.name, "energy +50 %")
+
+    def last_line(*severities: Severity) -> str:
+        compared = Compared("against main", 3, tuple(map(rise, severities)))
+        text = io.StringIO()
+        write_verdict(judge(KNOWN, (), UnknownPolicy.FAIL, (compared,)), KNOWN, text)
+        return text.getvalue().splitlines()[-1]
+
+    warned = last_line(Severity.WARNING, Severity.WARNING)
+    assert warned.startswith("gate passed: 2 checked, 0 of 3 worse against main, 2 warned of")
+    assert last_line(Severity.ERROR).startswith("gate failed: 2 checked, 1 of 3 worse against main on")
+
+
+def test_a_kernel_that_the_frontend_lost_is_not_below_the_budget(tmp_path: Path):
+    source = tmp_path / "a.cu"
+    source.write_text(
+        "__global__ void __launch_bounds__(256) kept(int *x) {}\n__global__ void lost(bad) {}\n"
+    )
+    why = Diagnostic("PW001", Severity.ERROR, str(source), 2, "kernel lost: not understood, unlike kept")
+    kept = replace(MATMUL, name="kept", qualified_name="kept", file=str(source))
+    analysis = replace(KNOWN, files=(str(source),), kernels=(kept,), diagnostics=(why,))
+    verdict = judge(analysis, watts(1000.0), UnknownPolicy.FAIL)
+    assert [(f.rule, f.kernel, f.line) for f in verdict.findings] == [("PW022", "lost", 2)]
+    assert not verdict.passed
+    assert judge(analysis, watts(1000.0), UnknownPolicy.WARN).passed
+    assert judge(analysis, (Budget(kernel="kept", max_power_w=1000.0),), UnknownPolicy.FAIL).passed
+    of_nobody = replace(analysis, diagnostics=(replace(why, message="a kernel made of macros"),))
+    assert not judge(of_nobody, watts(1000.0), UnknownPolicy.FAIL).passed
 
 
 def test_reason_of_an_unknown_power():

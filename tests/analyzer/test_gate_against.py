@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from wattslice.commands.gate import gate
 from wattslice.errors import WattsliceError
+from wattslice.gate.revision import extracted, read_revision
 
 TILED = """\
 #define TILE 16
@@ -109,7 +110,8 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
 
 
 def words(result: Result) -> str:
-    return " ".join(result.stdout.split())
+    """What was told, without line ends and the rules' column between the words."""
+    return " ".join(word for word in result.stdout.split() if not word.startswith("PW0"))
 
 
 def test_a_tile_removed_is_found_and_its_lines_are_named(repository: Repository):
@@ -307,8 +309,13 @@ def test_lfs_pointers_are_told(repository: Repository):
     repository.commit(saxpy_dot_cu=pointer)
     repository.write("saxpy.cu", SAXPY)
     result = repository.gate()
-    assert "Git LFS pointer in HEAD" in result.stderr
-    assert result.return_value == 0
+    assert "saxpy.cu cannot be compared: saxpy.cu is a Git LFS pointer in HEAD" in words(result)
+    assert "new" not in words(result)
+    assert result.return_value == 1
+    assert repository.gate("--unknown", "warn", str(repository.root)).return_value == 0
+    repository.commit(saxpy_dot_cu=SAXPY)
+    repository.write("saxpy.cu", pointer)
+    assert "is a Git LFS pointer here" in words(repository.gate())
 
 
 def test_compile_commands_hold_for_the_old_tree(repository: Repository):
@@ -346,5 +353,113 @@ def test_only_what_was_known_before_fails_as_unknown(repository: Repository):
     repository.write("saxpy.cu", broken)
     result = repository.gate()
     assert result.return_value == 1
-    assert "cannot be analysed, could be against HEAD" in words(result)
+    assert "saxpy.cu cannot be analysed: nobody knows how it is against HEAD" in words(result)
+    assert "never.cu" not in words(result)
     assert repository.gate("--unknown", "warn", str(repository.root)).return_value == 0
+
+
+def test_a_file_whose_kernels_lie_in_a_header_does_not_get_lost(repository: Repository):
+    main = '#include "mul.cuh"\n' + HOST
+    repository.commit(mul_dot_cuh=TILED, a_dot_cu=main, saxpy_dot_cu=SAXPY)
+    repository.write("a.cu", '#include "/dev/zero"\n' + main)
+    repository.write("saxpy.cu", SAXPY + "// changed\n")
+    result = repository.gate()
+    assert (result.return_value, "a.cu cannot be analysed" in words(result)) == (1, True)
+    repository.commit()
+    repository.write("a.cu", '#include "/dev/zero"\n\n' + main)
+    assert repository.gate().return_value == 0  # as before
+
+
+CALLED = """\
+__global__ void scale(float *x, int n) { for (int i = threadIdx.x; i < n; i += 256) x[i] *= 2; }
+void run_scale(float *x, int n) { scale<<<n / 256, 256>>>(x, n); }
+"""
+
+
+def test_neither_siblings_nor_the_temporary_folder_steer_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    for place in ("repo", "sibling", "tmp/other"):
+        (tmp_path / place).mkdir(parents=True)
+    repository = Repository(tmp_path / "repo")
+    repository.commit(k_dot_cu=CALLED)
+    repository.write("k.cu", CALLED.replace("*= 2", "= sqrtf(x[i]) / x[i * 8 % n]"))
+    before = repository.gate()
+    for place, size in (("sibling", 512), ("tmp", 1 << 20), ("tmp/other", 1 << 20), (".", 512)):
+        (tmp_path / place / "m.cu").write_text(
+            f"void run_scale(float *, int);\nint main() {{ float *x; run_scale(x, {size}); }}\n"
+        )
+    after = repository.gate()
+    assert (before.return_value, before.stdout) == (1, after.stdout)
+
+
+def test_missing_objects_are_no_pass(repository: Repository):
+    repository.commit(k_dot_cu=SAXPY, mul_dot_cu='#include "mul.cuh"\n' + HOST, mul_dot_cuh=TILED)
+    for name in ("k.cu", "mul.cuh"):
+        sha = repository.git("rev-parse", f"HEAD:{name}").strip()
+        (repository.root / ".git/objects" / sha[:2] / sha[2:]).unlink()
+    assert "no file changed" in repository.gate().stderr  # the work tree proves it
+    repository.write("k.cu", SAXPY + "// changed\n")
+    result = repository.gate()
+    assert (result.return_value, "k.cu of HEAD is not in this clone" in words(result)) == (1, True)
+    repository.write("k.cu", SAXPY)
+    repository.write("mul.cu", '#include "mul.cuh"\n// changed\n' + HOST)
+    result = repository.gate()
+    assert (result.return_value, "0 of 1 worse" in words(result)) == (0, True)  # the header is as it was
+    repository.write("mul.cuh", TILED + "// changed\n")
+    result = repository.gate()
+    assert "mul.cu cannot be compared: mul.cuh of HEAD is not in this clone" in words(result)
+
+
+def test_a_partial_clone_tells_what_it_lacks(
+    repository: Repository, tmp_path_factory: pytest.TempPathFactory
+):
+    repository.commit(k_dot_cu=SAXPY)
+    repository.commit(k_dot_cu=SAXPY.replace("x[i]", "x[i * 8 % n]"))
+    repository.git("config", "uploadpack.allowFilter", "true")
+    place = tmp_path_factory.mktemp("clones") / "partial"
+    repository.git("clone", "-q", "--filter=blob:none", f"file://{repository.root}", str(place))
+    clone = Repository(place)
+    result = clone.gate("--against", "HEAD~1", str(place))
+    assert (result.return_value, "k.cu of HEAD~1 is not in this clone" in words(result)) == (1, True)
+    with pytest.raises(WattsliceError, match=r"no commit '\^HEAD'.*a branch, tag or commit"):
+        clone.gate("--against", "^HEAD", str(place))
+
+
+def test_links_through_links_do_not_lead_out(repository: Repository):
+    (repository.root / "p/q").mkdir(parents=True)
+    (repository.root / "inc").mkdir()
+    for link, aim in (
+        ("p/q/up", "../.."), ("out", "p/q/up/.."), ("chain", "out"), ("inc/here", "../p"),
+        ("gone", "nowhere"),
+    ):  # fmt: skip
+        (repository.root / link).symlink_to(aim)
+    repository.commit(k_dot_cu=SAXPY)
+    with extracted(read_revision(repository.root, "HEAD"), frozenset({"k.cu"})) as tree:
+        links = {path.relative_to(tree.root).as_posix() for path in tree.root.rglob("*") if path.is_symlink()}
+        assert links == {"p/q/up", "inc/here", "gone"}
+        assert [path.name for path in tree.root.parent.iterdir()] == [tree.root.name]
+    assert not tree.root.parent.exists()
+
+
+def test_submodules_are_left_out_with_one_note(
+    repository: Repository, tmp_path_factory: pytest.TempPathFactory
+):
+    module = Repository(tmp_path_factory.mktemp("module"))
+    module.commit(sub_dot_cu=CALLED, sub_dot_cuh=TILED)
+    repository.git("-c", "protocol.file.allow=always", "submodule", "-q", "add", str(module.root), "lib")
+    repository.commit(mul_dot_cu='#include "lib/sub.cuh"\n' + HOST)
+    repository.write("mul.cu", '#include "lib/sub.cuh"\n// changed\n' + HOST)
+    repository.write("lib/sub.cu", CALLED.replace("*= 2", "= sqrtf(x[i]) / x[i * 8 % n]"))
+    result = repository.gate()
+    assert (result.return_value, "PW027" in result.stdout) == (0, False)
+    assert "gate passed: 1 checked, 0 of 1 worse" in words(result)
+    assert result.stderr.count("submodules lib") == 1
+
+
+def test_vanished_kernels_are_told_of_named_folders_only(repository: Repository):
+    repository.commit(a__k_dot_cu=SAXPY, b__mul_dot_cu=TILED + HOST, a__old_dot_cu=LOOP)
+    (repository.root / "b/mul.cu").unlink()
+    (repository.root / "a/old.cu").unlink()
+    told = words(repository.gate(str(repository.root / "a")))
+    assert ("wave: vanished" in told, "mul" in told) == (True, False)

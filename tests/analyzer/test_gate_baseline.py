@@ -5,6 +5,7 @@ from click.testing import CliRunner, Result
 
 from wattslice.commands.gate import gate
 from wattslice.errors import WattsliceError
+from wattslice.gate.baseline import read_baseline
 
 KERNEL = """\
 template <int N> __global__ void scale(float *x) {
@@ -105,6 +106,68 @@ def test_figures_of_another_gpu_or_other_settings_are_refused(source: Path):
         with pytest.raises(WattsliceError) as caught:
             run("--baseline", "watts.baseline", "src")
         assert (caught.value.line, "recalculate" in caught.value.remedy) == (line, True)
+
+
+NAMES = [
+    "#a.cu",
+    "\ufeffa.cu",
+    "a\rb.cu",
+    "a\u2028b.cu",
+    "a\x1c\x85\x0b\x0cb.cu",
+    "a\\n\nb\t.cu",
+    "a\udce9.cu",
+]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+def test_any_file_name_comes_back(name: str, source: Path):
+    named = source.with_name(name)
+    source.rename(named)
+    Path("watts.baseline").unlink(missing_ok=True)
+    run("--update-baseline", "--baseline", "src/watts.baseline", "src")
+    made = Path("src/watts.baseline").read_bytes()
+    assert [line.isprintable() for line in made.decode().replace("\t", "").split("\n")] == [True] * 9
+    known = read_baseline(Path("src/watts.baseline"))
+    assert [record.file for record in known.records] == [name, name]
+    result = run("--baseline", "src/watts.baseline", "src")
+    assert (result.return_value, "0 of 2 worse" in " ".join(result.stdout.split())) == (0, True)
+    Path("src/watts.baseline").write_bytes(b"\xef\xbb\xbf" + made.replace(b"\n", b"\r\n"))
+    assert read_baseline(Path("src/watts.baseline")).records == known.records
+
+
+def test_kernels_of_headers_are_compared(source: Path):
+    source.with_name("scale.cuh").write_text(KERNEL)
+    source.write_text('#include "scale.cuh"\n')
+    update("src")
+    source.with_name("scale.cuh").write_text(
+        KERNEL.replace("x[i] =", "x[i] = sinf(x[i]) +").replace("* N", "* N * 8")
+    )
+    result = run("--baseline", "watts.baseline", "src")
+    assert "2 of 2 worse against watts.baseline" in " ".join(result.stdout.split())
+
+
+def test_a_file_without_result_fails_unless_it_had_none_before(source: Path):
+    source.with_name("scale.cuh").write_text(KERNEL)
+    other = source.with_name("main.cu")
+    other.write_text('#include "scale.cuh"\n')
+    update("src")
+    other.write_text('#include "/dev/zero"\n#include "scale.cuh"\n')
+    result = run("--baseline", "watts.baseline", "src")
+    assert (result.return_value, "main.cu cannot be analysed" in " ".join(result.stdout.split())) == (1, True)
+    assert run("--baseline", "watts.baseline", "--unknown", "warn", "src").return_value == 0
+    assert "# unread src/main.cu\n" in update("src")
+    assert update("src/scale.cu") == update("src")  # those of other files are kept
+    assert run("--baseline", "watts.baseline", "src").return_value == 0
+
+
+def test_what_writing_a_baseline_ignores_is_refused(source: Path):
+    for option, value in (
+        ("--against", "HEAD"), ("--format", "sarif"), ("-o", "x"), ("--max-power", "3"),
+        ("--unknown", "warn"),
+    ):  # fmt: skip
+        with pytest.raises(WattsliceError, match=f"no use for {option}"):
+            run("--update-baseline", option, value, "src")
+    assert not Path("watts.baseline").exists()
 
 
 def test_the_settings_name_the_baseline(source: Path):

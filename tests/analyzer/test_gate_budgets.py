@@ -26,6 +26,9 @@ def test_watts_joules_seconds_density_and_share_of_the_limit():
     )
     assert "0.2199 J is over the budget of 0.2 J" in messages(Budget(kernel="burn", max_energy_j=0.2))[0]
     assert "is over the budget of 0.001 s" in messages(Budget(kernel="burn", max_time_s=1e-3))[0]
+    time_s = HOT.time_s or 0.0
+    tiny = messages(Budget(kernel="burn", max_time_s=1e-9))[0]
+    assert f"{time_s:.4g} s is over the budget of 1e-09 s by {time_s - 1e-9:.4g} s" in tiny
     share = messages(Budget(kernel="burn", max_limit_share=0.9))
     assert "0.957 of the power limit, is over the budget of 0.9 by 0.057" in share[0]
     found = density(HOT)
@@ -56,12 +59,18 @@ def test_each_of_several_budgets_holds_and_says_which_it_is():
         ("./src/a.cu?", ["src/a.cuh"]),
         ("**/[ab].cu", ["src/a/b.cu"]),
         ("[!c].cu", ["src/a/b.cu"]),
+        ("[[&\\^c].cu", ["c.cu"]),
     ],
 )
 def test_file_patterns(pattern: str, files: list[str], tmp_path: Path):
     budget = Budget(file=pattern, folder=tmp_path)
     known = ["src/a/b.cu", "c.cu", "src/a.cuh"]
     assert [file for file in known if budget.covers(str(tmp_path / file))] == files
+
+
+@pytest.mark.parametrize("pattern", ["**", "*.cu", "src/*/x?y.cu", "src/**"])
+def test_a_line_end_in_a_name_escapes_no_budget(pattern: str, tmp_path: Path):
+    assert Budget(file=pattern, folder=tmp_path).covers(str(tmp_path / "src" / "a\nb" / "x\ny.cu"))
 
 
 def test_kernel_patterns_match_plain_and_qualified_names():
@@ -138,6 +147,7 @@ def test_budgets_of_the_settings(tmp_path: Path):
         ("max-power = -3", "gate.budget[0].max-power: expected a number from 0"),
         ("max-power = 0", "0 is not a bound"),
         ('max-power = "3 W"', "expected a number from 0"),
+        ('file = "[z-a].cu"\nmax-power = 3', "gate.budget[0].file: '[z-a].cu': bad character range"),
         ('kernel = ""\nmax-power = 3', "gate.budget[0].kernel: expected a name"),
     ],
 )

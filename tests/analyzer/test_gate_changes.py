@@ -4,17 +4,18 @@ from dataclasses import replace
 
 import pytest
 
+from wattslice.analysis import KernelAnalysis
 from wattslice.errors import WattsliceError
-from wattslice.execution import Assumption
+from wattslice.execution import Assumption, LoopTrips
 from wattslice.gate.blame import line_map
-from wattslice.gate.changes import Change, Policy, changes_of, compare, failing, told
+from wattslice.gate.changes import Change, Policy, changes_of, compare, failing, told, with_losses
 from wattslice.gate.ratio_trust import DATA, Kin, Quantity, curve, curves
 from wattslice.gate.records import LaunchRecord, Pair, match
 from wattslice.geometry.types import LaunchSource
-from wattslice.ir import Severity
+from wattslice.ir import Diagnostic, Severity
 from wattslice_corpora.records import measurements_path, sha256
 
-from .samples import MATMUL
+from .samples import EMPTY, MATMUL
 
 OLD = LaunchRecord("a.cu", "k", 1, (64, 1, 1), (256, 1, 1), 100.0, 1e-3, 1e-5, "energy", "body")
 
@@ -102,6 +103,25 @@ def test_launches_that_are_not_known_alike_only_warn():
     assert severity(read, replace(guessed, analysis=read.analysis)) is Severity.ERROR
 
 
+def test_what_is_assumed_of_one_side_only_warns():
+    def severity(old: KernelAnalysis, new: KernelAnalysis) -> Severity:
+        records = (replace(OLD, analysis=old),), (replace(changed(energy=2).new, analysis=new),)
+        compared = compare(match(*records), Policy(), "before", lambda _: ("a.cu", 1), nothing)
+        return compared.findings[0].severity
+
+    plain = replace(MATMUL, assumptions=())
+    sized = replace(plain, assumptions=(Assumption("PW010", 3, "value of n unknown: 1024", ""),))
+    renamed = replace(plain, assumptions=(Assumption("PW010", 3, "value of m unknown: 1024", ""),))
+    assert severity(sized, plain) is severity(plain, sized) is Severity.WARNING
+    assert severity(sized, renamed) is Severity.ERROR
+
+    known, unknown = LoopTrips(5, 1, 8.0, 8.0), LoopTrips(5, 1, None, 8.0)
+    told, guessed = replace(plain, loops=(known,)), replace(plain, loops=(unknown,))
+    assert severity(told, guessed) is severity(guessed, told) is Severity.WARNING
+    assert severity(told, replace(plain, loops=(known, unknown))) is Severity.ERROR  # one more loop
+    assert severity(guessed, guessed) is Severity.ERROR
+
+
 def test_curves_are_monotone_start_at_zero_and_are_of_the_committed_tables():
     for one in curves():
         shares = [knot.p_worse for knot in one.knots]
@@ -133,6 +153,22 @@ def test_launches_pair_by_geometry_then_in_order():
     found = match((OLD, second), (replace(OLD, grid=(7, 1, 1)),))
     assert [(pair.old.ordinal, pair.new.grid[0]) for pair in found.pairs] == [(1, 7)]
     assert [record.ordinal for record in found.vanished] == [2]
+
+
+def test_a_kernel_that_vanished_because_the_frontend_lost_it_is_unknown():
+    gone = replace(OLD, kernel="ns::gone<4>")
+    why = Diagnostic("PW001", Severity.ERROR, "/here/a.cu", 7, "kernel 'gone' could not be read")
+    compared = compare(match((gone,), ()), Policy(), "before", lambda _: ("a.cu", 1), nothing)
+
+    def told(why: Diagnostic) -> list[tuple[str, Severity, str]]:
+        analysis = replace(EMPTY, files=("/here/a.cu", "/here/b.cu"), diagnostics=(why,))
+        found = with_losses(compared, analysis, (), lambda file: file.removeprefix("/here/"), Policy())
+        return [(one.rule, one.severity, one.file) for one in found.findings]
+
+    assert told(why) == [("PW022", Severity.ERROR, "/here/a.cu")]
+    note = [("PW027", Severity.NOTE, "a.cu")]
+    assert told(replace(why, message="kernel 'begone' could not be read")) == note
+    assert told(replace(why, file="/here/b.cu")) == note
 
 
 def test_lines_that_moved_are_the_same():

@@ -56,3 +56,22 @@ def test_which_files_are_read(tmp_path):
     found = caller_files(path, frozenset({"runScale"}))
     assert [file.name for file in found] == ["main.cpp", "near.cc", "helper.c"]
     assert caller_files(path, frozenset()) == ()
+    (tmp_path / ".git").mkdir()
+    assert [file.name for file in caller_files(path, frozenset({"runScale"}))] == [
+        "main.cpp",
+        "near.cc",
+        "helper.c",
+    ]
+    (tmp_path / "kernels" / ".git").touch()  # of a submodule it is a file
+    assert [file.name for file in caller_files(path, frozenset({"runScale"}))] == ["near.cc"]
+
+
+def test_a_loop_of_links_beside_it_harms_nothing(tmp_path):
+    path = tmp_path / "scale.cu"
+    path.write_text(KERNEL)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "loop.cpp").symlink_to("loop.cpp")
+    (tmp_path / "gone.h").symlink_to("gone.h")
+    path.write_text('#include "gone.h"\n' + KERNEL)
+    (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"), partial(read_callers, path))
+    assert launch.source is LaunchSource.ASSUMED

@@ -104,9 +104,8 @@ def test_what_the_gate_forbids_is_red():
 
 def test_a_file_that_could_not_be_read_is_an_error():
     lost = Diagnostic("PW001", Severity.ERROR, "src/b.cu", 0, "not a text file")
-    root = junit(replace(EMPTY, files=("src/b.cu",), diagnostics=(lost,)))
-    assert outcomes(root) == {"(file)": "error"}
-    analysis = replace(EMPTY, files=("src/b.cu",), diagnostics=(lost,))
+    analysis = replace(EMPTY, files=("src/b.cu",), diagnostics=(lost,), unread=("src/b.cu",))
+    assert outcomes(junit(analysis)) == {"(file)": "error"}
     unknown = Finding("PW022", Severity.ERROR, "src/b.cu", 0, "", "no kernel of this file could be analysed")
     assert outcomes(junit(analysis, (unknown, *findings_of(analysis)))) == {"(file)": "failure"}
 

@@ -125,7 +125,10 @@ def analyzed(config: Config) -> Analysis:
     from wattslice.pipeline import analyze_files  # numpy and libclang load here, after all checks
 
     with files_progress(len(config.files)) as done:
-        return analyze_files(config, done)
+        analysis = analyze_files(config, done)
+    for complaint in analysis.unmatched_settings:
+        message(f"warning: the settings: {complaint}")
+    return analysis
 
 
 def message(text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,6 +91,13 @@ def gate(
     for note in config.notes:
         message(note)
     if update_baseline:
+        _refuse_judging(
+            {
+                "--against": against, "--format": report_format != "text", "-o": output, "--unknown": unknown,
+                "--max-power": max_power_w, "--max-energy": max_energy_j, "--fail-on": fail_on,
+                "--tolerance": tolerance, "--confidence": confidence,
+            }
+        )  # fmt: skip
         return _update(config, baseline or settings.gate_baseline)
     known = _baseline(baseline or settings.gate_baseline, config)
     comparison = _comparison(options.paths, config, against)
@@ -191,6 +199,18 @@ def _require_a_yardstick(
         raise ConfigError("gate needs a budget, a baseline or a revision", remedy=remedy)
 
 
+def _refuse_judging(options: Mapping[str, object]) -> None:
+    """What has no effect beside --update-baseline should not look as if it had. Raises `ConfigError`."""
+    from wattslice.config import ConfigError
+
+    given = [option for option, value in options.items() if value not in (None, False)]
+    if given:
+        raise ConfigError(
+            f"--update-baseline judges nothing: it has no use for {', '.join(given)}",
+            remedy="one run that judges, another that writes the baseline",
+        )
+
+
 def _update(config: Config, path: Path | None) -> int:
     from wattslice.gate.baseline import DEFAULT_NAME, made_with, write_baseline
 
@@ -251,7 +271,7 @@ def _analyze_changed(config: Config) -> Analysis:
             raise
         file = str(config.files[0])
         diagnostic = Diagnostic("PW001", Severity.ERROR, file, error.line or 0, error.message)
-        return replace(_nothing(config), files=(file,), diagnostics=(diagnostic,))
+        return replace(_nothing(config), files=(file,), diagnostics=(diagnostic,), unread=(file,))
 
 
 def _nothing(config: Config) -> Analysis:
@@ -269,12 +289,12 @@ def _against_baseline(
     if known is None:
         return []
     from wattslice.gate.baseline import baseline_records, records_of_files, shared_path
-    from wattslice.gate.changes import compare, with_lost_files
+    from wattslice.gate.changes import compare, with_losses
     from wattslice.gate.records import match
 
     baseline, _ = known
-    old = records_of_files(baseline, analysis.files)
     new = baseline_records(analysis, baseline.path)
+    old = records_of_files(baseline, analysis.files, new)
     about = f"against {baseline.path.name}"
     found = compare(
         match(old, new),
@@ -284,7 +304,7 @@ def _against_baseline(
         lambda _pair, _quantity: "",
     )
     folder = baseline.path.resolve().parent
-    return [with_lost_files(found, analysis, old, lambda file: shared_path(file, folder), policy)]
+    return [with_losses(found, analysis, baseline.unread, lambda file: shared_path(file, folder), policy)]
 
 
 def _against(

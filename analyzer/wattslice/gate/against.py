@@ -7,8 +7,9 @@ everything else has the same watts by construction.
 from __future__ import annotations
 
 import json
+import os
 import shlex
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -17,8 +18,9 @@ from typing import Any, cast
 
 from wattslice.analysis import Analysis
 from wattslice.config import Config
+from wattslice.findings import Finding
 from wattslice.gate.blame import Blame
-from wattslice.gate.changes import Policy, compare, with_lost_files
+from wattslice.gate.changes import Policy, compare, with_losses
 from wattslice.gate.dependencies import Dependencies
 from wattslice.gate.records import LaunchRecord, match, records_of
 from wattslice.gate.revision import (
@@ -28,6 +30,7 @@ from wattslice.gate.revision import (
     blobs,
     extracted,
     is_changed,
+    is_pointer,
     not_checked_out,
     read_revision,
     repository_of,
@@ -43,6 +46,7 @@ class Comparison:
     """What a comparison needs: files to analyse now (of `config.files`) and then (from the top folder).
 
     `changed`: every source that differs, is new or gone. `needed`: what an analysis of the revision reads.
+    `untold`: files of now that cannot be compared, and why: a text they rest on is not to be had.
     """
 
     revision: Revision
@@ -50,6 +54,7 @@ class Comparison:
     then: tuple[str, ...]
     changed: tuple[str, ...] = ()
     needed: frozenset[str] = frozenset()
+    untold: tuple[tuple[str, str], ...] = ()
 
 
 def plan(paths: Sequence[Path], config: Config, name: str) -> Comparison:
@@ -59,17 +64,22 @@ def plan(paths: Sequence[Path], config: Config, name: str) -> Comparison:
     entries = {entry.path: entry for entry in revision.entries if wanted(entry)}
     sparse = not_checked_out(root)
     changed = {path for path, entry in entries.items() if path not in sparse and is_changed(revision, entry)}
-    files = {_inside(file, root): file for file in config.files}
+    submodules = tuple(f"{entry.path}/" for entry in revision.entries if entry.is_submodule)
+    inside = {_inside(file, root): file for file in config.files}
+    files = {path: file for path, file in inside.items() if not path.startswith(submodules)}
     tracked = {entry.path for entry in revision.entries}
-    added = set(_untracked(root, tracked, config))
+    added = {path for path in _untracked(root, tracked, config) if not path.startswith(submodules)}
     touched = changed | added
     texts = _Texts(revision, [entries[path] for path in changed])
     folders = tuple(_inside(folder, root) for folder in config.include_directories)
     known = Dependencies({*entries, *added}, folders, texts.both)
     affected = _affected(files, touched, known) if touched else set[str]()
-    gone = {path for path in changed if not (root / path).exists()}
+    lacking = texts.lacking(changed)
+    untold = {path: why for path in files if path in affected and (why := _untold(path, known, lacking))}
     then = {path for path in files if path in affected and path in entries}
-    then |= {path for path in gone if PurePosixPath(path).suffix in SUFFIXES_IN_FOLDERS}
+    given = [PurePosixPath(_inside(path, root)) for path in paths]
+    then |= {path for path in changed if _is_gone(root, path, given)}
+    then -= {*untold, *lacking}
     around = {caller for path in then for caller in known.callers(path)}
     needed = known.closure(then | around)
     return Comparison(
@@ -78,21 +88,48 @@ def plan(paths: Sequence[Path], config: Config, name: str) -> Comparison:
         tuple(sorted(then)),
         tuple(sorted(touched)),
         frozenset(needed & set(entries)),
+        tuple(untold.items()),
     )
 
 
+def _is_gone(root: Path, path: str, given: Sequence[PurePosixPath]) -> bool:
+    """Whether a folder that was named on the command line held this source, and does no longer."""
+    if PurePosixPath(path).suffix not in SUFFIXES_IN_FOLDERS or (root / path).exists():
+        return False
+    return any(PurePosixPath(path).is_relative_to(folder) for folder in given)
+
+
+def _untold(path: str, known: Dependencies, lacking: Mapping[str, str]) -> str:
+    """Why a file cannot be compared: what itself, a header or a caller of it was, nobody knows."""
+    if not lacking:
+        return ""
+    rests_on = known.closure((path, *known.callers(path)))
+    return next((why for other, why in lacking.items() if other in rests_on), "")
+
+
 def _affected(files: Iterable[str], touched: set[str], known: Dependencies) -> set[str]:
-    """The files that were touched themselves, include what was, or are called from what was."""
+    """The files that were touched themselves, include what was, or are called from what was.
+
+    And all those that tell of the same kernels: fragments that these include, and whoever includes them.
+    """
+    included = {path: known.closure((path,)) for path in files}
 
     @cache
     def is_touched(file: str) -> bool:
-        return not known.closure((file,)).isdisjoint(touched)
+        return not (included.get(file) or known.closure((file,))).isdisjoint(touched)
 
-    return {path for path in files if is_touched(path) or known.callers(path, is_touched)}
+    affected = {path for path in included if is_touched(path) or known.callers(path, is_touched)}
+    fragments = {path: inside & included.keys() for path, inside in included.items()}
+    number = 0
+    while number < len(affected):
+        number = len(affected)
+        told = {fragment for path in affected for fragment in fragments[path]}
+        affected = {path for path, inside in fragments.items() if not inside.isdisjoint(told)}
+    return affected
 
 
 def _inside(file: Path, root: Path) -> str:
-    resolved = file.resolve()
+    resolved = Path(os.path.realpath(file))
     return resolved.relative_to(root).as_posix() if resolved.is_relative_to(root) else resolved.as_posix()
 
 
@@ -112,12 +149,17 @@ class _Texts:
     """The texts of both states, each read once."""
 
     def __init__(self, revision: Revision, changed: Sequence[Entry]) -> None:
-        self._root = revision.root
+        self._root, self._name = revision.root, revision.name
         self._now: dict[str, bytes] = {}
         self._then = {entry.path: data for entry, data in blobs(revision, changed)} if changed else {}
 
     def both(self, path: str) -> tuple[bytes, ...]:
         """Today's text and, where it differs, the revision's."""
+        now = self._text(path)
+        then = self._then.get(path)
+        return (now,) if then is None else (now, then)
+
+    def _text(self, path: str) -> bytes:
         now = self._now.get(path)
         if now is None:
             try:
@@ -125,8 +167,20 @@ class _Texts:
             except OSError:
                 now = b""
             self._now[path] = now
-        then = self._then.get(path)
-        return (now,) if then is None else (now, then)
+        return now
+
+    def lacking(self, changed: Iterable[str]) -> dict[str, str]:
+        """Of changed files those without a text on one side, and why."""
+        found: dict[str, str] = {}
+        for path in sorted(changed):
+            then = self._then.get(path)
+            if then is None:
+                found[path] = f"{path} of {self._name} is not in this clone"
+            elif is_pointer(then):
+                found[path] = f"{path} is a Git LFS pointer in {self._name}"
+            elif is_pointer(self._text(path)):
+                found[path] = f"{path} is a Git LFS pointer here"
+        return found
 
 
 def compare_with(
@@ -142,6 +196,7 @@ def compare_with(
     being those of the revision.
     """
     root = comparison.revision.root
+    untold = {path for path, _ in comparison.untold}
     with extracted(comparison.revision, comparison.needed) as tree, _mapped(config, comparison, tree) as then:
         earlier = analyze(then) if then.files else None
         about = f"against {comparison.revision.name}"
@@ -150,18 +205,27 @@ def compare_with(
             return _inside(Path(file), root)
 
         def then_path(file: str) -> str:
-            return _inside(Path(file), tree.root)
+            path = _inside(Path(file), tree.root)
+            return now_path(file) if Path(path).is_absolute() else path  # of a submodule: the same on both
 
         new = records_of(current, now_path)
         old = () if earlier is None else records_of(earlier, then_path)
         looked_at = {_inside(file, root) for file in comparison.now}
-        compared = [
-            record for record in new if record.file in looked_at or record.file not in _files(current, root)
-        ]
+        left_out = (_files(current, root) - looked_at) | untold
+        compared = [record for record in new if record.file not in left_out]
         blame = Blame(then_path, now_path, comparison.changed)
         found = compare(match(old, compared), policy, about, _place, blame.explain)
-        found = with_lost_files(found, current, old, now_path, policy)
-    return found, tree.notes
+        before = {*(() if earlier is None else map(then_path, earlier.unread)), *left_out}
+        found = with_losses(found, current, before, now_path, policy)
+        findings = (*found.findings, *_not_to_be_had(comparison, policy))
+    return replace(found, findings=findings), tree.notes
+
+
+def _not_to_be_had(comparison: Comparison, policy: Policy) -> Iterator[Finding]:
+    """PW022 for what cannot be compared; with the names of today's files, as everywhere."""
+    names = {_inside(file, comparison.revision.root): str(file) for file in comparison.now}
+    for path, why in comparison.untold:
+        yield Finding("PW022", policy.unknown, names[path], 0, "", f"cannot be compared: {why}")
 
 
 def _files(analysis: Analysis, root: Path) -> frozenset[str]:
@@ -180,7 +244,7 @@ def _mapped(config: Config, comparison: Comparison, tree: Tree) -> Generator[Con
 
     def mapped(path: Path) -> Path:
         """The same place in the revision, for what it has; what is outside or generated stays as it is."""
-        resolved = path.resolve()
+        resolved = Path(os.path.realpath(path))
         if not resolved.is_relative_to(root):
             return path
         then = tree.root / resolved.relative_to(root)
@@ -210,7 +274,7 @@ def _map_compile_commands(folder: Path, tree: Path, mapped: Callable[[Path], Pat
     for entry in cast("list[Any]", document) if isinstance(document, list) else ():
         if isinstance(entry, dict):
             fields = cast("dict[str, Any]", entry)
-            base = (folder / str(fields.get("directory", ""))).resolve()
+            base = Path(os.path.realpath(folder / str(fields.get("directory", ""))))
             words = fields.get("arguments")
             if not isinstance(words, list):
                 words = _split(str(fields.get("command", "")))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -28,6 +29,7 @@ from wattslice_models.store import energy_model, load_choice, power_model
 DEFAULT_NAME = "watts.baseline"
 _TITLE = "# wattslice baseline 1"
 _COLUMNS = ("file", "kernel", "launch", "grid", "block", "power_w", "energy_j", "time_s", "model", "body")
+_UNREAD = "unread"
 _REMEDY = "recalculate it: wattslice gate --update-baseline --baseline {} PATH..."
 
 
@@ -49,11 +51,12 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A baseline file; files in `records` are relative to its folder."""
+    """A baseline file. Files are relative to its folder; those that were `unread` had no result."""
 
     path: Path
     made: Made
     records: tuple[LaunchRecord, ...]
+    unread: tuple[str, ...] = ()
 
 
 def made_with(config: Config) -> Made:
@@ -94,7 +97,7 @@ def baseline_records(analysis: Analysis, path: Path) -> tuple[LaunchRecord, ...]
 
 def shared_path(file: str, folder: Path) -> str:
     """`file` from `folder`, with slashes."""
-    return Path(os.path.relpath(Path(file).resolve(), folder)).as_posix()
+    return Path(os.path.relpath(os.path.realpath(file), folder)).as_posix()
 
 
 def write_baseline(path: Path, analysis: Analysis, made: Made) -> tuple[int, int]:
@@ -105,6 +108,7 @@ def write_baseline(path: Path, analysis: Analysis, made: Made) -> tuple[int, int
     folder = path.resolve().parent
     own = baseline_records(analysis, path)
     analysed = {shared_path(file, folder) for file in analysis.files} | {record.file for record in own}
+    unread = {shared_path(file, folder) for file in analysis.unread}
     kept: list[LaunchRecord] = []
     if path.exists():
         before = read_baseline(path)
@@ -114,7 +118,8 @@ def write_baseline(path: Path, analysis: Analysis, made: Made) -> tuple[int, int
                 for record in before.records
                 if record.file not in analysed and (folder / record.file).is_file()
             ]
-    text = baseline_text(made, (*own, *kept))
+            unread |= {file for file in before.unread if file not in analysed and (folder / file).is_file()}
+    text = baseline_text(made, (*own, *kept), unread)
     try:
         write_text(path.resolve(), text)
     except OSError as error:
@@ -122,9 +127,10 @@ def write_baseline(path: Path, analysis: Analysis, made: Made) -> tuple[int, int
     return len(own), len(kept)
 
 
-def baseline_text(made: Made, records: Iterable[LaunchRecord]) -> str:
+def baseline_text(made: Made, records: Iterable[LaunchRecord], unread: Iterable[str] = ()) -> str:
     """The file's text."""
     head = [_TITLE, *(f"# {field.name} {getattr(made, field.name)}" for field in fields(Made))]
+    head += (f"# {_UNREAD} {_quoted(file)}" for file in sorted(unread))
     ordered = sorted(records, key=lambda record: (record.file, record.kernel, record.ordinal))
     lines = ["\t".join(_COLUMNS), *("\t".join(_cells(record)) for record in ordered)]
     return "".join(f"{line}\n" for line in (*head, *lines))
@@ -144,19 +150,27 @@ def _cells(record: LaunchRecord) -> tuple[str, ...]:
     )
 
 
+_SHORT = {"\\": "\\\\", "\t": "\\t", "\n": "\\n"}
+_LONG = {short: character for character, short in _SHORT.items()}
+_ESCAPE = re.compile(r"\\(?:[\\tn]|U[0-9a-f]{8})")
+
+
 def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n")
+    """A name on one line of printable text; file names hold line ends, controls and bytes of no encoding."""
+    return "".join(
+        _SHORT.get(character) or (character if character.isprintable() else f"\\U{ord(character):08x}")
+        for character in text
+    )
 
 
 def _unquoted(text: str) -> str:
-    parts = text.split("\\\\")
-    return "\\".join(part.replace("\\t", "\t").replace("\\n", "\n") for part in parts)
+    return _ESCAPE.sub(lambda match: _LONG.get(match[0]) or chr(int(match[0][2:], 16)), text)
 
 
 def read_baseline(path: Path) -> Baseline:
     """Reads a baseline. Raises `BaselineError` with the line that is wrong."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = [line.removesuffix("\r") for line in path.read_bytes().decode("utf-8-sig").split("\n")]
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text"
         raise BaselineError(
@@ -166,14 +180,17 @@ def read_baseline(path: Path) -> Baseline:
         raise BaselineError(
             "not a baseline of wattslice", path=path, line=1, remedy=_REMEDY.format(path.name)
         )
-    comments = [line[2:].partition(" ") for line in lines if line.startswith("# ")]
+    columns = "\t".join(_COLUMNS)
+    above = lines.index(columns) if columns in lines else 0
+    comments = [line[2:].partition(" ") for line in lines[:above] if line.startswith("# ")]
     head = {name: value for name, _, value in comments}
-    body = [(number, line) for number, line in enumerate(lines, 1) if line and not line.startswith("#")]
     names = [field.name for field in fields(Made)]
-    if not body or body[0][1].split("\t") != list(_COLUMNS) or not all(name in head for name in names):
+    if not all(name in head for name in names):
         raise BaselineError("its head is not complete", path=path, remedy=_REMEDY.format(path.name))
-    records = tuple(_record(path, number, line) for number, line in body[1:])
-    return Baseline(path, Made(**{name: head[name] for name in names}), records)
+    body = ((number, line) for number, line in enumerate(lines[above + 1 :], above + 2) if line)
+    records = tuple(_record(path, number, line) for number, line in body)
+    unread = tuple(_unquoted(value) for name, _, value in comments if name == _UNREAD)
+    return Baseline(path, Made(**{name: head[name] for name in names}), records, unread)
 
 
 def _record(path: Path, number: int, line: str) -> LaunchRecord:
@@ -225,10 +242,14 @@ def check_comparable(baseline: Baseline, made: Made) -> None:
             )
 
 
-def records_of_files(baseline: Baseline, files: Sequence[str]) -> tuple[LaunchRecord, ...]:
-    """What the baseline knows of the analysed files, and of files that are gone since."""
+def records_of_files(
+    baseline: Baseline, files: Sequence[str], new: Sequence[LaunchRecord]
+) -> tuple[LaunchRecord, ...]:
+    """What the baseline knows of the analysed files, of those with kernels in `new` (headers), and of files
+    that are gone since.
+    """
     folder = baseline.path.resolve().parent
-    wanted = {shared_path(file, folder) for file in files}
+    wanted = {shared_path(file, folder) for file in files} | {record.file for record in new}
     return tuple(
         record for record in baseline.records if record.file in wanted or not (folder / record.file).exists()
     )

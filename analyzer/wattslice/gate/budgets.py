@@ -7,6 +7,7 @@ finding can name it.
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -62,6 +63,12 @@ def parse_budgets(
         for key, field in _BOUND_KEYS.items():
             if key in table:
                 bounds[field] = _positive(table.value(key))
+        if "file" in patterns:
+            try:
+                _file_pattern(patterns["file"])
+            except re.error as error:
+                remedy = "a glob such as src/**/*.cu"
+                raise table.value("file").error(f"{patterns['file']!r}: {error.msg}", remedy) from None
         if not bounds:
             raise entry.error("this budget bounds nothing", f"give one of {', '.join(_BOUND_KEYS)}")
         about = ", ".join(f"{key} {pattern}" for key, pattern in patterns.items())
@@ -97,16 +104,21 @@ def _file_pattern(pattern: str) -> re.Pattern[str]:
     found = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     return re.compile(
         "".join(
-            found.get(part)
-            or (f"[{part[1:-1].replace('!', '^', 1) if part[1] == '!' else part[1:-1]}]" if index % 2 else "")
-            or re.escape(part)
+            found.get(part) or (_any_of(part[1:-1]) if index % 2 else re.escape(part))
             for index, part in enumerate(parts)
-        )
+        ),
+        re.DOTALL,  # a name may hold a line end
     )
+
+
+def _any_of(characters: str) -> str:
+    """What stands between the brackets of a glob, as a regular expression."""
+    negated = characters.startswith("!")
+    escaped = re.sub(r"([\\\[\]&~|^])", r"\\\1", characters[negated:])
+    return f"[{'^' * negated}{escaped}]"
 
 
 def _relative(file: Path, folder: Path) -> str:
     """The path as patterns see it: from the settings' folder where it lies below, else absolute."""
-    absolute = file.resolve()
-    base = folder.resolve()
+    absolute, base = (Path(os.path.realpath(path)) for path in (file, folder))
     return absolute.relative_to(base).as_posix() if absolute.is_relative_to(base) else absolute.as_posix()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.errors import WattsliceError
-from wattslice.findings import Finding, files_without_result
+from wattslice.findings import Finding
+from wattslice.gate.lost import losses, names
 from wattslice.gate.ratio_trust import Kin, Quantity, curve
 from wattslice.gate.records import LaunchRecord, Matching, Pair
 from wattslice.gate.verdict import Compared
@@ -22,7 +23,7 @@ SAME = 2e-5
 VARIANT_FROM = 0.5
 """Bodies at least this much alike count as variants of one kernel, others as two programs."""
 
-_GATHER, _GEOMETRY = "PW016", "PW011"
+_GATHER, _GEOMETRY, _SIZE = "PW016", "PW011", "PW010"
 _PLACES = re.compile(r"\b(?:line \d+|trip_L\d+(?:@\S+)?)")
 
 
@@ -153,21 +154,45 @@ def compare(
     return Compared(against, len(matching.pairs), tuple(findings))
 
 
-def with_lost_files(
+def with_losses(
     compared: Compared,
     analysis: Analysis,
-    old: Sequence[LaunchRecord],
+    unread: Collection[str],
     shared_path: Callable[[str], str],
     policy: Policy,
 ) -> Compared:
-    """The comparison with PW022 for files that give no kernel any more although they did before."""
-    known = {record.file for record in old}
-    lost = tuple(
-        Finding("PW022", policy.unknown, file, 0, "", f"cannot be analysed, could be {compared.against}")
-        for file in files_without_result(analysis)
-        if shared_path(file) in known
+    """The comparison with PW022 for what it could not tell: files without any result that are not among
+    those `unread` before either, and kernels that vanished because the frontend lost them (PW001).
+    """
+    lost = losses(analysis)
+
+    def told(finding: Finding) -> Finding:
+        if finding.rule != "PW027" or finding.line:
+            return finding
+        why = next(
+            (one for one in lost if shared_path(one.file) == finding.file and names(one, finding.kernel)),
+            None,
+        )
+        if why is None:
+            return finding
+        message = f"{finding.kernel}: power unknown, was {compared.against}: {why.message} (PW001)"
+        return replace(
+            finding, rule="PW022", severity=policy.unknown, file=why.file, line=why.line, message=message
+        )
+
+    files = tuple(
+        Finding(
+            "PW022",
+            policy.unknown,
+            file,
+            0,
+            "",
+            f"cannot be analysed: nobody knows how it is {compared.against}",
+        )
+        for file in analysis.unread
+        if shared_path(file) not in unread
     )
-    return replace(compared, findings=(*compared.findings, *lost))
+    return replace(compared, findings=(*map(told, compared.findings), *files))
 
 
 def _worse(
@@ -185,8 +210,7 @@ def _worse(
             text += f"; {reason}"
     kernel = pair.new.analysis
     deltas = {change.quantity: change.new - change.old for change in worse}
-    before, after = _geometry_known(pair.old), _geometry_known(pair.new)
-    comparable = before is None or after is None or before == after
+    comparable = _known_alike(pair)
     if not comparable:
         text += "; a warning only, for the two launches are not known alike"
     return Finding(
@@ -201,13 +225,36 @@ def _worse(
     )
 
 
-def _geometry_known(record: LaunchRecord) -> tuple[str, tuple[str, ...]] | None:
-    """How a launch's geometry is known: read, given, or assumed; None: of a baseline, which has it."""
-    kernel = record.analysis
-    if kernel is None:
-        return None
+def _known_alike(pair: Pair) -> bool:
+    """Whether what is known of one launch is known of the other: its geometry, sizes and trip counts.
+
+    Unknown compared with known tells nothing; a loop that is there on one side only is a change of the
+    kernel. A baseline has nothing of all this, and is compared as it is.
+    """
+    old, new = pair.old.analysis, pair.new.analysis
+    if old is None or new is None:
+        return True
+    if _geometry_known(old) != _geometry_known(new) or _sizes_assumed(old) != _sizes_assumed(new):
+        return False
+    more_unknown = _loops(new, known=False) - _loops(old, known=False)
+    more_known = _loops(new, known=True) - _loops(old, known=True)
+    return more_unknown * more_known >= 0  # else one became the other
+
+
+def _geometry_known(kernel: KernelAnalysis) -> tuple[str, tuple[str, ...]]:
+    """How a launch's geometry is known: read, given, or assumed."""
     assumed = (entry.message for entry in kernel.assumptions if entry.rule == _GEOMETRY)
     return kernel.launch_source.value, tuple(dict.fromkeys(_PLACES.sub("there", text) for text in assumed))
+
+
+def _sizes_assumed(kernel: KernelAnalysis) -> int:
+    """How many parameters have an assumed value, under whatever names."""
+    return len({entry.message for entry in kernel.assumptions if entry.rule == _SIZE})
+
+
+def _loops(kernel: KernelAnalysis, *, known: bool) -> int:
+    """How many loops have a trip count that is known, or one that is assumed."""
+    return sum((loop.trip_count is not None) is known for loop in kernel.loops)
 
 
 def told(change: Change) -> str:

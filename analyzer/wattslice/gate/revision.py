@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -41,6 +42,7 @@ _NEVER_INCLUDED = frozenset(
         ".vcxproj", ".yml", ".yaml", ".sh", ".pl", ".o", ".a", ".so", ".doc", ".docx", ".ps", ".eps",
     )
 )  # fmt: skip
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _LFS = b"version https://git-lfs.github.com/spec/"
 
 
@@ -62,6 +64,11 @@ class Entry:
         """A regular file, neither a symbolic link nor a submodule."""
         return self.mode.startswith("100")
 
+    @property
+    def is_submodule(self) -> bool:
+        """A commit of another repository."""
+        return self.mode == "160000"
+
 
 @dataclass(frozen=True, slots=True)
 class Revision:
@@ -79,8 +86,8 @@ def repository_of(paths: Sequence[Path]) -> Path:
     roots: dict[Path, Path] = {}
     for path in paths:
         folder = path.resolve() if path.is_dir() else path.resolve().parent
-        top = _git(folder, "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").rstrip("\n")
-        roots[Path(top).resolve()] = path
+        top = _git(folder, "rev-parse", "--show-toplevel", remedy="run it inside a git repository")
+        roots[Path(os.fsdecode(top).removesuffix("\n")).resolve()] = path
     if len(roots) != 1:
         raise GitError(
             f"--against: the files lie in {len(roots)} repositories", remedy="one run for each of them"
@@ -93,20 +100,38 @@ def read_revision(root: Path, name: str) -> Revision:
     try:
         found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     except GitError:
-        remedy = "a branch, tag or commit; a shallow clone lacks older ones (git fetch --unshallow)"
-        raise GitError(f"--against: no commit {name!r} in {root}", remedy=remedy) from None
+        found = b""
     commit = found.decode().strip()
-    listing = _git(root, "ls-tree", "-r", "-l", "-z", "--full-tree", commit)
+    if not _COMMIT.fullmatch(commit):  # ^HEAD is a revision to git, too
+        remedy = "a branch, tag or commit; a shallow clone lacks older ones (git fetch --unshallow)"
+        raise GitError(f"--against: no commit {name!r} in {root}", remedy=remedy)
+    listing = _git(root, "ls-tree", "-r", "-z", "--full-tree", commit)
     object_format = "sha256" if len(commit) == 64 else "sha1"
-    return Revision(root, name, commit, tuple(_entries(listing)), object_format)
+    return Revision(root, name, commit, tuple(_entries(root, listing)), object_format)
 
 
-def _entries(listing: bytes) -> Iterator[Entry]:
+def _entries(root: Path, listing: bytes) -> Iterator[Entry]:
+    found: list[tuple[str, str, str]] = []
     for line in listing.split(b"\0"):
         if line:
             head, _, path = line.partition(b"\t")
-            mode, _, sha, size = head.decode().split()
-            yield Entry(os.fsdecode(path), mode, sha, int(size) if size.isdecimal() else -1)
+            mode, _, sha = head.decode().split()
+            found.append((os.fsdecode(path), mode, sha))
+    sizes = _sizes(root, {sha for _, mode, sha in found if mode != "160000"})
+    for path, mode, sha in found:
+        yield Entry(path, mode, sha, sizes.get(sha, -1))
+
+
+def _sizes(root: Path, shas: set[str]) -> dict[str, int]:
+    """The sizes of the blobs that this clone has, in bytes."""
+    request = "".join(f"{sha}\n" for sha in shas).encode()
+    check = ("cat-file", "--batch-check=%(objectname) %(objectsize)")
+    try:
+        answer = _git(root, *check, stdin=request)
+    except GitError:  # a partial clone gives up at the first that is missing: ask for all that are there
+        answer = _git(root, *check, "--batch-all-objects", "--unordered")
+    words = (line.split() for line in answer.decode().splitlines())
+    return {sha: int(size) for sha, size in words if size.isdecimal()}
 
 
 def not_checked_out(root: Path) -> frozenset[str]:
@@ -115,7 +140,12 @@ def not_checked_out(root: Path) -> frozenset[str]:
     return frozenset(os.fsdecode(line[2:]) for line in listing.split(b"\0") if line.startswith(b"S "))
 
 
-def _git(folder: Path, *arguments: str, stdin: bytes | None = None) -> bytes:
+_REMEDY = (
+    "git fsck tells what is wrong; a partial clone has all objects after git fetch --refetch --no-filter"
+)
+
+
+def _git(folder: Path, *arguments: str, stdin: bytes | None = None, remedy: str = _REMEDY) -> bytes:
     command = ["git", *_SAFE, "-C", str(folder), *arguments]
     try:
         done = subprocess.run(
@@ -127,7 +157,7 @@ def _git(folder: Path, *arguments: str, stdin: bytes | None = None) -> bytes:
         raise GitError(f"git {arguments[0]} took longer than {_SECONDS} s") from None
     if done.returncode:
         words = " ".join(done.stderr.decode("utf-8", "replace").split()) or f"git {arguments[0]} failed"
-        raise GitError(f"--against: {words}", path=folder, remedy="run it inside a git repository")
+        raise GitError(f"--against: {words}", path=folder, remedy=remedy)
     return done.stdout
 
 
@@ -158,24 +188,25 @@ class Tree:
 @contextmanager
 def extracted(revision: Revision, paths: frozenset[str]) -> Generator[Tree]:
     """The files `paths` of a revision, its links and submodules, in a folder that is gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="wattslice-")).resolve()
+    around = Path(tempfile.mkdtemp(prefix="wattslice-")).resolve()
+    folder = around / "revision"  # no neighbours: nothing else is in the folder above
     try:
-        (folder / ".git").mkdir()  # where the search for headers ends, as in the work tree
-        notes = list(_write_files(revision, paths, folder))
-        notes += _link(revision, folder)
-        yield Tree(folder, tuple(notes))
+        (folder / ".git").mkdir(parents=True)  # where searches end, as in the work tree
+        _write_files(revision, paths, folder)
+        _link(revision, folder)
+        yield Tree(folder, tuple(_link_submodules(revision, folder)))
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(around, ignore_errors=True)
 
 
 def wanted(entry: Entry) -> bool:
-    """Whether an analysis may read it: sources, and what could be included besides."""
+    """Whether an analysis may read it: sources (missing ones, too), and what could be included besides."""
     suffix = PurePosixPath(entry.path).suffix
-    if not entry.is_file or entry.size < 0 or _is_unsafe(entry.path):
+    if not entry.is_file or _is_unsafe(entry.path):
         return False
     if suffix in _SOURCES:
         return entry.size <= _MOST_BYTES
-    return entry.size <= _MOST_OTHER_BYTES and suffix.lower() not in _NEVER_INCLUDED
+    return 0 <= entry.size <= _MOST_OTHER_BYTES and suffix.lower() not in _NEVER_INCLUDED
 
 
 def _is_unsafe(path: str) -> bool:
@@ -184,27 +215,27 @@ def _is_unsafe(path: str) -> bool:
     return path.startswith("/") or ".." in parts or ".git" in (part.lower() for part in parts)
 
 
-def _write_files(revision: Revision, paths: frozenset[str], folder: Path) -> Iterator[str]:
-    missing = [
-        entry.path
-        for entry in revision.entries
-        if entry.is_file and entry.size < 0 and PurePosixPath(entry.path).suffix in _SOURCES
-    ]
-    if missing:
-        yield f"{len(missing)} sources of {revision.name} are not in this clone, such as {missing[0]}"
+def _write_files(revision: Revision, paths: frozenset[str], folder: Path) -> None:
     chosen = [entry for entry in revision.entries if entry.path in paths and wanted(entry)]
-    for entry, data in blobs(revision, chosen):
-        if data.startswith(_LFS) and PurePosixPath(entry.path).suffix in _SOURCES:
-            yield f"{entry.path} is a Git LFS pointer in {revision.name}: its content is not compared"
-            continue
-        target = folder / entry.path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(data)
+    texts = dict(blobs(revision, chosen))
+    for entry in chosen:
+        data = texts.get(entry)
+        if data is None and not is_changed(revision, entry):
+            data = (revision.root / entry.path).read_bytes()  # the clone lacks it, the work tree has it
+        if data is not None and not is_pointer(data):
+            target = folder / entry.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+
+
+def is_pointer(data: bytes) -> bool:
+    """Whether this is what Git LFS keeps in place of a file."""
+    return data.startswith(_LFS)
 
 
 def blobs(revision: Revision, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes]]:
     """The raw contents of some files; one that is missing (a partial clone) is left out."""
-    chosen = list(entries)
+    chosen = [entry for entry in entries if entry.size >= 0]
     request = "".join(f"{entry.sha}\n" for entry in chosen).encode()
     answer = _git(revision.root, "cat-file", "--batch", stdin=request)
     start = 0
@@ -219,28 +250,44 @@ def blobs(revision: Revision, entries: Iterable[Entry]) -> Iterator[tuple[Entry,
         start += size + 1
 
 
-def _link(revision: Revision, folder: Path) -> Iterator[str]:
-    """Symbolic links that stay inside, and submodules: those as they are in the work tree now."""
-    for entry in revision.entries:
-        target = folder / entry.path
-        if _is_unsafe(entry.path) or target.exists():
-            continue
-        if entry.mode == "160000":
-            present = revision.root / entry.path
-            if present.is_dir() and any(present.iterdir()):
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.symlink_to(present, target_is_directory=True)
-                yield f"submodule {entry.path}: taken as it is now on both sides"
-            else:
-                yield f"submodule {entry.path} is not checked out: its headers are missing on both sides"
+def _link(revision: Revision, folder: Path) -> None:
+    """Symbolic links that stay inside, whatever other links they lead through."""
     links = [entry for entry in revision.entries if entry.mode == "120000" and not _is_unsafe(entry.path)]
+    placed: list[Path] = []
     for entry, data in blobs(revision, links) if links else ():
         link = folder / entry.path
-        text = os.fsdecode(data)
-        aim = Path(os.path.normpath(link.parent / text))
-        if aim.is_relative_to(folder) and not Path(text).is_absolute() and not link.exists():
+        if _is_free(link) and data:
             link.parent.mkdir(parents=True, exist_ok=True)
-            link.symlink_to(text)
+            link.symlink_to(os.fsdecode(data))
+            placed.append(link)
+    for link in placed:
+        if not Path(os.path.realpath(link)).is_relative_to(folder):
+            link.unlink()
+
+
+def _link_submodules(revision: Revision, folder: Path) -> Iterator[str]:
+    """Submodules, as they are in the work tree now: their headers are wanted."""
+    absent: list[str] = []
+    present: list[str] = []
+    for entry in revision.entries:
+        target, now = folder / entry.path, revision.root / entry.path
+        if not entry.is_submodule or _is_unsafe(entry.path) or not _is_free(target):
+            continue
+        if now.is_dir() and any(now.iterdir()):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.symlink_to(now, target_is_directory=True)
+            present.append(entry.path)
+        else:
+            absent.append(entry.path)
+    if present:
+        yield f"not compared, but taken as they are now on both sides: submodules {', '.join(present)}"
+    if absent:
+        yield f"not checked out, so headers are missing on both sides: submodules {', '.join(absent)}"
+
+
+def _is_free(place: Path) -> bool:
+    """Whether nothing is there, and no link on the way: a tree may hold a link and files below it."""
+    return os.path.realpath(place.parent) == str(place.parent) and not os.path.lexists(place)
 
 
 def is_changed(revision: Revision, entry: Entry) -> bool:

@@ -10,7 +10,6 @@ from pathlib import Path
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.findings import (
     Finding,
-    files_without_result,
     in_order,
     plain_reason,
     unused_suppressions,
@@ -19,6 +18,7 @@ from wattslice.findings import (
 )
 from wattslice.gate.bounds import over_budget, unknown_bounds
 from wattslice.gate.budgets import Budget
+from wattslice.gate.lost import LostKernel, lost_kernels
 from wattslice.ir import Severity
 
 
@@ -84,7 +84,12 @@ def judge(
         Finding(
             "PW022", severity, file, 0, "", "no kernel of this file could be analysed", "see its diagnostics"
         )
-        for file in (files_without_result(analysis) if budgets else ())
+        for file in (analysis.unread if budgets else ())
+    )
+    found += (
+        _lost(lost, severity)
+        for lost in (lost_kernels(analysis) if budgets else ())
+        if any(_holds_for_lost(budget, lost) for budget in budgets)
     )
     found += (finding for one in compared for finding in one.findings)
     marked = with_suppressions(found, analysis.suppressions)
@@ -105,6 +110,15 @@ def judge(
 
 def _holds(budget: Budget, kernel: KernelAnalysis) -> bool:
     return budget.holds_for(kernel.file, (kernel.name, kernel.qualified_name))
+
+
+def _holds_for_lost(budget: Budget, lost: LostKernel) -> bool:
+    return budget.holds_for(lost.why.file, (lost.name,)) if lost.name else budget.covers(lost.why.file)
+
+
+def _lost(lost: LostKernel, severity: Severity) -> Finding:
+    about = f"{lost.name or 'a kernel'}: power unknown: {lost.why.message} (PW001)"
+    return Finding("PW022", severity, lost.why.file, lost.why.line, lost.name, about)
 
 
 def _unmatched(budgets: Sequence[Budget], analysis: Analysis) -> list[Finding]:

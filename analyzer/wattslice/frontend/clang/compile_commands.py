@@ -7,6 +7,7 @@ Kept: include folders, macros, the language standard, the GPU. Everything else (
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 from dataclasses import replace
@@ -50,7 +51,7 @@ def with_compile_commands(path: Path, options: ParseOptions) -> ParseOptions:
             continue
         fields = cast("dict[str, Any]", entry)
         base = database.parent / str(fields.get("directory", ""))
-        if (base / str(fields.get("file", ""))).resolve() == wanted:
+        if Path(os.path.realpath(base / str(fields.get("file", "")))) == wanted:
             return _merged(options, _words(fields), base)
     return options
 

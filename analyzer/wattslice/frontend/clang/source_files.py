@@ -85,7 +85,7 @@ class SourceFiles:
     def _resolve(self, path: Path) -> Path:
         known = self._resolved.get(path)
         if known is None:
-            known = self._resolved[path] = path.resolve()
+            known = self._resolved[path] = Path(os.path.realpath(path))  # a loop of links is itself
         return known
 
     @functools.cached_property
