@@ -58,14 +58,18 @@ def flush() -> None:
     Raises `StdoutError`.
     """
     with writing():
-        sys.stdout.flush()
+        if not is_closed():
+            sys.stdout.flush()
+
+
+def is_closed() -> bool:
+    """Whether the program was begun without a stdout (``>&-``): Python then has none."""
+    return sys.stdout is None  # pyright: ignore[reportUnnecessaryComparison]
 
 
 @contextlib.contextmanager
 def writing() -> Generator[None]:
     """Meanwhile stdout is written to, and whatever fails without a file's name is its failure."""
-    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  (Python found it closed)
-        raise StdoutError("it is closed")
     try:
         yield
     except BrokenPipeError:

@@ -364,6 +364,21 @@ def test_a_full_stdout_is_told_in_one_line(source, words, unbuffered):
     assert done.stderr == "wattslice: stdout cannot be written: No space left on device\n"
 
 
+@pytest.mark.parametrize(("words", "status"), [("gpus", 2), ("analyze --gpu v100 -o out.txt full.cu", 0)])
+def test_a_closed_stdout_fails_only_what_needs_it(source, words, status):
+    text = "__global__ void k(float *y) { y[threadIdx.x] = 1; }\nvoid run() { k<<<1, 32>>>(0); }\n"
+    (source.parent / "full.cu").write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$0" -m wattslice {words} >&-', sys.executable],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=source.parent,
+    )
+    assert (done.returncode, "stdout cannot be written: it is closed" in done.stderr) == (status, status == 2)
+    assert "internal error" not in done.stderr
+
+
 def test_a_setting_that_names_no_variable_of_its_kernel_is_a_warning(source, capsys):
     (source.parent / "wattslice.toml").write_text('set = ["k.zzz=3", "other.zzz=3"]\n', encoding="utf-8")
     for _ in range(2):  # the second time from what was kept of the first

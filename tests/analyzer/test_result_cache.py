@@ -187,7 +187,7 @@ def test_another_program_makes_it_anew(config, analysed, monkeypatch):
     assert analysed == [*config.files, *config.files]
 
 
-@pytest.mark.parametrize("variable", ["CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"])
+@pytest.mark.parametrize("variable", ["CPATH", "CPLUS_INCLUDE_PATH"])
 def test_include_paths_of_the_environment_say_nothing(config, monkeypatch, tmp_path, variable):
     edit(config, "k.cu", KERNEL.replace('"absent.h"', "<hidden_steps.h>").replace("STEPS", "MANY"))
     (tmp_path / "env").mkdir()

@@ -375,3 +375,13 @@ def test_a_machine_without_a_gpu_is_told(tmp_path: Path):
     done = python(tmp_path, COMMAND, "measure", str(source))
     assert (done.returncode, done.stdout) == (2, "")
     assert "only be measured on a machine with an NVIDIA GPU" in done.stderr
+
+
+@pytest.mark.parametrize("package", ["pywt", "pynvml"])
+def test_a_missing_package_names_the_extra(tmp_path, capsys, monkeypatch, package):
+    (tmp_path / "k.cu").write_text("int main() {}\n")
+    found = {"pywt": "found"} if package != "pywt" else {}
+    monkeypatch.setattr("importlib.util.find_spec", found.get)
+    monkeypatch.setitem(sys.modules, package, None)
+    assert main(["measure", str(tmp_path / "k.cu")]) == 2
+    assert "pip install 'wattslice[measure]'" in capsys.readouterr().err

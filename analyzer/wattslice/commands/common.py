@@ -14,7 +14,7 @@ import click
 
 from wattslice.errors import WattsliceError
 from wattslice.report.printable import printable
-from wattslice.streams import flush, writing
+from wattslice.streams import StdoutError, flush, is_closed, writing
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
@@ -183,6 +183,8 @@ def write_result(render: Callable[[TextIO], None], output: Path | None) -> None:
     Raises `WattsliceError`, `StdoutError`.
     """
     if output is None:
+        if is_closed():
+            raise StdoutError("it is closed")
         with writing():
             render(sys.stdout)
         flush()
