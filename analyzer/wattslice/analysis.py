@@ -105,7 +105,8 @@ class Advice:
     `power_w` and `energy_j`: how much lower the kernel's mean power and its energy would be without
     it, by the same model; either may be negative (faster code draws more watts), None when it cannot
     be told. Of a hot line (PW040): what it draws. `file`: empty for the kernel's own. `severity`:
-    WARNING for what is certain and costly, else NOTE.
+    WARNING for what is certain and costly, else NOTE. `also_lines`: further lines of the file that it holds
+    for and that share in what is at stake; `message` is about `line`, and `told` names them all.
     """
 
     rule: str
@@ -116,6 +117,23 @@ class Advice:
     energy_j: float | None = None
     file: str = ""
     severity: Severity = Severity.WARNING
+    also_lines: tuple[int, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """The message with the further lines."""
+        return self.message + also_in(self.also_lines)
+
+
+def also_in(lines: tuple[int, ...]) -> str:
+    """`; also in lines 14, 17`"""
+    return f"; also in {lines_told(lines)}" if lines else ""
+
+
+def lines_told(lines: tuple[int, ...]) -> str:
+    """`line 14`, `lines 14, 17`, the first six"""
+    shown = ", ".join(map(str, lines[:6])) + (", …" if len(lines) > 6 else "")
+    return f"line{'s' * (len(lines) > 1)} {shown}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +186,7 @@ class Analysis:
 
     `sources`: the files themselves and others that kernels heat, where they were asked to be kept. `unread`:
     those of `files` that gave no kernel although something could not be read (a diagnostic is an error).
+    `unmatched_settings`: what to tell of entries of `set` for variables that their kernels do not have.
     """
 
     gpu_id: str
@@ -179,3 +198,4 @@ class Analysis:
     suppressions: tuple[Suppression, ...] = ()
     sources: tuple[SourceText, ...] = ()
     unread: tuple[str, ...] = ()
+    unmatched_settings: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ import contextlib
 import os
 import sys
 
-from wattslice.streams import flush, prepare_streams
+from wattslice.streams import StdoutError, flush, prepare_streams, writing
 
 TYPE_CHECKING = False  # typing itself would cost more than all the rest of --help
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _OPTIONS = (
     ("--version", "Show the version and exit."),
     ("-h, --help", "Show this message and exit."),
 )
-_ISSUES = "please report it with the command you ran; --debug shows the traceback"
+_ISSUES = "please report it with the command you ran; `wattslice --debug COMMAND` shows the traceback"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,7 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if debug:
         del words[0]
     try:
-        status = _overview(words)
+        with writing():
+            status = _overview(words)
         if status is None:
             from wattslice.commands.dispatch import dispatch
 
@@ -64,6 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever was reading has read enough
         flush()
         return FINE
+    except StdoutError as error:
+        print(f"wattslice: stdout cannot be written: {error}", file=sys.stderr)
+        return FAILED
     except Exception as error:
         if debug:
             raise

@@ -11,15 +11,23 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
+import re
+import sys
+import threading
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
 from wattslice.errors import WattsliceError
 
-CONNECT_TIMEOUT_S = 10
+CONNECT_TIMEOUT_S = 5
+_PORT = r"[^\s/]+:\d{1,5}"
+_WATCH_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +52,33 @@ class Backend(Enum):
     RAY = "ray"
 
 
+_ADDRESSES = {
+    Backend.DASK: (re.compile(rf"((tcp|tls|ucx|wss?)://)?{_PORT}|inproc://.+"), "tcp://HOST:8786"),
+    Backend.RAY: (re.compile(rf"auto|local|(ray://)?{_PORT}"), "auto, HOST:6379 or ray://HOST:10001"),
+}
+"""What addresses of schedulers look like, and how to say it."""
+_PACKAGES = {
+    Backend.DASK: ("distributed", "pip install 'wattslice[cluster]'"),
+    Backend.RAY: ("ray", "pip install ray"),
+}
+
+
+def check_address(backend: Backend, scheduler: str | None) -> None:
+    """Raises `WattsliceError` for what cannot be the address of a scheduler."""
+    pattern, example = _ADDRESSES.get(backend, (None, ""))
+    if scheduler is not None and pattern is not None and not pattern.fullmatch(scheduler):
+        message = f"--scheduler: {scheduler!r} is no address of a {backend.value} scheduler"
+        raise WattsliceError(message, remedy=f"such as {example}")
+
+
+def check_package(backend: Backend) -> None:
+    """Raises `WattsliceError` when what `backend` needs is not installed; nothing is imported."""
+    if backend not in _PACKAGES:
+        return
+    if find_spec(_PACKAGES[backend][0]) is None:
+        raise _missing(backend)
+
+
 @contextlib.contextmanager
 def workers_of(backend: Backend, jobs: int, scheduler: str | None) -> Generator[Parallel]:
     """Gives what runs calls on workers; `jobs` 0: as many as there are cores (of the cluster: all of it).
@@ -55,19 +90,40 @@ def workers_of(backend: Backend, jobs: int, scheduler: str | None) -> Generator[
 
     if backend is Backend.LOKY:
         # A single file must not be analysed in this process: it may be the one that kills its process.
-        yield _through_joblib("loky", max(2, jobs or joblib.cpu_count()), "generator_unordered")
+        count = max(2, jobs or joblib.cpu_count())
+        yield _through_joblib("loky", count, "generator_unordered", initializer=_Watch(os.getpid()))
         return
     start = _dask if backend is Backend.DASK else _ray
     with start(jobs or joblib.cpu_count(), scheduler) as parallel:
         yield parallel
 
 
-def _through_joblib(name: str, jobs: int, return_as: str) -> Parallel:
+@dataclass(frozen=True, slots=True)
+class _Watch:
+    """Begins, in a worker, to look whether process `parent` still is the one that began it.
+
+    A worker that waits for work holds both ends of its pipes: it would wait on after its parent was killed,
+    and so would whoever reads what they print.
+    """
+
+    parent: int
+
+    def __call__(self) -> None:
+        def watch() -> None:
+            while os.getppid() == self.parent:
+                time.sleep(_WATCH_S)
+            os._exit(1)
+
+        if sys.platform != "win32":  # where a process keeps the number of a parent that is gone
+            threading.Thread(target=watch, name="parent", daemon=True).start()
+
+
+def _through_joblib(name: str, jobs: int, return_as: str, **more: object) -> Parallel:
     import joblib
 
     def run(function: Callable[[int, Path], tuple[int, Any]], calls: Calls) -> Outcomes:
         delayed: Any = joblib.delayed(function)
-        with joblib.parallel_config(name, n_jobs=jobs):
+        with joblib.parallel_config(name, n_jobs=jobs, **more):
             parallel: Any = joblib.Parallel(return_as=return_as)
             yield from parallel(delayed(*call) for call in calls)
 
@@ -79,7 +135,19 @@ def _dask(jobs: int, scheduler: str | None) -> Generator[Parallel]:
     try:
         from distributed import Client, LocalCluster, as_completed
     except ImportError:
-        raise _missing("dask", "pip install 'wattslice[cluster]'") from None
+        raise _missing(Backend.DASK) from None
+
+    class ClosingClient(Client):
+        """One that closes after whatever goes wrong with connecting; distributed's does after OSError only
+        and waits for itself at the end."""
+
+        async def _start(self, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401
+            try:
+                return await super()._start(*arguments, **named)
+            except Exception:
+                await self._close()
+                raise
+
     with contextlib.ExitStack() as stack:
         address: Any = scheduler
         if scheduler is None:
@@ -92,8 +160,10 @@ def _dask(jobs: int, scheduler: str | None) -> Generator[Parallel]:
                 )
             )
         try:
-            client = stack.enter_context(Client(address, timeout=CONNECT_TIMEOUT_S, set_as_default=False))
-        except (OSError, ValueError) as error:
+            client = stack.enter_context(
+                ClosingClient(address, timeout=CONNECT_TIMEOUT_S, set_as_default=False)
+            )
+        except (OSError, ValueError, TypeError, ImportError) as error:  # TypeError: TLS without certificates
             raise _unreachable("dask", scheduler, error) from None
         if not client.ncores():
             try:
@@ -125,7 +195,7 @@ def _ray(jobs: int, scheduler: str | None) -> Generator[Parallel]:
         import ray  # pyright: ignore[reportMissingImports]
         from ray.util.joblib import register_ray  # pyright: ignore[reportMissingImports]
     except ImportError:
-        raise _missing("ray", "pip install ray") from None
+        raise _missing(Backend.RAY) from None
     module: Any = ray
     begun = not module.is_initialized()
     try:
@@ -143,8 +213,9 @@ def _ray(jobs: int, scheduler: str | None) -> Generator[Parallel]:
             module.shutdown()
 
 
-def _missing(package: str, remedy: str) -> WattsliceError:
-    return WattsliceError(f"--backend {package}: {package} is not installed", remedy=remedy)
+def _missing(backend: Backend) -> WattsliceError:
+    name = backend.value
+    return WattsliceError(f"--backend {name}: {name} is not installed", remedy=_PACKAGES[backend][1])
 
 
 def _unreachable(package: str, scheduler: str | None, error: Exception) -> WattsliceError:

@@ -10,15 +10,15 @@ from enum import Enum
 from pathlib import Path
 from typing import TypeVar
 
-from wattslice.clusters import Backend
+from wattslice.clusters import Backend, check_address
 from wattslice.errors import WattsliceError
-from wattslice.geometry.overrides import parse_overrides
+from wattslice.geometry.overrides import OverrideError, parse_overrides
 from wattslice.geometry.types import NO_OVERRIDES, Overrides
 from wattslice.gpu_choice import GpuChoice, choose_gpu
 from wattslice.profiles.reader import read_branch_profile
 from wattslice.profiles.types import BranchProfile
 from wattslice.result_cache.folder import DEFAULT_LIMIT_BYTES, CacheError, CacheFolder, default_cache
-from wattslice.settings import Choices, Settings, find_settings
+from wattslice.settings import Choices, Settings, find_settings, settings_prefix
 from wattslice.sources import source_files
 from wattslice_models.execution_time import (
     core_clock_range_mhz,
@@ -32,6 +32,10 @@ DEFAULT_BRANCH_THRESHOLD = 0.05
 
 The paper prints no value; this one is ours.
 """
+_CXX_STANDARD = re.compile(r"(c|gnu)\+\+(11|0x|14|1y|17|1z|20|2a|23|2b|26|2c)")
+_C_STANDARD = re.compile(r"(c|gnu)(89|90|99|9x|11|1x|17|18|23|2x)")
+_STANDARDS = "c++11, c++14, c++17, c++20, c++23 or c++26, or gnu++ for c++"
+"""What libclang 18 takes for CUDA; before C++11 there was too little to write down CUDA's header in."""
 
 
 class ModelChoice(Enum):
@@ -149,7 +153,7 @@ def make_config(options: Options, settings: Settings | None = None) -> Config:
         typed_overrides=parse_overrides(options.launches, options.overrides),
         include_directories=include_directories,
         definitions=definitions,
-        language_standard=_standard(standard),
+        language_standard=_standard(standard, files),
         compile_commands_directory=folder,
         branch_profile=None if profile is None else read_branch_profile(profile),
         core_clock_mhz=_clock("--core-mhz", core_mhz, core_clock_range_mhz(board), board),
@@ -218,6 +222,7 @@ def _jobs(value: int | None) -> int:
 
 def _scheduler(option: str | None, setting: str | None, backend: Backend) -> str | None:
     if backend is not Backend.LOKY:
+        check_address(backend, option or setting)
         return option or setting
     if option is not None:
         raise ConfigError(
@@ -250,9 +255,14 @@ def _cache(options: Options, settings: Settings, limit_bytes: int) -> tuple[Path
     return path.absolute(), ()
 
 
-def _standard(value: str | None) -> str | None:
-    if value is not None and not re.fullmatch(r"(c|gnu|c\+\+|gnu\+\+)\d[\da-z]", value):
-        raise ConfigError(f"--std: {value!r} is not a language standard", remedy="such as c++17 or c11")
+def _standard(value: str | None, files: tuple[Path, ...]) -> str | None:
+    if value is None or _CXX_STANDARD.fullmatch(value):
+        return value
+    if not _C_STANDARD.fullmatch(value):
+        raise ConfigError(f"--std: {value!r} is no standard that can be read", remedy=_STANDARDS)
+    cuda = next((file for file in files if file.suffix != ".c"), None)
+    if cuda is not None:
+        raise ConfigError(f"--std: {value} is C, and {cuda} is read as C++", remedy=_STANDARDS)
     return value
 
 
@@ -273,12 +283,28 @@ def _check_folders(include_directories: tuple[Path, ...], compile_commands: Path
 
 def _overrides(options: Options, settings: Settings) -> Overrides:
     """An option replaces the setting of the same name; two options that disagree are the parser's matter."""
+    check_entries(settings, settings_prefix(settings.path), settings.path)
     launches = {_name(text) for text in options.launches}
     names = {_name(text) for text in options.overrides}
     return parse_overrides(
         (*(text for text in settings.launches if _name(text) not in launches), *options.launches),
         (*(text for text in settings.overrides if _name(text) not in names), *options.overrides),
     )
+
+
+def check_entries(choices: Choices, prefix: str, path: Path | None) -> None:
+    """Read the entries of `set` and `launch`, of a settings file `path` or of what else calls them `prefix`.
+
+    Raises `ConfigError` that says whose entry is wrong.
+    """
+    for key, launches, settings in (("launch", choices.launches, ()), ("set", (), choices.overrides)):
+        try:
+            parse_overrides(launches, settings)
+        except OverrideError as error:
+            message = error.message.replace(f"contradictory --{key}", "contradictory")
+            message = message.removeprefix(f"--{key} ")
+            remedy = error.remedy.replace(f"--{key} ", "")
+            raise ConfigError(f"{prefix}{key}: {message}", path=path, remedy=remedy) from None
 
 
 def _name(override: str) -> str:

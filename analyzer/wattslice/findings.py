@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from wattslice.analysis import Advice, Analysis, KernelAnalysis
+from wattslice.analysis import Advice, Analysis, KernelAnalysis, also_in, lines_told
 from wattslice.ir import Diagnostic, Severity
 from wattslice.suppressions import Suppression
 
@@ -24,6 +24,7 @@ class Finding:
     `line` counts from 1; 0 means the whole file. `power_w`, `energy_j`: what is at stake, as in `Advice`.
     `suppressed`: the reason that a comment in the source gives for not telling it; None: it is told.
     `launch_line`: of a finding about one launch of `kernel`, where the host code launches it.
+    `also_lines`: further lines of `file` that it is told of; `silenced_lines`: those that comments take out.
     """
 
     rule: str
@@ -37,6 +38,13 @@ class Finding:
     energy_j: float | None = None
     suppressed: str | None = None
     launch_line: int | None = None
+    also_lines: tuple[int, ...] = ()
+    silenced_lines: tuple[int, ...] = ()
+
+    @property
+    def lines(self) -> frozenset[int]:
+        """Every line that a comment may suppress it in."""
+        return frozenset((self.line, *self.also_lines, *self.silenced_lines))
 
 
 def findings_of(analysis: Analysis) -> tuple[Finding, ...]:
@@ -52,7 +60,7 @@ def all_findings(analysis: Analysis) -> tuple[Finding, ...]:
     """
     found = with_suppressions(_found(analysis), analysis.suppressions)
     unused = unused_suppressions(analysis, found, lambda rule: _could_fire(rule, analysis))
-    return in_order((*found, *unused), analysis)
+    return in_order((*map(_with_lines, found), *unused), analysis)
 
 
 def in_order(findings: Iterable[Finding], analysis: Analysis) -> tuple[Finding, ...]:
@@ -69,14 +77,24 @@ def in_order(findings: Iterable[Finding], analysis: Analysis) -> tuple[Finding, 
 def with_suppressions(
     findings: Iterable[Finding], suppressions: Iterable[Suppression]
 ) -> tuple[Finding, ...]:
-    """The same findings, those that a comment covers with its reason."""
+    """The same findings, those that comments cover in all of their lines with the reason.
+
+    One that is covered in some of its lines only is told of the others: `line` is the first of these.
+    """
     reasons = {(entry.file, entry.line, rule): entry.reason for entry in suppressions for rule in entry.rules}
     if not reasons:
         return tuple(findings)
-    return tuple(
-        replace(finding, suppressed=reasons.get((finding.file, finding.line, finding.rule)))
-        for finding in findings
-    )
+
+    def marked(finding: Finding) -> Finding:
+        lines = (finding.line, *finding.also_lines)
+        why = {line: reasons.get((finding.file, line, finding.rule)) for line in lines}
+        left = tuple(line for line in lines if why[line] is None)
+        if not left:
+            return replace(finding, suppressed=why[finding.line])
+        silenced = tuple(sorted(set(lines) - set(left)))
+        return replace(finding, line=left[0], also_lines=left[1:], silenced_lines=silenced)
+
+    return tuple(map(marked, findings))
 
 
 def unused_suppressions(
@@ -86,7 +104,7 @@ def unused_suppressions(
 
     Only rules that `could_fire`, and not inside kernels that could not be analysed: nobody knows there.
     """
-    used = {(finding.file, finding.line, finding.rule) for finding in findings}
+    used = {(finding.file, line, finding.rule) for finding in findings for line in finding.lines}
     dark = [kernel for kernel in analysis.kernels if kernel.power_w is None]
     return tuple(
         Finding(
@@ -158,8 +176,35 @@ def _advised(kernel: KernelAnalysis, advice: Advice) -> Finding:
     file = advice.file or kernel.file
     stake = (advice.power_w, advice.energy_j)
     return Finding(
-        advice.rule, advice.severity, file, advice.line, kernel.name, advice.message, advice.fix, *stake
+        advice.rule,
+        advice.severity,
+        file,
+        advice.line,
+        kernel.name,
+        advice.message,
+        advice.fix,
+        *stake,
+        also_lines=advice.also_lines,
     )
+
+
+def _with_lines(finding: Finding) -> Finding:
+    """The finding with its further lines in the message."""
+    text = finding.message + also_in(finding.also_lines)
+    if finding.silenced_lines:
+        text += f"; suppressed in {lines_told(finding.silenced_lines)}, still counted in what is at stake"
+    return replace(finding, message=text)
+
+
+def told_by(finding: Finding, kernel: KernelAnalysis, advice: Advice) -> bool:
+    """Whether `finding` is what became of `advice` of `kernel`: some of its lines may be suppressed."""
+    same = (finding.rule, finding.kernel, finding.file) == (
+        advice.rule,
+        kernel.name,
+        advice.file or kernel.file,
+    )
+    lines = {advice.line, *advice.also_lines}
+    return same and set(finding.lines) == lines and finding.message.startswith(advice.message)
 
 
 def _power_limit(kernel: KernelAnalysis) -> Finding:
@@ -209,3 +254,16 @@ def plain_reason(kernel: KernelAnalysis, reason: Diagnostic) -> str:
 def files_without_result(analysis: Analysis) -> tuple[str, ...]:
     """Files that gave no kernel, of their own or of a header, although something could not be read."""
     return analysis.unread
+
+
+def unread_files(analysis: Analysis) -> tuple[str, ...]:
+    """`files_without_result`, and those of whose kernels not a single one could be read."""
+    unread = {(entry.file, entry.line) for entry in analysis.diagnostics if _is_unread(entry)}
+    with_kernels = {kernel.file for kernel in analysis.kernels}
+    read = {kernel.file for kernel in analysis.kernels if (kernel.file, kernel.line) not in unread}
+    lost = {*files_without_result(analysis), *(with_kernels - read)}
+    return tuple(file for file in analysis.files if file in lost)
+
+
+def _is_unread(entry: Diagnostic) -> bool:
+    return entry.rule == "PW001" and entry.severity is Severity.ERROR

@@ -17,10 +17,10 @@ from typing import Generic, TypeVar
 from wattslice.analysis import Analysis
 from wattslice.config import Config
 from wattslice.errors import WattsliceError
-from wattslice.frontend.callers import CallerProgram, caller_files, read_caller
+from wattslice.frontend.callers import CallerProgram, caller_files, first_launcher, read_caller
 from wattslice.frontend.lowering.reuse import LoweredFunctions
 from wattslice.geometry.overrides import check_overrides
-from wattslice.geometry.resolver import CallerReader
+from wattslice.geometry.resolver import CallerReader, LauncherReader
 from wattslice.geometry.types import KernelLaunch
 from wattslice.ir import Kernel, Program
 from wattslice.kernel_analysis import LaunchResult
@@ -98,6 +98,7 @@ class _Reading:
     """The host code once read: what it asked other files for and got, and its launches by kernel."""
 
     asked: tuple[tuple[frozenset[str], tuple[Program, ...]], ...]
+    asked_launcher: tuple[tuple[frozenset[str], Program | None], ...]
     launches: tuple[tuple[int, KernelLaunch], ...]
 
 
@@ -130,38 +131,57 @@ class _RememberedStages(Stages):
     def callers(self, path: Path, config: Config) -> CallerReader | None:
         return None if super().callers(path, config) is None else partial(self._read_callers, path, config)
 
+    def launcher(self, path: Path, config: Config) -> LauncherReader | None:
+        return None if super().launcher(path, config) is None else partial(self._read_launcher, path, config)
+
     def _read_callers(self, path: Path, config: Config, names: frozenset[str]) -> tuple[Program, ...]:
-        found: list[Program] = []
-        for file in caller_files(path, names):
-            self._go_on()
-            known = self._callers.find((file, names))
-            if known is None or known.stamps != _stamps(known.caller.files):
-                options = parse_options(config)
-                read = read_caller(file, names, options)
-                known = self._callers.keep((file, names), _StampedCaller(read, _stamps(read.files)))
-            if known.caller.program is not None:
-                found.append(known.caller.program)
-        return tuple(found)
+        found = [self._read_caller(file, config, names).program for file in caller_files(path, names)]
+        return tuple(program for program in found if program is not None)
+
+    def _read_launcher(self, path: Path, config: Config, kernels: frozenset[str]) -> Program | None:
+        return first_launcher(path, kernels, lambda file: self._read_caller(file, config, kernels))
+
+    def _read_caller(self, file: Path, config: Config, names: frozenset[str]) -> CallerProgram:
+        self._go_on()
+        known = self._callers.find((file, names))
+        if known is None or known.stamps != _stamps(known.caller.files):
+            read = read_caller(file, names, parse_options(config))
+            known = self._callers.keep((file, names), _StampedCaller(read, _stamps(read.files)))
+        return known.caller
 
     def launches(
-        self, program: Program, config: Config, gpu: Gpu, callers: CallerReader | None
+        self,
+        program: Program,
+        config: Config,
+        gpu: Gpu,
+        callers: CallerReader | None,
+        launcher: LauncherReader | None,
     ) -> tuple[KernelLaunch, ...]:
         key = (program.functions, program.globals, tuple(map(_signature, program.kernels)))
         known = self._readings.find(key)
-        if known is not None and callers is not None:
+        if known is not None and callers is not None and launcher is not None:
             same = all(callers(names) == answer for names, answer in known.asked)
+            same = same and all(launcher(names) == answer for names, answer in known.asked_launcher)
             known = known if same else None
         if known is None:
             asked: list[tuple[frozenset[str], tuple[Program, ...]]] = []
+            asked_launcher: list[tuple[frozenset[str], Program | None]] = []
 
             def ask(names: frozenset[str]) -> tuple[Program, ...]:
                 answer = () if callers is None else tuple(callers(names))
                 asked.append((names, answer))
                 return answer
 
-            launches = super().launches(program, config, gpu, None if callers is None else ask)
+            def ask_launcher(kernels: frozenset[str]) -> Program | None:
+                answer = None if launcher is None else launcher(kernels)
+                asked_launcher.append((kernels, answer))
+                return answer
+
+            others = (None if callers is None else ask, None if launcher is None else ask_launcher)
+            launches = super().launches(program, config, gpu, *others)
             places = {kernel: number for number, kernel in enumerate(program.kernels)}
-            known = _Reading(tuple(asked), tuple((places[launch.kernel], launch) for launch in launches))
+            placed = tuple((places[launch.kernel], launch) for launch in launches)
+            known = _Reading(tuple(asked), tuple(asked_launcher), placed)
             self._readings.keep(key, known)
         self._go_on()
         return tuple(replace(launch, kernel=program.kernels[number]) for number, launch in known.launches)

@@ -23,6 +23,7 @@ class Search(Enum):
     NAMED = "named"  # the source files of a name below a root
     INCLUDERS = "includers"  # the files below a root that include a name
     CALLERS = "callers"  # the files beside a file that call functions
+    LAUNCHERS = "launchers"  # the files beside a file that include it and launch kernels
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,6 @@ class SmSaturation:
 
     peak: float
     mean: float
-    waves: float
 
 
 def _round_up(value: int, unit: int) -> int:
@@ -124,11 +123,11 @@ def sm_saturation(gpu: Gpu, grid: tuple[int, int, int], blocks_per_sm: int) -> S
     blocks = grid[0] * grid[1] * grid[2]
     peak = min(1.0, blocks / gpu.sm_count)
     if blocks_per_sm < 1:
-        return SmSaturation(0.0, 0.0, 0.0)
+        return SmSaturation(0.0, 0.0)
     per_wave = gpu.sm_count * blocks_per_sm
     full, rest = divmod(blocks, per_wave)
     last = min(1.0, rest / gpu.sm_count)
-    return SmSaturation(peak, (full + last) / (full + (rest > 0)), blocks / per_wave)
+    return SmSaturation(peak, (full + last) / (full + (rest > 0)))
 
 
 def shared_bytes(kernel: Kernel, dynamic_bytes: int) -> int:

@@ -3,47 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.clusters import Backend
+from wattslice.analysis import Analysis
+from wattslice.clusters import Backend, check_package
 from wattslice.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.findings import files_spoken_of
-from wattslice.frontend.callers import read_callers
+from wattslice.frontend.callers import read_callers, read_launcher
 from wattslice.frontend.clang.flags import ParseOptions
-from wattslice.geometry.overrides import KnownNames, check_overrides, known_names
-from wattslice.geometry.resolver import CallerReader, resolve_launches
+from wattslice.geometry.overrides import KnownNames, check_overrides, known_names, unmatched_settings
+from wattslice.geometry.resolver import CallerReader, LauncherReader, resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
 from wattslice.ir import Diagnostic, Program, Severity
+from wattslice.joining import FileAnalysis, joined
 from wattslice.kernel_analysis import LaunchResult, analyze_launch, bare_facts
-from wattslice.profiles.binding import BoundProfile, about_profile, bind
+from wattslice.profiles.binding import about_profile, bind
 from wattslice.quoting import Quoter, SourceText
 from wattslice.recursion import deep_recursion
 from wattslice.result_cache.current_inputs import CurrentInputs
 from wattslice.result_cache.keeper import Keeper, keeper
-from wattslice.suppressions import Suppression, suppressions_in
+from wattslice.suppressions import suppressions_in
 from wattslice.workers import Workers, on_workers
 from wattslice_models.gpu import Gpu, load_gpu
 
 if TYPE_CHECKING:
     from wattslice.frontend.lowering.reuse import LoweredFunctions
-
-
-@dataclass(frozen=True, slots=True)
-class FileAnalysis:
-    """What one file gave: its kernels, launch by launch, and everything to be said about it."""
-
-    file: str
-    kernels: tuple[KernelAnalysis, ...]
-    diagnostics: tuple[Diagnostic, ...]
-    names: KnownNames
-    bound: BoundProfile | None = None
-    suppressions: tuple[Suppression, ...] = ()
-    sources: tuple[SourceText, ...] = ()
 
 
 def analyze_files(config: Config, done: Callable[[Path], None] = lambda path: None) -> Analysis:
@@ -53,8 +41,10 @@ def analyze_files(config: Config, done: Callable[[Path], None] = lambda path: No
 
     A file that cannot be read at all raises `WattsliceError` when it is the only one; among several it
     becomes a diagnostic and the others are analysed. Options that name no kernel or variable of any file
-    raise `OverrideError`.
+    raise `OverrideError`. `WattsliceError` too when the package of the backend is missing, even where nobody
+    needs it: what one file is told, many are.
     """
+    check_package(config.backend)
     kept = keeper(config, FileAnalysis)
     if len(config.files) == 1:
         (path,) = config.files
@@ -69,6 +59,8 @@ def analyze_files(config: Config, done: Callable[[Path], None] = lambda path: No
 def collected(config: Config, results: Sequence[FileAnalysis]) -> Analysis:
     """What the files of one run gave, as one analysis."""
     gpu = load_gpu(config.gpu_id)
+    unread = tuple(result.file for result in results if _is_unread(result))
+    results = joined(results)
     told = (entry for result in results for entry in result.diagnostics)
     return Analysis(
         gpu_id=gpu.id,
@@ -79,7 +71,8 @@ def collected(config: Config, results: Sequence[FileAnalysis]) -> Analysis:
         diagnostics=tuple(dict.fromkeys((*_about_profile(config, results), *told))),
         suppressions=tuple(dict.fromkeys(entry for result in results for entry in result.suppressions)),
         sources=_sources(results),
-        unread=tuple(result.file for result in results if _is_unread(result)),
+        unread=unread,
+        unmatched_settings=unmatched_settings(config.overrides, [result.names for result in results]),
     )
 
 
@@ -111,11 +104,20 @@ class Stages:
         """Reads the host code of other files that calls this one."""
         return caller_reader(path, config)
 
+    def launcher(self, path: Path, config: Config) -> LauncherReader | None:
+        """Reads the host code of a file that includes this one."""
+        return launcher_reader(path, config)
+
     def launches(
-        self, program: Program, config: Config, gpu: Gpu, callers: CallerReader | None
+        self,
+        program: Program,
+        config: Config,
+        gpu: Gpu,
+        callers: CallerReader | None,
+        launcher: LauncherReader | None,
     ) -> tuple[KernelLaunch, ...]:
         """Host functions to launches."""
-        return resolve_launches(program, config.overrides, gpu, callers)
+        return resolve_launches(program, config.overrides, gpu, callers, launcher)
 
     def launch(self, launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
         """One launch to its watts."""
@@ -132,7 +134,8 @@ def analyze_file(
     stages = stages or Stages()
     gpu = load_gpu(config.gpu_id)
     program = stages.program(path, config, source)
-    launches = stages.launches(program, config, gpu, stages.callers(path, config))
+    others = (stages.callers(path, config), stages.launcher(path, config))
+    launches = stages.launches(program, config, gpu, *others)
     quoter = Quoter(program.file, program.source_lines)
     profile = config.branch_profile
     bound = None if profile is None else bind(profile, program, config.files, source)
@@ -145,7 +148,7 @@ def analyze_file(
         program.file,
         kernels,
         tuple(dict.fromkeys((*diagnostics, *comments.diagnostics))),
-        known_names(program) if config.typed_overrides != NO_OVERRIDES else KnownNames(),
+        known_names(program) if config.overrides != NO_OVERRIDES else KnownNames(),
         bound,
         comments.suppressions,
         quoter.quoted() if config.keep_sources else (),
@@ -208,6 +211,11 @@ def caller_reader(path: Path, config: Config) -> CallerReader | None:
     return None if path.suffix == ".c" else partial(read_callers, path, options=parse_options(config))
 
 
+def launcher_reader(path: Path, config: Config) -> LauncherReader | None:
+    """Reads the file beside a CUDA file that includes it and launches its kernels."""
+    return None if path.suffix == ".c" else partial(read_launcher, path, options=parse_options(config))
+
+
 def parse_options(config: Config) -> ParseOptions:
     """What the frontend needs of the configuration."""
     options = ParseOptions(
@@ -240,7 +248,8 @@ def read_program(
 def _analyze(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
     """One launch; a failure of ours costs this launch's figures only and is told (PW099)."""
     if not (launch.kernel.body_is_complete or launch.kernel.body.statements):
-        return LaunchResult(bare_facts(launch, gpu), ())  # nothing could be read, the frontend has said why
+        # Nothing could be read, the frontend has said why; nothing is computed that rests on assumptions.
+        return LaunchResult(bare_facts(replace(launch, assumptions=()), gpu), ())
     try:
         with deep_recursion():
             return analyze_launch(launch, config, gpu, quoter)

@@ -19,7 +19,7 @@ from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import KernelLaunch, LaunchSource
 from wattslice.interpreter import Budget, DeviceMemory, Execution, Launch, interpret
 from wattslice.ir import Program
-from wattslice.pipeline import caller_reader, read_program
+from wattslice.pipeline import caller_reader, launcher_reader, read_program
 from wattslice.profiles.regions import arm_counts
 from wattslice.profiles.types import ArmCount, DataSetCounts
 from wattslice.recursion import deep_recursion
@@ -79,7 +79,8 @@ def known_launches(path: Path, config: Config) -> tuple[Program, tuple[KnownLaun
     """The program in a file, and one entry for each of its kernels. Raises `FrontendError`."""
     program = read_program(path, config)
     gpu = load_gpu(config.gpu_id)
-    launches = resolve_launches(program, config.overrides, gpu, caller_reader(path, config))
+    others = (caller_reader(path, config), launcher_reader(path, config))
+    launches = resolve_launches(program, config.overrides, gpu, *others)
     return program, tuple(
         _known([launch for launch in launches if launch.kernel is kernel]) for kernel in program.kernels
     )

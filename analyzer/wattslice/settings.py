@@ -134,7 +134,7 @@ def find_settings(paths: tuple[Path, ...]) -> Settings:
 def read_settings(path: Path) -> Settings | None:
     """Read a settings file; None for a pyproject.toml without `[tool.wattslice]`. Raises `SettingsError`."""
     try:
-        document: dict[str, object] = tomllib.loads(path.read_text(encoding="utf-8"))
+        document: dict[str, object] = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise SettingsError(f"cannot read the settings: {error.strerror}", path=path) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -142,9 +142,8 @@ def read_settings(path: Path) -> Settings | None:
             return None  # somebody else's broken file is not our business
         raise SettingsError(f"not valid TOML: {error}", path=path) from None
     table: object = document
-    prefix = ""
+    prefix = settings_prefix(path)
     if path.name == "pyproject.toml":
-        prefix = "tool.wattslice."
         tools = document.get("tool")
         table = cast("dict[str, object]", tools).get("wattslice") if isinstance(tools, dict) else None
         if table is None:
@@ -152,6 +151,11 @@ def read_settings(path: Path) -> Settings | None:
         if not isinstance(table, dict):
             raise SettingsError("tool.wattslice: expected a table", path=path)
     return _settings(path, prefix, cast("dict[str, object]", table))
+
+
+def settings_prefix(path: Path | None) -> str:
+    """What stands before every key in this settings file; nothing without one."""
+    return "tool.wattslice." if path is not None and path.name == "pyproject.toml" else ""
 
 
 def _settings(path: Path, prefix: str, table: dict[str, object]) -> Settings:

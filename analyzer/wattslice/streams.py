@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import os
 import sys
+
+TYPE_CHECKING = False  # as in cli.py
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 _PLAIN = str.maketrans(
     {
@@ -43,11 +48,37 @@ def prepare_streams() -> None:
             stream.reconfigure(errors="wattslice")  # pyright: ignore[reportUnknownMemberType,reportAttributeAccessIssue]
 
 
+class StdoutError(Exception):
+    """stdout takes nothing (more): the disk is full. What it still held is dropped."""
+
+
 def flush() -> None:
-    """Write out what stdout still holds. A reader that has left (`| head`) read enough: no failure."""
-    try:
+    """Write out what stdout still holds. A reader that has left (`| head`) read enough: no failure.
+
+    Raises `StdoutError`.
+    """
+    with writing():
         sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def writing() -> Generator[None]:
+    """Meanwhile stdout is written to, and whatever fails without a file's name is its failure."""
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  (Python found it closed)
+        raise StdoutError("it is closed")
+    try:
+        yield
     except BrokenPipeError:
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, sys.stdout.fileno())
-        os.close(null)
+        _drop()
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        _drop()
+        raise StdoutError(error.strerror or type(error).__name__) from None
+
+
+def _drop() -> None:
+    """Else Python tries again to write it when it ends."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)

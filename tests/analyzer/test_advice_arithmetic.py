@@ -94,6 +94,12 @@ def test_a_power_of_two_known_from_the_launch_is_named(tmp_path):
     assert "& (n - 1)" in advice.fix
 
 
+def test_a_large_power_of_two_is_named_in_full(tmp_path):
+    source = FLOATS.format(body="x += (i + j) % n;").replace("d, 7)", "d, 1 << 24)")
+    (advice,) = advised(tmp_path, source)["PW049"]
+    assert "it is 16777216 in this launch" in advice.message
+
+
 WORK = "for (int j = 0; j < 500; ++j) x = x * 1.5f + {}.0f;"
 
 
@@ -163,6 +169,7 @@ def test_sms_without_a_block(tmp_path, blocks, told):
     found = advised(tmp_path, "int unheardOf();" + GRID.format(blocks=blocks)).get("PW043", [])
     assert bool(found) == bool(told)
     assert all(advice.message.startswith(told) for advice in found)
+    assert all("at stake is at most" in advice.message for advice in found)
 
 
 def test_evenly_dealt_work_costs_what_a_full_grid_costs(tmp_path):

@@ -334,3 +334,41 @@ def test_a_terminal_of_ascii_gets_bars_of_ascii():
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, env=environment)
     assert done.stdout == b"##|=- -- 1-2 . 3 us > ? ?\n"
+
+
+@pytest.mark.parametrize(
+    ("unbuffered", "words"),
+    [
+        ("", ["analyze", "--gpu", "v100", "k.cu"]),
+        ("", ["analyze", "--gpu", "v100", "--format", "json", "k.cu"]),
+        ("1", ["annotate", "--gpu", "v100", "k.cu"]),
+        ("", ["gpus"]),
+        ("", ["analyze", "--help"]),
+        ("1", ["--help"]),
+        ("", ["--version"]),
+    ],
+)
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
+def test_a_full_stdout_is_told_in_one_line(source, words, unbuffered):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "wattslice", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            cwd=source.parent,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        )
+    assert done.returncode == 2
+    assert done.stderr == "wattslice: stdout cannot be written: No space left on device\n"
+
+
+def test_a_setting_that_names_no_variable_of_its_kernel_is_a_warning(source, capsys):
+    (source.parent / "wattslice.toml").write_text('set = ["k.zzz=3", "other.zzz=3"]\n', encoding="utf-8")
+    for _ in range(2):  # the second time from what was kept of the first
+        assert main(["analyze", "k.cu"]) == 0
+        told = capsys.readouterr().err.splitlines()
+        assert [line.partition(" (")[0] for line in told] == [
+            "wattslice: warning: the settings: set k.zzz: no variable 'zzz' in kernel 'k'"
+        ]

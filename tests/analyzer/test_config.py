@@ -68,6 +68,8 @@ def test_an_option_comes_before_a_setting(kernel):
         ({"core_clock_mhz": 1e-3}, "--core-mhz: no .* runs at 0.001 MHz"),
         ({"memory_clock_mhz": 99999.0}, "--mem-mhz: no .* runs at 99999 MHz"),
         ({"language_standard": "17"}, "--std"),
+        ({"language_standard": "c++99"}, r"--std: 'c\+\+99' is no standard .*c\+\+17.*c\+\+26"),
+        ({"language_standard": "c11"}, r"--std: c11 is C, and .*\.cu is read as C\+\+"),
         ({"definitions": ("1X",)}, "-D"),
         ({"overrides": ("n=1", "n=2")}, "contradictory"),
         ({"launches": ("k",)}, "--launch"),
@@ -134,3 +136,19 @@ def test_a_gpu_nobody_knows_is_passed_over_aloud(tmp_path):
     choice = choose_gpu(None, None, driver_folder=driver(tmp_path, "Unheard-of 9000"))
     assert (choice.gpu_id, choice.source, choice.passed_over) == ("v100", "default", "Unheard-of 9000")
     assert choose_gpu(None, None, driver_folder=tmp_path / "none").passed_over == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("wattslice.toml", 'set = ["a=1", "b"]', r"wattslice.toml: set: 'b' cannot be read \(write NAME="),
+        ("wattslice.toml", 'set = ["a=1", "a=2"]', "wattslice.toml: set: contradictory: a=1 and a=2"),
+        ("wattslice.toml", 'launch = ["k=0:1"]', "wattslice.toml: launch: 'k=0:1'"),
+        ("pyproject.toml", '[tool.wattslice]\nset = ["]"]', "pyproject.toml: tool.wattslice.set: ']' cannot"),
+    ],
+)
+def test_an_entry_that_cannot_be_read_is_told_with_its_file_and_key(kernel, name, text, message):
+    (kernel.parent / name).write_text(text, encoding="utf-8")
+    with pytest.raises(WattsliceError, match=message) as caught:
+        make_config(Options(paths=(kernel,)))
+    assert "--" not in str(caught.value).partition(name)[2]

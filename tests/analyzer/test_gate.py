@@ -1,9 +1,11 @@
+import io
 from dataclasses import replace
 
-from wattslice.findings import findings_of, why_unknown
+from wattslice.findings import Finding, findings_of, why_unknown
 from wattslice.gate.budgets import Budget
-from wattslice.gate.verdict import UnknownPolicy, judge
+from wattslice.gate.verdict import Compared, UnknownPolicy, judge
 from wattslice.ir import Diagnostic, Severity
+from wattslice.report.verdict import write_verdict
 
 from .samples import ANALYSIS, EMPTY, HOT, MATMUL, UNKNOWN
 
@@ -46,6 +48,21 @@ def test_a_file_that_could_not_be_read_is_not_below_the_budget():
     (told,) = judge(analysis, watts(1000.0), UnknownPolicy.FAIL).findings
     assert (told.rule, told.message) == ("PW022", "no kernel of this file could be analysed")
     assert judge(analysis, watts(1000.0), UnknownPolicy.WARN).passed
+
+
+def test_the_last_line_tells_warnings_from_what_is_worse():
+    def rise(severity: Severity) -> Finding:
+        return Finding("PW023", severity, MATMUL.file, MATMUL.line, MATMUL.name, "energy +50 %")
+
+    def last_line(*severities: Severity) -> str:
+        compared = Compared("against main", 3, tuple(map(rise, severities)))
+        text = io.StringIO()
+        write_verdict(judge(KNOWN, (), UnknownPolicy.FAIL, (compared,)), KNOWN, text)
+        return text.getvalue().splitlines()[-1]
+
+    warned = last_line(Severity.WARNING, Severity.WARNING)
+    assert warned.startswith("gate passed: 2 checked, 0 of 3 worse against main, 2 warned of")
+    assert last_line(Severity.ERROR).startswith("gate failed: 2 checked, 1 of 3 worse against main on")
 
 
 def test_a_kernel_that_the_frontend_lost_is_not_below_the_budget():

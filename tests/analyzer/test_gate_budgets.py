@@ -26,6 +26,9 @@ def test_watts_joules_seconds_density_and_share_of_the_limit():
     )
     assert "0.2199 J is over the budget of 0.2 J" in messages(Budget(kernel="burn", max_energy_j=0.2))[0]
     assert "is over the budget of 0.001 s" in messages(Budget(kernel="burn", max_time_s=1e-3))[0]
+    time_s = HOT.time_s or 0.0
+    tiny = messages(Budget(kernel="burn", max_time_s=1e-9))[0]
+    assert f"{time_s:.4g} s is over the budget of 1e-09 s by {time_s - 1e-9:.4g} s" in tiny
     share = messages(Budget(kernel="burn", max_limit_share=0.9))
     assert "0.957 of the power limit, is over the budget of 0.9 by 0.057" in share[0]
     found = density(HOT)

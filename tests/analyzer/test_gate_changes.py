@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from wattslice.analysis import KernelAnalysis
 from wattslice.errors import WattsliceError
-from wattslice.execution import Assumption
+from wattslice.execution import Assumption, LoopTrips
 from wattslice.gate.blame import line_map
-from wattslice.gate.changes import Policy, changes_of, compare, failing, with_losses
+from wattslice.gate.changes import Change, Policy, changes_of, compare, failing, told, with_losses
 from wattslice.gate.ratio_trust import DATA, Kin, Quantity, curve, curves
 from wattslice.gate.records import LaunchRecord, Pair, match
 from wattslice.geometry.types import LaunchSource
@@ -31,6 +32,11 @@ def failures(pair: Pair, policy: Policy | None = None) -> list[str]:
 def test_equal_figures_have_a_ratio_of_exactly_one_and_no_doubt():
     for change in changes_of(changed()):
         assert (change.ratio, change.low, change.high, change.p_worse) == (1.0, 1.0, 1.0, 0.0)
+
+
+def test_what_rounds_to_nothing_has_no_sign():
+    change = Change(Quantity.ENERGY, 1.0, 1.7, 0.999, 2.68, 0.9)
+    assert told(change).startswith("energy +70 % (0 to +168 %), ")
 
 
 def test_six_digits_of_a_baseline_are_no_change():
@@ -95,6 +101,25 @@ def test_launches_that_are_not_known_alike_only_warn():
 
     assert severity(read, guessed) is Severity.WARNING
     assert severity(read, replace(guessed, analysis=read.analysis)) is Severity.ERROR
+
+
+def test_what_is_assumed_of_one_side_only_warns():
+    def severity(old: KernelAnalysis, new: KernelAnalysis) -> Severity:
+        records = (replace(OLD, analysis=old),), (replace(changed(energy=2).new, analysis=new),)
+        compared = compare(match(*records), Policy(), "before", lambda _: ("a.cu", 1), nothing)
+        return compared.findings[0].severity
+
+    plain = replace(MATMUL, assumptions=())
+    sized = replace(plain, assumptions=(Assumption("PW010", 3, "value of n unknown: 1024", ""),))
+    renamed = replace(plain, assumptions=(Assumption("PW010", 3, "value of m unknown: 1024", ""),))
+    assert severity(sized, plain) is severity(plain, sized) is Severity.WARNING
+    assert severity(sized, renamed) is Severity.ERROR
+
+    known, unknown = LoopTrips(5, 1, 8.0, 8.0), LoopTrips(5, 1, None, 8.0)
+    told, guessed = replace(plain, loops=(known,)), replace(plain, loops=(unknown,))
+    assert severity(told, guessed) is severity(guessed, told) is Severity.WARNING
+    assert severity(told, replace(plain, loops=(known, unknown))) is Severity.ERROR  # one more loop
+    assert severity(guessed, guessed) is Severity.ERROR
 
 
 def test_curves_are_monotone_start_at_zero_and_are_of_the_committed_tables():

@@ -13,6 +13,7 @@ from wattslice.geometry.overrides import (
     parse_launch,
     parse_overrides,
     parse_setting,
+    unmatched_settings,
 )
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import MAX_THREADS_PER_BLOCK
@@ -115,6 +116,13 @@ def test_names_that_occur_nowhere(launches, settings, message):
 def test_names_that_occur():
     overrides = parse_overrides(("blur=1:1",), ("blur.width=3", "width=2", "trip_L7=1", "blur.trip_L8@b.h=4"))
     check_overrides(overrides, [known_names(program())])
+
+
+def test_settings_of_a_file_that_its_own_kernels_do_not_have():
+    texts = ("blur.widht=3", "blur< 3 >.trip_L9=1", "blur.width=1", "other.widht=1", "widht=1")
+    found = unmatched_settings(parse_overrides((), texts), [known_names(program())])
+    assert [entry.partition(":")[0] for entry in found] == ["set blur.widht", "set blur< 3 >.trip_L9"]
+    assert "did you mean width?" in found[0]
 
 
 @pytest.mark.parametrize("name", ["scale<float,4>", "scale< float, 4 >", "a::scale<float, 4>"])

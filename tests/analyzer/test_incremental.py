@@ -182,6 +182,32 @@ __global__ void k(float *x) { x[0] = CALL(half, x[0]); }
     assert _read(path, edited, memory) == _read(path, edited, None)
 
 
+def test_a_name_that_goes_on_in_the_next_line_is_depended_on(tmp_path: Path) -> None:
+    path, memory = tmp_path / "spliced.cu", LoweredFunctions()
+    text = """\
+__device__ float half_of(float x) { return x * 0.5f; }
+__global__ void k(float *x) { x[0] = half\\
+_of(x[0]); }
+"""
+    _read(path, text, memory)
+    edited = text.replace("x * 0.5f", "x * 0.5f + 1")
+    assert _read(path, edited, memory) == _read(path, edited, None)
+
+
+def test_a_name_made_up_for_host_code_is_nobodys_concern_after_an_edit_either(tmp_path: Path) -> None:
+    path, memory = tmp_path / "torn.cu", LoweredFunctions()
+    text = """\
+__device__ int size = 3;
+#pragma unroll
+__global__ void k(float *x) { x[0] = 1; }
+__global__ void q(float *x) { x[0] = 1; }
+int main() { float *x; k<<<64, 256>>>(x); q<<<size, 256>>>(x); }
+"""
+    _read(path, text, memory)
+    edited = text.replace("{ x[0] = 1; }", "{ x[0] = 2; }", 1)
+    assert _read(path, edited, memory) == _read(path, edited, None)
+
+
 def test_a_carriage_return_alone_ends_a_line(many: Path) -> None:
     memory, text = LoweredFunctions(), MANY.replace("\n", "\r\n")
     _read(many, text, memory)

@@ -1,6 +1,8 @@
+import pytest
+
 from wattslice import ir
 
-from .lowered import code, kernel_of
+from .lowered import code, kernel_of, lower
 
 
 def test_spaces_follow_pointers(tmp_path):
@@ -79,3 +81,18 @@ def test_library_accesses_are_accesses(tmp_path):
         "global:f32[(p + 1*4)] = (fetch(t; 1.0, 2.0) +:f32 fetch(o; n))",
     ]
     assert kernel.parameters[3].space is ir.MemorySpace.TEXTURE
+
+
+@pytest.mark.parametrize(
+    ("before", "body"),
+    [
+        ("", "int u = u + 1; p[u] = 1;"),
+        ("", "float w[4] = {w[1], w[0]}; p[0] = w[0];"),
+        ("", "{ x  p[n] = 3 * p[n]; }"),  # x is declared nowhere: an array `p` of its own
+        ("__device__ int a = a + 1;", "p[a] = 1;"),
+    ],
+)
+def test_what_is_initialised_with_itself_ends(tmp_path, before, body):
+    program = lower(tmp_path, f"{before}\n__global__ void k(float* p, int n) {{ {body} }}\n")
+    assert [kernel.name for kernel in program.kernels] == ["k"]
+    assert not {d.rule for d in program.diagnostics} & {"PW007", "PW099"}

@@ -4,6 +4,7 @@ import io
 import json
 import multiprocessing
 import os
+import subprocess
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
@@ -186,6 +187,18 @@ def test_another_program_makes_it_anew(config, analysed, monkeypatch):
     assert analysed == [*config.files, *config.files]
 
 
+@pytest.mark.parametrize("variable", ["CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"])
+def test_include_paths_of_the_environment_say_nothing(config, monkeypatch, tmp_path, variable):
+    edit(config, "k.cu", KERNEL.replace('"absent.h"', "<hidden_steps.h>").replace("STEPS", "MANY"))
+    (tmp_path / "env").mkdir()
+    (tmp_path / "env" / "hidden_steps.h").write_text("#define MANY 64\n")
+    expected = pipeline.analyze_files(replace(config, cache=None))
+    monkeypatch.setenv(variable, str(tmp_path / "env"))
+    assert pipeline.analyze_files(replace(config, cache=None)) == expected
+    told = subprocess.run(["/bin/sh", "-c", f"echo ${variable}"], capture_output=True, text=True, check=True)
+    assert told.stdout == f"{tmp_path / 'env'}\n"
+
+
 def test_times_of_files_say_nothing(config, analysed):
     pipeline.analyze_files(config)
     for path in config.files[0].parent.iterdir():
@@ -274,9 +287,10 @@ def test_a_folder_that_is_not_ours_alone_is_not_used(config, monkeypatch):
         assert found.cache is None
         assert "not used as cache: it belongs to another user" in found.notes[0]
     for folder in (config.cache, config.cache / "results"):
-        folder.chmod(0o777)
-        assert "everybody may write to it" in make_config(options).notes[0]
-        folder.chmod(0o700)
+        for mode, who in ((0o777, "everybody"), (0o770, "its group")):
+            folder.chmod(mode)
+            assert f"{who} may write to it" in make_config(options).notes[0]
+            folder.chmod(0o700)
     (config.cache / "results").rmdir()
     (config.cache / "results").symlink_to(config.files[0].parent)
     assert make_config(options).cache is None
@@ -343,6 +357,33 @@ def test_what_was_longest_not_used_goes_first(tmp_path):
     assert folder.clear().entries == 8
     assert folder.usage().entries == 0
     folder.close()
+
+
+def test_short_runs_keep_the_bound_too(tmp_path):
+    for number in range(300):  # each a run of one file
+        folder = CacheFolder(tmp_path, limit_bytes=5000)
+        folder.write(sha256(bytes([number % 256, number // 256])).hexdigest(), bytes(100))
+        size_bytes = folder.usage().size_bytes
+        folder.close()
+        assert size_bytes < 2 * 5000
+
+
+def test_asking_makes_no_folder_and_reads_the_settings(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WATTSLICE_CACHE", str(tmp_path / "other"))
+    (tmp_path / "wattslice.toml").write_text('cache = "mine"\n')
+    for words in (["cache"], ["cache", "--clear"]):
+        assert main(words) == 0
+        assert capsys.readouterr().out.startswith(f"{tmp_path / 'mine'}: 0 results")
+    assert [path.name for path in tmp_path.iterdir()] == ["wattslice.toml"]
+    folder = CacheFolder(tmp_path / "mine")
+    folder.write(NAME, b"x")
+    assert main(["cache", "--clear"]) == 0
+    assert "1 results removed" in capsys.readouterr().out
+    assert folder.usage().entries == 0
+    folder.close()
+    assert main(["cache", "--cache", str(tmp_path / "wattslice.toml")]) == 2
+    assert "not used as cache" in capsys.readouterr().err
 
 
 def write_often(path: Path, letter: bytes) -> None:

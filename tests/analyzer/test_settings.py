@@ -87,3 +87,11 @@ def test_errors_name_file_and_key(tmp_path, text, message):
 
 def test_somebody_elses_broken_pyproject_is_not_our_business(tmp_path):
     assert read_settings(written(tmp_path / "pyproject.toml", "[tool.black\n")) is None
+
+
+def test_a_byte_order_mark_is_no_part_of_a_key(tmp_path):
+    path = tmp_path / "wattslice.toml"
+    path.write_bytes(b"\xef\xbb\xbfgpu = 't4'\n")
+    found = read_settings(path)
+    assert found is not None
+    assert found.gpu == "t4"

@@ -5,7 +5,7 @@ import pytest
 
 from wattslice.analysis import Advice
 from wattslice.config import Config
-from wattslice.findings import all_findings, findings_of
+from wattslice.findings import all_findings, findings_of, told_by
 from wattslice.pipeline import analyze_files
 from wattslice.suppressions import Suppression, read_suppressions
 
@@ -87,6 +87,25 @@ def test_advice_in_a_header_is_suppressed_there():
     assert [f.suppressed for f in all_findings(analysis) if f.rule == "PW016"] == ["few"]
 
 
+def test_each_line_of_a_merged_finding_can_be_suppressed():
+    advice = Advice("PW041", 20, "strided", "fix", 3.0, 1e-3, also_lines=(22, 25))
+
+    def found(*lines: int) -> list[tuple[int, str, str | None]]:
+        quiet = tuple(Suppression("src/matmul.cu", line, line, ("PW041",), f"why {line}") for line in lines)
+        every = all_findings(
+            replace(ANALYSIS, kernels=(replace(MATMUL, advice=(advice,)),), suppressions=quiet)
+        )
+        return [(one.line, one.message, one.suppressed) for one in every if one.rule in ("PW041", "PW024")]
+
+    assert found() == [(20, "strided; also in lines 22, 25", None)]
+    includes = "still counted in what is at stake"
+    assert found(25) == [(20, f"strided; also in line 22; suppressed in line 25, {includes}", None)]
+    assert found(20, 22) == [(25, f"strided; suppressed in lines 20, 22, {includes}", None)]
+    assert found(22, 20, 25) == [(20, "strided; also in lines 22, 25", "why 20")]
+    unused = "unused suppression: there is no PW041 on line 23"
+    assert (23, unused, None) in found(23)
+
+
 def test_comments_are_found_in_file_and_header(tmp_path: Path):
     (tmp_path / "walk.cuh").write_text(
         "__device__ int walk(const int *next, int i) {\n"
@@ -118,3 +137,17 @@ def test_comments_are_found_in_file_and_header(tmp_path: Path):
 def test_above_a_template_the_kernel_itself_is_covered():
     text = "// wattslice: ignore[PW020] on purpose\ntemplate <typename T, int N>\n__global__ void k();"
     assert read(text) == [(3, 1, ("PW020",), "on purpose")]
+
+
+def test_a_partly_suppressed_finding_is_still_known_to_come_from_its_advice():
+    advice = Advice("PW041", 20, "strided", "fix", also_lines=(22,))
+    quiet = Suppression("src/matmul.cu", 20, 20, ("PW041",), "why")
+    kernels = (replace(MATMUL, advice=(advice,)),)
+    (left,) = (
+        one
+        for one in findings_of(replace(ANALYSIS, kernels=kernels, suppressions=(quiet,)))
+        if one.rule == "PW041"
+    )
+    assert told_by(left, kernels[0], advice)
+    assert not told_by(left, kernels[0], replace(advice, also_lines=(23,)))
+    assert not told_by(left, kernels[0], replace(advice, message="other"))

@@ -1,5 +1,6 @@
 """Many files on several processes: the same answers whoever works, and a death costs one file."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -102,6 +103,9 @@ def test_a_missing_package_is_named(config, monkeypatch, backend, module):
         WattsliceError, match=rf"--backend {backend}: {backend} is not installed .*pip install"
     ):
         pipeline.analyze_files(replace(config, backend=Backend(backend)))
+    one = replace(config, backend=Backend(backend), files=config.files[1:2])
+    with pytest.raises(WattsliceError, match=rf"{backend} is not installed .*pip install"):
+        pipeline.analyze_files(one)  # one file needs none, and says so all the same
 
 
 def test_a_scheduler_that_does_not_answer_is_named(config, monkeypatch):
@@ -109,6 +113,40 @@ def test_a_scheduler_that_does_not_answer_is_named(config, monkeypatch):
     far = replace(config, backend=Backend.DASK, scheduler="tcp://127.0.0.1:1")
     with pytest.raises(WattsliceError, match=r"the scheduler tcp://127\.0\.0\.1:1 does not answer"):
         pipeline.analyze_files(far)
+
+
+def test_a_client_that_fails_half_made_is_closed_at_once(config, capfd):
+    far = replace(config, backend=Backend.DASK, scheduler="tls://127.0.0.1:1")  # there are no certificates
+    begun = time.monotonic()
+    with pytest.raises(WattsliceError, match=r"tls://127\.0\.0\.1:1 does not answer: TypeError: TLS"):
+        pipeline.analyze_files(far)
+    gc.collect()
+    assert time.monotonic() - begun < 5
+    assert "Exception ignored" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("backend", "address", "good"),
+    [
+        ("dask", "tcp://head:8786", True),
+        ("dask", "head:8786", True),
+        ("dask", "tls://[::1]:8786", True),
+        ("dask", "nonsense", False),
+        ("dask", "http://head:8786", False),
+        ("dask", "tcp://head", False),
+        ("ray", "auto", True),
+        ("ray", "ray://head:10001", True),
+        ("ray", "tcp://head:1", False),
+    ],
+)
+def test_an_address_is_checked_before_anybody_is_called(tmp_path, backend, address, good):
+    (tmp_path / "k.cu").write_text("")
+    options = Options(paths=(tmp_path / "k.cu",), backend=backend, scheduler=address)
+    if good:
+        assert make_config(options).scheduler == address
+    else:
+        with pytest.raises(WattsliceError, match=rf"--scheduler: '{address}' is no address of a {backend}"):
+            make_config(options)
 
 
 def test_the_options_are_checked(tmp_path):
@@ -133,23 +171,29 @@ def is_alive(group: int) -> bool:
     return True
 
 
-def test_an_interrupted_run_ends_at_once_and_leaves_nobody(tmp_path):
+@pytest.mark.parametrize(("number", "said"), [(signal.SIGINT, "interrupted\n"), (signal.SIGKILL, "")])
+def test_a_run_that_ends_early_leaves_nobody(tmp_path, number, said):
     (tmp_path / "slow.py").write_text("import time\n\ndef task(path):\n    time.sleep(60)\n")
     code = (
         "import os, signal, threading\n"
         "from pathlib import Path\n"
         "from slow import task\n"
         "from wattslice.workers import Workers, on_workers\n"
-        "threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        f"threading.Timer(2.0, os.kill, (os.getpid(), {int(number)})).start()\n"
         "try:\n"
-        "    list(on_workers(task, [Path('a'), Path('b')], Workers(2), print))\n"
+        "    list(on_workers(task, [Path('a'), Path('b')], Workers(3), print))\n"  # one waits for work
         "except KeyboardInterrupt:\n"
         "    print('interrupted')\n"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
     )
-    assert process.communicate(timeout=40)[0] == "interrupted\n"
+    assert process.communicate(timeout=40)[0] == said  # whoever lives on holds the pipe
     end = time.monotonic() + 10.0
     while is_alive(process.pid) and time.monotonic() < end:  # what tidies up after the others goes last
         time.sleep(0.1)

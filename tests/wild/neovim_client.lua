@@ -90,7 +90,7 @@ local function first_action(buffer)
       context = { diagnostics = { entry.user_data and entry.user_data.lsp }, triggerKind = 1 },
     })
     for _, action in ipairs(actions or {}) do
-      if action.edit then
+      if action.edit or action.command then
         return { line = entry.lnum + 1, action = action }
       end
     end
@@ -100,7 +100,14 @@ end
 -- Applies it as Neovim does, writes what it changed, and says how that looks then.
 local function apply(buffer, action)
   local before = hints(buffer)
-  vim.lsp.util.apply_workspace_edit(action.edit, client_of(buffer).offset_encoding)
+  if action.edit then
+    vim.lsp.util.apply_workspace_edit(action.edit, client_of(buffer).offset_encoding)
+  else -- the server sends the edit before it answers
+    asked(buffer, 'workspace/executeCommand', {
+      command = action.command.command,
+      arguments = action.command.arguments,
+    })
+  end
   local written = {}
   for _, other in ipairs(vim.api.nvim_list_bufs()) do
     if vim.bo[other].modified and other ~= buffer then

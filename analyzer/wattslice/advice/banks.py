@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from wattslice import ir
 from wattslice.accesses import MemoryAccess, memory_accesses
-from wattslice.advice.facts import LaunchFacts, also_in, name_of
+from wattslice.advice.facts import LaunchFacts, name_of
 from wattslice.analysis import Advice
 from wattslice.counting.access import BANK_BYTES, BANKS
 from wattslice.instructions.mix import RequestCount
@@ -43,15 +43,8 @@ def serialised(facts: LaunchFacts) -> Iterator[Advice]:
         stake = facts.stake(facts.with_sites(changed))
         if stake.is_worth_telling:
             access, _ = max(found, key=lambda one: one[1])
-            message = _message(facts, access)
-            lines = {one.span.line for one, _ in found if one.span.file == access.span.file}
-            yield facts.advice(
-                _RULES[access.space],
-                access.span,
-                message + also_in(lines, access.span.line),
-                _fix(access),
-                stake,
-            )
+            message, also = _message(facts, access), [one.span for one, _ in found]
+            yield facts.advice(_RULES[access.space], access.span, message, _fix(access), stake, also=also)
 
 
 def _is_merged(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> bool:

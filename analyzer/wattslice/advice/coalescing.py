@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from wattslice import ir
 from wattslice.accesses import MemoryAccess
-from wattslice.advice.facts import LaunchFacts, also_in, lanes_of, name_of
+from wattslice.advice.facts import LaunchFacts, lanes_of, name_of
 from wattslice.analysis import Advice
 from wattslice.counting.access import SECTOR_BYTES
 from wattslice.counting.sampling import WARP_SIZE
@@ -49,9 +49,10 @@ def uncoalesced(facts: LaunchFacts) -> Iterator[Advice]:
             yield facts.advice(
                 "PW041",
                 access.span,
-                _message(facts, worst) + also_in({one[0].span.line for one in found}, access.span.line),
+                _message(facts, worst),
                 "let neighbouring threads access neighbouring elements, or stage a tile in shared memory",
                 stake,
+                also=[one[0].span for one in found],
             )
 
 

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from wattslice import ir
-from wattslice.advice.facts import LaunchFacts, also_in
+from wattslice.advice.facts import LaunchFacts
 from wattslice.advice.loops import changed_in, loops_around
 from wattslice.advice.rewriting import rewritten
 from wattslice.analysis import Advice
@@ -62,10 +62,8 @@ def replaceable(facts: LaunchFacts) -> Iterator[Advice]:
             worst = max(found, key=lambda one: one.instructions)
             span = worst.node.span
             message, fix, is_certain = tell(facts, worst.node)
-            lines = {one.node.span.line for one in found if one.node.span.file == span.file}
-            yield facts.advice(
-                rule, span, message + also_in(lines, span.line), fix, stake, is_certain=is_certain
-            )
+            also = [one.node.span for one in found]
+            yield facts.advice(rule, span, message, fix, stake, is_certain=is_certain, also=also)
 
 
 LEAST_INSTRUCTIONS = 0.05
@@ -203,7 +201,7 @@ def _tell_integer(facts: LaunchFacts, node: Any) -> tuple[str, str, bool]:  # no
     if power:
         shift = "a shift" if node.op is ir.BinaryOp.DIV else "& (n - 1)"
         return (
-            f"{message}; it is {value:g} in this launch",
+            f"{message}; it is {value:.0f} in this launch",
             f"make it a template parameter or constant, or use {shift}",
             True,
         )

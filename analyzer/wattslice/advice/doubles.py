@@ -9,7 +9,7 @@ from dataclasses import replace
 from wattslice import ir
 from wattslice.advice.divisions import is_small_power
 from wattslice.advice.double_trees import DoubleTree, has_other_doubles, in_single, unintended_trees
-from wattslice.advice.facts import LaunchFacts, also_in
+from wattslice.advice.facts import LaunchFacts
 from wattslice.advice.rewriting import rewritten
 from wattslice.analysis import Advice
 from wattslice.evaluations import evaluations
@@ -58,13 +58,13 @@ def _unintended(facts: LaunchFacts, trees: tuple[DoubleTree, ...]) -> Iterator[A
     runs = facts.profile.thread_counts
     worst = max(trees, key=lambda tree: runs[tree.region] * len(tree.nodes))
     what, fix = _cause(facts, worst)
-    lines = {tree.root.span.line for tree in trees if tree.root.span.file == worst.root.span.file}
     yield facts.advice(
         "PW045",
         worst.root.span,
-        f"{what} makes this arithmetic on floats double precision{also_in(lines, worst.root.span.line)}",
+        f"{what} makes this arithmetic on floats double precision",
         fix,
         stake,
+        also=[tree.root.span for tree in trees],
     )
 
 

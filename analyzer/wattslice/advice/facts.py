@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -172,8 +172,9 @@ class LaunchFacts:
         stake: Stake | None,
         *,
         is_certain: bool = True,
+        also: Iterable[ir.Span] = (),
     ) -> Advice:
-        """The finding; a warning when it is certain and costly."""
+        """The finding; a warning when it is certain and costly. `also`: where else it holds, or `span`."""
         costly = stake is not None and stake.share >= COSTLY_SHARE
         return Advice(
             rule,
@@ -184,6 +185,7 @@ class LaunchFacts:
             None if stake is None else stake.energy_j,
             "" if span.file == self.kernel.span.file else span.file,
             ir.Severity.WARNING if is_certain and costly else ir.Severity.NOTE,
+            tuple(sorted({one.line for one in also if one.file == span.file} - {span.line})),
         )
 
     @property
@@ -223,15 +225,6 @@ def lanes_of(made: RequestCount) -> float:
 def name_of(access: MemoryAccess) -> str:
     """The accessed object as messages name it."""
     return f"'{access.root.name}'" if access.root is not None and access.root.name else "memory"
-
-
-def also_in(lines: set[int], first: int) -> str:
-    """`; also in lines 14, 17`"""
-    others = sorted(lines - {first})
-    if not others:
-        return ""
-    shown = ", ".join(map(str, others[:6])) + (", …" if len(others) > 6 else "")
-    return f"; also in line{'s' * (len(others) > 1)} {shown}"
 
 
 def variables_behind(kernel: ir.Kernel, expressions: tuple[ir.Expr, ...]) -> frozenset[ir.Variable]:

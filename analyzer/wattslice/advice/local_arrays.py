@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from wattslice import ir
 from wattslice.accesses import memory_accesses
-from wattslice.advice.facts import LaunchFacts, also_in, variables_behind
+from wattslice.advice.facts import LaunchFacts, variables_behind
 from wattslice.analysis import Advice
 from wattslice.instructions import InstructionKind
 from wattslice.loaded_registers import value_parts
@@ -43,14 +43,14 @@ def local_arrays(facts: LaunchFacts) -> Iterator[Advice]:
         _, span = max(found, key=lambda one: one[0])
         share = number / mix.total
         name = f"'{root.name}'" if root.name else "a private array"
-        lines = {one.line for _, one in found if one.file == span.file}
         yield facts.advice(
             "PW051",
             span,
             f"{name} is indexed at run time and lives in local memory: {share:.0%} of the instructions "
-            f"access such arrays{also_in(lines, span.line)}",
+            f"access such arrays",
             "index it by constants (unroll the loops over it), or keep it in shared memory",
             None,
+            also=[one for _, one in found],
         )
 
 

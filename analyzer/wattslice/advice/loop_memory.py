@@ -15,7 +15,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from wattslice import ir
-from wattslice.advice.facts import LaunchFacts, also_in
+from wattslice.advice.facts import LaunchFacts
 from wattslice.advice.loops import changed_in, loops_around
 from wattslice.advice.rewriting import rewritten
 from wattslice.analysis import Advice
@@ -73,8 +73,7 @@ def repeated_accesses(facts: LaunchFacts) -> Iterator[Advice]:
         else:
             message = f"'{root.name}' is loaded from the same place {where}: a store in it might change it"
             fix = f"load it into a local variable before the loop, or declare '{root.name}' __restrict__"
-        lines = {one.node.span.line for one in found if one.node.span.file == span.file}
-        yield facts.advice(rule, span, message + also_in(lines, span.line), fix, stake)
+        yield facts.advice(rule, span, message, fix, stake, also=[one.node.span for one in found])
 
 
 def _found(kernel: ir.Kernel) -> Iterator[_Access]:

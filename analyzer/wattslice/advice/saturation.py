@@ -48,6 +48,7 @@ def idle_sms(facts: LaunchFacts) -> Iterator[Advice]:
         what = f"{launch.blocks} blocks for {sms} SMs: some get {rounds}, others {rounds - 1}, "
         what += f"and wait {idle:.0%} of the time"
         fix = f"make the grid a multiple of {sms} blocks, or the blocks smaller"
+    what += "; at stake is at most so much: what runs one after the other cannot be dealt out"
     where = facts.kernel.span
     yield facts.advice("PW043", where, what, fix, stake, is_certain=False)
 

@@ -56,16 +56,16 @@ def analyze(report_format: str, output: Path | None, **values: object) -> int:
 
 def exit_status(analysis: Analysis) -> int:
     """That of an analysis that was reported: without any kernel, or with nothing of a file, it failed."""
-    from wattslice.findings import files_without_result
+    from wattslice.findings import unread_files
 
-    return FINE if analysis.kernels and not files_without_result(analysis) else FAILED
+    return FINE if analysis.kernels and not unread_files(analysis) else FAILED
 
 
 def outcome(analysis: Analysis) -> int:
     """The exit status of an analysis that was reported; what is missing in it goes to stderr."""
-    from wattslice.findings import files_without_result
+    from wattslice.findings import unread_files
 
-    unread = files_without_result(analysis)
+    unread = unread_files(analysis)
     if not analysis.kernels:
         message(no_kernels(analysis))
     elif unread:
@@ -80,6 +80,8 @@ def no_kernels(analysis: Analysis) -> str:
     if hiding:
         more = f"; and {len(hiding) - 2} more" if len(hiding) > 2 else ""
         cause = "; ".join(hiding[:2]) + more
+    elif analysis.diagnostics:
+        cause = "see the diagnostics"
     else:
-        cause = "see the diagnostics" if analysis.diagnostics else "no __global__ function is defined there"
+        cause = "no __global__ function is defined there (what #if leaves out does not count)"
     return f"no kernel found in {files}: {cause}"

@@ -7,24 +7,41 @@ from pathlib import Path
 import click
 
 from wattslice.cli import FINE
-from wattslice.commands.common import CONTEXT
-from wattslice.result_cache.folder import CacheFolder, default_cache
+from wattslice.commands.common import CONTEXT, write_result
+from wattslice.result_cache.folder import CacheFolder, Usage, default_cache, is_used
+from wattslice.settings import find_settings
 
 
 @click.command(context_settings=CONTEXT)
 @click.option(
-    "--cache", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Not the user's folder."
+    "--cache",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Not the folder of the settings or the user.",
 )
 @click.option("--clear", is_flag=True, help="Remove all kept results.")
 def cache(folder: Path | None, clear: bool) -> int:
-    """Tell where analyses are kept for the next run, and how many there are."""
-    path = folder or default_cache()
+    """Tell where analyses are kept for the next run, and how many there are.
+
+    A settings file counts that is in this folder or above it.
+    """
+    path = folder or find_settings((Path(),)).cache or default_cache()
     if path is None:
-        click.echo("no cache: WATTSLICE_CACHE is off")
-        return FINE
-    opened = CacheFolder(path)
-    usage = opened.clear() if clear else opened.usage()
-    verb = "removed" if clear else "kept"
-    click.echo(f"{path}: {usage.entries} results {verb}, {usage.size_bytes / 2**20:.1f} MiB")
-    opened.close()
+        text = "no cache: WATTSLICE_CACHE is off"
+    else:
+        usage = _usage(path, clear)
+        verb = "removed" if clear else "kept"
+        text = f"{path}: {usage.entries} results {verb}, {usage.size_bytes / 2**20:.1f} MiB"
+    write_result(lambda file: click.echo(text, file), None)
     return FINE
+
+
+def _usage(path: Path, clear: bool) -> Usage:
+    if not is_used(path):
+        return Usage(0, 0)
+    opened = CacheFolder(path)
+    try:
+        return opened.clear() if clear else opened.usage()
+    finally:
+        opened.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from collections.abc import Callable
@@ -15,7 +14,7 @@ import click
 
 from wattslice.errors import WattsliceError
 from wattslice.report.printable import printable
-from wattslice.streams import flush
+from wattslice.streams import flush, writing
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
@@ -126,7 +125,10 @@ def analyzed(config: Config) -> Analysis:
     from wattslice.pipeline import analyze_files  # numpy and libclang load here, after all checks
 
     with files_progress(len(config.files)) as done:
-        return analyze_files(config, done)
+        analysis = analyze_files(config, done)
+    for complaint in analysis.unmatched_settings:
+        message(f"warning: the settings: {complaint}")
+    return analysis
 
 
 def message(text: str) -> None:
@@ -176,9 +178,12 @@ def _summarize_step(analysis: Analysis, findings: tuple[Finding, ...]) -> None:
 
 
 def write_result(render: Callable[[TextIO], None], output: Path | None) -> None:
-    """Render to stdout, or to a file that appears complete or not at all. Raises `WattsliceError`."""
+    """Render to stdout, or to a file that appears complete or not at all.
+
+    Raises `WattsliceError`, `StdoutError`.
+    """
     if output is None:
-        with contextlib.suppress(BrokenPipeError):  # the reader left; `flush` sees to what is left unwritten
+        with writing():
             render(sys.stdout)
         flush()
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from contextlib import nullcontext
 from importlib import import_module
 from typing import cast
 
@@ -10,6 +11,7 @@ import click
 
 from wattslice.cli import COMMANDS, FAILED
 from wattslice.errors import WattsliceError
+from wattslice.streams import writing
 
 
 def dispatch(arguments: list[str], debug: bool) -> int:
@@ -22,8 +24,10 @@ def dispatch(arguments: list[str], debug: bool) -> int:
         remedy = f"did you mean {close[0]}?" if close else "`wattslice --help` lists the commands"
         return _fail(f"no {kind} {name!r} ({remedy})")
     command = cast(click.Command, getattr(import_module(f"wattslice.commands.{name}"), name))
+    asks_help = not {"-h", "--help"}.isdisjoint(rest)
     try:
-        status = command.main(rest, prog_name=f"wattslice {name}", standalone_mode=False)
+        with writing() if asks_help else nullcontext():
+            status = command.main(rest, prog_name=f"wattslice {name}", standalone_mode=False)
     except WattsliceError as error:
         if debug:
             raise

@@ -223,7 +223,8 @@ def _update(config: Config, path: Path | None) -> int:
         return FAILED
     written, kept = write_baseline(target, analysis, made)
     more = f", {kept} of other files kept" if kept else ""
-    click.echo(f"{target}: {written} launch{'es' * (written != 1)} on {config.gpu_id}{more}")
+    text = f"{target}: {written} launch{'es' * (written != 1)} on {config.gpu_id}{more}"
+    write_result(lambda file: click.echo(text, file), None)
     return FINE
 
 

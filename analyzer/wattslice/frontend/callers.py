@@ -4,15 +4,18 @@ Many programs keep `main` in a `.cpp` and wrappers around launches in a `.cu`. T
 other file. Looked at are source files in the folder of the CUDA file, in the folder above and in the folders
 beside and below it, never outside the repository; only files that mention a wanted name are parsed, at most
 `MAX_PARSED` of them.
+
+Others keep kernels in a `.cu` and `#include` it where they are launched. Such a file is looked for in the
+folder itself, below and above it.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,8 +42,25 @@ class CallerProgram:
 
 def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
     """Source files near `path` that mention a function of `names`; those with a `main` first."""
-    if not names:
-        return ()
+    callers = _mentioning(path, names, _near(path.resolve().parent)) if names else ()
+    if names:
+        note_search(Search.CALLERS, path, tuple(sorted(names)), callers)
+    return callers
+
+
+def launcher_files(path: Path, kernels: frozenset[str]) -> tuple[Path, ...]:
+    """Source files near `path` that include a file of its name and may launch one of `kernels`."""
+    name = re.escape(os.fsencode(path.name))
+    includes = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:[^>\"\n]*[/\\])?" + name + rb"[>\"]", re.M)
+    near = islice(_near(path.resolve().parent), 3)
+    launchers = _mentioning(path, kernels, near, includes)
+    note_search(Search.LAUNCHERS, path, tuple(sorted(kernels)), launchers)
+    return launchers
+
+
+def _mentioning(
+    path: Path, names: frozenset[str], near: Iterable[Iterable[Path]], also: re.Pattern[bytes] | None = None
+) -> tuple[Path, ...]:
     call = re.compile(
         rb"\b(?:" + b"|".join(re.escape(name.encode()) for name in sorted(names)) + rb")\b\s*[(<]"
     )
@@ -49,7 +69,7 @@ def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
     own = path.resolve()
     found: list[tuple[bool, int, Path]] = []
     scanned = 0
-    for distance, candidates in enumerate(_near(own.parent)):
+    for distance, candidates in enumerate(near):
         for candidate in candidates:
             if scanned >= MAX_SCANNED:
                 break
@@ -63,11 +83,10 @@ def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
                 data = resolved.read_bytes()
             except OSError:
                 continue
-            if any(name in data for name in plain) and call.search(data):
+            named = any(name in data for name in plain) and call.search(data)
+            if named and (also is None or also.search(data)):
                 found.append((main.search(data) is None, distance, resolved))
-    callers = tuple(candidate for *_, candidate in sorted(found)[:MAX_PARSED])
-    note_search(Search.CALLERS, path, tuple(sorted(names)), callers)
-    return callers
+    return tuple(candidate for *_, candidate in sorted(found)[:MAX_PARSED])
 
 
 def _near(folder: Path) -> Iterator[Iterator[Path]]:
@@ -106,6 +125,23 @@ def read_callers(
     """The host functions near `path` that call `names`, with their own callers; never fails."""
     found = (read_caller(caller, names, options) for caller in caller_files(path, names))
     return tuple(caller.program for caller in found if caller.program is not None)
+
+
+def read_launcher(path: Path, kernels: frozenset[str], options: ParseOptions | None = None) -> Program | None:
+    """The host functions of the file that includes `path` and launches its `kernels`; never fails."""
+    return first_launcher(path, kernels, lambda file: read_caller(file, kernels, options))
+
+
+def first_launcher(
+    path: Path, kernels: frozenset[str], read: Callable[[Path], CallerProgram]
+) -> Program | None:
+    """The first of `launcher_files` that is found to include this very file."""
+    own = path.resolve()
+    for file in launcher_files(path, kernels):
+        caller = read(file)
+        if caller.program is not None and any(included.resolve() == own for included in caller.files[1:]):
+            return caller.program
+    return None
 
 
 def read_caller(caller: Path, names: frozenset[str], options: ParseOptions | None = None) -> CallerProgram:

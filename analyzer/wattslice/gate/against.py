@@ -108,13 +108,24 @@ def _untold(path: str, known: Dependencies, lacking: Mapping[str, str]) -> str:
 
 
 def _affected(files: Iterable[str], touched: set[str], known: Dependencies) -> set[str]:
-    """The files that were touched themselves, include what was, or are called from what was."""
+    """The files that were touched themselves, include what was, or are called from what was.
+
+    And all those that tell of the same kernels: fragments that these include, and whoever includes them.
+    """
+    included = {path: known.closure((path,)) for path in files}
 
     @cache
     def is_touched(file: str) -> bool:
-        return not known.closure((file,)).isdisjoint(touched)
+        return not (included.get(file) or known.closure((file,))).isdisjoint(touched)
 
-    return {path for path in files if is_touched(path) or known.callers(path, is_touched)}
+    affected = {path for path in included if is_touched(path) or known.callers(path, is_touched)}
+    fragments = {path: inside & included.keys() for path, inside in included.items()}
+    number = 0
+    while number < len(affected):
+        number = len(affected)
+        told = {fragment for path in affected for fragment in fragments[path]}
+        affected = {path for path, inside in fragments.items() if not inside.isdisjoint(told)}
+    return affected
 
 
 def _inside(file: Path, root: Path) -> str:

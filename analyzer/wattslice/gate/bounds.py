@@ -27,7 +27,7 @@ def over_budget(kernel: KernelAnalysis, budget: Budget) -> tuple[Finding, ...]:
             continue
         verb = "under" if bound.is_least else "over"
         text = f"{kernel.name}: {bound.told(value)} is {verb} the budget of {bound.limit:g}{bound.unit}"
-        messages.append(f"{text} by {abs(value - bound.limit):.{bound.digits}f}{bound.unit}")
+        messages.append(f"{text} by {bound.distance(abs(value - bound.limit))}{bound.unit}")
     label = f" ({budget.label})" if budget.label else ""
     return tuple(
         Finding(
@@ -54,7 +54,7 @@ class _Bound:
     value: float | None
     limit: float
     unit: str
-    digits: int
+    distance: Callable[[float], str]
     told: Callable[[float], str]
     is_least: bool = False
 
@@ -63,14 +63,16 @@ def _bounds(kernel: KernelAnalysis, budget: Budget) -> list[_Bound]:
     found: list[_Bound] = []
     if budget.max_power_w is not None:
         found.append(
-            _Bound("power", kernel.power_w, budget.max_power_w, " W", 1, lambda w: _watts(kernel, w))
+            _Bound("power", kernel.power_w, budget.max_power_w, " W", _digits(1), lambda w: _watts(kernel, w))
         )
     if budget.max_energy_j is not None:
         found.append(
-            _Bound("energy", kernel.energy_j, budget.max_energy_j, " J", 4, lambda joules: f"{joules:.4g} J")
+            _Bound(
+                "energy", kernel.energy_j, budget.max_energy_j, " J", _short, lambda joules: f"{joules:.4g} J"
+            )
         )
     if budget.max_time_s is not None:
-        found.append(_Bound("time", kernel.time_s, budget.max_time_s, " s", 6, lambda s: f"{s:.4g} s"))
+        found.append(_Bound("time", kernel.time_s, budget.max_time_s, " s", _short, lambda s: f"{s:.4g} s"))
     for limit, is_least in ((budget.min_density, True), (budget.max_density, False)):
         if limit is not None:
             found.append(
@@ -79,7 +81,7 @@ def _bounds(kernel: KernelAnalysis, budget: Budget) -> list[_Bound]:
                     density(kernel),
                     limit,
                     " operations per access",
-                    2,
+                    _digits(2),
                     lambda number: f"density {number:.2f}",
                     is_least,
                 )
@@ -90,8 +92,17 @@ def _bounds(kernel: KernelAnalysis, budget: Budget) -> list[_Bound]:
         told: Callable[[float], str] = lambda value: (  # noqa: E731
             f"{_watts(kernel, power_w or 0.0)}, {value:.3f} of the power limit,"
         )
-        found.append(_Bound("share of the power limit", share, budget.max_limit_share, "", 3, told))
+        found.append(_Bound("share of the power limit", share, budget.max_limit_share, "", _digits(3), told))
     return found
+
+
+def _digits(behind_the_point: int) -> Callable[[float], str]:
+    return lambda value: f"{value:.{behind_the_point}f}"
+
+
+def _short(value: float) -> str:
+    """Launches take anything from nanoseconds to hours: digits that count, wherever they stand."""
+    return f"{value:.4g}"
 
 
 def _watts(kernel: KernelAnalysis, power_w: float) -> str:

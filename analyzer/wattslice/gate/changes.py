@@ -23,7 +23,7 @@ SAME = 2e-5
 VARIANT_FROM = 0.5
 """Bodies at least this much alike count as variants of one kernel, others as two programs."""
 
-_GATHER, _GEOMETRY = "PW016", "PW011"
+_GATHER, _GEOMETRY, _SIZE = "PW016", "PW011", "PW010"
 _PLACES = re.compile(r"\b(?:line \d+|trip_L\d+(?:@\S+)?)")
 
 
@@ -210,8 +210,7 @@ def _worse(
             text += f"; {reason}"
     kernel = pair.new.analysis
     deltas = {change.quantity: change.new - change.old for change in worse}
-    before, after = _geometry_known(pair.old), _geometry_known(pair.new)
-    comparable = before is None or after is None or before == after
+    comparable = _known_alike(pair)
     if not comparable:
         text += "; a warning only, for the two launches are not known alike"
     return Finding(
@@ -226,23 +225,51 @@ def _worse(
     )
 
 
-def _geometry_known(record: LaunchRecord) -> tuple[str, tuple[str, ...]] | None:
-    """How a launch's geometry is known: read, given, or assumed; None: of a baseline, which has it."""
-    kernel = record.analysis
-    if kernel is None:
-        return None
+def _known_alike(pair: Pair) -> bool:
+    """Whether what is known of one launch is known of the other: its geometry, sizes and trip counts.
+
+    Unknown compared with known tells nothing; a loop that is there on one side only is a change of the
+    kernel. A baseline has nothing of all this, and is compared as it is.
+    """
+    old, new = pair.old.analysis, pair.new.analysis
+    if old is None or new is None:
+        return True
+    if _geometry_known(old) != _geometry_known(new) or _sizes_assumed(old) != _sizes_assumed(new):
+        return False
+    more_unknown = _loops(new, known=False) - _loops(old, known=False)
+    more_known = _loops(new, known=True) - _loops(old, known=True)
+    return more_unknown * more_known >= 0  # else one became the other
+
+
+def _geometry_known(kernel: KernelAnalysis) -> tuple[str, tuple[str, ...]]:
+    """How a launch's geometry is known: read, given, or assumed."""
     assumed = (entry.message for entry in kernel.assumptions if entry.rule == _GEOMETRY)
     return kernel.launch_source.value, tuple(dict.fromkeys(_PLACES.sub("there", text) for text in assumed))
+
+
+def _sizes_assumed(kernel: KernelAnalysis) -> int:
+    """How many parameters have an assumed value, under whatever names."""
+    return len({entry.message for entry in kernel.assumptions if entry.rule == _SIZE})
+
+
+def _loops(kernel: KernelAnalysis, *, known: bool) -> int:
+    """How many loops have a trip count that is known, or one that is assumed."""
+    return sum((loop.trip_count is not None) is known for loop in kernel.loops)
 
 
 def told(change: Change) -> str:
     """A change in words: ``energy +41 % (+12 to +78 %), 1.20 mJ to 1.69 mJ``."""
     figure = {Quantity.POWER: power, Quantity.ENERGY: energy, Quantity.TIME: time}[change.quantity]
-    low, high = 100 * (change.low - 1), 100 * (change.high - 1)
     return (
-        f"{change.quantity} {100 * (change.ratio - 1):+.0f} % ({low:+.0f} to {high:+.0f} %), "
-        f"{figure(change.old)} to {figure(change.new)}"
+        f"{change.quantity} {_percent(change.ratio)} % "
+        f"({_percent(change.low)} to {_percent(change.high)} %), {figure(change.old)} to {figure(change.new)}"
     )
+
+
+def _percent(ratio: float) -> str:
+    """The change in whole percent, with its sign unless it is 0."""
+    percent = f"{100 * (ratio - 1):+.0f}"
+    return "0" if percent in ("+0", "-0") else percent
 
 
 def _note(record: LaunchRecord, place: Callable[[LaunchRecord], tuple[str, int]], text: str) -> Finding:

@@ -195,21 +195,43 @@ def check_overrides(overrides: Overrides, known: Sequence[KnownNames]) -> None:
                 f"no kernel {name!r} in the analysed files", remedy=_nearest(name, {k.name for k in kernels})
             )
     for setting in overrides.settings:
-        is_trip = _TRIP.fullmatch(setting.name) is not None
-        variables = {
-            variable
-            for kernel in kernels
-            if setting.kernel is None or _without_spaces(setting.kernel) in kernel.aliases
-            for variable in (kernel.loops if is_trip else kernel.variables)
-        }
-        if setting.kernel is None and not is_trip:
-            variables |= {variable for names in known for variable in names.host_variables}
-        if setting.name not in variables:
-            where = "the analysed files" if setting.kernel is None else f"kernel {setting.kernel!r}"
-            what = "loop" if is_trip else "variable"
-            raise OverrideError(
-                f"no {what} {setting.name!r} in {where}", remedy=_nearest(setting.name, variables)
-            )
+        if (error := _names_nothing(setting, kernels, known)) is not None:
+            raise error
+
+
+def unmatched_settings(overrides: Overrides, known: Sequence[KnownNames]) -> tuple[str, ...]:
+    """What to tell of settings for kernels that are among the analysed ones, and have no such variable.
+
+    Settings for kernels of other files, and those that name no kernel, may well be for other files.
+    """
+    kernels = [kernel for names in known for kernel in names.kernels]
+    told: list[str] = []
+    for setting in overrides.settings:
+        name = "" if setting.kernel is None else _without_spaces(setting.kernel)
+        if any(name in kernel.aliases for kernel in kernels):
+            error = _names_nothing(setting, kernels, known)
+            told += [] if error is None else [f"set {setting.kernel}.{setting.name}: {error}"]
+    return tuple(told)
+
+
+def _names_nothing(
+    setting: Setting, kernels: Sequence[KernelNames], known: Sequence[KnownNames]
+) -> OverrideError | None:
+    """Why a setting concerns no variable of these kernels, None when it does."""
+    is_trip = _TRIP.fullmatch(setting.name) is not None
+    variables = {
+        variable
+        for kernel in kernels
+        if setting.kernel is None or _without_spaces(setting.kernel) in kernel.aliases
+        for variable in (kernel.loops if is_trip else kernel.variables)
+    }
+    if setting.kernel is None and not is_trip:
+        variables |= {variable for names in known for variable in names.host_variables}
+    if setting.name in variables:
+        return None
+    where = "the analysed files" if setting.kernel is None else f"kernel {setting.kernel!r}"
+    what = "loop" if is_trip else "variable"
+    return OverrideError(f"no {what} {setting.name!r} in {where}", remedy=_nearest(setting.name, variables))
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

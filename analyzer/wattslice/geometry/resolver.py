@@ -20,9 +20,16 @@ from wattslice_models.gpu import Gpu
 CallerReader = Callable[[frozenset[str]], Sequence[ir.Program]]
 """Reads the host code of other files that calls the functions of these names."""
 
+LauncherReader = Callable[[frozenset[str]], ir.Program | None]
+"""Reads the host code of a file that includes this one and launches its kernels of these names."""
+
 
 def resolve_launches(
-    program: ir.Program, overrides: Overrides, gpu: Gpu, read_callers: CallerReader | None = None
+    program: ir.Program,
+    overrides: Overrides,
+    gpu: Gpu,
+    read_callers: CallerReader | None = None,
+    read_launcher: LauncherReader | None = None,
 ) -> tuple[KernelLaunch, ...]:
     """At least one launch for every kernel of `program`, in the order of the kernels.
 
@@ -31,11 +38,16 @@ def resolve_launches(
     that settles them. Scalar parameters without a value are None: whether they matter, and what is assumed
     for them, is told when the kernel is counted. `gpu` answers what host code asks of the device, and sizes
     assumed grids. `read_callers` is asked, once and only when a geometry would have to be assumed, for the
-    host code of other files that calls the functions around the launches.
+    host code of other files that calls the functions around the launches; `read_launcher` only when a
+    kernel has no launch at all.
     """
     pins = {setting.name: setting.value for setting in overrides.settings if setting.kernel is None}
     is_c = program.file.endswith((".c", ".h"))
     host = HostCode(program, gpu)
+    launcher = None if read_launcher is None else _launcher(program, host, read_launcher)
+    if launcher is not None:
+        program = _together(program, (launcher,))
+        host = HostCode(program, gpu)
     instances = host.launches(pins)
     if given := _host_variables(program, overrides, instances):
         pins = {**given, **pins}
@@ -96,11 +108,21 @@ def _with_callers(program: ir.Program, read_callers: CallerReader) -> ir.Program
     graph = CallGraph(program)
     entries = frozenset(f.name for f in graph.uncalled if f.name != "main" and graph.launches_from(f))
     callers = read_callers(entries) if entries else ()
-    known = {function.mangled_name for function in program.functions}
-    functions = [f for caller in callers for f in caller.functions if f.mangled_name not in known]
-    if not functions:
+    return _together(program, callers) if any(caller.functions for caller in callers) else None
+
+
+def _launcher(program: ir.Program, host: HostCode, read_launcher: LauncherReader) -> ir.Program | None:
+    """The host code that includes this file, which is no program itself and has a kernel without a launch."""
+    if any(function.name == "main" for function in program.functions):
         return None
-    variables = [variable for caller in callers for variable in caller.globals]
+    alone = [k for k in program.kernels if not any(launches_kernel(site, k) for site in host.sites)]
+    return read_launcher(frozenset(kernel.name for kernel in alone)) if alone else None
+
+
+def _together(program: ir.Program, others: Sequence[ir.Program]) -> ir.Program:
+    known = {function.mangled_name for function in program.functions}
+    functions = [f for other in others for f in other.functions if f.mangled_name not in known]
+    variables = [variable for other in others for variable in other.globals]
     return replace(
         program, functions=(*program.functions, *functions), globals=(*program.globals, *variables)
     )

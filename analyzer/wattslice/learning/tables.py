@@ -16,6 +16,7 @@ from wattslice_corpora.records import (
     Use,
     WorkloadRow,
     card_path,
+    measured_gpu_ids,
     measurements_path,
     read_card,
     read_measurements,
@@ -86,9 +87,11 @@ def measured_tables(gpu_id: str) -> MeasuredTables:
     files = (measurements_path(gpu_id), workloads_path(gpu_id), slices_path(gpu_id))
     for path in (*files, card_path(gpu_id)):
         if not path.is_file():
+            board = gpu_id.partition("_")[0]
+            alike = ", ".join(one for one in measured_gpu_ids() if one.partition("_")[0] == board)
             raise WattsliceError(
                 f"nobody has measured {gpu_id}: there is no {path.name}",
-                remedy="give measurements with --data",
+                remedy="give measurements with --data" + (f", or take {alike}" if alike else ""),
             )
     return MeasuredTables(
         read_measurements(files[0]),

@@ -14,19 +14,24 @@ from wattslice.lsp.documents import Document, split_lines
 from wattslice.lsp.fixes import SettingEntry, settings_for
 from wattslice.lsp.line_map import LineMap
 from wattslice.lsp.positions import Encoding, width
-from wattslice.lsp.toml_edit import add_entry
+from wattslice.lsp.toml_edit import add_entry, has_entry
 from wattslice.lsp.views import View
 from wattslice.lsp.workspace import SettingsFile
 
+WRITE_SETTINGS = "wattslice.writeSettings"
+"""Our command: the document's uri, and entries as ``{"key": ..., "value": ...}``."""
 _IGNORE = re.compile(r"//[ \t]*wattslice:[ \t]*ignore\[[^\]]*(?=\])")
 
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What the client can apply: edits of documents with their versions, and files to be created."""
+    """What the client can apply: edits of documents with their versions, files to be created, and edits that
+    the server sends by itself.
+    """
 
     document_changes: bool
     creates_files: bool
+    applies_edits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +56,37 @@ def code_actions(
 ) -> list[types.CodeAction]:
     """Actions on the findings of the lines asked for. `may_edit`: the document itself may be changed."""
     actions: dict[str, types.CodeAction] = {}
+    asked_entries: list[tuple[SettingEntry, ...]] = []
     for finding, line in _findings_at(view, lines, asked):
         told = [d for d in asked.diagnostics if d.source == SOURCE and d.code == finding.rule]
         entries = settings_for(finding, view.named(finding.kernel))
-        edit = None if settings is None else _settings_edit(settings, entries, abilities, encoding)
-        if settings is not None and edit is not None:
+        write = None if settings is None else _written(settings, entries, document, abilities, encoding)
+        if settings is not None and write is not None:
             values = " ".join(entry.value for entry in entries)
             title = f"Set {values} in {settings.path.name} (the value assumed now)"
-            actions.setdefault(title, _action(title, told, edit))
+            actions.setdefault(title, _action(title, told, write))
+            asked_entries.append(entries)
         if may_edit and view.is_own(finding.file) and finding.line > 0:
             edit = _ignore_edit(document, line, finding.rule, abilities, encoding)
             title = f"Ignore {finding.rule} here"
             if edit is not None:
                 actions.setdefault(title, _action(title, told, edit))
+    if settings is not None and asked_entries:
+        missing = _missing(settings, _all_entries(view))
+        write = _written(settings, missing, document, abilities, encoding)
+        if write is not None and len(missing) > max(map(len, asked_entries)):
+            title = f"Set all {len(missing)} missing values in {settings.path.name} (those assumed now)"
+            actions.setdefault(title, _action(title, [], write))
     return list(actions.values())
+
+
+def _all_entries(view: View) -> tuple[SettingEntry, ...]:
+    """What would settle the document; of several values for one name the first."""
+    found: dict[tuple[str, str], SettingEntry] = {}
+    for finding in (*view.findings, *view.elsewhere):
+        for entry in settings_for(finding, view.named(finding.kernel)):
+            found.setdefault((entry.key, entry.value.partition("=")[0]), entry)
+    return tuple(found.values())
 
 
 def _findings_at(view: View, lines: LineMap, asked: Asked) -> Iterator[tuple[Finding, int]]:
@@ -74,17 +96,50 @@ def _findings_at(view: View, lines: LineMap, asked: Asked) -> Iterator[tuple[Fin
             yield finding, now
 
 
-def _action(title: str, told: list[types.Diagnostic], edit: types.WorkspaceEdit) -> types.CodeAction:
-    return types.CodeAction(title, kind=types.CodeActionKind.QuickFix, diagnostics=told or None, edit=edit)
+def _action(
+    title: str, told: list[types.Diagnostic], does: types.WorkspaceEdit | types.Command
+) -> types.CodeAction:
+    action = types.CodeAction(title, kind=types.CodeActionKind.QuickFix, diagnostics=told or None)
+    if isinstance(does, types.Command):
+        does.title, action.command = title, does
+    else:
+        action.edit = does
+    return action
 
 
-def _settings_edit(
+def _written(
+    settings: SettingsFile,
+    entries: tuple[SettingEntry, ...],
+    document: Document,
+    abilities: Abilities,
+    encoding: Encoding,
+) -> types.WorkspaceEdit | types.Command | None:
+    """What writes the entries. A command where possible: of two in a row, the second knows of the first."""
+    found = settings_edit(settings, entries, abilities, encoding)
+    if found is None:
+        return None
+    if not abilities.applies_edits:
+        return found[0]
+    arguments = [{"key": entry.key, "value": entry.value} for entry in entries]
+    return types.Command("", WRITE_SETTINGS, arguments=[document.uri, arguments])
+
+
+def _missing(settings: SettingsFile, entries: tuple[SettingEntry, ...]) -> tuple[SettingEntry, ...]:
+    """Those of whose name nothing is said in the file."""
+    text, is_pyproject = settings.text or "", settings.is_pyproject
+    return tuple(e for e in entries if not has_entry(text, e.key, e.value, is_pyproject=is_pyproject))
+
+
+def settings_edit(
     settings: SettingsFile, entries: tuple[SettingEntry, ...], abilities: Abilities, encoding: Encoding
-) -> types.WorkspaceEdit | None:
-    """The entries into the settings file, all else as it was. None where that cannot be done."""
+) -> tuple[types.WorkspaceEdit, str] | None:
+    """The entries that are missing into the settings file, all else as it was; and its text then.
+
+    None where nothing is missing, or it cannot be done.
+    """
     old = settings.text or ""
     new = old
-    for entry in entries:
+    for entry in _missing(settings, entries):
         insertion = add_entry(new, entry.key, entry.value, is_pyproject=settings.is_pyproject)
         if insertion is None:
             return None
@@ -94,12 +149,13 @@ def _settings_edit(
     edit = _difference(old, new, encoding)
     uri = settings.path.absolute().as_uri()
     if settings.text is not None:
-        return _workspace_edit(uri, None, edit, abilities)
+        return _workspace_edit(uri, None, edit, abilities), new
     if not (abilities.document_changes and abilities.creates_files):
         return None
     create = types.CreateFile(uri, options=types.CreateFileOptions(overwrite=False, ignore_if_exists=True))
     identifier = types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=None)
-    return types.WorkspaceEdit(document_changes=[create, types.TextDocumentEdit(identifier, [edit])])
+    changes = [create, types.TextDocumentEdit(identifier, [edit])]
+    return types.WorkspaceEdit(document_changes=changes), new
 
 
 def _ignore_edit(

@@ -13,7 +13,7 @@ from wattslice.lsp.documents import Document
 from wattslice.lsp.figures import stake_text
 from wattslice.lsp.line_map import LineMap
 from wattslice.lsp.positions import Encoding, whole_line
-from wattslice.lsp.views import View
+from wattslice.lsp.views import Torn, View
 from wattslice.report.printable import printable
 
 SOURCE = "wattslice"
@@ -23,36 +23,54 @@ _STALE = "the watts shown are those of the last text that could be read"
 
 
 def diagnostics_of(
-    view: View, document: Document, lines: LineMap, encoding: Encoding
+    view: View, document: Document, lines: LineMap, encoding: Encoding, torn: tuple[Torn, ...] = ()
 ) -> list[types.Diagnostic]:
-    """What the analysis has to tell of this document, at the lines as they are now."""
-    found: list[types.Diagnostic] = []
+    """What the analysis has to tell of this document, at the lines as they are now; of very much the most
+    important. `torn`: kernels whose figures are those of an earlier text.
+    """
+    found: list[tuple[Finding, types.Diagnostic]] = []
     for finding in view.findings:
         now = lines.now(max(0, finding.line - 1))
         if now is not None:
-            found.append(_diagnostic(finding, now, document, encoding))
+            diagnostic = _diagnostic(finding, now, document, encoding)
+            if names := [entry.name for entry in torn if finding in entry.why]:
+                diagnostic.message += f"\n{', '.join(names)}: {_STALE}"
+            found.append((finding, diagnostic))
     for finding in view.elsewhere:
         now = lines.now(view.place_of(finding) - 1) if finding.file else None
         if now is not None:
             diagnostic = _diagnostic(finding, now, document, encoding)
             diagnostic.related_information = [_where(finding)]
-            found.append(diagnostic)
-    return found[:MOST]
+            found.append((finding, diagnostic))
+    told = [_unread(entry, lines, document, encoding) for entry in torn if not entry.why]
+    if not view.is_in_pieces:
+        warning = types.DiagnosticSeverity.Warning
+        told += (
+            _plain(f"settings: {complaint}", None, 0, document, encoding, warning)
+            for complaint in view.analysis.unmatched_settings
+        )
+    if len(found) > MOST:
+        more = len(found) - MOST
+        message = f"{more} more findings: {MOST} are shown here, wattslice analyze and gate tell all"
+        information = types.DiagnosticSeverity.Information
+        told.append(_plain(message, None, 0, document, encoding, information))
+        chosen = {id(entry) for entry in sorted(found, key=_importance)[:MOST]}
+        found = [entry for entry in found if id(entry) in chosen]
+    return [*told, *(diagnostic for _, diagnostic in found)]
 
 
-def torn(view: View, document: Document, lines: LineMap, encoding: Encoding) -> list[types.Diagnostic]:
-    """What cannot be read in a text whose figures are not shown."""
-    found: list[types.Diagnostic] = []
-    for finding in view.unreadable():
-        now = lines.now(max(0, finding.line - 1))
-        if now is not None:
-            diagnostic = _diagnostic(finding, now, document, encoding)
-            diagnostic.message += f"\n{_STALE}"
-            found.append(diagnostic)
-    if not found:
-        message = f"a kernel cannot be read any more; {_STALE}"
-        found.append(_plain(message, "PW001", 0, document, encoding, types.DiagnosticSeverity.Warning))
-    return found
+def _importance(entry: tuple[Finding, types.Diagnostic]) -> tuple[int, bool, float]:
+    """Smaller for what matters more: errors first; of warnings, what is no advice, then what saves most."""
+    finding, diagnostic = entry
+    severity = int(diagnostic.severity or types.DiagnosticSeverity.Hint)
+    is_advice = bool(finding.kernel) and finding.rule not in GATE_RULES
+    return severity, is_advice, -max(finding.energy_j or 0.0, 0.0)
+
+
+def _unread(torn: Torn, lines: LineMap, document: Document, encoding: Encoding) -> types.Diagnostic:
+    message = f"{torn.name} cannot be read any more; {_STALE}"
+    warning = types.DiagnosticSeverity.Warning
+    return _plain(message, "PW001", lines.now(torn.line - 1) or 0, document, encoding, warning)
 
 
 def failure(

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from wattslice.analysis import KernelAnalysis
 from wattslice.errors import WattsliceError
@@ -46,6 +48,27 @@ def settings_for(finding: Finding, launches: tuple[KernelAnalysis, ...]) -> tupl
     return tuple(entries) if len(words) == 2 * len(entries) else ()
 
 
+def read_entries(value: object) -> tuple[SettingEntry, ...]:
+    """Entries as a client sends them back; what is none is left out."""
+    found: list[SettingEntry] = []
+    for item in cast("Sequence[object]", value) if isinstance(value, list | tuple) else ():
+        if not isinstance(item, Mapping):
+            continue
+        table = cast("Mapping[object, object]", item)
+        key, text = table.get("key"), table.get("value")
+        if isinstance(key, str) and isinstance(text, str) and key in _KEYS.values() and _is_valid(key, text):
+            found.append(SettingEntry(key, text))
+    return tuple(found)
+
+
+def _is_valid(key: str, text: str) -> bool:
+    try:
+        parse_launch(text) if key == "launch" else parse_setting(text)
+    except WattsliceError:
+        return False
+    return True
+
+
 def _filled(key: str, text: str, finding: Finding, launches: tuple[KernelAnalysis, ...]) -> str | None:
     """The text with the assumed values in it; None when they are not known or it is no valid setting."""
     name, _, value = text.partition("=")
@@ -61,11 +84,7 @@ def _filled(key: str, text: str, finding: Finding, launches: tuple[KernelAnalysi
             return None
         value = assumed
     filled = f"{name}={value}"
-    try:
-        parse_launch(filled) if key == "launch" else parse_setting(filled)
-    except WattsliceError:
-        return None
-    return filled
+    return filled if _is_valid(key, filled) else None
 
 
 def _assumed_value(name: str, finding: Finding, launches: tuple[KernelAnalysis, ...]) -> str | None:

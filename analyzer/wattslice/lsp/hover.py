@@ -136,7 +136,7 @@ def _advice(advice: Advice) -> str:
     stake = stake_text(advice.power_w, advice.energy_j)
     at_stake = f" — {stake}" if stake else ""
     fix = f"  \n  {plain(advice.fix)}" if advice.fix else ""
-    return f"- {plain(advice.message)}{at_stake} ({advice.rule}){fix}"
+    return f"- {plain(advice.told)}{at_stake} ({advice.rule}){fix}"
 
 
 # ------------------------------------------------------------------------------------ a kernel

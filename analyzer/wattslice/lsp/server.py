@@ -14,17 +14,19 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from wattslice import __version__
-from wattslice.lsp.actions import Abilities, Asked, code_actions
+from wattslice.lsp.actions import WRITE_SETTINGS, Abilities, Asked, code_actions, settings_edit
 from wattslice.lsp.client_settings import read_client_settings
 from wattslice.lsp.documents import Document
+from wattslice.lsp.fixes import read_entries
 from wattslice.lsp.hints import inlay_hints
 from wattslice.lsp.hover import hover_text
 from wattslice.lsp.lenses import code_lenses
+from wattslice.lsp.pending import PendingTexts
 from wattslice.lsp.positions import index
 from wattslice.lsp.protocol import Protocol
 from wattslice.lsp.session import Open, Session
 from wattslice.lsp.worker import Outcome
-from wattslice.lsp.workspace import folder_of, path_of, settings_file
+from wattslice.lsp.workspace import SettingsFile, folder_of, path_of, settings_file
 
 _WATCHED = ("**/wattslice.toml", "**/pyproject.toml", "**/compile_commands.json", "**/*.{cu,cuh,h,hpp}")
 _SECTION = "wattslice"
@@ -45,6 +47,8 @@ class Server(LanguageServer):
         super().__init__("wattslice", __version__, protocol_cls=Protocol)  # pyright: ignore[reportUnknownMemberType]
         self.lost = asyncio.Event()
         self._watching: asyncio.Future[None] | None = None
+        self._pending = PendingTexts()
+        self._writing = asyncio.Lock()
         _register(self)
 
     def start(self, folders: tuple[Path, ...], options: object) -> None:
@@ -90,9 +94,31 @@ class Server(LanguageServer):
         edits = None if workspace is None else workspace.workspace_edit
         if edits is None:
             return Abilities(document_changes=False, creates_files=False)
+        applies = bool(workspace and workspace.apply_edit)
         creates = types.ResourceOperationKind.Create in (edits.resource_operations or ())
         # Files can only be created in documentChanges; Neovim says the one and not the other.
-        return Abilities(bool(edits.document_changes) or creates, creates)
+        return Abilities(bool(edits.document_changes) or creates, creates, applies)
+
+    def settings_file(self, found: Open) -> SettingsFile | None:
+        """The settings file of a document, with what we have had written into it."""
+        settings = settings_file(found.document.path, self.session.folders)
+        return None if settings is None else self._pending.now(settings)
+
+    async def write_settings(self, uri: str, entries: object) -> None:
+        """Our command: have the client write entries into the settings file. One after the other."""
+        async with self._writing:
+            found = self.session.get(uri)
+            settings = None if found is None else self.settings_file(found)
+            if settings is None:
+                return
+            edit = settings_edit(settings, read_entries(entries), self.abilities(), self.session.encoding)
+            if edit is None:
+                return
+            asked = types.ApplyWorkspaceEditParams(edit[0], label=f"Set in {settings.path.name}")
+            with contextlib.suppress(JsonRpcException, TimeoutError):
+                answer = await asyncio.wait_for(self.workspace_apply_edit_async(asked), _MOST_WAIT_S)
+                if answer.applied:
+                    self._pending.applied(settings.path, edit[1])
 
     def markup(self) -> types.MarkupKind:
         """What the client can show in a hover; one that says nothing is taken to know Markdown."""
@@ -226,29 +252,35 @@ def _register(server: Server) -> None:
         session = server.session
         if found is None or found.view is None or not session.client.inlay_hints:
             return []
-        lines, least = found.lines_of(found.view), session.client.min_share
-        return inlay_hints(found.view, found.document, params.range, lines, least, session.encoding)
+        least = session.client.min_share
+        return [
+            hint
+            for view in found.shown()
+            for hint in inlay_hints(
+                view, found.document, params.range, found.lines_of(view), least, session.encoding
+            )
+        ]
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
     async def code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
         found = await server.settled(params.text_document.uri)
         if found is None or found.view is None or not server.session.client.code_lenses:
             return []
-        return code_lenses(found.view, found.lines_of(found.view))
+        return [lens for view in found.shown() for lens in code_lenses(view, found.lines_of(view))]
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     def hover(params: types.HoverParams) -> types.Hover | None:
         found = server.session.get(params.text_document.uri)
-        if found is None or found.view is None:
+        if found is None:
             return None
         line = params.position.line
-        then = found.lines_of(found.view).then(line)
-        if then is None:
-            return None
         text = found.document.line(line)
         column = index(text, params.position.character, server.session.encoding)
-        markdown = hover_text(found.view, then + 1, text, column)
-        return types.Hover(types.MarkupContent(server.markup(), markdown)) if markdown else None
+        for view in found.shown():
+            then = found.lines_of(view).then(line)
+            if then is not None and (markdown := hover_text(view, then + 1, text, column)):
+                return types.Hover(types.MarkupContent(server.markup(), markdown))
+        return None
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
@@ -267,11 +299,16 @@ def _register(server: Server) -> None:
             found.document,
             asked,
             found.lines_of(found.view),
-            settings_file(path, folders),
+            server.settings_file(found),
             server.abilities(),
             session.encoding,
             may_edit=not folders or not found.document.is_saved or folder_of(path, folders) is not None,
         )
+
+    @server.command(WRITE_SETTINGS)
+    async def write_settings(ls: Server, *arguments: object) -> None:
+        if len(arguments) == 2 and isinstance(arguments[0], str):
+            await ls.write_settings(arguments[0], arguments[1])
 
 
 def _folders(params: types.InitializeParams) -> tuple[Path, ...]:

@@ -11,12 +11,12 @@ from lsprotocol import types
 
 from wattslice.errors import WattsliceError
 from wattslice.lsp.client_settings import NO_CLIENT_SETTINGS, ClientSettings, Setup, setup_for
-from wattslice.lsp.diagnostics import diagnostics_of, failure, torn
+from wattslice.lsp.diagnostics import diagnostics_of, failure
 from wattslice.lsp.documents import Document
 from wattslice.lsp.line_map import LineMap
 from wattslice.lsp.positions import Encoding
 from wattslice.lsp.scheduling import Schedule
-from wattslice.lsp.views import View
+from wattslice.lsp.views import Torn, View
 from wattslice.lsp.worker import Outcome, Task, Worker
 from wattslice.lsp.workspace import path_of
 from wattslice.settings import find_settings
@@ -26,19 +26,21 @@ _LANGUAGES = {"cuda": ".cu", "cuda-cpp": ".cu", "cudacpp": ".cu", "cu": ".cu", "
 _SUFFIXES = (".cu", ".cuh", ".c")
 _HEADER = ".cuh"
 _KERNEL_MARK = "__global__"
+_MOST_MAPS = 7
 
 
 @dataclass(slots=True, eq=False)
 class Open:
     """An open document: what is shown of it, and what is wrong with its present text.
 
-    `torn`: the analysis of a text that cannot be read, in place of which `view` is still shown.
+    `torn`: the kernels that cannot be read in the text of `view`; `kept` shows them as they were.
     `settled`: nothing is under way.
     """
 
     document: Document
     view: View | None = None
-    torn: View | None = None
+    torn: tuple[Torn, ...] = ()
+    kept: tuple[View, ...] = ()
     error: WattsliceError | None = None
     is_saved_text: bool = True
     settled: asyncio.Event = field(default_factory=asyncio.Event)
@@ -51,8 +53,24 @@ class Open:
             if of is view and at == revision:
                 return known
         lines = LineMap(view.lines, self.document.lines)
-        self._maps = (*self._maps[-1:], (view, revision, lines))
+        self._maps = (*self._maps[-_MOST_MAPS:], (view, revision, lines))
         return lines
+
+    def shown(self) -> tuple[View, ...]:
+        """The present figures, and those that are kept of earlier texts."""
+        return () if self.view is None else (self.view, *self.kept)
+
+    def show(self, view: View) -> None:
+        """New figures; for kernels that are being typed in, those of before stay."""
+        torn: list[Torn] = []
+        kept: list[View] = []
+        for before in () if self.is_saved_text else self.shown():
+            lost = view.torn_since(before)
+            if lost:
+                torn += lost
+                kept.append(before.only({entry.name for entry in lost}))
+        self.view = view.without({entry.name for entry in torn}) if torn else view
+        self.torn, self.kept = tuple(torn), tuple(kept)
 
 
 class Session:
@@ -159,7 +177,8 @@ class Session:
             return
         document = found.document
         if not self._is_worth_a_look(document):
-            found.view = found.torn = found.error = None
+            found.view = found.error = None
+            found.torn, found.kept = (), ()
             found.settled.set()
             self._tell(found)
             return
@@ -188,13 +207,9 @@ class Session:
             return
         self.schedule.took(task.uri, outcome.seconds)
         self._report(outcome)
-        found.error, found.torn = outcome.error, None
+        found.error = outcome.error
         if outcome.analysis is not None:
-            view = View(outcome.analysis, task.path, task.lines, outcome.budgets)
-            if found.view is not None and not found.is_saved_text and view.looks_torn(found.view):
-                found.torn = view
-            else:
-                found.view = view
+            found.show(View(outcome.analysis, task.path, task.lines, outcome.budgets))
         if task.revision == found.document.revision:
             found.settled.set()
         self._tell(found)
@@ -203,10 +218,10 @@ class Session:
     def _tell(self, found: Open) -> None:
         document, view = found.document, found.view
         told: list[types.Diagnostic] = []
-        if view is not None and (view.kernels or not _is_quiet(document)):
-            told = diagnostics_of(view, document, found.lines_of(view), self.encoding)
-        if found.torn is not None:
-            told += torn(found.torn, document, found.lines_of(found.torn), self.encoding)
+        if view is not None and (view.kernels or found.kept or not _is_quiet(document)):
+            told = diagnostics_of(view, document, found.lines_of(view), self.encoding, found.torn)
+            for kept in found.kept:
+                told += diagnostics_of(kept, document, found.lines_of(kept), self.encoding)
         if found.error is not None:
             told.append(failure(found.error, document, self.encoding, is_stale=view is not None))
         self._publish(document, told if self.client.diagnostics else [])

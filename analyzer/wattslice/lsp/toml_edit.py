@@ -44,6 +44,17 @@ def add_entry(text: str, key: str, value: str, *, is_pyproject: bool) -> Inserti
     return insertion if insertion is not None and _read(insertion.applied_to(text)) == wanted else None
 
 
+def has_entry(text: str, key: str, value: str, *, is_pyproject: bool) -> bool:
+    """Whether the list `key` has an entry for what `value` names (what stands before its ``=``)."""
+    document = _read(text)
+    table = None if document is None else _table(document, is_pyproject=is_pyproject)
+    entries = None if table is None else table.get(key)
+    if not isinstance(entries, list):
+        return False
+    names = (str(entry).partition("=")[0].strip() for entry in cast("list[object]", entries))
+    return value.partition("=")[0].strip() in names
+
+
 def _read(text: str) -> dict[str, object] | None:
     try:
         return tomllib.loads(text)
@@ -98,8 +109,9 @@ def _insertion(text: str, key: str, value: str, *, is_pyproject: bool) -> Insert
             return _append(text, found.end(), stop, value, end)
         at = _line_end(text, stop)
         last = at if inside else last
-    if last is None:
-        return None
+    if last is None:  # of `[tool.wattslice]` only parts stand there, such as `[tool.wattslice.gate]`
+        gap = "" if not text else end if text.endswith("\n") else 2 * end
+        return Insertion(len(text), f"{gap}[{'.'.join(_TABLE)}]{end}{key} = [{value}]{end}")
     before = end if last and not text[:last].endswith("\n") else ""
     return Insertion(last, f"{before}{key} = [{value}]{end}")
 

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import copy
+from collections.abc import Callable, Iterable, Set
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from wattslice.analysis import Analysis, KernelAnalysis, LineHeat
 from wattslice.findings import Finding, findings_of
 from wattslice.gate.budgets import Budget
 from wattslice.gate.verdict import UnknownPolicy, judge
+from wattslice.lsp.live_text import definition_line, live_text
 
 _UNREADABLE = ("PW001", "PW002")
 """Rules of text that could not be read: typical of a text in the middle of being typed."""
-_KERNEL_MARK = "__global__"
+
+
+@dataclass(frozen=True, slots=True)
+class Torn:
+    """A kernel that stands in the text at `line`, and could not be read. `why`: findings that say so."""
+
+    name: str
+    line: int
+    why: tuple[Finding, ...]
 
 
 class View:
@@ -26,9 +37,15 @@ class View:
     def __init__(
         self, analysis: Analysis, path: Path, lines: tuple[str, ...], budgets: tuple[Budget, ...] = ()
     ) -> None:
-        self.analysis = analysis
         self.lines = lines
         self._is_own = _Own(path)
+        self._is_part = False
+        found = (*findings_of(analysis), *judge(analysis, budgets, UnknownPolicy.WARN).findings)
+        self._fill(analysis, found)
+        self._holes = {name: len(self._unreadable_in(*span)) for name, span in self._spans().items()}
+
+    def _fill(self, analysis: Analysis, found: tuple[Finding, ...]) -> None:
+        self.analysis = analysis
         self.kernels: dict[int, tuple[KernelAnalysis, ...]] = {}
         self.heats: dict[int, tuple[tuple[KernelAnalysis, LineHeat], ...]] = {}
         for kernel in analysis.kernels:
@@ -37,28 +54,59 @@ class View:
             for heat in kernel.hot_lines:
                 if self.is_own(heat.file):
                     self.heats[heat.line] = (*self.heats.get(heat.line, ()), (kernel, heat))
-        found = (*findings_of(analysis), *judge(analysis, budgets, UnknownPolicy.WARN).findings)
         self.findings = tuple(finding for finding in found if self.is_own(finding.file))
         self.elsewhere = tuple(finding for finding in found if not self.is_own(finding.file))
-        self._unreadable = sum(finding.rule in _UNREADABLE for finding in self.findings)
-        self._marks = sum(line.count(_KERNEL_MARK) for line in lines)
+
+    def only(self, names: Set[str]) -> View:
+        """What it says of the kernels of these names, and nothing else."""
+        return self._part(lambda name: name in names)
+
+    def without(self, names: Set[str]) -> View:
+        """All but what it says of the kernels of these names."""
+        return self._part(lambda name: name not in names)
+
+    @property
+    def is_in_pieces(self) -> bool:
+        """Whether something of the document, or of its kernels, is not in it."""
+        return self._is_part or any(finding.rule in _UNREADABLE for finding in self.findings)
+
+    def _part(self, belongs: Callable[[str], bool]) -> View:
+        kernels = tuple(kernel for kernel in self.analysis.kernels if belongs(kernel.name))
+        found = tuple(finding for finding in (*self.findings, *self.elsewhere) if belongs(finding.kernel))
+        part = copy.copy(self)
+        part._is_part = True
+        part._fill(replace(self.analysis, kernels=kernels), found)
+        return part
 
     def is_own(self, file: str) -> bool:
         """Whether a file that the analysis names is the document; one without a name is not."""
         return bool(file) and self._is_own(file)
 
-    def looks_torn(self, before: View) -> bool:
-        """Whether the text looks like one in the middle of an edit, compared with an earlier one.
-
-        More of it cannot be read, or a kernel is gone of which the text still speaks.
+    def torn_since(self, before: View) -> tuple[Torn, ...]:
+        """The kernels of an earlier text that still stand in this one and cannot be read any more: they are
+        gone, or more of them cannot be read. Somebody is typing in them.
         """
-        if self._unreadable > before._unreadable:
-            return True
-        return len(self.kernels) < len(before.kernels) and self._marks >= before._marks
+        found: list[Torn] = []
+        spans = self._spans()
+        live: str | None = None
+        for name, (first, last) in before._spans().items():
+            if name in spans:
+                if self._holes.get(name, 0) > before._holes.get(name, 0):
+                    found.append(Torn(name, spans[name][0], self._unreadable_in(*spans[name])))
+                continue
+            live = live_text(self.lines) if live is None else live
+            line = definition_line(name, live)
+            if line is not None:
+                found.append(Torn(name, line, self._unreadable_in(line, line + last - first)))
+        return tuple(found)
 
-    def unreadable(self) -> tuple[Finding, ...]:
-        """What of the document could not be read."""
-        return tuple(finding for finding in self.findings if finding.rule in _UNREADABLE)
+    def _spans(self) -> dict[str, tuple[int, int]]:
+        """First and last line of the document's kernels, by name."""
+        return {kernel.name: (line, kernel.end_line) for line, (kernel, *_) in self.kernels.items()}
+
+    def _unreadable_in(self, first: int, last: int) -> tuple[Finding, ...]:
+        """What could not be read of these lines."""
+        return tuple(f for f in self.findings if f.rule in _UNREADABLE and first <= f.line <= last)
 
     def launches_around(self, line: int) -> tuple[KernelAnalysis, ...]:
         """The launches of the kernels whose definition holds this line."""

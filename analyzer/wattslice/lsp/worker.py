@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -19,6 +20,8 @@ from wattslice.lsp.client_settings import Setup
 if TYPE_CHECKING:  # numpy and the parser are loaded on the thread, while the editor is already being answered
     from wattslice.incremental import IncrementalAnalyzer
 
+_LONE_CR = re.compile(r"\r(?!\n)")
+"""Ends a line for editors and compilers; the sources of our own are read by LF."""
 _MOST_ANALYZERS = 4
 """Settings in use at once; each has an analyzer that remembers what it has read."""
 
@@ -148,7 +151,9 @@ class Worker:
             budgets = setup.budgets
             analyzer = self._analyzer(setup.config)
             analysis = analyzer.analyze(
-                task.path, "".join(task.lines), lambda: self._makes_way or task.cancelled.is_set()
+                task.path,
+                _LONE_CR.sub("\n", "".join(task.lines)),
+                lambda: self._makes_way or task.cancelled.is_set(),
             )
         except CancelledError:
             return None

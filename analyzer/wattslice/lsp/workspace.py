@@ -16,7 +16,7 @@ _MOST_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class SettingsFile:
-    """A settings file to edit; `text` as it stands on disk, None when the file is yet to be created."""
+    """A settings file to edit; `text` is None when the file is yet to be created."""
 
     path: Path
     text: str | None
@@ -59,6 +59,6 @@ def settings_file(path: Path, folders: tuple[Path, ...]) -> SettingsFile | None:
             return SettingsFile(new, None) if not new.exists() and not new.is_symlink() else None
         if folder_of(found, folders) is None or found.stat().st_size > _MOST_BYTES:
             return None
-        return SettingsFile(found, found.read_bytes().decode("utf-8"))
+        return SettingsFile(found, found.read_bytes().decode("utf-8-sig"))
     except (OSError, UnicodeDecodeError, WattsliceError):
         return None

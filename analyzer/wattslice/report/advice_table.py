@@ -52,7 +52,7 @@ def advice_table(kernel: KernelAnalysis, width: int) -> Table:
 
 
 def _words(advice: Advice) -> Text:
-    words = Text(printable(advice.message))
+    words = Text(printable(advice.told))
     words.append(f"\n→ {printable(advice.fix)}", style="cyan")
     if advice.file:
         words.append(f"\nin {printable(PurePath(advice.file).name)}", style="dim")

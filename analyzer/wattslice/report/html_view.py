@@ -19,7 +19,7 @@ from wattslice.annotation import (
     other_findings,
     stretches,
 )
-from wattslice.findings import Finding, findings_of, plain_reason, why_unknown, would_hit_power_limit
+from wattslice.findings import Finding, findings_of, plain_reason, told_by, why_unknown, would_hit_power_limit
 from wattslice.ir import MemorySpace
 from wattslice.operations import JSON_NAMES
 from wattslice.report.annotated import CONTEXT, IN_HEADER, SPREAD, basis, line_watts, owner_words, runs, stake
@@ -209,12 +209,10 @@ class _Page:
 
     def _advised(self, kernel: KernelAnalysis) -> tuple[Finding, ...]:
         """The findings that this launch's advice became; suppressed ones are not among them."""
-        own = {(entry.file or kernel.file, entry.line, entry.rule, entry.message) for entry in kernel.advice}
         return tuple(
             finding
-            for finding in (self._advice if own else ())
-            if finding.kernel == kernel.name
-            and (finding.file, finding.line, finding.rule, finding.message) in own
+            for finding in (self._advice if kernel.advice else ())
+            if any(told_by(finding, kernel, entry) for entry in kernel.advice)
         )
 
     def _why(self, kernel: KernelAnalysis) -> str:

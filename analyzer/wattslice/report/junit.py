@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from xml.etree import ElementTree
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.findings import GATE_RULES, Finding, files_without_result, plain_reason, why_unknown
+from wattslice.findings import GATE_RULES, Finding, plain_reason, unread_files, why_unknown
 from wattslice.ir import Severity
 from wattslice.report.gcc import finding_line
 from wattslice.report.places import SourceTree, clean
@@ -36,7 +36,7 @@ def render_junit(analysis: Analysis, findings: tuple[Finding, ...], tree: Source
         told[finding.file if finding.file in known else home.get(finding.kernel, finding.file)].append(
             finding
         )
-    unread = frozenset(files_without_result(analysis))
+    unread = frozenset(unread_files(analysis))
     root = ElementTree.Element("testsuites", name="wattslice")
     for file in dict.fromkeys((*analysis.files, *kernels, *told)):
         path = tree.place(file).path if file else _WHOLE_RUN
@@ -73,7 +73,8 @@ def _suite(
         case = _add(suite, "testcase", name=name, classname=_classname(path))
         _judge(case, kernel, [one for one in failing[kernel.name] if _is_about(one, kernel)], analysis)
         _output(case, output[number])
-    _judge_file(suite, path, [finding for finding in rest if _forbids(finding)], rest, unread)
+    failing_file = [finding for finding in rest if _forbids(finding)]
+    _judge_file(suite, path, failing_file, [one for one in findings if not _forbids(one)], unread)
     _output(suite, rest)
     cases = suite.findall("testcase")
     suite.set("tests", str(len(cases)))

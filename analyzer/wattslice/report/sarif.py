@@ -12,7 +12,7 @@ import zlib
 
 from wattslice import __version__
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.findings import Finding, all_findings, files_without_result
+from wattslice.findings import Finding, all_findings, unread_files
 from wattslice.ir import Severity
 from wattslice.report.json import Json, finite
 from wattslice.report.located import Located, importance, located
@@ -168,7 +168,7 @@ def _invocation(
         notifications.append({"level": "warning", "message": {"text": text}})
     notifications += [_notification(finding, tree) for finding in told[:_MAX_NOTIFICATIONS]]
     invocation: dict[str, Json] = {
-        "executionSuccessful": bool(analysis.kernels) and not files_without_result(analysis)
+        "executionSuccessful": bool(analysis.kernels) and not unread_files(analysis)
     }
     if status is not None:
         invocation["exitCode"] = status

@@ -40,8 +40,11 @@ def _words(verdict: Verdict) -> list[str]:
             f"{number('PW020')} over {first.max_power_w:g} W" if only else f"{number('PW020')} over budget"
         )
     for compared in verdict.compared:
-        worse = sum(finding.rule == "PW023" for finding in compared.findings)
-        words.append(f"{worse} of {compared.pairs} worse {compared.against}")
+        worse = [finding for finding in compared.findings if finding.rule == "PW023"]
+        warned = sum(finding.severity is Severity.WARNING for finding in worse)
+        words.append(f"{len(worse) - warned} of {compared.pairs} worse {compared.against}")
+        if warned:
+            words.append(f"{warned} warned of")
     if unverified := number("PW022"):
         words.append(f"{unverified} unknown")
     if verdict.suppressed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from wattslice.frontend.callers import caller_files
+from wattslice.frontend.callers import caller_files, launcher_files
 from wattslice.frontend.clang.includes import repository_root
 from wattslice.frontend.clang.source_files import SourceFiles, look_again
 from wattslice.inputs import Inputs, Search, SearchInput, digest_of_paths, digest_of_text
@@ -57,6 +57,8 @@ class CurrentInputs:
             return (repository_root(about),)
         if asked.search is Search.CALLERS:
             return caller_files(about, frozenset(asked.names))
+        if asked.search is Search.LAUNCHERS:
+            return launcher_files(about, frozenset(asked.names))
         files = self._roots.get(asked.about)
         if files is None:
             files = self._roots[asked.about] = SourceFiles(about, about, b"")

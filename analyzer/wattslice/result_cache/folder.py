@@ -26,6 +26,8 @@ _MOST_BYTES = 64 << 20
 _ABANDONED_S = 3600.0
 _KEPT_SHARE = 0.8
 """What eviction leaves of the limit: it lists the whole folder, which must not happen at every entry."""
+_TRIMS = "0"
+"""An entry whose name, a digest, begins so has the folder trimmed: one of 16, however short the runs are."""
 
 
 class CacheError(WattsliceError):
@@ -44,6 +46,14 @@ def default_cache() -> Path | None:
         return Path(configured) if configured else cache_folder()
     except RuntimeError:
         raise _unusable(Path("~/.cache"), "there is no home folder") from None
+
+
+def is_used(path: Path) -> bool:
+    """Whether results were ever kept there: asking about a cache should not make one.
+
+    True as well of what is no folder, which whoever opens it is told.
+    """
+    return os.path.lexists(path / NAME) or (os.path.lexists(path) and not path.is_dir())
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +107,7 @@ class CacheFolder:
             self._remove(scratch)
             return
         self._written_bytes += len(content)
-        if self._written_bytes > self.limit_bytes // 8:
+        if name.startswith(_TRIMS) or self._written_bytes > self.limit_bytes // 8:
             self.trim()
 
     def trim(self) -> None:
@@ -173,8 +183,9 @@ def _open_own(path: Path) -> int:
 def _check_own(path: Path, status: os.stat_result) -> None:
     if status.st_uid != os.geteuid():
         raise _unusable(path, "it belongs to another user")
-    if status.st_mode & stat.S_IWOTH:
-        raise _unusable(path, "everybody may write to it")
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        who = "everybody" if status.st_mode & stat.S_IWOTH else "its group"
+        raise _unusable(path, f"{who} may write to it")
 
 
 def _unusable(path: Path, reason: str) -> CacheError:

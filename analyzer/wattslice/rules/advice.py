@@ -63,7 +63,7 @@ ADVICE_RULES = (
         ),
         why=(
             "SMs without a block draw power until the last block is done. At stake is what the same total"
-            " work would save dealt out evenly."
+            " work would save dealt out evenly: an upper bound, for a serial recurrence cannot be spread."
         ),
         example="solve<<<16, 256>>>(a);   // 16 blocks for 80 SMs: 80 % of them idle",
         remedy=(

@@ -31,7 +31,7 @@ POWER_RULES = (
         id="PW022",
         name="budget-unverifiable",
         what="`wattslice gate` met a kernel or a file whose power is unknown, or was not to be had before.",
-        why="Unknown is neither below the budget nor no worse. By default the gate fails, not to pass it unjudged.",
+        why="Unknown is neither below the budget nor no worse. By default the gate then fails.",
         example="histogram: power unknown, launch cannot run on this GPU (PW014)",
         remedy="Settle the cause (the message names it), or let such kernels pass with --unknown warn.",
     ),

@@ -11,7 +11,8 @@ SOURCE_RULES = (
         what="The parser rejected a piece of the source.",
         why=(
             "The rest of the file is still analysed, but a statement that was dropped is missing from the "
-            "counts, so a kernel around that line may be predicted too low."
+            "counts, so a kernel around that line may be predicted too low. A kernel that is lost as a "
+            "whole, for something in front of it, is an error: it is listed, and its power is unknown."
         ),
         example="__global__ void scale(float *x, flaot k) { ... }   // unknown type name 'flaot'",
         remedy=(
@@ -73,7 +74,7 @@ SOURCE_RULES = (
         why="This is a defect of wattslice or of the workers, not of your code. No figures are printed "
         "rather than wrong ones.",
         example="internal error while slicing kernel 'lud_diagonal'",
-        remedy="Run the file alone with --debug and report the traceback, if possible with the kernel. Of a "
-        "process that died: use fewer --jobs, or look at the worker's log.",
+        remedy="Run the file alone with `wattslice --debug COMMAND` and report the traceback, if possible "
+        "with the kernel. Of a process that died: use fewer --jobs, or look at the worker's log.",
     ),
 )

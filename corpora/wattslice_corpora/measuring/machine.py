@@ -44,7 +44,7 @@ def this_machine(
     Raises `MeasureError` without driver, GPU, or compiler.
     """
     if importlib.util.find_spec("pywt") is None:
-        raise MeasureError("cleaning a trace needs the package PyWavelets: pip install pywavelets")
+        raise MeasureError("cleaning a trace needs the package PyWavelets: pip install 'wattslice[measure]'")
     sensor = NvmlSensor(device)
     try:
         board = sensor.board()

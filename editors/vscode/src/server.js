@@ -5,7 +5,7 @@ const vscode = require("vscode");
 const { Client } = require("./client");
 const { findExecutable } = require("./executable");
 const { ServerProcess } = require("./server-process");
-const { documentSelector, executablePath } = require("./settings");
+const { SETTINGS_FILES, documentSelector, executablePath, isWorthServer } = require("./settings");
 
 const INSTALL = "pip install 'wattslice[lsp]'";
 
@@ -36,7 +36,15 @@ class Server {
    * @param {vscode.TextDocument} document
    */
   opened(document) {
-    if (!this.wanted && vscode.languages.match(documentSelector(setting), document) > 0) void this.restart();
+    if (this.wanted || vscode.languages.match(documentSelector(), document) === 0) return;
+    if (isWorthServer(setting, document.languageId)) void this.restart();
+    else void this.startWithSettings();
+  }
+
+  /** @private */
+  async startWithSettings() {
+    const found = await vscode.workspace.findFiles(SETTINGS_FILES, undefined, 1);
+    if (found.length > 0 && !this.wanted) void this.restart();
   }
 
   /** Starts, or stops and starts again. */
@@ -68,7 +76,7 @@ class Server {
 
   /** @private */
   async startNow() {
-    const selector = documentSelector(setting);
+    const selector = documentSelector();
     this.status.restarted(selector);
     const executable = this.executable();
     if (!executable) return;

@@ -23,6 +23,9 @@ const OPTIONS = [
   ["memMhz", "--mem-mhz"],
 ];
 
+/** Where a project may keep its settings, as a glob. */
+const SETTINGS_FILES = "**/{wattslice.toml,pyproject.toml}";
+
 /** @typedef {(key: string) => unknown} Get  a setting, undefined or any other type where settings.json has it */
 
 /** @typedef {{ language?: string, scheme: string, pattern?: string }} Selector */
@@ -56,14 +59,24 @@ function executablePath(get) {
 }
 
 /**
- * The documents that the server is asked about: C only where the settings say so, most C is no kernel.
- * @param {Get} get
+ * The documents that the server is told of. Which of them it looks at is its own matter: C only where a settings
+ * file holds, or `plainC` says so.
  * @returns {Selector[]}
  */
-function documentSelector(get) {
-  const scheme = "file";
-  const languages = ["cuda-cpp", "cuda", ...(get("plainC") === true ? ["c"] : [])];
-  return [...languages.map((language) => ({ scheme, language })), { scheme, pattern: "**/*.{cu,cuh}" }];
+function documentSelector() {
+  const schemes = ["file", "untitled"];
+  const languages = ["cuda-cpp", "cuda", "c"];
+  const known = schemes.flatMap((scheme) => languages.map((language) => ({ scheme, language })));
+  return [...known, { scheme: "file", pattern: "**/*.{cu,cuh}" }];
 }
 
-module.exports = { OPTIONS, analysisOptions, documentSelector, executablePath };
+/**
+ * Whether a document of ours is worth a server by itself. Most C is no kernel: it takes a settings file, too.
+ * @param {Get} get
+ * @param {string} language
+ */
+function isWorthServer(get, language) {
+  return language !== "c" || get("plainC") === true;
+}
+
+module.exports = { OPTIONS, SETTINGS_FILES, analysisOptions, documentSelector, executablePath, isWorthServer };

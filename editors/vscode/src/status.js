@@ -47,6 +47,7 @@ class Status {
     const document = vscode.window.activeTextEditor?.document;
     if (!document || vscode.languages.match(this.selector, document) === 0) return this.item.hide();
     const result = this.results.get(document.uri.toString());
+    if (!result && document.languageId === "c") return this.item.hide(); // the server may well leave it alone
     this.item.text = statusText(result, this.failure);
     this.item.tooltip = tooltipLines(result, this.failure).join("\n");
     this.item.command = this.failure ? "wattslice.showOutput" : "wattslice.chooseGpu";

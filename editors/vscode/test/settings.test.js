@@ -2,7 +2,7 @@
 
 const assert = require("node:assert/strict");
 const { test } = require("node:test");
-const { OPTIONS, analysisOptions, documentSelector, executablePath } = require("../src/settings");
+const { OPTIONS, analysisOptions, documentSelector, executablePath, isWorthServer } = require("../src/settings");
 const manifest = require("../package.json");
 
 /** @param {Record<string, unknown>} values */
@@ -16,7 +16,7 @@ test("nothing set: no options, CUDA alone, the executable looked for", () => {
   );
   assert.deepEqual(analysisOptions(defaults), []);
   assert.equal(executablePath(defaults), "");
-  assert.ok(!documentSelector(defaults).some(({ language }) => language === "c"));
+  assert.ok(!isWorthServer(defaults, "c"));
 });
 
 test("every option has its setting in the manifest", () => {
@@ -36,7 +36,15 @@ test("values of the wrong type, written by hand, are no values", () => {
   assert.equal(executablePath(settings({ path: null })), "");
 });
 
-test("C files are asked about when the settings say so", () => {
-  const languages = documentSelector(settings({ plainC: true })).map(({ language }) => language);
-  assert.ok(languages.includes("c") && languages.includes("cuda-cpp"));
+test("the server is told of C and of texts without a file, and chooses", () => {
+  const told = documentSelector().map(({ scheme, language }) => `${scheme} ${language}`);
+  for (const scheme of ["file", "untitled"]) {
+    for (const language of ["cuda-cpp", "cuda", "c"]) assert.ok(told.includes(`${scheme} ${language}`));
+  }
+});
+
+test("C starts a server by itself only where the settings say so", () => {
+  assert.ok(isWorthServer(settings({}), "cuda-cpp"));
+  assert.ok(isWorthServer(settings({ plainC: true }), "c"));
+  assert.ok(!isWorthServer(settings({ plainC: "yes" }), "c"));
 });

@@ -35,6 +35,7 @@ class Client:
     def __init__(self, root: Path | None, settings: Message | None = None) -> None:
         self.root = root
         self.settings = settings
+        self.applies: Callable[[Message], None] | None = None  # what it does with `workspace/applyEdit`
         self.asked: list[Message] = []  # requests and notifications of the server, in order
         self._answers: dict[object, Message] = {}
         self._inbox: queue.Queue[Message | None] = queue.Queue()
@@ -96,11 +97,18 @@ class Client:
         if "method" in message:
             self.asked.append(message)
             if "id" in message:
-                settings = [self.settings] if message["method"] == "workspace/configuration" else None
-                self.send({"jsonrpc": "2.0", "id": message["id"], "result": settings})
+                self.send({"jsonrpc": "2.0", "id": message["id"], "result": self._result(message)})
         else:
             self._answers[message["id"]] = message
         return message
+
+    def _result(self, message: Message) -> object:
+        if message["method"] == "workspace/configuration":
+            return [self.settings]
+        if message["method"] == "workspace/applyEdit" and self.applies is not None:
+            self.applies(message["params"]["edit"])
+            return {"applied": True}
+        return None
 
     # ------------------------------------------------------------------------------- the protocol
 
@@ -229,3 +237,14 @@ def span(line: int, character: int, end_line: int, end_character: int) -> Messag
 
 def edit(where: Message, text: str) -> Message:
     return {"range": where, "text": text}
+
+
+def applied(text: str, change: Message) -> str:
+    """The text with the edits of one document in it (ASCII, so columns are characters)."""
+    lines = [*text.splitlines(keepends=True), ""]
+    for one in change["edits"]:
+        start, end = one["range"]["start"], one["range"]["end"]
+        assert start == end  # ours only insert
+        line = lines[start["line"]]
+        lines[start["line"]] = line[: start["character"]] + one["newText"] + line[start["character"] :]
+    return "".join(lines)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .client import Client, Message, edit, span
+from .client import Client, Message, applied, edit, span
 from .sources import HOT, LAUNCHED, LOOP, SAXPY
 
 
@@ -50,15 +50,8 @@ def lines_of(hints: list[Message]) -> list[int]:
     return [hint["position"]["line"] for hint in hints]
 
 
-def applied(text: str, change: Message) -> str:
-    """The text with the edits of one document in it (ASCII, so columns are characters)."""
-    lines = [*text.splitlines(keepends=True), ""]
-    for one in change["edits"]:
-        start, end = one["range"]["start"], one["range"]["end"]
-        assert start == end  # ours only insert
-        line = lines[start["line"]]
-        lines[start["line"]] = line[: start["character"]] + one["newText"] + line[start["character"] :]
-    return "".join(lines)
+def line_of_lens(lens: Message) -> int:
+    return lens["range"]["start"]["line"]
 
 
 def test_it_offers_only_what_lives_beside_clangd(folder):
@@ -72,7 +65,7 @@ def test_it_offers_only_what_lives_beside_clangd(folder):
             "hoverProvider",
             "inlayHintProvider",
         }
-        assert told["executeCommandProvider"] == {"commands": []}
+        assert told["executeCommandProvider"] == {"commands": ["wattslice.writeSettings"]}
         client.wait(lambda message: message.get("method") == "client/registerCapability")
         (watching,) = client.asked[-1]["params"]["registrations"]
         globs = {watcher["globPattern"] for watcher in watching["registerOptions"]["watchers"]}
@@ -139,6 +132,45 @@ def test_torn_text_keeps_the_last_figures_and_says_so(shared, opened):
     shared.notify("textDocument/didSave", {"textDocument": {"uri": uri}})  # it is meant
     shared.wait(refreshed)
     assert shared.ask("codeLens", uri) == []
+
+
+TWO = """\
+__global__ void k(float *a) { a[threadIdx.x] += 1; }
+__global__ void q(float *a) {
+  a[threadIdx.x] += sinf(1.f * a[1]);
+}
+int main() { float *a; k<<<64, 256>>>(a); q<<<64, 256>>>(a); }
+"""
+Q = "__global__ void q(float *a) {\n  a[threadIdx.x] += sinf(1.f * a[1]);\n}\n"
+
+
+@pytest.mark.parametrize("off", ["".join(f"// {line}" for line in Q.splitlines(True)), f"#if 0\n{Q}#endif\n"])
+def test_a_kernel_that_is_switched_off_holds_nothing_up(shared, opened, off):
+    uri = opened(TWO)
+    shared.diagnostics(uri)
+    shared.change(uri, {"text": TWO.replace(Q, off)})
+    told = shared.diagnostics(uri)
+    assert "last text that could be read" not in json.dumps(told)
+    assert [lens["range"]["start"]["line"] for lens in shared.ask("codeLens", uri)] == [0]
+    assert lines_of(shared.hints(uri)) == [0]
+
+
+def test_what_is_typed_in_one_kernel_leaves_the_other_current(shared, opened):
+    uri = opened(TWO)
+    shared.diagnostics(uri)
+    k_before, q_before = shared.ask("codeLens", uri)
+    torn = TWO.replace("q(float *a) {", "q(float *a {").replace("+= 1", "+= cosf(a[2]) * tanf(a[3])")
+    shared.change(uri, {"text": torn})
+    told = [entry for entry in shared.diagnostics(uri) if "last text" in entry["message"]]
+    assert [(entry["code"], entry["range"]["start"]["line"]) for entry in told] == [("PW001", 1)]
+    assert "q" in told[0]["message"].split(": the watts")[0]
+    k, q = sorted(shared.ask("codeLens", uri), key=line_of_lens)
+    assert k["command"]["title"] != k_before["command"]["title"]
+    assert (q["range"], q["command"]) == (q_before["range"], q_before["command"])
+    assert "**q**" in shared.hover(uri, 1, 17)
+    shared.change(uri, {"text": TWO})
+    assert "last text" not in json.dumps(shared.diagnostics(uri))
+    assert shared.ask("codeLens", uri) == [k_before, q_before]
 
 
 def test_nothing_left_of_the_text(shared, opened):
@@ -208,7 +240,7 @@ def test_a_setting_is_written_and_obeyed(folder, tmp_path):
         assert told["PW013"]["source"] == "wattslice"
         assert "settled by `--set hops.trip_L4=VALUE`" in client.hover(uri, 3, 6)
         # There is no settings file: the action creates one at the root.
-        (title,) = [title for title in client.actions(uri, 3) if title.startswith("Set ")]
+        (title,) = [title for title in client.actions(uri, 3) if title.startswith("Set hops.")]
         create, change = client.actions(uri, 3)[title]["edit"]["documentChanges"]
         target = tmp_path / "wattslice.toml"
         assert create == {
@@ -321,3 +353,35 @@ def test_plain_c_with_settings(tmp_path):
         client.change(uri, edit(span(0, 0, 0, 1), ""))
         assert client.hints(uri)  # "oid scale" is no C, and the last figures stand
         assert any("last text" in entry["message"] for entry in client.asked[-1]["params"]["diagnostics"])
+
+
+def test_settings_that_name_no_variable_of_their_kernel(tmp_path):
+    target = tmp_path / "wattslice.toml"
+    target.write_text('set = ["saxpy.zzz=3", "other.zzz=3", "zzz=3"]\n')
+    with Client(tmp_path, {"set": ["saxpy.alpha=2"]}) as client:
+        client.initialize()
+        uri = client.open(tmp_path / "a.cu", LAUNCHED)
+        client.wait(lambda message: message.get("method") == "$/wattslice/analyzed")
+        client.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
+        client.wait(lambda message: message.get("method") == "$/wattslice/analyzed")
+        told = client.diagnostics(uri)
+        assert [entry["range"]["start"]["line"] for entry in told] == [0, 0]
+        assert "no variable 'zzz' in kernel 'saxpy'" in told[0]["message"]
+        assert "no variable 'alpha' in kernel 'saxpy'" in told[1]["message"]
+        assert client.hints(uri)
+        client.change(uri, edit(span(1, 0, 1, 0), "    if (\n"))  # who knows what stands there
+        assert "zzz" not in json.dumps(client.diagnostics(uri))
+        client.settings = {"set": ["saxpy.alpha"]}
+        client.notify("workspace/didChangeConfiguration", {"settings": None})
+        (error,) = [entry for entry in client.diagnostics(uri) if entry["severity"] == 1]
+        assert "the editor's settings: wattslice.set: 'saxpy.alpha' cannot be read" in error["message"]
+
+
+def test_lines_that_end_as_on_old_macs(shared, opened):
+    text = LAUNCHED.replace("if (i < n) ", "if (i < n)\n")
+    expected = opened(text)
+    shared.diagnostics(expected)
+    uri = opened(text.replace("\n", "\r"))
+    shared.diagnostics(uri)
+    assert shared.hints(uri) == shared.hints(expected) != []
+    assert shared.ask("codeLens", uri) == shared.ask("codeLens", expected)

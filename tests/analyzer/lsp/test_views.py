@@ -9,7 +9,7 @@ from lsprotocol import types
 from wattslice.analysis import Advice, KernelAnalysis, LineHeat
 from wattslice.execution import Assumption
 from wattslice.ir import Diagnostic, Severity
-from wattslice.lsp.diagnostics import diagnostics_of
+from wattslice.lsp.diagnostics import MOST, diagnostics_of
 from wattslice.lsp.documents import Document
 from wattslice.lsp.figures import heat_text, launches_text, stake_text
 from wattslice.lsp.hover import hover_text
@@ -113,15 +113,48 @@ def test_stakes():
     assert stake_text(None, None) == ""
 
 
-def test_torn_texts():
-    whole = view(MATMUL, lines=["__global__ void a() {}\n"])
-    assert not whole.looks_torn(whole)
-    problem = (Diagnostic("PW001", Severity.WARNING, str(PATH), 1, "not understood"),)
-    torn = view(MATMUL, diagnostics=problem, lines=["__global__ void a() {}\n"])
-    assert torn.looks_torn(whole)
-    assert not torn.looks_torn(torn)  # it has been so before
-    assert view(lines=["__global__ void a( {}\n"]).looks_torn(whole)
-    assert not view(lines=["void a() {}\n"]).looks_torn(whole)  # somebody deletes a kernel
+def test_torn_kernels():
+    line = f"__global__ void {MATMUL.name}(float* a) {{}}\n"
+    whole = view(MATMUL, lines=[line])
+    assert whole.torn_since(whole) == ()
+    problem = (Diagnostic("PW001", Severity.WARNING, str(PATH), MATMUL.line + 1, "not understood"),)
+    torn = view(MATMUL, diagnostics=problem, lines=[line])
+    (entry,) = torn.torn_since(whole)
+    assert (entry.name, entry.line) == (MATMUL.name, MATMUL.line)
+    assert [finding.message for finding in entry.why] == ["not understood"]
+    assert torn.torn_since(torn) == ()  # it has been so before
+    (entry,) = view(lines=["\n", f"__global__ void {MATMUL.name}( {{}}\n"]).torn_since(whole)
+    assert (entry.line, entry.why) == (2, ())
+    elsewhere = (replace(problem[0], line=MATMUL.end_line + 1),)
+    assert view(MATMUL, diagnostics=elsewhere, lines=[line]).torn_since(whole) == ()
+    assert view(lines=["void a() {}\n"]).torn_since(whole) == ()  # somebody deletes a kernel
+    assert view(lines=["// " + line]).torn_since(whole) == ()
+
+
+def test_parts_of_a_view():
+    kernel = replace(MATMUL, assumptions=(Assumption("PW011", 20, "assumed", ""),))
+    other = replace(kernel, name="other", qualified_name="other", line=MATMUL.line + 30)
+    problem = Diagnostic("PW001", Severity.WARNING, str(PATH), 1, "not understood")
+    whole = view(kernel, other, diagnostics=(problem,))
+    one, rest = whole.only({"other"}), whole.without({"other"})
+    assert ([*one.kernels], [*rest.kernels]) == ([other.line], [kernel.line])
+    assert [finding.kernel for finding in one.findings] == ["other"]
+    assert [finding.kernel for finding in rest.findings] == ["", MATMUL.name]
+    assert {k.name for heats in one.heats.values() for k, _ in heats} == {"other"}
+    assert len(whole.kernels) == 2
+
+
+def test_of_very_many_findings_the_most_important():
+    advice = tuple(Advice("PW041", 20, f"saves {n}", "do", 1.0, float(n)) for n in range(MOST))
+    assumed = tuple(Assumption("PW016", 5, f"assumed {n}", "") for n in range(30))
+    problem = Diagnostic("PW001", Severity.WARNING, str(PATH), 50, "not understood")
+    found = view(replace(MATMUL, assumptions=assumed, advice=advice), diagnostics=(problem,))
+    document = Document("file:///w/src/matmul.cu", PATH, "cuda", 1, "".join(TEXT))
+    note, *entries = diagnostics_of(found, document, LineMap(TEXT, TEXT), ENCODING)
+    assert note.message.startswith("31 more findings")
+    assert len(entries) == MOST
+    messages = {entry.message.partition("\n")[0] for entry in entries}
+    assert messages == {"not understood", *(f"saves {n}" for n in range(1, MOST))}
 
 
 @pytest.mark.parametrize(

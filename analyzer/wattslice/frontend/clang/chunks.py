@@ -17,7 +17,7 @@ from itertools import accumulate
 
 from wattslice.frontend.clang.heads import COMMENT, NAME, plain_function
 
-_TOKEN = re.compile(
+TOKEN = re.compile(
     rb"""(?P<directive>^[ \t]*\#(?:\\\r?\n|/\*.*?(?:\*/|\Z)|[^\n])*)
       | (?P<skipped>//(?:\\\r?\n|[^\n])* | /\*.*?(?:\*/|\Z)
           | \bR"(?P<fence>[^()\\\s]{0,16})\(.*?\)(?P=fence)"
@@ -29,6 +29,7 @@ _BLANK = re.compile(rb"(?:\s+|//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z))*", re.DOTAL
 _SCOPE = re.compile(rb"\s*(?:(?:inline\s+)?namespace\b[\w:\s]*|extern\s*\"C(?:\+\+)?\"\s*)\Z")
 _DEFINE = re.compile(rb"[ \t]*#[ \t]*define[ \t]+(\w+)")
 _CONDITION = re.compile(rb"[ \t]*#[ \t]*(?:(?P<opens>if)|(?P<turns>el)|endif)")
+_SPLICED = re.compile(rb"[\w\x80-\xff/*#](?:\\[ \t]*\r?\n)+[\w\x80-\xff/*#]")
 _LOCAL_DIRECTIVE = re.compile(rb"[ \t]*#[ \t]*pragma[ \t]+(?!push_macro|pop_macro)")
 _EVERYBODYS = re.compile(rb"\b(?:operator|using|namespace|asm|static_assert|concept)\b")
 """In what is no plain function: it may change what others mean without being named."""
@@ -133,9 +134,12 @@ class _Condition:
 def cut(source: bytes) -> CutText | None:
     """The pieces of a source text; None when its braces do not tell where declarations end.
 
-    None, too, for a text with carriage returns alone, which are ends of lines to clang only.
+    None, too, for a text with carriage returns alone, which are ends of lines to clang only, and for one with
+    a name or sign that goes on behind a backslash at the end of its line.
     """
     if b"\r" in source and b"\r" in source.replace(b"\r\n", b"\n"):
+        return None
+    if _SPLICED.search(source):
         return None
     chunks: list[Chunk] = []
     macros: list[Chunk] = []
@@ -164,7 +168,7 @@ def cut(source: bytes) -> CutText | None:
             chunks.append(Chunk(begin, end, words, digest_of(place, lines), body, head))
         begin, brace, is_torn = end, -1, False
 
-    for token in _TOKEN.finditer(source):
+    for token in TOKEN.finditer(source):
         if token.lastgroup == "directive":
             text = token[0]
             if not depth and _after_blanks(source, begin, token.start()) == token.start():

@@ -9,7 +9,7 @@ COMMENT = re.compile(rb"//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n]
 NAME = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _HEADER_TOKEN = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*|\d\w*|::|[^\s]")
 # What is before a parenthesis and is no function's name.
-_ATTRIBUTES = frozenset((b"__launch_bounds__", b"__attribute__", b"__align__", b"alignas", b"__declspec"))
+ATTRIBUTES = frozenset((b"__launch_bounds__", b"__attribute__", b"__align__", b"alignas", b"__declspec"))
 _NO_PLAIN_FUNCTION = frozenset(
     b"struct class union enum namespace typedef using friend concept requires = [ { }".split()
 )
@@ -27,7 +27,7 @@ def plain_function(header: bytes) -> bytes | None:
         token = tokens[position]
         if token in _NO_PLAIN_FUNCTION:
             return None
-        if token == b"template" or token in _ATTRIBUTES:
+        if token == b"template" or token in ATTRIBUTES:
             position = _after_brackets(tokens, position + 1)
             continue
         if token == b"operator":

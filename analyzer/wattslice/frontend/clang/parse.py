@@ -7,16 +7,26 @@ the process without waiting for it).
 
 from __future__ import annotations
 
+import contextlib
 import ctypes as ct
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 from wattslice.frontend.clang.libclang import CXUnsavedFile, library
 from wattslice.frontend.clang.places import UnitHandle
 
+_INCLUDE_VARIABLES = (
+    "CPATH",
+    "C_INCLUDE_PATH",
+    "CPLUS_INCLUDE_PATH",
+    "OBJC_INCLUDE_PATH",
+    "OBJCPLUS_INCLUDE_PATH",
+)
+_hiding = threading.Lock()
+_hidden_for = 0
 _abandoned = threading.Event()
 _LOOK_S = 0.1
 _MOST_STRETCHED = 10
@@ -70,6 +80,28 @@ def raw_parse(
     return found[0]
 
 
+@contextlib.contextmanager
+def _include_variables_hidden() -> Generator[None]:
+    """libclang does not see these variables meanwhile: else the answer would depend on the environment.
+
+    No flag says so. `os.environ` stays as it is, and so does what child processes get that are given it.
+    """
+    global _hidden_for
+    with _hiding:
+        _hidden_for += 1
+        for name in _INCLUDE_VARIABLES:
+            if name in os.environ:
+                os.unsetenv(name)
+    try:
+        yield
+    finally:
+        with _hiding:
+            _hidden_for -= 1
+            for name in _INCLUDE_VARIABLES if _hidden_for == 0 else ():
+                if name in os.environ:
+                    os.putenv(name, os.environ[name])
+
+
 def _parse(
     path: Path, flags: tuple[str, ...], options: int, unsaved: tuple[tuple[Path, bytes], ...]
 ) -> UnitHandle | None:
@@ -83,9 +115,10 @@ def _parse(
     unit = ct.c_void_p()
     # clang takes -name.cu for an option, and gives ./ back where it says in which file something stands.
     name = b"./" + os.fsencode(path) if str(path).startswith("-") else os.fsencode(path)
-    status: int = lib.clang_parseTranslationUnit2(
-        index, name, arguments, len(flags), files, len(unsaved), options, ct.byref(unit)
-    )
+    with _include_variables_hidden():
+        status: int = lib.clang_parseTranslationUnit2(
+            index, name, arguments, len(flags), files, len(unsaved), options, ct.byref(unit)
+        )
     if status != 0 or not unit.value:
         lib.clang_disposeIndex(index)
         return None

@@ -38,7 +38,7 @@ def prelude_pch(standard: str, gpu_arch: str) -> Path | None:
         target = cache_folder() / f"prelude-{key}.pch"
         if target.is_file():
             return target
-        target.parent.mkdir(parents=True, exist_ok=True)
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # results are kept there, too
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".prelude-", suffix=".tmp")
         os.close(descriptor)
     except (OSError, RuntimeError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from wattslice.frontend.clang.autodeclare import AUTO_DECLARED_FILE, Undeclared
 from wattslice.frontend.clang.cursors import Node
@@ -12,7 +13,7 @@ from wattslice.frontend.clang.diagnostics import ParseDiagnostic
 from wattslice.frontend.clang.flags import STUBS, ParseOptions
 from wattslice.frontend.clang.kinds import CursorKind
 from wattslice.frontend.clang.libclang import INCLUSION_VISITOR, library
-from wattslice.frontend.clang.places import Place, UnitHandle
+from wattslice.frontend.clang.places import Place, UnitHandle, place_of
 from wattslice.frontend.clang.source_files import SourceFiles
 
 
@@ -62,6 +63,23 @@ class ParsedUnit:
         library().clang_getInclusions(self.handle.unit, _VISIT_INCLUSION, found)
         paths = dict.fromkeys(path for file in found if (path := self.handle.file_name(file)) is not None)
         return tuple(p for p in paths if not p.is_relative_to(STUBS) and not self.files.is_same(p, self.path))
+
+    def asked_files(self) -> frozenset[Path] | None:
+        """Of a fragment: the file itself and what it includes; None for a file that is none: all of them."""
+        if self.recovered.including_file is None:
+            return None
+        found: set[Path] = set()
+
+        def visit(file: int, stack: Any, depth: int, _: object) -> None:  # noqa: ANN401  (CXSourceLocation*)
+            path = self.handle.file_name(file)
+            way = (place_of(self.handle, stack[level]).path for level in range(depth))
+            if path is not None and any(
+                p is not None and self.files.is_same(p, self.path) for p in (path, *way)
+            ):
+                found.add(path)
+
+        library().clang_getInclusions(self.handle.unit, INCLUSION_VISITOR(visit), None)
+        return frozenset(found)
 
     def is_in_file(self, node: Node) -> bool:
         """Whether the node is (used) in the asked-for file, and not in a header, stub or including file."""

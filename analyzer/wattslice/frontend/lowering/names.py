@@ -210,9 +210,16 @@ def _initializer(body: Body, declaration: Node, span: Span) -> Expr | None:
     node = definition.initializer
     if node is None or node.kind < 100:
         return None
+    key = declaration.canonical.raw.data0
+    open_ones = body.unit.initialising
+    if key in open_ones:
+        raise LoweringError(f"'{declaration.spelling}' is initialised with itself", declaration)
+    open_ones.add(key)
     try:
         return Body(body.unit, is_host=True).expr(node)
     except LoweringError:
         if body.is_host:
             return None
         return Intrinsic("initial value", (), (), Semantics.OPAQUE, False, body.type(declaration), span)
+    finally:
+        open_ones.remove(key)

@@ -24,6 +24,7 @@ from wattslice.frontend.lowering import (
 from wattslice.frontend.lowering.context import Body, Frame, TooLargeError
 from wattslice.frontend.lowering.function_names import qualified_name
 from wattslice.frontend.lowering.host import declare_exports, host_functions
+from wattslice.frontend.lowering.lost_kernels import is_kernel, lost_kernels
 from wattslice.frontend.lowering.reuse import LoweredFunctions, reused_or_lowered
 from wattslice.frontend.lowering.statements import as_block
 from wattslice.frontend.lowering.types import UINT64, is_wide_record
@@ -56,13 +57,18 @@ _TEXTURE_OBJECTS = ("cudaTextureObject_t", "cudaSurfaceObject_t")
 def lower_program(parsed: ParsedUnit, earlier: LoweredFunctions | None = None) -> Program:
     """Lower everything of a parsed file that the analysis needs; never fails on one bad kernel.
 
+    Of a fragment only its own kernels: the others are those of the file that includes it.
+
     `earlier`: what is remembered of the same file's functions; those that are as they were are taken from it.
     """
     unit = Unit(parsed)
     with deep_recursion(), _no_collections():
         functions = project_functions(unit)
         unit.reuse = None if earlier is None else earlier.for_unit(unit)
-        kernels = lower_kernels(unit, kernel_definitions(functions))
+        asked = parsed.asked_files()
+        own = functions if asked is None else [node for node in functions if node.place.path in asked]
+        kernels = lower_kernels(unit, kernel_definitions(own))
+        kernels += lost_kernels(unit, functions, MOST_KERNELS - len(kernels))
         hosts = host_functions(unit, functions)
         declare_exports(unit)
     _report_includes(unit)
@@ -126,8 +132,7 @@ def kernel_definitions(functions: list[Node]) -> list[Node]:
     instances: dict[int, list[Node]] = {}
     patterns: list[Node] = []
     for function in functions:
-        kinds = [child.kind for child in function.children]
-        if C.CUDAGLOBAL_ATTR not in kinds or C.COMPOUND_STMT not in kinds:
+        if not is_kernel(function):
             continue
         if function.kind == C.FUNCTION_TEMPLATE:
             patterns.append(function)

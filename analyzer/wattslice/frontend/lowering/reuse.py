@@ -164,23 +164,27 @@ class Reuse:
         if entry.nodes > unit.nodes_left:
             return False
         told = len(unit.diagnostics)
-        for usr, is_host, variable in entry.touched:
-            declaration = self._declared.get(usr)
-            if usr not in self._declared and Path(variable.span.file).is_relative_to(STUBS):  # precompiled
-                unit.globals.setdefault((-id(variable), is_host), variable)
-                continue
-            if declaration is None:
-                return False
-            body = Body(unit, is_host=is_host)
-            if file_scope_variable(body, declaration, declaration.raw.data0) is not variable:
-                return False
+        is_same = all(self._finds(*touched) for touched in entry.touched)
         if isinstance(entry.lowered, Function):
             del unit.diagnostics[told:]  # as after lowering host code: nobody's concern
-        else:
+        elif is_same:
             for found in entry.reported:
                 unit.repeat(found)
-        unit.nodes_left -= entry.nodes
-        return True
+        if is_same:
+            unit.nodes_left -= entry.nodes
+        return is_same
+
+    def _finds(self, usr: str, is_host: bool, variable: Variable) -> bool:
+        """Whether the declaration stands for the same object here, as by naming it."""
+        unit = self._unit
+        if usr not in self._declared and Path(variable.span.file).is_relative_to(STUBS):  # precompiled
+            unit.globals.setdefault((-id(variable), is_host), variable)
+            return True
+        declaration = self._declared.get(usr)
+        if declaration is None:
+            return False
+        body = Body(unit, is_host=is_host)
+        return file_scope_variable(body, declaration, declaration.raw.data0) is variable
 
     @cached_property
     def _declared(self) -> dict[str, Node | None]:

@@ -65,6 +65,8 @@ class Unit:
         # Keyed by declaration and whether host code sees it (the two differ for plain file-scope objects).
         self.globals: dict[tuple[int, bool], Variable] = {}
         self.global_values: dict[int, Constant | None] = {}
+        # Variables whose initialisers are being lowered: what names itself there has no end.
+        self.initialising: set[int] = set()
         self.errors = tuple(d for d in parsed.diagnostics if d.is_error)
         self._functions: dict[int, FunctionInfo] = {}
         self.builtins: dict[int, BuiltinKind | None] = {}

@@ -1,0 +1,212 @@
+"""Kernels that several files of a run tell of: one entry per launch, one name per file, nothing invented."""
+
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from wattslice.analysis import Analysis, LaunchSource
+from wattslice.commands.gate import gate
+from wattslice.config import Options, make_config
+from wattslice.findings import files_without_result
+from wattslice.frontend.callers import launcher_files
+from wattslice.incremental import IncrementalAnalyzer
+from wattslice.pipeline import analyze_files
+from wattslice.report.json import render_json
+
+KERNEL = """__global__ void NAME(float *x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] *= 2.0f;
+}
+"""
+MAIN = """#include "k1.cu"
+#include "k2.cu"
+int main() {
+    int n = 4096 * 256;
+    float *x;
+    cudaMalloc(&x, n * sizeof(float));
+    k1<<<4096, 256>>>(x, n);
+    k2<<<4096, 256>>>(x, n);
+}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(folder: Path, **texts: str) -> None:
+    """Files by name; `__` is a slash and the suffix is ``.cu``."""
+    for name, text in texts.items():
+        path = folder / f"{name.replace('__', '/')}.cu"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def run(*paths: str, **options: object) -> Analysis:
+    given = Options(paths=tuple(map(Path, paths)), gpu="v100", **options)  # pyright: ignore[reportArgumentType]
+    return analyze_files(make_config(given))
+
+
+def told(analysis: Analysis) -> list[tuple[str, str, int, int | None, str]]:
+    return [
+        (k.file, k.qualified_name, k.grid[0], k.launch_line, k.launch_source.value) for k in analysis.kernels
+    ]
+
+
+def rules(analysis: Analysis) -> set[str]:
+    assumed: Iterable[str] = (entry.rule for kernel in analysis.kernels for entry in kernel.assumptions)
+    return {*assumed, *(entry.rule for entry in analysis.diagnostics)}
+
+
+LAUNCHED = [("k1.cu", "k1", 4096, 7, "host code"), ("k2.cu", "k2", 4096, 8, "host code")]
+
+
+def test_each_launch_of_an_included_kernel_is_told_once(folder: Path):
+    write(folder, k1=KERNEL.replace("NAME", "k1"), k2=KERNEL.replace("NAME", "k2"), main=MAIN)
+    analysis = run("k1.cu", "k2.cu", "main.cu")
+    assert told(analysis) == LAUNCHED
+    assert analysis.files == ("k1.cu", "k2.cu", "main.cu")
+    assert {kernel.launch_file for kernel in analysis.kernels} == {"main.cu"}
+    assert {heat.file for kernel in analysis.kernels for heat in kernel.hot_lines} == {"k1.cu", "k2.cu"}
+    assert "PW011" not in rules(analysis)
+    assert render_json(run("k1.cu", "k2.cu", "main.cu", jobs=2)) == render_json(analysis)
+    assert sorted(told(run("main.cu", "k1.cu", "k2.cu"))) == LAUNCHED
+
+
+def test_a_file_has_the_name_it_was_given(folder: Path):
+    write(folder, k1=KERNEL.replace("NAME", "k1"), k2=KERNEL.replace("NAME", "k2"), main=MAIN)
+    (folder / "sub").mkdir()
+    analysis = run(str(folder / "k1.cu"), "sub/../k2.cu", "main.cu")
+    assert [kernel.file for kernel in analysis.kernels] == [str(folder / "k1.cu"), "sub/../k2.cu"]
+
+
+def test_an_invented_launch_goes_where_another_file_launches(folder: Path):
+    write(folder, lib__k1=KERNEL.replace("NAME", "k1"))
+    main = '#include "../../lib/k1.cu"\nint main() { k1<<<4096, 256>>>(0, 4096 * 256); }\n'
+    write(folder, app__deep__main=main)
+    (alone,) = run("lib/k1.cu").kernels
+    assert (alone.launch_source, alone.launch_line) == (LaunchSource.ASSUMED, None)
+    analysis = run(".")
+    assert told(analysis) == [("lib/k1.cu", "k1", 4096, 2, "host code")]
+    assert "PW011" not in rules(analysis)
+
+
+def test_every_place_of_a_launch_is_told(folder: Path):
+    (folder / "k.cuh").write_text("#pragma once\n" + KERNEL.replace("NAME", "k"))
+    for name, blocks in (("a", 100), ("b", 200)):
+        write(folder, **{name: f'#include "k.cuh"\nint main() {{ k<<<{blocks}, 256>>>(0, 25600); }}\n'})
+    write(folder, c='#include "k.cuh"\n')  # launches nothing
+    assert [(k.file, k.grid[0]) for k in run(".").kernels] == [("k.cuh", 100), ("k.cuh", 200)]
+
+
+def test_a_template_without_instance_is_no_kernel_beside_its_instance(folder: Path):
+    text = "template <typename T> __global__ void k(T *x) { x[threadIdx.x] *= 2; }\n"
+    write(folder, k=text, main='#include "k.cu"\nint main() { k<double><<<10, 64>>>((double *)0); }\n')
+    analysis = run("k.cu", "main.cu")
+    assert told(analysis) == [("k.cu", "k<double>", 10, 2, "host code")]
+    assert "PW006" not in rules(analysis)
+
+
+FRAGMENT = "__global__ void NAME(real *x) { x[blockIdx.x * THREADS + threadIdx.x] *= 2; }\n"
+PROGRAM = """#define THREADS 512
+typedef float real;
+#include "f1.cu"
+#include "f2.cu"
+int main() { f1<<<8, THREADS>>>((real *)0); f2<<<9, THREADS>>>((real *)0); }
+"""
+
+
+def test_of_a_fragment_only_its_own_kernels_are_told(folder: Path):
+    (folder / "own.cuh").write_text(FRAGMENT.replace("NAME", "f3"))
+    own = FRAGMENT.replace("NAME", "f1") + '#include "own.cuh"\n'
+    write(folder, f1=own, f2=FRAGMENT.replace("NAME", "f2"), main=PROGRAM)
+    analysis = run("f1.cu")
+    assert [(k.file, k.name, k.grid[0]) for k in analysis.kernels if k.name != "f3"] == [("f1.cu", "f1", 8)]
+    assert [k.name for k in analysis.kernels] == ["f1", "f3"]
+    whole = run(".")
+    assert [k.name for k in whole.kernels] == ["f1", "f3", "f2"]
+    assert files_without_result(whole) == ()
+
+
+def test_what_only_a_reading_alone_complains_of_goes_with_it(folder: Path):
+    write(folder, lib__f1=FRAGMENT.replace("NAME", "f1"))
+    text = PROGRAM.replace('"f1.cu"', '"../../lib/f1.cu"').replace('#include "f2.cu"', "")
+    write(folder, app__deep__main=text.replace(" f2<<<9, THREADS>>>((real *)0);", ""))
+    assert "PW001" in rules(run("lib/f1.cu"))  # outside a repository nobody finds who includes it
+    analysis = run(".")
+    assert [(k.name, k.grid[0]) for k in analysis.kernels] == [("f1", 8)]
+    assert "PW001" not in rules(analysis)
+
+
+def test_the_launch_is_read_from_the_file_that_includes_the_kernel(folder: Path):
+    text = KERNEL.replace("NAME", "k1")
+    write(folder, k1=text, other="int main() { k1<<<7, 32>>>(0, 1); } // its own k1, no include\n")
+    (alone,) = run("k1.cu").kernels
+    assert alone.launch_source is LaunchSource.ASSUMED
+    write(folder, main='#include "k1.cu"\nint main() { k1<<<4096, 256>>>(0, 4096 * 256); }\n')
+    assert launcher_files(Path("k1.cu"), frozenset({"k1"})) == (folder.resolve() / "main.cu",)
+    expected = [("k1.cu", "k1", 4096, 2, "host code")]
+    assert told(run("k1.cu")) == expected
+    analyzer = IncrementalAnalyzer(make_config(Options(paths=(Path("k1.cu"),), gpu="v100")))
+    assert told(analyzer.analyze(Path("k1.cu"), text)) == expected
+    write(folder, main='#include "k1.cu"\nint main() { k1<<<2048, 256>>>(0, 4096 * 256); }\n')
+    assert told(analyzer.analyze(Path("k1.cu"), text))[0][2] == 2048
+
+
+def test_another_file_of_the_same_name_launches_kernels_of_its_own(folder: Path):
+    write(folder, k1=KERNEL.replace("NAME", "k1"), sub__k1=KERNEL.replace("NAME", "k1"))
+    write(folder, sub__main='#include "k1.cu"\nint main() { k1<<<9, 32>>>(0, 1); }\n')
+    assert [k.launch_source for k in run("k1.cu").kernels] == [LaunchSource.ASSUMED]
+
+
+def test_the_cache_knows_who_launches(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("WATTSLICE_CACHE", str(folder / "cache"))
+    write(folder, k1=KERNEL.replace("NAME", "k1"))
+    assert run("k1.cu").kernels[0].launch_source is LaunchSource.ASSUMED
+    for blocks in (4096, 2048):
+        write(folder, main=f'#include "k1.cu"\nint main() {{ k1<<<{blocks}, 256>>>(0, 1048576); }}\n')
+        for _ in range(2):
+            assert run("k1.cu").kernels[0].grid[0] == blocks
+
+
+def git(folder: Path, *arguments: str) -> None:
+    who = ("-c", "user.name=a", "-c", "user.email=a@b")
+    subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def test_the_gate_compares_real_launches_only(folder: Path):
+    write(folder, k1=KERNEL.replace("NAME", "k1"), k2=KERNEL.replace("NAME", "k2"), main=MAIN)
+    invoke = CliRunner().invoke
+    assert "2 launches" in invoke(gate, ["--update-baseline", "--baseline", "b", "."]).output
+    assert "640x1x1" not in (folder / "b").read_text()
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "a")
+    write(folder, k1=KERNEL.replace("NAME", "k1").replace("*= 2.0f", "= sqrtf(x[i] * x[n - i - 1])"))
+    for yardstick in (
+        ["--against", "HEAD"],
+        ["--baseline", "b"],
+        ["--against", "HEAD", "--max-power", "290"],
+    ):
+        result = invoke(gate, [*yardstick, "."])
+        worse = [line for line in result.output.splitlines() if "PW023" in line]
+        assert [line.split()[1] for line in worse] == ["k1.cu:1"], result.output
+        assert "1 of 2 worse" in result.output, result.output
+
+
+def test_a_fragment_is_compared_with_whoever_includes_it(folder: Path):
+    wrapper = "void go(float *x, int n) { k1<<<n / 256, 256>>>(x, n); }\n"
+    main = '#include "k1.cu"\n#include "wrapper.cu"\nint main() { go(0, 1 << 20); }\n'
+    write(folder, k1=KERNEL.replace("NAME", "k1"), wrapper=wrapper, main=main)
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "a")
+    write(folder, main=main.replace("1 << 20", "1 << 24"))
+    for budget in ([], ["--max-power", "290"]):
+        result = CliRunner().invoke(gate, ["--against", "HEAD", *budget, "."])
+        assert "1 of 1 worse" in result.output, result.output

@@ -1,0 +1,116 @@
+"""Kernels that clang loses because of something at file scope: told by name and line, never passed over."""
+
+from pathlib import Path
+
+import pytest
+
+from wattslice import ir
+from wattslice.cli import main
+from wattslice.commands.analyze import exit_status, no_kernels
+from wattslice.config import Config
+from wattslice.findings import findings_of
+from wattslice.pipeline import analyze_files
+from wattslice.report.formats import render
+
+from .lowered import lower
+
+LATER = """
+__global__ void k(float *a) { a[threadIdx.x] += 1; }
+__global__ void q(float *a) { a[threadIdx.x] += 1; }
+int main() { float *a; k<<<64, 256>>>(a); q<<<64, 256>>>(a); }
+"""
+
+
+def _unread(program: ir.Program) -> dict[str, int]:
+    """The kernels of which nothing is known, by name, with the line of the error that says so."""
+    errors = {d.line: d.message for d in program.diagnostics if d.severity is ir.Severity.ERROR}
+    found = {k.name: k.span.line for k in program.kernels if not k.body_is_complete and not k.body.statements}
+    for name, line in found.items():
+        assert errors[line].startswith(f"kernel '{name}' could not be read: ")
+    return found
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "EXPORT_API",
+        "DEFINE_THING(x)",
+        "int z",
+        "struct S { int a; }",
+        "stray",
+        ")",
+        "#pragma unroll",
+        "#pragma GCC unroll 4",
+        "#pragma clang loop unroll(full)",
+        "#ifdef __CUDACC__\nint z",  # what is lost may lie in a branch
+    ],
+)
+def test_a_kernel_behind_something_unreadable_is_told(tmp_path: Path, front: str) -> None:
+    program = lower(tmp_path, front + LATER + "#endif\n" * front.count("#if"))
+    assert {kernel.name for kernel in program.kernels if kernel.body_is_complete} == {"q"}
+    assert _unread(program) == {"k": front.count("\n") + 2}
+
+
+@pytest.mark.parametrize(
+    "front", ["template <typename T", "void f(int a) {", "#if 0", "/* no end", "class A {", "using std::none"]
+)
+def test_all_kernels_behind_something_without_end_are_told(tmp_path: Path, front: str) -> None:
+    assert _unread(lower(tmp_path, front + LATER)) == {"k": 2, "q": 3}
+
+
+def test_the_place_that_clang_complains_about_is_told_too(tmp_path: Path) -> None:
+    program = lower(tmp_path, "#define TILE 16\n)" + LATER)
+    assert ("PW001", 2, "not understood: expected unqualified-id") in [
+        (d.rule, d.line, d.message) for d in program.diagnostics
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '// __global__ void k() {}\n/* __global__ void k() {} */ const char *s = "__global__ void k() {}";',
+        'const char *s = R"(\n__global__ void k() {}\n)";',
+        "#if 0 // off\n__global__ void k() {}\n#elif 0\n__global__ void k() {}\n#endif",
+        "#if 1\nint x;\n#else\n__global__ void k() {}\n#endif",
+        "#ifdef NOT_DEFINED\n__global__ void k() {}\n#else\n__global__ void r() {}\n#endif",
+        "#define KERNEL(n) __global__ void n(float *a) { a[0] = 1; }\nKERNEL(r)",
+        "#define WRAP(...) __VA_ARGS__\nWRAP(__global__ void r(float *a) { a[0] = 1; })",
+        "#define NAME r\n__global__ void __launch_bounds__(64) NAME(float *a) { a[0] = 1; }",
+        "__global__ void k(float *a);",
+        "template <typename T> __global__ void r(T *a) { a[0] = 1; }",
+        "template <typename T> __global__ void r(T *a) { a[0] = 1; }\n"
+        "template <> __global__ void r<int>(int *a) { a[0] = 2; }",
+        "struct A { template <int N> static __device__ void f(); };\nvoid __global__ r() {}",
+    ],
+)
+def test_what_is_no_lost_kernel_is_not_told(tmp_path: Path, text: str) -> None:
+    program = lower(tmp_path, text + "\nint z int y;\n")  # errors alone are nobody's concern
+    assert {kernel.name for kernel in program.kernels} <= {"r"}
+    if program.kernels:
+        assert not [d for d in program.diagnostics if d.rule == "PW001"]
+
+
+def test_a_lost_kernel_does_not_pass_the_gate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.cu"
+    path.write_text("int z" + LATER)
+    assert main(["gate", str(path), "--gpu", "v100", "--max-power", "1000"]) == 1
+    assert "k: power unknown: kernel 'k' could not be read" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_file_that_lost_all_its_kernels_gave_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "k.cu"
+    path.write_text("void f() {" + LATER)
+    analysis = analyze_files(Config((path,), "v100"))
+    assert exit_status(analysis) == 2
+    report = render("junit", analysis, findings_of(analysis))
+    assert '<error type="PW001" message="kernel \'k\' could not be read' in report
+    path.write_text("int z" + LATER)
+    assert exit_status(analyze_files(Config((path,), "v100"))) == 0
+
+
+def test_no_kernel_is_called_undefined_that_clang_could_not_make(tmp_path: Path) -> None:
+    path = tmp_path / "k.cu"
+    path.write_text("#define MAKE(n) __global__ void n(float *a) { a[0] = 1; }\nint z\nMAKE(k)\n")
+    analysis = analyze_files(Config((path,), "v100"))
+    assert no_kernels(analysis) == f"no kernel found in {path}: see the diagnostics"
+    assert main(["gate", str(path), "--gpu", "v100", "--max-power", "1000"]) != 0
