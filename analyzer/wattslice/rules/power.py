@@ -30,8 +30,8 @@ POWER_RULES = (
     Rule(
         id="PW022",
         name="budget-unverifiable",
-        what="`wattslice gate` met a kernel or a file whose power is unknown.",
-        why="Unknown is not below the budget. By default the gate fails rather than pass it unjudged.",
+        what="`wattslice gate` met a kernel or a file whose power is unknown, or was not to be had before.",
+        why="Unknown is neither below the budget nor no worse. By default the gate then fails.",
         example="histogram: power unknown, launch cannot run on this GPU (PW014)",
         remedy="Settle the cause (the message names it), or let such kernels pass with --unknown warn.",
     ),
