@@ -27,11 +27,13 @@ __global__ void k(float *y, int n) { for (int j = 0; j < n; ++j) y[j] += threadI
 
 
 def test_the_examples_of_the_documentation_run(tmp_path, monkeypatch):
+    folder = tmp_path / "project" / "source"  # host code is looked for beside it, too: not in other tests
+    folder.mkdir(parents=True)
     text = PAGE.read_text(encoding="utf-8")
     for name, content in re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", text, re.S):
-        (tmp_path / name).write_text(content)
-    (tmp_path / "wattslice.toml").write_text("")
-    monkeypatch.chdir(tmp_path)
+        (folder / name).write_text(content)
+    (folder / "wattslice.toml").write_text("")
+    monkeypatch.chdir(folder)
     examples = re.findall(r"```python\n(.*?)```", text, re.S)
     assert len(examples) >= 6
     names: dict[str, object] = {}
