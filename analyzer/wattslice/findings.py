@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from wattslice.analysis import Advice, Analysis, KernelAnalysis, also_in, lines_told
+from wattslice.execution import Assumption
 from wattslice.ir import Diagnostic, Severity
 from wattslice.suppressions import Suppression
 
@@ -194,6 +195,29 @@ def _with_lines(finding: Finding) -> Finding:
     if finding.silenced_lines:
         text += f"; suppressed in {lines_told(finding.silenced_lines)}, still counted in what is at stake"
     return replace(finding, message=text)
+
+
+def without_suppressed(analysis: Analysis) -> tuple[KernelAnalysis, ...]:
+    """The kernels without the advice and assumptions that comments in the source suppress."""
+    if not analysis.suppressions:
+        return analysis.kernels
+    active = findings_of(analysis)
+    told = {(entry.rule, entry.kernel, entry.file, entry.line, entry.message) for entry in active}
+
+    def stands(kernel: KernelAnalysis, entry: Assumption) -> bool:
+        place = (entry.file or kernel.file, entry.line, entry.message)
+        return (entry.rule, kernel.name, *place) in told
+
+    return tuple(
+        replace(
+            kernel,
+            advice=tuple(
+                entry for entry in kernel.advice if any(told_by(finding, kernel, entry) for finding in active)
+            ),
+            assumptions=tuple(entry for entry in kernel.assumptions if stands(kernel, entry)),
+        )
+        for kernel in analysis.kernels
+    )
 
 
 def told_by(finding: Finding, kernel: KernelAnalysis, advice: Advice) -> bool:

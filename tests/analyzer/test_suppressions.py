@@ -1,12 +1,14 @@
+import io
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from wattslice.analysis import Advice
-from wattslice.config import Config
+from wattslice.config import Config, Options, make_config
 from wattslice.findings import all_findings, findings_of, told_by
 from wattslice.pipeline import analyze_files
+from wattslice.report.text import write_text
 from wattslice.suppressions import Suppression, read_suppressions
 
 from .samples import ANALYSIS, MATMUL, UNKNOWN
@@ -151,3 +153,22 @@ def test_a_partly_suppressed_finding_is_still_known_to_come_from_its_advice():
     assert told_by(left, kernels[0], advice)
     assert not told_by(left, kernels[0], replace(advice, also_lines=(23,)))
     assert not told_by(left, kernels[0], replace(advice, message="other"))
+
+
+def test_the_terminal_lists_nothing_that_is_suppressed(tmp_path: Path):
+    def told(comment: str) -> str:
+        source = tmp_path / "s.cu"
+        source.write_text(
+            "__global__ void k(float *a, float *b, int n) {\n"
+            "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+            f"  {comment}\n"
+            "  if (i < n) b[i] = a[i * 32];\n}\n"
+            "void run(float *a, float *b, int n) { k<<<4096, 256>>>(a, b, n); }\n"
+        )
+        analysis = analyze_files(make_config(Options(paths=(source,), gpu="v100")))
+        file = io.StringIO()
+        write_text(analysis, file)
+        return file.getvalue()
+
+    assert "PW041" in told("// strided on purpose")
+    assert "PW041" not in told("// wattslice: ignore[PW041] strided on purpose")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from wattslice.analysis import Advice, KernelAnalysis, SliceAnalysis
 from wattslice.branches import BranchClass
 from wattslice.execution import Assumption, ProbabilitySource
-from wattslice.findings import operations_power_w, plain_reason, why_unknown
+from wattslice.findings import operations_power_w, plain_reason, why_unknown, without_suppressed
 from wattslice.lsp.figures import heat_text, launches_text, stake_text
 from wattslice.lsp.fixes import settings_for
 from wattslice.lsp.markdown import code, plain, table
@@ -52,7 +52,7 @@ def _line_parts(view: View, line: int) -> Iterator[str]:
             total = power(operations_power_w(kernel))
             yield f"**{heat_text(own)}** of the {total} that {whose} in {code(kernel.qualified_name)}"
         yield from facts
-    everywhere = view.analysis.kernels  # a launch stands outside of its kernel
+    everywhere = without_suppressed(view.analysis)  # a launch stands outside of its kernel
     assumed = [
         entry for kernel in everywhere for entry in kernel.assumptions if _is_at(view, entry, kernel, line)
     ]

@@ -10,7 +10,14 @@ from rich.table import Table
 from rich.text import Text
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.findings import Finding, findings_of, plain_reason, why_unknown, would_hit_power_limit
+from wattslice.findings import (
+    Finding,
+    findings_of,
+    plain_reason,
+    why_unknown,
+    without_suppressed,
+    would_hit_power_limit,
+)
 from wattslice.ir import Diagnostic, Severity
 from wattslice.report.advice_table import advice_shown, advice_table
 from wattslice.report.bars import HOT, WARM, load_style, power_bar
@@ -71,13 +78,14 @@ def _parts(analysis: Analysis, width: int) -> Iterator[RenderableType]:
     yield header(analysis)
     if len(analysis.kernels) >= SUMMARY_FROM:
         yield from ("", _summary(analysis, width))
-    for kernel in analysis.kernels:
+    kernels = without_suppressed(analysis)
+    for kernel in kernels:
         yield ""
         yield from _kernel_parts(kernel, analysis, width)
     findings = tuple(finding for finding in findings_of(analysis) if not _told_in_section(finding, analysis))
     if findings:
         yield from ("", section_title("Diagnostics", "", width, "bold"), finding_table(findings, width))
-    if findings or any(kernel.assumptions or advice_shown(kernel) for kernel in analysis.kernels):
+    if findings or any(kernel.assumptions or advice_shown(kernel) for kernel in kernels):
         yield from ("", Text("wattslice explain RULE tells more about a finding.", style="dim"))
 
 
