@@ -220,7 +220,7 @@ def rewritten(entry: Path, change: tuple[str, str]) -> bytes:
 SPOILS: dict[str, Callable[[Path], object]] = {
     "empty": lambda path: path.write_bytes(b""),
     "truncated": lambda path: path.write_bytes(path.read_bytes()[:-9]),
-    "corrupted": lambda path: path.write_bytes(path.read_bytes()[:-1] + b"\0"),
+    "corrupted": lambda path: path.write_bytes(path.read_bytes()[:-1] + bytes([path.read_bytes()[-1] ^ 1])),
     "pickle": lambda path: path.write_bytes(b"\x80\x04cos\nsystem\n(S'false'\ntR."),
     "unknown entry": lambda path: path.write_bytes(rewritten(path, ('"names":', '"more":1,"names":'))),
     "wrong type": lambda path: path.write_bytes(rewritten(path, ('"end_line":8', '"end_line":"8"'))),
