@@ -2,7 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.papers import main, measured_over_computed, papers_markdown
+from wattslice.papers.__main__ import main
+from wattslice.papers.page import papers_markdown
+from wattslice.papers.wang2013 import measured_over_computed
 from wattslice_corpora.published import (
     wang2013_dense_programs,
     wang2013_regressions,
