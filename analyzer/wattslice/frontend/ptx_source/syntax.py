@@ -159,7 +159,8 @@ class Label:
 class RegisterDeclaration:
     """`.reg .f32 %f<60>` declares %f0 to %f59 (`count` 60).
 
-    Without `<60>` `count` is None and `name` the register. `lanes` is 2 or 4 for `.reg .v4 .f32 %v`. One entry for each name of a list.
+    Without `<60>` `count` is None and `name` the register. `lanes` is 2 or 4 for `.reg .v4 .f32 %v`. A list
+    of names makes several of these.
     """
 
     type: str
@@ -311,6 +312,15 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
+class Alias:
+    """`.alias name, aliasee;`: another name of a function."""
+
+    name: str
+    aliasee: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
 class SourceFile:
     """`.file number "path"`."""
 
@@ -345,4 +355,5 @@ class Module:
     files: tuple[SourceFile, ...]
     variables: tuple[Variable, ...]
     functions: tuple[Function, ...]
+    aliases: tuple[Alias, ...]
     problems: tuple[Problem, ...]
