@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from wattslice.frontend.ptx_source.control_flow import ControlFlow, NaturalLoop
+from wattslice.frontend.ptx_lowering.control_flow import ControlFlow, NaturalLoop
 
 # How a node ends
 
