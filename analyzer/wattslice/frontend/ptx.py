@@ -84,8 +84,7 @@ def _kernel(unit: Unit, function: Function) -> ir.Kernel:
     parameters = KernelParameters(unit, function)
     is_complete = True
     try:
-        body = FunctionBody(parts, function, parameters.at, lower_instruction)
-        parameters.settle(body.registers.pointers.parameters)
+        body = FunctionBody(parts, function, parameters.at, lower_instruction, parameters.settle)
         block = body.block()
     except (UnknownLabelError, IrreducibleError) as error:
         is_complete = False

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from wattslice.frontend.ptx_lowering.blocks import BasicBlock, basic_blocks
 from wattslice.frontend.ptx_lowering.context import KernelParts, variable_of
-from wattslice.frontend.ptx_lowering.pointers import find_pointers
+from wattslice.frontend.ptx_lowering.pointers import Pointers, find_pointers
 from wattslice.frontend.ptx_lowering.registers import (
     Registers,
     float_bits,
@@ -33,6 +33,7 @@ from wattslice.frontend.ptx_source.scopes import flat_body
 from wattslice.ir import (
     BOOL,
     COMPARISONS,
+    INT64,
     AddressOf,
     Assign,
     Binary,
@@ -95,6 +96,7 @@ class FunctionBody:
         function: syntax.Function,
         parameter: Callable[[str, int, Type], Variable | None],
         lower: Callable[[FunctionBody, syntax.Instruction], None],
+        settle: Callable[[Pointers], None] = lambda pointers: None,
     ) -> None:
         self.parts = parts
         self.unit = parts.unit
@@ -117,6 +119,7 @@ class FunctionBody:
                     self._symbols[statement.name] = variable_of(statement, span)
         instructions = [i for block in self.blocks for i in block.instructions]
         self.registers.pointers = find_pointers(instructions, self._pointer_parameter, self.symbol)
+        settle(self.registers.pointers)
         self.statements: list[Stmt] = []
         self._conditions: dict[int, Expr] = {}
         self._frames: list[Frame] = []
@@ -143,9 +146,7 @@ class FunctionBody:
         place = parameter_place(instruction)
         if place is None or "param" not in instruction.modifiers:
             return None
-        return self.parameter(*place, POINTER) if place[0] in self._call_spaces else self._outer_parameter(
-            *place, POINTER
-        )
+        return self.parameter(*place, POINTER if place[0] in self._call_spaces else INT64)
 
     # ------------------------------------------------------------------ structure
 

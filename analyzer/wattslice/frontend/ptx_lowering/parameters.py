@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import replace
 
 from wattslice.frontend.ptx_lowering.context import Unit
+from wattslice.frontend.ptx_lowering.pointers import Pointers
 from wattslice.frontend.ptx_lowering.types import POINTER, type_of
 from wattslice.frontend.ptx_source import syntax
 from wattslice.ir import INT64, MemorySpace, Span, Type, TypeKind, Variable, VariableRole
@@ -33,8 +33,15 @@ class KernelParameters:
             return known
         return self._add(self._declared[name], offset, type_)
 
-    def settle(self, pointers: Iterable[Variable]) -> None:
-        """After the addresses have been traced: 64-bit parameters are pointers or integers."""
+    def settle(self, pointers: Pointers) -> None:
+        """Makes pointers of the 64-bit parameters that accesses use as such."""
+        settled = {variable: replace(variable, type=POINTER) for variable in pointers.parameters}
+        for place, variable in self._found.items():
+            self._found[place] = settled.get(variable, variable)
+        for origins in pointers.origins.values():
+            for old in origins & settled.keys():
+                origins.remove(old)
+                origins.add(settled[old])  # pyright: ignore[reportArgumentType]
 
     def _add(self, parameter: syntax.Parameter, offset: int, type_: Type) -> Variable:
         name = self._names[parameter.name] + (f"_{offset}" if parameter.dimensions or offset else "")

@@ -64,10 +64,14 @@ def find_pointers(
         opcode, operands = instruction.opcode, instruction.operands
         for result in results_of(instruction):
             if opcode in ("ld", "ldu"):
+                if not _may_be_address(instruction):
+                    continue
                 variable = parameter(instruction)
                 if variable is not None:
                     parameter_of[result] = variable
                 found.origins.setdefault(result, set()).add(variable or LOADED)
+            elif opcode == "cvt" and not {"u32", "u64"} <= set(instruction.modifiers):
+                continue
             elif opcode in _COPIES or opcode in _SUMS or opcode in ("selp", "and"):
                 feeds.append((result, tuple(_names(operands[1:3])), opcode))
                 for operand in operands[1:3]:
@@ -85,6 +89,11 @@ def find_pointers(
     _demand(found, feeds, demanded, converted)
     found.parameters = {v for register, v in parameter_of.items() if register in found.registers}
     return found
+
+
+def _may_be_address(instruction: Instruction) -> bool:
+    """Whether a load brings 64 bits that are no floating-point number."""
+    return bool({"u64", "s64", "b64"} & set(instruction.modifiers))
 
 
 def _names(operands: tuple[Operand, ...]) -> list[str]:
