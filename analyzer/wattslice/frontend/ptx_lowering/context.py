@@ -10,6 +10,7 @@ from wattslice.frontend.ptx_lowering.types import SPACES, type_of
 from wattslice.frontend.ptx_source import syntax
 from wattslice.ir import (
     Diagnostic,
+    Kernel,
     MachineInstruction,
     MemorySpace,
     Severity,
@@ -23,7 +24,10 @@ from wattslice.ir import (
 
 @dataclass(slots=True)
 class Unit:
-    """A PTX file: its variables and functions by name, and what has to be said about it."""
+    """A PTX file: its variables and functions by name, and what has to be said about it.
+
+    `originals`: its kernels as the source has them, by mangled name, as far as that is known.
+    """
 
     path: Path
     module: syntax.Module
@@ -31,6 +35,7 @@ class Unit:
     functions: dict[str, syntax.Function] = field(default_factory=dict[str, syntax.Function])
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
     files: dict[int, str] = field(default_factory=dict[int, str])
+    originals: dict[str, Kernel] = field(default_factory=dict[str, Kernel])
 
     def __post_init__(self) -> None:
         for function in self.module.functions:
@@ -53,7 +58,7 @@ class Unit:
         What a header of the toolkit does is told of the line that calls it.
         """
         place = instruction.location
-        while place is not None and place.inlined_at is not None and _is_toolkit(self.files.get(place.file)):
+        while place is not None and place.inlined_at is not None and is_toolkit(self.files.get(place.file)):
             place = place.inlined_at
         file = None if place is None else self.files.get(place.file)
         if place is None or file is None or place.line == 0:
@@ -72,7 +77,8 @@ def _found(written: str, ptx: Path) -> str:
         return written
 
 
-def _is_toolkit(file: str | None) -> bool:
+def is_toolkit(file: str | None) -> bool:
+    """Whether a file is a header of CUDA."""
     parts = () if file is None else PurePath(file).parts
     return "include" in parts and any(part.startswith(("cuda", "nvidia", "targets")) for part in parts)
 
