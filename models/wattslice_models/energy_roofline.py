@@ -62,6 +62,10 @@ class TimeRoofline:
         """B_τ in flops per byte: from here on arithmetic takes longer than memory."""
         return self.byte_time_s / self.flop_time_s
 
+    def without_limit(self) -> TimeRoofline:
+        """Itself: without energies nothing throttles."""
+        return self
+
     def time_s(self, work_flop: Numbers, traffic_bytes: Numbers) -> Numbers:
         """(3). Flops and bytes finite and not negative; ``ValueError`` otherwise."""
         _not_negative("work_flop", work_flop)
