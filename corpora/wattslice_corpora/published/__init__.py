@@ -4,6 +4,14 @@ from wattslice_corpora.published.arafa2020 import (
     InstructionEnergyRow,
     arafa2020_instruction_energies,
 )
+from wattslice_corpora.published.choi2013 import (
+    FigureLabel,
+    MachineRow,
+    choi2013_fermi,
+    choi2013_figures,
+    choi2013_machines,
+    choi2013_tables,
+)
 from wattslice_corpora.published.escape2018 import (
     GpuCharacteristicsRow,
     KernelCharacteristicsRow,
@@ -52,10 +60,12 @@ __all__ = [
     "CoefficientRow",
     "CpuPowerRow",
     "DenseProgramRow",
+    "FigureLabel",
     "GpuCharacteristicsRow",
     "GpuPowerRow",
     "InstructionEnergyRow",
     "KernelCharacteristicsRow",
+    "MachineRow",
     "NodeEnergyRow",
     "PublishedTableError",
     "RegressionRow",
@@ -64,6 +74,10 @@ __all__ = [
     "SparseProgramRow",
     "VerificationRow",
     "arafa2020_instruction_energies",
+    "choi2013_fermi",
+    "choi2013_figures",
+    "choi2013_machines",
+    "choi2013_tables",
     "escape2018_bifft",
     "escape2018_bifft_energy",
     "escape2018_coefficients",
