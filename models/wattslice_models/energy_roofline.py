@@ -200,6 +200,14 @@ class EnergyRoofline(TimeRoofline):
         """What flops and bytes cost, constant power left out: it is the same however long a run takes."""
         return work_flop * self.flop_energy_j + traffic_bytes * self.byte_energy_j
 
+    def power_of_run_w(self, work_flop: float, traffic_bytes: float, time_s: float) -> float:
+        """(4) in watts, over a time above 0 that is known from elsewhere; at most the limit."""
+        _not_negative("work_flop", work_flop)
+        _not_negative("traffic_bytes", traffic_bytes)
+        _above_zero("time_s", time_s)
+        power_w = self.constant_power_w + self.dynamic_energy_j(work_flop, traffic_bytes) / time_s
+        return power_w if self.power_limit_w is None else min(power_w, self.power_limit_w)
+
     def effective_energy_balance(self, intensity: Numbers) -> Numbers:
         """(6), B̂_ε(I) in flops per byte, of an intensity in flops per byte, above 0."""
         _positive(intensity)
