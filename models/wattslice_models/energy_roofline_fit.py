@@ -16,7 +16,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wattslice_models.energy_roofline import EnergyRoofline
 from wattslice_models.learners import MissingPackageError
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 COEFFICIENTS = 4
+_CLEARLY_LESS = 1.2
+_AS_FAST = 1.05
 LEVEL = 0.05
 """A coefficient whose p-value lies above cannot be told from zero."""
 COLLINEAR = 1e7
-"""Condition of the regression from which on its columns are one within rounding: nothing can be told apart."""
+"""Condition of the regression from which on its columns are one within rounding."""
 NEARLY_COLLINEAR = 30.0
 """From here on small errors of measurement move the coefficients much (Belsley, Kuh & Welsch 1980)."""
 
@@ -92,11 +94,21 @@ class Coefficient:
 
 @dataclass(frozen=True, slots=True)
 class BestRates:
-    """The best that the runs of a sweep achieved. Its roofs in time: nothing was faster."""
+    """The best that the runs of a sweep achieved: its roofs in time.
+
+    `single_reached`, `double_reached`: whether more intensity no longer made the flops faster; if not, the
+    roof lies above the rate.
+    """
 
     single_flops_per_s: float
     double_flops_per_s: float
     bytes_per_s: float
+    single_reached: bool
+    double_reached: bool
+
+    def reached(self, precision: SweepPrecision) -> bool:
+        """Whether the roof in flops was reached."""
+        return self.single_reached if precision is SweepPrecision.SINGLE else self.double_reached
 
     def flop_time_s(self, precision: SweepPrecision) -> float:
         """τ_flop"""
@@ -148,14 +160,21 @@ class EnergyRooflineFit:
         single = precision is SweepPrecision.SINGLE
         return self.single_flop_energy_j if single else self.double_flop_energy_j
 
-    def roofline(self, precision: SweepPrecision, power_limit_w: float | None = None) -> EnergyRoofline:
-        """The machine of the fit, with the sweep's best rates as roofs.
+    def roofline(
+        self,
+        precision: SweepPrecision,
+        power_limit_w: float | None = None,
+        *,
+        flop_time_s: float | None = None,
+        byte_time_s: float | None = None,
+    ) -> EnergyRoofline:
+        """The machine of the fit; a roof that is None is the sweep's best rate.
 
         Raises ``ValueError``, as `EnergyRoofline` does, where a coefficient came out impossible.
         """
         return EnergyRoofline(
-            flop_time_s=self.rates.flop_time_s(precision),
-            byte_time_s=self.rates.byte_time_s,
+            flop_time_s=flop_time_s or self.rates.flop_time_s(precision),
+            byte_time_s=byte_time_s or self.rates.byte_time_s,
             flop_energy_j=self.flop_energy(precision).value,
             byte_energy_j=self.byte_energy_j.value,
             constant_power_w=self.constant_power_w.value,
@@ -182,6 +201,12 @@ class EnergyRooflineFit:
                 f"condition {self.condition:.0f}: bytes and time grow nearly together in this sweep, so that "
                 "the energy of a byte and the constant power share their errors"
             )
+        found += [
+            f"flops in {precision} precision still grow faster at the highest intensity: their roof lies "
+            "above what the sweep reached"
+            for precision in SweepPrecision
+            if not self.rates.reached(precision)
+        ]
         return tuple(found)
 
 
@@ -210,8 +235,8 @@ def fit_energy_roofline(points: Sequence[SweepPoint]) -> EnergyRooflineFit:
     condition = float(singular[0] / singular[-1]) if singular[-1] > 0.0 else math.inf
     if condition > COLLINEAR:
         raise SweepError(
-            "the runs of the sweep differ in too few ways to tell flops, bytes and time apart: bytes and time "
-            "are in proportion, or flops and time (it needs intensities on both sides of the balance)"
+            "the runs of the sweep differ in too few ways to tell flops, bytes and time apart: time is in "
+            "proportion to bytes, or to flops (it needs intensities on both sides of the balance)"
         )
     values = (right.T @ ((left.T @ measured) / singular)) / lengths
     fitted = columns @ values
@@ -240,15 +265,20 @@ def fit_energy_roofline(points: Sequence[SweepPoint]) -> EnergyRooflineFit:
 
 def best_rates(points: Sequence[SweepPoint]) -> BestRates:
     """Flops and bytes per second of the fastest runs. Raises ``ValueError`` without both precisions."""
+    single, single_reached = _flop_roof(points, SweepPrecision.SINGLE)
+    double, double_reached = _flop_roof(points, SweepPrecision.DOUBLE)
+    bytes_per_s = max(point.traffic_bytes / point.time_s for point in points)
+    return BestRates(single, double, bytes_per_s, single_reached, double_reached)
 
-    def fastest(precision: SweepPrecision) -> float:
-        return max(point.work_flop / point.time_s for point in points if point.precision is precision)
 
-    return BestRates(
-        fastest(SweepPrecision.SINGLE),
-        fastest(SweepPrecision.DOUBLE),
-        max(point.traffic_bytes / point.time_s for point in points),
-    )
+def _flop_roof(points: Sequence[SweepPoint], precision: SweepPrecision) -> tuple[float, bool]:
+    """The highest rate, and whether runs of clearly less intensity were as fast."""
+    own = [point for point in points if point.precision is precision]
+    best = max(own, key=lambda point: point.work_flop / point.time_s)
+    rate = best.work_flop / best.time_s
+    highest = max(point.intensity for point in own)
+    before = [point.work_flop / point.time_s for point in own if point.intensity * _CLEARLY_LESS <= highest]
+    return rate, bool(before) and max(before) * _AS_FAST >= rate
 
 
 def _check(points: Sequence[SweepPoint]) -> None:
@@ -261,21 +291,24 @@ def _check(points: Sequence[SweepPoint]) -> None:
             raise SweepError(f"no run in {precision} precision: single and double are fitted together")
 
 
-def _sum(
-    values: NDArray[np.float64], covariance: NDArray[np.float64], freedom: int
-) -> Coefficient:  # of the first and the last coefficient
+def _sum(values: NDArray[np.float64], covariance: NDArray[np.float64], freedom: int) -> Coefficient:
+    """The first coefficient and the last one together."""
     variance = covariance[0, 0] + covariance[3, 3] + 2.0 * covariance[0, 3]
     return _coefficient(float(values[0] + values[3]), float(variance), freedom)
 
 
 def _coefficient(value: float, variance: float, freedom: int) -> Coefficient:
-    try:
-        from scipy.stats import t as students_t
-    except ImportError:
-        raise MissingPackageError("fitting the energy roofline", "scipy") from None
-
     error = math.sqrt(max(0.0, variance))
     if error == 0.0:
         return Coefficient(value, error, None, 1.0 if value == 0.0 else 0.0)
     ratio = value / error
-    return Coefficient(value, error, ratio, float(2.0 * students_t.sf(abs(ratio), freedom)))
+    return Coefficient(value, error, ratio, _two_sided_p(ratio, freedom))
+
+
+def _two_sided_p(t: float, freedom: int) -> float:
+    try:
+        from scipy import stats  # pyright: ignore[reportMissingTypeStubs]
+    except ImportError:
+        raise MissingPackageError("fitting the energy roofline", "scipy") from None
+    untyped: Any = stats
+    return 2.0 * float(untyped.t.sf(abs(t), freedom))

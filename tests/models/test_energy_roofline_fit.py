@@ -3,11 +3,8 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
-
-pytest.importorskip("scipy")
-np = pytest.importorskip("numpy")
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +16,8 @@ from wattslice_models.energy_roofline_fit import (
     best_rates,
     fit_energy_roofline,
 )
+
+pytest.importorskip("scipy")
 
 SINGLE, DOUBLE = SweepPrecision
 INTENSITIES = [2.0**power for power in range(-4, 7)]
@@ -75,6 +74,17 @@ def test_rates_are_the_fastest_runs_and_make_the_machine_again():
         assert found.flop_energy_j == pytest.approx(known.flop_energy_j)
         assert found.effective_balance_point == pytest.approx(known.effective_balance_point)
     assert best_rates(sweep([0.5, 64.0])).bytes_per_s == pytest.approx(170e9)
+    given = fit.roofline(SINGLE, flop_time_s=1e-12, byte_time_s=2e-12)
+    assert (given.flop_time_s, given.byte_time_s) == (1e-12, 2e-12)
+
+
+def test_a_roof_that_was_not_reached_is_told():
+    reached = fit_energy_roofline(sweep())
+    assert (reached.rates.single_reached, reached.rates.double_reached) == (True, True)
+    # Balances: 8.2 flops per byte in single precision, 1.03 in double.
+    short = fit_energy_roofline(sweep([0.125, 0.25, 0.5, 1.0, 2.0, 4.0]))
+    assert (short.rates.single_reached, short.rates.double_reached) == (False, True)
+    assert any("flops in single precision still grow faster" in doubt for doubt in short.doubts)
 
 
 def test_errors_and_p_values_are_those_of_the_textbook():
