@@ -148,9 +148,7 @@ def _draw_panel(axis: Axes, panel: _Panel, rooflines: Rooflines, places: list[fl
     if not known:
         reason = rooflines.machines[0].no_energies or "no energies are known"
         words = textwrap.fill(f"line unknown: {reason}", 40)
-        axis.text(
-            0.97, 0.97, words, transform=axis.transAxes, ha="right", va="top", fontsize=7.5, color=_GREY
-        )
+        axis.text(0.97, 0.4, words, transform=axis.transAxes, ha="right", fontsize=7.5, color=_GREY)
     if panel.logarithmic:
         _logarithmic(axis)
     else:
