@@ -6,7 +6,7 @@ what Choi et al. 2013 publish of two machines, the energy model of the GPU. With
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from wattslice.errors import WattsliceError
@@ -14,8 +14,10 @@ from wattslice.roofline import Precision, is_presumed, model_roofline, time_roof
 from wattslice_corpora.published import MachineRow, choi2013_machines
 from wattslice_models.energy import EnergyModel, NoEnergyModel
 from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline
+from wattslice_models.energy_roofline_fit import SweepPrecision
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import Gpu, UnknownGpuError, load_gpu
+from wattslice_models.roofline_store import ClockFit, stored_roofline
 from wattslice_models.store import ModelFileError, energy_model
 
 
@@ -49,6 +51,8 @@ def parse_precision(name: str) -> Precision:
 
 
 PUBLISHED_SOURCE = "Choi et al. 2013, Tables III and IV as recalled (docs/papers.md)"
+_SAME_CLOCK = 0.03
+_SWEEP_PRECISIONS = {Precision.FP32: SweepPrecision.SINGLE, Precision.FP64: SweepPrecision.DOUBLE}
 _PUBLISHED_PRECISIONS = {"single": Precision.FP32, "double": Precision.FP64}
 
 
@@ -58,7 +62,7 @@ class Machine:
 
     `gpu_id`, `name`: of the GPU, or of the machine of a paper. `roofline`: an `EnergyRoofline` where the
     energies are known, else `no_energies` says why not. `source`: where they come from, in words; `doubts`:
-    what not to believe of them. `power_limit_w` None: none, or none known.
+    what not to believe of them; `is_sure` False: some of them cannot be told from zero. `power_limit_w` None: none, or none known.
     """
 
     gpu_id: str
@@ -70,6 +74,7 @@ class Machine:
     power_limit_w: float | None
     no_energies: str = ""
     doubts: tuple[str, ...] = ()
+    is_sure: bool = True
 
     @property
     def energies(self) -> EnergyRoofline | None:
@@ -97,28 +102,105 @@ def is_published_only(name: str) -> bool:
 def machines_of(gpu: Gpu, clocks: Clocks, wanted: Coefficients = Coefficients.AUTO) -> tuple[Machine, ...]:
     """The machines of a GPU, in the order of `Precision`, those left out that it has no arithmetic for.
 
-    Raises `WattsliceError` where the wanted coefficients do not exist, or not at these clocks.
+    AUTO takes for each kind of arithmetic the first source that knows its energies, but not a fit of which a
+    coefficient cannot be told from zero as long as there is another. Raises `WattsliceError` where the wanted
+    coefficients do not exist, or not at these clocks.
     """
-    at_own_clocks = clocks == Clocks()
-    published = published_machines(gpu.id)
-    if wanted is Coefficients.PUBLISHED or (wanted is Coefficients.AUTO and published and at_own_clocks):
-        if not published:
-            names = ", ".join(dict.fromkeys(row.machine for row in choi2013_machines()))
-            raise WattsliceError(
-                f"--coefficients: nothing is published of {gpu.id}", remedy=f"Choi et al. have {names}"
-            )
-        if not at_own_clocks:
-            raise WattsliceError(
-                "--coefficients published: they hold at the clocks of the paper",
-                remedy="leave out --core-mhz and --mem-mhz",
-            )
-        return published
-    model = _model(gpu)
-    if wanted is Coefficients.MODEL and isinstance(model, NoEnergyModel):
-        raise WattsliceError(f"--coefficients: {gpu.id} has no energy model: {model.reason}")
+    if wanted is Coefficients.FITTED:
+        return _wanted(_fitted(gpu, clocks))
+    if wanted is Coefficients.PUBLISHED:
+        return _wanted(_published_of(gpu, clocks))
     if wanted is Coefficients.NONE:
-        model = NoEnergyModel(gpu.id, "--coefficients none")
-    return _by_model(gpu, clocks, model)
+        return _by_model(gpu, clocks, NoEnergyModel(gpu.id, "--coefficients none"))
+    model = _model(gpu)
+    by_model = _by_model(gpu, clocks, model)
+    if wanted is Coefficients.MODEL:
+        return _wanted(model.reason if isinstance(model, NoEnergyModel) else by_model)
+    found = {machine.precision: machine for machine in by_model}
+    for better in (_published_of(gpu, clocks), _fitted(gpu, clocks)):
+        for machine in () if isinstance(better, str) else better:
+            known = found.get(machine.precision)
+            if machine.is_sure or known is None or known.energies is None:
+                found[machine.precision] = machine
+            else:
+                note = "a fit to an intensity sweep is less sure: see it with --coefficients fitted"
+                found[machine.precision] = replace(known, doubts=(*known.doubts, note))
+    return tuple(found[precision] for precision in Precision if precision in found)
+
+
+def _wanted(found: tuple[Machine, ...] | str) -> tuple[Machine, ...]:
+    if isinstance(found, str):
+        raise WattsliceError(f"--coefficients: {found}", remedy="leave the option out")
+    return found
+
+
+def _published_of(gpu: Gpu, clocks: Clocks) -> tuple[Machine, ...] | str:
+    """Its machines in the paper, or why there are none."""
+    machines = published_machines(gpu.id)
+    if not machines:
+        names = ", ".join(dict.fromkeys(row.machine for row in choi2013_machines()))
+        return f"nothing is published of {gpu.id}: Choi et al. have {names}"
+    if clocks != Clocks():
+        return "what is published holds at the clocks of the paper, not at --core-mhz and --mem-mhz"
+    return machines
+
+
+def _fitted(gpu: Gpu, clocks: Clocks) -> tuple[Machine, ...] | str:
+    """The machines of a fit to a sweep of this very GPU at these clocks, or why there are none."""
+    try:
+        trained = stored_roofline(gpu.id)
+    except ModelFileError as error:
+        return str(error)
+    if trained is None:
+        return f"no roofline was fitted to a sweep of {gpu.id}: wattslice train --model roofline"
+    nearest = trained.at(clocks.core_mhz)
+    for option, asked, measured in (
+        ("--core-mhz", clocks.core_mhz, nearest.core_mhz),
+        ("--mem-mhz", clocks.memory_mhz, nearest.memory_mhz),
+    ):
+        if asked is not None and (measured is None or abs(asked / measured - 1.0) > _SAME_CLOCK):
+            known = "not told" if measured is None else f"{measured:g} MHz"
+            return f"the sweep of {gpu.id} has no run near {option} {asked:g}: nearest {known}"
+    at = Clocks(nearest.core_mhz, nearest.memory_mhz)
+    found: list[Machine] = []
+    for precision, sweep_precision in _SWEEP_PRECISIONS.items():
+        reached = nearest.fit.rates.reached(sweep_precision)
+        roof = time_roofline(gpu, precision, at)
+        if roof is None:
+            continue
+        try:
+            roofline = nearest.fit.roofline(
+                sweep_precision, gpu.power_limit_w, flop_time_s=None if reached else roof.flop_time_s
+            )
+        except ValueError as error:
+            return f"the roofline fitted to a sweep of {gpu.id} is impossible: {error}"
+        found.append(
+            Machine(
+                gpu_id=gpu.id,
+                name=gpu.name,
+                precision=precision,
+                roofline=roofline,
+                coefficients=Coefficients.FITTED,
+                source=_fit_source(nearest, reached),
+                power_limit_w=gpu.power_limit_w,
+                doubts=(*nearest.fit.doubts, *trained.caveats),
+                is_sure=all(
+                    one.significant
+                    for one in (
+                        nearest.fit.flop_energy(sweep_precision),
+                        nearest.fit.byte_energy_j,
+                        nearest.fit.constant_power_w,
+                    )
+                ),
+            )
+        )
+    return tuple(found)
+
+
+def _fit_source(nearest: ClockFit, reached: bool) -> str:
+    at = "" if nearest.core_mhz is None else f" at {nearest.core_mhz:g} MHz"
+    peak = "" if reached else ", the peak that of the catalogue"
+    return f"fitted to an intensity sweep of this GPU{at}{peak}"
 
 
 def _by_model(gpu: Gpu, clocks: Clocks, model: EnergyModel | NoEnergyModel) -> tuple[Machine, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import PurePath
 from typing import TextIO
@@ -40,12 +41,15 @@ def _parts(rooflines: Rooflines, width: int) -> Iterator[RenderableType]:
     source = GPU_SOURCES.get(rooflines.gpu_source, rooflines.gpu_source)
     head.append(f"  {printable(first.gpu_id)}, {source}", style="dim")
     yield from (head, "", _machine_table(rooflines.machines))
-    for words in _sources(rooflines.machines):
-        yield Text(f"  {words}", style="dim")
+    yield from (_remark(words, width) for words in _sources(rooflines.machines))
     if rooflines.kernels:
         yield from ("", section_title("Kernels", "", width, "bold"), _kernel_table(rooflines.kernels, width))
-        for words in _remarks(rooflines.kernels):
-            yield Text(f"  {words}", style="dim")
+        yield from (_remark(words, width) for words in _remarks(rooflines.kernels))
+
+
+def _remark(words: str, width: int) -> Text:
+    folded = textwrap.fill(words, width, initial_indent="  ", subsequent_indent="    ")
+    return Text(folded, style="dim")
 
 
 def _machine_table(machines: tuple[Machine, ...]) -> Table:
