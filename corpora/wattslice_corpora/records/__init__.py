@@ -2,7 +2,7 @@
 
 `tables` reads and writes typed CSV, `measured` is the one schema of measured runs, `cards` says what is known
 of them, `recipes` how public programs were run, `workloads` and `slices` what our analyzer found in their
-source, and `utilisation` what counters of the GPU saw.
+source, `utilisation` what counters of the GPU saw, and `sweeps` which runs are an intensity sweep.
 """
 
 from wattslice_corpora.records.cards import (
@@ -37,6 +37,13 @@ from wattslice_corpora.records.recipes import (
     recipes_path,
 )
 from wattslice_corpora.records.slices import SliceRow, read_slices, slices_path
+from wattslice_corpora.records.sweeps import (
+    FlopKind,
+    SweepRow,
+    read_sweep,
+    sweep_beside,
+    sweep_path,
+)
 from wattslice_corpora.records.tables import (
     Dim3,
     RecordError,
@@ -61,6 +68,7 @@ __all__ = [
     "DataCard",
     "DataSet",
     "Dim3",
+    "FlopKind",
     "IdlePower",
     "InvalidRows",
     "LaunchRecipe",
@@ -70,6 +78,7 @@ __all__ = [
     "Recipes",
     "RecordError",
     "SliceRow",
+    "SweepRow",
     "Timed",
     "Use",
     "UtilisationRow",
@@ -84,12 +93,15 @@ __all__ = [
     "read_measurements",
     "read_recipes",
     "read_slices",
+    "read_sweep",
     "read_table",
     "read_utilisation",
     "read_workloads",
     "recipes_path",
     "sha256",
     "slices_path",
+    "sweep_beside",
+    "sweep_path",
     "table_text",
     "utilisation_path",
     "workloads_path",
