@@ -73,7 +73,10 @@ def chain_ptx(
         if text
     )
     loads = (
-        *(f"ld.volatile.global.u32 %{name}, [%values+{8 * at}];" for at, name in enumerate(("m", "o", "f", "g"))),
+        *(
+            f"ld.volatile.global.u32 %{name}, [%values+{8 * at}];"
+            for at, name in enumerate(("m", "o", "f", "g"))
+        ),
         *(_load(operand, name, 8 * at) for at, name in enumerate(("a", "b", "c", "d"), start=4)),
     )
     body = (*_begun(instruction), *chain, *_folded(instruction))

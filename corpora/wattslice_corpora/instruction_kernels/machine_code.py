@@ -20,7 +20,6 @@ _ONE_PIPE_OR_THE_OTHER = {
     "VIADD": "IADD",
     "IMAD.MOV.U32": "MOV",
     "IMAD.MOV": "MOV",
-    "HFMA2.MMA": "MOV",
     "MOV": "MOV",
     "IMAD.SHL.U32": "SHL",
     "SHF.L.U32": "SHL",
@@ -43,7 +42,8 @@ class Added:
 
     def __str__(self) -> str:
         return ", ".join(
-            f"{_counted(count)}{opcode}" for opcode, count in sorted(self.opcodes, key=lambda one: (-one[1], one[0]))
+            f"{_counted(count)}{opcode}"
+            for opcode, count in sorted(self.opcodes, key=lambda one: (-one[1], one[0]))
         )
 
 
@@ -51,7 +51,9 @@ def added(with_instances: SassFunction, without: SassFunction, instances: int) -
     """What an instance adds, averaged over the `instances` of the loop."""
     counts = opcode_counts(loop_body(with_instances))
     counts.subtract(opcode_counts(loop_body(without)))
-    return Added(tuple((opcode, Fraction(count, instances)) for opcode, count in sorted(counts.items()) if count))
+    return Added(
+        tuple((opcode, Fraction(count, instances)) for opcode, count in sorted(counts.items()) if count)
+    )
 
 
 def loop_body(function: SassFunction) -> tuple[Instruction, ...]:
@@ -68,8 +70,13 @@ def loop_body(function: SassFunction) -> tuple[Instruction, ...]:
 
 def opcode_counts(body: tuple[Instruction, ...]) -> Counter[str]:
     """How often each opcode stands there; padding does not count."""
-    names = (_ONE_PIPE_OR_THE_OTHER.get(one.opcode, one.opcode) for one in body)
-    return Counter(name for name in names if name != "NOP")
+    return Counter(name for name in map(_name, body) if name != "NOP")
+
+
+def _name(instruction: Instruction) -> str:
+    if instruction.opcode == "HFMA2.MMA" and ", -RZ, RZ, " in instruction.operands:
+        return "MOV"  # of a constant, on the pipe of the half-precision products
+    return _ONE_PIPE_OR_THE_OTHER.get(instruction.opcode, instruction.opcode)
 
 
 def _counted(count: Fraction) -> str:

@@ -119,7 +119,9 @@ PUBLISHED: tuple[ChainInstruction, ...] = (
     _unary("cos.approx.f32", Operand.F32, _SPECIAL, "sin / cos"),
     _helped("lg2.approx.f32 {x}, {x};", Operand.F32, _SPECIAL, "lg2", _FROM_1_TO_2),
     _helped("ex2.approx.f32 {x}, {x};", Operand.F32, _SPECIAL, "ex2", _FROM_1_TO_2),
-    _helped("copysign.f32 {x}, {a}, {x};", Operand.F32, _SPECIAL, "copysign", "fma.rn.f32 {x}, {x}, {a}, {c};"),
+    _helped(
+        "copysign.f32 {x}, {a}, {x};", Operand.F32, _SPECIAL, "copysign", "fma.rn.f32 {x}, {x}, {a}, {c};"
+    ),
     _plain("mul24.lo.u32", Operand.B32, _INTRINSIC, "mul24() / mad24()"),
     _ternary("mad24.lo.u32", Operand.B32, _INTRINSIC, "mul24() / mad24()"),
     _ternary("sad.u32", Operand.B32, _INTRINSIC, "sad()"),
@@ -130,7 +132,6 @@ PUBLISHED: tuple[ChainInstruction, ...] = (
 """At least one instruction for every name in every row of Table I."""
 
 MORE: tuple[ChainInstruction, ...] = (
-    _guarded("add.u64", Operand.B64, "", ""),
     _plain("mul.lo.u64", Operand.B64, "", ""),
     _plain("mul.rn.f64", Operand.F64, "", ""),
     _ternary("fma.rn.f64", Operand.F64, "", ""),
@@ -139,12 +140,8 @@ MORE: tuple[ChainInstruction, ...] = (
     _ternary("fma.rn.f16x2", Operand.F16X2, "", ""),
     _helped("mul.hi.u32 {x}, {x}, {a};", Operand.B32, "", "", _MAD),
     _helped("neg.s32 {x}, {x};", Operand.B32, "", "", _MAD),
-    _helped("bfe.u32 {x}, {x}, {a}, {c};", Operand.SMALL, "", "", _MAD),
-    _helped("bfi.b32 {x}, {a}, {x}, {c}, {c};", Operand.SMALL, "", "", _MAD),
     _helped("brev.b32 {x}, {x};", Operand.B32, "", "", _MAD),
     _helped("prmt.b32 {x}, {x}, {a}, {c};", Operand.B32, "", "", _MAD),
-    _plain("div.approx.f32", Operand.F32, "", ""),
-    _unary("tanh.approx.f32", Operand.F32, "", ""),
     _helped("cvt.rn.f32.s32 {x}, {x};", Operand.B32, "", "", _MAD),
 )
 """What the table lacks and PTX of real kernels is full of."""
