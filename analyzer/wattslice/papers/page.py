@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from wattslice.papers.arafa2020 import arafa2020
 from wattslice.papers.wang2013 import wang2013
 
 COMMAND = "python -m wattslice.papers"
-_PAPERS = (wang2013,)
+_PAPERS = (wang2013, arafa2020)
 """One function for each paper, which gives its paragraphs and tables."""
 
 
