@@ -78,7 +78,7 @@ READINGS = (
     Reading(False, OPTIMIZED_INSTRUCTIONS),
     Reading(False, UNOPTIMIZED_INSTRUCTIONS),
 )
-TIMES_S = {ADDITION: ADD_KERNEL_S, DIVISION: DIV_KERNEL_S}
+TIMES_S: dict[Row, float] = {ADDITION: ADD_KERNEL_S, DIVISION: DIV_KERNEL_S}
 
 
 def shared_power() -> tuple[float, float]:
