@@ -8,6 +8,7 @@ import pytest
 
 from wattslice import ir
 from wattslice.cli import main
+from wattslice.config import Config
 from wattslice.frontend.cuda import read_cuda
 from wattslice.instruction_tables import published_energies, published_gpus, watt_step_j
 from wattslice_corpora.published import arafa2020_instruction_energies
@@ -35,7 +36,11 @@ def ptx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     listed = tuple(ir.MachineInstruction(opcode, region, kernel.span) for opcode, region in made)
     made_program = replace(program, kernels=(replace(kernel, machine_instructions=listed),))
-    monkeypatch.setattr("wattslice.instruction_costs.read_program", lambda path, config: made_program)
+
+    def read_program(path: Path, config: Config) -> ir.Program:
+        return made_program
+
+    monkeypatch.setattr("wattslice.instruction_costs.read_program", read_program)
     path = tmp_path / "k.ptx"
     path.write_text(".version 8.0\n")
     return path

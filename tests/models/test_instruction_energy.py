@@ -26,9 +26,9 @@ TABLE = InstructionEnergies(
     ),
 )
 MEASURED_OPCODES = """
-    add.u32 mul.lo.u32 div.s32 rem.s32 abs.s32 div.u32 rem.u32 and.b32 cnot.b32 shl.b32 add.f32 mul.f32 
-    div.rn.f32 add.f64 div.rn.f64 add.f16 addc.u32 subc.u32 madc.lo.s32 rcp.rn.f32 sqrt.rn.f32 
-    sqrt.approx.f32 rsqrt.approx.f32 sin.approx.f32 lg2.approx.f32 ex2.approx.f32 copysign.f32 
+    add.u32 mul.lo.u32 div.s32 rem.s32 abs.s32 div.u32 rem.u32 and.b32 cnot.b32 shl.b32 add.f32 mul.f32
+    div.rn.f32 add.f64 div.rn.f64 add.f16 addc.u32 subc.u32 madc.lo.s32 rcp.rn.f32 sqrt.rn.f32
+    sqrt.approx.f32 rsqrt.approx.f32 sin.approx.f32 lg2.approx.f32 ex2.approx.f32 copysign.f32
     mul24.lo.u32 sad.s32 popc.b32 clz.b32 bfind.s32
 """
 
