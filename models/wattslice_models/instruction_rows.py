@@ -111,6 +111,7 @@ _WITHOUT: tuple[tuple[str, str], ...] = (
     (r"(bar|barrier|membar|fence|mbarrier|griddepcontrol)\b.*", "no barrier or fence"),
     (r"(shfl|vote|match|activemask|elect)\b.*", "no exchange between lanes"),
     (r"(setp|set|selp|slct|testp)\b.*", "no comparison or selection"),
+    (r".*\.pred", "no operation on predicates"),
     (r"(mov|cvta|cvt|prmt)\b.*", "no move or conversion"),
     (r"(div|rcp|sqrt)\.(full|approx).*", "only the correctly rounded form"),
     (r"(mul|mad)\.(wide|hi).*", "only the low half of a product"),

@@ -78,7 +78,7 @@ def test_a_row_holds_for_the_mnemonics_it_names(opcode: str, row: str) -> None:
         ("and.b64", "width"),
         ("div.full.f32", "correctly rounded"),
         ("fma.rn.f64", "no such instruction"),
-        ("and.pred", "no such instruction"),
+        ("and.pred", "predicates"),
         ("add.f32x2", "no such instruction"),
     ],
 )
