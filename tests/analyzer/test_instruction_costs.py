@@ -87,6 +87,10 @@ def test_a_kernel_by_hand(ptx: Path, capsys: pytest.CaptureFixture[str]) -> None
     shares = {entry["opcode"]: entry["share"] for entry in kernel["instructions"]}
     assert shares["fma.rn.f32"] == pytest.approx(fma_j / (fma_j + add_j))
     assert shares["ld.global.f32"] is None
+    page = (Path(__file__).parents[2] / "docs" / "instruction-energies.md").read_text(encoding="utf-8")
+    fields = page.partition("## JSON")[2]
+    for entry in (document, kernel, kernel["instructions"][0]):
+        assert [name for name in entry if f"`{name}`" not in fields] == []
 
 
 def test_the_text_says_what_has_no_energy_and_that_this_is_no_launch(

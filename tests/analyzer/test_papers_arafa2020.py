@@ -1,5 +1,8 @@
+from pathlib import Path
+
 import pytest
 
+from wattslice.instruction_tables import watt_step_j
 from wattslice.papers.arafa2020 import (
     ADDITION,
     DIVISION,
@@ -17,6 +20,8 @@ from wattslice.papers.arafa2020_claims import (
     papi_minus_mtsm,
     unoptimized_over_optimized,
 )
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_only_microjoules_without_optimisation_give_watts_a_board_can_draw() -> None:
@@ -68,3 +73,18 @@ def test_threads_times_energy_would_be_kilowatts() -> None:
         assert launch.measured.power_w < 300
         for optimized in (True, False):
             assert launch.absurd_w(optimized) > 10 * launch.measured.power_w
+
+
+def test_the_page_about_the_command_tells_the_computed_figures() -> None:
+    page = " ".join((DOCS / "instruction-energies.md").read_text(encoding="utf-8").split())
+    pascal, volta = full_launches()
+    power_w, _ = shared_power()
+    for figure in (
+        f"{volta.absurd_w(True) / 1e3:.1f} kW (`-O3`) to {volta.absurd_w(False) / 1e3:.0f} kW (`-O0`)",
+        f"drew {volta.measured.power_w:.0f} W, and {pascal.absurd_w(True) / 1e3:.0f} to",
+        f"{pascal.absurd_w(False) / 1e3:.0f} kW on a GTX 1080 Ti that drew {pascal.measured.power_w:.0f} W",
+        f"come out as {power_w:.1f} W",
+        f"{1e9 * watt_step_j(optimized=True):.0f} nJ with `-O3`",
+        f"{1e9 * watt_step_j(optimized=False):.0f} nJ with `-O0`",
+    ):
+        assert figure in page
