@@ -19,8 +19,9 @@ from wattslice_models.gpu import load_gpu
 from wattslice_models.instruction_energy import (
     ExecutedInstruction,
     InstructionEnergies,
+    LaunchEnergy,
     ThreadEnergy,
-    launch_energy_j,
+    launch_energy,
     thread_energy,
 )
 
@@ -29,7 +30,7 @@ from wattslice_models.instruction_energy import (
 class KernelCost:
     """What one thread of a launch executes, and its energy; `thread` None when it cannot be told (`reason`).
 
-    `launch_energy_j`: of all threads, known only of energies measured on a full board.
+    `launch`: of all threads, known only of energies measured on a full board.
     `assumptions`: what the number of executions rests on. `body_is_complete` False: something in the body
     could not be read, so instructions are missing.
     """
@@ -41,7 +42,7 @@ class KernelCost:
     block: Dim3
     launch_source: LaunchSource
     thread: ThreadEnergy | None
-    launch_energy_j: float | None
+    launch: LaunchEnergy | None
     reason: str
     body_is_complete: bool
     assumptions: tuple[Assumption, ...]
@@ -110,9 +111,7 @@ def _launch_cost(launch: KernelLaunch, energies: InstructionEnergies, stand_ins:
         launch.block,
         launch.source,
         thread,
-        None
-        if thread is None
-        else launch_energy_j(thread, launch.blocks * launch.threads_per_block, energies),
+        None if thread is None else launch_energy(thread, launch.blocks * launch.threads_per_block, energies),
         reason,
         kernel.body_is_complete,
         tuple(dict.fromkeys(assumed)),

@@ -29,6 +29,7 @@ class InstructionEnergy:
 
     `category` and `instruction` as the table names them. `opcodes`: the PTX opcodes that the row holds for, a
     regular expression of the whole opcode. `note`: what makes the number doubtful, else empty.
+    `above_idle_j`: of `energy_j`, what the board takes more than when idle; None where nobody measured it.
     """
 
     category: str
@@ -36,6 +37,7 @@ class InstructionEnergy:
     opcodes: str
     energy_j: float | None
     note: str = ""
+    above_idle_j: float | None = None
 
     @property
     def name(self) -> str:
@@ -48,10 +50,12 @@ def table_1_row(category: str, instruction: str, energy_j: float | None, note: s
     return InstructionEnergy(category, instruction, opcodes_of(category, instruction), energy_j, note)
 
 
-def opcode_row(instruction: str, energy_j: float | None, note: str = "") -> InstructionEnergy:
+def opcode_row(
+    instruction: str, energy_j: float | None, note: str = "", above_idle_j: float | None = None
+) -> InstructionEnergy:
     """A row for one opcode alone, or for each of several measured together (``sub.cc.u32+subc.u32``)."""
     opcodes = "|".join(re.escape(opcode) for opcode in instruction.split("+"))
-    return InstructionEnergy("", instruction, opcodes, energy_j, note)
+    return InstructionEnergy("", instruction, opcodes, energy_j, note, above_idle_j)
 
 
 class Variant(StrEnum):
@@ -71,7 +75,7 @@ class Basis(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Joules of one execution, None without.
+    """Joules of one execution, None without, and what of it is above idle.
 
     `row`: of the table, empty without. `reason`: of a stand-in why it may stand, without a price why there is
     none, of a named row its note.
@@ -81,6 +85,7 @@ class Price:
     basis: Basis
     row: str
     reason: str
+    above_idle_j: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +106,7 @@ class InstructionEnergies:
         """What one execution costs: by the row that names the opcode, else, if wanted, by a stand-in."""
         row = self._row(opcode)
         if row is not None and row.energy_j is not None:
-            return Price(row.energy_j, Basis.NAMED, row.name, row.note)
+            return Price(row.energy_j, Basis.NAMED, row.name, row.note, row.above_idle_j)
         if stand_ins:
             found = self._stand_in(opcode)
             if found is not None:
@@ -121,8 +126,9 @@ class InstructionEnergies:
                 row = self._row(other)
                 if row is not None and row.energy_j is not None:
                     times = f"{guess.times} x " if guess.times > 1 else ""
-                    energy_j = guess.times * row.energy_j
-                    return Price(energy_j, Basis.STAND_IN, f"{times}{row.name}", guess.why)
+                    above_idle_j = None if row.above_idle_j is None else guess.times * row.above_idle_j
+                    energy_j, name = guess.times * row.energy_j, f"{times}{row.name}"
+                    return Price(energy_j, Basis.STAND_IN, name, guess.why, above_idle_j)
         return None
 
 
@@ -167,6 +173,17 @@ class ThreadEnergy:
         known = [entry.energy_j for entry in self.instructions if entry.energy_j is not None]
         return math.fsum(known) if known else None
 
+    @property
+    def above_idle_j(self) -> float | None:
+        """Of `energy_j`, what the board takes more than when idle; None unless all of it is known."""
+        priced = [entry for entry in self.instructions if entry.price.energy_j is not None]
+        known = [
+            entry.executions * entry.price.above_idle_j
+            for entry in priced
+            if entry.price.above_idle_j is not None
+        ]
+        return math.fsum(known) if known and len(known) == len(priced) else None
+
     def share(self, entry: PricedInstruction) -> float | None:
         """Of `energy_j`, what the executions of one opcode make; None without an energy."""
         whole = self.energy_j
@@ -181,15 +198,24 @@ class ExecutedInstruction:
     executions: float
 
 
-def launch_energy_j(thread: ThreadEnergy, threads: int, energies: InstructionEnergies) -> float | None:
-    """Joules that the priced instructions of a whole launch take; None where the table cannot tell.
+@dataclass(frozen=True, slots=True)
+class LaunchEnergy:
+    """Joules of the priced instructions of a launch.
 
-    It cannot where the energies are those of one thread alone. On a full board each instruction ran at the
-    rate of its own pipe: the sum takes instructions of different pipes not to overlap.
+    `most_j`: each takes the time of its own pipe and nothing overlaps, idle power included. `above_idle_j`:
+    without the idle power, which the launch takes for as long as it runs; None where nobody measured it.
     """
+
+    most_j: float
+    above_idle_j: float | None
+
+
+def launch_energy(thread: ThreadEnergy, threads: int, energies: InstructionEnergies) -> LaunchEnergy | None:
+    """Threads times the energy of one; None where that is none: energies of a thread alone, or no energy."""
     if energies.variant is not Variant.THROUGHPUT or thread.energy_j is None:
         return None
-    return threads * thread.energy_j
+    above_idle_j = thread.above_idle_j
+    return LaunchEnergy(threads * thread.energy_j, None if above_idle_j is None else threads * above_idle_j)
 
 
 def thread_energy(

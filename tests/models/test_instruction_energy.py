@@ -7,7 +7,7 @@ from wattslice_models.instruction_energy import (
     ExecutedInstruction,
     InstructionEnergies,
     Variant,
-    launch_energy_j,
+    launch_energy,
     opcode_row,
     table_1_row,
     thread_energy,
@@ -148,8 +148,15 @@ def test_only_energies_of_a_full_board_are_multiplied_by_threads() -> None:
     row = opcode_row("add.u32", 2e-12)
     alone = InstructionEnergies("h200", True, "mtsm", "", (row,))
     full = InstructionEnergies("h200", True, "mtsm", "", (row,), Variant.THROUGHPUT)
-    assert launch_energy_j(thread_energy(executed, alone), 1000, alone) is None
-    assert launch_energy_j(thread_energy(executed, full), 1000, full) == pytest.approx(6e-9)
+    assert launch_energy(thread_energy(executed, alone), 1000, alone) is None
+    launch = launch_energy(thread_energy(executed, full), 1000, full)
+    assert launch is not None
+    assert (launch.most_j, launch.above_idle_j) == (pytest.approx(6e-9), None)
+    row = opcode_row("add.u32", 2e-12, above_idle_j=0.5e-12)
+    full = InstructionEnergies("h200", True, "mtsm", "", (row,), Variant.THROUGHPUT)
+    launch = launch_energy(thread_energy(executed, full), 1000, full)
+    assert launch is not None
+    assert launch.above_idle_j == pytest.approx(1.5e-9)
 
 
 def test_opcodes_measured_together_share_the_row() -> None:

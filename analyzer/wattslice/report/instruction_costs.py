@@ -18,6 +18,7 @@ from wattslice_models.instruction_energy import (
     Basis,
     InstructionEnergies,
     InstructionEnergy,
+    LaunchEnergy,
     PricedInstruction,
     ThreadEnergy,
     Variant,
@@ -28,7 +29,7 @@ _ALONE = (
     "Energies are those of one thread alone on the board, idle power included: relative weights, not the "
     "energy of a launch, which is not threads times them either (docs/instruction-energies.md)."
 )
-_FULL = "Energies were measured on a full board; the sum takes different pipes not to work at the same time."
+_FULL = "Energies were measured on a full board; their sum takes pipes never to work at the same time."
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +110,8 @@ def _kernel(kernel: KernelCost) -> tuple[Text | Table, ...]:
     priced = tuple(entry for entry in kernel.thread.instructions if entry.price.energy_j is not None)
     bare = tuple(entry for entry in kernel.thread.instructions if entry.price.energy_j is None)
     parts: list[Text | Table] = [title, Text(f"  {_summary(kernel.thread)}")]
-    if kernel.launch_energy_j is not None:
-        parts.append(
-            Text(f"  the launch: {energy(kernel.launch_energy_j)} in the instructions with an energy")
-        )
+    if kernel.launch is not None:
+        parts.append(Text(f"  {_launch(kernel.launch)}"))
     if not kernel.body_is_complete:
         parts.append(Text("  instructions are missing: a part of the body could not be read"))
     if priced:
@@ -123,6 +122,11 @@ def _kernel(kernel: KernelCost) -> tuple[Text | Table, ...]:
         Text(f"  assumed: {entry.message} {entry.fix}".rstrip(), style="dim") for entry in kernel.assumptions
     ]
     return tuple(parts)
+
+
+def _launch(launch: LaunchEnergy) -> str:
+    text = f"the launch: at most {energy(launch.most_j)} in these instructions"
+    return text if launch.above_idle_j is None else f"{text}, {energy(launch.above_idle_j)} of it above idle"
 
 
 def _summary(thread: ThreadEnergy) -> str:
@@ -206,7 +210,8 @@ def _kernel_json(kernel: KernelCost) -> dict[str, object]:
         "coverage": None if thread is None else thread.coverage(Basis.NAMED),
         "stand_in_coverage": None if thread is None else thread.coverage(Basis.STAND_IN),
         "thread_energy_j": None if thread is None else thread.energy_j,
-        "launch_energy_j": kernel.launch_energy_j,
+        "launch_energy_j": None if kernel.launch is None else kernel.launch.most_j,
+        "launch_above_idle_j": None if kernel.launch is None else kernel.launch.above_idle_j,
         "reason": kernel.reason,
         "instructions": []
         if thread is None
