@@ -31,6 +31,7 @@ COMMANDS = (
     ("lsp", "Serve an editor: watts at the lines (Language Server Protocol)."),
     ("gpus", "List the GPUs to predict for."),
     ("features", "Compute the features of public kernels whose power was measured."),
+    ("instructions", "Tell the energy per PTX instruction, and the shares of a kernel's."),
     ("cache", "Tell what analyses are kept for the next run, or remove them."),
     ("explain", "Explain a rule: what a finding means and what to do about it."),
 )
