@@ -3,8 +3,8 @@
     T_comm = (messages * latency + T_single * (Q_in + Q_out)) * exchanges
 
 ESCAPE deliverable D3.5, 2018, section 4.3, with T_single the inverse of the bandwidth; the latency of a
-message is added here (0: exactly the paper's equation). The paper names the patterns but prints no volumes for
-them: those of `busiest_node` are ours. Everything takes numpy arrays of node counts.
+message is added here (0: exactly the paper's equation). The paper names the patterns but prints no volumes
+for them: those of `busiest_node` are ours. Everything takes numpy arrays of node counts.
 """
 
 from __future__ import annotations

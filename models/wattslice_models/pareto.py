@@ -1,4 +1,4 @@
-"""Which configurations are worth a choice: the Pareto front of time and energy, the best under an objective."""
+"""Which configurations are worth a choice: the Pareto front of time and energy, the best by an objective."""
 
 from __future__ import annotations
 
