@@ -14,8 +14,9 @@ from wattslice.projection.fields import (
     positive,
     texts,
 )
-from wattslice.projection.published_gpu_kernels import published_kernel_sets
+from wattslice.projection.published_work import ACRANEB2, published_names, spherical_loops
 from wattslice.projection.workflow import (
+    FULL_LOAD,
     Component,
     CpuNode,
     GpuNode,
@@ -27,8 +28,6 @@ from wattslice.projection.workflow import (
 from wattslice_models.communication import Exchange, Pattern
 from wattslice_models.cpu_roofline import Loop, LoopCoefficients
 from wattslice_models.node_energy import PowerCoefficients
-
-_FULL_LOAD = PowerCoefficients(1.0, 0.0)
 
 
 def read_components(document: Table, nodes: tuple[NodeKind, ...]) -> tuple[Component, ...]:
@@ -47,6 +46,7 @@ def _component(name: str, value: Value, kinds: dict[str, NodeKind]) -> Component
     on = table.optional("on")
     if on is not None and isinstance(on.any, str):
         on = on.inside("", [on.any])
+    published, published_loops = _published(table, kinds)
     component = Component(
         name=name,
         place=value.place,
@@ -56,14 +56,14 @@ def _component(name: str, value: Value, kinds: dict[str, NodeKind]) -> Component
         exchanges=tuple(_exchange(entry) for entry in table.list("communication")),
         measured=tuple(_measured(entry, kinds) for entry in table.list("measured")),
         kernels=tuple(_kernel(entry) for entry in table.list("kernels")),
-        published=tuple(_published(entry) for entry in table.list("published")),
-        loops=tuple(_loop(entry) for entry in table.list("loops")),
+        published=published,
+        loops=(*published_loops, *(_loop(entry) for entry in table.list("loops"))),
         package=_coefficients(table, "package"),
         memory=_coefficients(table, "memory"),
     )
     if not (component.measured or component.kernels or component.published or component.loops):
-        remedy = "give [[components.NAME.kernels]], measured, loops or published"
-        raise value.error("nothing tells how long it takes", remedy.replace("NAME", name))
+        remedy = f"give [[{value.place}.kernels]], measured, loops or published"
+        raise value.error("nothing tells how long it takes", remedy)
     if component.kernels and component.published:
         raise value.error("kernels and published both say how long it takes on GPUs", "keep one of them")
     return component
@@ -169,15 +169,24 @@ def _kernel(value: Value) -> KernelUse:
     )
 
 
-def _published(value: Value) -> PublishedKernels:
+def _published(
+    component: Table, kinds: dict[str, NodeKind]
+) -> tuple[PublishedKernels | None, tuple[Loop, ...]]:
+    """The published program: kernels on GPUs, or loops on CPUs."""
+    value = component.optional("published")
+    if value is None:
+        return None, ()
     table = value.table()
-    table.only("name", "cells", "power_limit_share")
-    return PublishedKernels(
-        place=value.place,
-        name=one_of(table.value("name"), published_kernel_sets(), "published set of kernels"),
-        cells=positive(table.value("cells")),
-        power_limit_share=maybe_positive(table, "power_limit_share"),
-    )
+    if one_of(table.value("name"), published_names(), "published program") != ACRANEB2:
+        table.only("name")
+        return None, spherical_loops()
+    table.only("name", "cells", "gpu_power_w")
+    powers: list[tuple[str, float]] = []
+    if "gpu_power_w" in table:
+        by_node = table.value("gpu_power_w").table()
+        by_node.only(*kinds)
+        powers = [(name, positive(by_node.value(name))) for name in by_node]
+    return PublishedKernels(positive(table.value("cells")), tuple(powers)), ()
 
 
 def _loop(value: Value) -> Loop:
@@ -208,10 +217,10 @@ def _loop(value: Value) -> Loop:
 def _coefficients(component: Table, part: str) -> PowerCoefficients:
     power = component.optional("power")
     if power is None:
-        return _FULL_LOAD
+        return FULL_LOAD
     table = power.table()
     table.only(*(f"{name}_{kind}" for name in ("package", "memory") for kind in ("full", "idle")))
     if f"{part}_full" not in table and f"{part}_idle" not in table:
-        return _FULL_LOAD
+        return FULL_LOAD
     full, idle = table.value(f"{part}_full"), table.value(f"{part}_idle")
     return PowerCoefficients(finite(full), finite(idle))

@@ -68,7 +68,9 @@ def read_workflow(path: Path) -> Workflow:
         overlap=truth(about, "overlap", False),
         share_nodes=truth(about, "share_nodes", True),
         objective=(
-            Objective.ENERGY if objective is None else Objective(one_of(objective, list(Objective), "objective"))
+            Objective.ENERGY
+            if objective is None
+            else Objective(one_of(objective, list(Objective), "objective"))
         ),
         limits=Limits(
             deadline_s=maybe_positive(about, "deadline_s"),

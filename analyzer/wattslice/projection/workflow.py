@@ -14,6 +14,9 @@ from wattslice_models.cpu_roofline import CpuRates, Loop
 from wattslice_models.node_energy import PowerCoefficients
 from wattslice_models.pareto import Limits, Objective
 
+FULL_LOAD = PowerCoefficients(1.0, 0.0)
+"""A program that draws what a stress test does."""
+
 
 class WorkflowError(WattsliceError):
     """A workflow file that cannot be read, or says something impossible; the message names the key."""
@@ -115,12 +118,13 @@ class KernelUse:
 
 @dataclass(frozen=True, slots=True)
 class PublishedKernels:
-    """Kernels whose ESCAPE characteristics are published, on a domain of so many cells."""
+    """ACRANEB2, whose ESCAPE characteristics are published, on a domain of so many cells.
 
-    place: str
-    name: str
+    `gpu_power_w`: watts of one GPU by node kind; those that are not there are unknown.
+    """
+
     cells: float
-    power_limit_share: float | None
+    gpu_power_w: tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +144,10 @@ class Component:
     exchanges: tuple[Exchange, ...] = ()
     measured: tuple[Measured, ...] = ()
     kernels: tuple[KernelUse, ...] = ()
-    published: tuple[PublishedKernels, ...] = ()
+    published: PublishedKernels | None = None
     loops: tuple[Loop, ...] = ()
-    package: PowerCoefficients = PowerCoefficients(1.0, 0.0)
-    memory: PowerCoefficients = PowerCoefficients(1.0, 0.0)
+    package: PowerCoefficients = FULL_LOAD
+    memory: PowerCoefficients = FULL_LOAD
 
 
 @dataclass(frozen=True, slots=True)
