@@ -1,4 +1,4 @@
-"""Time-to-solution against energy-to-solution of every configuration, as ESCAPE D3.5 draws it (Figures 28-30)."""
+"""Time-to-solution against energy-to-solution of all configurations, as in ESCAPE D3.5, Figures 28 to 30."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice.pictures import COLOURS, Axes, Figure, plain, save_picture
-from wattslice.projection.projection import Projection
+from wattslice.projection.projection import ProjectedComponent, Projection
 from wattslice.report.units import energy, time
 
-_MOST_LABELS = 40
 _MANY_POINTS = 400
 """More of them are pixels in an SVG, else it grows to megabytes."""
 _WIDE = 8.0
@@ -34,24 +33,20 @@ def plot_projection(projection: Projection, *paths: Path) -> None:
             axis.text(0.5, 0.5, "no energy is known", ha="center", transform=axis.transAxes)
         _points(axis, projection, drawn, groups)
         _front(axis, projection)
-        labelled = drawn if drawn.size <= _MOST_LABELS else np.array(_spread(projection), dtype=np.int64)
-        for index in labelled.tolist():
-            axis.annotate(
-                _counts(projection, index),
-                (outcomes.time_s[index], outcomes.energy_j[index]),
-                xytext=(4, 4),
-                textcoords="offset points",
-                fontsize=7,
-                color="#444444",
-            )
         _scales(axis, outcomes.time_s[drawn], outcomes.energy_j[drawn])
+        _labels(axis, projection, drawn)
         axis.set_xlabel("time-to-solution, s")
         axis.set_ylabel("energy-to-solution, J")
         unknown = len(outcomes) - drawn.size
         left_out = f" ({unknown} of unknown energy not drawn)" if unknown else ""
         figure.legend(loc="outside right upper")
-        names = " + ".join(component.component.name for component in projection.components)
-        axis.set_title(f"numbers: nodes of {names}{left_out}", fontsize=8, fontweight="normal")
+        names = " + ".join(
+            f"{component.component.name}{' / cores' if _cores_differ(component) else ''}"
+            for component in _counted(projection)
+        )
+        axis.set_title(
+            f"numbers: nodes of {names or 'each component: 1'}{left_out}", fontsize=8, fontweight="normal"
+        )
         figure.suptitle(projection.workflow.name, x=0.01, ha="left", fontsize=11)
 
     save_picture(draw, (8.4, 4.8), paths)
@@ -88,7 +83,7 @@ def _points(axis: Axes, projection: Projection, drawn: NDArray[np.int64], groups
                 color=colour,
                 rasterized=drawn.size > _MANY_POINTS,
             )
-        label = " + ".join(dict.fromkeys(kinds[kind] for kind in group.tolist()))
+        label = " + ".join(dict.fromkeys(kinds[int(kind)] for kind in group))
         axis.scatter([], [], s=22, marker=marker, linewidths=0, color=colour, label=label)
     if not projection.within_limits[drawn].all():
         axis.scatter([], [], s=22, linewidths=0, color="#bbbbbb", alpha=0.4, label="pale: over a limit")
@@ -121,30 +116,64 @@ def _front(axis: Axes, projection: Projection) -> None:
         )
 
 
-def _spread(projection: Projection) -> list[int]:
-    """So many of the front, evenly, that their labels can be read, and the best."""
-    front = projection.front
-    step = -(-len(front) // (_MOST_LABELS // 2)) if front else 1
-    best = [projection.chosen] if projection.chosen is not None else []
-    return sorted({*front[::step], *best})
+def _counted(projection: Projection) -> list[ProjectedComponent]:
+    """The components whose number of nodes differs among configurations."""
+    return [component for component in projection.components if len(component.component.node_counts) > 1]
+
+
+def _labels(axis: Axes, projection: Projection, drawn: NDArray[np.int64]) -> None:
+    """Node counts beside the points, the best and the front first; none over another."""
+    if not drawn.size:
+        return
+    outcomes, best = projection.outcomes, projection.chosen
+    first = [best] if best is not None and best in drawn else []
+    rest: list[int] = drawn.tolist() if drawn.size <= _MANY_POINTS else []
+    to_axes = axis.transData + axis.transAxes.inverted()
+    placed: list[tuple[float, float]] = []
+    for index in dict.fromkeys((*first, *projection.front, *rest)):
+        point = (float(outcomes.time_s[index]), float(outcomes.energy_j[index]))
+        text = _counts(projection, index)
+        x, y = to_axes.transform(point)
+        if any(abs(x - left) < 0.012 * (1 + len(text)) and abs(y - low) < 0.035 for left, low in placed):
+            continue
+        placed.append((x, y))
+        axis.annotate(text, point, xytext=(4, 4), textcoords="offset points", fontsize=7, color="#444444")
 
 
 def _counts(projection: Projection, index: int) -> str:
-    """`8`, or `8+1` of several components."""
-    runs = projection.outcomes.choice[index].tolist()
-    return "+".join(
-        f"{component.runs.nodes[run]:.0f}" for component, run in zip(projection.components, runs, strict=True)
-    )
+    """`8`, or `8+1` of several components; `8/4` where a component's number of cores differs as well."""
+    counts: list[str] = []
+    for component, run in zip(projection.components, projection.outcomes.choice[index].tolist(), strict=True):
+        if len(component.component.node_counts) > 1:
+            way = component.way(run)
+            cores = f"/{way.cores}" if _cores_differ(component) and way.cores is not None else ""
+            counts.append(f"{component.runs.nodes[run]:.0f}{cores}")
+    return "+".join(counts)
+
+
+def _cores_differ(component: ProjectedComponent) -> bool:
+    return len({way.cores for way in component.ways} - {None}) > 1
 
 
 def _scales(axis: Axes, time_s: NDArray[np.float64], energy_j: NDArray[np.float64]) -> None:
-    """Logarithmic where values range widely, else from zero: differences shall look as large as they are."""
+    """Logarithmic where values range widely; from zero unless they are all close together."""
+    from matplotlib.ticker import LogLocator
+
     for values, scale, limits, ticks in (
         (time_s, axis.set_xscale, axis.set_xlim, axis.xaxis),
         (energy_j, axis.set_yscale, axis.set_ylim, axis.yaxis),
     ):
-        if values.size and values.max() > _WIDE * values.min():
+        if not values.size:
+            continue
+        low, high = float(values.min()), float(values.max())
+        if high > _WIDE * low:
             scale("log")
+            limits(low / 1.3, 1.5 * high)
+            ticks.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             ticks.set_major_formatter(plain)
-        elif values.size:
-            limits(0, 1.12 * values.max())
+            ticks.set_minor_formatter("")
+        elif low < 0.6 * high:
+            limits(0, 1.1 * high)
+        else:
+            margin = 0.15 * (high - low) or 0.1 * high
+            limits(low - margin, high + margin)
