@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from wattslice.pictures import COLOURS, Axes, Figure, plain, save_picture
+from wattslice.pictures import COLOURS, Axes, Figure, save_picture
 from wattslice.projection.projection import ProjectedComponent, Projection
 from wattslice.report.units import energy, time
 
@@ -35,8 +35,8 @@ def plot_projection(projection: Projection, *paths: Path) -> None:
         _front(axis, projection)
         _scales(axis, outcomes.time_s[drawn], outcomes.energy_j[drawn])
         _labels(axis, projection, drawn)
-        axis.set_xlabel("time-to-solution, s")
-        axis.set_ylabel("energy-to-solution, J")
+        axis.set_xlabel("time-to-solution")
+        axis.set_ylabel("energy-to-solution")
         unknown = len(outcomes) - drawn.size
         left_out = f" ({unknown} of unknown energy not drawn)" if unknown else ""
         figure.legend(loc="outside right upper")
@@ -137,7 +137,7 @@ def _labels(axis: Axes, projection: Projection, drawn: NDArray[np.int64]) -> Non
         if any(abs(x - left) < 0.012 * (1 + len(text)) and abs(y - low) < 0.035 for left, low in placed):
             continue
         placed.append((x, y))
-        axis.annotate(text, point, xytext=(4, 4), textcoords="offset points", fontsize=7, color="#444444")
+        axis.annotate(text, point, xytext=(-3, -9), textcoords="offset points", fontsize=7, color="#444444")
 
 
 def _counts(projection: Projection, index: int) -> str:
@@ -157,12 +157,13 @@ def _cores_differ(component: ProjectedComponent) -> bool:
 
 def _scales(axis: Axes, time_s: NDArray[np.float64], energy_j: NDArray[np.float64]) -> None:
     """Logarithmic where values range widely; from zero unless they are all close together."""
-    from matplotlib.ticker import LogLocator
+    from matplotlib.ticker import EngFormatter, LogLocator
 
-    for values, scale, limits, ticks in (
-        (time_s, axis.set_xscale, axis.set_xlim, axis.xaxis),
-        (energy_j, axis.set_yscale, axis.set_ylim, axis.yaxis),
+    for values, scale, limits, ticks, unit in (
+        (time_s, axis.set_xscale, axis.set_xlim, axis.xaxis, "s"),
+        (energy_j, axis.set_yscale, axis.set_ylim, axis.yaxis, "J"),
     ):
+        ticks.set_major_formatter(EngFormatter(unit=unit))
         if not values.size:
             continue
         low, high = float(values.min()), float(values.max())
@@ -170,7 +171,6 @@ def _scales(axis: Axes, time_s: NDArray[np.float64], energy_j: NDArray[np.float6
             scale("log")
             limits(low / 1.3, 1.5 * high)
             ticks.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            ticks.set_major_formatter(plain)
             ticks.set_minor_formatter("")
         elif low < 0.6 * high:
             limits(0, 1.1 * high)

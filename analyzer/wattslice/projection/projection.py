@@ -83,13 +83,6 @@ class Configuration:
     keeps_limits: bool
     parts: tuple[Part, ...]
 
-    @property
-    def label(self) -> str:
-        """Every component with its nodes."""
-        if len(self.parts) == 1:
-            return self.parts[0].label
-        return "; ".join(f"{part.component}: {part.label}" for part in self.parts)
-
 
 @dataclass(frozen=True, slots=True)
 class Projection:

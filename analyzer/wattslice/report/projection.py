@@ -13,7 +13,7 @@ from wattslice import __version__
 from wattslice.projection.projection import Configuration, Projection
 from wattslice.report.printable import printable
 from wattslice.report.text import make_console, print_stripped
-from wattslice.report.units import UNKNOWN, energy, power, prefixed, time
+from wattslice.report.units import UNKNOWN, energy, prefixed, time
 from wattslice_models.pareto import Objective
 
 _NAMES = {
@@ -59,7 +59,7 @@ def _limits(projection: Projection) -> str:
         for name, figure in (
             ("deadline", limits.deadline_s and time(limits.deadline_s)),
             ("energy budget", limits.energy_budget_j and energy(limits.energy_budget_j)),
-            ("power budget", limits.power_budget_w and power(limits.power_budget_w)),
+            ("power budget", limits.power_budget_w and _power(limits.power_budget_w)),
         )
         if figure
     ]
@@ -99,8 +99,14 @@ def _columns(*headings: str) -> Table:
 
 def _figures(entry: Configuration) -> tuple[str, str, str, str, str]:
     product = UNKNOWN if entry.energy_delay_js is None else prefixed(entry.energy_delay_js, "J·s")
-    label = printable(entry.label) + ("" if entry.keeps_limits else "  (over a limit)")
-    return time(entry.time_s), _energy(entry), power(entry.average_power_w), product, label
+    several = len(entry.parts) > 1
+    lines = [f"{part.component}: {part.label}" if several else part.label for part in entry.parts]
+    label = "\n".join(map(printable, lines)) + ("" if entry.keeps_limits else "  (over a limit)")
+    return time(entry.time_s), _energy(entry), _power(entry.average_power_w), product, label
+
+
+def _power(power_w: float | None) -> str:
+    return UNKNOWN if power_w is None else prefixed(power_w, "W")
 
 
 def _energy(entry: Configuration) -> str:
@@ -108,7 +114,10 @@ def _energy(entry: Configuration) -> str:
     low_j, high_j = entry.energy_low_j, entry.energy_high_j
     if entry.energy_j is None or low_j is None or high_j is None or high_j - low_j <= 1e-9 * high_j:
         return energy(entry.energy_j)
-    return f"{energy(entry.energy_j)} ({energy(low_j)} – {energy(high_j)})"
+    low, high = energy(low_j), energy(high_j)
+    if low.split()[-1] == high.split()[-1]:
+        low = low.split()[0]
+    return f"{energy(entry.energy_j)} ({low}–{high})"
 
 
 def projection_json(projection: Projection, everything: bool) -> str:
