@@ -230,7 +230,7 @@ def test_statements_that_are_no_instructions() -> None:
 $L__BB0_1:
     .pragma "nounroll";
     ret;"""
-    registers, single, tile, depot, label, pragma, _ = body_of(text).body or ()
+    registers, single, tile, depot, label, pragma, _ = list(body_of(text).body or ())
     assert registers == RegisterDeclaration("b32", "%r", 5, 1, 6)
     assert single == RegisterDeclaration("b32", "%q", None, 1, 6)
     assert isinstance(tile, Variable)

@@ -24,7 +24,7 @@ _LEAST = 0.05
 class Difference:
     """A class that differs between two of the three.
 
-    `settled`: equal within 20 % once the cause is taken off; None where the share of the cause cannot be computed.
+    `settled`: equal within 20 % once the cause is taken off; None where its share cannot be computed.
     """
 
     pair: str

@@ -44,9 +44,9 @@ Lines = dict[tuple[str, int], float]
 class Compared:
     """One launch. `source`, `ptx`, `sass`: operations of each class per launched thread.
 
-    `sass` is None where it was not run. `opcodes` are the PTX instructions executed per thread, `sass_opcodes` those of SASS. `source_lines` and
-    `ptx_lines`: floating-point operations per thread by file name and line. `unknown`: control flow depends
-    on data, so that SASS shows one path only.
+    `sass` is None where it was not run. `opcodes` are the PTX instructions executed per thread,
+    `sass_opcodes` those of SASS. `source_lines` and `ptx_lines`: floating-point operations per thread by file
+    name and line. `unknown`: control flow depends on data, so that SASS shows one path only.
     """
 
     name: str
@@ -89,13 +89,19 @@ def _operations_of_sass(here: Instruction) -> tuple[str, float] | None:
     return None if found is None else (found, 1.0)
 
 
-_FLOAT = {"FFMA": 2.0, "FADD": 1.0, "FMUL": 1.0, "FSETP": 1.0, "FMNMX": 1.0, "FSET": 1.0, "FCHK": 1.0}
-_FLOAT |= {"DFMA": 2.0, "DADD": 1.0, "DMUL": 1.0, "DSETP": 1.0}
+_FLOAT = {"FFMA": 2.0, "FADD": 1.0, "FMUL": 1.0, "FSETP": 1.0, "FMNMX": 1.0, "FSET": 1.0, "FCHK": 1.0} | {
+    "DFMA": 2.0,
+    "DADD": 1.0,
+    "DMUL": 1.0,
+    "DSETP": 1.0,
+}
 _INTEGERS = "LOP3 ULOP3 SHF USHF ISETP UISETP IABS IMNMX POPC FLO BREV VABSDIFF SHFL VOTE VOTEU MATCH REDUX"
 _INTEGER = frozenset(_INTEGERS.split())
-_MEMORY = {"LDG": "global_load", "LD": "global_load", "STG": "global_store", "ST": "global_store"}
-_MEMORY |= {"LDS": "shared_load", "LDSM": "shared_load", "STS": "shared_store"}
-_MEMORY |= {"ATOM": "atomic", "ATOMG": "atomic", "ATOMS": "atomic", "RED": "atomic", "BAR": "barrier"}
+_MEMORY = (
+    {"LDG": "global_load", "LD": "global_load", "STG": "global_store", "ST": "global_store"}
+    | {"LDS": "shared_load", "LDSM": "shared_load", "STS": "shared_store"}
+    | {"ATOM": "atomic", "ATOMG": "atomic", "ATOMS": "atomic", "RED": "atomic", "BAR": "barrier"}
+)
 
 
 def compared(

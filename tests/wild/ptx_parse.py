@@ -21,11 +21,12 @@ from checkouts import cuda_files, revision
 from document import publish
 from ptx_files import include_folders, ptx_of
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "analyzer"))
+
+from ptx_text import statement_texts  # pyright: ignore[reportMissingImports]
+
 from wattslice.errors import FrontendError
 from wattslice.frontend.ptx_source.parser import parse_ptx
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "analyzer"))
-from ptx_text import statement_texts
 
 VARIANTS = (("-arch=sm_75",), ("-arch=sm_90", "-lineinfo"))
 DEBUG = ("-arch=sm_90", "-G")
