@@ -340,6 +340,14 @@ def test_comments_sections_and_line_ends() -> None:
     assert parse_ptx("\ufeff" + HEAD, Path("a.ptx")).version == (8, 7)
 
 
+def test_of_an_extracted_program_the_first_module_is_read() -> None:
+    heading = "\nFatbin ptx code:\n================\narch = sm_80\ncompressed\n\n"
+    text = heading + HEAD + ".entry k() { ret; }\n" + heading + HEAD + ".entry k() { ret; }\n"
+    module = parse_ptx(text, Path("a.ptx"))
+    assert [function.line for function in module.functions] == [10]
+    assert module.problems == ()
+
+
 def test_what_is_not_ptx_is_refused() -> None:
     for text in ("", "int main() {}", "\x7fELF\x02\x01\x00", "\n\n.target sm_90"):
         with pytest.raises(FrontendError) as error:
