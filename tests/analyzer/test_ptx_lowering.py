@@ -197,7 +197,8 @@ def test_operations_count_as_in_sources(tmp_path):
         THREAD
         + ADDRESS
         + """
-    ld.global.f32 %f1, [%rd4]; fma.rn.f32 %f2, %f1, %f1, %f1; cvt.f64.f32 %fd1, %f2; div.rn.f64 %fd2, %fd1, %fd1;
+    ld.global.f32 %f1, [%rd4]; fma.rn.f32 %f2, %f1, %f1, %f1; cvt.f64.f32 %fd1, %f2;
+    div.rn.f64 %fd2, %fd1, %fd1;
     sqrt.rn.f64 %fd3, %fd2; cvt.rn.f32.f64 %f3, %fd3; ex2.approx.f32 %f4, %f3; st.global.f32 [%rd4], %f4; ret;
     """
     )

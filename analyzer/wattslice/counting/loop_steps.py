@@ -72,7 +72,7 @@ def loses(executor: Executor, shape: LoopShape, before: dict[Key, Value]) -> boo
 
 
 def _moved_by(before: Value | None, after: Value | None) -> Lanes | None:
-    """By how much lanes differ from what they were, truth values as 0 and 1; None where either is no lanes."""
+    """By how much lanes differ from what they were, truth as 0 and 1; None where either is no lanes."""
     if not isinstance(before, np.ndarray) or not isinstance(after, np.ndarray):
         return None
     return cast(Lanes, scalar(after)) - cast(Lanes, scalar(before))

@@ -36,7 +36,8 @@ def read_ptx(path: Path, options: ParseOptions | None = None, source: bytes | No
     unit = Unit(path, module)
     for problem in module.problems:
         message = f"{problem.message} ({problem.remedy})" if problem.remedy else problem.message
-        unit.report("PW060", ir.Severity.WARNING, problem.line, message)
+        severity = ir.Severity.ERROR if problem.is_entry else ir.Severity.WARNING
+        unit.report("PW060", severity, problem.line, message)
     with deep_recursion():
         kernels = [
             _kernel(unit, function)
@@ -90,7 +91,7 @@ def _kernel(unit: Unit, function: Function) -> ir.Kernel:
         line = error.line if isinstance(error, UnknownLabelError) else function.line
         message = f"'{function.name}' cannot be structured: {error}"
         parts = KernelParts(unit)
-        parts.holes.append(unit.report("PW060", ir.Severity.WARNING, line, message))
+        parts.holes.append(unit.report("PW060", ir.Severity.ERROR, line, message))
         span = ir.Span(str(unit.path), function.line, 1, function.end_line)
         block = ir.Block((), parts.region(), span)
     return _finished(unit, function, parts, parameters.variables, block, is_complete)
