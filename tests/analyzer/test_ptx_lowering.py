@@ -1,6 +1,6 @@
 """PTX written by hand: how often what runs, as closed forms, and what the tree says of it."""
 
-from collections import Counter
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -42,12 +42,12 @@ def read(tmp_path: Path, text: str) -> ir.Program:
     return read_ptx(path)
 
 
-def executed(tmp_path: Path, text: str, launch: str, *settings: str) -> Counter[str]:
+def executed(tmp_path: Path, text: str, launch: str, *settings: str) -> dict[str, float]:
     """How often a thread runs each instruction, in the mean."""
     program = read(tmp_path, text)
     (found,) = resolve_launches(program, parse_overrides((launch,), settings), load_gpu("v100"))
     profile = count(found)
-    total: Counter[str] = Counter()
+    total: defaultdict[str, float] = defaultdict(float)
     for instruction in found.kernel.machine_instructions:
         total[instruction.opcode] += profile.thread_counts[instruction.region]
     return total
