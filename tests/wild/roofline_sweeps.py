@@ -1,8 +1,8 @@
 """What the energy rooflines fitted to public sweeps are worth: the tables of docs/roofline-fit.md.
 
-``python tests/wild/roofline_sweeps.py [-o docs/roofline-fit.md]``. Needs committed data only: the shipped fits,
-the energy models beside them, DCGM's counts, and the runs of mixbench-cuda-alt, a program that no fit has seen.
-Its DRAM traffic depends on L2 and is taken from DCGM: share of active cycles x peak bandwidth x time.
+``python tests/wild/roofline_sweeps.py [-o docs/roofline-fit.md]``. Needs committed data only: the shipped
+fits, the energy models beside them, DCGM's counts, and the runs of mixbench-cuda-alt, a program that no fit
+has seen. Its DRAM traffic depends on L2 and is taken from DCGM: share of active cycles x peak bandwidth x time.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def coefficients(gpu: Gpu, trained: TrainedRoofline) -> list[str]:
         f"| R² of E / W | {fit.r_squared:.4f} | | {relative.r_squared:.4f} | | |",
         f"| condition | {fit.condition:.0f} | | {relative.condition:.0f} | | |",
         f"| energies missed by, mean (worst) | {_missed(fit)} | | {_missed(relative)} | | |",
-        f"| the same, each run held out | {one.held_out_error:.1%} | | {one.relative_held_out_error:.1%} | | |",
+        f"| the same, each held out | {one.held_out_error:.1%} | | {one.relative_held_out_error:.1%} | | |",
         "",
     ]
     return lines
@@ -107,8 +107,10 @@ def _missed(fit: EnergyRooflineFit) -> str:
 
 
 def _of_model(model: EnergyModel, line: Estimate) -> str:
-    """The same quantity by the energy model at its reference clock: half an FMA with its issue, a byte all the
-    way from DRAM, what is drawn with all SMs at work and nothing done."""
+    """The same by the energy model at its reference clock, with idle data and with live ones.
+
+    Half an FMA with its issue; a byte all the way from DRAM; all SMs at work, and nothing done.
+    """
     live = {one.component: one.energy_j for one in model.energies}
     idle = {one.component: one.idle_energy_j for one in model.energies}
     if line.symbol == "π0":
