@@ -34,42 +34,18 @@ Numbers = TypeVar("Numbers", float, "NDArray[np.float64]")
 
 
 @dataclass(frozen=True, slots=True)
-class EnergyRoofline:
-    """A machine by its costs: seconds and joules of a flop and of a byte, watts of being on.
+class TimeRoofline:
+    """What is known of a machine without its energies: seconds of a flop and of a byte, as if alone.
 
-    `flop_time_s` (τ_flop), `byte_time_s` (τ_mem) and `flop_energy_j` (ε_flop) above 0, `byte_energy_j`
-    (ε_mem) and `constant_power_w` (π0) at least 0, all finite; `power_limit_w` above π0, or None: no limit,
-    or none known. Raises ``ValueError`` for others.
+    `flop_time_s` (τ_flop) and `byte_time_s` (τ_mem) finite and above 0. Raises ``ValueError`` for others.
     """
 
     flop_time_s: float
     byte_time_s: float
-    flop_energy_j: float
-    byte_energy_j: float
-    constant_power_w: float
-    power_limit_w: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("flop_time_s", "byte_time_s", "flop_energy_j"):
-            value: float = getattr(self, name)
-            if not 0.0 < value < math.inf:
-                raise ValueError(f"{name} must be finite and above 0, not {value}")
-        for name in ("byte_energy_j", "constant_power_w"):
-            value = getattr(self, name)
-            if not 0.0 <= value < math.inf:
-                raise ValueError(f"{name} must be finite and not negative, not {value}")
-        limit_w = self.power_limit_w
-        if limit_w is not None and not self.constant_power_w < limit_w < math.inf:
-            raise ValueError(
-                f"the power limit must be finite and above the constant power, {self.constant_power_w:g} W, "
-                f"not {limit_w:g} W"
-            )
-
-    def without_limit(self) -> EnergyRoofline:
-        """The same machine as the paper's equations have it: nothing throttles it."""
-        return replace(self, power_limit_w=None)
-
-    # ---- what the machine is, whatever runs on it ----
+        _above_zero("flop_time_s", self.flop_time_s)
+        _above_zero("byte_time_s", self.byte_time_s)
 
     @property
     def peak_flops_per_s(self) -> float:
@@ -85,6 +61,56 @@ class EnergyRoofline:
     def time_balance(self) -> float:
         """B_τ in flops per byte: from here on arithmetic takes longer than memory."""
         return self.byte_time_s / self.flop_time_s
+
+    def without_limit(self) -> TimeRoofline:
+        """Itself: without energies nothing throttles."""
+        return self
+
+    def time_s(self, work_flop: Numbers, traffic_bytes: Numbers) -> Numbers:
+        """(3). Flops and bytes finite and not negative; ``ValueError`` otherwise."""
+        _not_negative("work_flop", work_flop)
+        _not_negative("traffic_bytes", traffic_bytes)
+        return _larger(work_flop * self.flop_time_s, traffic_bytes * self.byte_time_s)
+
+    def flops_per_s(self, intensity: Numbers) -> Numbers:
+        """The time roofline in flop/s over flops per byte, which are finite and above 0."""
+        _positive(intensity)
+        return 1.0 / self.time_s(1.0 + 0.0 * intensity, 1.0 / intensity)
+
+    def relative_speed(self, intensity: Numbers) -> Numbers:
+        """The roofline of Fig. 2a: speed over peak, min(1, I / B_τ) where nothing throttles."""
+        return self.flops_per_s(intensity) * self.flop_time_s
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyRoofline(TimeRoofline):
+    """A machine by its costs: seconds and joules of a flop and of a byte, watts of being on.
+
+    `flop_time_s` (τ_flop), `byte_time_s` (τ_mem) and `flop_energy_j` (ε_flop) above 0, `byte_energy_j`
+    (ε_mem) and `constant_power_w` (π0) at least 0, all finite; `power_limit_w` above π0, or None: no limit,
+    or none known. Raises ``ValueError`` for others.
+    """
+
+    flop_energy_j: float
+    byte_energy_j: float
+    constant_power_w: float
+    power_limit_w: float | None = None
+
+    def __post_init__(self) -> None:
+        TimeRoofline.__post_init__(self)
+        _above_zero("flop_energy_j", self.flop_energy_j)
+        _not_negative("byte_energy_j", self.byte_energy_j)
+        _not_negative("constant_power_w", self.constant_power_w)
+        limit_w = self.power_limit_w
+        if limit_w is not None and not self.constant_power_w < limit_w < math.inf:
+            raise ValueError(
+                f"the power limit must be finite and above the constant power, {self.constant_power_w:g} W, "
+                f"not {limit_w:g} W"
+            )
+
+    def without_limit(self) -> EnergyRoofline:
+        """The same machine as the paper's equations have it: nothing throttles it."""
+        return replace(self, power_limit_w=None)
 
     @property
     def energy_balance(self) -> float:
@@ -157,48 +183,42 @@ class EnergyRoofline:
         """
         return self.effective_balance_point <= self.time_balance
 
-    # ---- what a run costs ----
-
     def time_s(self, work_flop: Numbers, traffic_bytes: Numbers) -> Numbers:
         """(3), and longer where the power limit throttles. Flops and bytes finite and not negative."""
-        _not_negative("work_flop", work_flop)
-        _not_negative("traffic_bytes", traffic_bytes)
-        seconds = _larger(work_flop * self.flop_time_s, traffic_bytes * self.byte_time_s)
+        seconds = TimeRoofline.time_s(self, work_flop, traffic_bytes)
         if self.power_limit_w is None:
             return seconds
         budget_w = self.power_limit_w - self.constant_power_w
-        return _larger(seconds, self._dynamic_energy_j(work_flop, traffic_bytes) / budget_w)
+        return _larger(seconds, self.dynamic_energy_j(work_flop, traffic_bytes) / budget_w)
 
     def energy_j(self, work_flop: Numbers, traffic_bytes: Numbers) -> Numbers:
         """(4), with the constant power of the whole `time_s`."""
         constant_j = self.constant_power_w * self.time_s(work_flop, traffic_bytes)
-        return self._dynamic_energy_j(work_flop, traffic_bytes) + constant_j
+        return self.dynamic_energy_j(work_flop, traffic_bytes) + constant_j
 
-    def _dynamic_energy_j(self, work_flop: Numbers, traffic_bytes: Numbers) -> Numbers:
+    def dynamic_energy_j(self, work_flop: Numbers, traffic_bytes: Numbers) -> Numbers:
+        """What flops and bytes cost, constant power left out: it is the same however long a run takes."""
         return work_flop * self.flop_energy_j + traffic_bytes * self.byte_energy_j
 
-    # ---- lines over intensity, in flops per byte, above 0 ----
+    def power_of_run_w(self, work_flop: float, traffic_bytes: float, time_s: float) -> float:
+        """(4) in watts, over a time above 0 that is known from elsewhere; at most the limit."""
+        _not_negative("work_flop", work_flop)
+        _not_negative("traffic_bytes", traffic_bytes)
+        _above_zero("time_s", time_s)
+        power_w = self.constant_power_w + self.dynamic_energy_j(work_flop, traffic_bytes) / time_s
+        return power_w if self.power_limit_w is None else min(power_w, self.power_limit_w)
 
     def effective_energy_balance(self, intensity: Numbers) -> Numbers:
-        """(6), B̂_ε(I) in flops per byte."""
+        """(6), B̂_ε(I) in flops per byte, of an intensity in flops per byte, above 0."""
         _positive(intensity)
         part = self.flop_efficiency
-        idle_lanes = _larger(0.0 * intensity, self.time_balance - intensity)
-        return part * self.energy_balance + (1.0 - part) * idle_lanes
-
-    def flops_per_s(self, intensity: Numbers) -> Numbers:
-        """The time roofline in flop/s: the slower of both roofs, or what the power limit leaves."""
-        _positive(intensity)
-        return 1.0 / self.time_s(1.0 + 0.0 * intensity, 1.0 / intensity)
+        waiting = _larger(0.0 * intensity, self.time_balance - intensity)
+        return part * self.energy_balance + (1.0 - part) * waiting
 
     def flops_per_j(self, intensity: Numbers) -> Numbers:
         """The arch line in flop/J."""
         _positive(intensity)
         return 1.0 / self.energy_j(1.0 + 0.0 * intensity, 1.0 / intensity)
-
-    def relative_speed(self, intensity: Numbers) -> Numbers:
-        """The roofline of Fig. 2a: speed over peak, min(1, I / B_τ) without a limit."""
-        return self.flops_per_s(intensity) * self.flop_time_s
 
     def relative_efficiency(self, intensity: Numbers) -> Numbers:
         """The arch line of Fig. 2a: flops per joule over their peak, 1 / (1 + B̂_ε(I) / I) without a limit."""
@@ -229,6 +249,11 @@ def _larger(first: Numbers, second: Numbers) -> Numbers:
 def _holds(condition: bool | NDArray[np.bool_]) -> bool:
     """Whether a condition on a number or on every number of an array holds."""
     return condition if isinstance(condition, bool) else bool(condition.all())
+
+
+def _above_zero(name: str, value: float) -> None:
+    if not 0.0 < value < math.inf:
+        raise ValueError(f"{name} must be finite and above 0, not {value}")
 
 
 def _not_negative(name: str, value: float | NDArray[np.float64]) -> None:

@@ -78,6 +78,14 @@ def test_a_throttled_run_lasts_longer_and_draws_the_limit():
     assert CAPPED.without_limit() == MACHINE
 
 
+def test_a_run_that_takes_longer_than_the_roofs_allow_draws_less():
+    assert MACHINE.power_of_run_w(1e11, 5e10, 1.0) == pytest.approx(MACHINE.power_w(2.0))
+    assert MACHINE.power_of_run_w(1e11, 5e10, 2.0) == pytest.approx(20.0 + 60.0 / 2)
+    assert CAPPED.power_of_run_w(1e11, 5e10, 1.0) == 60.0
+    with pytest.raises(ValueError, match="time_s"):
+        MACHINE.power_of_run_w(1.0, 1.0, 0.0)
+
+
 @pytest.mark.parametrize("machine", [MACHINE, CAPPED])
 def test_power_is_energy_over_time_at_every_intensity(machine):
     work, traffic = np.ones(5), 1.0 / INTENSITIES

@@ -122,12 +122,12 @@ def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path,
     from wattslice.learning.model_card import model_card
     from wattslice.learning.plots import (
         Curve,
-        NoPlotsError,
         Panel,
         plot_learning_curves,
         plot_measured_against_predicted,
         plot_residuals,
     )
+    from wattslice.pictures import NoPlotsError
     from wattslice_models.learners import MEANS
     from wattslice_models.store import save, save_choice
 
