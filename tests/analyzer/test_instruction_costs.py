@@ -12,9 +12,39 @@ from wattslice.config import Config
 from wattslice.frontend.cuda import read_cuda
 from wattslice.instruction_tables import published_energies, published_gpus, watt_step_j
 from wattslice_corpora.published import arafa2020_instruction_energies
+from wattslice_corpora.records import MeasuredInstruction, write_table
 from wattslice_models.gpu import load_gpu
 
-HEADER = "instruction,optimized,variant,method,energy_j,board,reason\n"
+
+def measured(instruction: str = "add.u32", **changed: object) -> MeasuredInstruction:
+    """A row of a measured table."""
+    row = MeasuredInstruction(
+        instruction=instruction,
+        category="",
+        table_row="",
+        optimized=True,
+        variant="latency",
+        method="MTSM",
+        energy_j=1e-7,
+        standard_error_j=None,
+        above_idle_j=None,
+        time_s=None,
+        repeats=1,
+        sass="",
+        core_mhz=None,
+        temperature_c=None,
+        idle_power_w=None,
+        board="NVIDIA H200",
+        driver="",
+        reason="",
+    )
+    return replace(row, **changed)  # pyright: ignore[reportArgumentType]
+
+
+def written(folder: Path, *rows: MeasuredInstruction) -> str:
+    """The name of a measured table."""
+    write_table(folder / "e.csv", ("measured",), MeasuredInstruction, rows)
+    return str(folder / "e.csv")
 
 
 @pytest.fixture
@@ -106,18 +136,20 @@ def test_the_text_says_what_has_no_energy_and_that_this_is_no_launch(
 def test_energies_of_a_full_board_give_a_launch(
     ptx: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    table = tmp_path / "e.csv"
-    table.write_text(
-        f"# measured\n{HEADER}fma.rn.f32,true,throughput,MTSM,1e-11,NVIDIA H200,\n"
-        "add.s32,true,throughput,MTSM,,NVIDIA H200,too short\n"
+    full = {"variant": "throughput"}
+    table = written(
+        tmp_path,
+        measured("fma.rn.f32", energy_j=1e-11, above_idle_j=4e-12, **full),
+        measured("add.s32", energy_j=None, reason="too short", **full),
     )
-    words = (str(ptx), "--energies", str(table), "--variant", "throughput", "--launch", "k=4:64")
+    words = (str(ptx), "--energies", table, "--variant", "throughput", "--launch", "k=4:64")
     status, out, _ = run(capsys, *words, "--format", "json")
     assert status == 0
     document = json.loads(out)
     (kernel,) = document["kernels"]
     assert document["gpu"] == "h200"
     assert kernel["launch_energy_j"] == pytest.approx(4 * 64 * 8e-11)
+    assert kernel["launch_above_idle_j"] == pytest.approx(4 * 64 * 8 * 4e-12)
     (add,) = (entry for entry in kernel["instructions"] if entry["opcode"] == "add.s32")
     assert (add["energy_j"], add["reason"]) == (None, "too short")
 
@@ -125,38 +157,45 @@ def test_energies_of_a_full_board_give_a_launch(
 @pytest.mark.parametrize(
     ("rows", "words", "message"),
     [
-        ("", (), "e.csv: holds no rows"),
-        ("add.u32,true,latency,MTSM,x,H200,\n", (), "e.csv:2: 'energy_j' is 'x', no number"),
-        ("add.u32,true,latency,MTSM,nan,H200,\n", (), "e.csv:2: 'energy_j' is 'nan'"),
-        ("add.u32,maybe,latency,MTSM,1,H200,\n", (), "e.csv:2: 'optimized' is 'maybe' (true or false)"),
-        ("add.u32,true,width,MTSM,1,H200,\n", (), "e.csv:2: 'variant' is 'width'"),
-        ("add.u32,true,latency,MTSM,1,X1,\n", (), "e.csv:2: unknown GPU 'X1'"),
-        (",true,latency,MTSM,1,H200,\n", (), "e.csv:2: 'instruction' is empty"),
-        ("add.u32,true,latency,MTSM,1,H200,\n" * 2, (), "e.csv:3: add.u32 is there already, in line 2"),
-        ("add.u32,true,latency,MTSM,1,H200,\n", ("--gpu", "v100"), "holds nothing for v100 (--gpu h200)"),
-        ("add.u32,false,latency,MTSM,1,H200,\n", (), "only instructions compiled with -O0 (--not-optimized)"),
-        ("add.u32,true,throughput,MTSM,1,H200,\n", (), "only throughput energies (--variant throughput)"),
-        ("add.u32,true,latency,MTSM,1,H200,\n", ("--method", "papi"), "nothing by method papi (mtsm)"),
+        ((), (), "e.csv: holds no rows"),
+        ((measured(board="X1"),), (), "e.csv: unknown board 'X1'"),
+        ((measured(), measured()), (), "e.csv: holds add.u32 twice"),
+        ((measured(), measured(board="V100")), (), "holds several GPUs (--gpu h200, v100)"),
+        ((measured(),), ("--gpu", "v100"), "holds nothing for v100 (--gpu h200)"),
+        ((measured(optimized=False),), (), "only instructions compiled with -O0 (--not-optimized)"),
+        ((measured(variant="throughput"),), (), "only throughput energies (--variant throughput)"),
+        ((measured(),), ("--method", "papi"), "nothing by method papi (mtsm)"),
     ],
 )
 def test_a_measured_table_that_cannot_be_used(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: str, words: tuple[str, ...], message: str
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    rows: tuple[MeasuredInstruction, ...],
+    words: tuple[str, ...],
+    message: str,
 ) -> None:
-    table = tmp_path / "e.csv"
-    table.write_text(HEADER + rows)
-    status, _, err = run(capsys, "--energies", str(table), *words)
+    status, _, err = run(capsys, "--energies", written(tmp_path, *rows), *words)
     assert status == 2
     assert message in err
 
 
-def test_columns_that_are_missing_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    table = tmp_path / "e.csv"
-    table.write_text("gpu,opcode\n")
-    assert run(capsys, "--energies", str(table))[0] == 2
-    table.write_text("# only a comment\n")
-    status, _, err = run(capsys, "--energies", str(table))
+def test_a_measured_table_alone_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = written(tmp_path, measured(), measured("div.s32", energy_j=None, reason="too short"))
+    status, out, _ = run(capsys, "--energies", table)
+    assert status == 0
+    assert "H200" in out
+    (line,) = (line for line in out.splitlines() if "add.u32" in line)
+    assert line.split()[:3] == ["add.u32", "100", "nJ"]
+    assert "[1] too short" in out
+
+
+def test_a_table_of_something_else_is_told_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "e.csv").write_text("gpu,opcode\n")
+    status, _, err = run(capsys, "--energies", str(tmp_path / "e.csv"))
     assert status == 2
-    assert "e.csv:2: has no column board, instruction" in err
+    assert "e.csv:1: columns must be instruction," in err
 
 
 def test_without_a_file_the_table_of_a_gpu_beside_the_others(capsys: pytest.CaptureFixture[str]) -> None:
