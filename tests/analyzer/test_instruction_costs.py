@@ -133,6 +133,64 @@ def test_the_text_says_what_has_no_energy_and_that_this_is_no_launch(
     assert "not the energy of a launch" in " ".join(out.split())
 
 
+PTX = """
+.version 8.0
+.target sm_70
+.address_size 64
+.visible .entry halves(.param .u64 p, .param .u32 n)
+{
+    .reg .b32 %r<4>;
+    .reg .f32 %f<3>;
+    .reg .b64 %rd<3>;
+    .reg .pred %q<2>;
+    ld.param.u64 %rd1, [p];
+    cvta.to.global.u64 %rd2, %rd1;
+    ld.param.u32 %r1, [n];
+    mov.f32 %f1, 0f3F800000;
+    mov.u32 %r2, 0;
+LOOP:
+    mul.f32 %f1, %f1, 0f3F000000;
+    add.s32 %r2, %r2, 1;
+    setp.lt.s32 %q1, %r2, %r1;
+    @%q1 bra LOOP;
+    div.rn.f32 %f2, %f1, 0f40400000;
+    st.global.f32 [%rd2], %f2;
+    ret;
+}
+"""
+
+
+def test_a_ptx_file_from_text_to_shares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "halves.ptx"
+    path.write_text(PTX)
+    words = (str(path), "--not-optimized", "--launch", "halves=1:32", "--set", "halves.n=10")
+    status, out, _ = run(capsys, *words, "--format", "json")
+    assert status == 0
+    (kernel,) = json.loads(out)["kernels"]
+    assert (kernel["name"], kernel["grid"], kernel["block"]) == ("halves", [1, 1, 1], [32, 1, 1])
+    executions = {entry["opcode"]: entry["executions"] for entry in kernel["instructions"]}
+    assert [executions[one] for one in ("mul.f32", "add.s32", "setp.lt.s32", "bra")] == [10, 10, 10, 10]
+    assert [executions[one] for one in ("div.rn.f32", "st.global.f32", "ld.param.u64")] == [1, 1, 1]
+    assert kernel["thread_energy_j"] == pytest.approx((10 * 0.4797 + 10 * 0.2384 + 33.3816) * 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("hello\n", "h.ptx"),
+        (".version 8.0\n.target sm_70\n.address_size 64\n", "h.ptx: no kernel in this file"),
+    ],
+)
+def test_a_file_without_kernels_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    path = tmp_path / "h.ptx"
+    path.write_text(text)
+    status, out, err = run(capsys, str(path))
+    assert (status, out) == (2, "")
+    assert message in err
+
+
 def test_energies_of_a_full_board_give_a_launch(
     ptx: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,7 +10,6 @@ from rich.table import Table
 from rich.text import Text
 
 from wattslice.instruction_costs import CostedFile, KernelCost
-from wattslice.report.bars import share_bar
 from wattslice.report.text import make_console, print_stripped
 from wattslice.report.units import energy, percent, three_digits
 from wattslice_models.gpu import load_gpu
@@ -24,7 +23,6 @@ from wattslice_models.instruction_energy import (
     Variant,
 )
 
-_BAR = 12
 _ALONE = (
     "Energies are those of one thread alone on the board, idle power included: relative weights, not the "
     "energy of a launch, which is not threads times them either (docs/instruction-energies.md)."
@@ -80,11 +78,9 @@ def _caveat(energies: InstructionEnergies) -> str:
     return _ALONE if energies.variant is Variant.LATENCY else _FULL
 
 
-def _grid(
-    left: tuple[str, ...], numbers: tuple[str, ...], last: tuple[str, ...], *, first_wide: bool = True
-) -> Table:
+def _grid(left: tuple[str, ...], numbers: tuple[str, ...], last: tuple[str, ...]) -> Table:
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    grid.add_column(left[0], no_wrap=first_wide)
+    grid.add_column(left[0], no_wrap=True)
     for heading in (*left[1:], *numbers):
         grid.add_column(heading, justify="right", no_wrap=True)
     for heading in last:
@@ -115,7 +111,7 @@ def _kernel(kernel: KernelCost) -> tuple[Text | Table, ...]:
     if not kernel.body_is_complete:
         parts.append(Text("  instructions are missing: a part of the body could not be read"))
     if priced:
-        parts += [Text(), _priced_table(kernel.thread, priced)]
+        parts += [Text(), *_priced_table(kernel.thread, priced)]
     if bare:
         parts += [Text(), _bare_table(bare)]
     parts += [
@@ -137,24 +133,40 @@ def _summary(thread: ThreadEnergy) -> str:
     if stand_in:
         covered += f", {percent(stand_in)} by stand-ins"
     alone = f"; those take {energy(thread.energy_j)}" if thread.energy_j is not None else ""
-    return f"{three_digits(thread.executions)} PTX instructions per thread, {covered}{alone}"
+    doubtful = sum(entry.executions for entry in thread.instructions if _doubt(entry))
+    doubt = f", {percent(doubtful / thread.executions)} on doubtful numbers" if doubtful else ""
+    return f"{three_digits(thread.executions)} PTX instructions per thread, {covered}{doubt}{alone}"
 
 
-def _priced_table(thread: ThreadEnergy, priced: tuple[PricedInstruction, ...]) -> Table:
-    grid = _grid(("  instruction", "executions", "energy each"), ("in all", "share"), ("", "row"))
+def _doubt(entry: PricedInstruction) -> str:
+    """What to say of a number that is there: why it is doubtful, or only stands in."""
+    price = entry.price
+    if price.energy_j is None:
+        return ""
+    return f"a guess: {price.reason}" if price.basis is Basis.STAND_IN else price.reason
+
+
+def _priced_table(thread: ThreadEnergy, priced: tuple[PricedInstruction, ...]) -> tuple[Table | Text, ...]:
+    doubts = tuple(dict.fromkeys(_doubt(entry) for entry in priced if _doubt(entry)))
+    grid = _grid(("  instruction", "executions", "energy each"), ("in all", "share"), ("row",))
     for entry in priced:
-        share = thread.share(entry)
-        row = f"{entry.price.row} (stand-in: {entry.price.reason})"
+        mark = f" [{doubts.index(_doubt(entry)) + 1}]" if _doubt(entry) else ""
         grid.add_row(
             f"  {entry.opcode}",
             three_digits(entry.executions),
             _joules(entry.price.energy_j),
             _joules(entry.energy_j),
-            percent(share),
-            share_bar(share, _BAR),
-            row if entry.price.basis is Basis.STAND_IN else entry.price.row,
+            percent(thread.share(entry)),
+            _short(entry.price.row) + mark,
         )
-    return grid
+    return grid, *(Text(f"  [{number}] {doubt}", style="dim") for number, doubt in enumerate(doubts, start=1))
+
+
+def _short(row: str) -> str:
+    """A row of the published table without the words that all of them have."""
+    for word in (" Instructions", " Arithmetic", " Mathematical", "Floating ", " Precision"):
+        row = row.replace(word, "")
+    return row
 
 
 def _bare_table(bare: tuple[PricedInstruction, ...]) -> Table:
