@@ -191,6 +191,18 @@ def test_a_file_without_kernels_is_told(
     assert message in err
 
 
+def test_a_kernel_that_cannot_be_read_costs_nobody_knows_what(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "cut.ptx"
+    path.write_text(PTX[: PTX.index("div.rn.f32")] + "div.rn.f32 %f2,")
+    status, out, err = run(capsys, str(path))
+    assert status == 2
+    assert "executions unknown: nothing of the body could be read" in out
+    assert "[PW06" in err
+    assert "cut.ptx are known" in err
+
+
 def test_energies_of_a_full_board_give_a_launch(
     ptx: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -273,6 +285,7 @@ def test_without_a_file_the_table_of_a_gpu_beside_the_others(capsys: pytest.Capt
         (("k.cu",), "k.cu: is source text, and energies are known per PTX instruction (make PTX of it: nvcc"),
         (("k.txt",), "k.txt: is no .ptx file"),
         (("empty.ptx",), "empty.ptx: is empty"),
+        ((".",), ".: is a folder (give a .ptx file)"),
         (("no.ptx",), "no.ptx: no such file"),
         (("--gpu", "h100"), "(--gpu gtx_titan_x, gtx_1080_ti, titan_v, titan_rtx"),
         (("--gpu", "v100"), "titan_v has the same chip"),

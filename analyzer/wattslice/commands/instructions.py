@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.cli import FINE
+from wattslice.cli import FAILED, FINE
 from wattslice.commands.common import CONTEXT, message, write_result
 from wattslice.errors import WattsliceError
 
@@ -97,7 +97,10 @@ def instructions(
         write_result(lambda file: click.echo(costs_json(costed, energies), file, nl=False), output)
     else:
         write_result(lambda file: write_costs(costed, energies, file), output)
-    return FINE
+    if any(kernel.thread is not None for kernel in costed.kernels):
+        return FINE
+    message(f"the executions of no kernel in {path} are known")
+    return FAILED
 
 
 def _energies(
