@@ -21,6 +21,8 @@ PUBLISHED = "Arafa et al. 2020, Table I"
 DEFAULT_GPU = "titan_v"
 """The GPU of the published table whose values its authors compared with a power meter."""
 DEFAULT_METHOD = "mtsm"
+NOTEWORTHY_ERROR = 0.1
+"""A measured energy is told to be doubtful from this relative standard error on."""
 
 ADD_KERNEL_S, DIV_KERNEL_S = 0.28, 13.0
 """How long the kernels of integer addition and unsigned division took on the TITAN V (section IV-A)."""
@@ -63,6 +65,22 @@ def published_energies(gpu_id: str, *, optimized: bool, method: str) -> Instruct
             for row in own
             if row.method.lower() == method
         ),
+    )
+
+
+def published_beside(energies: InstructionEnergies) -> tuple[InstructionEnergies, ...]:
+    """The published tables to compare one with: the other GPUs, by the same method if it is among theirs.
+
+    None for energies of a full board, which are something else.
+    """
+    if energies.variant is not Variant.LATENCY:
+        return ()
+    known = {row.method.lower() for row in arafa2020_instruction_energies()}
+    method = energies.method if energies.method in known else DEFAULT_METHOD
+    return tuple(
+        published_energies(gpu_id, optimized=energies.optimized, method=method)
+        for gpu_id in published_gpus()
+        if gpu_id != energies.gpu_id or energies.source != PUBLISHED
     )
 
 
@@ -145,8 +163,17 @@ def measured_energies(
     for name in dict.fromkeys(names):
         if names.count(name) > 1:
             raise WattsliceError(f"holds {name} twice", path=path, remedy="keep one row of each")
-    found = tuple(opcode_row(row.instruction, row.energy_j, row.reason, row.above_idle_j) for row in rows)
+    found = tuple(
+        opcode_row(row.instruction, row.energy_j, _doubt(row), row.above_idle_j, row.category) for row in rows
+    )
     return InstructionEnergies(chosen, optimized, method, str(path), found, variant)
+
+
+def _doubt(row: MeasuredInstruction) -> str:
+    if row.energy_j is None or row.standard_error_j is None:
+        return row.reason
+    error = row.standard_error_j / row.energy_j
+    return f"standard error {error:.0%}" if error > NOTEWORTHY_ERROR else ""
 
 
 def _measured_rows(path: Path) -> list[MeasuredInstruction]:

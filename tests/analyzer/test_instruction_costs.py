@@ -250,13 +250,23 @@ def test_a_measured_table_that_cannot_be_used(
 
 
 def test_a_measured_table_alone_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    table = written(tmp_path, measured(), measured("div.s32", energy_j=None, reason="too short"))
+    shaky = measured("mul.lo.u32", standard_error_j=3e-8)
+    table = written(tmp_path, measured(), shaky, measured("div.s32", energy_j=None, reason="too short"))
     status, out, _ = run(capsys, "--energies", table)
     assert status == 0
     assert "H200" in out
     (line,) = (line for line in out.splitlines() if "add.u32" in line)
-    assert line.split()[:3] == ["add.u32", "100", "nJ"]
-    assert "[1] too short" in out
+    assert line.split() == [
+        "add.u32",
+        "100",
+        "nJ",
+        "0.461",
+        "0.200",
+        "0.0120",
+        "0.281",
+    ]  # beside the published
+    assert "[1] standard error 30%" in out
+    assert "[2] too short" in out
 
 
 def test_a_table_of_something_else_is_told_with_its_line(
@@ -276,7 +286,9 @@ def test_without_a_file_the_table_of_a_gpu_beside_the_others(capsys: pytest.Capt
     status, out, _ = run(capsys, "--format", "json", "--gpu", "gtx_1080_ti", "--method", "PAPI")
     document = json.loads(out)
     assert (status, document["gpu"], document["method"]) == (0, "gtx_1080_ti", "papi")
-    assert document["rows"][0]["energy_j"] == pytest.approx(0.0277e-6)
+    first = document["rows"][0]
+    assert first["energy_j"] == pytest.approx(0.0277e-6)
+    assert first["others"][1] == {"gpu": "titan_v", "energy_j": pytest.approx(0.0064e-6)}
 
 
 @pytest.mark.parametrize(

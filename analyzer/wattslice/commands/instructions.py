@@ -79,7 +79,7 @@ def instructions(
             raise WattsliceError(
                 "--set, --launch and --stand-ins are about a kernel", remedy="give a .ptx file"
             )
-        _show_table(energies, table, report_format, output)
+        _show_table(energies, report_format, output)
         return FINE
     from wattslice.config import Options, make_config
     from wattslice.instruction_costs import check_ptx, file_costs
@@ -122,19 +122,11 @@ def _energies(
     return published_energies(gpu_id, optimized=optimized, method=method or DEFAULT_METHOD)
 
 
-def _show_table(
-    energies: InstructionEnergies, table: Path | None, report_format: str, output: Path | None
-) -> None:
-    from wattslice.instruction_tables import published_energies, published_gpus
+def _show_table(energies: InstructionEnergies, report_format: str, output: Path | None) -> None:
+    from wattslice.instruction_tables import published_beside
     from wattslice.report.instruction_costs import TableOfGpus, energies_json, write_energies
 
-    others = () if table is not None else tuple(one for one in published_gpus() if one != energies.gpu_id)
-    shown = TableOfGpus(
-        energies,
-        tuple(
-            published_energies(one, optimized=energies.optimized, method=energies.method) for one in others
-        ),
-    )
+    shown = TableOfGpus(energies, published_beside(energies))
     if report_format == "json":
         write_result(lambda file: click.echo(energies_json(shown), file, nl=False), output)
     else:

@@ -32,7 +32,7 @@ _FULL = "Energies were measured on a full board; their sum takes pipes never to 
 
 @dataclass(frozen=True, slots=True)
 class TableOfGpus:
-    """The table of one GPU and, for comparison, those of others (the same rows in the same order)."""
+    """The table of one GPU and, for comparison, those of others."""
 
     own: InstructionEnergies
     others: tuple[InstructionEnergies, ...]
@@ -44,11 +44,11 @@ def write_energies(table: TableOfGpus, file: TextIO) -> None:
     notes = tuple(dict.fromkeys(row.note for row in own.rows if row.note))
     grid = _grid(("instruction", "energy"), tuple(f"{other.gpu_id} ×" for other in table.others), ("",))
     category = ""
-    for index, row in enumerate(own.rows):
+    for row in own.rows:
         if row.category != category:
             category = row.category
             grid.add_row(Text(category, style="bold"))
-        ratios = (_ratio(other.rows[index], row) for other in table.others)
+        ratios = (_ratio(_elsewhere_j(other, row), row.energy_j) for other in table.others)
         mark = f"[{notes.index(row.note) + 1}]" if row.note else ""
         grid.add_row(f"  {row.instruction}", _joules(row.energy_j), *ratios, mark)
     legend = (Text(f"[{number}] {note}", style="dim") for number, note in enumerate(notes, start=1))
@@ -56,10 +56,16 @@ def write_energies(table: TableOfGpus, file: TextIO) -> None:
     print_stripped(make_console(file), _heading(own), Text(), grid, Text(), *end)
 
 
-def _ratio(other: InstructionEnergy, own: InstructionEnergy) -> str:
-    if other.energy_j is None or not own.energy_j:
-        return "–"
-    return three_digits(other.energy_j / own.energy_j)
+def _elsewhere_j(other: InstructionEnergies, row: InstructionEnergy) -> float | None:
+    """What another table has for a row: under its name, else for the opcode that it stands for."""
+    for found in other.rows:
+        if found.name == row.name:
+            return found.energy_j
+    return other.price(row.instruction.partition("+")[0]).energy_j
+
+
+def _ratio(other_j: float | None, own_j: float | None) -> str:
+    return "–" if other_j is None or not own_j else three_digits(other_j / own_j)
 
 
 def _joules(energy_j: float | None) -> str:
@@ -178,7 +184,7 @@ def _bare_table(bare: tuple[PricedInstruction, ...]) -> Table:
 
 def energies_json(table: TableOfGpus) -> str:
     """The table as JSON; joules, null where unknown."""
-    return _json({**_about(table.own), "rows": [_row(row) for row in table.own.rows]})
+    return _json({**_about(table.own), "rows": [_row(row, table.others) for row in table.own.rows]})
 
 
 def _about(energies: InstructionEnergies) -> dict[str, object]:
@@ -193,13 +199,14 @@ def _about(energies: InstructionEnergies) -> dict[str, object]:
     }
 
 
-def _row(row: InstructionEnergy) -> dict[str, object]:
+def _row(row: InstructionEnergy, others: tuple[InstructionEnergies, ...]) -> dict[str, object]:
     return {
         "category": row.category,
         "instruction": row.instruction,
         "opcodes": row.opcodes,
         "energy_j": row.energy_j,
         "note": row.note,
+        "others": [{"gpu": other.gpu_id, "energy_j": _elsewhere_j(other, row)} for other in others],
     }
 
 
