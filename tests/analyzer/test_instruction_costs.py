@@ -1,6 +1,7 @@
 """The command `instructions`, over a hand-made list of PTX instructions and over tables."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from wattslice.instruction_tables import published_energies, published_gpus, wat
 from wattslice_corpora.published import arafa2020_instruction_energies
 from wattslice_corpora.records import MeasuredInstruction, write_table
 from wattslice_models.gpu import load_gpu
+
+PAGE = (Path(__file__).parents[2] / "docs" / "instruction-energies.md").read_text(encoding="utf-8")
+(PTX,) = re.findall(r"```ptx\n(.*?)```", PAGE, flags=re.DOTALL)
 
 
 def measured(instruction: str = "add.u32", **changed: object) -> MeasuredInstruction:
@@ -117,8 +121,7 @@ def test_a_kernel_by_hand(ptx: Path, capsys: pytest.CaptureFixture[str]) -> None
     shares = {entry["opcode"]: entry["share"] for entry in kernel["instructions"]}
     assert shares["fma.rn.f32"] == pytest.approx(fma_j / (fma_j + add_j))
     assert shares["ld.global.f32"] is None
-    page = (Path(__file__).parents[2] / "docs" / "instruction-energies.md").read_text(encoding="utf-8")
-    fields = page.partition("## JSON")[2]
+    fields = PAGE.partition("## JSON")[2]
     for entry in (document, kernel, kernel["instructions"][0]):
         assert [name for name in entry if f"`{name}`" not in fields] == []
 
@@ -133,33 +136,6 @@ def test_the_text_says_what_has_no_energy_and_that_this_is_no_launch(
     assert "not the energy of a launch" in " ".join(out.split())
 
 
-PTX = """
-.version 8.0
-.target sm_70
-.address_size 64
-.visible .entry halves(.param .u64 p, .param .u32 n)
-{
-    .reg .b32 %r<4>;
-    .reg .f32 %f<3>;
-    .reg .b64 %rd<3>;
-    .reg .pred %q<2>;
-    ld.param.u64 %rd1, [p];
-    cvta.to.global.u64 %rd2, %rd1;
-    ld.param.u32 %r1, [n];
-    mov.f32 %f1, 0f3F800000;
-    mov.u32 %r2, 0;
-LOOP:
-    mul.f32 %f1, %f1, 0f3F000000;
-    add.s32 %r2, %r2, 1;
-    setp.lt.s32 %q1, %r2, %r1;
-    @%q1 bra LOOP;
-    div.rn.f32 %f2, %f1, 0f40400000;
-    st.global.f32 [%rd2], %f2;
-    ret;
-}
-"""
-
-
 def test_a_ptx_file_from_text_to_shares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "halves.ptx"
     path.write_text(PTX)
@@ -172,6 +148,16 @@ def test_a_ptx_file_from_text_to_shares(tmp_path: Path, capsys: pytest.CaptureFi
     assert [executions[one] for one in ("mul.f32", "add.s32", "setp.lt.s32", "bra")] == [10, 10, 10, 10]
     assert [executions[one] for one in ("div.rn.f32", "st.global.f32", "ld.param.u64")] == [1, 1, 1]
     assert kernel["thread_energy_j"] == pytest.approx((10 * 0.4797 + 10 * 0.2384 + 33.3816) * 1e-6)
+
+
+def test_the_example_of_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("halves.ptx").write_text(PTX)
+    (command,) = re.findall(r"`wattslice instructions (halves.ptx .*?)` says", PAGE)
+    (expected,) = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
+    assert run(capsys, *command.split()) == (0, expected, "")
 
 
 @pytest.mark.parametrize(
