@@ -27,6 +27,8 @@ COMMANDS = (
     ("measure", "Measure the power of kernels on the GPU of this machine."),
     ("train", "Fit the power models of a GPU to measurements, and choose among them."),
     ("evaluate", "Compare predicted with measured watts, beside what knows nothing."),
+    ("roofline", "Show the time, energy and power rooflines of a GPU, with kernels on them."),
+    ("project", "Project a workflow onto many nodes: time against energy, and the best choice."),
     ("lsp", "Serve an editor: watts at the lines (Language Server Protocol)."),
     ("gpus", "List the GPUs to predict for."),
     ("features", "Compute the features of public kernels whose power was measured."),
