@@ -36,6 +36,7 @@ class KernelCost:
     """
 
     name: str
+    qualified_name: str
     file: str
     line: int
     grid: Dim3
@@ -102,6 +103,7 @@ def _launch_cost(launch: KernelLaunch, energies: InstructionEnergies, stand_ins:
     threads = launch.blocks * launch.threads_per_block
     return KernelCost(
         kernel.name,
+        kernel.qualified_name,
         kernel.span.file,
         kernel.span.line,
         launch.grid,

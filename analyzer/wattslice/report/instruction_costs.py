@@ -105,7 +105,7 @@ def write_costs(costed: CostedFile, energies: InstructionEnergies, file: TextIO)
 
 def _kernel(kernel: KernelCost) -> tuple[Text | Table, ...]:
     grid, block = (",".join(map(str, extent)) for extent in (kernel.grid, kernel.block))
-    title = Text(f"{kernel.file}:{kernel.line} {kernel.name}", style="bold")
+    title = Text(f"{kernel.file}:{kernel.line} {kernel.qualified_name}", style="bold")
     title.append(f"  grid {grid} block {block} ({kernel.launch_source.value})", style="dim")
     if kernel.thread is None:
         return title, Text(f"  executions unknown: {kernel.reason}")
@@ -219,6 +219,7 @@ def _kernel_json(kernel: KernelCost) -> dict[str, object]:
     thread = kernel.thread
     return {
         "name": kernel.name,
+        "qualified_name": kernel.qualified_name,
         "file": kernel.file,
         "line": kernel.line,
         "grid": kernel.grid,
