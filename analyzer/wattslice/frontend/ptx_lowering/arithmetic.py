@@ -329,25 +329,27 @@ def _convert(body: FunctionBody, instruction: Instruction) -> bool:
     return True
 
 
-_FUNCTIONS = {
-    ("sqrt", True): ("__fsqrt_rn", "sqrt"),
-    ("sqrt", False): ("ptx sqrt.approx", "sqrt"),
-    ("rsqrt", False): ("ptx rsqrt.approx", "rsqrt"),
-    ("sin", False): ("__sinf", "sin"),
-    ("cos", False): ("__cosf", "cos"),
-    ("lg2", False): ("ptx lg2.approx", "log2"),
-    ("ex2", False): ("ptx ex2.approx", "exp2"),
-    ("tanh", False): ("ptx tanh.approx", "tanh"),
+_APPROXIMATE = {
+    "sqrt": "rsqrtf",  # what ptxas makes of it costs as much
+    "rsqrt": "rsqrtf",
+    "sin": "__sinf",
+    "cos": "__cosf",
+    "lg2": "__log2f",
+    "ex2": "exp2f",
 }
+"""The call of CUDA that becomes the same instructions as the approximation without `.ftz`."""
 
 
 def _function(body: FunctionBody, instruction: Instruction) -> bool:
+    """A special function: exact ones as calls, approximate ones as one MUFU and what scales its operand."""
     type_ = working_type(instruction)
     span = body.unit.span(instruction)
     values = tuple(values_of(body, instruction, type_))
-    is_exact = "approx" not in instruction.modifiers
-    single, double = _FUNCTIONS.get((instruction.opcode, is_exact), ("ptx " + instruction.mnemonic,) * 2)
-    name = double if type_.bits == 64 and is_exact else single
+    name = "ptx " + instruction.mnemonic
+    if "approx" not in instruction.modifiers:
+        name = "sqrt" if type_.bits == 64 else "__fsqrt_rn"
+    elif type_.bits == 32 and "ftz" not in instruction.modifiers:
+        name = _APPROXIMATE.get(instruction.opcode, name)
     found = special_function(name, values, type_, span)
     if instruction.opcode == "sqrt":
         found = replace(found, semantics=Semantics.SQRT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
+from wattslice.frontend.ptx_lowering.names import variable_name
 from wattslice.frontend.ptx_lowering.types import SPACES, type_of
 from wattslice.frontend.ptx_source import syntax
 from wattslice.ir import (
@@ -89,7 +90,7 @@ def variable_of(declared: syntax.Variable, span: Span) -> Variable:
         length = None if size is None else size // max(1, scalar.size_bytes)
         type_ = Type(TypeKind.ARRAY, element=scalar, length=length)
     return Variable(
-        declared.name,
+        variable_name(declared.name),
         type_,
         space,
         VariableRole.FILE_SCOPE,

@@ -14,7 +14,7 @@ from wattslice.frontend.ptx_source.syntax import Address, Instruction, Operand, 
 from wattslice.ir import Variable
 
 _COPIES = frozenset({"mov", "cvta", "cvt"})
-_SUMS = frozenset({"add", "sub"})
+_SUMS = frozenset({"add", "sub", "mad", "or"})
 _ACCESSES = frozenset(
     "ld ldu st atom red prefetch prefetchu cp ldmatrix stmatrix wmma discard applypriority isspacep".split()
 )
@@ -73,8 +73,9 @@ def find_pointers(
             elif opcode == "cvt" and not {"u32", "u64"} <= set(instruction.modifiers):
                 continue
             elif opcode in _COPIES or opcode in _SUMS or opcode in ("selp", "and"):
-                feeds.append((result, tuple(_names(operands[1:3])), opcode))
-                for operand in operands[1:3]:
+                parts = operands[3:4] if opcode == "mad" else operands[1:3]
+                feeds.append((result, tuple(_names(parts)), opcode))
+                for operand in parts:
                     variable = symbol(operand.name) if isinstance(operand, Symbol) else None
                     if variable is not None:
                         found.origins.setdefault(result, set()).add(variable)
