@@ -47,6 +47,8 @@ def _component(name: str, value: Value, kinds: dict[str, NodeKind]) -> Component
     if on is not None and isinstance(on.any, str):
         on = on.inside("", [on.any])
     published, published_loops = _published(table, kinds)
+    measured = tuple(_measured(entry, kinds) for entry in table.list("measured"))
+    _check_once(table, measured)
     component = Component(
         name=name,
         place=value.place,
@@ -54,7 +56,7 @@ def _component(name: str, value: Value, kinds: dict[str, NodeKind]) -> Component
         on=() if on is None else tuple(one_of(entry, kinds, "node kind") for entry in on.list()),
         serial_share=table.value("serial_share").number(0.0, 1.0) if "serial_share" in table else 0.0,
         exchanges=tuple(_exchange(entry) for entry in table.list("communication")),
-        measured=tuple(_measured(entry, kinds) for entry in table.list("measured")),
+        measured=measured,
         kernels=tuple(_kernel(entry) for entry in table.list("kernels")),
         published=published,
         loops=(*published_loops, *(_loop(entry) for entry in table.list("loops"))),
@@ -117,6 +119,15 @@ def _measured(value: Value, kinds: dict[str, NodeKind]) -> Measured:
     else:
         _check_cpu(value, measured, processor)
     return measured
+
+
+def _check_once(table: Table, measured: tuple[Measured, ...]) -> None:
+    known: set[tuple[str, int | None, float | None]] = set()
+    for value, entry in zip(table.list("measured"), measured, strict=True):
+        setting = (entry.node, entry.cores, entry.clock_mhz)
+        if setting in known:
+            raise value.error(f"{entry.node} stands there twice with the same cores and clock", "remove one")
+        known.add(setting)
 
 
 def _check_powers(value: Value, measured: Measured) -> None:
