@@ -2,8 +2,8 @@
 
     python tests/wild/projection_speed.py [--repeats 3] [-o docs/project.md]
 
-Two measured components, each on one of two node kinds with up to so many nodes. The time is that of everything
-after reading the file: all configurations, the Pareto front, the best by each objective.
+Two measured components, each on one of two node kinds with up to so many nodes. The time is that of all that
+follows reading the file: every configuration, the Pareto front, the best by each objective.
 """
 
 from __future__ import annotations

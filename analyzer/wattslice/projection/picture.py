@@ -39,7 +39,8 @@ def plot_projection(projection: Projection, *paths: Path) -> None:
         axis.set_ylabel("energy-to-solution")
         unknown = len(outcomes) - drawn.size
         left_out = f" ({unknown} of unknown energy not drawn)" if unknown else ""
-        figure.legend(loc="outside right upper")
+        if drawn.size:
+            figure.legend(loc="outside right upper")
         names = " + ".join(
             f"{component.component.name}{' / cores' if _cores_differ(component) else ''}"
             for component in _counted(projection)
@@ -163,7 +164,6 @@ def _scales(axis: Axes, time_s: NDArray[np.float64], energy_j: NDArray[np.float6
         (time_s, axis.set_xscale, axis.set_xlim, axis.xaxis, "s"),
         (energy_j, axis.set_yscale, axis.set_ylim, axis.yaxis, "J"),
     ):
-        ticks.set_major_formatter(EngFormatter(unit=unit))
         if not values.size:
             continue
         low, high = float(values.min()), float(values.max())
@@ -177,3 +177,4 @@ def _scales(axis: Axes, time_s: NDArray[np.float64], energy_j: NDArray[np.float6
         else:
             margin = 0.15 * (high - low) or 0.1 * high
             limits(low - margin, high + margin)
+        ticks.set_major_formatter(EngFormatter(unit=unit))  # changing the scale would replace it
