@@ -122,6 +122,15 @@ def kernel_analysis(**changes) -> Analysis:
     return replace(ANALYSIS, kernels=(replace(kernel, **changes),))
 
 
+def always(**changes):
+    """The same analysis, whatever is asked."""
+
+    def analyses(_use, _gpu_id):
+        return kernel_analysis(**changes)
+
+    return analyses
+
+
 STATIC = (
     BASE
     + """
@@ -152,7 +161,7 @@ def test_a_kernel_takes_the_time_and_watts_of_its_analysis(projected):
 
 
 def test_a_kernel_of_unknown_power_has_a_time_and_a_reason(projected):
-    found = projected(STATIC, lambda _use, _gpu: kernel_analysis(power_w=None))
+    found = projected(STATIC, always(power_w=None))
     assert {entry.energy_j for entry in all_of(found)} == {None}
     assert all_of(found)[0].time_s == 11
     assert found.chosen is None
@@ -162,7 +171,7 @@ def test_a_kernel_of_unknown_power_has_a_time_and_a_reason(projected):
 
 def test_a_kernel_of_unknown_time_runs_nowhere_and_says_why(projected):
     with pytest.raises(WattsliceError, match=r"components.b: runs on none .*the time of twice"):
-        projected(STATIC, lambda _use, _gpu: kernel_analysis(time_s=None))
+        projected(STATIC, always(time_s=None))
 
 
 def test_our_own_analysis_is_asked(projected):
@@ -213,14 +222,15 @@ def test_nodes_with_more_gpus_are_other_machines(projected):
     text = STATIC.replace("[components.a]", '[components.a]\non = "g"').replace(
         'node = "c"\ncores = 1\ntime_s = 5', 'node = "g"\ntime_s = 5\ngpu_power_w = 100'
     )
-    for entry in all_of(projected(text, lambda _use, _gpu: kernel_analysis())):
+    for entry in all_of(projected(text, always())):
         a, b = entry.parts
         held = max(a.nodes, b.nodes)
         waits = held * entry.time_s - a.nodes * a.time_s - b.nodes * b.time_s
+        idle_a_w, idle_b_w = (50 + 30 * (part.gpus or 0) for part in (a, b))
         if a.gpus == b.gpus:
-            assert entry.idle_j == pytest.approx((50 + 30 * a.gpus) * waits, abs=1e-6)
+            assert entry.idle_j == pytest.approx(idle_a_w * waits, abs=1e-6)
         else:
-            apart = a.nodes * (50 + 30 * a.gpus) * b.time_s + b.nodes * (50 + 30 * b.gpus) * a.time_s
+            apart = a.nodes * idle_a_w * b.time_s + b.nodes * idle_b_w * a.time_s
             assert entry.idle_j == pytest.approx(apart)
 
 

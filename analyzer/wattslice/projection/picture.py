@@ -13,13 +13,14 @@ from wattslice.report.units import energy, time
 
 _MANY_POINTS = 400
 """More of them are pixels in an SVG, else it grows to megabytes."""
+_MARKERS = "os^DvPX*"
 _WIDE = 8.0
 """Largest over smallest from which an axis is logarithmic."""
 
 
 def plot_projection(projection: Projection, *paths: Path) -> None:
-    """A point a configuration: coloured by node kinds, labelled with node counts, the Pareto front joined and
-    the best marked. Configurations of unknown energy are not drawn; the title tells how many.
+    """A point a configuration: its colour is the node kind of the first component, its form those of the others,
+    labelled with node counts, the Pareto front joined and the best marked. Configurations of unknown energy are not drawn; the title tells how many.
 
     Raises `NoPlotsError`, and ``OSError`` where a file cannot be written.
     """
@@ -68,11 +69,13 @@ def _points(axis: Axes, projection: Projection, drawn: NDArray[np.int64], groups
     outcomes = projection.outcomes
     kinds = [node.name for node in projection.workflow.nodes]
     found = np.unique(groups[drawn], axis=0) if drawn.size else groups[:0]
-    for number, group in enumerate(found):
+    colours = sorted({int(group[0]) for group in found})
+    markers = sorted({tuple(group[1:].tolist()) for group in found})
+    for group in found:
         here = drawn[(groups[drawn] == group).all(axis=1)]
         inside = projection.within_limits[here]
-        colour = COLOURS[number % len(COLOURS)]
-        marker = "os^Dv"[number // len(COLOURS) % 5]
+        colour = COLOURS[colours.index(int(group[0])) % len(COLOURS)]
+        marker = _MARKERS[markers.index(tuple(group[1:].tolist())) % len(_MARKERS)]
         for chosen, alpha in ((inside, 0.85), (~inside, 0.2)):
             axis.scatter(
                 outcomes.time_s[here[chosen]],
