@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Generic
 
+from wattslice_models.execution_time import Clocks, core_clock_mhz, memory_clock_scale
 from wattslice_models.gpu import Architecture, Gpu
 from wattslice_models.quantity import Values
 
@@ -140,9 +141,10 @@ class GpuCharacteristics:
     """G_max"""
 
     @staticmethod
-    def from_gpu(gpu: Gpu, core_mhz: float | None = None) -> GpuCharacteristics:
-        """The same of a GPU of the catalogue, at `core_mhz` or its boost clock."""
-        hertz = 1e6 * (gpu.boost_clock_mhz if core_mhz is None else core_mhz)
+    def from_gpu(gpu: Gpu, clocks: Clocks | None = None) -> GpuCharacteristics:
+        """The same of a GPU of the catalogue, at `clocks`, else at those of the catalogue."""
+        clocks = clocks or Clocks()
+        hertz = 1e6 * core_clock_mhz(gpu, clocks)
         per_clock = gpu.sm_count * hertz
         double, integer = gpu.fp64_fma_per_clock_per_sm, gpu.int32_add_per_clock_per_sm
         return GpuCharacteristics(
@@ -153,7 +155,7 @@ class GpuCharacteristics:
             peak_double_flop_per_s=2.0 * double * per_clock if double else None,
             peak_single_flop_per_s=2.0 * gpu.fp32_fma_per_clock_per_sm * per_clock,
             peak_integer_op_per_s=integer * per_clock if integer else None,
-            memory_bandwidth_bytes_per_s=gpu.memory_bandwidth_bytes_per_s,
+            memory_bandwidth_bytes_per_s=gpu.memory_bandwidth_bytes_per_s * memory_clock_scale(gpu, clocks),
         )
 
     def transfer_efficiency(self, memory_efficiency: float) -> float:

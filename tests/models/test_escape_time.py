@@ -9,6 +9,7 @@ from wattslice_models.escape_time import (
     ProfilerCounters,
     gpu_time,
 )
+from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import Architecture, load_gpu
 
 COUNTERS = ProfilerCounters(
@@ -73,7 +74,7 @@ def test_a_gpu_of_the_catalogue_has_its_specified_peaks() -> None:
     v100 = GpuCharacteristics.from_gpu(load_gpu("v100"))
     assert v100.peak_single_flop_per_s == pytest.approx(load_gpu("v100").peak_fp32_flops_per_s)
     assert v100.peak_double_flop_per_s == pytest.approx(v100.peak_single_flop_per_s / 2)
-    halved = GpuCharacteristics.from_gpu(load_gpu("v100"), core_mhz=765.0)
+    halved = GpuCharacteristics.from_gpu(load_gpu("v100"), Clocks(core_mhz=765.0))
     assert halved.peak_single_flop_per_s == pytest.approx(v100.peak_single_flop_per_s / 2)
 
 

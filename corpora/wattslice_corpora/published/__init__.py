@@ -4,6 +4,14 @@ from wattslice_corpora.published.arafa2020 import (
     InstructionEnergyRow,
     arafa2020_instruction_energies,
 )
+from wattslice_corpora.published.choi2013 import (
+    FigureLabel,
+    MachineRow,
+    choi2013_fermi,
+    choi2013_figures,
+    choi2013_machines,
+    choi2013_tables,
+)
 from wattslice_corpora.published.escape2018 import (
     GpuCharacteristicsRow,
     KernelCharacteristicsRow,
@@ -73,6 +81,7 @@ __all__ = [
     "CpuStateRow",
     "DenseProgramRow",
     "DividedWorkRow",
+    "FigureLabel",
     "GpuCharacteristicsRow",
     "GpuPowerRow",
     "InstructionEnergyRow",
@@ -80,6 +89,7 @@ __all__ = [
     "LoopCoefficientsRow",
     "LoopMemoryRow",
     "LoopWorkRow",
+    "MachineRow",
     "NodeEnergyRow",
     "PublishedTableError",
     "RegressionRow",
@@ -89,6 +99,10 @@ __all__ = [
     "SphericalCaseRow",
     "VerificationRow",
     "arafa2020_instruction_energies",
+    "choi2013_fermi",
+    "choi2013_figures",
+    "choi2013_machines",
+    "choi2013_tables",
     "escape2018_bifft",
     "escape2018_bifft_energy",
     "escape2018_bifft_loops",

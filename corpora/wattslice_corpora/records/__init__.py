@@ -2,7 +2,7 @@
 
 `tables` reads and writes typed CSV, `measured` is the one schema of measured runs, `cards` says what is known
 of them, `recipes` how public programs were run, `workloads` and `slices` what our analyzer found in their
-source, and `utilisation` what counters of the GPU saw.
+source, `utilisation` what counters of the GPU saw, and `sweeps` which runs are an intensity sweep.
 """
 
 from wattslice_corpora.records.cards import (
@@ -15,6 +15,7 @@ from wattslice_corpora.records.cards import (
     card_path,
     read_card,
 )
+from wattslice_corpora.records.instructions import MeasuredInstruction, read_instructions
 from wattslice_corpora.records.measured import (
     MEASUREMENT_DIRECTORY,
     MeasuredRow,
@@ -37,6 +38,13 @@ from wattslice_corpora.records.recipes import (
     recipes_path,
 )
 from wattslice_corpora.records.slices import SliceRow, read_slices, slices_path
+from wattslice_corpora.records.sweeps import (
+    FlopKind,
+    SweepRow,
+    read_sweep,
+    sweep_beside,
+    sweep_path,
+)
 from wattslice_corpora.records.tables import (
     Dim3,
     RecordError,
@@ -61,15 +69,18 @@ __all__ = [
     "DataCard",
     "DataSet",
     "Dim3",
+    "FlopKind",
     "IdlePower",
     "InvalidRows",
     "LaunchRecipe",
     "LiveShare",
+    "MeasuredInstruction",
     "MeasuredRow",
     "ParameterValue",
     "Recipes",
     "RecordError",
     "SliceRow",
+    "SweepRow",
     "Timed",
     "Use",
     "UtilisationRow",
@@ -81,15 +92,19 @@ __all__ = [
     "measurements_path",
     "option",
     "read_card",
+    "read_instructions",
     "read_measurements",
     "read_recipes",
     "read_slices",
+    "read_sweep",
     "read_table",
     "read_utilisation",
     "read_workloads",
     "recipes_path",
     "sha256",
     "slices_path",
+    "sweep_beside",
+    "sweep_path",
     "table_text",
     "utilisation_path",
     "workloads_path",
