@@ -19,8 +19,10 @@ _WIDE = 8.0
 
 
 def plot_projection(projection: Projection, *paths: Path) -> None:
-    """A point a configuration: its colour is the node kind of the first component, its form those of the others,
-    labelled with node counts, the Pareto front joined and the best marked. Configurations of unknown energy are not drawn; the title tells how many.
+    """A point a configuration, labelled with node counts, the Pareto front joined and the best marked.
+
+    Colours are the node kinds of the first component, forms those of the others. Configurations of unknown
+    energy are not drawn; the title tells how many.
 
     Raises `NoPlotsError`, and ``OSError`` where a file cannot be written.
     """
