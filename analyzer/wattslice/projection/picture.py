@@ -61,8 +61,7 @@ def _groups(projection: Projection) -> NDArray[np.int64]:
     kinds = [node.name for node in projection.workflow.nodes]
     columns: list[NDArray[np.int64]] = []
     for number, component in enumerate(projection.components):
-        counts = len(component.component.node_counts)
-        of_runs = np.repeat([kinds.index(way.node) for way in component.ways], counts)
+        of_runs = np.repeat([kinds.index(way.node) for way in component.ways], component.runs_per_way)
         columns.append(of_runs[projection.outcomes.choice[:, number]])
     return np.stack(columns, axis=1)
 
@@ -124,7 +123,7 @@ def _front(axis: Axes, projection: Projection) -> None:
 
 def _counted(projection: Projection) -> list[ProjectedComponent]:
     """The components whose number of nodes differs among configurations."""
-    return [component for component in projection.components if len(component.component.node_counts) > 1]
+    return [component for component in projection.components if component.runs_per_way > 1]
 
 
 def _labels(axis: Axes, projection: Projection, drawn: NDArray[np.int64]) -> None:
@@ -150,7 +149,7 @@ def _counts(projection: Projection, index: int) -> str:
     """`8`, or `8+1` of several components; `8/4` where a component's number of cores differs as well."""
     counts: list[str] = []
     for component, run in zip(projection.components, projection.outcomes.choice[index].tolist(), strict=True):
-        if len(component.component.node_counts) > 1:
+        if component.runs_per_way > 1:
             way = component.way(run)
             cores = f"/{way.cores}" if _cores_differ(component) and way.cores is not None else ""
             counts.append(f"{component.runs.nodes[run]:.0f}{cores}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
@@ -32,7 +33,12 @@ class ProjectedComponent:
 
     def way(self, run: int) -> Way:
         """The way that a run goes."""
-        return self.ways[run // len(self.component.node_counts)]
+        return self.ways[run // self.runs_per_way]
+
+    @property
+    def runs_per_way(self) -> int:
+        """How many numbers of nodes every way is tried on."""
+        return len(self.component.node_counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +146,13 @@ def project_workflow(workflow: Workflow, analyses: Analyses | None = None) -> Pr
     analyses = analyses or caching_analyses()
     components: list[ProjectedComponent] = []
     problems: list[str] = []
+    idle_problems: dict[str, str] = {}
     assumed: list[str] = []
     for component in workflow.components:
         found = ways_of(component, workflow, analyses)
         components.append(_projected(component, tuple(found.ways), workflow))
         problems += found.problems
+        idle_problems |= found.idle_problems
         assumed += found.assumed
     number = configurations([component.runs for component in components])
     if number > MOST_CONFIGURATIONS:
@@ -158,6 +166,8 @@ def project_workflow(workflow: Workflow, analyses: Analyses | None = None) -> Pr
         overlap=workflow.overlap,
         share_nodes=workflow.share_nodes,
     )
+    waiting = _unknown_by_waiting(components, outcomes)
+    problems += [text for node, text in idle_problems.items() if node in waiting]
     return Projection(
         workflow=workflow,
         components=tuple(components),
@@ -168,6 +178,20 @@ def project_workflow(workflow: Workflow, analyses: Analyses | None = None) -> Pr
         problems=tuple(dict.fromkeys(problems)),
         assumptions=assumptions_of(workflow, [component.ways for component in components], assumed),
     )
+
+
+def _unknown_by_waiting(components: Sequence[ProjectedComponent], outcomes: Outcomes) -> set[str]:
+    """Node kinds whose unknown idle power makes the energy of a configuration unknown."""
+    import numpy as np
+
+    unknown = np.isnan(outcomes.energy_j)
+    found: set[str] = set()
+    for number, component in enumerate(components):
+        runs = component.runs
+        draws = np.repeat([isfinite(way.alone.power_w) for way in component.ways], component.runs_per_way)
+        blamed = np.flatnonzero(draws & np.isnan(runs.idle_power_w))
+        found |= {component.way(run).node for run in np.intersect1d(blamed, outcomes.choice[unknown, number])}
+    return found
 
 
 def _projected(component: Component, ways: tuple[Way, ...], workflow: Workflow) -> ProjectedComponent:

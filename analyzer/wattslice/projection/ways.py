@@ -55,10 +55,14 @@ class Way:
 
 @dataclass(slots=True)
 class WaysOfComponent:
-    """Collected while a component goes through the node kinds: its ways, what is unknown, what is assumed."""
+    """Collected while a component goes through the node kinds: its ways, what is unknown, what is assumed.
+
+    `idle_problems`: of node kinds whose idle power is unknown, which matters only where they wait.
+    """
 
     ways: list[Way] = field(default_factory=list[Way])
     problems: list[str] = field(default_factory=list[str])
+    idle_problems: dict[str, str] = field(default_factory=dict[str, str])
     assumed: list[str] = field(default_factory=list[str])
 
 
@@ -125,7 +129,7 @@ def _on_gpus(
     else:
         return
     if gpu.gpu_idle_w is None:
-        found.problems.append(
+        found.idle_problems[node.name] = (
             f"{node.name}: the idle power of a {gpu.gpu_id} is unknown, so no waiting there has an energy"
             f" (give {node.place}.gpu_idle_w)"
         )
@@ -177,7 +181,7 @@ def _on_cpu(
 ) -> Iterator[Way]:
     idle_w = idle_power_w(cpu)
     if idle_w is None:
-        found.problems.append(
+        found.idle_problems[node.name] = (
             f"{node.name}: the idle power is unknown, so no waiting there has an energy"
             f" (give {node.place}.package_idle_w and memory_idle_w)"
         )
