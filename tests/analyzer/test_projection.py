@@ -33,6 +33,10 @@ clocks_mhz = 2600
 package_idle_w = 10
 memory_idle_w = 1
 full_power = [{ cores = 1, package_w = 20, memory_w = 2 }, { cores = 3, package_w = 40, memory_w = 4 }]
+[nodes.h]
+cpu = "e5-2697v3"
+cores = 1
+clocks_mhz = [2600]
 [nodes.g]
 gpu = "v100"
 gpus = [1, 2]
@@ -196,6 +200,42 @@ def test_published_characteristics_are_those_of_table_18(projected):
     assert entry.energy_j == pytest.approx(entry.time_s * 141)
 
 
+def test_a_loop_whose_rate_is_not_above_zero_has_no_time(projected):
+    node = '[nodes.c]\ncpu = "e5-2697v3"\ncores = [1, 14]\nclocks_mhz = 2600\n'
+    loops = (
+        "[components.a]\nloops = [{ work_flop = 1e9, U = 1, S_flop_per_s = -1e11, traffic_bytes = 1, Z = 1 }]"
+    )
+    found = projected(node + loops)
+    assert [way.cores for way in found.components[0].ways] == [14]
+    assert "with 1 cores at 2600 MHz P U + S is not above 0" in found.problems[0]
+
+
+CHARACTERISTICS = """
+[components.a.characteristics]
+cells = 2e9
+[[components.a.characteristics.kernels]]
+inactive_share = 0
+miscellaneous_share = 0
+control_flow_share = 0
+memory_efficiency = 1
+requested_bytes = 90
+integer_instructions = 0
+single_instructions = 0
+double_instructions = 0
+warp_instructions = 0
+instructions_per_clock_per_sm = 1
+"""
+
+
+def test_own_characteristics_are_not_doubled(projected):
+    node = '[nodes.g]\ngpu = "v100"\nhost_idle_w = 50\n'
+    (entry,) = all_of(projected(node + CHARACTERISTICS))
+    assert entry.time_s == pytest.approx(90 * 2e9 / 900e9)  # the V100 moves 900 GB/s
+    assert entry.energy_j is None
+    with pytest.raises(WattsliceError, match="memory_efficiency = 0: must be positive"):
+        projected(node + CHARACTERISTICS.replace("efficiency = 1", "efficiency = 0"))
+
+
 def test_published_loops_are_spherical_harmonics(projected):
     node = '[nodes.c]\ncpu = "e5-2697v3"\ncores = 1\nclocks_mhz = 2600\n[components.a.published]\n'
     (entry,) = all_of(projected(node + 'name = "spherical-harmonics-tco639"\n'))
@@ -266,12 +306,14 @@ def test_nodes_with_more_gpus_are_other_machines(projected):
         ("[components.a]", "[components.b]\nnodes = 1\n[components.a]", "nothing tells how long it takes"),
         ("[components.a]", "[components.b]\nkernels = [{ source = 'no.cu' }]\n[components.a]", "is no file"),
         ("[components.a]", "[components.b]\nloops = [{ traffic_bytes = 5 }]\n[components.a]", "move a byte"),
-        ("[components.a]", "[components.b]\nloops = [{ traffic_bytes = 5, Z = 1 }]\n[components.a]",
+        ("[components.a]", "[components.b]\nloops = [{ traffic_bytes = 5, Z = 1 }]\non = 'c'\n[components.a]",
          "runs on none of the node kinds .*give nodes.c.cpu or rates"),
         ("[components.a]", "[components.b]\nkernels = [{source = 'k.cu', kernel = 'x'}]\n[components.a]",
          "no kernel 'x' in .*there are twice"),
         ("[components.a]", "[components.b]\nkernels = [{source='k.cu', kernel='twice'}]\n[components.a]",
          "launched in 2 ways"),
+        ("[components.a]", "[components.b]\nloops = [{traffic_bytes = 0, Z = 1}]\non = 'h'\n[components.a]",
+         "b on h 1 core 2600 MHz: takes 0 s"),
         ("{ cores = 3,", "{ cores = 1,", "the same cores and clock stand there twice"),
     ],
 )  # fmt: skip
@@ -280,6 +322,11 @@ def test_what_is_wrong_is_told_with_its_place(projected, old, new, message):
     with pytest.raises(WattsliceError, match=message) as caught:
         projected(BASE.replace(old, new))
     assert caught.value.path is not None
+
+
+def test_what_is_too_large_for_a_number_is_unknown(projected):
+    text = BASE.replace("time_s = 5", "time_s = 1e300\npower_w = 1e300")
+    assert {entry.energy_j for entry in all_of(projected(text))} == {None}
 
 
 def test_too_many_configurations_are_refused_before_memory_is(projected):

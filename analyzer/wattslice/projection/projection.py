@@ -143,7 +143,13 @@ def project_workflow(workflow: Workflow, analyses: Analyses | None = None) -> Pr
     Raises `WattsliceError` for a component that runs nowhere, a kernel that is not in its source, and more
     than `MOST_CONFIGURATIONS`.
     """
-    analyses = analyses or caching_analyses()
+    import numpy as np
+
+    with np.errstate(over="ignore", invalid="ignore"):  # what is too large becomes unknown
+        return _project(workflow, analyses or caching_analyses())
+
+
+def _project(workflow: Workflow, analyses: Analyses) -> Projection:
     components: list[ProjectedComponent] = []
     problems: list[str] = []
     idle_problems: dict[str, str] = {}
