@@ -258,6 +258,18 @@ def test_communication_is_added_or_hidden(projected):
     assert (hidden.time_s, hidden.energy_j) == (8, pytest.approx(2 * (2.5 * 22 + 5.5 * 11)))
 
 
+def test_where_more_nodes_stop_paying(projected):
+    # Work 100 s / n, and 1 s for each node that the root serves: least at n = 10.
+    text = BASE.replace("time_s = 5", "time_s = 100").replace(
+        "nodes = [1, 2]", 'nodes = "1..40"\ncommunication = [{ pattern = "broadcast", data_bytes = 100 }]'
+    )
+    (scaling,) = projected(NETWORK + text).scaling
+    assert (scaling.fewest_nodes, scaling.fastest_nodes) == (1, 10)
+    assert scaling.fastest_time_s == pytest.approx(10 + 9)
+    assert scaling.communication_from == 11  # 100 / 11 s of work, 10 s of communication
+    assert scaling.energy_ratio == pytest.approx((100 * 22 + 10 * 9 * 11) / (100 * 22))
+
+
 def test_nodes_with_more_gpus_are_other_machines(projected):
     text = STATIC.replace("[components.a]", '[components.a]\non = "g"').replace(
         'node = "c"\ncores = 1\ntime_s = 5', 'node = "g"\ntime_s = 5\ngpu_power_w = 100'
@@ -362,7 +374,7 @@ def test_every_json_key_is_documented(projected):
     section = DOCUMENT.split("## JSON", 1)[1]
     told = set(re.findall(r"`([\w-]+)`", section))
     entry = keys["configurations"][0]
-    for key in (*keys, *keys["limits"], *keys["best"], *entry, *entry["parts"][0]):
+    for key in (*keys, *keys["limits"], *keys["best"], *entry, *entry["parts"][0], *keys["scaling"][0]):
         assert key in told, key
     assert keys["best"]["least-energy"] == keys["pareto_front"][0]
 

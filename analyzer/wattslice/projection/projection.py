@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from wattslice.projection.assumptions import assumptions_of
 from wattslice.projection.kernels import Analyses, caching_analyses
+from wattslice.projection.scaling import Scaling, scaling_of
 from wattslice.projection.ways import Way, ways_of
 from wattslice.projection.workflow import Component, Workflow, WorkflowError
 from wattslice_models.cluster import ComponentRuns, joined, on_nodes
@@ -104,6 +105,7 @@ class Projection:
     within_limits: NDArray[np.bool_]
     front: tuple[int, ...]
     best: tuple[tuple[Objective, int | None], ...]
+    scaling: tuple[Scaling, ...]
     problems: tuple[str, ...]
     assumptions: tuple[str, ...]
 
@@ -181,6 +183,7 @@ def _project(workflow: Workflow, analyses: Analyses) -> Projection:
         within_limits=keeping(outcomes, workflow.limits),
         front=tuple(pareto_front(outcomes.time_s, outcomes.energy_j).tolist()),
         best=tuple((objective, best(outcomes, objective, workflow.limits)) for objective in Objective),
+        scaling=tuple(entry for component in components for entry in scaling_of(component)),
         problems=tuple(dict.fromkeys(problems)),
         assumptions=assumptions_of(workflow, [component.ways for component in components], assumed),
     )
