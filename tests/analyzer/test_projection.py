@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from dataclasses import asdict, replace
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -413,11 +413,13 @@ def test_the_documents_example_is_a_workflow(write, tmp_path):
     assert idle_w == [load_gpu("a100").idle_power_w, load_gpu("h200").idle_power_w]
 
 
-@pytest.mark.parametrize("name", ["alaro", "bifft"])
-def test_the_examples_have_a_best(name):
+@pytest.mark.parametrize(("name", "knows_energy"), [("alaro", True), ("bifft", True), ("spherical", False)])
+def test_the_examples_have_a_best(name, knows_energy, capsys):
     projection = project_workflow(read_workflow(EXAMPLES / f"{name}.toml"))
     assert projection.chosen is not None
-    assert asdict(projection.configuration(projection.chosen))["energy_j"] > 0
+    assert (projection.configuration(projection.chosen).energy_j is not None) == knows_energy
+    assert main(["project", str(EXAMPLES / f"{name}.toml"), "--all"]) == 0
+    assert ("No Pareto front: no energy is known" in capsys.readouterr().out) != knows_energy
 
 
 def test_the_gpu_example_is_read():

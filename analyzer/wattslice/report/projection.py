@@ -39,13 +39,18 @@ def write_projection(projection: Projection, everything: bool, file: TextIO) -> 
     parts: list[Text | Table] = [heading, Text(), _best_table(projection)]
     front = projection.front
     shown = front if everything else front[:_MOST_FRONT_ROWS]
-    parts += [Text(), Text(f"Pareto front: {len(front)} of {number}, fastest first", "bold")]
-    parts.append(_table(projection, shown))
+    if front:
+        parts += [Text(), Text(f"Pareto front: {len(front)} of {number}, fastest first", "bold")]
+        parts.append(_table(projection, shown))
+    else:
+        parts += [Text(), Text("No Pareto front: no energy is known", "bold")]
     if len(shown) < len(front):
         parts.append(Text(f"and {len(front) - len(shown)} more (--all)", "dim"))
     if everything:
         rest = sorted(set(range(number)) - set(front), key=lambda index: projection.outcomes.time_s[index])
-        parts += [Text(), Text(f"The other {len(rest)}, fastest first", "bold"), _table(projection, rest)]
+        if rest:
+            title = f"The other {len(rest)}, fastest first"
+            parts += [Text(), Text(title, "bold"), _table(projection, rest)]
     scaling = _scaling_table(projection)
     if scaling is not None:
         parts += [Text(), Text("Where more nodes stop paying", "bold"), scaling]
