@@ -14,6 +14,7 @@ from wattslice.analysis import Analysis
 from wattslice.cli import main
 from wattslice.errors import WattsliceError
 from wattslice.papers.escape2018_projection import escape2018_projection
+from wattslice.projection.kernels import launch_overhead_s
 from wattslice.projection.projection import Configuration, project_workflow
 from wattslice.projection.reader import read_workflow
 from wattslice.projection.workflow import GpuNode
@@ -155,8 +156,10 @@ def test_a_kernel_takes_the_time_and_watts_of_its_analysis(projected):
         asked.append((use.source.name, gpu_id))
         return kernel_analysis()
 
-    entry = all_of(projected(STATIC, analyses))[0]
+    entry, other = all_of(projected(STATIC, analyses))[:2]
     assert asked == [("k.cu", "v100")]
+    assert [part.gpus for part in other.parts] == [None, 2]
+    assert other.parts[1].time_s == pytest.approx(3 + 3 * launch_overhead_s("v100") / 2)
     assert entry.parts[1].time_s == 6
     assert entry.parts[1].energy_j == pytest.approx(6 * (50 + 100))
     waits_j = 6 * 11 + 5 * 80  # the CPU node waits for the kernel, the GPU node for the component

@@ -80,7 +80,9 @@ def _powers(workflow: Workflow, ways: Sequence[Sequence[Way]]) -> list[str]:
             "in CPU loops arithmetic and memory traffic overlap perfectly: T = max(W T_flop, Q T_mop)"
         )
     if "static analysis" in sources:
-        told.append("a kernel's time on n nodes is its predicted time divided by n, launch overhead included")
+        told.append(
+            "a kernel's predicted time divides by the number of GPUs, but for the overhead of its launch"
+        )
     full = [
         component.name
         for component, several in zip(workflow.components, ways, strict=True)

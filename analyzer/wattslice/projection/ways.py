@@ -103,6 +103,7 @@ def _on_gpus(
     found: WaysOfComponent,
 ) -> Iterator[Way]:
     power_w = low_w = high_w = math.nan
+    fixed_s = 0.0
     if measured:
         (entry,) = measured
         time_s, source = entry.time_s, "measured"
@@ -110,6 +111,7 @@ def _on_gpus(
     elif component.kernels:
         kernels = kernels_on_gpu(component.kernels, gpu.gpu_id, workflow, analyses)
         time_s, source = kernels.time_s, "static analysis"
+        fixed_s = min(kernels.launching_s, kernels.time_s)
         power_w, low_w, high_w = kernels.power_w, kernels.power_low_w, kernels.power_high_w
         found.problems += kernels.problems
         found.assumed += kernels.assumed
@@ -138,11 +140,12 @@ def _on_gpus(
     idle_w = math.nan if gpu.gpu_idle_w is None else gpu.gpu_idle_w
     for number in gpu.gpus:
         alone = OneNode(
-            time_s=workflow.steps * time_s / number,
+            time_s=workflow.steps * (fixed_s + (time_s - fixed_s) / number),
             power_w=gpu.host_idle_w + number * power_w,
             power_low_w=gpu.host_idle_w + number * low_w,
             power_high_w=gpu.host_idle_w + number * high_w,
             idle_power_w=gpu.host_idle_w + number * idle_w,
+            fixed_s=workflow.steps * fixed_s,
         )
         yield Way(node.name, None, None, number, source, alone)
 
