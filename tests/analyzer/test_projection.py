@@ -88,7 +88,10 @@ def test_a_measured_component_on_a_cpu_node(projected):
 
 def test_full_power_is_interpolated_between_cores_and_unknown_beyond(projected):
     two_cores = BASE.replace("cores = 1\ntime", "cores = 2\ntime")
-    assert all_of(projected(two_cores))[0].energy_j == pytest.approx(5 * 33)
+    between = projected(two_cores)
+    assert all_of(between)[0].energy_j == pytest.approx(5 * 33)
+    assert "c: full_power between the given numbers of cores is interpolated" in between.assumptions
+    assert "a: a CPU at work draws its full_power (power gives U, S, X, Y)" in between.assumptions
     beyond = projected(two_cores.replace("{ cores = 3,", "{ cores = 3, clock_mhz = 9,"))
     assert all_of(beyond)[0].energy_j is None
     assert "full_power with 2 cores at 2600 MHz is not given (given: 1)" in beyond.problems[0]
@@ -304,6 +307,7 @@ def test_nodes_with_more_gpus_are_other_machines(projected):
         ('"v100"', '"mine.toml"', "nodes.g.gpu: .*mine.toml cannot be read"),
         ("host_idle_w = 50", "", "nodes.g: 'host_idle_w' is missing"),
         ("clocks_mhz = 2600", "cpu = 'e5-2697v3'\nclocks_mhz = 2700", "known are 1200, 1400"),
+        ("clocks_mhz = 2600", "clocks_mhz = [2000, 2600]", "full_power: at which of 2000, 2600 MHz"),
         ("nodes = [1, 2]", "nodes = []", "components.a.nodes: names no nodes"),
         ("nodes = [1, 2]", 'nodes = "1..1000000000"', "is no range of nodes"),
         ("nodes = [1, 2]", "nodes = [true]", "expected a whole number from 1"),

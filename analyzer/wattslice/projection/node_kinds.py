@@ -81,6 +81,11 @@ def _cpu_node(table: Table) -> CpuNode:
     full = tuple(_full_power(entry) for entry in table.list("full_power"))
     if len({(entry.cores, entry.clock_mhz) for entry in full}) < len(full):
         raise table.value("full_power").error("the same cores and clock stand there twice", "remove one")
+    if len(clocks_mhz) > 1 and any(entry.clock_mhz is None for entry in full):
+        raise table.value("full_power").error(
+            f"at which of {', '.join(f'{clock:g}' for clock in clocks_mhz)} MHz?",
+            "give each entry its clock_mhz",
+        )
     if states:
         _check_states(table, states, cores, clocks_mhz)
     return CpuNode(
