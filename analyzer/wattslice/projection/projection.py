@@ -119,18 +119,18 @@ class Projection:
         outcomes = self.outcomes
 
         def known(values: NDArray[np.float64]) -> float | None:
-            value = float(values[index])
-            return value if isfinite(value) else None
+            return _known(float(values[index]))
 
+        time_s, energy_j = float(outcomes.time_s[index]), float(outcomes.energy_j[index])
         return Configuration(
-            time_s=float(outcomes.time_s[index]),
-            energy_j=known(outcomes.energy_j),
+            time_s=time_s,
+            energy_j=_known(energy_j),
             energy_low_j=known(outcomes.energy_low_j),
             energy_high_j=known(outcomes.energy_high_j),
             idle_j=known(outcomes.idle_j),
-            average_power_w=known(outcomes.average_power_w),
+            average_power_w=_known(energy_j / time_s),
             highest_power_w=known(outcomes.highest_power_w),
-            energy_delay_js=known(outcomes.delay_product_js),
+            energy_delay_js=_known(energy_j * time_s),
             keeps_limits=bool(self.within_limits[index]),
             parts=tuple(
                 _part(component, int(run))
@@ -228,6 +228,10 @@ def _projected(component: Component, ways: tuple[Way, ...], workflow: Workflow) 
     return ProjectedComponent(component, ways, joined(runs))
 
 
+def _known(value: float) -> float | None:
+    return value if isfinite(value) else None
+
+
 def _part(component: ProjectedComponent, run: int) -> Part:
     way, runs = component.way(run), component.runs
     energy_j = float(runs.energy_j[run])
@@ -242,5 +246,5 @@ def _part(component: ProjectedComponent, run: int) -> Part:
         time_s=float(runs.time_s[run]),
         compute_s=float(runs.compute_s[run]),
         communication_s=float(runs.communication_s[run]),
-        energy_j=energy_j if isfinite(energy_j) else None,
+        energy_j=_known(energy_j),
     )
