@@ -134,14 +134,17 @@ def _labels(axis: Axes, projection: Projection, drawn: NDArray[np.int64]) -> Non
     first = [best] if best is not None and best in drawn else []
     rest: list[int] = drawn.tolist() if drawn.size <= _MANY_POINTS else []
     to_axes = axis.transData + axis.transAxes.inverted()
-    placed: list[tuple[float, float]] = []
+    placed: list[tuple[float, float, int]] = []
     for index in dict.fromkeys((*first, *projection.front, *rest)):
         point = (float(outcomes.time_s[index]), float(outcomes.energy_j[index]))
         text = _counts(projection, index)
         x, y = to_axes.transform(point)
-        if any(abs(x - left) < 0.012 * (1 + len(text)) and abs(y - low) < 0.035 for left, low in placed):
+        if any(
+            abs(x - left) < 0.012 * (1 + max(len(text), length)) and abs(y - low) < 0.035
+            for left, low, length in placed
+        ):
             continue
-        placed.append((x, y))
+        placed.append((x, y, len(text)))
         axis.annotate(text, point, xytext=(-3, -9), textcoords="offset points", fontsize=7, color="#444444")
 
 
