@@ -36,7 +36,9 @@ def plot_projection(projection: Projection, *paths: Path) -> None:
             axis.text(0.5, 0.5, "no energy is known", ha="center", transform=axis.transAxes)
         _points(axis, projection, drawn, groups)
         _front(axis, projection)
-        _scales(axis, outcomes.time_s[drawn], outcomes.energy_j[drawn])
+        front = list(projection.front)
+        ends_j = [outcomes.energy_j[drawn], outcomes.energy_low_j[front], outcomes.energy_high_j[front]]
+        _scales(axis, outcomes.time_s[drawn], np.concatenate(ends_j))
         _labels(axis, projection, drawn)
         axis.set_xlabel("time-to-solution")
         axis.set_ylabel("energy-to-solution")
@@ -105,6 +107,18 @@ def _front(axis: Axes, projection: Projection) -> None:
             label="Pareto front",
             zorder=1.5,
         )
+        low_j, high_j = outcomes.energy_low_j[front], outcomes.energy_high_j[front]
+        if (low_j < high_j).any():
+            axis.vlines(
+                outcomes.time_s[front],
+                low_j,
+                high_j,
+                color="#222222",
+                linewidth=0.6,
+                alpha=0.6,
+                label="interval of energy",
+                zorder=1.4,
+            )
     best = projection.chosen
     if best is not None and np.isfinite(outcomes.energy_j[best]):
         time_s, energy_j = float(outcomes.time_s[best]), float(outcomes.energy_j[best])
