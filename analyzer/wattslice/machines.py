@@ -62,7 +62,8 @@ class Machine:
 
     `gpu_id`, `name`: of the GPU, or of the machine of a paper. `roofline`: an `EnergyRoofline` where the
     energies are known, else `no_energies` says why not. `source`: where they come from, in words; `doubts`:
-    what not to believe of them; `is_sure` False: some of them cannot be told from zero. `power_limit_w` None: none, or none known.
+    what not to believe of them; `is_sure` False: some of them cannot be told from zero. `power_limit_w` None:
+    none, or none known.
     """
 
     gpu_id: str

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from wattslice.papers.choi2013 import choi2013
 from wattslice.papers.wang2013 import wang2013
 
 COMMAND = "python -m wattslice.papers"
-_PAPERS = (wang2013,)
+_PAPERS = (wang2013, choi2013)
 """One function for each paper, which gives its paragraphs and tables."""
 
 
