@@ -12,6 +12,7 @@ from typing import Any
 from wattslice.machines import Machine
 from wattslice.pictures import COLOURS, Axes, Figure, plain, save_picture
 from wattslice.placed_kernels import PlacedKernel
+from wattslice.report.label_places import Box, free_offsets
 from wattslice.report.printable import printable, tail
 from wattslice.report.units import three_digits
 from wattslice.rooflines import Rooflines
@@ -19,16 +20,22 @@ from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline
 
 _INCHES = (11.4, 4.0)
 _SAMPLES = 400
-_NAMED = 16
+_NAMED = 20
 """Kernels that the legend names; the table has them all."""
 _FARTHEST = 500.0
 """A kernel whose intensity is so many times off every balance stands at the edge, as an arrowhead."""
 _BINARY_OCTAVES = 16
 """Up to so many octaves intensities are powers of two, as in the paper; beyond, powers of ten."""
 _MANY_DECADES = 300.0
+_LOWEST = 30.0
+"""A kernel so many times below every line stands at the bottom, as an arrowhead."""
+_LEADER_FROM = 12.0
+"""From this distance on, in points, a line leads from a point to its number."""
 _DASHED = (0, (4, 3))
 _DOTTED = (0, (1, 2))
 _GREY = "#777777"
+Extent = Any
+"""A bounding box of matplotlib, in pixels."""
 _MARKERS = ("o", "s", "D", "^")
 
 
@@ -50,9 +57,9 @@ def draw_rooflines(rooflines: Rooflines, *paths: Path) -> None:
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots(1, len(_PANELS))
-        places = _intensities(rooflines)
+        base, places = _intensities(rooflines)
         for axis, panel in zip(axes, _PANELS, strict=True):
-            _draw_panel(axis, panel, rooflines, places)
+            _draw_panel(axis, panel, rooflines, base, places)
         figure.supxlabel("intensity, flop per byte of DRAM", fontsize=9)
         _legend(figure, axes[0], rooflines)
         _title(figure, rooflines)
@@ -106,8 +113,8 @@ def _giga(value: float | None) -> float | None:
     return None if value is None else 1e-9 * value
 
 
-def _intensities(rooflines: Rooflines) -> list[float]:
-    """Where the lines are drawn: around all balances and the kernels that are not too far off."""
+def _intensities(rooflines: Rooflines) -> tuple[float, list[float]]:
+    """The base of the axis, and where lines are drawn: around all balances and kernels not too far off."""
     marks = [machine.roofline.time_balance for machine in rooflines.machines]
     marks += [one.energies.effective_balance_point for one in rooflines.machines if one.energies is not None]
     low, high = min(marks) / 12, max(marks) * 12
@@ -115,15 +122,11 @@ def _intensities(rooflines: Rooflines) -> list[float]:
         if kernel.intensity is not None:
             low, high = min(low, kernel.intensity / 2), max(high, kernel.intensity * 2)
     low, high = max(low, min(marks) / _FARTHEST), min(high, max(marks) * _FARTHEST)
-    base = _base(low, high)
+    base = 2.0 if math.log2(high / low) <= _BINARY_OCTAVES else 10.0
     low, high = base ** math.floor(math.log(low, base)), base ** math.ceil(math.log(high, base))
     step = math.log(high / low) / _SAMPLES
     places = {low * math.exp(step * number) for number in range(_SAMPLES + 1)}
-    return sorted(places | {mark for mark in marks if low < mark < high})
-
-
-def _base(low: float, high: float) -> float:
-    return 2.0 if math.log2(high / low) <= _BINARY_OCTAVES else 10.0
+    return base, sorted(places | {mark for mark in marks if low < mark < high})
 
 
 def _placed(rooflines: Rooflines) -> Iterator[tuple[int, PlacedKernel]]:
@@ -133,40 +136,47 @@ def _placed(rooflines: Rooflines) -> Iterator[tuple[int, PlacedKernel]]:
             yield number, kernel
 
 
-def _draw_panel(axis: Axes, panel: _Panel, rooflines: Rooflines, places: list[float]) -> None:
+def _draw_panel(axis: Axes, panel: _Panel, rooflines: Rooflines, base: float, places: list[float]) -> None:
     axis.set_title(f"{panel.title}, {panel.unit}")
-    base = _base(places[0], places[-1])
     axis.set_xscale("log", base=base)
     axis.xaxis.set_major_formatter(_fraction if base == 2.0 else plain)
     axis.set_xlim(places[0], places[-1])
     for index, machine in enumerate(rooflines.machines):
         _draw_machine(axis, panel, machine, index, places)
-    for _, kernel in _placed(rooflines):
-        _draw_kernel(axis, panel, rooflines, kernel, places)
     known = [machine for machine in rooflines.machines if panel.line(machine.roofline, 1.0) is not None]
-    _draw_balances(axis, panel, rooflines, known)
     if not known:
         reason = rooflines.machines[0].no_energies or "no energies are known"
         words = textwrap.fill(f"line unknown: {reason}", 40)
-        axis.text(0.97, 0.4, words, transform=axis.transAxes, ha="right", fontsize=7.5, color=_GREY)
+        axis.text(0.97, 0.05, words, transform=axis.transAxes, ha="right", fontsize=7.5, color=_GREY)
+    values = [panel.of_kernel(kernel) for _, kernel in _placed(rooflines)]
+    lines = [panel.line(machine.roofline, place) for machine in known for place in places]
     if panel.logarithmic:
-        _logarithmic(axis)
+        _scale_logarithmically(axis, _numbers(lines), _numbers(values))
     else:
-        axis.minorticks_off()
         _draw_limits(axis, rooflines, places)
-        axis.set_ylim(0.0, 1.12 * axis.get_ylim()[1])
+        axis.set_ylim(0.0, 1.12 * max(axis.get_ylim()[1], *_numbers(values), 0.0))
+    axis.minorticks_off()
+    _draw_balances(axis, panel, rooflines, known)
+    for _, kernel in _placed(rooflines):
+        _draw_kernel(axis, panel, rooflines, kernel)
 
 
-def _logarithmic(axis: Axes) -> None:
+def _numbers(values: list[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _scale_logarithmically(axis: Axes, lines: list[float], kernels: list[float]) -> None:
     """Whole decades are told; where there are few of them, steps between as well."""
     from matplotlib.ticker import LogLocator
 
     axis.set_yscale("log", base=10)
-    low, high = axis.get_ylim()
-    steps = (1.0,) if high / low > _MANY_DECADES else (1.0, 2.0, 5.0)
-    axis.yaxis.set_major_locator(LogLocator(base=10, subs=steps))
+    if lines or kernels:
+        least = min(lines) / _LOWEST if lines else max(kernels) / _FARTHEST
+        low, high = max(least, min([*lines, *kernels]) / 1.5), 1.8 * max([*lines, *kernels])
+        axis.set_ylim(low, high)
+        steps = (1.0,) if high / low > _MANY_DECADES else (1.0, 2.0, 5.0)
+        axis.yaxis.set_major_locator(LogLocator(base=10, subs=steps))
     axis.yaxis.set_major_formatter(plain)
-    axis.minorticks_off()
 
 
 def _draw_machine(axis: Axes, panel: _Panel, machine: Machine, index: int, places: list[float]) -> None:
@@ -205,44 +215,51 @@ def _draw_limits(axis: Axes, rooflines: Rooflines, places: list[float]) -> None:
     """The limit of the board, and what the machines draw for being on."""
     limit_w = rooflines.machines[0].power_limit_w
     if limit_w is not None:
-        _draw_level(axis, places[-1], limit_w, f"limit {three_digits(limit_w)} W", "#222222", _DASHED)
+        words = f"limit {three_digits(limit_w)} W"
+        _draw_level(axis, places[-1], limit_w, words, "#222222", _DASHED, above=True)
     for watts in {one.energies.constant_power_w for one in rooflines.machines if one.energies is not None}:
-        _draw_level(axis, places[-1], watts, f"constant power {three_digits(watts)} W", _GREY, _DOTTED)
+        words = f"constant power {three_digits(watts)} W"
+        _draw_level(axis, places[-1], watts, words, _GREY, _DOTTED, above=False)
 
 
-def _draw_level(axis: Axes, right: float, watts: float, words: str, colour: str, style: object) -> None:
+def _draw_level(
+    axis: Axes, right: float, watts: float, words: str, colour: str, style: object, *, above: bool
+) -> None:
     axis.axhline(watts, color=colour, linewidth=1.0, linestyle=style)
     axis.annotate(
         words,
         (right, watts),
-        xytext=(-1.0, 2.0),
+        xytext=(-1.0, 2.0 if above else -2.5),
         textcoords="offset points",
         fontsize=7,
         color=colour,
         ha="right",
-        va="bottom",
+        va="bottom" if above else "top",
     )
 
 
-def _shown_at(kernel: PlacedKernel, low: float, high: float) -> float:
-    """Its intensity, or the edge of the picture."""
-    return min(max(kernel.intensity or low, low), high)
-
-
-def _draw_kernel(
-    axis: Axes, panel: _Panel, rooflines: Rooflines, kernel: PlacedKernel, places: list[float]
-) -> None:
+def _spot(axis: Axes, panel: _Panel, kernel: PlacedKernel) -> tuple[float, float] | None:
+    """Where the kernel stands, at the nearest edge if it is out of the picture; None: nowhere."""
     value = panel.of_kernel(kernel)
-    if value is None or kernel.machine is None:
+    if value is None or kernel.intensity is None:
+        return None
+    low, high = axis.get_xlim()
+    return min(max(kernel.intensity, low), high), max(value, axis.get_ylim()[0])
+
+
+def _draw_kernel(axis: Axes, panel: _Panel, rooflines: Rooflines, kernel: PlacedKernel) -> None:
+    spot = _spot(axis, panel, kernel)
+    if spot is None or kernel.machine is None:
         return
-    shown = _shown_at(kernel, places[0], places[-1])
-    marker = _MARKERS[rooflines.machines.index(kernel.machine)]
-    if shown != kernel.intensity:
-        marker = "<" if shown == places[0] else ">"
     index = rooflines.machines.index(kernel.machine)
+    marker = _MARKERS[index]
+    if spot[0] != kernel.intensity:
+        marker = "<" if spot[0] == axis.get_xlim()[0] else ">"
+    elif spot[1] != panel.of_kernel(kernel):
+        marker = "v"
     axis.plot(
-        [shown],
-        [value],
+        [spot[0]],
+        [spot[1]],
         marker=marker,
         clip_on=False,
         markersize=5.5,
@@ -257,69 +274,39 @@ def _draw_kernel(
 def _number_kernels(axis: Axes, panel: _Panel, rooflines: Rooflines) -> None:
     """The number of each kernel beside its point, at the nearest place where nothing else stands."""
     to_points = 72.0 / axis.figure.dpi
-    points: list[tuple[float, float, int, tuple[float, float]]] = []
-    for number, kernel in _named(rooflines):
-        value = panel.of_kernel(kernel)
-        if value is not None:
-            place = (_shown_at(kernel, *axis.get_xlim()), value)
-            x, y = axis.transData.transform(place)
-            points.append((float(x) * to_points, float(y) * to_points, number, place))
-    taken = [_box(x, y, 7.0, 7.0) for x, y, _, _ in points]
-    taken += [_in_points(text.get_window_extent(), to_points) for text in axis.texts]
-    inside = _in_points(axis.get_window_extent(), to_points)
-    for x, y, number, place in points:
-        width = 4.6 * len(str(number)) + 1.0
-        for radius, angle in _NEAR:
-            dx, dy = radius * math.cos(angle), radius * math.sin(angle)
-            box = _box(x + dx, y + dy, width, 7.5)
-            if _contains(inside, box) and not any(_overlap(box, other) for other in taken):
-                break
-        else:
-            dx, dy, box = 7.0, 7.0, _box(x + 7.0, y + 7.0, width, 7.5)
-        taken.append(box)
-        far = math.hypot(dx, dy) > 12.0
+    spots = {number: _spot(axis, panel, kernel) for number, kernel in _placed(rooflines)}
+    centres = {
+        number: (x * to_points, y * to_points)
+        for number, spot in spots.items()
+        if spot is not None
+        for x, y in [axis.transData.transform(spot)]
+    }
+    named = [number for number, _ in _named(rooflines) if number in centres]
+    offsets = free_offsets(
+        [centres[number] for number in named],
+        [(4.6 * len(str(number)) + 1.0, 7.5) for number in named],
+        [Box.around(x, y, 7.0, 7.0) for x, y in centres.values()]
+        + [_in_points(text.get_window_extent(), to_points) for text in axis.texts],
+        _in_points(axis.get_window_extent(), to_points),
+    )
+    leader = {"arrowstyle": "-", "color": _GREY, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0}
+    for number, offset in zip(named, offsets, strict=True):
         shown = axis.annotate(
             str(number),
-            place,
-            xytext=(dx, dy),
+            spots[number],
+            xytext=offset,
             textcoords="offset points",
             fontsize=7,
             ha="center",
             va="center",
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": _GREY, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0}
-            if far
-            else None,
+            arrowprops=leader if math.hypot(*offset) > _LEADER_FROM else None,
         )
         shown.set_in_layout(False)
 
 
-_NEAR = tuple(
-    (radius, math.radians(angle))
-    for radius in (8.0, 11.0, 15.0, 20.0, 26.0, 33.0)
-    for angle in range(30, 390, 30)
-)
-"""Where a number may stand, from its point: distance in points, direction."""
-Extent = Any
-"""A bounding box of matplotlib, in pixels."""
-_Box = tuple[float, float, float, float]
-"""Left, bottom, right, top, in points."""
-
-
-def _box(x: float, y: float, width: float, height: float) -> _Box:
-    return x - width / 2, y - height / 2, x + width / 2, y + height / 2
-
-
-def _in_points(extent: Extent, to_points: float) -> _Box:
-    return tuple(to_points * float(side) for side in extent.extents)  # pyright: ignore[reportReturnType]
-
-
-def _overlap(first: _Box, second: _Box) -> bool:
-    return first[0] < second[2] and second[0] < first[2] and first[1] < second[3] and second[1] < first[3]
-
-
-def _contains(outer: _Box, inner: _Box) -> bool:
-    return outer[0] <= inner[0] and outer[1] <= inner[1] and inner[2] <= outer[2] and inner[3] <= outer[3]
+def _in_points(extent: Extent, to_points: float) -> Box:
+    return Box(*(to_points * float(side) for side in extent.extents))
 
 
 def _named(rooflines: Rooflines) -> list[tuple[int, PlacedKernel]]:
@@ -340,7 +327,7 @@ def _legend(figure: Figure, axis: Axes, rooflines: Rooflines) -> None:
     for number, kernel in named:
         assert kernel.machine is not None
         index = rooflines.machines.index(kernel.machine)
-        label = f"{number} {tail(printable(kernel.name), 24)}"
+        label = f"{number} {tail(printable(kernel.name), 26)}"
         handles += axis.plot(
             [], [], marker=_MARKERS[index], color=COLOURS[index], linestyle="none", markersize=5, label=label
         )
