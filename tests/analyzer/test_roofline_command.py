@@ -247,3 +247,16 @@ def test_a_file_without_kernels_fails_and_the_roofs_are_still_shown(capsys, tmp_
     assert status == 2
     assert "time balance" in out
     assert "no kernel found" in err
+
+
+def test_the_samples_and_fields_of_the_documentation_are_true(capsys, monkeypatch):
+    root = Path(__file__).parents[2]
+    monkeypatch.chdir(root)
+    text = (root / "docs" / "roofline.md").read_text(encoding="utf-8")
+    assert run(capsys, "--gpu", "gtx580")[1] in text
+    kernels = "corpora/wattslice_corpora/kernels/wang2013"
+    files = [f"{kernels}/blackScholes.cu", f"{kernels}/multiplyAdd.cu"]
+    assert run(capsys, "--gpu", "v100", "--no-cache", *files)[1] in text
+    document = json.loads(run(capsys, "--gpu", "v100", "--no-cache", "--format", "json", *files)[1])
+    for name in (*document, *document["rooflines"][0], *document["kernels"][0]):
+        assert f"`{name}`" in text, name
