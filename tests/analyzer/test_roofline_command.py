@@ -253,10 +253,12 @@ def test_the_samples_and_fields_of_the_documentation_are_true(capsys, monkeypatc
     root = Path(__file__).parents[2]
     monkeypatch.chdir(root)
     text = (root / "docs" / "roofline.md").read_text(encoding="utf-8")
-    assert run(capsys, "--gpu", "gtx580")[1] in text
-    kernels = "corpora/wattslice_corpora/kernels/wang2013"
-    files = [f"{kernels}/blackScholes.cu", f"{kernels}/multiplyAdd.cu"]
-    assert run(capsys, "--gpu", "v100", "--no-cache", *files)[1] in text
+    names = ("black_scholes", "dct8x8", "multiply_add", "multiply_add_double", "transpose")
+    files = [f"corpora/wattslice_corpora/kernels/wang2013/{name}.cu" for name in names]
+    for words in (["--gpu", "gtx580"], ["--gpu", "v100", "--no-cache", *files]):
+        status, out, _ = run(capsys, *words)
+        assert status == 0
+        assert f"```\n{out}```\n" in text
     document = json.loads(run(capsys, "--gpu", "v100", "--no-cache", "--format", "json", *files)[1])
     for name in (*document, *document["rooflines"][0], *document["kernels"][0]):
         assert f"`{name}`" in text, name
