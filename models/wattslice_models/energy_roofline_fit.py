@@ -6,6 +6,11 @@ Single and double precision are fitted together: bytes and constant power cost t
 ε_d = ε_s + Δε_d. T is the measured time, so that nothing of the time roofline enters. Standard errors are
 those of ordinary least squares, p-values two-sided from Student's t with n - 4 degrees of freedom.
 
+Ordinary least squares takes all errors of E / W for equally large. Those of a power meter are in proportion
+to what it reads, and E / W at 1/16 flops per byte is hundreds of times that at 64: the least intensities
+then decide everything, and the energy of a flop drowns. `Errors.RELATIVE` divides each run by its E / W
+before the same regression; it is no part of the paper.
+
 A coefficient that comes out negative or indistinguishable from zero is given as it came out, with a doubt
 in words; `EnergyRooflineFit.roofline` refuses to make a machine of impossible costs.
 """
@@ -25,6 +30,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+VAGUE = 0.2
+"""A coefficient whose standard error is a larger part of it."""
 COEFFICIENTS = 4
 _CLEARLY_LESS = 1.2
 _AS_FAST = 1.05
@@ -38,6 +45,13 @@ NEARLY_COLLINEAR = 30.0
 
 class SweepError(ValueError):
     """A sweep that cannot tell the four coefficients apart; the message says what is missing."""
+
+
+class Errors(StrEnum):
+    """What the regression takes the errors of E / W to be: all alike (the paper), or all the same share."""
+
+    ALIKE = "alike"
+    RELATIVE = "relative"
 
 
 class SweepPrecision(StrEnum):
@@ -127,9 +141,10 @@ class EnergyRooflineFit:
 
     `single_flop_energy_j` (ε_s), `byte_energy_j` (ε_mem), `constant_power_w` (π0) and `double_extra_energy_j`
     (Δε_d) are its coefficients; `double_flop_energy_j` (ε_d) is the sum of the first and the last, with the
-    standard error of that sum. `points` of which `single_points` in single precision. `r_squared` of E / W;
-    `condition` of the regression's columns, each scaled to length 1. `mean_error`, `worst_error`: of
-    |fitted / measured - 1| of the energies. `rates`: measured, no part of the regression.
+    standard error of that sum. `errors`: as what those of E / W were taken. `points` of which
+    `single_points` in single precision. `r_squared` of E / W; `condition` of the regression's columns, each
+    scaled to length 1. `mean_error`, `worst_error`: of |fitted / measured - 1| of the energies. `rates`:
+    measured, no part of the regression.
     """
 
     single_flop_energy_j: Coefficient
@@ -137,6 +152,7 @@ class EnergyRooflineFit:
     constant_power_w: Coefficient
     double_extra_energy_j: Coefficient
     double_flop_energy_j: Coefficient
+    errors: Errors
     points: int
     single_points: int
     r_squared: float
@@ -196,7 +212,9 @@ class EnergyRooflineFit:
                 found.append(f"{name}: negative ({one.value:.3g}), which no machine has")
             elif not one.significant:
                 found.append(f"{name}: cannot be told from zero (p = {one.p_value:.2g})")
-        if self.condition > NEARLY_COLLINEAR:
+        shared = (self.byte_energy_j, self.constant_power_w)
+        vague = any(one.standard_error > VAGUE * abs(one.value) for one in shared)
+        if vague and self.condition > NEARLY_COLLINEAR:
             found.append(
                 f"condition {self.condition:.0f}: bytes and time grow nearly together in this sweep, so that "
                 "the energy of a byte and the constant power share their errors"
@@ -210,8 +228,10 @@ class EnergyRooflineFit:
         return tuple(found)
 
 
-def fit_energy_roofline(points: Sequence[SweepPoint]) -> EnergyRooflineFit:
+def fit_energy_roofline(points: Sequence[SweepPoint], errors: Errors = Errors.ALIKE) -> EnergyRooflineFit:
     """The four coefficients by ordinary least squares (Choi et al. 2013, section IV).
+
+    `errors`: see above; the default is the paper's.
 
     Raises `SweepError` for a sweep that cannot tell them apart, and `MissingPackageError` without scipy.
     """
@@ -228,37 +248,40 @@ def fit_energy_roofline(points: Sequence[SweepPoint]) -> EnergyRooflineFit:
         )
     )
     measured = np.array([point.energy_j for point in points]) / work
-    lengths = np.linalg.norm(columns, axis=0)
+    scale = 1.0 / measured if errors is Errors.RELATIVE else np.ones(len(points))
+    rows, wanted = columns * scale[:, None], measured * scale
+    lengths = np.linalg.norm(rows, axis=0)
     if not lengths[1] > 0.0:
         raise SweepError("no run of the sweep moves a byte: the energy of a byte cannot be told")
-    left, singular, right = np.linalg.svd(columns / lengths, full_matrices=False)
+    left, singular, right = np.linalg.svd(rows / lengths, full_matrices=False)
     condition = float(singular[0] / singular[-1]) if singular[-1] > 0.0 else math.inf
     if condition > COLLINEAR:
         raise SweepError(
             "the runs of the sweep differ in too few ways to tell flops, bytes and time apart: time is in "
             "proportion to bytes, or to flops (it needs intensities on both sides of the balance)"
         )
-    values = (right.T @ ((left.T @ measured) / singular)) / lengths
-    fitted = columns @ values
+    values = (right.T @ ((left.T @ wanted) / singular)) / lengths
     freedom = len(points) - COEFFICIENTS
-    residuals = measured - fitted
-    variance = float(residuals @ residuals) / freedom
+    misses = wanted - rows @ values
+    variance = float(misses @ misses) / freedom
     covariance = variance * (right.T / singular**2) @ right / np.outer(lengths, lengths)
-    total = measured - measured.mean()
-    spread = float(total @ total)
-    errors = np.abs(fitted / measured - 1.0)
     estimates = [
         _coefficient(float(values[n]), float(covariance[n, n]), freedom) for n in range(COEFFICIENTS)
     ]
+    fitted = columns @ values
+    about_mean, about_fit = measured - measured.mean(), measured - fitted
+    spread = float(about_mean @ about_mean)
+    relative = np.abs(fitted / measured - 1.0)
     return EnergyRooflineFit(
         *estimates,
         double_flop_energy_j=_sum(values, covariance, freedom),
+        errors=errors,
         points=len(points),
         single_points=sum(point.precision is SweepPrecision.SINGLE for point in points),
-        r_squared=1.0 - float(residuals @ residuals) / spread if spread > 0.0 else 1.0,
+        r_squared=1.0 - float(about_fit @ about_fit) / spread if spread > 0.0 else 1.0,
         condition=condition,
-        mean_error=float(errors.mean()),
-        worst_error=float(errors.max()),
+        mean_error=float(relative.mean()),
+        worst_error=float(relative.max()),
         rates=best_rates(points),
     )
 

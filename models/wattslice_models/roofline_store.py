@@ -22,7 +22,8 @@ FILE_NAME = f"{NAME}.json"
 class SweepResidual:
     """One run of a sweep at one pair of clocks, and its energy by the fit.
 
-    `held_out_energy_j`: by a fit without this run; None where the others cannot be fitted.
+    `held_out_energy_j`: by a fit without this run; None where the others cannot be fitted. `relative_...`:
+    the same by the fit to relative errors.
     """
 
     dataset: str
@@ -38,20 +39,25 @@ class SweepResidual:
     energy_j: float
     fitted_energy_j: float
     held_out_energy_j: float | None
+    relative_fitted_energy_j: float
+    relative_held_out_energy_j: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class ClockFit:
-    """The fit at one pair of clocks; None: not told.
+    """The fits at one pair of clocks; None: not told.
 
-    `held_out_error`: mean |held out / measured - 1| of the energies, each run predicted by a fit without it;
-    None where that could not be done.
+    `fit`: the paper's. `relative_fit`: with errors in proportion to E / W (see `energy_roofline_fit`).
+    `..._error`: mean |held out / measured - 1| of the energies, each run predicted by a fit without it; None
+    where that could not be done.
     """
 
     core_mhz: float | None
     memory_mhz: float | None
     fit: EnergyRooflineFit
-    held_out_error: float | None
+    relative_fit: EnergyRooflineFit
+    held_out_error: float | None = None
+    relative_held_out_error: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

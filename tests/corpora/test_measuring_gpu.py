@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from wattslice.cli import main
-from wattslice_corpora.records import read_measurements
+from wattslice_corpora.records import read_measurements, read_sweep
 
 HERE = Path(__file__).parent
 FAKE_GPU = HERE / "fake_gpu"
@@ -339,6 +339,16 @@ class TestProgram:
         assert len(read_measurements(tmp_path / "measured.csv")) == 1
         assert len(list((tmp_path / "traces").iterdir())) == 1
 
+    def test_the_intensity_sweep_can_be_measured_alone(self, fake_gpu: Path, tmp_path: Path):
+        words = ("--campaign", "--only", "roofline", "--out", str(tmp_path), "--time-budget", "0")
+        done = wattslice(fake_gpu, *words)
+        assert "nothing measured: the time budget is too short" in done.stderr
+        rows = read_sweep(tmp_path / "measured_sweep.csv")
+        assert {f"{row.benchmark}.cu" for row in rows} == {
+            path.name for path in (tmp_path / "sources").iterdir()
+        }
+        assert 'key = "sweep-' in (tmp_path / "card.toml").read_text()
+
     def test_the_method_of_the_rows_can_be_chosen(self, fake_gpu: Path):
         arguments = (str(fake_gpu / "t.cu"), "--kernel", "scale", "--format", "csv", "--method", "papi")
         header, row = wattslice(fake_gpu, *arguments).stdout.splitlines()[-2:]
@@ -360,6 +370,7 @@ class TestProgram:
         (("a.cu", "--time-budget", "-1"), "'-1' is no number of seconds"),
         (("a.cu", "--campaign"), "give either a FILE.cu or --campaign"),
         (("--campaign",), "--campaign needs --out DIR"),
+        (("a.cu", "--only", "roofline"), "--only is a part of a --campaign"),
         (("nobody.cu",), "nobody.cu: no such file"),
     ],
 )

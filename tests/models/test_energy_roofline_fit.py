@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from wattslice_models.energy_roofline import EnergyRoofline
 from wattslice_models.energy_roofline_fit import (
+    Errors,
     SweepError,
     SweepPoint,
     SweepPrecision,
@@ -134,6 +135,20 @@ def test_standard_errors_are_the_spread_over_many_sweeps():
         told = np.sqrt(np.mean([getattr(fit, name).standard_error ** 2 for fit in fits]))
         assert values.std() == pytest.approx(told, rel=0.12), name
         assert abs(values.mean() - true) < 4 * told / math.sqrt(len(fits)), name
+
+
+def test_relative_errors_are_met_by_the_fit_that_knows_them():
+    chance = np.random.default_rng(6)
+    told, values = {errors: [] for errors in Errors}, {errors: [] for errors in Errors}
+    for _ in range(300):
+        points = [replace(p, energy_j=p.energy_j * (1 + 0.01 * chance.normal())) for p in sweep()]
+        for errors in Errors:
+            one = fit_energy_roofline(points, errors).single_flop_energy_j
+            values[errors].append(one.value)
+            told[errors].append(one.standard_error**2)
+    spread = {errors: float(np.std(values[errors])) for errors in Errors}
+    assert spread[Errors.RELATIVE] == pytest.approx(math.sqrt(np.mean(told[Errors.RELATIVE])), rel=0.15)
+    assert spread[Errors.RELATIVE] < spread[Errors.ALIKE] / 5
 
 
 def test_what_is_zero_is_found_significant_as_often_as_the_level_says():

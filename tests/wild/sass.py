@@ -1,43 +1,14 @@
-"""Compile with nvcc, disassemble with nvdisasm: SASS as tuples, for the scripts of this folder.
-
-`nvdisasm` is found in $NVDISASM, on the PATH, or in the wheel `nvidia-cuda-nvdisasm` of the extra `dev`.
-"""
+"""Compile with nvcc, disassemble with nvdisasm, for the scripts of this folder."""
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import re
-import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
-_SECTION = re.compile(r"\s*\.section\s+\.text\.(\S+?),")
-_LABEL = re.compile(r"(\.L\w+|\$\S+):")
-_INSTRUCTION = re.compile(
-    r"\s*/\*[0-9a-f]+\*/\s+(?:@(?P<not>!?)(?P<predicate>U?P\w+)\s+)?(?P<opcode>[A-Z0-9_.]+)\s*(?P<operands>.*?)\s*;"
-)
+from wattslice_corpora.sass import Instruction, SassFunction, disassemble, find_nvdisasm, parse
 
-
-@dataclass(frozen=True, slots=True)
-class Instruction:
-    """`@[!]predicate opcode operands`; predicate empty when there is none."""
-
-    predicate: str
-    negated: bool
-    opcode: str
-    operands: str
-
-
-@dataclass(frozen=True, slots=True)
-class SassFunction:
-    """One kernel: its instructions and where the labels point (index of the next instruction)."""
-
-    name: str
-    instructions: tuple[Instruction, ...]
-    labels: tuple[tuple[str, int], ...]
+__all__ = ["Instruction", "SassFunction", "compile_cubin", "disassemble", "find_nvdisasm", "parse"]
 
 
 def compile_cubin(source: Path, options: tuple[str, ...]) -> bytes | None:
@@ -47,42 +18,3 @@ def compile_cubin(source: Path, options: tuple[str, ...]) -> bytes | None:
         command = ["nvcc", "-w", "-cubin", *options, "-o", str(target), str(source)]
         done = subprocess.run(command, capture_output=True, check=False)
         return target.read_bytes() if done.returncode == 0 and target.exists() else None
-
-
-def find_nvdisasm() -> str | None:
-    """The disassembler, None when there is none."""
-    spec = importlib.util.find_spec("nvidia")  # the wheel installs no command, only a file below this package
-    folders = () if spec is None else tuple(spec.submodule_search_locations or ())
-    wheels = (str(path) for folder in folders for path in Path(folder).glob("*/bin/nvdisasm"))
-    return os.environ.get("NVDISASM") or shutil.which("nvdisasm") or next(wheels, None)
-
-
-def disassemble(cubin: bytes) -> tuple[SassFunction, ...]:
-    """The kernels of a cubin."""
-    tool = find_nvdisasm()
-    if tool is None:
-        raise SystemExit("nvdisasm not found: pip install nvidia-cuda-nvdisasm, or set NVDISASM to its path")
-    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-        file.write(cubin)
-        file.flush()
-        text = subprocess.run([tool, "-c", file.name], capture_output=True, text=True, check=True).stdout
-    return parse(text)
-
-
-def parse(text: str) -> tuple[SassFunction, ...]:
-    """Functions in a listing of `nvdisasm -c`."""
-    functions: list[SassFunction] = []
-    name, instructions, labels = "", list[Instruction](), list[tuple[str, int]]()
-    for line in (*text.splitlines(), "\t.section .text.,"):
-        if (found := _SECTION.match(line)) is not None or line.endswith(".text.,"):
-            if name:
-                functions.append(SassFunction(name, tuple(instructions), tuple(labels)))
-            name, instructions, labels = found.group(1) if found else "", [], []
-        elif (found := _LABEL.match(line.strip())) is not None:
-            labels.append((found.group(1), len(instructions)))
-        elif (found := _INSTRUCTION.match(line)) is not None:
-            negated = found["not"] == "!"
-            instructions.append(
-                Instruction(found["predicate"] or "", negated, found["opcode"], found["operands"])
-            )
-    return tuple(functions)

@@ -57,6 +57,7 @@ class _Options:
     kernel: str
     occurrence: int
     campaign: bool
+    only: str | None
     out: Path | None
     time_budget: float | None
     seed: int
@@ -83,6 +84,9 @@ class _Options:
     help="The N-th launch of the kernel.",
 )
 @click.option("--campaign", is_flag=True, help="Measure synthetic slices and the corpus, for training.")
+@click.option(
+    "--only", type=click.Choice(("roofline",)), help="Of a campaign the intensity sweep alone: two minutes."
+)
 @click.option("--out", type=_PATH, metavar="DIR", help="Keep rows and raw traces; go on from what is there.")
 @click.option("--time-budget", type=_SECONDS, metavar="S", help="Stop in time; run again to go on.")
 @click.option("--seed", default=0, metavar="N", help="Of the order of a campaign.  [default: 0]")
@@ -116,6 +120,8 @@ def measure(**values: object) -> int:
     options = _Options(**values)  # pyright: ignore[reportArgumentType]  (click has checked the types)
     if options.campaign == (options.file is not None):
         raise click.UsageError("give either a FILE.cu or --campaign")
+    if options.only is not None and not options.campaign:
+        raise click.UsageError("--only is a part of a --campaign")
     if options.campaign and options.out is None:
         raise click.UsageError("--campaign needs --out DIR")
     if options.file is not None and not options.file.is_file():
@@ -172,9 +178,11 @@ def _flags(text: str) -> tuple[str, ...]:
 
 def _plan(options: _Options, machine: Machine, folder: Path) -> tuple[Configuration, ...]:
     from wattslice_corpora.measuring.bench import visible
-    from wattslice_corpora.measuring.plan import campaign_plan, file_plan
+    from wattslice_corpora.measuring.plan import campaign_plan, file_plan, sweep_plan
     from wattslice_corpora.measuring.program import Choice, Command
 
+    if options.only is not None:
+        return sweep_plan(machine.chip.sm_count, machine.key, folder, options.seed)
     if options.file is None:
         weights = _access_weights(machine.board.name)
         return campaign_plan(machine.chip.sm_count, machine.key, folder, options.seed, weights)

@@ -48,10 +48,13 @@ def _report(result: RooflineResult, written: Path, file: TextIO) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column(clock_text(one))
     table.add_column("")
-    for heading in ("value ± standard error", "unit", "p"):
-        table.add_column(heading, justify="left" if heading == "unit" else "right", no_wrap=True)
-    for line in estimates(one.fit):
-        table.add_row(line.symbol, line.meaning, line.value, line.unit, line.p_value)
+    for heading in ("as Choi et al. fit", "p", "relative errors", "p"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("unit", no_wrap=True)
+    for line, other in zip(estimates(one.fit), estimates(one.relative_fit), strict=True):
+        table.add_row(
+            line.symbol, line.meaning, line.value, line.p_value, other.value, other.p_value, line.unit
+        )
     achieved = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     achieved.add_column("roof")
     for heading in ("best of the sweep", "catalogue", "unit"):
@@ -59,14 +62,18 @@ def _report(result: RooflineResult, written: Path, file: TextIO) -> None:
     for roof in roofs(one, result.gpu):
         catalogue = "unknown" if roof.catalogue is None else f"{roof.catalogue:.0f}"
         achieved.add_row(roof.name, roof.achieved_text, catalogue, roof.unit)
-    fit = one.fit
-    held_out = "" if one.held_out_error is None else f", {one.held_out_error:.1%} held out"
-    quality = (
-        f"{fit.points} runs, R² {fit.r_squared:.4f}; energies within {fit.mean_error:.1%} in the mean, "
-        f"{fit.worst_error:.1%} at worst{held_out}"
-    )
-    doubts = [Text(f"doubt: {doubt}") for doubt in fit.doubts]
+    quality = [
+        Text(
+            f"{name}: {fit.points} runs, R² {fit.r_squared:.4f}; energies within {fit.mean_error:.1%} in the "
+            f"mean, {fit.worst_error:.1%} at worst{'' if error is None else f', {error:.1%} held out'}"
+        )
+        for name, fit, error in (
+            ("as Choi et al. fit", one.fit, one.held_out_error),
+            ("relative errors", one.relative_fit, one.relative_held_out_error),
+        )
+    ]
+    doubts = [Text(f"doubt: {doubt}") for doubt in one.fit.doubts]
     caveats = [Text(f"caveat: {caveat}") for caveat in result.trained.caveats]
     clocks = f"{len(result.trained.fits)} clocks fitted; {written} and {CARD_NAME}"
     console = make_console(file)
-    print_stripped(console, table, Text(), achieved, Text(), Text(quality), *doubts, *caveats, Text(clocks))
+    print_stripped(console, table, Text(), achieved, Text(), *quality, *doubts, *caveats, Text(clocks))

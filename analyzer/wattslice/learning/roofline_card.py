@@ -1,4 +1,4 @@
-"""What `wattslice train --model roofline` found, in Markdown: coefficients, errors, and what they are worth."""
+"""What `wattslice train --model roofline` found, in Markdown: coefficients, errors, what they are worth."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from wattslice_models.gpu import Gpu
 from wattslice_models.roofline_store import ClockFit
 
 _PICO = 1e12
+_MOST_DIGITS = 5
+
+
+def _order(value: float) -> int:
+    """The power of ten of its first digit; 0 for 0."""
+    return math.floor(math.log10(abs(value))) if value else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +34,9 @@ class Estimate:
         """``99.7 ± 1.2``"""
         shown = self.coefficient.value * self.scale
         error = self.coefficient.standard_error * self.scale
-        if error == 0.0:
-            return f"{shown:.3g} ± 0"
-        places = max(
-            0, 1 - math.floor(math.log10(error))
-        )  # two digits of the error say what the value is worth
+        # Two digits of the error say what the value is worth; nobody reads more than five of the value.
+        wanted = 1 - _order(error) if error > 0.0 else _MOST_DIGITS
+        places = max(0, min(wanted, _MOST_DIGITS - 1 - _order(shown)))
         return f"{shown:.{places}f} ± {error:.{places}f}"
 
     @property
@@ -122,9 +126,13 @@ def roofline_card(result: RooflineResult) -> str:
         *_at(trained.reference, gpu),
         "## At every clock",
         "",
-        "| core clock | ε_s, pJ/flop | ε_d, pJ/flop | ε_mem, pJ/B | π0, W | runs | R² | error, held out |",
-        "|---|---|---|---|---|---|---|---|",
-        *(_clock_line(one) for one in trained.fits),
+        "As the paper fits:",
+        "",
+        *_clock_table([(one, one.fit, one.held_out_error) for one in trained.fits]),
+        "",
+        "With errors of measurement in proportion to what is measured:",
+        "",
+        *_clock_table([(one, one.relative_fit, one.relative_held_out_error) for one in trained.fits]),
         "",
         "Each value ± its standard error. Error: mean of |predicted / measured - 1| of the energy, each run",
         "predicted by a fit without it.",
@@ -145,18 +153,22 @@ def roofline_card(result: RooflineResult) -> str:
 
 
 def _at(one: ClockFit, gpu: Gpu) -> list[str]:
-    fit = one.fit
+    fit, relative = one.fit, one.relative_fit
     found = [
-        "| | | value ± standard error | p |",
-        "|---|---|---|---|",
+        "| | | as the paper fits | p | relative errors | p |",
+        "|---|---|---|---|---|---|",
         *(
-            f"| {line.symbol} | {line.meaning} | {line.value} {line.unit} | {line.p_value} |"
-            for line in estimates(fit)
+            f"| {line.symbol} | {line.meaning}, {line.unit} | {line.value} | {line.p_value} "
+            f"| {other.value} | {other.p_value} |"
+            for line, other in zip(estimates(fit), estimates(relative), strict=True)
         ),
+        f"| R² of E / W | | {fit.r_squared:.4f} | | {relative.r_squared:.4f} | |",
+        f"| condition | | {fit.condition:.0f} | | {relative.condition:.0f} | |",
+        f"| error of the energies | mean, worst | {_errors(fit)} | | {_errors(relative)} | |",
+        f"| the same, held out | mean | {_share(one.held_out_error)} | "
+        f"| {_share(one.relative_held_out_error)} | |",
         "",
-        f"{fit.points} runs, {fit.single_points} of them in single precision; R² {fit.r_squared:.4f}, "
-        f"condition {fit.condition:.0f}; energies met within {fit.mean_error:.1%} in the mean, "
-        f"{fit.worst_error:.1%} at worst.",
+        f"{fit.points} runs, {fit.single_points} of them in single precision.",
         "",
         "| roof | best of the sweep | catalogue |",
         "|---|---|---|",
@@ -188,11 +200,25 @@ def _balances(one: ClockFit, gpu: Gpu, precision: SweepPrecision) -> str:
     )
 
 
-def _clock_line(one: ClockFit) -> str:
-    by_symbol = {line.symbol: line for line in estimates(one.fit)}
-    cells = " | ".join(_marked(by_symbol[symbol]) for symbol in ("ε_s", "ε_d", "ε_mem", "π0"))
-    held_out = "–" if one.held_out_error is None else f"{one.held_out_error:.1%}"
-    return f"| {clock_text(one)} | {cells} | {one.fit.points} | {one.fit.r_squared:.4f} | {held_out} |"
+def _errors(fit: EnergyRooflineFit) -> str:
+    return f"{fit.mean_error:.1%}, {fit.worst_error:.1%}"
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1%}"
+
+
+def _clock_table(fits: list[tuple[ClockFit, EnergyRooflineFit, float | None]]) -> list[str]:
+    found = [
+        "| core clock | ε_s, pJ/flop | ε_d, pJ/flop | ε_mem, pJ/B | π0, W | runs | R² | error, held out |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for one, fit, held_out in fits:
+        cells = " | ".join(_marked(line) for line in estimates(fit) if line.symbol != "Δε_d")
+        found.append(
+            f"| {clock_text(one)} | {cells} | {fit.points} | {fit.r_squared:.4f} | {_share(held_out)} |"
+        )
+    return found
 
 
 def _marked(line: Estimate) -> str:

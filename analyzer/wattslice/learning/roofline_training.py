@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
 
@@ -27,6 +27,7 @@ from wattslice_corpora.records import (
 )
 from wattslice_models.energy_roofline_fit import (
     EnergyRooflineFit,
+    Errors,
     SweepError,
     SweepPoint,
     SweepPrecision,
@@ -84,14 +85,15 @@ def train_roofline(gpu: Gpu, files: tuple[Path, ...]) -> RooflineResult:
     fits: list[tuple[ClockFit, list[_Run]]] = []
     problems: list[str] = []
     for core_mhz, memory_mhz, group in _groups(runs, left_out):
+        points = [run.point for run in group]
         try:
-            fit = fit_energy_roofline([run.point for run in group])
+            both = fit_energy_roofline(points), fit_energy_roofline(points, Errors.RELATIVE)
         except SweepError as error:
             problems.append(f"at {_clock(core_mhz)} {error}")
             for run in group:
                 left_out[run.row.benchmark, f"at {_clock(core_mhz)}: {error}"] += 1
             continue
-        fits.append((ClockFit(core_mhz, memory_mhz, fit, None), group))
+        fits.append((ClockFit(core_mhz, memory_mhz, *both), group))
     if not fits:
         why = (
             "; ".join(problems) or "; ".join(reason for _, reason in left_out) or "no run of it was measured"
@@ -102,13 +104,9 @@ def train_roofline(gpu: Gpu, files: tuple[Path, ...]) -> RooflineResult:
     residuals: list[SweepResidual] = []
     for one, group in fits:
         found = _residuals(one, group)
-        errors = [
-            abs(row.held_out_energy_j / row.energy_j - 1.0)
-            for row in found
-            if row.held_out_energy_j is not None
-        ]
-        error = fmean(errors) if len(errors) == len(found) else None
-        clock_fits.append(ClockFit(one.core_mhz, one.memory_mhz, one.fit, error))
+        error = _mean_error([(row.energy_j, row.held_out_energy_j) for row in found])
+        relative = _mean_error([(row.energy_j, row.relative_held_out_energy_j) for row in found])
+        clock_fits.append(replace(one, held_out_error=error, relative_held_out_error=relative))
         residuals += found
     used = [run.row for _, group in fits for run in group]
     cards = tuple(source.card for source in sources if source.card is not None)
@@ -218,32 +216,46 @@ def _covers_both(group: list[_Run]) -> bool:
 
 
 def _residuals(one: ClockFit, group: list[_Run]) -> list[SweepResidual]:
-    found: list[SweepResidual] = []
-    for run in group:
-        others = [other.point for other in group if other is not run]
-        try:
-            held_out = _energy(fit_energy_roofline(others), run.point)
-        except SweepError:
-            held_out = None
-        row, point = run.row, run.point
-        found.append(
-            SweepResidual(
-                row.dataset,
-                row.benchmark,
-                row.kernel,
-                row.arguments,
-                row.core_mhz,
-                row.memory_mhz,
-                point.precision,
-                point.work_flop,
-                point.traffic_bytes,
-                point.time_s,
-                point.energy_j,
-                _energy(one.fit, point),
-                held_out,
-            )
+    points = [run.point for run in group]
+    held_out = _held_out(points, Errors.ALIKE)
+    relative = _held_out(points, Errors.RELATIVE)
+    return [
+        SweepResidual(
+            run.row.dataset,
+            run.row.benchmark,
+            run.row.kernel,
+            run.row.arguments,
+            run.row.core_mhz,
+            run.row.memory_mhz,
+            run.point.precision,
+            run.point.work_flop,
+            run.point.traffic_bytes,
+            run.point.time_s,
+            run.point.energy_j,
+            _energy(one.fit, run.point),
+            held_out[number],
+            _energy(one.relative_fit, run.point),
+            relative[number],
         )
+        for number, run in enumerate(group)
+    ]
+
+
+def _held_out(points: list[SweepPoint], errors: Errors) -> list[float | None]:
+    """The energy of each run by a fit to the others; None where they cannot be fitted."""
+    found: list[float | None] = []
+    for number, point in enumerate(points):
+        try:
+            found.append(_energy(fit_energy_roofline(points[:number] + points[number + 1 :], errors), point))
+        except SweepError:
+            found.append(None)
     return found
+
+
+def _mean_error(pairs: list[tuple[float, float | None]]) -> float | None:
+    """Mean relative error of (measured, predicted); None where one was not predicted."""
+    errors = [abs(predicted / measured - 1.0) for measured, predicted in pairs if predicted is not None]
+    return fmean(errors) if len(errors) == len(pairs) else None
 
 
 def _energy(fit: EnergyRooflineFit, point: SweepPoint) -> float:

@@ -15,6 +15,7 @@ from wattslice_corpora.records.cards import (
     card_path,
     read_card,
 )
+from wattslice_corpora.records.instructions import MeasuredInstruction, read_instructions
 from wattslice_corpora.records.measured import (
     MEASUREMENT_DIRECTORY,
     MeasuredRow,
@@ -73,6 +74,7 @@ __all__ = [
     "InvalidRows",
     "LaunchRecipe",
     "LiveShare",
+    "MeasuredInstruction",
     "MeasuredRow",
     "ParameterValue",
     "Recipes",
@@ -90,6 +92,7 @@ __all__ = [
     "measurements_path",
     "option",
     "read_card",
+    "read_instructions",
     "read_measurements",
     "read_recipes",
     "read_slices",

@@ -1,0 +1,19 @@
+"""PTX kernels for the energy of single instructions: the chains, the instructions, what the assembler makes of them."""
+
+from wattslice_corpora.instruction_kernels.kernels import ENTRY, ChainInstruction, chain_ptx
+from wattslice_corpora.instruction_kernels.machine_code import Added, added, loop_body, opcode_counts
+from wattslice_corpora.instruction_kernels.operands import Operand
+from wattslice_corpora.instruction_kernels.table import INSTRUCTIONS, PUBLISHED
+
+__all__ = [
+    "ENTRY",
+    "INSTRUCTIONS",
+    "PUBLISHED",
+    "Added",
+    "ChainInstruction",
+    "Operand",
+    "added",
+    "chain_ptx",
+    "loop_body",
+    "opcode_counts",
+]

@@ -1,0 +1,83 @@
+"""What the assembler made of a chain: the machine instructions that its instances became.
+
+The loop with the instances is compared with the loop without them. Only what stands in the loop counts; a slow
+path that is called lies outside and counts as its call.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+
+from wattslice_corpora.sass import Instruction, SassFunction
+
+_TARGET = re.compile(r"`\((\.L\w+)\)")
+_ONE_PIPE_OR_THE_OTHER = {
+    "IMAD.IADD": "IADD",
+    "IADD3": "IADD",
+    "VIADD": "IADD",
+    "IMAD.MOV.U32": "MOV",
+    "IMAD.MOV": "MOV",
+    "MOV": "MOV",
+    "IMAD.SHL.U32": "SHL",
+    "SHF.L.U32": "SHL",
+    "IMAD.X": "IADD.X",
+    "IADD3.X": "IADD.X",
+}
+"""Additions, moves and shifts that the assembler gives to one pipe or the other as it likes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What one instance adds to the loop: how often each opcode, and how many instructions altogether."""
+
+    opcodes: tuple[tuple[str, Fraction], ...]
+
+    @property
+    def count(self) -> Fraction:
+        """Machine instructions of one instance."""
+        return sum((count for _, count in self.opcodes), Fraction(0))
+
+    def __str__(self) -> str:
+        return ", ".join(
+            f"{_counted(count)}{opcode}"
+            for opcode, count in sorted(self.opcodes, key=lambda one: (-one[1], one[0]))
+        )
+
+
+def added(with_instances: SassFunction, without: SassFunction, instances: int) -> Added:
+    """What an instance adds, averaged over the `instances` of the loop."""
+    counts = opcode_counts(loop_body(with_instances))
+    counts.subtract(opcode_counts(loop_body(without)))
+    return Added(
+        tuple((opcode, Fraction(count, instances)) for opcode, count in sorted(counts.items()) if count)
+    )
+
+
+def loop_body(function: SassFunction) -> tuple[Instruction, ...]:
+    """The longest loop; empty when there is none."""
+    labels = dict(function.labels)
+    longest: tuple[Instruction, ...] = ()
+    for number, instruction in enumerate(function.instructions):
+        target = _TARGET.search(instruction.operands)
+        if instruction.opcode.startswith("BRA") and target is not None:
+            body = function.instructions[labels.get(target[1], number) : number + 1]
+            longest = max(longest, body, key=len)
+    return longest
+
+
+def opcode_counts(body: tuple[Instruction, ...]) -> Counter[str]:
+    """How often each opcode stands there; padding does not count."""
+    return Counter(name for name in map(_name, body) if name != "NOP")
+
+
+def _name(instruction: Instruction) -> str:
+    if instruction.opcode == "HFMA2.MMA" and ", -RZ, RZ, " in instruction.operands:
+        return "MOV"  # of a constant, on the pipe of the half-precision products
+    return _ONE_PIPE_OR_THE_OTHER.get(instruction.opcode, instruction.opcode)
+
+
+def _counted(count: Fraction) -> str:
+    return "" if count == 1 else f"{float(count):.3g} "

@@ -1,0 +1,61 @@
+"""Measured energies of single instructions: the table that `wattslice measure --instructions` writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from wattslice_corpora.records.tables import read_table
+
+VARIANTS = ("latency", "throughput")
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredInstruction:
+    """What one PTX instruction cost on one board, by one method.
+
+    `instruction`: the opcode; ``sub.cc.u32+subc.u32`` are two that were measured as one, the numbers are then
+    the mean of the two. `category`, `table_row`: where Arafa et al. 2020, Table I, has it; empty where it has
+    not. `optimized`: assembled with -O3, else -O0. `variant`: ``latency`` (one thread, as in the paper) or
+    ``throughput`` (all SMs full of threads). `method`: ``MTSM``, ``SMA``, ``PAPI`` or ``energy counter``.
+
+    `energy_j`: of one instruction in one thread, whole board, idle power included; None with a `reason`.
+    `standard_error_j`: None while no kernel of the variant was measured twice. `above_idle_j`: the same without
+    the board's idle power. `time_s`: of the board, by which one more instruction in one thread prolongs the run.
+    `repeats`: valid runs of the kernel with the instructions. `sass`: the machine instructions of one instance;
+    empty when there was no disassembler. Clock, temperature and idle power: means over those runs.
+    """
+
+    instruction: str
+    category: str
+    table_row: str
+    optimized: bool
+    variant: str
+    method: str
+    energy_j: float | None
+    standard_error_j: float | None
+    above_idle_j: float | None
+    time_s: float | None
+    repeats: int
+    sass: str
+    core_mhz: float | None
+    temperature_c: float | None
+    idle_power_w: float | None
+    board: str
+    driver: str
+    reason: str
+
+
+def read_instructions(path: Path) -> tuple[MeasuredInstruction, ...]:
+    """The rows of ``instructions.csv``. Raises `RecordError` with file and line, ``OSError`` when unreadable."""
+    return read_table(path, MeasuredInstruction, _fault)
+
+
+def _fault(row: MeasuredInstruction) -> str:
+    if row.variant not in VARIANTS:
+        return f"column 'variant': {row.variant!r} is none of {', '.join(VARIANTS)}"
+    if row.energy_j is None and not row.reason:
+        return "no 'energy_j', and no 'reason' why"
+    if row.energy_j is not None and row.energy_j <= 0:
+        return f"column 'energy_j': {row.energy_j} is not above 0"
+    return ""
