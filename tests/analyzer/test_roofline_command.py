@@ -17,6 +17,7 @@ from wattslice.roofline import Precision
 from wattslice.rooflines import rooflines_of_gpu
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import load_gpu
+from wattslice_models.roofline_store import stored_roofline
 
 CODE = """
 __global__ void saxpy(int n, float a, const float *x, float *y) {
@@ -93,6 +94,36 @@ def test_a_gpu_without_energies_has_a_time_roof_and_a_reason():
     assert machine.energies is None
     assert machine.roofline.time_balance == pytest.approx(7.58, abs=0.01)
     assert "fermi chips differ" in machine.no_energies
+
+
+def test_a_fit_of_which_all_is_told_from_zero_comes_first():
+    sure = machines_of(load_gpu("quadro_rtx_8000"), OWN)
+    assert [one.coefficients for one in sure[:2]] == [Coefficients.FITTED, Coefficients.FITTED]
+    fit = stored_roofline("quadro_rtx_8000")
+    assert fit is not None
+    assert sure[1].energies is not None
+    assert sure[1].energies.flop_energy_j == fit.reference.fit.double_flop_energy_j.value
+    assert sure[0].roofline.peak_flops_per_s > fit.reference.fit.rates.single_flops_per_s  # never reached
+    assert "at 1710 MHz" in sure[0].source
+    assert any("toggled" in doubt for doubt in sure[0].doubts)
+
+
+def test_a_fit_with_a_coefficient_near_zero_gives_way_to_the_energy_model():
+    gpu = load_gpu("v100_pcie")
+    machine = machines_of(gpu, OWN)[0]
+    assert machine.coefficients is Coefficients.MODEL
+    assert any("--coefficients fitted" in doubt for doubt in machine.doubts)
+    fitted = machines_of(gpu, OWN, Coefficients.FITTED)[0]
+    assert not fitted.is_sure
+    assert any("cannot be told from zero" in doubt for doubt in fitted.doubts)
+
+
+def test_a_fit_holds_near_its_clocks():
+    gpu = load_gpu("v100_pcie")
+    near = machines_of(gpu, Clocks(core_mhz=950.0), Coefficients.FITTED)[0]
+    assert "at 945 MHz" in near.source
+    with pytest.raises(WattsliceError, match=r"no run near --core-mhz 900: nearest 945 MHz"):
+        machines_of(gpu, Clocks(core_mhz=900.0), Coefficients.FITTED)
 
 
 def test_presumed_energies_are_told():
