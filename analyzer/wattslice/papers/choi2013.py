@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from wattslice.machines import published_roofline
 from wattslice.papers.markdown import table
+from wattslice.pictures import fraction
 from wattslice_corpora.published import (
     FigureLabel,
     MachineRow,
@@ -206,7 +207,7 @@ def _cap(machine: EnergyRoofline) -> str:
     above = [one for one in INTENSITIES if machine.demanded_power_w(one) > machine.power_limit_w]
     if not above:
         return "nowhere"
-    return f"at I = {_intensity(above[0])}" + (f" to {_intensity(above[-1])}" if len(above) > 1 else "")
+    return f"at I = {fraction(above[0])}" + (f" to {fraction(above[-1])}" if len(above) > 1 else "")
 
 
 def _of(machine: str, precision: str) -> EnergyRoofline:
@@ -237,16 +238,12 @@ def _single_claim() -> str:
     )
 
 
-def _intensity(value: float) -> str:
-    return f"{value:g}" if value >= 1 else f"1/{1 / value:g}"
-
-
 def _figure_2() -> tuple[str, ...]:
     machine = published_roofline(choi2013_fermi())
     places = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
     rows = [
         (
-            _intensity(place),
+            fraction(place),
             f"{machine.relative_speed(place):.3f}",
             f"{machine.relative_efficiency(place):.3f}",
             f"{_relative_power(machine, place):.2f}",
@@ -272,7 +269,7 @@ def _figures_4_and_5() -> tuple[str, ...]:
             (name, "efficiency", *(f"{free.relative_efficiency(one):.3f}" for one in INTENSITIES))
         )
         rows_of_power.append((name, *(_watts(machine, one) for one in INTENSITIES)))
-    places = tuple(map(_intensity, INTENSITIES))
+    places = tuple(map(fraction, INTENSITIES))
     return (
         "### Figure 4: rooflines and arch lines of both machines",
         "Over their best, by eqs. (3) and (5); the power limit left out, as in the paper. The arch "

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from wattslice.machines import published_roofline
-from wattslice.pictures import COLOURS, Axes, Figure, plain, save_picture
+from wattslice.pictures import COLOURS, Axes, Figure, fraction, save_picture
 from wattslice_corpora.published import MachineRow, choi2013_fermi, choi2013_machines
 from wattslice_models.energy_roofline import EnergyRoofline
 
@@ -116,7 +116,7 @@ def _relative_lines(axis: Axes, machine: EnergyRoofline, places: Sequence[float]
         label="energy",
     )
     axis.set_yscale("log", base=2)
-    axis.yaxis.set_major_formatter(_fraction)
+    axis.yaxis.set_major_formatter(fraction)
     point = machine.effective_balance_point
     words = f"$B_\\tau$ {machine.time_balance:.1f}"
     _upright(axis, machine.time_balance, words, _TIME, is_right=point <= machine.time_balance)
@@ -154,7 +154,7 @@ def _upright(axis: Axes, intensity: float, words: str, colour: str, *, is_right:
 def _finish(figure: Figure, axes: Sequence[Axes], places: Sequence[float], title: str) -> None:
     for axis in axes:
         axis.set_xscale("log", base=2)
-        axis.xaxis.set_major_formatter(_fraction)
+        axis.xaxis.set_major_formatter(fraction)
         axis.minorticks_off()
         axis.set_xlim(places[0], places[-1])
     figure.supxlabel("intensity, flop per byte", fontsize=9)
@@ -164,7 +164,3 @@ def _finish(figure: Figure, axes: Sequence[Axes], places: Sequence[float], title
 def _places(machine: EnergyRoofline, low: float, high: float) -> list[float]:
     step = math.log(high / low) / _SAMPLES
     return sorted({machine.time_balance, *(low * math.exp(step * number) for number in range(_SAMPLES + 1))})
-
-
-def _fraction(value: float, _position: object = None) -> str:
-    return plain(value) if value >= 1.0 else f"1/{1.0 / value:g}"
