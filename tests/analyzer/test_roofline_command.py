@@ -228,7 +228,7 @@ def test_the_table_of_the_papers_processor(capsys):
 
 
 def test_pictures_have_all_panels_and_the_same_bytes_twice(capsys, source, tmp_path):
-    svg, png, again = tmp_path / "a.svg", tmp_path / "a.png", tmp_path / "b.svg"
+    svg, png, again = tmp_path / "a.svg", tmp_path / "a.png", tmp_path / "b.SVG"
     words = [str(source), "--gpu", "v100", "--no-cache", "-o", str(svg), "-o", str(png)]
     assert run(capsys, *words)[0] == 0
     assert png.read_bytes().startswith(b"\x89PNG")
@@ -262,6 +262,13 @@ def test_bad_input_has_a_clear_error_and_status_2(capsys, words, why):
     assert (status, out) == (2, "")
     assert why in err
     assert "Traceback" not in err
+
+
+def test_without_files_the_settings_of_the_current_folder_hold(capsys, monkeypatch, tmp_path):
+    (tmp_path / "wattslice.toml").write_text('gpu = "t4"\n', encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert "Tesla T4  t4, from the settings" in run(capsys)[1]
+    assert "Tesla T4" not in run(capsys, "--gpu", "v100")[1]
 
 
 def test_without_matplotlib_the_remedy_is_told(capsys, monkeypatch, tmp_path):
