@@ -243,7 +243,7 @@ def _model_source(model: EnergyModel | NoEnergyModel) -> str:
 
 def _doubts(model: EnergyModel | NoEnergyModel, precision: Precision) -> tuple[str, ...]:
     if isinstance(model, EnergyModel) and is_presumed(model, precision):
-        return (f"energy of {precision.value} arithmetic: seen by no training kernel, an order of magnitude",)
+        return (f"energy of a flop ({precision.value}): seen by no training kernel, an order of magnitude",)
     return ()
 
 
