@@ -79,7 +79,7 @@ PANELS = (
         _efficiency,
         lambda one: _giga(one.flops_per_j),
         _effective_balance,
-        "half of the best at",
+        "half at",
         True,
     ),
     Panel("Power", "W", _power, lambda one: one.power_w, _time_balance, r"$B_\tau$", False),
@@ -114,6 +114,7 @@ def draw_lines(axis: Axes, panel: Panel, rooflines: Rooflines, base: float, plac
     axis.set_title(f"{panel.title}, {panel.unit}")
     axis.set_xscale("log", base=base)
     axis.xaxis.set_major_formatter(fraction if base == 2.0 else plain)
+    axis.tick_params(axis="x", labelsize=8)
     axis.set_xlim(places[0], places[-1])
     for index, machine in enumerate(rooflines.machines):
         _draw_machine(axis, panel, machine, index, places)
@@ -148,7 +149,11 @@ def _scale_logarithmically(axis: Axes, lines: list[float], kernels: list[float])
         axis.set_ylim(low, high)
         steps = (1.0,) if high / low > _MANY_DECADES else (1.0, 2.0, 5.0)
         axis.yaxis.set_major_locator(LogLocator(base=10, subs=steps))
-    axis.yaxis.set_major_formatter(plain)
+    axis.yaxis.set_major_formatter(_digits)
+
+
+def _digits(value: float, _position: object) -> str:
+    return f"{value:.10g}"  # 1000000, where `plain` has 1e+06
 
 
 def _draw_machine(axis: Axes, panel: Panel, machine: Machine, index: int, places: list[float]) -> None:
