@@ -179,8 +179,9 @@ def another_program(gpu: Gpu, trained: TrainedRoofline) -> list[str]:
     )
     lines += [
         "",
-        f"Mean error {fmean(errors[0]):.0%} and {fmean(errors[1]):.0%}. Both programs fitted together, as",
-        f"the paper does: {values}; energies missed by {_missed(joint)}.",
+        f"Mean error {fmean(errors[0]):.0%} and {fmean(errors[1]):.0%}. Both programs fitted together as the",
+        f"paper does: {values};",
+        f"energies missed by {_missed(joint)}.",
         "",
     ]
     return lines
