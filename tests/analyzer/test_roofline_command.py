@@ -102,8 +102,10 @@ def test_a_fit_of_which_all_is_told_from_zero_comes_first():
     fit = stored_roofline("quadro_rtx_8000")
     assert fit is not None
     assert sure[1].energies is not None
-    assert sure[1].energies.flop_energy_j == fit.reference.fit.double_flop_energy_j.value
-    assert sure[0].roofline.peak_flops_per_s > fit.reference.fit.rates.single_flops_per_s  # never reached
+    assert sure[1].energies.flop_energy_j == fit.reference.relative_fit.double_flop_energy_j.value
+    assert (
+        sure[0].roofline.peak_flops_per_s > fit.reference.relative_fit.rates.single_flops_per_s
+    )  # never reached
     assert "at 1710 MHz" in sure[0].source
     assert any("toggled" in doubt for doubt in sure[0].doubts)
 
