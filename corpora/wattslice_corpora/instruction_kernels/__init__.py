@@ -1,4 +1,4 @@
-"""PTX kernels for the energy of single instructions: the chains, the instructions, what the assembler makes of them."""
+"""PTX kernels for the energy of single instructions, and what the assembler makes of them."""
 
 from wattslice_corpora.instruction_kernels.kernels import ENTRY, ChainInstruction, chain_ptx
 from wattslice_corpora.instruction_kernels.machine_code import Added, added, loop_body, opcode_counts

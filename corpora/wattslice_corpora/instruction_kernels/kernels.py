@@ -26,10 +26,10 @@ class ChainInstruction:
     """A PTX instruction, or several that only make sense together, as one instance of a chain.
 
     `name`: the opcode; several joined by ``+``. `text`: an instance, `{x}` the register that the chain runs
-    through (`{y}`: its upper half, where the type is B64 and `split`), `{a}`, `{c}` other operands, `{guard}`
-    the predicate. `instances`: how many stand in the loop. `helper`: stands before every instance in both kernels,
-    so that x does not become a number that nothing changes any more, or one for which there is a slow path. `category`, `table_row`: where Table I of Arafa et
-    al. has it; empty when it has not.
+    through (`{y}`: the upper word of a number of two, where `split`), `{a}`, `{c}` other operands, `{guard}`
+    the predicate. `category`, `table_row`: where Table I of Arafa et al. has it; empty when it has not.
+    `instances`: how many stand in the loop. `helper`: stands before every instance, in both kernels, so that
+    x does not become a number that nothing changes any more, or one for which there is a slow path.
     """
 
     name: str
@@ -45,11 +45,6 @@ class ChainInstruction:
     def file_stem(self) -> str:
         """`name`, fit for a file."""
         return self.name.replace(".", "_").replace("+", "-")
-
-    @property
-    def skeleton(self) -> str:
-        """Kernels without instances are one and the same for all instructions of this skeleton."""
-        return f"{self.operand.label}{'-halves' if self.split else ''}"
 
 
 def chain_ptx(

@@ -1,7 +1,7 @@
 """What the assembler made of a chain: the machine instructions that its instances became.
 
-The loop with the instances is compared with the loop without them. Only what stands in the loop counts; a slow
-path that is called lies outside and counts as its call.
+The loop with the instances is compared with the loop without them. Only what stands in the loop counts; a
+slow path that is called lies outside and counts as its call.
 """
 
 from __future__ import annotations

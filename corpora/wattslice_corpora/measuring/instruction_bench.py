@@ -52,7 +52,7 @@ class InstructionBench:
         return self._bench.measure(configuration)
 
     def machine_code(self, study: Study) -> Added | None:
-        """What an instance of the chain became. None without a disassembler, or where ptxas refuses the PTX."""
+        """What an instance of the chain became. None: no disassembler, or ptxas refuses the PTX."""
         return self._sass(study)
 
     def _added(self, study: Study) -> Added | None:

@@ -1,7 +1,7 @@
 """From the powers of runs to the energy of an instruction: what the kernels with and without it differ by.
 
-Energy of a launch = power x time of a launch, for every method of `power` (Arafa et al. 2020, eq. 2); energy of an
-instruction = (with - without) / instructions of a launch (eq. 1).
+Energy of a launch = power x time of a launch, for every method of `power` (Arafa et al. 2020, eq. 2); energy
+of an instruction = (with - without) / instructions of a launch (eq. 1).
 
 The standard error comes from kernels that were measured more than once: their runs scatter by some share of
 their energy, pooled over all of them (a few repeats of one kernel alone would say little), and that share is
@@ -13,8 +13,9 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from wattslice_corpora.instruction_kernels import Added
 from wattslice_corpora.measuring.instruction_plan import Run, Study, Variant
 from wattslice_corpora.measuring.journal import Entry
 from wattslice_corpora.measuring.power import Method
@@ -28,9 +29,9 @@ _STEPS_W = (1.0, 0.1, 0.01, 0.001)
 
 @dataclass(frozen=True, slots=True)
 class LaunchEnergy:
-    """Joules of a launch of one kernel, one for each valid run; `above_idle_j` without the board's idle power.
+    """Joules of a launch of one kernel, one for each valid run; `time_s`: mean of a launch.
 
-    `idle_known`: whether every run knows it. `time_s`: mean of a launch.
+    `above_idle_j`: without the board's idle power; empty where it is not known of every run.
     """
 
     energies_j: tuple[float, ...]
@@ -116,11 +117,9 @@ def instruction_rows(
     versions: tuple[tuple[str, str], ...],
     entries: tuple[Entry, ...],
     sm_count: int,
-    machine_code: Callable[[Study], str],
-    board: str,
-    driver: str,
+    machine_code: Callable[[Study], Added | None],
 ) -> tuple[MeasuredInstruction, ...]:
-    """A row for every study of `plan` of which something was measured, and every method, in order of the plan.
+    """A row for every method and every study of `plan` of which something was measured.
 
     `versions`: (name, version) of the configurations; an entry of another version does not count.
     """
@@ -142,25 +141,15 @@ def instruction_rows(
         for variant in Variant
         for method in Method
     }
-    rows: list[MeasuredInstruction] = []
-    for study in dict.fromkeys(run.study for run in plan if run.with_instances):
-        if not runs.any_of(study.variant, study.stem(True)):
-            continue
-        for method in Method:
-            rows.append(
-                _row(
-                    study,
-                    method,
-                    runs,
-                    scatter[study.variant, method],
-                    step_w,
-                    sm_count,
-                    machine_code(study),
-                    board,
-                    driver,
-                )
-            )
-    return tuple(rows)
+    return tuple(
+        replace(
+            _row(study, method, runs, scatter[study.variant, method], step_w, sm_count),
+            sass=str(machine_code(study) or ""),
+        )
+        for study in dict.fromkeys(run.study for run in plan if run.with_instances)
+        if runs.any_of(study.variant, study.stem(True))
+        for method in Method
+    )
 
 
 class _Runs:
@@ -204,15 +193,7 @@ class _Runs:
 
 
 def _row(
-    study: Study,
-    method: Method,
-    runs: _Runs,
-    scatter: float | None,
-    step_w: float,
-    sm_count: int,
-    sass: str,
-    board: str,
-    driver: str,
+    study: Study, method: Method, runs: _Runs, scatter: float | None, step_w: float, sm_count: int
 ) -> MeasuredInstruction:
     variant, instruction = study.variant, study.instruction
     stem, other = study.stem(True), study.stem(False)
@@ -237,12 +218,12 @@ def _row(
         above_idle_j=None if believed is None else believed.above_idle_j,
         time_s=None if found is None else found.time_s,
         repeats=len(valid),
-        sass=sass,
+        sass="",
         core_mhz=_mean(entry.row.core_mhz for entry in valid),
         temperature_c=_mean(entry.row.temperature_c for entry in valid),
         idle_power_w=_mean(entry.row.idle_power_w for entry in valid),
-        board=board,
-        driver=driver,
+        board="",
+        driver="",
         reason=" ".join(reason.split()),
     )
 

@@ -32,7 +32,7 @@ class Variant(StrEnum):
 
     @property
     def iterations(self) -> int:
-        """Of the loop in one launch, for launches of some milliseconds; the same with and without instances."""
+        """Of the loop in one launch, so that it takes milliseconds; the same with and without instances."""
         return {Variant.LATENCY: 65536, Variant.THROUGHPUT: 8192}[self]
 
     def blocks(self, sm_count: int) -> int:
@@ -117,8 +117,8 @@ def studies(
 def instruction_plan(wanted: tuple[Study, ...], seed: int) -> tuple[Run, ...]:
     """The runs in order of value, shuffled within every part of the order.
 
-    Of -O3 before -O0: one instruction for each row of the paper's table, with what it is measured against; then
-    the latter again, so that there are standard errors; then the other instructions; then everything again.
+    Of -O3 before -O0: one instruction for each row of the paper's table, with what it is measured against;
+    then the latter again, so that there are standard errors; then the other instructions. Then all again.
     """
     shuffle = random.Random(seed).sample
     runs: list[Run] = []
