@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from enum import Enum
 
-
 _RANDOM = (1664525, 1013904223)
 """Press et al., Numerical Recipes, 7.1: an even quicker generator."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 import subprocess
-from functools import cache
 from pathlib import Path
 
 from wattslice_corpora.instruction_kernels import Added, Operand, added
@@ -31,7 +30,7 @@ class InstructionBench:
         self._architecture = architecture
         self._kernels = kernels
         self._runs = {run.name(): run for run in plan}
-        self._sass = cache(self._added)
+        self._machine_code: dict[Study, Added | None] = {}
         kernels.mkdir(parents=True, exist_ok=True)
         for operand in Operand:
             values = operand.values()
@@ -53,14 +52,16 @@ class InstructionBench:
 
     def machine_code(self, study: Study) -> Added | None:
         """What an instance of the chain became. None: no disassembler, or ptxas refuses the PTX."""
-        return self._sass(study)
+        if study not in self._machine_code:
+            self._machine_code[study] = self._added(study)
+        return self._machine_code[study]
 
     def _added(self, study: Study) -> Added | None:
         try:
-            functions = tuple(_chain(self._assembled(study, instances)) for instances in (True, False))
+            ours, theirs = _chain(self._assembled(study, True)), _chain(self._assembled(study, False))
         except (NoDisassemblerError, ConfigurationError, subprocess.CalledProcessError):
             return None
-        return added(*functions, study.instruction.instances)
+        return added(ours, theirs, study.instruction.instances)
 
     def _assembled(self, study: Study, with_instances: bool) -> Path:
         """The cubin. Raises `ConfigurationError` with the assembler's words."""

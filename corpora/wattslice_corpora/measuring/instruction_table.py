@@ -22,7 +22,7 @@ def write_instruction_table(
     comments = (
         f"measured on {board.name} {board.uuid}, driver {board.driver}, CUDA {board.cuda}",
         protocol(timing),
-        "energy of an instruction: (with - without) / instructions; whole board, see docs/instruction-measuring.md",
+        "energy_j = (with - without) / instructions, whole board; docs/instruction-measuring.md says more",
     )
     table = folder / "instructions.csv"
     named = tuple(replace(row, board=board.name, driver=board.driver) for row in rows)

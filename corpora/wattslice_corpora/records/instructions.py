@@ -20,10 +20,10 @@ class MeasuredInstruction:
     ``throughput`` (all SMs full of threads). `method`: ``MTSM``, ``SMA``, ``PAPI`` or ``energy counter``.
 
     `energy_j`: of one instruction in one thread, whole board, idle power included; None with a `reason`.
-    `standard_error_j`: None while no kernel of the variant was measured twice. `above_idle_j`: the same
-    without the board's idle power. `time_s`: by how much one more instruction in one thread prolongs the run.
-    `repeats`: valid runs of the kernel with the instructions. `sass`: the machine instructions of an instance;
-    empty when there was no disassembler. Clock, temperature and idle power: means over those runs.
+    `standard_error_j`: None while no kernel of the variant was measured twice. `time_s`: by how much one more
+    instruction in one thread prolongs the run. `above_idle_j`: without `idle_power_w` (the median of the
+    table) over that time. `repeats`: valid runs of the kernel with the instructions. `sass`: the machine
+    instructions of an instance; empty when there was no disassembler. Clock, temperature: means of the runs.
     """
 
     instruction: str
