@@ -1,5 +1,11 @@
 """PTX kernels for the energy of single instructions, and what the assembler makes of them."""
 
+from wattslice_corpora.instruction_kernels.assembly import (
+    AssemblyError,
+    assemble,
+    assembled_instance,
+    instance_code,
+)
 from wattslice_corpora.instruction_kernels.kernels import ENTRY, ChainInstruction, chain_ptx
 from wattslice_corpora.instruction_kernels.machine_code import Added, added, loop_body, opcode_counts
 from wattslice_corpora.instruction_kernels.operands import Operand
@@ -10,10 +16,14 @@ __all__ = [
     "INSTRUCTIONS",
     "PUBLISHED",
     "Added",
+    "AssemblyError",
     "ChainInstruction",
     "Operand",
     "added",
+    "assemble",
+    "assembled_instance",
     "chain_ptx",
+    "instance_code",
     "loop_body",
     "opcode_counts",
 ]
