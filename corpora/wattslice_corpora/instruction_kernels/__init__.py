@@ -3,7 +3,7 @@
 from wattslice_corpora.instruction_kernels.assembly import (
     AssemblyError,
     assemble,
-    assembled_instance,
+    assembled_instances,
     instance_code,
 )
 from wattslice_corpora.instruction_kernels.kernels import ENTRY, ChainInstruction, chain_ptx
@@ -21,7 +21,7 @@ __all__ = [
     "Operand",
     "added",
     "assemble",
-    "assembled_instance",
+    "assembled_instances",
     "chain_ptx",
     "instance_code",
     "loop_body",

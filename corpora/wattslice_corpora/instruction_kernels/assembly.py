@@ -5,7 +5,12 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from wattslice_corpora.instruction_kernels.kernels import ENTRY, ChainInstruction, chain_ptx
+from wattslice_corpora.instruction_kernels.kernels import (
+    ENTRY,
+    ChainInstruction,
+    chain_entry,
+    module_ptx,
+)
 from wattslice_corpora.instruction_kernels.machine_code import Added, added
 from wattslice_corpora.sass import SassFunction, disassemble
 
@@ -46,16 +51,23 @@ def instance_code(with_instances: Path, without: Path, instances: int) -> Added:
     return added(_chain(with_instances), _chain(without), instances)
 
 
-def assembled_instance(
-    instruction: ChainInstruction, nvcc: str, architecture: str, optimized: bool, folder: Path
-) -> Added:
-    """What an instance of `instruction` becomes; files are written into `folder`. Raises as the others do."""
-    cubins: list[Path] = []
-    for with_instances in (True, False):
-        source = folder / f"{instruction.file_stem}-{with_instances}.ptx"
-        source.write_text(chain_ptx(instruction, with_instances, optimized), encoding="utf-8")
-        cubins.append(assemble(nvcc, source, architecture, optimized))
-    return instance_code(cubins[0], cubins[1], instruction.instances)
+def assembled_instances(
+    instructions: tuple[ChainInstruction, ...], nvcc: str, architecture: str, optimized: bool, folder: Path
+) -> tuple[Added, ...]:
+    """What an instance of each becomes; all go into one module in `folder`. Raises as the others do."""
+    entries = tuple(
+        chain_entry(instruction, with_instances, optimized, f"chain_{number}_{with_instances}")
+        for number, instruction in enumerate(instructions)
+        for with_instances in (True, False)
+    )
+    source = folder / f"{architecture}-{optimized}.ptx"
+    source.write_text(module_ptx(entries), encoding="utf-8")
+    cubin = assemble(nvcc, source, architecture, optimized)
+    found = {function.name: function for function in disassemble(cubin.read_bytes())}
+    return tuple(
+        added(found[f"chain_{number}_True"], found[f"chain_{number}_False"], instruction.instances)
+        for number, instruction in enumerate(instructions)
+    )
 
 
 def _chain(cubin: Path) -> SassFunction:
