@@ -4,7 +4,7 @@
 
 Every instruction is assembled with and without its instances, for several architectures, with -O3 and -O0;
 what the loops differ by is divided by the number of instances. Ends with status 1 when an instance was
-removed or merged: see `faults`.
+removed or merged: see `faults` in instruction_kernels/machine_code.py.
 """
 
 from __future__ import annotations
@@ -13,38 +13,14 @@ import argparse
 import shutil
 import sys
 import tempfile
-from fractions import Fraction
 from pathlib import Path
 
 from document import publish
 
-from wattslice_corpora.instruction_kernels import INSTRUCTIONS, Added, ChainInstruction, assembled_instances
+from wattslice_corpora.instruction_kernels import INSTRUCTIONS, assembled_instances, faults
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
 """CUDA 13 assembles for Turing and newer only: Volta (sm_70), which the paper has, cannot be checked here."""
-
-
-def faults(instruction: ChainInstruction, found: Added) -> tuple[str, ...]:
-    """What is wrong with the machine code of an instance; empty when nothing is.
-
-    One machine instruction for one instance has to be that exactly, up to three instructions of the loop. Of
-    longer ones, opcodes come a whole number of times per instance, but for moves and additions that the
-    assembler places as it likes; what gives an approximation to start from must not be shared by instances.
-    """
-    spare = Fraction(3, instruction.instances)
-    if abs(found.count - 1) <= spare:
-        return ()
-    counts = dict(found.opcodes)
-    complaints: list[str] = []
-    if found.count < 1:
-        complaints.append(f"{float(found.count):.3f} machine instructions for an instance")
-    broken = sum(abs(count - round(count)) for name, count in counts.items() if name not in ("MOV", "IADD"))
-    if broken > spare + found.count / 20:
-        complaints.append(f"no whole number of {found}")
-    shared = [name for name, count in counts.items() if name.startswith("MUFU") and count.denominator != 1]
-    if shared:
-        complaints.append(f"instances share {', '.join(shared)}")
-    return tuple(complaints)
 
 
 def main() -> int:

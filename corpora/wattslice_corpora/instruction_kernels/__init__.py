@@ -7,7 +7,7 @@ from wattslice_corpora.instruction_kernels.assembly import (
     instance_code,
 )
 from wattslice_corpora.instruction_kernels.kernels import ENTRY, ChainInstruction, chain_ptx
-from wattslice_corpora.instruction_kernels.machine_code import Added, added, loop_body, opcode_counts
+from wattslice_corpora.instruction_kernels.machine_code import Added, added, faults, loop_body, opcode_counts
 from wattslice_corpora.instruction_kernels.operands import Operand
 from wattslice_corpora.instruction_kernels.table import INSTRUCTIONS, PUBLISHED
 
@@ -23,6 +23,7 @@ __all__ = [
     "assemble",
     "assembled_instances",
     "chain_ptx",
+    "faults",
     "instance_code",
     "loop_body",
     "opcode_counts",

@@ -6,7 +6,14 @@ import struct
 import subprocess
 from pathlib import Path
 
-from wattslice_corpora.instruction_kernels import Added, AssemblyError, Operand, assemble, instance_code
+from wattslice_corpora.instruction_kernels import (
+    Added,
+    AssemblyError,
+    Operand,
+    assemble,
+    faults,
+    instance_code,
+)
 from wattslice_corpora.measuring.bench import Bench, Configuration, Measured
 from wattslice_corpora.measuring.errors import ConfigurationError, MeasureError
 from wattslice_corpora.measuring.instruction_plan import Run, Study
@@ -17,7 +24,7 @@ class InstructionBench:
     """Measures the runs of a plan on `bench`; PTX, cubins and values are kept in `kernels`.
 
     `architecture`: as nvcc wants it. Where there is a disassembler, a kernel whose instances the assembler
-    removed is refused.
+    removed or merged is refused.
     """
 
     def __init__(
@@ -49,8 +56,9 @@ class InstructionBench:
             raise MeasureError(f"{self._kernels}: cannot assemble: {error}") from None
         if run.with_instances:
             found = self.machine_code(run.study)
-            if found is not None and found.count < 0.95:
-                raise ConfigurationError(f"{configuration.name}: the assembler removed instances")
+            wrong = () if found is None else faults(run.study.instruction, found)
+            if wrong:
+                raise ConfigurationError(f"{configuration.name}: {'; '.join(wrong)}")
         return self._bench.measure(configuration)
 
     def machine_code(self, study: Study) -> Added | None:
