@@ -65,7 +65,7 @@ def faults(instruction: ChainInstruction, found: Added) -> tuple[str, ...]:
 
     One machine instruction for one instance has to be that exactly, up to three instructions of the loop. Of
     longer ones, opcodes come a whole number of times per instance, but for moves and additions that the
-    assembler places as it likes; what they start an approximation from (MUFU) must not be shared by instances.
+    assembler places as it likes; what they start an approximation from (MUFU) must be their own.
     """
     spare = Fraction(3, instruction.instances)
     if abs(found.count - 1) <= spare:
