@@ -134,6 +134,8 @@ def measure(**values: object) -> int:
     options = _Options(**values)  # pyright: ignore[reportArgumentType]  (click has checked the types)
     if (options.file is not None) + options.campaign + options.instructions != 1:
         raise click.UsageError("give either a FILE.cu, --campaign or --instructions")
+    if not options.instructions and (options.only != "*" or options.optimization or options.variant):
+        raise click.UsageError("--only, --optimization and --variant are for --instructions")
     if options.file is None and options.out is None:
         raise click.UsageError(f"--{'campaign' if options.campaign else 'instructions'} needs --out DIR")
     if options.file is not None and not options.file.is_file():
