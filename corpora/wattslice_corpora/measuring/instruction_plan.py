@@ -138,10 +138,10 @@ def instruction_plan(wanted: tuple[Study, ...], seed: int) -> tuple[Run, ...]:
             here = tuple(study for study in wanted if study.optimized is optimized)
             part = [*_without(here, repeat), *(Run(study, True, repeat) for study in here)]
             runs += shuffle(part, len(part))
-    first: dict[str, Run] = {}
+    unique: dict[str, Run] = {}
     for run in runs:
-        first.setdefault(run.name(), run)
-    return tuple(first.values())
+        unique.setdefault(run.name(), run)
+    return tuple(unique.values())
 
 
 def _first_of_rows(wanted: tuple[Study, ...]) -> Iterator[Study]:
