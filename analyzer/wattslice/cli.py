@@ -27,9 +27,12 @@ COMMANDS = (
     ("measure", "Measure the power of kernels on the GPU of this machine."),
     ("train", "Fit the power models of a GPU to measurements, and choose among them."),
     ("evaluate", "Compare predicted with measured watts, beside what knows nothing."),
+    ("roofline", "Show the time, energy and power rooflines of a GPU, with kernels on them."),
+    ("project", "Project a workflow onto many nodes: time against energy, and the best choice."),
     ("lsp", "Serve an editor: watts at the lines (Language Server Protocol)."),
     ("gpus", "List the GPUs to predict for."),
     ("features", "Compute the features of public kernels whose power was measured."),
+    ("instructions", "Tell the energy per PTX instruction, and the shares of a kernel's."),
     ("cache", "Tell what analyses are kept for the next run, or remove them."),
     ("explain", "Explain a rule: what a finding means and what to do about it."),
 )

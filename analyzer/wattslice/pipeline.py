@@ -208,12 +208,24 @@ def _is_lasting(result: FileAnalysis) -> bool:
 
 def caller_reader(path: Path, config: Config) -> CallerReader | None:
     """Reads the files beside a CUDA file that call its functions, for the sizes they pass."""
-    return None if path.suffix == ".c" else partial(read_callers, path, options=parse_options(config))
+    return (
+        None
+        if path.suffix in _WITHOUT_CALLERS
+        else partial(read_callers, path, options=parse_options(config))
+    )
 
 
 def launcher_reader(path: Path, config: Config) -> LauncherReader | None:
     """Reads the file beside a CUDA file that includes it and launches its kernels."""
-    return None if path.suffix == ".c" else partial(read_launcher, path, options=parse_options(config))
+    return (
+        None
+        if path.suffix in _WITHOUT_CALLERS
+        else partial(read_launcher, path, options=parse_options(config))
+    )
+
+
+_WITHOUT_CALLERS = frozenset({".c", ".ptx"})
+"""Files whose kernels no other file is asked about: C functions, and kernels that are compiled already."""
 
 
 def parse_options(config: Config) -> ParseOptions:
@@ -240,6 +252,10 @@ def read_program(
         from wattslice.frontend.c import read_c
 
         return read_c(path, options, source)
+    if path.suffix == ".ptx":
+        from wattslice.frontend.ptx import read_ptx
+
+        return read_ptx(path, options, source)
     from wattslice.frontend.cuda import read_cuda
 
     return read_cuda(path, options, source, earlier)

@@ -1,11 +1,9 @@
 """Where a launch lies under the rooflines of its GPU: time, and power (Choi et al. 2013).
 
-    T(I) = W · max(1 / peak, 1 / (I · bandwidth))          W flops, Q bytes of DRAM, I = W / Q
-    P(I) = π0 + ε_flop · W / T + ε_mem · Q / T             at most the board's limit
-
-The roofs are the catalogue's peak rates at the clocks of the run; a real kernel stays below. π0 is the energy
-model's static power with all SMs at work, ε_flop that of an FMA with its issue, halved, ε_mem that of a byte
-on its way through DRAM, L2 and L1.
+The formulas are those of `wattslice_models.energy_roofline`. The roofs are the catalogue's peak rates at the
+clocks of the run; a real kernel stays below. Where an energy model gives the energies, π0 is its static power
+with all SMs at work, ε_flop that of an FMA with its issue, halved, ε_mem that of a byte on its way through
+DRAM, L2 and L1.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from enum import Enum
 
 from wattslice.operations import OperationCounts
 from wattslice_models.energy import Component, EnergyModel, NoEnergyModel
+from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline
 from wattslice_models.execution_time import Clocks, core_clock_mhz, memory_clock_scale, traffic
 from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Workload
@@ -53,50 +52,39 @@ class Roofline:
     """One launch and the roofs above it.
 
     `flops`: of all precisions, per launch, special functions left out; `precision`: that which takes longest
-    at its peak. `dram_bytes` per launch. `point` None: `no_point` says why. `static_power_w` (π0),
-    `flop_energy_j`, `byte_energy_j` None: `no_power_line` says why.
+    at its peak. `dram_bytes` per launch. `machine`: an `EnergyRoofline` where the energies are known, else
+    `no_power_line` says why they are not. `point` None: `no_point` says why.
     """
 
     precision: Precision
     flops: float
     dram_bytes: float
-    peak_flops_per_s: float
-    bandwidth_bytes_per_s: float
+    machine: TimeRoofline
     power_limit_w: float | None
     point: RooflinePoint | None
     no_point: str = ""
-    static_power_w: float | None = None
-    flop_energy_j: float | None = None
-    byte_energy_j: float | None = None
     no_power_line: str = ""
 
     @property
-    def time_balance(self) -> float:
-        """B_τ: the flops per byte from which on arithmetic takes longer than memory."""
-        return self.peak_flops_per_s / self.bandwidth_bytes_per_s
-
-    @property
-    def energy_balance(self) -> float | None:
-        """B_ε: the flops per byte from which on arithmetic takes more energy than memory."""
-        if not self.flop_energy_j or self.byte_energy_j is None:
-            return None
-        return self.byte_energy_j / self.flop_energy_j
+    def energies(self) -> EnergyRoofline | None:
+        """The machine with its energies; None: `no_power_line` says why they are unknown."""
+        return self.machine if isinstance(self.machine, EnergyRoofline) else None
 
     def at(self, intensity: float) -> RooflinePoint:
-        """The roofs over `intensity` > 0."""
-        rate = min(self.peak_flops_per_s, intensity * self.bandwidth_bytes_per_s)
-        if self.static_power_w is None or self.flop_energy_j is None or self.byte_energy_j is None:
-            return RooflinePoint(intensity, rate, None)
-        power_w = self.static_power_w + rate * (self.flop_energy_j + self.byte_energy_j / intensity)
-        limit_w = self.power_limit_w
-        return RooflinePoint(intensity, rate, power_w if limit_w is None else min(power_w, limit_w))
+        """The roofs over `intensity` > 0.
+
+        As in the paper the limit caps the watts alone: predicted times know nothing of throttling either.
+        """
+        energies = self.energies
+        power_w = None if energies is None else energies.power_w(intensity)
+        return RooflinePoint(intensity, self.machine.without_limit().flops_per_s(intensity), power_w)
 
     def curve(self, low: float, high: float, samples: int = 96) -> tuple[RooflinePoint, ...]:
         """The roofs from `low` to `high` flops per byte at equal ratios, the corner at B_τ among them."""
         step = math.log(high / low) / samples
         places = {low * math.exp(step * number) for number in range(samples + 1)}
-        if low < self.time_balance < high:
-            places.add(self.time_balance)
+        if low < self.machine.time_balance < high:
+            places.add(self.machine.time_balance)
         return tuple(self.at(place) for place in sorted(places))
 
 
@@ -116,46 +104,66 @@ def make_roofline(
         Precision.FP16: counts.fp16,
         Precision.TENSOR: 2.0 * workload.instructions.tensor,
     }
-    peaks = {precision: _peak(precision, gpu, clocks) for precision in Precision}
+    roofs = {precision: time_roofline(gpu, precision, clocks) for precision in Precision}
 
     def busy_s(precision: Precision) -> float:
-        peak = peaks[precision]
-        return per_thread[precision] / peak if peak else 0.0
+        roof = roofs[precision]
+        return 0.0 if roof is None else per_thread[precision] * roof.flop_time_s
 
     precision = max(Precision, key=busy_s)
+    roof = roofs[precision]
+    assert roof is not None, "every GPU of the catalogue has a rate of fp32"
     flops = workload.threads * math.fsum(per_thread.values())
     dram_bytes = traffic(workload, gpu).dram_bytes
     point, no_point = None, _why_no_point(flops, dram_bytes, time_s)
     if time_s and not no_point:
         point = RooflinePoint(flops / dram_bytes, flops / time_s, power_w)
-    static_w = flop_j = byte_j = None
-    if isinstance(model, EnergyModel):
-        static_w, flop_j, byte_j = _powers(model, precision, gpu, clocks)
+    machine, no_power_line = model_roofline(model, roof, precision, gpu, clocks)
     return Roofline(
         precision=precision,
         flops=flops,
         dram_bytes=dram_bytes,
-        peak_flops_per_s=peaks[precision] or peaks[Precision.FP32] or 0.0,
-        bandwidth_bytes_per_s=gpu.memory_bandwidth_bytes_per_s * memory_clock_scale(gpu, clocks),
+        machine=machine,
         power_limit_w=gpu.power_limit_w,
         point=point,
         no_point=no_point,
-        static_power_w=static_w,
-        flop_energy_j=flop_j,
-        byte_energy_j=byte_j,
-        no_power_line=model.reason if isinstance(model, NoEnergyModel) else "",
+        no_power_line=no_power_line,
     )
 
 
-def _peak(precision: Precision, gpu: Gpu, clocks: Clocks) -> float | None:
-    """Flops per second at the clock of the run, an FMA being two; None: unknown."""
+def time_roofline(gpu: Gpu, precision: Precision, clocks: Clocks) -> TimeRoofline | None:
+    """The catalogue's peak (an FMA is two flops) and bandwidth; None: no such arithmetic, or unknown."""
     rate = {
         Precision.FP32: gpu.fp32_fma_per_clock_per_sm,
         Precision.FP64: gpu.fp64_fma_per_clock_per_sm,
         Precision.FP16: gpu.fp16_vector_fma_per_clock_per_sm,
         Precision.TENSOR: gpu.tensor_fp16_dense_fma_per_clock_per_sm,
     }[precision]
-    return None if rate is None else 2e6 * rate * gpu.sm_count * core_clock_mhz(gpu, clocks)
+    if not rate:
+        return None
+    peak_flops_per_s = 2e6 * rate * gpu.sm_count * core_clock_mhz(gpu, clocks)
+    bandwidth_bytes_per_s = gpu.memory_bandwidth_bytes_per_s * memory_clock_scale(gpu, clocks)
+    return TimeRoofline(1.0 / peak_flops_per_s, 1.0 / bandwidth_bytes_per_s)
+
+
+def model_roofline(
+    model: EnergyModel | NoEnergyModel, roof: TimeRoofline, precision: Precision, gpu: Gpu, clocks: Clocks
+) -> tuple[TimeRoofline, str]:
+    """`roof` with the energies of an energy model; the same roof and the reason where there are none."""
+    if isinstance(model, NoEnergyModel):
+        return roof, model.reason
+    static_w, flop_j, byte_j = _powers(model, precision, gpu, clocks)
+    try:
+        return EnergyRoofline(
+            roof.flop_time_s, roof.byte_time_s, flop_j, byte_j, static_w, gpu.power_limit_w
+        ), ""
+    except ValueError as error:
+        return roof, f"the energy model makes no power line: {error}"
+
+
+def is_presumed(model: EnergyModel, precision: Precision) -> bool:
+    """Whether the energy of that arithmetic is an order of magnitude that no training kernel confirmed."""
+    return not any(one.fitted for one in model.energies if one.component is _COMPONENTS[precision])
 
 
 def _why_no_point(flops: float, dram_bytes: float, time_s: float | None) -> str:

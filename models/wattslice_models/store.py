@@ -1,6 +1,7 @@
 """Trained models on disk: JSON with a schema version, names, full precision and the residuals of the fit.
 
-A model of a GPU stands in ``<gpu>/<name>.json``, the choice among them in ``<gpu>/choice.json``: in the
+A model of a GPU stands in ``<gpu>/<name>.json``, the choice among them in ``<gpu>/choice.json`` (and a fitted
+energy roofline, which predicts no kernel, in ``<gpu>/roofline.json``: see `roofline_store`): in the
 user's data folder when trained there (``$XDG_DATA_HOME/wattslice/models``), else in ``trained/``, which comes
 with the program. Every number reads back exactly; a file with an unknown entry, a missing one or another
 schema is refused.
@@ -131,7 +132,7 @@ def save(folder: Path, trained: TrainedModel) -> Path:
 
 def load(path: Path) -> TrainedModel:
     """Read what `save` wrote. Raises `ModelFileError`, and ``OSError`` when it cannot be read."""
-    document = _document(path)
+    document = read_document(path)
     try:
         known = entry(document["name"])
         columns = [field.name for field in fields(Residual)]
@@ -152,7 +153,7 @@ def load(path: Path) -> TrainedModel:
 
 def load_model(path: Path) -> PowerModel:
     """The model alone: its residuals take longer to read than itself. Raises as `load` does."""
-    document = _document(path)
+    document = read_document(path)
     try:
         return decoded(model_type(entry(document["name"])), document["model"])
     except (KeyError, TypeError, ValueError) as error:
@@ -170,14 +171,14 @@ def save_choice(folder: Path, choice: Choice) -> Path:
 
 def load_choice(gpu_id: str) -> Choice | None:
     """What ``auto`` means for a GPU; None when nobody has trained models of it. Raises `ModelFileError`."""
-    path = _file(gpu_id, "choice.json")
+    path = model_file(gpu_id, "choice.json")
     return None if path is None else read_choice(path)
 
 
 def read_choice(path: Path) -> Choice:
     """The choice in a file. Raises `ModelFileError`."""
     try:
-        return decoded(Choice, _document(path)["choice"])
+        return decoded(Choice, read_document(path)["choice"])
     except (KeyError, FrozenJsonError) as error:
         raise ModelFileError(path, f"entry missing, unknown or out of range ({error})") from None
 
@@ -194,7 +195,7 @@ def trained_model(gpu: Gpu, name: str) -> PowerModel | None:
 
     Raises `ModelFileError`.
     """
-    path = _file(gpu.id, f"{name}.json")
+    path = model_file(gpu.id, f"{name}.json")
     return None if path is None else _loaded(path)
 
 
@@ -209,7 +210,7 @@ def power_model(gpu: Gpu, name: str) -> PowerModel | None:
     if name == "energy":
         found = energy_model(gpu)
         return None if isinstance(found, NoEnergyModel) else EnergyPowerModel(found)
-    path = _file(GENERAL, f"{name}.json")
+    path = model_file(GENERAL, f"{name}.json")
     return None if path is None else _loaded(path)
 
 
@@ -218,15 +219,15 @@ def training_runs(gpu: Gpu, name: str) -> tuple[Residual, ...]:
 
     Raises `ModelFileError`.
     """
-    path = _file(gpu.id, f"{name}.json")
+    path = model_file(gpu.id, f"{name}.json")
     if path is None and name != "energy":
-        path = _file(GENERAL, f"{name}.json")
+        path = model_file(GENERAL, f"{name}.json")
     return () if path is None else load(path).residuals
 
 
 def trained_names(gpu: Gpu) -> tuple[str, ...]:
     """The models trained on measurements of this very GPU."""
-    return tuple(name for name in NAMES if _file(gpu.id, f"{name}.json") is not None)
+    return tuple(name for name in NAMES if model_file(gpu.id, f"{name}.json") is not None)
 
 
 def trained_gpu_ids() -> tuple[str, ...]:
@@ -264,7 +265,8 @@ def _loaded(path: Path) -> PowerModel:
     return load_model(path)
 
 
-def _file(gpu_id: str, name: str) -> Path | None:
+def model_file(gpu_id: str, name: str) -> Path | None:
+    """A file of a GPU's models, the user's own first; None when there is none of that name."""
     for folder in (user_models(), SHIPPED):
         path = folder / gpu_id / name
         if path.is_file():
@@ -272,7 +274,8 @@ def _file(gpu_id: str, name: str) -> Path | None:
     return None
 
 
-def _document(path: Path) -> dict[str, Any]:
+def read_document(path: Path) -> dict[str, Any]:
+    """The JSON object in a model file. Raises `ModelFileError`, and ``OSError`` when it cannot be read."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:

@@ -6,7 +6,7 @@ import pytest
 
 from wattslice.operations import OperationCounts
 from wattslice.roofline import Precision, make_roofline
-from wattslice_models.energy import EnergyModel, NoEnergyModel
+from wattslice_models.energy import Component, EnergyModel, NoEnergyModel
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import load_gpu
 from wattslice_models.store import energy_model
@@ -29,42 +29,40 @@ def test_flops_and_bytes_are_those_of_the_whole_launch():
     assert made.point.intensity == pytest.approx(2.5)
     assert made.point.flops_per_s == pytest.approx(2.56e10)
     assert made.point.power_w == 150.0
-    assert made.peak_flops_per_s == V100.peak_fp32_flops_per_s
-    assert made.bandwidth_bytes_per_s == V100.memory_bandwidth_bytes_per_s
+    assert made.machine.peak_flops_per_s == pytest.approx(V100.peak_fp32_flops_per_s)
+    assert made.machine.bandwidth_bytes_per_s == pytest.approx(V100.memory_bandwidth_bytes_per_s)
 
 
 def test_clocks_move_the_roofs():
     slow = roofline(clocks=Clocks(core_mhz=V100.boost_clock_mhz / 2))
-    assert slow.peak_flops_per_s == pytest.approx(V100.peak_fp32_flops_per_s / 2)
-    assert slow.time_balance == pytest.approx(roofline().time_balance / 2)
+    assert slow.machine.peak_flops_per_s == pytest.approx(V100.peak_fp32_flops_per_s / 2)
+    assert slow.machine.time_balance == pytest.approx(roofline().machine.time_balance / 2)
 
 
 def test_the_roof_bends_at_the_time_balance():
     made = roofline()
-    corner = made.time_balance
-    assert made.at(corner / 4).flops_per_s == pytest.approx(made.peak_flops_per_s / 4)
-    assert made.at(4 * corner).flops_per_s == made.peak_flops_per_s
+    corner, peak = made.machine.time_balance, made.machine.peak_flops_per_s
+    assert made.at(corner / 4).flops_per_s == pytest.approx(peak / 4)
+    assert made.at(4 * corner).flops_per_s == pytest.approx(peak)
     assert corner in [point.intensity for point in made.curve(corner / 10, corner * 10)]
 
 
-def test_the_power_line_is_the_papers():
-    made = replace(roofline(), power_limit_w=None)
-    static, flop, byte = made.static_power_w, made.flop_energy_j, made.byte_energy_j
-    assert static is not None
-    assert flop is not None
-    assert byte is not None
-    assert made.energy_balance == pytest.approx(byte / flop)
-    far = made.at(1e9).power_w
-    assert far == pytest.approx(static + flop * made.peak_flops_per_s)  # arithmetic alone
-    near = made.at(1e-9).power_w
-    assert near == pytest.approx(static + byte * made.bandwidth_bytes_per_s)  # memory alone
-    peak = max(made.curve(0.01, 1e4), key=lambda point: point.power_w or 0.0)
-    assert peak.intensity == pytest.approx(made.time_balance)
+def test_the_power_line_peaks_where_the_roofs_meet():
+    made = roofline()
+    assert made.energies is not None
+    free = replace(made, machine=made.energies.without_limit())
+    peak = max(free.curve(0.01, 1e4), key=lambda point: point.power_w or 0.0)
+    assert peak.intensity == pytest.approx(made.machine.time_balance)
 
 
-def test_no_power_above_the_limit():
-    made = replace(roofline(), power_limit_w=120.0)
-    assert max(point.power_w or 0.0 for point in made.curve(0.01, 1e4)) == 120.0
+def test_no_power_above_the_limit_and_no_slower_roof():
+    made = roofline()
+    assert made.energies is not None
+    capped = replace(made, machine=replace(made.energies, power_limit_w=120.0))
+    assert max(point.power_w or 0.0 for point in capped.curve(0.01, 1e4)) == 120.0
+    assert [one.flops_per_s for one in capped.curve(0.01, 1e4)] == [
+        one.flops_per_s for one in made.curve(0.01, 1e4)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -92,12 +90,25 @@ def test_the_precision_is_what_takes_longest():
 
 def test_without_an_energy_model_there_is_no_power_line():
     made = roofline(model=NoEnergyModel("v100", "nobody measured it"))
+    assert made.energies is None
     assert made.at(1.0).power_w is None
     assert made.no_power_line == "nobody measured it"
 
 
-def test_static_power_is_that_of_the_model_with_all_sms_at_work():
+def test_a_static_power_above_the_limit_makes_no_power_line():
+    made = roofline(gpu=replace(V100, power_limit_w=10.0), model=energy_model(V100))
+    assert made.energies is None
+    assert "limit" in made.no_power_line
+
+
+def test_the_energies_are_those_of_the_model_with_all_sms_at_work():
     model = energy_model(V100)
     assert isinstance(model, EnergyModel)
     found = model.predict(replace(WORK, blocks=8000), V100)
-    assert roofline().static_power_w == pytest.approx(found.static_power_w)
+    energies = roofline().energies
+    assert energies is not None
+    assert energies.constant_power_w == pytest.approx(found.static_power_w)
+    joules = {entry.component: entry.energy_j for entry in model.energies}
+    assert 2 * energies.flop_energy_j == pytest.approx(joules[Component.FP32] + joules[Component.ISSUE] / 32)
+    byte_j = joules[Component.DRAM] + joules[Component.L2] + joules[Component.L1]
+    assert energies.byte_energy_j == pytest.approx(byte_j)  # at the reference clock: voltage 1

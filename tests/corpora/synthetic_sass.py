@@ -47,17 +47,17 @@ def promised(spec: SliceSpec, numbers: Plan) -> LoopCounts:
     return LoopCounts(mains, numbers.loads)
 
 
-def compiled(spec: SliceSpec, folder: Path) -> tuple[str, SassFunction]:
-    """What nvcc says when it compiles the whole program for sm_90, and the kernel it makes."""
+def compiled(spec: SliceSpec, folder: Path, architecture: str = "sm_90") -> tuple[str, SassFunction]:
+    """What nvcc says when it compiles the whole program for `architecture`, and the kernel it makes."""
     file = folder / "slice.cu"
     file.write_text(source(spec), encoding="utf-8")
     nvcc = shutil.which("nvcc")
     assert nvcc is not None
-    options = ("-arch=sm_90", "-Xcompiler=-Wall,-Wextra", "--keep", "--keep-dir", str(folder))
+    options = (f"-arch={architecture}", "-Xcompiler=-Wall,-Wextra", "--keep", "--keep-dir", str(folder))
     command = [nvcc, *options, "-o", str(folder / "slice"), str(file)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=folder)
     assert done.returncode == 0, done.stderr
-    (function,) = disassemble((folder / "slice.sm_90.cubin").read_bytes())
+    (function,) = disassemble((folder / f"slice.{architecture}.cubin").read_bytes())
     assert KERNEL_NAME in function.name
     return done.stdout + done.stderr, function
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from wattslice.cli import main
-from wattslice_corpora.records import read_instructions, read_measurements
+from wattslice_corpora.records import read_instructions, read_measurements, read_sweep
 
 HERE = Path(__file__).parent
 FAKE_GPU = HERE / "fake_gpu"
@@ -348,6 +348,16 @@ class TestProgram:
         assert len(read_measurements(tmp_path / "measured.csv")) == 1
         assert len(list((tmp_path / "traces").iterdir())) == 1
 
+    def test_the_intensity_sweep_can_be_measured_alone(self, fake_gpu: Path, tmp_path: Path):
+        words = ("--campaign", "--only", "roofline", "--out", str(tmp_path), "--time-budget", "0")
+        done = wattslice(fake_gpu, *words)
+        assert "nothing measured: the time budget is too short" in done.stderr
+        rows = read_sweep(tmp_path / "measured_sweep.csv")
+        assert {f"{row.benchmark}.cu" for row in rows} == {
+            path.name for path in (tmp_path / "sources").iterdir()
+        }
+        assert 'key = "sweep-' in (tmp_path / "card.toml").read_text()
+
     def test_the_method_of_the_rows_can_be_chosen(self, fake_gpu: Path):
         arguments = (str(fake_gpu / "t.cu"), "--kernel", "scale", "--format", "csv", "--method", "papi")
         header, row = wattslice(fake_gpu, *arguments).stdout.splitlines()[-2:]
@@ -400,12 +410,14 @@ class TestProgram:
         (("--campaign", "--instructions"), "give either a FILE.cu, --campaign or --instructions"),
         (("--instructions",), "--instructions needs --out DIR"),
         (("--instructions", "--out", "d", "--only", "nope"), "'nope': no such instruction"),
-        (("a.cu", "--only", "div*"), "--only, --optimization and --variant are for --instructions"),
+        (("a.cu", "--variant", "latency"), "--optimization and --variant are for --instructions"),
         (("a.cu", "--window", "nan"), "'nan' is no number of seconds from 0 to 86400"),
         (("a.cu", "--window", "1e30"), "'1e30' is no number of seconds"),
         (("a.cu", "--time-budget", "-1"), "'-1' is no number of seconds"),
         (("a.cu", "--campaign"), "give either a FILE.cu, --campaign or --instructions"),
         (("--campaign",), "--campaign needs --out DIR"),
+        (("a.cu", "--only", "roofline"), "--only is for --campaign or --instructions"),
+        (("--campaign", "--out", "d", "--only", "div*"), "of a campaign, 'roofline' can be measured alone"),
         (("nobody.cu",), "nobody.cu: no such file"),
     ],
 )

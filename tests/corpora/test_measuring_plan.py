@@ -6,8 +6,9 @@ import pytest
 
 from wattslice_corpora.manifest import RunSize, load_manifest
 from wattslice_corpora.measuring.bench import Configuration
-from wattslice_corpora.measuring.plan import campaign_plan
-from wattslice_corpora.synthetic import default_grid, source
+from wattslice_corpora.measuring.plan import campaign_plan, sweep_plan
+from wattslice_corpora.records import read_sweep
+from wattslice_corpora.synthetic import default_grid, intensity_sweep, source
 
 SM_COUNT = 132
 
@@ -70,3 +71,30 @@ def test_the_first_sixth_is_a_design_in_itself(plan: tuple[Configuration, ...]):
     assert kinds["kernels"] >= 20
     spaces = {entry.benchmark.split("_")[0] for entry in first if entry.dataset.startswith("slices")}
     assert spaces == {"global", "shared", "constant", "texture", "l2", "registers"}
+
+
+def test_the_intensity_sweep_stands_in_the_first_round_with_its_facts(
+    plan: tuple[Configuration, ...], folder: Path
+):
+    sweep = {
+        entry.benchmark: number for number, entry in enumerate(plan) if entry.dataset == "sweep-1a2b3c4d"
+    }
+    points = intensity_sweep(SM_COUNT)
+    assert set(sweep) == {point.spec.name for point in points}
+    assert max(sweep.values()) < len(plan) / 4
+    rows = {row.benchmark: row for row in read_sweep(folder / "measured_sweep.csv")}
+    for point in points:
+        row = rows[point.spec.name]
+        assert (row.work_flop, row.traffic_bytes) == (point.work_flop, point.traffic_bytes)
+        assert row.precision == ("single" if point.spec.kind.value == "fp32" else "double")
+        assert plan[sweep[point.spec.name]].source.read_text() == source(point.spec)
+
+
+def test_the_sweep_alone_is_the_same_configurations(plan: tuple[Configuration, ...], tmp_path: Path):
+    alone = sweep_plan(SM_COUNT, "1a2b3c4d", tmp_path)
+    known = {entry.name: entry.version for entry in plan}
+    assert len(alone) == 24
+    assert all(known[entry.name] == entry.version for entry in alone)
+    assert [entry.name for entry in sweep_plan(SM_COUNT, "1a2b3c4d", tmp_path, seed=1)] != [
+        entry.name for entry in alone
+    ]

@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from wattslice_corpora.synthetic import InputData, OperationKind, Pattern, SliceSpec, Space, plan
+from wattslice_corpora.synthetic import (
+    InputData,
+    OperationKind,
+    Pattern,
+    SliceSpec,
+    Space,
+    intensity_sweep,
+    plan,
+)
 
 from ..wild.sass import find_nvdisasm
 from .synthetic_sass import compiled, loop_counts, promised
@@ -39,3 +47,12 @@ def test_the_compiler_keeps_all_operations_and_loads(spec: SliceSpec, tmp_path: 
     said, function = compiled(spec, tmp_path)
     assert said == ""
     assert loop_counts(spec, function) == promised(spec, plan(spec))
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("number", [0, 6, 23], ids=["memory", "balance", "double"])
+def test_the_intensity_sweep_is_what_it_says(number: int, architecture: str, tmp_path: Path):
+    point = intensity_sweep(132)[number]
+    said, function = compiled(point.spec, tmp_path, architecture)
+    assert said == ""
+    assert loop_counts(point.spec, function) == promised(point.spec, plan(point.spec))

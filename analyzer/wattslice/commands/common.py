@@ -25,8 +25,9 @@ Command = TypeVar("Command", bound=Callable[..., int])
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 _FILE = click.Path(path_type=Path)
+_PATHS = click.argument("paths", nargs=-1, required=True, type=_FILE, metavar="PATH...")
+_PERHAPS_PATHS = click.argument("paths", nargs=-1, type=_FILE, metavar="[PATH...]")
 _ANALYSIS_OPTIONS = (
-    click.argument("paths", nargs=-1, required=True, type=_FILE, metavar="PATH..."),
     click.option("--gpu", metavar="ID", help="GPU to predict for; `wattslice gpus` lists them."),
     click.option("--model", metavar="NAME", help="Power model: auto, regression, wavelet or energy."),
     click.option("--method", metavar="NAME", help="How slices make a program: auto, bspm, bdpm or expected."),
@@ -94,6 +95,15 @@ _ANALYSIS_OPTIONS = (
 
 def analysis_options(command: Command) -> Command:
     """Add PATH... and every option that shapes the analysis itself."""
+    return _PATHS(_with_options(command))
+
+
+def options_of_perhaps_an_analysis(command: Command) -> Command:
+    """The same for a command that has something to tell without any file, too."""
+    return _PERHAPS_PATHS(_with_options(command))
+
+
+def _with_options(command: Command) -> Command:
     for decorate in reversed(_ANALYSIS_OPTIONS):
         command = decorate(command)
     return command

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _PATH = click.Path(path_type=Path)
 _LONGEST_S = 86400.0
+_SWEEP = "roofline"
+"""The part of a campaign that can be measured alone."""
 
 
 class _Seconds(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  (not generic before click 8.2)
@@ -55,7 +57,7 @@ class _Options:
     occurrence: int
     campaign: bool
     instructions: bool
-    only: str
+    only: str | None
     optimization: str | None
     variant: str | None
     out: Path | None
@@ -85,7 +87,11 @@ class _Options:
 )
 @click.option("--campaign", is_flag=True, help="Measure synthetic slices and the corpus, for training.")
 @click.option("--instructions", is_flag=True, help="Measure the energy of single PTX instructions.")
-@click.option("--only", default="*", metavar="PATTERN", help="Of the instructions, these: 'div*', '*.f32'.")
+@click.option(
+    "--only",
+    metavar="PATTERN",
+    help="Instructions like 'div*', '*.f32'; of a campaign 'roofline': the intensity sweep, two minutes.",
+)
 @click.option(
     "--optimization",
     type=click.Choice(("0", "3")),
@@ -132,16 +138,24 @@ def measure(**values: object) -> int:
     its launches and reads the power meanwhile. Needs two more packages: pip install 'wattslice[measure]'.
     """
     options = _Options(**values)  # pyright: ignore[reportArgumentType]  (click has checked the types)
-    if (options.file is not None) + options.campaign + options.instructions != 1:
-        raise click.UsageError("give either a FILE.cu, --campaign or --instructions")
-    if not options.instructions and (options.only != "*" or options.optimization or options.variant):
-        raise click.UsageError("--only, --optimization and --variant are for --instructions")
-    if options.file is None and options.out is None:
-        raise click.UsageError(f"--{'campaign' if options.campaign else 'instructions'} needs --out DIR")
+    _check(options)
     if options.file is not None and not options.file.is_file():
         raise WattsliceError("no such file", path=options.file, remedy="give a .cu file with a main function")
     with errors_told(), result_folder(options.out) as folder:
         return _run_instructions(options, folder) if options.instructions else _run(options, folder)
+
+
+def _check(options: _Options) -> None:
+    if (options.file is not None) + options.campaign + options.instructions != 1:
+        raise click.UsageError("give either a FILE.cu, --campaign or --instructions")
+    if options.file is not None and options.only is not None:
+        raise click.UsageError("--only is for --campaign or --instructions")
+    if options.campaign and options.only not in (None, _SWEEP):
+        raise click.UsageError(f"--only {options.only!r}: of a campaign, {_SWEEP!r} can be measured alone")
+    if not options.instructions and (options.optimization or options.variant):
+        raise click.UsageError("--optimization and --variant are for --instructions")
+    if options.file is None and options.out is None:
+        raise click.UsageError(f"--{'campaign' if options.campaign else 'instructions'} needs --out DIR")
 
 
 def _run_instructions(options: _Options, folder: Path) -> int:
@@ -150,7 +164,7 @@ def _run_instructions(options: _Options, folder: Path) -> int:
     return run_instructions(
         InstructionOptions(
             folder=folder,
-            only=options.only,
+            only=options.only or "*",
             optimization=None if options.optimization is None else int(options.optimization),
             variant=options.variant,
             time_budget_s=options.time_budget,
@@ -214,9 +228,11 @@ def _flags(text: str) -> tuple[str, ...]:
 
 def _plan(options: _Options, machine: Machine, folder: Path) -> tuple[Configuration, ...]:
     from wattslice_corpora.measuring.bench import visible
-    from wattslice_corpora.measuring.plan import campaign_plan, file_plan
+    from wattslice_corpora.measuring.plan import campaign_plan, file_plan, sweep_plan
     from wattslice_corpora.measuring.program import Choice, Command
 
+    if options.only is not None:
+        return sweep_plan(machine.chip.sm_count, machine.key, folder, options.seed)
     if options.file is None:
         weights = _access_weights(machine.board.name)
         return campaign_plan(machine.chip.sm_count, machine.key, folder, options.seed, weights)

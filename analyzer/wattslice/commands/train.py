@@ -11,6 +11,7 @@ import click
 from wattslice.cli import FINE
 from wattslice.commands.common import CONTEXT, message, write_result
 from wattslice.commands.progress import progress
+from wattslice.commands.train_roofline import fit_and_write
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
@@ -35,7 +36,12 @@ _PATH = click.Path(path_type=Path)
     metavar="FILE",
     help="Measured runs, e.g. measured.csv of a campaign. Repeatable.  [default: those that come along]",
 )
-@click.option("--model", default="auto", metavar="NAME", help="auto, or one model.  [default: auto]")
+@click.option(
+    "--model",
+    default="auto",
+    metavar="NAME",
+    help="auto, one model, or roofline: an intensity sweep.  [default: auto]",
+)
 @click.option("--out", type=_PATH, metavar="DIR", help="Write there.  [default: the user's data folder]")
 @click.option("--seed", default=0, metavar="N", help="Of everything random.  [default: 0]")
 def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Path | None, seed: int) -> int:
@@ -51,17 +57,24 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
     from wattslice_models.contract import NotEnoughDataError
     from wattslice_models.gpu import load_gpu
     from wattslice_models.learners import GENERAL, MEANS, NAMES, MissingPackageError
+    from wattslice_models.roofline_store import NAME as ROOFLINE
     from wattslice_models.store import user_models
 
     if not gpu_ids:
         raise click.UsageError("--gpu says which GPU was measured")
-    if model not in (AUTO, *NAMES):
-        raise click.UsageError(f"--model: no model {model!r}; one of {AUTO}, {', '.join(NAMES)}")
+    if model not in (AUTO, ROOFLINE, *NAMES):
+        raise click.UsageError(f"--model: no model {model!r}; one of {AUTO}, {', '.join(NAMES)}, {ROOFLINE}")
+    if model == ROOFLINE and len(gpu_ids) > 1:
+        raise click.UsageError("--model roofline is of one --gpu")
     if files and len(gpu_ids) > 1:
         raise click.UsageError("--data is for one --gpu")
     gpus = tuple(load_gpu(known_gpu(gpu_id)) for gpu_id in dict.fromkeys(gpu_ids))
     folder = out or user_models() / (gpus[0].id if len(gpus) == 1 else GENERAL)
     try:
+        if model == ROOFLINE:
+            _check_folder(folder)
+            fit_and_write(gpus[0], files, folder)
+            return FINE
         check_packages(model, gpus)
         _check_folder(folder)
         try:
@@ -109,12 +122,12 @@ def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path,
     from wattslice.learning.model_card import model_card
     from wattslice.learning.plots import (
         Curve,
-        NoPlotsError,
         Panel,
         plot_learning_curves,
         plot_measured_against_predicted,
         plot_residuals,
     )
+    from wattslice.pictures import NoPlotsError
     from wattslice_models.learners import MEANS
     from wattslice_models.store import save, save_choice
 

@@ -64,7 +64,7 @@ _FLIPPED = {
 
 def _straight_line(block: ir.Stmt) -> Iterator[ir.Expr]:
     """Top-level expressions of a body: those every iteration runs exactly once."""
-    if isinstance(block, ir.Block):
+    if isinstance(block, ir.Block) and not block.is_breakable:
         for stmt in block.statements:
             yield from _straight_line(stmt)
     elif isinstance(block, ir.ExprStmt):
@@ -78,17 +78,18 @@ def _continues(stmt: ir.Stmt) -> bool:
     return not isinstance(stmt, ir.Loop) and any(map(_continues, ir.nested_statements(stmt)))
 
 
-def _may_leave(stmt: ir.Stmt) -> bool:
-    """True when `stmt` contains a `break` of this loop or a `return`."""
-    if isinstance(stmt, ir.Break | ir.Return):
+def _may_leave(stmt: ir.Stmt, inside: int = 0) -> bool:
+    """True when `stmt` contains a `break` of this loop or a `return`; calls inlined return to here.
+
+    `inside`: how many loops, switches and breakable blocks of this loop `stmt` is in.
+    """
+    if isinstance(stmt, ir.Break):
+        return stmt.levels > inside
+    if isinstance(stmt, ir.Return):
         return True
-    if isinstance(stmt, ir.Loop | ir.Switch):  # what is in there leaves that; calls inlined return to here
-        return any(map(_returns, ir.nested_statements(stmt)))
-    return any(map(_may_leave, ir.nested_statements(stmt)))
-
-
-def _returns(stmt: ir.Stmt) -> bool:
-    return isinstance(stmt, ir.Return) or any(map(_returns, ir.nested_statements(stmt)))
+    if isinstance(stmt, ir.Loop | ir.Switch) or (isinstance(stmt, ir.Block) and stmt.is_breakable):
+        inside += 1
+    return any(_may_leave(inner, inside) for inner in ir.nested_statements(stmt))
 
 
 def _is_invariant(expr: ir.Expr | int, assigned: Counter[Key]) -> bool:

@@ -32,7 +32,7 @@ class LoopTally:
 
 @dataclass(slots=True)
 class LoopFrame:
-    """A loop or switch being run: lanes that left it or skip to its next iteration.
+    """A loop, switch or breakable block being run: lanes that left it or skip to its next iteration.
 
     `expected_trips` is None while the number of iterations is known from the counters. `data_leave`: data
     decide a break, so that what the loop assigns is not known behind it, even if the break is assumed never
@@ -45,7 +45,8 @@ class LoopFrame:
     left_by_chance: bool = False
     left_by_profile: bool = False
     data_leave: set[bool] = field(default_factory=set[bool])
-    is_switch: bool = False
+    is_switch: bool = False  # no loop
+    is_block: bool = False  # a breakable block
 
 
 @dataclass(slots=True)

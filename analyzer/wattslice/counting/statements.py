@@ -49,11 +49,10 @@ class Executor(ExpressionEvaluator):
             case ir.Declare(variable=variable, value=value):
                 if value is not None:
                     self.declare(variable, self.evaluate(value, mask))
-            case ir.Block(statements=statements):
-                for inner in statements:
-                    mask = self.execute(inner, mask)
-                    if mask.is_empty:
-                        break
+            case ir.Block(is_breakable=True):
+                return self._breakable(stmt, mask)
+            case ir.Block():
+                return self._sequence(stmt, mask)
             case ir.If():
                 return self._if(stmt, mask)
             case ir.Loop():
@@ -63,8 +62,8 @@ class Executor(ExpressionEvaluator):
             case ir.Return(value=value):
                 self._return(None if value is None else self.evaluate(value, mask), mask)
                 return state.masks.none
-            case ir.Break():
-                frame = state.loops[-1]
+            case ir.Break(levels=levels):
+                frame = state.loops[-levels]
                 frame.broken = state.masks.sum(frame.broken, mask)
                 return state.masks.none
             case ir.Continue():
@@ -72,6 +71,21 @@ class Executor(ExpressionEvaluator):
                 frame.continued = state.masks.sum(frame.continued, mask)
                 return state.masks.none
         return mask
+
+    def _sequence(self, block: ir.Block, mask: Mask) -> Mask:
+        for inner in block.statements:
+            mask = self.execute(inner, mask)
+            if mask.is_empty:
+                break
+        return mask
+
+    def _breakable(self, block: ir.Block, mask: Mask) -> Mask:
+        masks = self.state.masks
+        frame = LoopFrame(masks.none, masks.none, is_switch=True, is_block=True)
+        self.state.loops.append(frame)
+        through = self._sequence(block, mask)
+        self.state.loops.pop()
+        return through if frame.broken.is_empty else masks.sum(through, frame.broken)
 
     # ------------------------------------------------------------------ branches
 
@@ -127,8 +141,8 @@ class Executor(ExpressionEvaluator):
     def _probability(self, stmt: ir.If, condition: Chance) -> float | NDArray[np.float64]:
         """Probability of the then-arm; an arm that leaves the loop around it has a default of its own."""
         state = self.state
-        leaves_then = _ends_by_leaving(stmt.then)
-        leaves_else = stmt.otherwise is not None and _ends_by_leaving(stmt.otherwise)
+        leaves_then = self._ends_by_leaving(stmt.then)
+        leaves_else = stmt.otherwise is not None and self._ends_by_leaving(stmt.otherwise)
         leaves_loop = leaves_then != leaves_else and state.calls[-1].loop_depth > 0
         frame = next((f for f in reversed(state.loops) if not f.is_switch), None)
         leaving = stmt.then if leaves_then else stmt.otherwise
@@ -169,7 +183,16 @@ class Executor(ExpressionEvaluator):
         elif isinstance(arm, ir.Return):
             self.state.calls[-1].data_leave.add(together)
         elif isinstance(arm, ir.Break):
-            self.state.loops[-1].data_leave.add(together)
+            for frame in self.state.loops[-arm.levels :]:
+                frame.data_leave.add(together)
+
+    def _ends_by_leaving(self, stmt: ir.Stmt) -> bool:
+        """True when running `stmt` to its end leaves the enclosing loop or function."""
+        if isinstance(stmt, ir.Block):
+            return bool(stmt.statements) and self._ends_by_leaving(stmt.statements[-1])
+        if isinstance(stmt, ir.Break) and self.state.loops[-1].is_block:
+            return any(not frame.is_switch for frame in self.state.loops[-stmt.levels :])
+        return isinstance(stmt, ir.Break | ir.Return)
 
     # ------------------------------------------------------------------ switch
 
@@ -260,13 +283,6 @@ class Executor(ExpressionEvaluator):
             for value in _returned(call.body):
                 result = join(result, value, together=together)
         return result
-
-
-def _ends_by_leaving(stmt: ir.Stmt) -> bool:
-    """True when running `stmt` to its end leaves the enclosing loop or function."""
-    if isinstance(stmt, ir.Block):
-        return bool(stmt.statements) and _ends_by_leaving(stmt.statements[-1])
-    return isinstance(stmt, ir.Break | ir.Return)
 
 
 def _returned(body: ir.Stmt) -> Iterator[Value]:

@@ -46,6 +46,19 @@ class Function:
     reference_parameters: frozenset[Variable] = frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class MachineInstruction:
+    """One instruction of a kernel that was read from PTX.
+
+    `opcode` is the mnemonic with the modifiers that make a difference to its cost (`ld.global.f32`,
+    `div.rn.f32`); it runs as often as `region` of the kernel's execution profile.
+    """
+
+    opcode: str
+    region: int
+    span: Span
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Kernel:
     """A `__global__` function (or a C function analysed as one), instantiated and inlined.
@@ -54,7 +67,7 @@ class Kernel:
     `site_count` are the sizes of the dense numberings. `shared_variables`: all `__shared__` objects
     reachable from the body. `max_threads_per_block`/`min_blocks_per_sm` from `__launch_bounds__`.
     `body_is_complete` False: something in the body could not be read; `holes` are the diagnostics that
-    name it, of CUDA files.
+    name it, of CUDA files. `machine_instructions`: every PTX instruction of the body, of PTX files only.
     """
 
     name: str
@@ -70,6 +83,7 @@ class Kernel:
     min_blocks_per_sm: int | None
     body_is_complete: bool
     holes: tuple[Diagnostic, ...] = ()
+    machine_instructions: tuple[MachineInstruction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

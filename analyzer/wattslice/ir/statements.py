@@ -30,11 +30,12 @@ class Declare:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """A sequence of statements."""
+    """A sequence of statements; a `Break` inside may leave it when it `is_breakable`, as PTX does."""
 
     statements: tuple[Stmt, ...]
     region: int
     span: Span
+    is_breakable: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,10 +109,11 @@ class Return:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Break:
-    """Leave the innermost loop or switch."""
+    """Leave the innermost loop, switch or breakable block; of PTX, that many of them (`levels`)."""
 
     region: int
     span: Span
+    levels: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,52 +1,22 @@
-"""Pictures of models: measured against predicted watts, residuals, learning curves. Needs matplotlib.
-
-The same data give the same bytes: no dates, fixed ids in SVG.
-"""
+"""Pictures of models: measured against predicted watts, residuals, learning curves. Needs matplotlib."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from wattslice.pictures import COLOURS, Axes, Figure, check, plain, save_picture
 from wattslice_models.cross_validation import HeldOut
 
-Figure = Any
-Axes = Any
-"""matplotlib's, whose types are many and partly unknown."""
 Coordinate = Callable[[HeldOut], float]
 
-_SETTINGS: Any = {
-    "svg.hashsalt": "wattslice",
-    "svg.fonttype": "path",
-    "font.family": "DejaVu Sans",
-    "font.size": 9.0,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.titlesize": 10.0,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.edgecolor": "#555555",
-    "axes.grid": True,
-    "grid.color": "#e6e6e6",
-    "grid.linewidth": 0.8,
-    "axes.axisbelow": True,
-    "legend.frameon": False,
-    "legend.fontsize": 8.0,
-}
-_COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#222222")
-"""Paul Tol's bright scheme: told apart by colour-blind people as well."""
 _PANEL_INCHES = 2.8
 _COLUMNS = 3
 _LEAST_WIDTH_INCHES = 6.5
 _RATIOS = (0.25, 0.33, 0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0)
 MANY_POINTS = 400
 """More of them are pixels in an SVG, else it grows to megabytes."""
-
-
-class NoPlotsError(ImportError):
-    """matplotlib is not installed; the message says how to install it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +33,6 @@ class Curve:
 
     title: str
     points: tuple[tuple[float, float], ...]
-
-
-def check() -> None:
-    """Raises `NoPlotsError` when no picture can be made."""
-    try:
-        import matplotlib  # noqa: F401  # pyright: ignore[reportUnusedImport]
-    except ImportError:
-        raise NoPlotsError("pictures need matplotlib: pip install 'wattslice[report]'") from None
 
 
 def plot_measured_against_predicted(panels: Sequence[Panel], title: str, *paths: Path) -> None:
@@ -96,7 +58,7 @@ def plot_measured_against_predicted(panels: Sequence[Panel], title: str, *paths:
         _legend(figure, axes[-1], groups)
         figure.suptitle(title, x=0.01, ha="left", fontsize=11)
 
-    _figure(draw, _inches(panels), paths)
+    save_picture(draw, _inches(panels), paths)
 
 
 def plot_residuals(panels: Sequence[Panel], title: str, *paths: Path) -> None:
@@ -112,14 +74,14 @@ def plot_residuals(panels: Sequence[Panel], title: str, *paths: Path) -> None:
             _scatter(axis, panel.predicted, groups, _predicted_w, _ratio)
             axis.set_yscale("log", base=2)
             axis.yaxis.set_major_locator(FixedLocator(_RATIOS))
-            axis.yaxis.set_major_formatter(_plain)
+            axis.yaxis.set_major_formatter(plain)
             axis.set_title(panel.title)
         figure.supxlabel("predicted, W", fontsize=9)
         figure.supylabel("measured / predicted", fontsize=9)
         _legend(figure, axes[-1], groups)
         figure.suptitle(title, x=0.01, ha="left", fontsize=11)
 
-    _figure(draw, _inches(panels), paths)
+    save_picture(draw, _inches(panels), paths)
 
 
 def plot_learning_curves(curves: Sequence[Curve], title: str, *paths: Path) -> None:
@@ -134,18 +96,18 @@ def plot_learning_curves(curves: Sequence[Curve], title: str, *paths: Path) -> N
                 [100 * error for error in errors],
                 marker="o",
                 markersize=4,
-                color=_COLOURS[number % len(_COLOURS)],
+                color=COLOURS[number % len(COLOURS)],
                 label=curve.title,
             )
         axis.set_xscale("log", base=2)
-        axis.xaxis.set_major_formatter(_plain)
+        axis.xaxis.set_major_formatter(plain)
         axis.set_ylim(bottom=0)
         axis.set_xlabel("kernels learnt from")
         axis.set_ylabel("mean error of held-out runs, %")
         figure.legend(loc="outside right center")
         figure.suptitle(title, x=0.01, ha="left", fontsize=11)
 
-    _figure(draw, (7.2, 3.6), paths)
+    save_picture(draw, (7.2, 3.6), paths)
 
 
 def _axes(figure: Figure, number: int, *, sharex: bool) -> list[Axes]:
@@ -169,7 +131,7 @@ def _inches(panels: Sequence[Panel]) -> tuple[float, float]:
 def _groups(entries: Sequence[HeldOut]) -> tuple[str, ...]:
     """Benchmarks to tell apart by colour; none when there are too many for that."""
     benchmarks = tuple(dict.fromkeys(entry.example.benchmark for entry in entries))
-    return benchmarks if len(benchmarks) <= len(_COLOURS) else ()
+    return benchmarks if len(benchmarks) <= len(COLOURS) else ()
 
 
 def _measured_w(entry: HeldOut) -> float:
@@ -182,11 +144,6 @@ def _predicted_w(entry: HeldOut) -> float:
 
 def _ratio(entry: HeldOut) -> float:
     return entry.ratio or 1.0
-
-
-def _plain(value: float, _position: object) -> str:
-    """A tick as a plain number, not a power of two."""
-    return f"{value:g}"
 
 
 def _scatter(
@@ -204,7 +161,7 @@ def _scatter(
             s=10,
             linewidths=0,
             alpha=0.6,
-            color=_COLOURS[number],
+            color=COLOURS[number],
             rasterized=len(entries) > MANY_POINTS,
         )
 
@@ -212,21 +169,7 @@ def _scatter(
 def _legend(figure: Figure, axis: Axes, groups: tuple[str, ...]) -> None:
     if groups:
         handles = [
-            axis.scatter([], [], s=18, linewidths=0, color=_COLOURS[number], label=group)
+            axis.scatter([], [], s=18, linewidths=0, color=COLOURS[number], label=group)
             for number, group in enumerate(groups)
         ]
         figure.legend(handles=handles, loc="outside right upper")
-
-
-def _figure(draw: Callable[[Figure], None], inches: tuple[float, float], paths: Sequence[Path]) -> None:
-    check()
-    import matplotlib as mpl
-    from matplotlib import figure as figures
-
-    with mpl.rc_context(_SETTINGS):  # pyright: ignore[reportUnknownMemberType]
-        figure = figures.Figure(figsize=inches, layout="constrained")
-        draw(figure)
-        for path in paths:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            told = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-            figure.savefig(path, dpi=150, metadata=told)  # pyright: ignore[reportUnknownMemberType, reportArgumentType]

@@ -40,7 +40,7 @@ LEAST_FAMILIES = 5
 """Kinds of programs from which cross-validation may choose a model; see `choose`."""
 LEAST_SPOKEN = 0.9
 """A model that is silent about more than a tenth of the held-out runs is no candidate for ``auto``."""
-_PACKAGES = ("wattslice", "numpy", "scipy", "torch", "PyWavelets")
+PACKAGES = ("wattslice", "numpy", "scipy", "torch", "PyWavelets")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +194,10 @@ def _train_one(
     for example in data.examples:
         if reason := known.needs.lacking(example):
             passed_over[example.benchmark, reason] = passed_over.get((example.benchmark, reason), 0) + 1
+    made_of = provenance(tuple(gpu.id for gpu in data.gpus), seed, data.files)
     return TrainedEntry(
         known,
-        TrainedModel(known.name, _provenance(data, seed), model, tuple(map(_residual, held_out))),
+        TrainedModel(known.name, made_of, model, tuple(map(_residual, held_out))),
         held_out,
         curve,
         tuple(LeftOut(benchmark, runs, reason) for (benchmark, reason), runs in passed_over.items()),
@@ -317,11 +318,14 @@ def _residual(held_out: HeldOut) -> Residual:
     )
 
 
-def _provenance(data: TrainingData, seed: int) -> Provenance:
+def provenance(
+    gpu_ids: tuple[str, ...], seed: int, data: tuple[DataFile, ...], packages: tuple[str, ...] = PACKAGES
+) -> Provenance:
+    """What a model was made of, and with which versions of Python and `packages`."""
     versions = [Version("python", platform.python_version())]
-    for package in _PACKAGES:
+    for package in packages:
         try:
             versions.append(Version(package, metadata.version(package)))
         except metadata.PackageNotFoundError:
             continue
-    return Provenance(tuple(gpu.id for gpu in data.gpus), seed, data.files, tuple(versions))
+    return Provenance(gpu_ids, seed, data, tuple(versions))

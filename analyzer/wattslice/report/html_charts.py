@@ -108,12 +108,12 @@ def time_roofline_svg(roofline: Roofline) -> str:
     decades = range(round(math.log10(bottom)), round(math.log10(top)) + 1)
     every = math.ceil(len(decades) / 6)
     ticks = [(10.0**decade, _rate(decade)) for decade in decades[::every]]
-    roof = f"{prefixed(roofline.peak_flops_per_s, 'flop/s')} {roofline.precision.value}"
-    words = f"Roofs: {roof}, {prefixed(roofline.bandwidth_bytes_per_s, 'B/s')} of DRAM; "
-    words += f"they meet at {three_digits(roofline.time_balance)} flops per byte. "
-    drawn = axes.frame("Time: flop/s", ticks) + axes.upright(roofline.time_balance, "balance")
+    roof = f"{prefixed(roofline.machine.peak_flops_per_s, 'flop/s')} {roofline.precision.value}"
+    words = f"Roofs: {roof}, {prefixed(roofline.machine.bandwidth_bytes_per_s, 'B/s')} of DRAM; "
+    words += f"they meet at {three_digits(roofline.machine.time_balance)} flops per byte. "
+    drawn = axes.frame("Time: flop/s", ticks) + axes.upright(roofline.machine.time_balance, "balance")
     drawn += axes.line(((entry.intensity, entry.flops_per_s) for entry in curve), "roof")
-    drawn += _label(axes.x(high) - 4, axes.y(roofline.peak_flops_per_s) - 5, roof, "end")
+    drawn += _label(axes.x(high) - 4, axes.y(roofline.machine.peak_flops_per_s) - 5, roof, "end")
     if point:
         rate = prefixed(point.flops_per_s, "flop/s")
         words += f"The kernel: {rate} at {three_digits(point.intensity)}."
@@ -140,12 +140,11 @@ def power_line_svg(roofline: Roofline, kernel: KernelAnalysis) -> str:
     top = step * math.ceil(max(most) * 1.02 / step)
     axes = _Axes(low, high, 0.0, top, is_log=False)
     ticks = [(step * number, f"{step * number:g}") for number in range(round(top / step) + 1)]
-    drawn = axes.frame("Power: W", ticks) + axes.upright(roofline.time_balance, "balance")
+    drawn = axes.frame("Power: W", ticks) + axes.upright(roofline.machine.time_balance, "balance")
     words = f"The power line peaks where the time roofs meet: {power(max(watts for _, watts in curve))}. "
-    if roofline.energy_balance is not None:
-        words += (
-            f"Arithmetic takes more energy from {three_digits(roofline.energy_balance)} flops per byte on. "
-        )
+    if (energies := roofline.energies) is not None:
+        balance = three_digits(energies.energy_balance)
+        words += f"Arithmetic takes more energy from {balance} flops per byte on. "
     if limit_w is not None:
         drawn += axes.line(((low, limit_w), (high, limit_w)), "limit")
         drawn += _label(_LEFT + 5, axes.y(limit_w) - 5, f"limit {limit_w:g} W", "start", "of-limit")
@@ -182,7 +181,7 @@ def _beside(axes: _Axes, point: RooflinePoint, y: float, words: str) -> str:
 
 def _intensities(roofline: Roofline) -> tuple[float, float]:
     """Whole decades around the corner of the roofs and the kernel."""
-    places = [roofline.time_balance]
+    places = [roofline.machine.time_balance]
     if roofline.point:
         places.append(roofline.point.intensity)
     low = math.floor(math.log10(min(places)) - 0.7)

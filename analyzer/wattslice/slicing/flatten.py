@@ -37,6 +37,15 @@ def flatten(kernel: Kernel) -> FlatKernel:
 class _Flattener(FlattenExpressions):
     def statement(self, stmt: Stmt, context: Context) -> None:
         match stmt:
+            case Block(is_breakable=True):
+                frame = Frame(is_call=False, result=None)
+                self.then(
+                    Mark.CALL,
+                    lambda: self.frames.append(frame),
+                    lambda: self.statement(replace(stmt, is_breakable=False), context),
+                    Mark.CALL_END,
+                    self.leave_block,
+                )
             case Block(statements=statements):
                 actions: list[Action] = []
                 for inner in statements:
@@ -119,9 +128,10 @@ class _Flattener(FlattenExpressions):
                 draft.definitions.append(Definition(call.result, kills=False))
 
         def leave() -> None:
-            for frame in reversed(self.frames):
+            levels = stmt.levels if isinstance(stmt, Break) else 1
+            for level, frame in enumerate(reversed(self.frames), 1):
                 frame.guard = draft.index
-                if not isinstance(stmt, Return) or frame.is_call:
+                if (level == levels and not isinstance(stmt, Return)) or frame.is_call:
                     break
             self.events.append(Mark.JUMP)
 
@@ -129,6 +139,10 @@ class _Flattener(FlattenExpressions):
             self.then(draft.index, leave)
         else:
             self.then((value, stmt.region, draft, context), draft.index, leave)
+
+    def leave_block(self) -> None:
+        """Behind a breakable block all meet again who left no more than it: it guards nothing further."""
+        self.frames.pop()
 
     def predicate(self, stmt: Stmt, span: Span, region: int, context: Context) -> Draft:
         draft = self.draft(StatementKind.PREDICATE, span, region, context)

@@ -7,12 +7,13 @@ from datetime import date
 from pathlib import Path
 
 from wattslice_corpora.measuring.bench import Timing
-from wattslice_corpora.measuring.plan import KERNELS, SLICES
+from wattslice_corpora.measuring.plan import KERNELS, SLICES, SWEEP
 from wattslice_corpora.measuring.power import Method
 from wattslice_corpora.measuring.sensor import Board
 
 _USES = (
     (SLICES, "training", "synthetic slices of wattslice's generator"),
+    (SWEEP, "training", "the intensity sweep of wattslice's generator, for the energy roofline"),
     (KERNELS, "test", "kernels of wattslice's corpus at two or three sizes"),
 )
 _CHECKED = "; valid only where the energy counter and the samples' mean agree within 3 %"

@@ -23,7 +23,9 @@ from wattslice_corpora.measuring.power import MethodPowers
 from wattslice_corpora.measuring.trace import Trace, write_trace
 from wattslice_corpora.records import MeasuredRow, write_table
 
-_JOURNAL, _MEASURED, _METHODS, _TRACES = "journal.jsonl", "measured.csv", "methods.csv", "traces"
+MEASURED_TABLE = "measured.csv"
+"""The table of measured runs in the folder of a campaign."""
+_JOURNAL, _METHODS, _TRACES = "journal.jsonl", "methods.csv", "traces"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ class Journal:
         methods = tuple(
             MethodRow(entry.name, **asdict(entry.powers)) for entry in entries if entry.powers is not None
         )
-        table = self.folder / _MEASURED
+        table = self.folder / MEASURED_TABLE
         try:
             write_table(table, comments, MeasuredRow, tuple(entry.row for entry in entries))
             write_table(self.folder / _METHODS, comments, MethodRow, methods)

@@ -2,8 +2,9 @@
 
 Six rounds, each a sample of everything that is left, so that a campaign cut short at any point is a design
 in itself: synthetic slices in the order of their grid, kernels of the corpus first at their largest size,
-then some of both again (how well does the board repeat itself?), then the other sizes. Within a round the
-order is shuffled, so that the board's warming up does not follow any axis of the design.
+then some of both again (how well does the board repeat itself?), then the other sizes. The intensity sweep,
+which is of use as a whole only, stands in the first one. Within a round the order is shuffled, so that the
+board's warming up does not follow any axis of the design.
 """
 
 from __future__ import annotations
@@ -16,12 +17,22 @@ from pathlib import Path
 
 from wattslice_corpora.manifest import KERNEL_DIRECTORY, CorpusKernel, CorpusRun, RunSize, load_manifest
 from wattslice_corpora.measuring.bench import Configuration
+from wattslice_corpora.measuring.journal import MEASURED_TABLE
 from wattslice_corpora.measuring.program import Choice, Command, launches
-from wattslice_corpora.records import sha256
-from wattslice_corpora.synthetic import KERNEL_NAME, AccessWeights, SliceSpec, default_grid, source
+from wattslice_corpora.records import FlopKind, SweepRow, sha256, sweep_beside, write_table
+from wattslice_corpora.synthetic import (
+    KERNEL_NAME,
+    AccessWeights,
+    OperationKind,
+    SliceSpec,
+    SweepSlice,
+    default_grid,
+    intensity_sweep,
+    source,
+)
 from wattslice_corpora.synthetic.grid import UNWEIGHTED
 
-SLICES, KERNELS, MEASURED = "slices", "kernels", "measured"
+SLICES, SWEEP, KERNELS, MEASURED = "slices", "sweep", "kernels", "measured"
 """What the keys of the data sets begin with."""
 
 _ROUNDS = 6
@@ -39,7 +50,7 @@ def campaign_plan(
     boards of one kind differ and must not be fitted as one. `weights`: what an access is worth on this GPU,
     for the densities of the slices. The sources of the slices are written into `folder`.
     """
-    slices = tuple(_slice(spec, board, folder) for spec in default_grid(sm_count, weights))
+    slices = tuple(_slice(spec, SLICES, board, folder) for spec in default_grid(sm_count, weights))
     programs = [program for program in load_manifest() if program.repeatable]
     largest = tuple(
         configuration for program in programs for configuration in _kernels(program, program.runs[-1], board)
@@ -67,9 +78,24 @@ def campaign_plan(
         ]
         for number in range(_ROUNDS)
     ]
+    rounds[0] += sweep_plan(sm_count, board, folder, seed)
     for configurations in rounds:
         chance.shuffle(configurations)
     return tuple(configuration for configurations in rounds for configuration in configurations)
+
+
+def sweep_plan(sm_count: int, board: str, folder: Path, seed: int = 0) -> tuple[Configuration, ...]:
+    """The intensity sweep alone, for the energy roofline; arguments as in `campaign_plan`.
+
+    Its flops and bytes are written into `folder`, as the sweep of the table of measured runs there.
+    """
+    sweep = intensity_sweep(sm_count)
+    folder.mkdir(parents=True, exist_ok=True)
+    comments = ("the intensity sweep of the campaign in this folder: flops and bytes of one launch",)
+    write_table(sweep_beside(folder / MEASURED_TABLE), comments, SweepRow, tuple(map(_sweep_row, sweep)))
+    configurations = [_slice(point.spec, SWEEP, board, folder) for point in sweep]
+    random.Random(seed).shuffle(configurations)
+    return tuple(configurations)
 
 
 def file_plan(
@@ -112,21 +138,27 @@ def _share(configurations: tuple[Configuration, ...], number: int, parts: int) -
     return configurations[size * number // parts : size * (number + 1) // parts]
 
 
-def _slice(spec: SliceSpec, board: str, folder: Path) -> Configuration:
+def _slice(spec: SliceSpec, dataset: str, board: str, folder: Path) -> Configuration:
     path = folder / _SOURCES / f"{spec.name}.cu"
     text = source(spec)
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
     return Configuration(
-        name=f"slice-{spec.name}",
+        name=f"{dataset.removesuffix('s')}-{spec.name}",
         version=sha256(path),
-        dataset=f"{SLICES}-{board}",
+        dataset=f"{dataset}-{board}",
         benchmark=spec.name,
         source=path,
         choice=Choice(KERNEL_NAME),
         input=spec.data.value,
     )
+
+
+def _sweep_row(point: SweepSlice) -> SweepRow:
+    kind = FlopKind.DOUBLE if point.spec.kind is OperationKind.FP64 else FlopKind.SINGLE
+    flops, moved = float(point.work_flop), float(point.traffic_bytes)
+    return SweepRow(point.spec.name, KERNEL_NAME, "", kind.value, flops, moved)
 
 
 def _kernels(program: CorpusKernel, run: CorpusRun, board: str) -> tuple[Configuration, ...]:

@@ -47,11 +47,16 @@ class KernelCharacteristicsRow:
 
 @dataclass(frozen=True, slots=True)
 class GpuCharacteristicsRow:
-    """Table 10: one GPU; peaks count a multiply-add as two operations."""
+    """Table 10: one GPU; peaks count a multiply-add as two operations, rates per clock and SM as one."""
 
     gpu: str
     core_clock_hz: float
+    memory_clock_hz: float
+    memory_bus_bits: int
     sm_count: int
+    double_per_clock_per_sm: float
+    single_per_clock_per_sm: float
+    integer_per_clock_per_sm: float
     peak_double_flop_per_s: float
     peak_single_flop_per_s: float
     peak_integer_op_per_s: float
@@ -129,7 +134,12 @@ def escape2018_gpus(path: Path | None = None) -> tuple[GpuCharacteristicsRow, ..
         GpuCharacteristicsRow(
             gpu=gpu,
             core_clock_hz=number("C_G", gpu),
+            memory_clock_hz=number("C_M", gpu),
+            memory_bus_bits=int(number("G_{bit}", gpu)),
             sm_count=int(number("SM", gpu)),
+            double_per_clock_per_sm=number("O_{SMd}", gpu),
+            single_per_clock_per_sm=number("O_{SMf}", gpu),
+            integer_per_clock_per_sm=number("O_{SMi}", gpu),
             peak_double_flop_per_s=number("O_d", gpu),
             peak_single_flop_per_s=number("O_f", gpu),
             peak_integer_op_per_s=number("O_i", gpu),

@@ -2,7 +2,7 @@
 
 `tables` reads and writes typed CSV, `measured` is the one schema of measured runs, `cards` says what is known
 of them, `recipes` how public programs were run, `workloads` and `slices` what our analyzer found in their
-source, and `utilisation` what counters of the GPU saw.
+source, `utilisation` what counters of the GPU saw, and `sweeps` which runs are an intensity sweep.
 """
 
 from wattslice_corpora.records.cards import (
@@ -38,6 +38,13 @@ from wattslice_corpora.records.recipes import (
     recipes_path,
 )
 from wattslice_corpora.records.slices import SliceRow, read_slices, slices_path
+from wattslice_corpora.records.sweeps import (
+    FlopKind,
+    SweepRow,
+    read_sweep,
+    sweep_beside,
+    sweep_path,
+)
 from wattslice_corpora.records.tables import (
     Dim3,
     RecordError,
@@ -62,6 +69,7 @@ __all__ = [
     "DataCard",
     "DataSet",
     "Dim3",
+    "FlopKind",
     "IdlePower",
     "InvalidRows",
     "LaunchRecipe",
@@ -72,6 +80,7 @@ __all__ = [
     "Recipes",
     "RecordError",
     "SliceRow",
+    "SweepRow",
     "Timed",
     "Use",
     "UtilisationRow",
@@ -87,12 +96,15 @@ __all__ = [
     "read_measurements",
     "read_recipes",
     "read_slices",
+    "read_sweep",
     "read_table",
     "read_utilisation",
     "read_workloads",
     "recipes_path",
     "sha256",
     "slices_path",
+    "sweep_beside",
+    "sweep_path",
     "table_text",
     "utilisation_path",
     "workloads_path",

@@ -1,0 +1,138 @@
+"""`wattslice instructions [FILE.ptx]`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wattslice.cli import FINE
+from wattslice.commands.common import CONTEXT, message, write_result
+from wattslice.errors import WattsliceError
+
+if TYPE_CHECKING:
+    from wattslice_models.instruction_energy import InstructionEnergies
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command(context_settings=CONTEXT)
+@click.argument("path", required=False, type=_PATH, metavar="[FILE.ptx]")
+@click.option("--gpu", metavar="ID", help="GPU of the energies.  [default: the table's only one, or titan_v]")
+@click.option(
+    "--optimized/--not-optimized",
+    default=True,
+    show_default=True,
+    help="Energies of instructions compiled with -O3, or -O0.",
+)
+@click.option("--method", metavar="NAME", help="How the watts were read: mtsm, papi.  [default: mtsm]")
+@click.option("--energies", "table", type=_PATH, metavar="FILE.csv", help="Measured energies to use instead.")
+@click.option(
+    "--variant",
+    type=click.Choice(("latency", "throughput")),
+    default="latency",
+    show_default=True,
+    help="Measured with one thread, or on a full board (only in measured tables).",
+)
+@click.option(
+    "--stand-ins", is_flag=True, help="Count what has no energy as something alike: guesses, marked."
+)
+@click.option(
+    "--set", "overrides", multiple=True, metavar="[KERNEL.]NAME=VALUE", help="Value of a parameter or loop."
+)
+@click.option(
+    "--launch",
+    "launches",
+    multiple=True,
+    metavar="KERNEL=GRID:BLOCK[:SMEM]",
+    help="Launch configuration, e.g. 'mul=64,64:16,16'. Repeatable.",
+)
+@click.option(
+    "--format", "report_format", type=click.Choice(("text", "json")), default="text", show_default=True
+)
+@click.option("-o", "output", type=_PATH, metavar="FILE", help="Write the report there.  [default: stdout]")
+def instructions(
+    path: Path | None,
+    gpu: str | None,
+    optimized: bool,
+    method: str | None,
+    table: Path | None,
+    variant: str,
+    stand_ins: bool,
+    overrides: tuple[str, ...],
+    launches: tuple[str, ...],
+    report_format: str,
+    output: Path | None,
+) -> int:
+    """Energy per PTX instruction, and what of a kernel's energy each instruction makes.
+
+    Without a file: the table of a GPU. With one: the instructions of each kernel in it, how often a thread
+    executes them, their energy, and which have none.
+    """
+    from wattslice.instruction_tables import DEFAULT_GPU
+
+    chosen = None if gpu is None and table is not None else gpu or DEFAULT_GPU
+    energies = _energies(chosen, optimized, None if method is None else method.lower(), table, variant)
+    if path is None:
+        if overrides or launches or stand_ins:
+            raise WattsliceError(
+                "--set, --launch and --stand-ins are about a kernel", remedy="give a .ptx file"
+            )
+        _show_table(energies, table, report_format, output)
+        return FINE
+    from wattslice.config import Options, make_config
+    from wattslice.instruction_costs import check_ptx, file_costs
+
+    check_ptx(path)
+    config = make_config(
+        Options(paths=(path,), gpu=energies.gpu_id, overrides=overrides, launches=launches, no_cache=True)
+    )
+    costed = file_costs(path, config, energies, stand_ins=stand_ins)
+    for entry in costed.diagnostics:
+        message(f"{entry.file}:{entry.line}: {entry.message} [{entry.rule}]")
+    from wattslice.report.instruction_costs import costs_json, write_costs
+
+    if report_format == "json":
+        write_result(lambda file: click.echo(costs_json(costed, energies), file, nl=False), output)
+    else:
+        write_result(lambda file: write_costs(costed, energies, file), output)
+    return FINE
+
+
+def _energies(
+    gpu: str | None, optimized: bool, method: str | None, table: Path | None, variant: str
+) -> InstructionEnergies:
+    from wattslice.gpu_choice import known_gpu
+    from wattslice.instruction_tables import DEFAULT_METHOD, measured_energies, published_energies
+    from wattslice_models.instruction_energy import Variant
+
+    gpu_id = None if gpu is None else known_gpu(gpu)
+    if table is not None:
+        return measured_energies(table, gpu_id, optimized=optimized, variant=Variant(variant), method=method)
+    if variant != Variant.LATENCY:
+        raise WattsliceError(
+            f"--variant {variant}: published energies are those of one thread",
+            remedy="measure some and give them with --energies",
+        )
+    assert gpu_id is not None
+    return published_energies(gpu_id, optimized=optimized, method=method or DEFAULT_METHOD)
+
+
+def _show_table(
+    energies: InstructionEnergies, table: Path | None, report_format: str, output: Path | None
+) -> None:
+    from wattslice.instruction_tables import published_energies, published_gpus
+    from wattslice.report.instruction_costs import TableOfGpus, energies_json, write_energies
+
+    others = () if table is not None else tuple(one for one in published_gpus() if one != energies.gpu_id)
+    shown = TableOfGpus(
+        energies,
+        tuple(
+            published_energies(one, optimized=energies.optimized, method=energies.method) for one in others
+        ),
+    )
+    if report_format == "json":
+        write_result(lambda file: click.echo(energies_json(shown), file, nl=False), output)
+    else:
+        write_result(lambda file: write_energies(shown, file), output)

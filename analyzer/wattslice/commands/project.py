@@ -1,0 +1,83 @@
+"""`wattslice project`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from wattslice.cli import FINDINGS, FINE
+from wattslice.commands.common import CONTEXT, message, write_result
+from wattslice.errors import WattsliceError
+
+_PATH = click.Path(path_type=Path)
+_PICTURES = (".svg", ".png")
+
+
+@click.command(context_settings=CONTEXT)
+@click.argument("workflow_file", type=_PATH, metavar="WORKFLOW.TOML")
+@click.option(
+    "--format",
+    "report_format",
+    type=click.Choice(("text", "json")),
+    default="text",
+    show_default=True,
+    help="How to report.",
+)
+@click.option("--all", "everything", is_flag=True, help="All configurations, not only the Pareto front.")
+@click.option(
+    "-o",
+    "outputs",
+    type=_PATH,
+    multiple=True,
+    metavar="FILE",
+    help="A .svg or .png: draw time against energy there. Else: write the report there. Repeatable.",
+)
+def project(workflow_file: Path, report_format: str, everything: bool, outputs: tuple[Path, ...]) -> int:
+    """Project a workflow of kernels onto CPU and GPU nodes: time-to-solution against energy-to-solution.
+
+    The file names steps, components, node kinds and network; docs/project.md tells how. The exit status is 1
+    when no configuration keeps the file's limits.
+    """
+    from wattslice.projection.reader import read_workflow
+
+    pictures = [path for path in outputs if path.suffix.lower() in _PICTURES]
+    reports = [path for path in outputs if path not in pictures]
+    if len(reports) > 1:
+        raise WattsliceError("one report goes to one file", remedy="give -o once, beside pictures")
+    if pictures:
+        _check_pictures()
+    workflow = read_workflow(workflow_file)
+    from wattslice.projection.projection import project_workflow  # numpy loads here
+    from wattslice.report.projection import projection_json, write_projection
+
+    projection = project_workflow(workflow)
+    for picture in pictures:
+        from wattslice.projection.picture import plot_projection
+
+        try:
+            plot_projection(projection, picture)
+        except OSError as error:
+            raise WattsliceError(
+                f"cannot be written: {error.strerror or error}", path=picture, remedy="choose another -o"
+            ) from None
+    output = reports[0] if reports else None
+    if report_format == "json":
+        text = projection_json(projection, everything)
+        write_result(lambda file: click.echo(text, file, nl=False), output)
+    else:
+        write_result(lambda file: write_projection(projection, everything, file), output)
+    if projection.chosen is None:
+        wanted = workflow.objective.value.removeprefix("least-")
+        message(f"no configuration of known {wanted} keeps the limits")
+        return FINDINGS
+    return FINE
+
+
+def _check_pictures() -> None:
+    from wattslice.pictures import NoPlotsError, check
+
+    try:
+        check()
+    except NoPlotsError as error:
+        raise WattsliceError(str(error)) from None

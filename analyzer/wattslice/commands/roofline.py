@@ -1,0 +1,134 @@
+"""`wattslice roofline [PATH...]`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wattslice.cli import FAILED, FINE
+from wattslice.commands.analyze import no_kernels
+from wattslice.commands.common import (
+    CONTEXT,
+    analyzed,
+    message,
+    options_from,
+    options_of_perhaps_an_analysis,
+    write_result,
+)
+from wattslice.errors import WattsliceError
+
+if TYPE_CHECKING:
+    from wattslice.config import Options
+    from wattslice.rooflines import Rooflines
+
+_PICTURES = (".svg", ".png")
+
+
+@click.command(context_settings=CONTEXT)
+@options_of_perhaps_an_analysis
+@click.option(
+    "--precision",
+    metavar="NAME",
+    help="Only these roofs: fp32, fp64, fp16 or tensor.  [default: the kernels']",
+)
+@click.option(
+    "--coefficients",
+    metavar="NAME",
+    help="Where the energies come from: auto, fitted, published, model or none.  [default: auto]",
+)
+@click.option(
+    "--format",
+    "report_format",
+    type=click.Choice(("text", "json")),
+    default="text",
+    show_default=True,
+    help="How to report.",
+)
+@click.option(
+    "-o",
+    "pictures",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Draw them there, too: .svg or .png. Repeatable.",
+)
+def roofline(
+    precision: str | None,
+    coefficients: str | None,
+    report_format: str,
+    pictures: tuple[Path, ...],
+    **values: object,
+) -> int:
+    """Show the time, energy and power rooflines of a GPU (Choi et al. 2013), with kernels on them.
+
+    Without PATH the roofs alone. --gpu also takes i7-950, the processor of the paper.
+    """
+    _check_pictures(pictures)
+    options = options_from(values)
+    shown, status = _rooflines(options, precision, coefficients)
+    if pictures:
+        from wattslice.report.roofline_picture import draw_rooflines
+
+        try:
+            draw_rooflines(shown, *pictures)
+        except OSError as error:
+            path = Path(error.filename) if isinstance(error.filename, str) else pictures[0]
+            reason = error.strerror or str(error)
+            raise WattsliceError(
+                f"cannot be written: {reason}", path=path, remedy="choose another -o"
+            ) from None
+    from wattslice.report.roofline_tables import render_json, write_tables
+
+    if report_format == "json":
+        write_result(lambda file: click.echo(render_json(shown), file, nl=False), None)
+    else:
+        write_result(lambda file: write_tables(shown, file), None)
+    return status
+
+
+def _check_pictures(pictures: tuple[Path, ...]) -> None:
+    for path in pictures:
+        if path.suffix.lower() not in _PICTURES:
+            raise WattsliceError("no kind of picture", path=path, remedy="a name that ends in .svg or .png")
+    if pictures:
+        from wattslice.pictures import NoPlotsError, check
+
+        try:
+            check()
+        except NoPlotsError as error:
+            raise WattsliceError(str(error)) from None
+
+
+def _rooflines(options: Options, precision: str | None, coefficients: str | None) -> tuple[Rooflines, int]:
+    """What to show, and the exit status: files without any kernel, or unread ones, are a failure."""
+    from wattslice.config import make_config
+    from wattslice.findings import unread_files
+    from wattslice.machines import is_published_only, parse_coefficients, parse_precision
+    from wattslice.rooflines import rooflines_of_gpu, rooflines_of_published
+
+    wanted = parse_coefficients(coefficients)
+    only = None if precision is None else parse_precision(precision)
+    if options.gpu is not None and is_published_only(options.gpu):
+        if options.paths:
+            raise WattsliceError(
+                f"{options.gpu} is a processor: no kernel can be placed on it",
+                remedy="leave the files out, or name a GPU",
+            )
+        return rooflines_of_published(options.gpu, only), FINE
+    config = make_config(options)
+    for note in config.notes:
+        message(note)
+    rooflines_of_gpu(config, wanted, only, None)  # what is wrong with the options comes before the analysis
+    analysis = analyzed(config) if config.files else None
+    shown = rooflines_of_gpu(config, wanted, only, analysis)
+    if analysis is None:
+        return shown, FINE
+    if not analysis.kernels:
+        message(no_kernels(analysis))
+        return shown, FAILED
+    if unread := unread_files(analysis):
+        message(f"no result for {', '.join(unread)}: `wattslice analyze` tells why")
+        return shown, FAILED
+    return shown, FINE

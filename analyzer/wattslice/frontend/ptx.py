@@ -1,0 +1,174 @@
+"""PTX files, as `nvcc -ptx` writes them, into the same tree as CUDA sources.
+
+Every `.entry` is a kernel. Line information (`nvcc -lineinfo`) makes all that is told of it point into the
+CUDA source; without, into the PTX file.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wattslice import ir
+from wattslice.errors import FrontendError
+from wattslice.inputs import note_text
+from wattslice.recursion import deep_recursion
+
+if TYPE_CHECKING:
+    from wattslice.frontend.clang.flags import ParseOptions
+    from wattslice.frontend.ptx_lowering.context import KernelParts, Unit
+    from wattslice.frontend.ptx_source.syntax import Function
+
+MAX_BYTES = 64 << 20
+
+
+def read_ptx(path: Path, options: ParseOptions | None = None, source: bytes | None = None) -> ir.Program:
+    """Read a PTX file; `source` None: what is on the disk. `options` matter to C and CUDA only.
+
+    Raises `FrontendError` when it is no PTX; a function that cannot be read is a diagnostic of the program
+    (PW060, PW005 for calls that cannot be followed), and the others are still there.
+    """
+    from wattslice.frontend.ptx_lowering.context import Unit
+    from wattslice.frontend.ptx_source.parser import parse_ptx
+
+    text = _text(path, source)
+    module = parse_ptx(text, path)
+    unit = Unit(path, module)
+    for problem in module.problems:
+        message = f"{problem.message} ({problem.remedy})" if problem.remedy else problem.message
+        unit.report("PW060", ir.Severity.WARNING, problem.line, message)
+    with deep_recursion():
+        kernels = [
+            _kernel(unit, function)
+            for function in module.functions
+            if function.is_entry and function.body is not None
+        ]
+    lost = [p for p in module.problems if p.function is not None and p.is_entry]
+    kernels += [_lost(unit, problem.function or "", problem.line) for problem in lost]
+    return ir.Program(
+        str(path),
+        tuple(kernels),
+        (),
+        tuple(unit.variables.values()),
+        tuple(dict.fromkeys(unit.diagnostics)),
+        ir.numbered_lines(text),
+    )
+
+
+def _text(path: Path, source: bytes | None) -> str:
+    data = source
+    if data is None:
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise FrontendError(path, None, f"cannot be read: {error.strerror}", "check the path") from None
+        note_text(path, data)
+    if len(data) > MAX_BYTES:
+        raise FrontendError(path, None, f"{len(data)} bytes of PTX are too many", "split the program")
+    if b"\0" in data:
+        raise FrontendError(path, None, "this is a binary file", "give the text that nvcc -ptx writes")
+    return data.decode("utf-8", "replace")
+
+
+def _kernel(unit: Unit, function: Function) -> ir.Kernel:
+    from wattslice.frontend.ptx_lowering.blocks import UnknownLabelError
+    from wattslice.frontend.ptx_lowering.body import FunctionBody
+    from wattslice.frontend.ptx_lowering.context import KernelParts
+    from wattslice.frontend.ptx_lowering.control_flow import IrreducibleError
+    from wattslice.frontend.ptx_lowering.instructions import lower_instruction
+    from wattslice.frontend.ptx_lowering.parameters import KernelParameters
+
+    parts = KernelParts(unit)
+    parts.inlining.append(function.name)
+    parameters = KernelParameters(unit, function)
+    is_complete = True
+    try:
+        body = FunctionBody(parts, function, parameters.at, lower_instruction, parameters.settle)
+        block = body.block()
+    except (UnknownLabelError, IrreducibleError) as error:
+        is_complete = False
+        line = error.line if isinstance(error, UnknownLabelError) else function.line
+        message = f"'{function.name}' cannot be structured: {error}"
+        parts = KernelParts(unit)
+        parts.holes.append(unit.report("PW060", ir.Severity.WARNING, line, message))
+        span = ir.Span(str(unit.path), function.line, 1, function.end_line)
+        block = ir.Block((), parts.region(), span)
+    return _finished(unit, function, parts, parameters.variables, block, is_complete)
+
+
+def _finished(
+    unit: Unit,
+    function: Function,
+    parts: KernelParts,
+    parameters: tuple[ir.Variable, ...],
+    block: ir.Block,
+    is_complete: bool,
+) -> ir.Kernel:
+    from wattslice.frontend.ptx_lowering.launch_bounds import launch_bounds
+    from wattslice.frontend.ptx_lowering.names import demangled
+
+    name = demangled(function.name)
+    bounds = launch_bounds(function)
+    return ir.Kernel(
+        name.plain,
+        name.qualified,
+        function.name,
+        parameters,
+        block,
+        _span(unit, function, parts),
+        parts.regions,
+        parts.sites,
+        tuple(parts.shared),
+        bounds.max_threads_per_block,
+        bounds.min_blocks_per_sm,
+        is_complete,
+        tuple(parts.holes),
+        tuple(parts.machine),
+    )
+
+
+def _lost(unit: Unit, name: str, line: int) -> ir.Kernel:
+    """A kernel whose text could not be read: its name, and nothing else."""
+    from wattslice.frontend.ptx_lowering.names import demangled
+
+    span = ir.Span(str(unit.path), line, 1, line)
+    shown = demangled(name)
+    holes = tuple(entry for entry in unit.diagnostics if entry.line == line)
+    return ir.Kernel(
+        shown.plain,
+        shown.qualified,
+        name,
+        (),
+        ir.Block((), 0, span),
+        span,
+        1,
+        0,
+        (),
+        None,
+        None,
+        False,
+        holes,
+    )
+
+
+def _span(unit: Unit, function: Function, parts: KernelParts) -> ir.Span:
+    """Where a kernel is written: the lines of the source that most of its instructions come from."""
+    own = [
+        instruction.location
+        for instruction in _instructions(function)
+        if instruction.location is not None and instruction.location.inlined_at is None
+    ]
+    files = Counter(place.file for place in own if place.line and place.file in unit.files)
+    if not files:
+        return ir.Span(str(unit.path), function.line, 1, function.end_line)
+    number, _ = files.most_common(1)[0]
+    lines = [place.line for place in own if place.file == number and place.line]
+    return ir.Span(unit.files[number], min(lines), 1, max(lines))
+
+
+def _instructions(function: Function):  # noqa: ANN202 - a tuple of instructions
+    from wattslice.frontend.ptx_source.scopes import flat_body
+    from wattslice.frontend.ptx_source.syntax import Instruction
+
+    return tuple(statement for statement in flat_body(function) if isinstance(statement, Instruction))

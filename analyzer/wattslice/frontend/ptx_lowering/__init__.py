@@ -1,0 +1,1 @@
+"""From a PTX module to the intermediate representation."""

@@ -1,0 +1,121 @@
+"""Calls: functions of the file are inlined, `printf` and its kin cost nothing, others are unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from wattslice.frontend.ptx_lowering.blocks import UnknownLabelError
+from wattslice.frontend.ptx_lowering.body import FunctionBody, ParameterKey
+from wattslice.frontend.ptx_lowering.control_flow import IrreducibleError
+from wattslice.frontend.ptx_source.calls import call_of
+from wattslice.frontend.ptx_source.syntax import Instruction, Operand, Register, Symbol
+from wattslice.ir import (
+    VOID,
+    Block,
+    InlinedCall,
+    Intrinsic,
+    Semantics,
+    Severity,
+    Type,
+    Variable,
+)
+
+MAX_DEPTH = 16
+"""Calls inside calls that are followed; deeper ones, and all recursion, are cut."""
+MAX_INSTRUCTIONS = 200_000
+"""Instructions of a kernel with all that it calls, each call once more."""
+
+_FREE = frozenset(
+    [
+        "vprintf",
+        "__assertfail",
+        "free",
+        "malloc",
+        "__nv_printf",
+        "cudaDeviceSynchronize",
+        "cudaGetParameterBufferV2",
+    ]
+)
+
+
+def lower_call(
+    body: FunctionBody, instruction: Instruction, lower: Callable[[FunctionBody, Instruction], None]
+) -> None:
+    """Adds a call to the statements of `body`."""
+    call = call_of(instruction)
+    span = body.unit.span(instruction)
+    if call is None:
+        _unknown(body, instruction, "a call", ())
+        return
+    name = call.callee.name if isinstance(call.callee, Symbol) else ""
+    if name in _FREE:
+        body.flush()
+        body.emit(Intrinsic(name, (), (), Semantics.NONE, False, VOID, span), span)
+        _forget(body, call.results, name, instruction)
+        return
+    function = body.unit.functions.get(name)
+    if function is None or function.body is None:
+        what = (
+            f"function '{name}', whose body is not in this file" if name else "a function through a pointer"
+        )
+        _unknown(body, instruction, what, call.results)
+        return
+    parts = body.parts
+    if name in parts.inlining or len(parts.inlining) >= MAX_DEPTH:
+        _unknown(body, instruction, f"'{name}' within itself, followed no further", call.results)
+        return
+    body.flush()
+    bound: dict[str, str] = {}
+    for parameter, argument in zip(function.parameters, call.arguments, strict=False):
+        bound[parameter.name] = _name(argument)
+    for result, target in zip(function.results, call.results, strict=False):
+        bound[result.name] = _name(target)
+
+    def parameter(own: str, offset: int, type_: Type) -> Variable | None:
+        outer = bound.get(own)
+        return None if outer is None else body.parameter(outer, offset, type_)
+
+    parts.inlining.append(name)
+    try:
+        inner = FunctionBody(parts, function, parameter, lower)
+        for formal, actual in (
+            *zip(function.parameters, call.arguments, strict=False),
+            *zip(function.results, call.results, strict=False),
+        ):
+            if formal.space == "reg" and isinstance(actual, Register):
+                inner.registers.share(formal.name, body.registers, actual.name)
+        block = inner.block()
+    except (UnknownLabelError, IrreducibleError) as error:
+        _unknown(body, instruction, f"'{name}': {error}", call.results)
+        return
+    finally:
+        parts.inlining.pop()
+    body.emit(InlinedCall(name, (), (), block, VOID, span), span)
+
+
+def _name(operand: Operand) -> str:
+    return operand.name if isinstance(operand, Symbol | Register) else ""
+
+
+def _unknown(body: FunctionBody, instruction: Instruction, what: str, results: tuple[Operand, ...]) -> None:
+    span = body.unit.span(instruction)
+    message = f"call to {what}: its cost is unknown and left out"
+    found = body.unit.report("PW005", Severity.WARNING, instruction.line, message)
+    body.parts.holes.append(found)
+    body.flush()
+    body.emit(Intrinsic(what, (), (), Semantics.NONE, True, VOID, span), span)
+    _forget(body, results, what, instruction)
+
+
+def _forget(body: FunctionBody, results: tuple[Operand, ...], name: str, instruction: Instruction) -> None:
+    """What a call that is not followed gives is unknown."""
+    span = body.unit.span(instruction)
+    for result in results:
+        if isinstance(result, Register):
+            type_ = body.registers.declared_type(result.name)
+            body.set(result, Intrinsic(name, (), (), Semantics.OPAQUE, False, type_, span), span)
+
+
+Places = dict[ParameterKey, Variable]
+
+__all__ = ["Block", "lower_call"]

@@ -1,0 +1,124 @@
+"""What all functions of a module and all bodies inlined into a kernel share while they are lowered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+
+from wattslice.frontend.ptx_lowering.types import SPACES, type_of
+from wattslice.frontend.ptx_source import syntax
+from wattslice.ir import (
+    Diagnostic,
+    MachineInstruction,
+    MemorySpace,
+    Severity,
+    Span,
+    Type,
+    TypeKind,
+    Variable,
+    VariableRole,
+)
+
+
+@dataclass(slots=True)
+class Unit:
+    """A PTX file: its variables and functions by name, and what has to be said about it."""
+
+    path: Path
+    module: syntax.Module
+    variables: dict[str, Variable] = field(default_factory=dict[str, Variable])
+    functions: dict[str, syntax.Function] = field(default_factory=dict[str, syntax.Function])
+    diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
+    files: dict[int, str] = field(default_factory=dict[int, str])
+
+    def __post_init__(self) -> None:
+        for function in self.module.functions:
+            known = self.functions.get(function.name)
+            if known is None or known.body is None:
+                self.functions[function.name] = function
+        for declared in self.module.variables:
+            self.variables[declared.name] = variable_of(declared, Span(str(self.path), declared.line, 1, 0))
+        self.files = {file.number: _found(file.path, self.path) for file in self.module.files}
+
+    def report(self, rule: str, severity: Severity, line: int, message: str) -> Diagnostic:
+        """Adds a diagnostic on a line of the PTX file."""
+        found = Diagnostic(rule, severity, str(self.path), line, message)
+        self.diagnostics.append(found)
+        return found
+
+    def span(self, instruction: syntax.Instruction) -> Span:
+        """Where an instruction comes from: a line of the program that was compiled, else of the PTX file.
+
+        What a header of the toolkit does is told of the line that calls it.
+        """
+        place = instruction.location
+        while place is not None and place.inlined_at is not None and _is_toolkit(self.files.get(place.file)):
+            place = place.inlined_at
+        file = None if place is None else self.files.get(place.file)
+        if place is None or file is None or place.line == 0:
+            return Span(str(self.path), instruction.line, 1, instruction.line)
+        return Span(file, place.line, max(1, place.column), place.line)
+
+
+def _found(written: str, ptx: Path) -> str:
+    """The file of a `.file` directive as others name it: beside the PTX file where it is not elsewhere."""
+    path = Path(written)
+    if not path.exists() and (beside := ptx.parent / PurePath(written).name).exists():
+        return str(beside)
+    try:
+        return str(path.relative_to(Path.cwd())) if path.is_absolute() else written
+    except ValueError:
+        return written
+
+
+def _is_toolkit(file: str | None) -> bool:
+    parts = () if file is None else PurePath(file).parts
+    return "include" in parts and any(part.startswith(("cuda", "nvidia", "targets")) for part in parts)
+
+
+def variable_of(declared: syntax.Variable, span: Span) -> Variable:
+    """A variable of a module or function: an array of its scalars; `extern .shared` of open size is dynamic."""
+    scalar = type_of(declared.type, declared.lanes)
+    space = SPACES.get(declared.space, MemorySpace.TEXTURE if declared.space == "tex" else MemorySpace.GLOBAL)
+    if declared.type in ("texref", "surfref", "samplerref"):
+        space = MemorySpace.TEXTURE
+    size = declared.size_bytes
+    is_open = None in declared.dimensions
+    type_ = scalar
+    if declared.dimensions:
+        length = None if size is None else size // max(1, scalar.size_bytes)
+        type_ = Type(TypeKind.ARRAY, element=scalar, length=length)
+    return Variable(
+        declared.name,
+        type_,
+        space,
+        VariableRole.FILE_SCOPE,
+        span,
+        dynamic=space is MemorySpace.SHARED and (is_open or declared.linkage == "extern"),
+        is_constant=space is MemorySpace.CONSTANT,
+    )
+
+
+@dataclass(slots=True)
+class KernelParts:
+    """The dense numberings of one kernel, and what is collected on the way through all that it inlines."""
+
+    unit: Unit
+    regions: int = 0
+    sites: int = 0
+    machine: list[MachineInstruction] = field(default_factory=list[MachineInstruction])
+    shared: dict[Variable, None] = field(default_factory=dict[Variable, None])
+    holes: list[Diagnostic] = field(default_factory=list[Diagnostic])
+    roots: dict[Variable, Variable] = field(default_factory=dict[Variable, Variable])
+    inlining: list[str] = field(default_factory=list[str])
+    size: int = 0
+
+    def region(self) -> int:
+        """A new region number."""
+        self.regions += 1
+        return self.regions - 1
+
+    def site(self) -> int:
+        """A new site number."""
+        self.sites += 1
+        return self.sites - 1

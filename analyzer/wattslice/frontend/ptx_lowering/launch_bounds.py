@@ -1,0 +1,30 @@
+"""What `.maxntid`, `.reqntid` and `.minnctapersm` allow a launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from wattslice.frontend.ptx_source.syntax import Directive, Function
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchBounds:
+    """The bounds of `__launch_bounds__`, None where nothing is said."""
+
+    max_threads_per_block: int | None
+    min_blocks_per_sm: int | None
+
+
+def launch_bounds(function: Function) -> LaunchBounds:
+    """The bounds that the directives of a kernel give."""
+    threads = function.directive("reqntid") or function.directive("maxntid")
+    blocks = function.directive("minnctapersm") or function.directive("minncta")
+    return LaunchBounds(_product(threads), _product(blocks))
+
+
+def _product(directive: Directive | None) -> int | None:
+    if directive is None:
+        return None
+    numbers = [int(text, 0) for text in directive.arguments if text.strip().isdigit()]
+    return prod(numbers) if numbers else None

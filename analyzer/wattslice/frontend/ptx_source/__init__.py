@@ -1,0 +1,1 @@
+"""PTX text: its syntax, its lexer and its parser."""

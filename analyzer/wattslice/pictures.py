@@ -1,0 +1,70 @@
+"""How all pictures look, and how they are written. Needs matplotlib, which loads when a picture is made.
+
+The same data give the same bytes: no dates, fixed ids in SVG.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+Figure = Any
+Axes = Any
+"""matplotlib's, whose types are many and partly unknown."""
+
+_SETTINGS: Any = {
+    "svg.hashsalt": "wattslice",
+    "svg.fonttype": "path",
+    "font.family": "DejaVu Sans",
+    "font.size": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 10.0,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.edgecolor": "#555555",
+    "axes.grid": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.8,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "legend.fontsize": 8.0,
+}
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#222222")
+"""Paul Tol's bright scheme: told apart by colour-blind people as well."""
+
+
+class NoPlotsError(ImportError):
+    """matplotlib is not installed; the message says how to install it."""
+
+
+def check() -> None:
+    """Raises `NoPlotsError` when no picture can be made."""
+    try:
+        import matplotlib  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    except ImportError:
+        raise NoPlotsError("pictures need matplotlib: pip install 'wattslice[report]'") from None
+
+
+def plain(value: float, _position: object = None) -> str:
+    """A tick as a plain number, not a power of two."""
+    return f"{value:g}"
+
+
+def save_picture(draw: Callable[[Figure], None], inches: tuple[float, float], paths: Sequence[Path]) -> None:
+    """Draw one figure and write it to every path, in the format of its suffix.
+
+    Raises `NoPlotsError`, and ``OSError`` where it cannot be written.
+    """
+    check()
+    import matplotlib as mpl
+    from matplotlib import figure as figures
+
+    with mpl.rc_context(_SETTINGS):  # pyright: ignore[reportUnknownMemberType]
+        figure = figures.Figure(figsize=inches, layout="constrained")
+        draw(figure)
+        for path in paths:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            told = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+            figure.savefig(path, dpi=150, metadata=told)  # pyright: ignore[reportUnknownMemberType, reportArgumentType]

@@ -1,0 +1,126 @@
+"""Kernels on the rooflines of a GPU: how near to its roof each one is, and what it is bound by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from wattslice.analysis import Analysis, KernelAnalysis
+from wattslice.machines import Machine
+from wattslice.roofline import Precision
+
+
+class Bound(Enum):
+    """Which part of a run costs more, in time or in energy."""
+
+    MEMORY = "memory"
+    COMPUTE = "compute"
+
+
+class PowerSource(Enum):
+    """Who says the watts of a kernel."""
+
+    MODEL = "the power model"
+    ROOFLINE = "the roofline"
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedKernel:
+    """One launch against `machine`, whose roofs are those of its `precision`; None is unknown.
+
+    `flops` and `dram_bytes` per launch; `intensity` flops per byte. `power_w`: of the power model of the run,
+    or, where that knows none, of eq. (4) over the predicted time. `share_of_roof`: predicted flops per second
+    over those that roof and bandwidth allow. `time_bound`: by the time balance; `energy_bound`: by the
+    effective balance point, below which more than half of the energy goes to memory and waiting for it.
+    `why`: why it has no place in the pictures; empty where it has one.
+    """
+
+    name: str
+    file: str
+    line: int
+    precision: Precision | None
+    machine: Machine | None
+    flops: float | None
+    dram_bytes: float | None
+    time_s: float | None
+    intensity: float | None = None
+    flops_per_s: float | None = None
+    share_of_roof: float | None = None
+    power_w: float | None = None
+    power_source: PowerSource | None = None
+    flops_per_j: float | None = None
+    time_bound: Bound | None = None
+    energy_bound: Bound | None = None
+    why: str = ""
+
+
+def place_kernels(analysis: Analysis, machines: Sequence[Machine]) -> tuple[PlacedKernel, ...]:
+    """Every launch of an analysis for the GPU of these machines, in its order."""
+    by_precision = {machine.precision: machine for machine in machines}
+    return tuple(_place(kernel, by_precision) for kernel in analysis.kernels)
+
+
+def _place(kernel: KernelAnalysis, machines: dict[Precision, Machine]) -> PlacedKernel:
+    found = kernel.roofline
+    name, file, line = kernel.qualified_name or kernel.name, kernel.file, kernel.line
+    if found is None:
+        why = "the launch cannot run, or its work could not be counted"
+        return PlacedKernel(name, file, line, None, None, None, None, kernel.time_s, why=why)
+    machine = machines.get(found.precision) if found.flops else None
+    time_s, flops, dram_bytes = kernel.time_s, found.flops, found.dram_bytes
+    power_w, power_source = kernel.power_w, PowerSource.MODEL
+    if power_w is None and time_s and machine is not None and machine.energies is not None:
+        power_w, power_source = (
+            machine.energies.power_of_run_w(flops, dram_bytes, time_s),
+            PowerSource.ROOFLINE,
+        )
+    intensity = flops / dram_bytes if flops and dram_bytes else None
+    flops_per_s = flops / time_s if flops and time_s else None
+    return PlacedKernel(
+        name=name,
+        file=file,
+        line=line,
+        precision=found.precision if flops else None,
+        machine=machine,
+        flops=flops,
+        dram_bytes=dram_bytes,
+        time_s=time_s,
+        intensity=intensity,
+        flops_per_s=flops_per_s,
+        share_of_roof=_share(machine, flops, dram_bytes, time_s),
+        power_w=power_w,
+        power_source=None if power_w is None else power_source,
+        flops_per_j=None if flops_per_s is None or not power_w else flops_per_s / power_w,
+        time_bound=_time_bound(machine, intensity),
+        energy_bound=_energy_bound(machine, intensity),
+        why=_why(found.no_point, machine, found.precision, machines),
+    )
+
+
+def _why(
+    no_point: str, machine: Machine | None, precision: Precision, machines: dict[Precision, Machine]
+) -> str:
+    if no_point or machine is not None:
+        return no_point
+    shown = " and ".join(one.value for one in machines)
+    return f"its arithmetic is mostly {precision.value}, the roofs are {shown}"
+
+
+def _share(machine: Machine | None, flops: float, dram_bytes: float, time_s: float | None) -> float | None:
+    """The least time by the roofs over the predicted one, which is the same share for flops per second."""
+    if machine is None or not time_s:
+        return None
+    return machine.roofline.without_limit().time_s(flops, dram_bytes) / time_s
+
+
+def _time_bound(machine: Machine | None, intensity: float | None) -> Bound | None:
+    if machine is None or intensity is None:
+        return None
+    return Bound.COMPUTE if intensity >= machine.roofline.time_balance else Bound.MEMORY
+
+
+def _energy_bound(machine: Machine | None, intensity: float | None) -> Bound | None:
+    if machine is None or intensity is None or machine.energies is None:
+        return None
+    return Bound.COMPUTE if intensity >= machine.energies.effective_balance_point else Bound.MEMORY

@@ -1,0 +1,1 @@
+"""Projection of a workflow of components onto nodes: time-to-solution against energy-to-solution."""

@@ -1,0 +1,116 @@
+"""What our own models say of the kernels of a component: seconds and watts on one GPU."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wattslice.projection.workflow import KernelUse, Workflow, WorkflowError
+
+if TYPE_CHECKING:
+    from wattslice.analysis import Analysis, KernelAnalysis
+
+Analyses = Callable[[KernelUse, str], "Analysis"]
+"""The analysis of the source of a kernel for one GPU."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelsOnGpu:
+    """All kernels of a component for one step on one GPU: seconds and average watts of the board.
+
+    NaN where something is unknown: `problems` say why. `assumed`: what the analyses took for granted.
+    """
+
+    time_s: float
+    power_w: float
+    power_low_w: float
+    power_high_w: float
+    problems: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
+
+
+def caching_analyses() -> Analyses:
+    """Analyses that are made once for each source, its options and GPU, however many kernels ask."""
+    from wattslice.config import Options, make_config
+    from wattslice.pipeline import analyze_files
+
+    known: dict[tuple[object, ...], Analysis] = {}
+
+    def analysis(use: KernelUse, gpu_id: str) -> Analysis:
+        key = (use.source, use.launch, use.overrides, use.definitions, use.include, gpu_id)
+        if key not in known:
+            options = Options(
+                paths=(use.source,),
+                gpu=gpu_id,
+                launches=use.launch,
+                overrides=use.overrides,
+                definitions=use.definitions,
+                include_directories=use.include,
+            )
+            known[key] = analyze_files(make_config(options), lambda _path: None)
+        return known[key]
+
+    return analysis
+
+
+def kernels_on_gpu(
+    uses: tuple[KernelUse, ...], gpu_id: str, workflow: Workflow, analyses: Analyses
+) -> KernelsOnGpu:
+    """The kernels one after the other. Raises `WattsliceError` for a kernel that is not in its source."""
+    time_s, energies_j = 0.0, [0.0, 0.0, 0.0]
+    problems: list[str] = []
+    assumed: list[str] = []
+    for use in uses:
+        analysis = analyses(use, gpu_id)
+        for kernel in _launches(use, analysis, workflow):
+            where = f"{kernel.name} ({use.source.name}:{kernel.line}) on {gpu_id}"
+            assumed += [
+                f"{kernel.name} ({use.source.name}:{entry.line}): {entry.message} ({entry.fix})"
+                for entry in kernel.assumptions
+            ]
+            if kernel.time_s is None or kernel.power_w is None:
+                what = "time" if kernel.time_s is None else "power"
+                problems.append(f"the {what} of {where} is unknown{_reason(kernel, analysis)}")
+            spent_s = math.nan if kernel.time_s is None else use.launches * kernel.time_s
+            time_s += spent_s
+            for index, power_w in enumerate((kernel.power_w, kernel.power_low_w, kernel.power_high_w)):
+                energies_j[index] += spent_s * (math.nan if power_w is None else power_w)
+    power_w, low_w, high_w = (energy_j / time_s for energy_j in energies_j)
+    return KernelsOnGpu(time_s, power_w, low_w, high_w, tuple(problems), tuple(dict.fromkeys(assumed)))
+
+
+def _launches(use: KernelUse, analysis: Analysis, workflow: Workflow) -> tuple[KernelAnalysis, ...]:
+    def error(message: str, remedy: str) -> WorkflowError:
+        return WorkflowError(f"{use.place}: {message}", path=workflow.path, remedy=remedy)
+
+    found = analysis.kernels
+    if not found:
+        reasons = "; ".join(entry.message for entry in analysis.diagnostics[:2])
+        raise error(f"no kernel found in {use.source}", reasons or "no __global__ function is defined there")
+    if use.kernel is not None:
+        found = tuple(entry for entry in found if use.kernel in (entry.name, entry.qualified_name))
+        if not found:
+            names = ", ".join(dict.fromkeys(entry.name for entry in analysis.kernels))
+            raise error(f"no kernel {use.kernel!r} in {use.source}", f"there are {names}")
+    if use.launch_line is not None:
+        lines = sorted({entry.launch_line for entry in found if entry.launch_line is not None})
+        found = tuple(entry for entry in found if entry.launch_line == use.launch_line)
+        if not found:
+            listed = f"launched in {', '.join(map(str, lines))}" if lines else "no launch was found"
+            raise error(f"no launch in line {use.launch_line} of {use.source}", listed)
+    elif use.kernel is not None and len(found) > 1:
+        ways = ", ".join(
+            f"line {entry.launch_line} grid {'x'.join(map(str, entry.grid))}" for entry in found[:6]
+        )
+        remedy = f"launch_line = N chooses one of {ways}; without kernel all of them run"
+        raise error(f"{use.kernel!r} is launched in {len(found)} ways in {use.source}", remedy)
+    return found
+
+
+def _reason(kernel: KernelAnalysis, analysis: Analysis) -> str:
+    for entry in analysis.diagnostics:
+        if kernel.name in entry.message or kernel.line <= entry.line <= kernel.end_line:
+            return f": {entry.message} [{entry.rule}]"
+    return ""

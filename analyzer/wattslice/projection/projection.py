@@ -1,0 +1,213 @@
+"""The projection of a workflow: every configuration, those worth a choice, and what it all rests on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from wattslice.projection.assumptions import assumptions_of
+from wattslice.projection.kernels import Analyses, caching_analyses
+from wattslice.projection.ways import Way, ways_of
+from wattslice.projection.workflow import Component, Workflow, WorkflowError
+from wattslice_models.cluster import ComponentRuns, joined, on_nodes
+from wattslice_models.communication import communication_time_s
+from wattslice_models.pareto import Objective, best, keeping, pareto_front
+from wattslice_models.workflow_energy import Outcomes, configurations, workflow_outcomes
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MOST_CONFIGURATIONS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectedComponent:
+    """A component's ways on one node and, from each, its runs on all its node counts: way after way."""
+
+    component: Component
+    ways: tuple[Way, ...]
+    runs: ComponentRuns
+
+    def way(self, run: int) -> Way:
+        """The way that a run goes."""
+        return self.ways[run // len(self.component.node_counts)]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One component in one configuration; its energy is without that of idle nodes. None: unknown."""
+
+    component: str
+    node: str
+    nodes: int
+    cores: int | None
+    clock_mhz: float | None
+    gpus: int | None
+    source: str
+    time_s: float
+    compute_s: float
+    communication_s: float
+    energy_j: float | None
+
+    @property
+    def label(self) -> str:
+        """`8 x haswell, 1 core, 2600 MHz`"""
+        parts = [f"{self.nodes} × {self.node}"]
+        if self.cores is not None:
+            parts.append(f"{self.cores} core{'s' * (self.cores > 1)}")
+        if self.clock_mhz is not None:
+            parts.append(f"{self.clock_mhz:g} MHz")
+        if self.gpus is not None and self.gpus > 1:
+            parts.append(f"{self.gpus} GPUs")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One way to run the whole workflow. None: unknown, and `Projection.problems` say why.
+
+    `energy_low_j`, `energy_high_j` carry the intervals of the powers; `idle_j` of the energy is drawn by
+    nodes that wait for the other components; `highest_power_w` is that of the phase that draws most.
+    """
+
+    time_s: float
+    energy_j: float | None
+    energy_low_j: float | None
+    energy_high_j: float | None
+    idle_j: float | None
+    average_power_w: float | None
+    highest_power_w: float | None
+    energy_delay_js: float | None
+    keeps_limits: bool
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """The result; `front` and the values of `best` are indices of configurations, fastest first.
+
+    `best` has None for an objective that no configuration within the limits has a value of. `problems`: what
+    is unknown and why; `assumptions`: what the figures take for granted.
+    """
+
+    workflow: Workflow
+    components: tuple[ProjectedComponent, ...]
+    outcomes: Outcomes
+    within_limits: NDArray[np.bool_]
+    front: tuple[int, ...]
+    best: tuple[tuple[Objective, int | None], ...]
+    problems: tuple[str, ...]
+    assumptions: tuple[str, ...]
+
+    @property
+    def chosen(self) -> int | None:
+        """The best configuration under the workflow's objective."""
+        return dict(self.best)[self.workflow.objective]
+
+    def configuration(self, index: int) -> Configuration:
+        """One of the configurations."""
+        outcomes = self.outcomes
+
+        def known(values: NDArray[np.float64]) -> float | None:
+            value = float(values[index])
+            return value if isfinite(value) else None
+
+        return Configuration(
+            time_s=float(outcomes.time_s[index]),
+            energy_j=known(outcomes.energy_j),
+            energy_low_j=known(outcomes.energy_low_j),
+            energy_high_j=known(outcomes.energy_high_j),
+            idle_j=known(outcomes.idle_j),
+            average_power_w=known(outcomes.average_power_w),
+            highest_power_w=known(outcomes.highest_power_w),
+            energy_delay_js=known(outcomes.delay_product_js),
+            keeps_limits=bool(self.within_limits[index]),
+            parts=tuple(
+                _part(component, int(run))
+                for component, run in zip(self.components, outcomes.choice[index], strict=True)
+            ),
+        )
+
+
+def project_workflow(workflow: Workflow, analyses: Analyses | None = None) -> Projection:
+    """Project every configuration. `analyses`: where analyses of kernels come from, None: made here.
+
+    Raises `WattsliceError` for a component that runs nowhere, a kernel that is not in its source, and more
+    than `MOST_CONFIGURATIONS`.
+    """
+    analyses = analyses or caching_analyses()
+    components: list[ProjectedComponent] = []
+    problems: list[str] = []
+    assumed: list[str] = []
+    for component in workflow.components:
+        found = ways_of(component, workflow, analyses)
+        components.append(_projected(component, tuple(found.ways), workflow))
+        problems += found.problems
+        assumed += found.assumed
+    number = configurations([component.runs for component in components])
+    if number > MOST_CONFIGURATIONS:
+        raise WorkflowError(
+            f"{number} configurations are more than {MOST_CONFIGURATIONS}",
+            path=workflow.path,
+            remedy="give fewer node counts, cores, clocks or node kinds",
+        )
+    outcomes = workflow_outcomes(
+        [component.runs for component in components],
+        overlap=workflow.overlap,
+        share_nodes=workflow.share_nodes,
+    )
+    return Projection(
+        workflow=workflow,
+        components=tuple(components),
+        outcomes=outcomes,
+        within_limits=keeping(outcomes, workflow.limits),
+        front=tuple(pareto_front(outcomes.time_s, outcomes.energy_j).tolist()),
+        best=tuple((objective, best(outcomes, objective, workflow.limits)) for objective in Objective),
+        problems=tuple(dict.fromkeys(problems)),
+        assumptions=assumptions_of(workflow, [component.ways for component in components], assumed),
+    )
+
+
+def _projected(component: Component, ways: tuple[Way, ...], workflow: Workflow) -> ProjectedComponent:
+    import numpy as np
+
+    nodes = np.array(component.node_counts, dtype=np.float64)
+    communication_s = None
+    if workflow.network is not None and component.exchanges:
+        exchanges_s = communication_time_s(component.exchanges, workflow.network, nodes)
+        communication_s = workflow.steps * exchanges_s
+    kinds = [node.name for node in workflow.nodes]
+    runs = [
+        on_nodes(
+            way.alone,
+            nodes,
+            serial_share=component.serial_share,
+            communication_s=communication_s,
+            overlapped=workflow.hides_communication,
+            waits_busy=workflow.waits_busy,
+            # The same machine: a node kind with as many GPUs per node.
+            machine=kinds.index(way.node) + len(kinds) * (way.gpus or 0),
+        )
+        for way in ways
+    ]
+    return ProjectedComponent(component, ways, joined(runs))
+
+
+def _part(component: ProjectedComponent, run: int) -> Part:
+    way, runs = component.way(run), component.runs
+    energy_j = float(runs.energy_j[run])
+    return Part(
+        component=component.component.name,
+        node=way.node,
+        nodes=int(runs.nodes[run]),
+        cores=way.cores,
+        clock_mhz=way.clock_mhz,
+        gpus=way.gpus,
+        source=way.source,
+        time_s=float(runs.time_s[run]),
+        compute_s=float(runs.compute_s[run]),
+        communication_s=float(runs.communication_s[run]),
+        energy_j=energy_j if isfinite(energy_j) else None,
+    )

@@ -1,0 +1,230 @@
+"""The ways in which a component may run on one node: seconds and watts for each node kind and setting.
+
+What cannot be told is NaN, with a reason in `WaysOfComponent.problems`; a way of unknown time is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from wattslice.projection.cpu_power import idle_power_w, working_power_w
+from wattslice.projection.kernels import Analyses, kernels_on_gpu
+from wattslice.projection.published_work import published_gpu_source, published_gpu_time_s
+from wattslice.projection.workflow import (
+    Component,
+    CpuNode,
+    GpuNode,
+    Measured,
+    NodeKind,
+    Workflow,
+    WorkflowError,
+)
+from wattslice_models.cluster import OneNode
+from wattslice_models.cpu_roofline import loops_time_s
+from wattslice_models.gpu import load_gpu
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to run a component on one node; cores and clock of a CPU node, GPUs of a GPU node.
+
+    `source` says where its time comes from. `alone` is for all steps of the workflow.
+    """
+
+    node: str
+    cores: int | None
+    clock_mhz: float | None
+    gpus: int | None
+    source: str
+    alone: OneNode
+
+    @property
+    def setting(self) -> str:
+        """`haswell 8 cores 2600 MHz`, `gtx970 2 GPUs`."""
+        parts = [self.node]
+        if self.cores is not None:
+            parts.append(f"{self.cores} core{'s' * (self.cores > 1)}")
+        if self.clock_mhz is not None:
+            parts.append(f"{self.clock_mhz:g} MHz")
+        if self.gpus is not None and self.gpus > 1:
+            parts.append(f"{self.gpus} GPUs")
+        return " ".join(parts)
+
+
+@dataclass(slots=True)
+class WaysOfComponent:
+    """Collected while a component goes through the node kinds: its ways, what is unknown, what is assumed."""
+
+    ways: list[Way] = field(default_factory=list[Way])
+    problems: list[str] = field(default_factory=list[str])
+    assumed: list[str] = field(default_factory=list[str])
+
+
+def ways_of(component: Component, workflow: Workflow, analyses: Analyses) -> WaysOfComponent:
+    """Every way to run it. Raises `WattsliceError` where there is none, or a kernel cannot be found."""
+    found = WaysOfComponent()
+    for node in workflow.nodes:
+        if component.on and node.name not in component.on:
+            continue
+        measured = [entry for entry in component.measured if entry.node == node.name]
+        processor = node.processor
+        if isinstance(processor, GpuNode):
+            ways = _on_gpus(component, node, processor, measured, workflow, analyses, found)
+        else:
+            ways = _on_cpu(component, node, processor, measured, workflow.steps, found)
+        for way in ways:
+            if math.isfinite(way.alone.time_s):
+                found.ways.append(way)
+    if not found.ways:
+        reasons = "; ".join(dict.fromkeys(found.problems))
+        raise WorkflowError(
+            f"{component.place}: runs on none of the node kinds",
+            path=workflow.path,
+            remedy=reasons or "kernels and published run on GPU nodes, loops on CPU nodes with rates",
+        )
+    return found
+
+
+def _on_gpus(
+    component: Component,
+    node: NodeKind,
+    gpu: GpuNode,
+    measured: list[Measured],
+    workflow: Workflow,
+    analyses: Analyses,
+    found: WaysOfComponent,
+) -> Iterator[Way]:
+    power_w = low_w = high_w = math.nan
+    if measured:
+        if len(measured) > 1:
+            raise WorkflowError(f"{measured[1].place}: {node.name} was measured twice", path=workflow.path)
+        (entry,) = measured
+        time_s, source = entry.time_s, "measured"
+        power_w, low_w, high_w = _measured_gpu_w(entry, node, gpu, found)
+    elif component.kernels:
+        kernels = kernels_on_gpu(component.kernels, gpu.gpu_id, workflow, analyses)
+        time_s, source = kernels.time_s, "static analysis"
+        power_w, low_w, high_w = kernels.power_w, kernels.power_low_w, kernels.power_high_w
+        found.problems += kernels.problems
+        found.assumed += kernels.assumed
+    elif component.published:
+        source = published_gpu_source(gpu.gpu_id)
+        try:
+            time_s = published_gpu_time_s(gpu.gpu_id, component.published.cells)
+        except ValueError as error:
+            found.problems.append(f"{component.name} on {node.name}: {error}")
+            return
+        known_w = dict(component.published.gpu_power_w).get(node.name)
+        if known_w is None:
+            found.problems.append(
+                f"{component.name} on {node.name}: the power is unknown"
+                f" (give {component.place}.published.gpu_power_w.{node.name})"
+            )
+        else:
+            power_w = low_w = high_w = known_w
+    else:
+        return
+    if gpu.gpu_idle_w is None:
+        found.problems.append(
+            f"{node.name}: the idle power of a {gpu.gpu_id} is unknown, so no waiting there has an energy"
+            f" (give {node.place}.gpu_idle_w)"
+        )
+    idle_w = math.nan if gpu.gpu_idle_w is None else gpu.gpu_idle_w
+    for number in gpu.gpus:
+        alone = OneNode(
+            time_s=workflow.steps * time_s / number,
+            power_w=gpu.host_idle_w + number * power_w,
+            power_low_w=gpu.host_idle_w + number * low_w,
+            power_high_w=gpu.host_idle_w + number * high_w,
+            idle_power_w=gpu.host_idle_w + number * idle_w,
+        )
+        yield Way(node.name, None, None, number, source, alone)
+
+
+def _measured_gpu_w(
+    entry: Measured, node: NodeKind, gpu: GpuNode, found: WaysOfComponent
+) -> tuple[float, float, float]:
+    """Watts of one GPU, with the interval where there is one."""
+    if entry.power_limit_share is not None:
+        power_w = _share_of_limit_w(entry.power_limit_share, node, gpu, found)
+        return power_w, power_w, power_w
+    given_w, host_w = entry.gpu_power_w, 0.0
+    if entry.power_w is not None:
+        given_w, host_w = entry.power_w, gpu.host_idle_w
+    if given_w is None:
+        found.problems.append(f"{entry.place}: the power on {node.name} is unknown (give gpu_power_w)")
+        return math.nan, math.nan, math.nan
+    low_w = given_w if entry.power_low_w is None else entry.power_low_w
+    high_w = given_w if entry.power_high_w is None else entry.power_high_w
+    return given_w - host_w, low_w - host_w, high_w - host_w
+
+
+def _share_of_limit_w(share: float, node: NodeKind, gpu: GpuNode, found: WaysOfComponent) -> float:
+    limit_w = load_gpu(gpu.gpu_id).power_limit_w
+    if limit_w is None:
+        found.problems.append(f"{node.name}: the power limit of a {gpu.gpu_id} is unknown")
+        return math.nan
+    return share * limit_w
+
+
+def _on_cpu(
+    component: Component,
+    node: NodeKind,
+    cpu: CpuNode,
+    measured: list[Measured],
+    steps: int,
+    found: WaysOfComponent,
+) -> Iterator[Way]:
+    idle_w = idle_power_w(cpu)
+    if idle_w is None:
+        found.problems.append(
+            f"{node.name}: the idle power is unknown, so no waiting there has an energy"
+            f" (give {node.place}.package_idle_w and memory_idle_w)"
+        )
+    idle = math.nan if idle_w is None else idle_w
+    for entry in measured:
+        cores = entry.cores if entry.cores is not None else _only(cpu.cores)
+        clock_mhz = entry.clock_mhz if entry.clock_mhz is not None else _only(cpu.clocks_mhz)
+        power_w = low_w = high_w = entry.power_w
+        if power_w is None:
+            power_w = low_w = high_w = _cpu_power_w(component, node, cpu, cores, clock_mhz, found)
+        elif entry.power_low_w is not None:
+            low_w, high_w = entry.power_low_w, entry.power_high_w or power_w
+        alone = OneNode(entry.time_s * steps, power_w, low_w or power_w, high_w or power_w, idle)
+        yield Way(node.name, cores, clock_mhz, None, "measured", alone)
+    if measured or not component.loops:
+        return
+    wanted = {(cores, clock_mhz) for cores in cpu.cores for clock_mhz in cpu.clocks_mhz}
+    if not cpu.states:
+        found.problems.append(
+            f"{component.name} on {node.name}: the CPU's rates are unknown (give {node.place}.cpu or rates)"
+        )
+    for state in cpu.states:
+        if (state.cores, state.clock_mhz) in wanted:
+            power_w = _cpu_power_w(component, node, cpu, state.cores, state.clock_mhz, found)
+            alone = OneNode(
+                float(loops_time_s(component.loops, state.rates)) * steps, power_w, power_w, power_w, idle
+            )
+            yield Way(node.name, state.cores, state.clock_mhz, None, f"loops on {cpu.rates_source}", alone)
+
+
+def _cpu_power_w(
+    component: Component,
+    node: NodeKind,
+    cpu: CpuNode,
+    cores: int | None,
+    clock_mhz: float | None,
+    found: WaysOfComponent,
+) -> float:
+    power = working_power_w(cpu, component.package, component.memory, cores, clock_mhz)
+    if isinstance(power, str):
+        found.problems.append(f"{component.name} on {node.name}: the power is unknown: {power}")
+        return math.nan
+    return power
+
+
+def _only(numbers: tuple[float, ...] | tuple[int, ...]) -> int | None:
+    """The one number of a node kind that has only one; as an int, also for clocks in whole MHz."""
+    return int(numbers[0]) if len(numbers) == 1 else None

@@ -1,0 +1,172 @@
+"""A workflow as its planner wrote it down: what `reader.py` makes of a workflow.toml.
+
+Times, work and exchanges are those of one step; `Workflow.steps` multiplies them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from wattslice.errors import WattsliceError
+from wattslice_models.communication import Exchange, Network
+from wattslice_models.cpu_roofline import CpuRates, Loop
+from wattslice_models.node_energy import PowerCoefficients
+from wattslice_models.pareto import Limits, Objective
+
+FULL_LOAD = PowerCoefficients(1.0, 0.0)
+"""A program that draws what a stress test does."""
+
+
+class WorkflowError(WattsliceError):
+    """A workflow file that cannot be read, or says something impossible; the message names the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuState:
+    """What a CPU can do at a clock with some cores."""
+
+    cores: int
+    clock_mhz: float
+    rates: CpuRates[float]
+
+
+@dataclass(frozen=True, slots=True)
+class CpuPower:
+    """Watts of package and memory under a stress test with some cores; `clock_mhz` None: at any clock."""
+
+    cores: int
+    clock_mhz: float | None
+    package_w: float
+    memory_w: float
+
+
+@dataclass(frozen=True, slots=True)
+class CpuNode:
+    """The CPU of a node kind: every pair of `cores` and `clocks_mhz` is a configuration.
+
+    `states` are its rates (empty: unknown), `rates_source` says where they come from. Powers in W;
+    None: unknown. `full` without entries: unknown.
+    """
+
+    cores: tuple[int, ...]
+    clocks_mhz: tuple[float, ...]
+    states: tuple[CpuState, ...] = ()
+    rates_source: str = ""
+    package_idle_w: float | None = None
+    memory_idle_w: float | None = None
+    full: tuple[CpuPower, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GpuNode:
+    """The GPUs of a node kind, `gpus` of them per node. `gpu_idle_w` of one GPU, None: unknown."""
+
+    gpu_id: str
+    gpus: tuple[int, ...]
+    host_idle_w: float
+    gpu_idle_w: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeKind:
+    """One kind of node; `place` is where it stands in the file."""
+
+    name: str
+    place: str
+    processor: CpuNode | GpuNode
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A component's time and power as somebody measured or knows them, on one node of a kind.
+
+    `cores`, `clock_mhz`: of a CPU node, None where its kind has only one; the time is that of one GPU on a
+    GPU node. Of the powers one is given, or none: `power_w` of the node, `gpu_power_w` of one GPU,
+    `power_limit_share` of a GPU's limit (ESCAPE's S). The interval goes with `power_w` or `gpu_power_w`.
+    """
+
+    place: str
+    node: str
+    time_s: float
+    cores: int | None = None
+    clock_mhz: float | None = None
+    power_w: float | None = None
+    gpu_power_w: float | None = None
+    power_limit_share: float | None = None
+    power_low_w: float | None = None
+    power_high_w: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KernelUse:
+    """A kernel of a source file that is analysed for every GPU; `kernel` None: every launch of the file.
+
+    `launches` per step; the rest are options of ``wattslice analyze``.
+    """
+
+    place: str
+    source: Path
+    kernel: str | None
+    launches: float
+    launch_line: int | None = None
+    launch: tuple[str, ...] = ()
+    overrides: tuple[str, ...] = ()
+    definitions: tuple[str, ...] = ()
+    include: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedKernels:
+    """ACRANEB2, whose ESCAPE characteristics are published, on a domain of so many cells.
+
+    `gpu_power_w`: watts of one GPU by node kind; those that are not there are unknown.
+    """
+
+    cells: float
+    gpu_power_w: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One part of a workflow: on what it may run, and what is known of its work.
+
+    `measured` counts before `kernels`, `published` (GPU nodes) and `loops` (CPU nodes). `on`: the node kinds
+    it may use, empty for all. `package`, `memory`: how much of a CPU node's power it draws (ESCAPE's U, S and
+    X, Y).
+    """
+
+    name: str
+    place: str
+    node_counts: tuple[int, ...]
+    on: tuple[str, ...] = ()
+    serial_share: float = 0.0
+    exchanges: tuple[Exchange, ...] = ()
+    measured: tuple[Measured, ...] = ()
+    kernels: tuple[KernelUse, ...] = ()
+    published: PublishedKernels | None = None
+    loops: tuple[Loop, ...] = ()
+    package: PowerCoefficients = FULL_LOAD
+    memory: PowerCoefficients = FULL_LOAD
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """All of the file. `network` None: exchanges cost nothing, and there are none.
+
+    `hides_communication`: behind computation. `waits_busy`: nodes that wait for the network draw as much as
+    working ones.
+    """
+
+    path: Path
+    name: str
+    steps: int
+    nodes: tuple[NodeKind, ...]
+    components: tuple[Component, ...]
+    overlap: bool
+    share_nodes: bool
+    objective: Objective
+    limits: Limits
+    network: Network | None
+    hides_communication: bool = False
+    waits_busy: bool = False

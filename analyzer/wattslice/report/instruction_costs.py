@@ -1,0 +1,245 @@
+"""Energies per instruction as tables on a terminal and as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TextIO
+
+from rich.table import Table
+from rich.text import Text
+
+from wattslice.instruction_costs import CostedFile, KernelCost
+from wattslice.report.bars import share_bar
+from wattslice.report.text import make_console, print_stripped
+from wattslice.report.units import energy, percent, three_digits
+from wattslice_models.gpu import load_gpu
+from wattslice_models.instruction_energy import (
+    Basis,
+    InstructionEnergies,
+    InstructionEnergy,
+    LaunchEnergy,
+    PricedInstruction,
+    ThreadEnergy,
+    Variant,
+)
+
+_BAR = 12
+_ALONE = (
+    "Energies are those of one thread alone on the board, idle power included: relative weights, not the "
+    "energy of a launch, which is not threads times them either (docs/instruction-energies.md)."
+)
+_FULL = "Energies were measured on a full board; their sum takes pipes never to work at the same time."
+
+
+@dataclass(frozen=True, slots=True)
+class TableOfGpus:
+    """The table of one GPU and, for comparison, those of others (the same rows in the same order)."""
+
+    own: InstructionEnergies
+    others: tuple[InstructionEnergies, ...]
+
+
+def write_energies(table: TableOfGpus, file: TextIO) -> None:
+    """Every row of a table: joules on its GPU, and what the other GPUs need relative to it."""
+    own = table.own
+    notes = tuple(dict.fromkeys(row.note for row in own.rows if row.note))
+    grid = _grid(("instruction", "energy"), tuple(f"{other.gpu_id} ×" for other in table.others), ("",))
+    category = ""
+    for index, row in enumerate(own.rows):
+        if row.category != category:
+            category = row.category
+            grid.add_row(Text(category, style="bold"))
+        ratios = (_ratio(other.rows[index], row) for other in table.others)
+        mark = f"[{notes.index(row.note) + 1}]" if row.note else ""
+        grid.add_row(f"  {row.instruction}", _joules(row.energy_j), *ratios, mark)
+    legend = (Text(f"[{number}] {note}", style="dim") for number, note in enumerate(notes, start=1))
+    end = (*legend, Text(_caveat(own), style="dim"))
+    print_stripped(make_console(file), _heading(own), Text(), grid, Text(), *end)
+
+
+def _ratio(other: InstructionEnergy, own: InstructionEnergy) -> str:
+    if other.energy_j is None or not own.energy_j:
+        return "–"
+    return three_digits(other.energy_j / own.energy_j)
+
+
+def _joules(energy_j: float | None) -> str:
+    return "–" if energy_j is None else energy(energy_j)
+
+
+def _heading(energies: InstructionEnergies) -> Text:
+    return Text(
+        f"{load_gpu(energies.gpu_id).name} · {'-O3' if energies.optimized else '-O0'} · "
+        f"{energies.method.upper()} · {energies.variant} · {energies.source}",
+        style="bold",
+    )
+
+
+def _caveat(energies: InstructionEnergies) -> str:
+    return _ALONE if energies.variant is Variant.LATENCY else _FULL
+
+
+def _grid(
+    left: tuple[str, ...], numbers: tuple[str, ...], last: tuple[str, ...], *, first_wide: bool = True
+) -> Table:
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    grid.add_column(left[0], no_wrap=first_wide)
+    for heading in (*left[1:], *numbers):
+        grid.add_column(heading, justify="right", no_wrap=True)
+    for heading in last:
+        grid.add_column(heading)
+    return grid
+
+
+def write_costs(costed: CostedFile, energies: InstructionEnergies, file: TextIO) -> None:
+    """Every kernel: what of its instructions has an energy, and what has none."""
+    console = make_console(file)
+    print_stripped(console, _heading(energies), Text())
+    for kernel in costed.kernels:
+        print_stripped(console, *_kernel(kernel), Text())
+    print_stripped(console, Text(_caveat(energies), style="dim"))
+
+
+def _kernel(kernel: KernelCost) -> tuple[Text | Table, ...]:
+    grid, block = (",".join(map(str, extent)) for extent in (kernel.grid, kernel.block))
+    title = Text(f"{kernel.file}:{kernel.line} {kernel.name}", style="bold")
+    title.append(f"  grid {grid} block {block} ({kernel.launch_source.value})", style="dim")
+    if kernel.thread is None:
+        return title, Text(f"  executions unknown: {kernel.reason}")
+    priced = tuple(entry for entry in kernel.thread.instructions if entry.price.energy_j is not None)
+    bare = tuple(entry for entry in kernel.thread.instructions if entry.price.energy_j is None)
+    parts: list[Text | Table] = [title, Text(f"  {_summary(kernel.thread)}")]
+    if kernel.launch is not None:
+        parts.append(Text(f"  {_launch(kernel.launch)}"))
+    if not kernel.body_is_complete:
+        parts.append(Text("  instructions are missing: a part of the body could not be read"))
+    if priced:
+        parts += [Text(), _priced_table(kernel.thread, priced)]
+    if bare:
+        parts += [Text(), _bare_table(bare)]
+    parts += [
+        Text(f"  assumed: {entry.message} {entry.fix}".rstrip(), style="dim") for entry in kernel.assumptions
+    ]
+    return tuple(parts)
+
+
+def _launch(launch: LaunchEnergy) -> str:
+    text = f"the launch: at most {energy(launch.most_j)} in these instructions"
+    return text if launch.above_idle_j is None else f"{text}, {energy(launch.above_idle_j)} of it above idle"
+
+
+def _summary(thread: ThreadEnergy) -> str:
+    named, stand_in = thread.coverage(Basis.NAMED), thread.coverage(Basis.STAND_IN)
+    if named is None or stand_in is None:
+        return "no instruction is executed"
+    covered = f"{percent(named)} of them in the table"
+    if stand_in:
+        covered += f", {percent(stand_in)} by stand-ins"
+    alone = f"; those take {energy(thread.energy_j)}" if thread.energy_j is not None else ""
+    return f"{three_digits(thread.executions)} PTX instructions per thread, {covered}{alone}"
+
+
+def _priced_table(thread: ThreadEnergy, priced: tuple[PricedInstruction, ...]) -> Table:
+    grid = _grid(("  instruction", "executions", "energy each"), ("in all", "share"), ("", "row"))
+    for entry in priced:
+        share = thread.share(entry)
+        row = f"{entry.price.row} (stand-in: {entry.price.reason})"
+        grid.add_row(
+            f"  {entry.opcode}",
+            three_digits(entry.executions),
+            _joules(entry.price.energy_j),
+            _joules(entry.energy_j),
+            percent(share),
+            share_bar(share, _BAR),
+            row if entry.price.basis is Basis.STAND_IN else entry.price.row,
+        )
+    return grid
+
+
+def _bare_table(bare: tuple[PricedInstruction, ...]) -> Table:
+    grid = _grid(("  without energy", "executions"), (), ("why",))
+    for entry in bare:
+        grid.add_row(f"  {entry.opcode}", three_digits(entry.executions), entry.price.reason)
+    return grid
+
+
+def energies_json(table: TableOfGpus) -> str:
+    """The table as JSON; joules, null where unknown."""
+    return _json({**_about(table.own), "rows": [_row(row) for row in table.own.rows]})
+
+
+def _about(energies: InstructionEnergies) -> dict[str, object]:
+    return {
+        "schema_version": 1,
+        "gpu": energies.gpu_id,
+        "optimized": energies.optimized,
+        "method": energies.method,
+        "variant": energies.variant.value,
+        "source": energies.source,
+        "caveat": _caveat(energies),
+    }
+
+
+def _row(row: InstructionEnergy) -> dict[str, object]:
+    return {
+        "category": row.category,
+        "instruction": row.instruction,
+        "opcodes": row.opcodes,
+        "energy_j": row.energy_j,
+        "note": row.note,
+    }
+
+
+def costs_json(costed: CostedFile, energies: InstructionEnergies) -> str:
+    """The kernels as JSON; per thread, null where unknown."""
+    return _json({**_about(energies), "kernels": [_kernel_json(kernel) for kernel in costed.kernels]})
+
+
+def _kernel_json(kernel: KernelCost) -> dict[str, object]:
+    thread = kernel.thread
+    return {
+        "name": kernel.name,
+        "file": kernel.file,
+        "line": kernel.line,
+        "grid": kernel.grid,
+        "block": kernel.block,
+        "launch_source": kernel.launch_source.value,
+        "body_is_complete": kernel.body_is_complete,
+        "executions": None if thread is None else thread.executions,
+        "coverage": None if thread is None else thread.coverage(Basis.NAMED),
+        "stand_in_coverage": None if thread is None else thread.coverage(Basis.STAND_IN),
+        "thread_energy_j": None if thread is None else thread.energy_j,
+        "launch_energy_j": None if kernel.launch is None else kernel.launch.most_j,
+        "launch_above_idle_j": None if kernel.launch is None else kernel.launch.above_idle_j,
+        "reason": kernel.reason,
+        "instructions": []
+        if thread is None
+        else [
+            {
+                "opcode": entry.opcode,
+                "executions": entry.executions,
+                "energy_each_j": entry.price.energy_j,
+                "energy_j": entry.energy_j,
+                "share": thread.share(entry),
+                "basis": entry.price.basis.value,
+                "row": entry.price.row,
+                "reason": entry.price.reason,
+            }
+            for entry in thread.instructions
+        ],
+        "assumptions": [
+            {
+                "rule": entry.rule,
+                "file": entry.file,
+                "line": entry.line,
+                "message": entry.message,
+                "fix": entry.fix,
+            }
+            for entry in kernel.assumptions
+        ],
+    }
+
+
+def _json(document: dict[str, object]) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,149 @@
+"""A projection as tables in the terminal and as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TextIO
+
+from rich.table import Table
+from rich.text import Text
+
+from wattslice import __version__
+from wattslice.projection.projection import Configuration, Projection
+from wattslice.report.printable import printable
+from wattslice.report.text import make_console, print_stripped
+from wattslice.report.units import UNKNOWN, energy, prefixed, time
+from wattslice_models.pareto import Objective
+
+_NAMES = {
+    Objective.ENERGY: "least energy",
+    Objective.TIME: "least time",
+    Objective.DELAY_PRODUCT: "least energy × delay",
+}
+_MOST_FRONT_ROWS = 20
+
+
+def write_projection(projection: Projection, everything: bool, file: TextIO) -> None:
+    """Print the best by each objective, the Pareto front (`everything`: all configurations), what is unknown
+    and what is assumed.
+    """
+    workflow = projection.workflow
+    console = make_console(file)
+    number = len(projection.outcomes)
+    heading = Text.assemble(
+        (printable(workflow.name), "bold"),
+        f"  {workflow.steps} step{'s' * (workflow.steps > 1)}, {number} configuration{'s' * (number > 1)}"
+        f"{_limits(projection)}",
+    )
+    parts: list[Text | Table] = [heading, Text(), _best_table(projection)]
+    front = projection.front
+    shown = front if everything else front[:_MOST_FRONT_ROWS]
+    parts += [Text(), Text(f"Pareto front: {len(front)} of {number}, fastest first", "bold")]
+    parts.append(_table(projection, shown))
+    if len(shown) < len(front):
+        parts.append(Text(f"and {len(front) - len(shown)} more (--all)", "dim"))
+    if everything:
+        rest = sorted(set(range(number)) - set(front), key=lambda index: projection.outcomes.time_s[index])
+        parts += [Text(), Text(f"The other {len(rest)}, fastest first", "bold"), _table(projection, rest)]
+    for title, texts in (("Unknown", projection.problems), ("Assumed", projection.assumptions)):
+        if texts:
+            parts += [Text(), Text(title, "bold"), *(Text(f"  {printable(text)}") for text in texts)]
+    print_stripped(console, *parts)
+
+
+def _limits(projection: Projection) -> str:
+    limits = projection.workflow.limits
+    told = [
+        f"{name} {figure}"
+        for name, figure in (
+            ("deadline", limits.deadline_s and time(limits.deadline_s)),
+            ("energy budget", limits.energy_budget_j and energy(limits.energy_budget_j)),
+            ("power budget", limits.power_budget_w and _power(limits.power_budget_w)),
+        )
+        if figure
+    ]
+    kept = int(projection.within_limits.sum())
+    return f", {kept} within {', '.join(told)}" if told else ""
+
+
+def _best_table(projection: Projection) -> Table:
+    table = _columns("", "time", "energy", "average", "E × T", "configuration")
+    for objective, index in projection.best:
+        name = Text(("→ " if objective is projection.workflow.objective else "  ") + _NAMES[objective])
+        if index is None:
+            table.add_row(name, *4 * ("–",), Text("none", "dim"))
+        else:
+            table.add_row(name, *_figures(projection.configuration(index)))
+    return table
+
+
+def _table(projection: Projection, indices: list[int] | tuple[int, ...]) -> Table:
+    table = _columns("", "time", "energy", "average", "E × T", "configuration")
+    for index in indices:
+        table.add_row(
+            "  " + ("→" if index == projection.chosen else " "), *_figures(projection.configuration(index))
+        )
+    return table
+
+
+def _columns(*headings: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for heading in headings:
+        number = heading in ("time", "average", "E × T")
+        table.add_column(
+            heading, justify="right" if number else "left", no_wrap=heading != headings[-1], overflow="fold"
+        )
+    return table
+
+
+def _figures(entry: Configuration) -> tuple[str, str, str, str, str]:
+    product = UNKNOWN if entry.energy_delay_js is None else prefixed(entry.energy_delay_js, "J·s")
+    several = len(entry.parts) > 1
+    lines = [f"{part.component}: {part.label}" if several else part.label for part in entry.parts]
+    label = "\n".join(map(printable, lines)) + ("" if entry.keeps_limits else "  (over a limit)")
+    return time(entry.time_s), _energy(entry), _power(entry.average_power_w), product, label
+
+
+def _power(power_w: float | None) -> str:
+    return UNKNOWN if power_w is None else prefixed(power_w, "W")
+
+
+def _energy(entry: Configuration) -> str:
+    """The energy, with its interval where it has one."""
+    low_j, high_j = entry.energy_low_j, entry.energy_high_j
+    if entry.energy_j is None or low_j is None or high_j is None or high_j - low_j <= 1e-9 * high_j:
+        return energy(entry.energy_j)
+    low, high = energy(low_j), energy(high_j)
+    if low.split()[-1] == high.split()[-1]:
+        low = low.split()[0]
+    return f"{energy(entry.energy_j)} ({low}–{high})"
+
+
+def projection_json(projection: Projection, everything: bool) -> str:
+    """One object; docs/project.md lists its keys. `everything`: with all configurations."""
+    workflow = projection.workflow
+    document: dict[str, object] = {
+        "schema_version": 1,
+        "tool": "wattslice",
+        "tool_version": __version__,
+        "workflow": workflow.name,
+        "steps": workflow.steps,
+        "overlap": workflow.overlap,
+        "objective": workflow.objective.value,
+        "limits": asdict(workflow.limits),
+        "configuration_count": len(projection.outcomes),
+        "within_limits_count": int(projection.within_limits.sum()),
+        "best": {
+            objective.value: None if index is None else asdict(projection.configuration(index))
+            for objective, index in projection.best
+        },
+        "pareto_front": [asdict(projection.configuration(index)) for index in projection.front],
+        "unknown": list(projection.problems),
+        "assumptions": list(projection.assumptions),
+    }
+    if everything:
+        document["configurations"] = [
+            asdict(projection.configuration(index)) for index in range(len(projection.outcomes))
+        ]
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,129 @@
+"""Energy of one node after ESCAPE D3.5 (2018), Section 5: average powers times the time of a program.
+
+What the paper prints in joules are joules a second. `node_energy` is what reproduces Table 35;
+`roofline_energy_j` is the equation of Section 5.2, which the paper states and does not use there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, overload
+
+import numpy as np
+
+from wattslice_models.quantity import Array, Quantity, Values
+
+
+@dataclass(frozen=True, slots=True)
+class PartPower(Generic[Values]):
+    """Watts of one part of a node, package or memory: under a stress test at this clock and number of cores
+    (E(f, n) of Table 32), and idle (E(f, idle)).
+    """
+
+    full_w: Values
+    idle_w: Values
+
+
+@dataclass(frozen=True, slots=True)
+class PowerCoefficients:
+    """How much of both a program draws, Section 5.3: U and S of a package, X and Y of memory.
+
+    Found by regression, so either may be negative. Raises ``ValueError`` for non-finite numbers.
+    """
+
+    full_share: float
+    """U or X"""
+    idle_share: float
+    """S or Y"""
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.full_share) and math.isfinite(self.idle_share)):
+            raise ValueError(f"coefficients {self.full_share}, {self.idle_share}: must be finite")
+
+
+@dataclass(frozen=True, slots=True)
+class NodeEnergy(Generic[Values]):
+    """Joules of one node for one program."""
+
+    package_j: Values
+    memory_j: Values
+
+    @property
+    def total_j(self) -> Values:
+        """Package and memory together."""
+        return self.package_j + self.memory_j
+
+
+def part_power_w(power: PartPower[Values], coefficients: PowerCoefficients) -> Values:
+    """U E(f, n) + S E(f, idle): average watts of package or memory (Section 5.3)."""
+    return power.full_w * coefficients.full_share + power.idle_w * coefficients.idle_share
+
+
+def node_energy(
+    time_s: Values,
+    package: PartPower[Values],
+    package_coefficients: PowerCoefficients,
+    memory: PartPower[Values],
+    memory_coefficients: PowerCoefficients,
+) -> NodeEnergy[Values]:
+    """T (U E_pkg + S E_pkg,idle) and T (X E_dram + Y E_dram,idle): the model columns of Table 35."""
+    return NodeEnergy(
+        package_j=time_s * part_power_w(package, package_coefficients),
+        memory_j=time_s * part_power_w(memory, memory_coefficients),
+    )
+
+
+@overload
+def gpu_energy_j(  # pyright: ignore[reportOverlappingOverload]
+    time_s: float, host_idle_w: float, share: float, power_limit_w: float
+) -> float: ...
+@overload
+def gpu_energy_j(
+    time_s: Quantity, host_idle_w: Quantity, share: Quantity, power_limit_w: Quantity
+) -> Array: ...
+def gpu_energy_j(
+    time_s: Quantity, host_idle_w: Quantity, share: Quantity, power_limit_w: Quantity
+) -> Quantity:
+    """E = T (E_pkg,idle + S P_limit), Section 5.5: an idle host and a GPU at `share` of its power limit."""
+    return time_s * (host_idle_w + share * power_limit_w)
+
+
+@overload
+def roofline_energy_j(  # pyright: ignore[reportOverlappingOverload]
+    flop_s: float, transfer_s: float, package: PartPower[float], memory: PartPower[float]
+) -> float: ...
+@overload
+def roofline_energy_j(
+    flop_s: Quantity, transfer_s: Quantity, package: PartPower[Any], memory: PartPower[Any]
+) -> Array: ...
+def roofline_energy_j(
+    flop_s: Quantity, transfer_s: Quantity, package: PartPower[Any], memory: PartPower[Any]
+) -> Quantity:
+    """E_single of Section 5.2: E_pkg W T_flop + E_dram Q T_mop + E_const.
+
+    `flop_s`: W T_flop, `transfer_s`: Q T_mop. E_const: whichever of package and memory is done first idles
+    until the other is.
+    """
+    memory_waits_s = np.maximum(flop_s - transfer_s, 0.0)
+    package_waits_s = np.maximum(transfer_s - flop_s, 0.0)
+    busy_j = package.full_w * flop_s + memory.full_w * transfer_s
+    return busy_j + memory.idle_w * memory_waits_s + package.idle_w * package_waits_s
+
+
+def fit_power_coefficients(
+    full_w: Sequence[float], idle_w: float, measured_w: Sequence[float]
+) -> PowerCoefficients:
+    """Least squares of U full + S idle = measured over numbers of cores (Section 5.3).
+
+    Raises ``ValueError`` for fewer than two runs, different numbers of both, or a `full_w` that does not
+    vary: the two shares could then not be told apart.
+    """
+    if len(full_w) != len(measured_w) or len(full_w) < 2:
+        raise ValueError(f"{len(full_w)} full and {len(measured_w)} measured powers: two of each at least")
+    matrix = np.column_stack([np.asarray(full_w, float), np.full(len(full_w), idle_w)])
+    solution, _, rank, _ = np.linalg.lstsq(matrix, np.asarray(measured_w, float), rcond=None)
+    if rank < 2:
+        raise ValueError("full and idle power do not vary independently: nothing tells U from S")
+    return PowerCoefficients(float(solution[0]), float(solution[1]))

@@ -1,0 +1,86 @@
+import math
+
+import numpy as np
+import pytest
+
+from wattslice_models.escape_time import (
+    GpuCharacteristics,
+    KernelCharacteristics,
+    ProfilerCounters,
+    gpu_time,
+)
+from wattslice_models.execution_time import Clocks
+from wattslice_models.gpu import Architecture, load_gpu
+
+COUNTERS = ProfilerCounters(
+    control_flow=64.0,
+    bit_convert=32.0,
+    miscellaneous=128.0,
+    load_store=96.0,
+    integer=320.0,
+    single=160.0,
+    double=0.0,
+    warp_instructions=50.0,
+    instructions_per_clock_per_sm=2.0,
+    requested_bytes=256.0,
+    transferred_bytes=1024.0,
+)
+GPU = GpuCharacteristics("a GPU", Architecture.KEPLER, 1e9, 10, None, 2e12, 1e12, 1e11)
+
+
+def test_characteristics_follow_from_counters() -> None:
+    kernel = KernelCharacteristics.from_counters(COUNTERS, cells=16.0)
+    assert kernel.inactive_share == pytest.approx(1 - 800 / 1600)
+    assert (kernel.miscellaneous_share, kernel.control_flow_share) == (0.08, 0.04)
+    assert (kernel.memory_efficiency, kernel.requested_bytes) == (0.25, 16.0)
+    assert (kernel.integer_instructions, kernel.single_instructions) == (20.0, 10.0)
+    assert kernel.warp_instructions == 3.125
+    assert KernelCharacteristics.averaged([kernel, kernel]) == kernel
+
+
+def test_seven_times_are_those_of_table_11() -> None:
+    kernel = KernelCharacteristics.from_counters(COUNTERS, cells=16.0)
+    time = gpu_time(kernel, GPU, 1e6)
+    issue_s = 3.125e6 / (2.0 * 1e9 * 10)
+    assert time.inactive_s == pytest.approx(issue_s * (0.5 + 0.08 + 0.04))
+    assert time.single_s == pytest.approx(2 * 10e6 / 2e12)
+    assert time.integer_s == pytest.approx(20e6 / 1e12)
+    assert time.double_s == 0.0
+    assert time.transfer_s == pytest.approx(16e6 / (1e11 * 0.25))
+    assert time.total_s == pytest.approx(time.compute_s + time.inactive_s + time.transfer_s)
+
+
+def test_many_domains_at_once_are_one_after_another() -> None:
+    kernel = KernelCharacteristics.from_counters(COUNTERS, cells=16.0)
+    cells = np.array([1.0, 10.0, 1e6])
+    together = gpu_time(kernel, GPU, cells).total_s
+    assert together == pytest.approx([gpu_time(kernel, GPU, float(one)).total_s for one in cells])
+
+
+def test_fermi_moves_what_it_gets_less_efficiently() -> None:
+    fermi = GpuCharacteristics("a Fermi", Architecture.FERMI, 1e9, 14, 1e11, 1e12, 5e11, 1e11)
+    assert fermi.transfer_efficiency(0.3) == pytest.approx(0.075)
+    assert fermi.transfer_efficiency(0.4) == pytest.approx(0.8 / 3)
+    assert GPU.transfer_efficiency(0.3) == 0.3
+
+
+def test_an_unknown_rate_is_an_error_only_for_who_needs_it() -> None:
+    kernel = KernelCharacteristics(0.5, 0.1, 0.1, 1.0, 8.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+    with pytest.raises(ValueError, match="double rate of the a GPU is unknown"):
+        gpu_time(kernel, GPU, 1.0)
+
+
+def test_a_gpu_of_the_catalogue_has_its_specified_peaks() -> None:
+    v100 = GpuCharacteristics.from_gpu(load_gpu("v100"))
+    assert v100.peak_single_flop_per_s == pytest.approx(load_gpu("v100").peak_fp32_flops_per_s)
+    assert v100.peak_double_flop_per_s == pytest.approx(v100.peak_single_flop_per_s / 2)
+    halved = GpuCharacteristics.from_gpu(load_gpu("v100"), Clocks(core_mhz=765.0))
+    assert halved.peak_single_flop_per_s == pytest.approx(v100.peak_single_flop_per_s / 2)
+
+
+@pytest.mark.parametrize(("field", "value"), [(0, -0.1), (4, math.nan), (3, 0.0), (9, 0.0)])
+def test_impossible_characteristics_are_refused(field: int, value: float) -> None:
+    values = [0.5, 0.1, 0.1, 1.0, 8.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+    values[field] = value
+    with pytest.raises(ValueError, match="must be"):
+        KernelCharacteristics(*values)
