@@ -33,9 +33,7 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _HEADER = re.compile(r"^\s*(?:\.\w+\s+)?\.(?:entry|func)\b", re.M)
 _SECTION = re.compile(r"^\s*\.section\b[^{]*\{[^}]*\}", re.M)
 _VARIABLE = re.compile(r"^\s*(?:\.\w+\s+)?\.(?:global|const|shared)\b", re.M)
-_LOCATION = re.compile(
-    r"\.loc\s+\d+\s+\d+\s+\d+(?:\s*,\s*(?:function_name\s+[^\s,]+|inlined_at(?:\s+\d+){3}))*"
-)
+_LOCATION = re.compile(r"\.loc\s+\d+\s+\d+\s+\d+(?:\s*,\s*(?:function_name\s+[^\s,]+|inlined_at(?:\s+\d+){3}))*")
 _LABEL = re.compile(r"([\w$%]+)\s*:(?!:)(?!\s*\.(?:branch|call))")
 _DECLARES = re.compile(r"\.(reg|shared|local|param|pragma)")
 

@@ -136,19 +136,7 @@ def _lost(unit: Unit, name: str, line: int) -> ir.Kernel:
     shown = demangled(name)
     holes = tuple(entry for entry in unit.diagnostics if entry.line == line)
     return ir.Kernel(
-        shown.plain,
-        shown.qualified,
-        name,
-        (),
-        ir.Block((), 0, span),
-        span,
-        1,
-        0,
-        (),
-        None,
-        None,
-        False,
-        holes,
+        shown.plain, shown.qualified, name, (), ir.Block((), 0, span), span, 1, 0, (), None, None, False, holes
     )
 
 

@@ -260,7 +260,7 @@ def _move(body: FunctionBody, instruction: Instruction) -> bool:
         return True
     if isinstance(source, Register) and isinstance(target, Register):
         value = body.registers.read(source.name, source.component, span)
-        if value.type.kind is not TypeKind.POINTER:
+        if not value.type.kind is TypeKind.POINTER:
             value = body_type(body, value, target, type_, span)
         body.set(target, value, span)
         return True
@@ -290,10 +290,8 @@ def _unpack(body: FunctionBody, target: Vector, value: Expr, type_: Type, span: 
     for number, element in enumerate(target.elements):
         if not isinstance(element, Register):
             continue
-        low: Expr = (
-            Cast(value, part, span)
-            if number == 0 and value.type.kind is TypeKind.INT
-            else Intrinsic("unpack", (value,) if number == 0 else (), (), Semantics.OPAQUE, False, part, span)
+        low: Expr = Cast(value, part, span) if number == 0 and value.type.kind is TypeKind.INT else Intrinsic(
+            "unpack", (value,) if number == 0 else (), (), Semantics.OPAQUE, False, part, span
         )
         declared = body.registers.declared_type(element.name)
         body.set(element, low if not declared.is_float else body_cast(low, declared, span), span)
@@ -325,9 +323,7 @@ def _convert(body: FunctionBody, instruction: Instruction) -> bool:
         name += "f" if source.bits == 32 else ""
         value = Intrinsic(name, (value,), (), semantics, False, source, span)
     if "sat" in instruction.modifiers and target.is_float:
-        body.set(
-            instruction.operands[0], call("__saturatef", (value,), 1, Semantics.OPAQUE, target, span), span
-        )
+        body.set(instruction.operands[0], call("__saturatef", (value,), 1, Semantics.OPAQUE, target, span), span)
         return True
     body.set(instruction.operands[0], value if source == target else Cast(value, target, span), span)
     return True

@@ -22,37 +22,9 @@ from wattslice.frontend.ptx_source.syntax import (
 )
 
 NO_RESULT = frozenset(
-    [
-        "st",
-        "red",
-        "bra",
-        "brx",
-        "bar",
-        "barrier",
-        "call",
-        "ret",
-        "exit",
-        "trap",
-        "brkpt",
-        "pmevent",
-        "nanosleep",
-        "membar",
-        "fence",
-        "prefetch",
-        "prefetchu",
-        "cp",
-        "sust",
-        "stmatrix",
-        "wgmma",
-        "discard",
-        "applypriority",
-        "griddepcontrol",
-        "setmaxnreg",
-        "tensormap",
-        "clusterlaunchcontrol",
-        "mbarrier_init",
-        "mbarrier_inval",
-    ]
+    """st red bra brx bar barrier call ret exit trap brkpt pmevent nanosleep membar fence prefetch prefetchu
+    cp sust stmatrix wgmma discard applypriority griddepcontrol setmaxnreg tensormap clusterlaunchcontrol
+    mbarrier_init mbarrier_inval""".split()
 )
 """Opcodes whose first operand is no result."""
 

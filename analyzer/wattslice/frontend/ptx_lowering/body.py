@@ -152,7 +152,9 @@ class FunctionBody:
 
     def block(self) -> Block:
         """The whole function."""
-        structure = Structure([block.ending for block in self.blocks], lambda node: self.blocks[node].is_bare)
+        structure = Structure(
+            [block.ending for block in self.blocks], lambda node: self.blocks[node].is_bare
+        )
         region = self.parts.region()
         return Block(tuple(self._tree(structure.tree())), region, self.span)
 
@@ -190,10 +192,8 @@ class FunctionBody:
         outer, self.statements = self.statements, []
         spans: list[Span] = []
         for instruction in block.instructions:
-            is_ending = (
-                instruction is block.instructions[-1]
-                and not isinstance(block.ending, Fork)
-                and (instruction.opcode in ("bra", "brx", "ret", "exit"))
+            is_ending = instruction is block.instructions[-1] and not isinstance(block.ending, Fork) and (
+                instruction.opcode in ("bra", "brx", "ret", "exit")
             )
             span = self.unit.span(instruction)
             spans.append(span)

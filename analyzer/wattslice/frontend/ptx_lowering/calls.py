@@ -26,15 +26,7 @@ MAX_INSTRUCTIONS = 200_000
 """Instructions of a kernel with all that it calls, each call once more."""
 
 _FREE = frozenset(
-    [
-        "vprintf",
-        "__assertfail",
-        "free",
-        "malloc",
-        "__nv_printf",
-        "cudaDeviceSynchronize",
-        "cudaGetParameterBufferV2",
-    ]
+    "vprintf __assertfail free malloc __nv_printf cudaDeviceSynchronize cudaGetParameterBufferV2".split()
 )
 
 
@@ -55,9 +47,7 @@ def lower_call(
         return
     function = body.unit.functions.get(name)
     if function is None or function.body is None:
-        what = (
-            f"function '{name}', whose body is not in this file" if name else "a function through a pointer"
-        )
+        what = f"function '{name}', whose body is not in this file" if name else "a function through a pointer"
         _unknown(body, instruction, what, call.results)
         return
     parts = body.parts
@@ -97,7 +87,9 @@ def _name(operand: Operand) -> str:
     return operand.name if isinstance(operand, Symbol | Register) else ""
 
 
-def _unknown(body: FunctionBody, instruction: Instruction, what: str, results: tuple[Operand, ...]) -> None:
+def _unknown(
+    body: FunctionBody, instruction: Instruction, what: str, results: tuple[Operand, ...]
+) -> None:
     span = body.unit.span(instruction)
     message = f"call to {what}: its cost is unknown and left out"
     found = body.unit.report("PW005", Severity.WARNING, instruction.line, message)

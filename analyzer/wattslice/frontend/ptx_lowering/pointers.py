@@ -16,22 +16,7 @@ from wattslice.ir import Variable
 _COPIES = frozenset({"mov", "cvta", "cvt"})
 _SUMS = frozenset({"add", "sub"})
 _ACCESSES = frozenset(
-    [
-        "ld",
-        "ldu",
-        "st",
-        "atom",
-        "red",
-        "prefetch",
-        "prefetchu",
-        "cp",
-        "ldmatrix",
-        "stmatrix",
-        "wmma",
-        "discard",
-        "applypriority",
-        "isspacep",
-    ]
+    "ld ldu st atom red prefetch prefetchu cp ldmatrix stmatrix wmma discard applypriority isspacep".split()
 )
 
 

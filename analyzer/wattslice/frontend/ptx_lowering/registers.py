@@ -17,7 +17,6 @@ from wattslice.frontend.ptx_lowering.types import POINTER, type_of
 from wattslice.frontend.ptx_source.syntax import RegisterDeclaration, Statement
 from wattslice.ir import (
     INT32,
-    UINT32,
     AddressOf,
     Builtin,
     BuiltinKind,
@@ -32,6 +31,7 @@ from wattslice.ir import (
     Span,
     Type,
     TypeKind,
+    UINT32,
     Variable,
     VariableRole,
     walk_expressions,
@@ -48,29 +48,9 @@ _BUILTINS = {
 }
 _AXES = {"x": 0, "y": 1, "z": 2}
 _UNIFORM = frozenset(
-    [
-        "%smid",
-        "%nsmid",
-        "%nwarpid",
-        "%warpid",
-        "%gridid",
-        "%clock",
-        "%clock_hi",
-        "%clock64",
-        "%globaltimer",
-        "%globaltimer_lo",
-        "%globaltimer_hi",
-        "%dynamic_smem_size",
-        "%total_smem_size",
-        "%aggr_smem_size",
-        "%clusterid",
-        "%nclusterid",
-        "%cluster_ctaid",
-        "%cluster_nctaid",
-        "%cluster_ctarank",
-        "%cluster_nctarank",
-        "%is_explicit_cluster",
-    ]
+    """%smid %nsmid %nwarpid %warpid %gridid %clock %clock_hi %clock64 %globaltimer %globaltimer_lo
+    %globaltimer_hi %dynamic_smem_size %total_smem_size %aggr_smem_size %clusterid %nclusterid
+    %cluster_ctaid %cluster_nctaid %cluster_ctarank %cluster_nctarank %is_explicit_cluster""".split()
 )
 
 

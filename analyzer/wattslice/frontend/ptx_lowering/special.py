@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from wattslice.frontend.ptx_lowering.body import FunctionBody
-from wattslice.frontend.ptx_lowering.types import LANE_NAMES, lanes_of, scalar_types, type_of
+from wattslice.frontend.ptx_lowering.types import lanes_of, scalar_types, type_of
 from wattslice.frontend.ptx_source.syntax import (
     Address,
     Instruction,
@@ -35,6 +35,7 @@ from wattslice.ir import (
     Variable,
     VariableRole,
 )
+from wattslice.frontend.ptx_lowering.types import LANE_NAMES
 
 
 def _barrier(body: FunctionBody, instruction: Instruction) -> bool:
@@ -145,7 +146,9 @@ def _samplers(argument: Operand) -> frozenset[str]:
     return frozenset()
 
 
-def _values(body: FunctionBody, operand: Operand, type_: Type, instruction: Instruction) -> tuple[Expr, ...]:
+def _values(
+    body: FunctionBody, operand: Operand, type_: Type, instruction: Instruction
+) -> tuple[Expr, ...]:
     parts = operand.elements if isinstance(operand, Vector) else (operand,)
     return tuple(body.value(part, type_, body.unit.span(instruction)) for part in parts)
 
@@ -164,9 +167,7 @@ LOWERINGS: dict[str, Callable[[FunctionBody, Instruction], bool]] = {
     "tld4": _texture,
     "suld": _texture,
     "sust": _texture,
-    **dict.fromkeys(
-        ("prefetch", "prefetchu", "nanosleep", "pmevent", "brkpt", "discard", "applypriority"), _nothing
-    ),
+    **dict.fromkeys(("prefetch", "prefetchu", "nanosleep", "pmevent", "brkpt", "discard", "applypriority"), _nothing),
     **dict.fromkeys(("griddepcontrol", "setmaxnreg"), _nothing),
 }
 
