@@ -304,3 +304,21 @@ def test_without_line_information_lines_are_those_of_the_ptx(tmp_path):
 def test_an_unknown_size_is_assumed_and_the_option_named(tmp_path):
     kernel = analysed(tmp_path, kernel_text(UNROLLED, "u64", "u32", "u64"), "k=1:32")
     assert ("PW010", "--set k.param1=VALUE") in [(entry.rule, entry.fix) for entry in kernel.assumptions]
+
+
+def test_a_kernel_beyond_all_bounds_is_told_and_not_followed(tmp_path, monkeypatch):
+    monkeypatch.setattr("wattslice.frontend.ptx_lowering.context.MAX_INSTRUCTIONS", 5)
+    program = read(tmp_path, kernel_text(EARLY_RETURN, "u64", "u32"))
+    assert [entry.rule for entry in program.diagnostics] == ["PW007"]
+    assert not program.kernels[0].body_is_complete
+
+
+def test_a_source_and_its_ptx_are_two_analyses(tmp_path):
+    source = tmp_path / "k.cu"
+    source.write_text("__global__ void k(int* a) { a[threadIdx.x] = 1; }\n")
+    body = ".loc 1 1 1\n" + THREAD + ADDRESS + "st.global.u32 [%rd4], 1; ret;"
+    (tmp_path / "k.ptx").write_text(HEADER + kernel_text(body, "u64") + f'.file 1 "{source}"\n')
+    paths = (source, tmp_path / "k.ptx")
+    config = make_config(Options(paths=paths, gpu="v100", no_cache=True, jobs=1))
+    kernels = pipeline.analyze_files(config).kernels
+    assert [(kernel.file, kernel.line) for kernel in kernels] == [(str(source), 1)] * 2

@@ -117,6 +117,7 @@ class FunctionBody:
                     span = replace(self.span, line=statement.line, end_line=statement.line)
                     self._symbols[statement.name] = variable_of(statement, span)
         instructions = [i for block in self.blocks for i in block.instructions]
+        parts.take(len(instructions))
         self.registers.pointers = find_pointers(instructions, self._pointer_parameter, self.symbol)
         settle(self.registers.pointers)
         self.statements: list[Stmt] = []

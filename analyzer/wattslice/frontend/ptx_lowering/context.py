@@ -21,6 +21,14 @@ from wattslice.ir import (
 )
 
 
+MAX_INSTRUCTIONS = 60_000
+"""Instructions of a kernel with all that it inlines, up to which it is followed."""
+
+
+class TooLargeError(Exception):
+    """A kernel has more than `MAX_INSTRUCTIONS` instructions."""
+
+
 @dataclass(slots=True)
 class Unit:
     """A PTX file: its variables and functions by name, and what has to be said about it."""
@@ -113,6 +121,12 @@ class KernelParts:
     roots: dict[Variable, Variable] = field(default_factory=dict[Variable, Variable])
     inlining: list[str] = field(default_factory=list[str])
     size: int = 0
+
+    def take(self, instructions: int) -> None:
+        """Counts what is lowered; raises `TooLargeError` when it is more than the analysis follows."""
+        self.size += instructions
+        if self.size > MAX_INSTRUCTIONS:
+            raise TooLargeError
 
     def region(self) -> int:
         """A new region number."""
