@@ -20,7 +20,6 @@ from wattslice.ir import (
     VariableRole,
 )
 
-
 MAX_INSTRUCTIONS = 60_000
 """Instructions of a kernel with all that it inlines, up to which it is followed."""
 
@@ -39,6 +38,7 @@ class Unit:
     functions: dict[str, syntax.Function] = field(default_factory=dict[str, syntax.Function])
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
     files: dict[int, str] = field(default_factory=dict[int, str])
+    pointer_parameters: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
 
     def __post_init__(self) -> None:
         for function in self.module.functions:
