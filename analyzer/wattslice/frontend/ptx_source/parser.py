@@ -7,6 +7,7 @@ What cannot be read costs the function it stands in, or the declaration; it is l
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from wattslice.errors import FrontendError
@@ -34,21 +35,35 @@ _BEGINS = (
     | frozenset(declarations.SPACES)
 )
 _MOST_PROBLEMS = 100
+_VERSION = re.compile(r"^\.version\b", re.M)
+_HEADING = re.compile(r"^Fatbin ", re.M)
 
 
 def parse_ptx(text: str, path: Path) -> Module:
     """The module of a PTX file.
 
-    `path` is only named in errors. Raises FrontendError when the text is not PTX: no `.version` before the
-    first declaration.
+    `path` is only named in errors. Of what `cuobjdump -ptx` prints, the first module. Raises FrontendError
+    when the text is not PTX: no `.version` before the first declaration.
     """
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    cursor = Cursor(text.removeprefix("\ufeff"))
+    text = _first_module(text.removeprefix("\ufeff"))
+    cursor = Cursor(text)
     if cursor.token != ".version":
         message = f"not PTX: it begins with {cursor.shown} instead of '.version'"
         raise FrontendError(path, cursor.line, message, "give a text file written by nvcc -ptx or clang -S")
     return _ModuleReader(cursor, function_names(text)).read()
+
+
+def _first_module(text: str) -> str:
+    """The text without the headings of `cuobjdump -ptx`, its lines still where they were."""
+    if not text.lstrip().startswith("Fatbin "):
+        return text
+    begin = _VERSION.search(text)
+    if begin is None:
+        return text
+    end = _HEADING.search(text, begin.start())
+    return "\n" * text.count("\n", 0, begin.start()) + text[begin.start() : end.start() if end else None]
 
 
 class _FunctionError(Exception):
