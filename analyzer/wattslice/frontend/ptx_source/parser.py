@@ -43,9 +43,9 @@ _HEADING = re.compile(r"^Fatbin .*?(?=^\.version\b|^Fatbin |\Z)", re.M | re.S)
 def parse_ptx(text: str, path: Path) -> Module:
     """The module of a PTX file.
 
-    `path` is only named in errors. What `cuobjdump -ptx` prints, module after module, is
-    one: of several functions or variables of a name, the first. Raises FrontendError when the text is not PTX:
-    no `.version` before the first declaration.
+    `path` is only named in errors. What `cuobjdump -ptx` prints, module after module, is one module: of
+    several functions or variables of a name, the first. Raises FrontendError when the text is not PTX: no
+    `.version` before the first declaration.
     """
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
