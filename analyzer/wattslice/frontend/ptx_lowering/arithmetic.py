@@ -10,7 +10,6 @@ from wattslice.frontend.ptx_lowering.types import POINTER, scalar_types, type_of
 from wattslice.frontend.ptx_source.syntax import Immediate, Instruction, Operand, Register, Vector
 from wattslice.ir import (
     INT32,
-    INT64,
     Binary,
     BinaryOp,
     Cast,
@@ -260,7 +259,7 @@ def _move(body: FunctionBody, instruction: Instruction) -> bool:
         return True
     if isinstance(source, Register) and isinstance(target, Register):
         value = body.registers.read(source.name, source.component, span)
-        if not value.type.kind is TypeKind.POINTER:
+        if value.type.kind is not TypeKind.POINTER:
             value = body_type(body, value, target, type_, span)
         body.set(target, value, span)
         return True
@@ -290,8 +289,10 @@ def _unpack(body: FunctionBody, target: Vector, value: Expr, type_: Type, span: 
     for number, element in enumerate(target.elements):
         if not isinstance(element, Register):
             continue
-        low: Expr = Cast(value, part, span) if number == 0 and value.type.kind is TypeKind.INT else Intrinsic(
-            "unpack", (value,) if number == 0 else (), (), Semantics.OPAQUE, False, part, span
+        low: Expr = (
+            Cast(value, part, span)
+            if number == 0 and value.type.kind is TypeKind.INT
+            else Intrinsic("unpack", (value,) if number == 0 else (), (), Semantics.OPAQUE, False, part, span)
         )
         declared = body.registers.declared_type(element.name)
         body.set(element, low if not declared.is_float else body_cast(low, declared, span), span)
@@ -323,7 +324,9 @@ def _convert(body: FunctionBody, instruction: Instruction) -> bool:
         name += "f" if source.bits == 32 else ""
         value = Intrinsic(name, (value,), (), semantics, False, source, span)
     if "sat" in instruction.modifiers and target.is_float:
-        body.set(instruction.operands[0], call("__saturatef", (value,), 1, Semantics.OPAQUE, target, span), span)
+        body.set(
+            instruction.operands[0], call("__saturatef", (value,), 1, Semantics.OPAQUE, target, span), span
+        )
         return True
     body.set(instruction.operands[0], value if source == target else Cast(value, target, span), span)
     return True
@@ -416,6 +419,3 @@ LOWERINGS: dict[str, Callable[[FunctionBody, Instruction], bool]] = {
 def logic(op: BinaryOp) -> Callable[[FunctionBody, Instruction], bool]:
     """`and`, `or`, `xor` of integers."""
     return _binary(op)
-
-
-__all__ = ["INT64", "LOWERINGS", "call", "logic", "special_function", "values_of", "working_type"]

@@ -78,7 +78,7 @@ def _is_toolkit(file: str | None) -> bool:
 
 
 def variable_of(declared: syntax.Variable, span: Span) -> Variable:
-    """A variable of a module or function: an array of its scalars; `extern .shared` of open size is dynamic."""
+    """A variable of a module or function: an array of scalars; `extern .shared` of open size is dynamic."""
     scalar = type_of(declared.type, declared.lanes)
     space = SPACES.get(declared.space, MemorySpace.TEXTURE if declared.space == "tex" else MemorySpace.GLOBAL)
     if declared.type in ("texref", "surfref", "samplerref"):

@@ -205,7 +205,7 @@ class _Reader:
         elif at in "KVr":
             inner = self._type()
             word = {"K": "const", "V": "volatile", "r": "__restrict"}[at]
-            found = f"{inner} {word}" if inner.endswith(("*", "&")) or at == "r" else f"{inner} {word}"
+            found = f"{inner} {word}"
         elif at == "A":
             length = "" if self._peek("_") else str(self._number())
             self._take("_")

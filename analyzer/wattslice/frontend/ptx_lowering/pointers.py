@@ -15,9 +15,10 @@ from wattslice.ir import Variable
 
 _COPIES = frozenset({"mov", "cvta", "cvt"})
 _SUMS = frozenset({"add", "sub", "mad", "or"})
-_ACCESSES = frozenset(
-    "ld ldu st atom red prefetch prefetchu cp ldmatrix stmatrix wmma discard applypriority isspacep".split()
-)
+_ACCESS_WORDS = """
+    ld ldu st atom red prefetch prefetchu cp ldmatrix stmatrix wmma discard applypriority isspacep
+"""
+_ACCESSES = frozenset(_ACCESS_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +84,8 @@ def find_pointers(
                 if opcode == "cvta":
                     converted.update(_names(operands[1:2]))
         if opcode in _ACCESSES:
-            for operand in operands:
-                if isinstance(operand, Address) and isinstance(operand.base, Register):
-                    demanded.append(operand.base.name)
+            addresses = [operand.base for operand in operands if isinstance(operand, Address)]
+            demanded += [base.name for base in addresses if isinstance(base, Register)]
     _spread(found.origins, feeds)
     _demand(found, feeds, demanded, converted)
     found.parameters = {v for register, v in parameter_of.items() if register in found.registers}
@@ -117,7 +117,7 @@ def _spread(origins: dict[str, set[Origin]], feeds: list[tuple[str, tuple[str, .
 def _demand(
     found: Pointers, feeds: list[tuple[str, tuple[str, ...], str]], demanded: list[str], converted: set[str]
 ) -> None:
-    """From the addresses of accesses back along copies and sums: of two operands the one that is an address."""
+    """From the addresses of accesses back along copies and sums: of two operands the one that is one."""
     by_result: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for result, sources, opcode in feeds:
         by_result.setdefault(result, []).append((sources, opcode))
