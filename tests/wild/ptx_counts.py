@@ -24,7 +24,7 @@ from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
 from wattslice.region_operations import operations, total_counts
 from wattslice_models.gpu import load_gpu
 
-CLASSES = (
+CLASSES: tuple[str, ...] = (
     "fp32",
     "fp64",
     "integer",
@@ -153,7 +153,7 @@ def _three_times(
 
 def _of_sass(threads: list[Execution]) -> tuple[Counts, Counter[str]]:
     """Operations by class and instructions by opcode, the mean of some threads."""
-    sums = dict.fromkeys(CLASSES, 0.0)
+    sums: Counts = dict.fromkeys(CLASSES, 0.0)
     opcodes: Counter[str] = Counter()
     for thread in threads:
         for instruction, times in thread.instructions.items():
