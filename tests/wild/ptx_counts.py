@@ -15,7 +15,7 @@ from sass_emulator import BudgetError, Execution
 
 from wattslice import ir
 from wattslice.counting.count import count
-from wattslice.execution import ExecutionProfile
+from wattslice.execution import ExecutionProfile, ProbabilitySource
 from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.frontend.cuda import read_cuda
 from wattslice.frontend.ptx import read_ptx
@@ -48,6 +48,7 @@ class Compared:
     `sass` is None where it was not run. `opcodes` are the PTX instructions executed per thread,
     `sass_opcodes` those of SASS. `source_lines` and `ptx_lines`: floating-point operations per thread by file
     name and line. `unknown`: control flow depends on data, so that SASS shows one path only.
+    `assumed_in_source`, `assumed_in_ptx`: the analyzer does not know a trip count or which way a branch goes.
     """
 
     name: str
@@ -59,6 +60,8 @@ class Compared:
     source_lines: Lines
     ptx_lines: Lines
     unknown: bool
+    assumed_in_source: bool
+    assumed_in_ptx: bool
 
 
 def _operations_of_sass(here: Instruction) -> tuple[str, float] | None:
@@ -148,7 +151,14 @@ def _three_times(
         _by_line(launch.kernel, here),
         _by_line(kernel, there),
         unknown,
+        _assumed(here),
+        _assumed(there),
     )
+
+
+def _assumed(profile: ExecutionProfile) -> bool:
+    loops = any(loop.trip_count is None for loop in profile.loops)
+    return loops or any(arm.source is not ProbabilitySource.STATIC for arm in profile.arms)
 
 
 def _of_sass(threads: list[Execution]) -> tuple[Counts, Counter[str]]:
