@@ -201,6 +201,25 @@ def test_template_in_a_namespace_and_members_of_a_structure(tmp_path: Path):
     assert launch.arguments == (None, 12, 5)
 
 
+@pytest.mark.parametrize(
+    ("written", "mangled"),
+    [
+        ("static __global__ void k(float *x, int n)", "_Z1kPfi"),
+        ("template <int N> static __global__ void k(float *x, int n)", "_Z1kILi4EEvPfi"),
+        ("namespace { __global__ void k(float *x, int n)", "_ZN32_GLOBAL__N__91f21765_3_k_cu_main1kEPfi"),
+    ],
+)
+def test_kernels_of_one_file_alone(tmp_path: Path, written: str, mangled: str):
+    """nvcc and clang mangle these each in its own way."""
+    call = "k<4>" if written.startswith("template") else "k"
+    source = tmp_path / "k.cu"
+    end = "}}" if written.startswith("namespace") else "}"
+    source.write_text(f"{written} {{ x[n] = 0; {end}\nint main() {{ {call}<<<9, 32>>>(0, 1); }}\n")
+    path = ptx(tmp_path / "k.ptx", entry(mangled, "u64", "u32"), sources=(source,))
+    (launch,) = launches(path)
+    assert (launch.grid, launch.arguments, told(path)) == ((9, 1, 1), (None, 1), [])
+
+
 def test_kernel_in_a_header_and_callers_in_other_files(tmp_path: Path):
     header, caller, main = tmp_path / "k.cuh", tmp_path / "run.cu", tmp_path / "main.cpp"
     header.write_text(

@@ -134,6 +134,7 @@ def _finished(
         tuple(parts.holes),
         tuple(parts.machine),
         parameters.parts,
+        original,
     )
 
 

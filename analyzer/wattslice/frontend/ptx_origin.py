@@ -7,6 +7,7 @@ there.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
@@ -42,10 +43,10 @@ def read_origin(unit: Unit, options: ParseOptions | None = None) -> Program | No
     if program is None:
         return None
     _report_newer(unit, sources)
-    written = {kernel.mangled_name: kernel for kernel in program.kernels if _is_read(kernel)}
+    written = _kernels(program)
     missing: list[str] = []
     for name, function in entries.items():
-        kernel = written.get(name)
+        kernel = written.get(_as_written(name))
         if kernel is None:
             missing.append(demangled(name).qualified)
         elif (difference := _difference(function, kernel)) is None:
@@ -88,14 +89,15 @@ def _best(
         program = _read(path, options)
         if program is None:
             continue
-        known = entries & {kernel.mangled_name for kernel in program.kernels if _is_read(kernel)}
-        rank = (len(known), bool(program.functions))
+        kernels = _kernels(program)
+        missing = {name for name in entries if _as_written(name) not in kernels}
+        rank = (len(entries) - len(missing), bool(program.functions))
         if best is None or rank > best_rank:
             best, best_rank = program, rank
         if best_rank == (len(entries), True):
             break
         # A header's templates are those kernels that a file makes of them that includes it and launches them.
-        names = frozenset(demangled(name).plain for name in entries - known)
+        names = frozenset(demangled(name).plain for name in missing)
         others = launcher_files(path, names) if names else ()
         waiting += [file for file in others if file not in asked and file not in waiting]
     return best
@@ -124,8 +126,26 @@ def _report_newer(unit: Unit, sources: tuple[Path, ...]) -> None:
         unit.report("PW061", Severity.NOTE, 0, f"{message} (compile again)")
 
 
-def _is_read(kernel: Kernel) -> bool:
-    return kernel.body_is_complete or bool(kernel.body.statements)
+def _kernels(program: Program) -> dict[str, Kernel]:
+    """Those that could be read at all."""
+    read = (kernel for kernel in program.kernels if kernel.body_is_complete or kernel.body.statements)
+    return {_as_written(kernel.mangled_name): kernel for kernel in read}
+
+
+def _as_written(mangled: str) -> str:
+    """A mangled name without what compilers add of `static` (`_ZL4stat`) and of the file (`_GLOBAL__N__91`)."""
+    if not mangled.startswith("_Z"):
+        return mangled
+    found = _ANONYMOUS.search(mangled)
+    while found is not None:
+        end = found.start("name") + int(found["length"])
+        mangled = f"{mangled[: found.start()]}@{mangled[end:]}"
+        found = _ANONYMOUS.search(mangled)
+    return _INTERNAL.sub("", mangled)
+
+
+_ANONYMOUS = re.compile(r"(?P<length>\d+)(?P<name>_GLOBAL__N_)")
+_INTERNAL = re.compile(r"L(?=\d)")
 
 
 def _difference(function: Function, kernel: Kernel) -> str | None:

@@ -91,7 +91,7 @@ def _of_origin(
     known = resolve_launches(origin, overrides, gpu, read_callers, read_launcher)
     launches: list[KernelLaunch] = []
     for kernel in program.kernels:
-        own = [launch for launch in known if launch.kernel.mangled_name == kernel.mangled_name]
+        own = [launch for launch in known if launch.kernel is kernel.original]
         if own:
             settings = _settings(kernel, overrides)
             handed = (handed_over(launch, kernel, program.globals) for launch in own)

@@ -81,7 +81,8 @@ class Kernel:
     reachable from the body. `max_threads_per_block`/`min_blocks_per_sm` from `__launch_bounds__`.
     `body_is_complete` False: something in the body could not be read; `holes` are the diagnostics that
     name it, of CUDA files. `machine_instructions`: every PTX instruction of the body, of PTX files only,
-    `argument_parts` as well: one for each parameter.
+    `argument_parts` as well: one for each parameter. `original`: the kernel of the program's `origin` that
+    it was compiled from.
     """
 
     name: str
@@ -99,6 +100,7 @@ class Kernel:
     holes: tuple[Diagnostic, ...] = ()
     machine_instructions: tuple[MachineInstruction, ...] = ()
     argument_parts: tuple[ArgumentPart, ...] = ()
+    original: Kernel | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

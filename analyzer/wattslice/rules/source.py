@@ -82,8 +82,8 @@ SOURCE_RULES = (
         name="ptx-source-differs",
         what="The source that a PTX file names is newer than the PTX, or has not the same kernels.",
         why=(
-            "Launches, argument values and the names of parameters of a kernel from PTX are read in the source "
-            "that -lineinfo noted. Where the source has changed since, they may be those of another program. "
+            "Launches, arguments and names of parameters of a kernel from PTX are read in the source that "
+            "-lineinfo noted. Where the source has changed since, they may be those of another program. "
             "Nothing is taken for a kernel that the source has not, or has with other parameters: its launch "
             "is assumed."
         ),
