@@ -233,6 +233,19 @@ def test_kernel_in_a_header_and_callers_in_other_files(tmp_path: Path):
     assert Path(launch.file).name == "run.cu"
 
 
+def test_kernels_in_many_files_that_one_includes(tmp_path: Path):
+    files = [tmp_path / f"k{number}.cu" for number in range(6)]
+    for number, file in enumerate(files):
+        file.write_text(f"__global__ void k{number}(float *x, int n) {{ x[n] = 0; }}\n")
+    calls = "".join(f"k{number}<<<{number + 1}, 32>>>(0, 1); " for number in range(6))
+    includes = "".join(f'#include "{file.name}"\n' for file in files)
+    (tmp_path / "main.cu").write_text(f"{includes}int main() {{ {calls}}}\n")
+    entries = (entry(f"_Z2k{number}Pfi", "u64", "u32") for number in range(6))
+    path = ptx(tmp_path / "k.ptx", *entries, sources=tuple(files))
+    assert [launch.grid[0] for launch in launches(path)] == [1, 2, 3, 4, 5, 6]
+    assert told(path) == []
+
+
 def test_what_the_host_copies_into_constant_memory(tmp_path: Path):
     source = tmp_path / "k.cu"
     source.write_text(

@@ -96,10 +96,10 @@ def _best(
             best, best_rank = program, rank
         if best_rank == (len(entries), True):
             break
-        # A header's templates are those kernels that a file makes of them that includes it and launches them.
+        # A program of several files is the one that includes them; so are templates what it makes of them.
         names = frozenset(demangled(name).plain for name in missing)
         others = launcher_files(path, names) if names else ()
-        waiting += [file for file in others if file not in asked and file not in waiting]
+        waiting[:0] = [file for file in others if file not in asked and file not in waiting]
     return best
 
 
@@ -133,7 +133,7 @@ def _kernels(program: Program) -> dict[str, Kernel]:
 
 
 def _as_written(mangled: str) -> str:
-    """A mangled name without what compilers add of `static` (`_ZL4stat`) and of the file (`_GLOBAL__N__91`)."""
+    """A mangled name without what says `static` (`_ZL4stat`) and which file (`_GLOBAL__N__91f2`)."""
     if not mangled.startswith("_Z"):
         return mangled
     found = _ANONYMOUS.search(mangled)
