@@ -116,9 +116,9 @@ def studies(
 
 
 def instruction_plan(wanted: tuple[Study, ...], seed: int) -> tuple[Run, ...]:
-    """The runs in order of value, shuffled within every part of the order.
+    """The runs in order of value, shuffled within every part of that order.
 
-    Of -O3 before -O0: one instruction for each row of the paper's table, with what it is measured against;
+    Of -O3 before -O0: one instruction for each row of the paper's table, after what it is measured against;
     then the latter again, so that there are standard errors; then the other instructions. Then all again.
     """
     shuffle = random.Random(seed).sample
@@ -127,9 +127,11 @@ def instruction_plan(wanted: tuple[Study, ...], seed: int) -> tuple[Run, ...]:
         here = tuple(study for study in wanted if study.optimized is optimized)
         first = tuple(_first_of_rows(here))
         parts = (
-            [*_without(first, 0), *(Run(study, True, 0) for study in first)],
-            [*_without(first, 1)],
-            [*_without(here, 0), *(Run(study, True, 0) for study in here)],
+            _without(first, 0),
+            [Run(study, True, 0) for study in first],
+            _without(first, 1),
+            _without(here, 0),
+            [Run(study, True, 0) for study in here],
         )
         for part in parts:
             runs += shuffle(part, len(part))
