@@ -14,7 +14,7 @@ from wattslice.execution import Assumption
 from wattslice.ir import Diagnostic, Severity
 from wattslice.suppressions import Suppression
 
-_SAYS_WHY = ("PW031", "PW014", "PW015", "PW007", "PW099", "PW005", "PW001", "PW006")
+_SAYS_WHY = ("PW031", "PW014", "PW015", "PW007", "PW099", "PW005", "PW001", "PW006", "PW060")
 """Rules that can explain an unknown power, the likeliest first."""
 
 

@@ -208,12 +208,16 @@ def _is_lasting(result: FileAnalysis) -> bool:
 
 def caller_reader(path: Path, config: Config) -> CallerReader | None:
     """Reads the files beside a CUDA file that call its functions, for the sizes they pass."""
-    return None if path.suffix in _WITHOUT_CALLERS else partial(read_callers, path, options=parse_options(config))
+    if path.suffix in _WITHOUT_CALLERS:
+        return None
+    return partial(read_callers, path, options=parse_options(config))
 
 
 def launcher_reader(path: Path, config: Config) -> LauncherReader | None:
     """Reads the file beside a CUDA file that includes it and launches its kernels."""
-    return None if path.suffix in _WITHOUT_CALLERS else partial(read_launcher, path, options=parse_options(config))
+    if path.suffix in _WITHOUT_CALLERS:
+        return None
+    return partial(read_launcher, path, options=parse_options(config))
 
 
 _WITHOUT_CALLERS = frozenset({".c", ".ptx"})

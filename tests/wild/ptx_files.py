@@ -8,6 +8,8 @@ from pathlib import Path
 
 _FOLDERS = ("Common", "common", "utilities", "inc", "include")
 _LIMIT_S = 90
+_RENAMED = ("-DcudaThreadSynchronize=cudaDeviceSynchronize", "-DcudaThreadExit=cudaDeviceReset")
+"""Host functions that CUDA 13 has under their later name only."""
 
 
 def include_folders(path: Path, checkout: Path) -> list[Path]:
@@ -28,7 +30,7 @@ def ptx_of(path: Path, includes: list[Path], options: tuple[str, ...], kept: Pat
     if target.exists() or refused.exists():
         return target if target.exists() else None
     kept.mkdir(parents=True, exist_ok=True)
-    command = ["nvcc", "-w", "-ptx", *options, "-o", str(target), str(path)]
+    command = ["nvcc", "-w", "-ptx", *options, *_RENAMED, "-o", str(target), str(path)]
     command += [f"-I{folder}" for folder in includes]
     try:
         done = subprocess.run(command, capture_output=True, timeout=_LIMIT_S, check=False)

@@ -1,6 +1,6 @@
 """Whether the PTX reader reads all of what nvcc writes, as Markdown.
 
-    python tests/wild/ptx_parse.py CHECKOUT... [--sample HeCBench=150] [--kept FOLDER] [--debug 20] [-o docs/ptx.md]
+    python tests/wild/ptx_parse.py CHECKOUT... [--sample HeCBench=150] [--debug 20] [-o docs/ptx.md]
 
 Every `.cu` file that nvcc compiles as it is, for sm_75 and for sm_90 with -lineinfo, some also with -G. The
 statements of each function are written again from what was parsed and compared, blanks left out, with a
@@ -21,11 +21,12 @@ from checkouts import cuda_files, revision
 from document import publish
 from ptx_files import include_folders, ptx_of
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "analyzer"))
+
+from ptx_text import statement_texts  # pyright: ignore[reportMissingImports]
+
 from wattslice.errors import FrontendError
 from wattslice.frontend.ptx_source.parser import parse_ptx
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "analyzer"))
-from ptx_text import statement_texts
 
 VARIANTS = (("-arch=sm_75",), ("-arch=sm_90", "-lineinfo"))
 DEBUG = ("-arch=sm_90", "-G")
@@ -33,7 +34,9 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _HEADER = re.compile(r"^\s*(?:\.\w+\s+)?\.(?:entry|func)\b", re.M)
 _SECTION = re.compile(r"^\s*\.section\b[^{]*\{[^}]*\}", re.M)
 _VARIABLE = re.compile(r"^\s*(?:\.\w+\s+)?\.(?:global|const|shared)\b", re.M)
-_LOCATION = re.compile(r"\.loc\s+\d+\s+\d+\s+\d+(?:\s*,\s*(?:function_name\s+[^\s,]+|inlined_at(?:\s+\d+){3}))*")
+_LOCATION = re.compile(
+    r"\.loc\s+\d+\s+\d+\s+\d+(?:\s*,\s*(?:function_name\s+[^\s,]+|inlined_at(?:\s+\d+){3}))*"
+)
 _LABEL = re.compile(r"([\w$%]+)\s*:(?!:)(?!\s*\.(?:branch|call))")
 _DECLARES = re.compile(r"\.(reg|shared|local|param|pragma)")
 
@@ -146,8 +149,8 @@ def main() -> None:
     arguments = parser.parse_args()
     samples = {name: int(number) for name, _, number in (one.partition("=") for one in arguments.sample)}
     rows = [
-        "| Suite | Compiled with | Files | Compile | Lines | Functions | Instructions | Problems | Differences "
-        "| CPU s per 100 000 lines |",
+        "| Suite | Compiled with | Files | Compile | Lines | Functions | Instructions | Problems "
+        "| Differences | CPU s per 100 000 lines |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     said: list[str] = []

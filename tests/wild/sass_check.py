@@ -17,7 +17,7 @@ from pathlib import Path
 
 from document import write_section
 from sass import SassFunction, compile_cubin, disassemble
-from sass_emulator import BudgetError, Thread, run
+from sass_emulator import BudgetError, Execution, Thread, run
 
 from wattslice.counting.count import count
 from wattslice.frontend.clang.flags import ParseOptions
@@ -67,13 +67,12 @@ def parameters_of(launch: KernelLaunch) -> dict[int, int | None]:
     return words
 
 
-def executed(function: SassFunction, launch: KernelLaunch) -> tuple[Counter[InstructionKind], bool]:
-    """Mean instructions per thread over sampled threads, and whether any branch was unknown."""
+def sampled(function: SassFunction, launch: KernelLaunch) -> tuple[list[Execution], bool]:
+    """What some threads spread over the grid execute, and whether any branch was unknown."""
     (gx, gy, gz), (bx, by, bz) = launch.grid, launch.block
-    total: Counter[InstructionKind] = Counter()
     threads, blocks = bx * by * bz, gx * gy * gz
     samples = min(SAMPLES, threads * blocks)
-    unknown = False
+    found: list[Execution] = []
     for sample in range(samples):
         thread = (sample * threads) // samples if samples < threads else sample % threads
         thread = (thread + 7 * sample) % threads
@@ -84,10 +83,17 @@ def executed(function: SassFunction, launch: KernelLaunch) -> tuple[Counter[Inst
             launch.block,
             launch.grid,
         )
-        found = run(function, place, parameters_of(launch))
-        total.update(found.counts)
-        unknown = unknown or found.unknown_branches > 0
-    return Counter({kind: number / samples for kind, number in total.items()}), unknown
+        found.append(run(function, place, parameters_of(launch)))
+    return found, any(one.unknown_branches > 0 for one in found)
+
+
+def executed(function: SassFunction, launch: KernelLaunch) -> tuple[Counter[InstructionKind], bool]:
+    """Mean instructions per thread over sampled threads, and whether any branch was unknown."""
+    threads, unknown = sampled(function, launch)
+    total: Counter[InstructionKind] = Counter()
+    for one in threads:
+        total.update(one.counts)
+    return Counter({kind: number / len(threads) for kind, number in total.items()}), unknown
 
 
 HEADER = (

@@ -34,10 +34,20 @@ class Thread:
 
 @dataclass(slots=True)
 class Execution:
-    """Instructions executed by kind, and how many branches depended on something unknown."""
+    """Instructions executed, how often each, and how many branches depended on something unknown."""
 
-    counts: Counter[InstructionKind] = field(default_factory=Counter)
+    instructions: Counter[Instruction] = field(default_factory=Counter[Instruction])
     unknown_branches: int = 0
+
+    @property
+    def counts(self) -> Counter[InstructionKind]:
+        """Instructions by kind; padding is none."""
+        found: Counter[InstructionKind] = Counter()
+        for here, number in self.instructions.items():
+            kind = kind_of_sass(here.opcode, here.operands)
+            if kind is not None:
+                found[kind] += number
+        return found
 
 
 _Handler = Callable[["_State", list[str], list[str]], None]
@@ -77,9 +87,7 @@ def run(
         index += 1
         if guard is False:
             continue
-        kind = kind_of_sass(here.opcode, here.operands)
-        if kind is not None:
-            found.counts[kind] += 1
+        found.instructions[here] += 1
         name = here.opcode.split(".")[0]
         if name == "EXIT":
             if guard:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 25_000
 """Statements one kernel may take to evaluate; about half a second."""
+MAX_MACHINE_STEPS = 4 * MAX_STEPS
+"""The same of a kernel from PTX, whose statements are single instructions."""
 
 CONTRADICTION = 0.1
 """From this difference on it is told that a profile and an exact count say different things of a branch: the
@@ -60,7 +62,8 @@ def _evaluate(
     launch: KernelLaunch, profile: BranchProfile | None, allowance: float, default: int, heuristics: bool
 ) -> State:
     threads = sample_threads(launch.grid, launch.block)
-    state = State(launch, threads, MAX_STEPS, weighs=heuristics)
+    steps = MAX_MACHINE_STEPS if launch.kernel.machine_instructions else MAX_STEPS
+    state = State(launch, threads, steps, weighs=heuristics)
     bind_parameters(state, default)
     executor = Executor(state, profile)
     executor.allowance = allowance

@@ -15,6 +15,12 @@ from wattslice import ir
 from wattslice.counting.inductions import Induction, assignments, update_of
 from wattslice.counting.iteration_taint import iterations_differ
 from wattslice.counting.syntax import Key, comma_parts, read_variable, strip_casts
+from wattslice.counting.update_chains import (
+    Definitions,
+    chained_update,
+    constant_distance,
+    definitions,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,13 +133,36 @@ def _operand(expr: ir.Expr) -> tuple[ir.Variable, int] | None:
     return None if variable is None else (variable, 0)
 
 
-def _bound(conjunct: ir.Expr, counters: frozenset[ir.Variable], assigned: Counter[Key]) -> Bound | None:
+def _behind(
+    expr: ir.Expr, inductions: tuple[Induction, ...], known: Definitions
+) -> tuple[ir.Variable, int] | None:
+    """The counter that an operand of a test at the bottom is made from, and how far it is from its new value.
+
+    `next = i + 1; i = next; while (next < n)`: i, 0.
+    """
+    for induction in inductions:
+        amount = induction.amount.value if isinstance(induction.amount, ir.Constant) else induction.amount
+        beyond = constant_distance(expr, induction.variable, known)
+        if beyond is not None and isinstance(amount, int) and induction.op is ir.BinaryOp.ADD:
+            return induction.variable, beyond - amount * induction.scale
+    return None
+
+
+def _bound(
+    conjunct: ir.Expr,
+    inductions: tuple[Induction, ...],
+    assigned: Counter[Key],
+    known: Definitions,
+) -> Bound | None:
+    counters = frozenset(induction.variable for induction in inductions)
     if isinstance(conjunct, ir.Binary) and conjunct.op in ir.COMPARISONS:
         for side, other, comparison in (
             (conjunct.left, conjunct.right, conjunct.op),
             (conjunct.right, conjunct.left, _FLIPPED[conjunct.op]),
         ):
             operand = _operand(side)
+            if known and (operand is None or operand[0] not in counters):
+                operand = _behind(side, inductions, known)
             if operand and operand[0] in counters and _is_invariant(other, assigned):
                 return Bound(operand[0], comparison, other, operand[1])
         return None
@@ -158,8 +187,11 @@ def shape_of(loop: ir.Loop) -> LoopShape:
     once: list[ir.Expr] = list(comma_parts(loop.step)) if loop.step is not None else []
     if not _continues(loop.body):
         once += _straight_line(loop.body)
+    known = definitions(loop.body, assigned)
     for expr in once:
         update = update_of(expr)
+        if update is None or not _is_invariant(update.amount, assigned):
+            update = chained_update(expr, known) or update
         if update:
             updates.append(update)
     if loop.condition is not None:
@@ -171,11 +203,12 @@ def shape_of(loop: ir.Loop) -> LoopShape:
                 in_test.add(update.variable)
     inductions = tuple(u for u in updates if assigned[u.variable] == 1 and _is_invariant(u.amount, assigned))
     counters = frozenset(u.variable for u in inductions)
+    at_bottom = known if loop.kind is ir.LoopKind.DO else {}  # where the test is, they are of this iteration
     bounds: list[Bound] = []
     others = False
     if loop.condition is not None:
         for conjunct in _conjuncts(loop.condition):
-            bound = _bound(conjunct, counters, assigned)
+            bound = _bound(conjunct, inductions, assigned, at_bottom)
             if bound:
                 bounds.append(bound)
             else:

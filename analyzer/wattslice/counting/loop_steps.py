@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from wattslice.counting.syntax import Key
 from wattslice.counting.values import (
     UNIFORM,
     VARYING,
+    Lanes,
     Pointer,
     Scalar,
     Unknown,
@@ -64,12 +65,17 @@ def loses(executor: Executor, shape: LoopShape, before: dict[Key, Value]) -> boo
     environment = executor.state.environment
     kept = {induction.variable for induction in shape.inductions}
     return any(
-        isinstance(now := environment.get(key), np.ndarray)
-        and isinstance(old, np.ndarray)
-        and not is_warp_uniform(now - old)
+        (moved := _moved_by(old, environment.get(key))) is not None and not is_warp_uniform(moved)
         for key, old in before.items()
         if key not in kept
     )
+
+
+def _moved_by(before: Value | None, after: Value | None) -> Lanes | None:
+    """By how much lanes differ from what they were, truth as 0 and 1; None where either is no lanes."""
+    if not isinstance(before, np.ndarray) or not isinstance(after, np.ndarray):
+        return None
+    return cast(Lanes, scalar(after)) - cast(Lanes, scalar(before))
 
 
 def _drifted(before: Value | None, after: Value) -> Value:
@@ -77,8 +83,9 @@ def _drifted(before: Value | None, after: Value) -> Value:
         if isinstance(before, Pointer) and before.root is after.root:
             return Pointer(after.root, scalar(_drifted(before.offset, after.offset)))
         return unknown_like(after)
-    if isinstance(before, np.ndarray) and isinstance(after, np.ndarray) and is_warp_uniform(after - before):
-        return Unknown(uniform=True, delta=after)
+    moved = _moved_by(before, after)
+    if moved is not None and is_warp_uniform(moved):
+        return Unknown(uniform=True, delta=cast(Lanes, scalar(after)))
     if isinstance(before, Unknown) and before.uniform and isinstance(after, Unknown) and after.uniform:
         return after
     return unknown_like(after)

@@ -6,7 +6,6 @@ CUDA source; without, into the PTX file.
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +36,8 @@ def read_ptx(path: Path, options: ParseOptions | None = None, source: bytes | No
     unit = Unit(path, module)
     for problem in module.problems:
         message = f"{problem.message} ({problem.remedy})" if problem.remedy else problem.message
-        unit.report("PW060", ir.Severity.WARNING, problem.line, message)
+        severity = ir.Severity.ERROR if problem.is_entry else ir.Severity.WARNING
+        unit.report("PW060", severity, problem.line, message)
     with deep_recursion():
         kernels = [
             _kernel(unit, function)
@@ -74,7 +74,7 @@ def _text(path: Path, source: bytes | None) -> str:
 def _kernel(unit: Unit, function: Function) -> ir.Kernel:
     from wattslice.frontend.ptx_lowering.blocks import UnknownLabelError
     from wattslice.frontend.ptx_lowering.body import FunctionBody
-    from wattslice.frontend.ptx_lowering.context import KernelParts
+    from wattslice.frontend.ptx_lowering.context import MAX_INSTRUCTIONS, KernelParts, TooLargeError
     from wattslice.frontend.ptx_lowering.control_flow import IrreducibleError
     from wattslice.frontend.ptx_lowering.instructions import lower_instruction
     from wattslice.frontend.ptx_lowering.parameters import KernelParameters
@@ -86,12 +86,15 @@ def _kernel(unit: Unit, function: Function) -> ir.Kernel:
     try:
         body = FunctionBody(parts, function, parameters.at, lower_instruction, parameters.settle)
         block = body.block()
-    except (UnknownLabelError, IrreducibleError) as error:
+    except (UnknownLabelError, IrreducibleError, TooLargeError) as error:
         is_complete = False
         line = error.line if isinstance(error, UnknownLabelError) else function.line
-        message = f"'{function.name}' cannot be structured: {error}"
+        rule, message = "PW060", f"'{function.name}' cannot be structured: {error}"
+        if isinstance(error, TooLargeError):
+            rule = "PW007"
+            message = f"'{function.name}' is not followed: more than {MAX_INSTRUCTIONS} instructions"
         parts = KernelParts(unit)
-        parts.holes.append(unit.report("PW060", ir.Severity.WARNING, line, message))
+        parts.holes.append(unit.report(rule, ir.Severity.ERROR, line, message))
         span = ir.Span(str(unit.path), function.line, 1, function.end_line)
         block = ir.Block((), parts.region(), span)
     return _finished(unit, function, parts, parameters.variables, block, is_complete)
@@ -116,7 +119,7 @@ def _finished(
         function.name,
         parameters,
         block,
-        _span(unit, function, parts),
+        _span(unit, function),
         parts.regions,
         parts.sites,
         tuple(parts.shared),
@@ -136,27 +139,36 @@ def _lost(unit: Unit, name: str, line: int) -> ir.Kernel:
     shown = demangled(name)
     holes = tuple(entry for entry in unit.diagnostics if entry.line == line)
     return ir.Kernel(
-        shown.plain, shown.qualified, name, (), ir.Block((), 0, span), span, 1, 0, (), None, None, False, holes
+        shown.plain,
+        shown.qualified,
+        name,
+        (),
+        ir.Block((), 0, span),
+        span,
+        1,
+        0,
+        (),
+        None,
+        None,
+        False,
+        holes,
     )
 
 
-def _span(unit: Unit, function: Function, parts: KernelParts) -> ir.Span:
-    """Where a kernel is written: the lines of the source that most of its instructions come from."""
-    own = [
-        instruction.location
-        for instruction in _instructions(function)
-        if instruction.location is not None and instruction.location.inlined_at is None
-    ]
-    files = Counter(place.file for place in own if place.line and place.file in unit.files)
-    if not files:
-        return ir.Span(str(unit.path), function.line, 1, function.end_line)
-    number, _ = files.most_common(1)[0]
-    lines = [place.line for place in own if place.file == number and place.line]
-    return ir.Span(unit.files[number], min(lines), 1, max(lines))
-
-
-def _instructions(function: Function):  # noqa: ANN202 - a tuple of instructions
+def _span(unit: Unit, function: Function) -> ir.Span:
+    """Where a kernel is written: the lines of its own text, those that inlined functions were called on."""
     from wattslice.frontend.ptx_source.scopes import flat_body
-    from wattslice.frontend.ptx_source.syntax import Instruction
+    from wattslice.frontend.ptx_source.syntax import Instruction, SourceLocation
 
-    return tuple(statement for statement in flat_body(function) if isinstance(statement, Instruction))
+    places: list[SourceLocation] = []
+    for statement in flat_body(function):
+        place = statement.location if isinstance(statement, Instruction) else None
+        while place is not None and place.inlined_at is not None:
+            place = place.inlined_at
+        if place is not None and place.line and place.file in unit.files:
+            places.append(place)
+    if not places:
+        return ir.Span(str(unit.path), function.line, 1, function.end_line)
+    file = places[0].file
+    lines = [place.line for place in places if place.file == file]
+    return ir.Span(unit.files[file], min(lines), 1, max(lines))

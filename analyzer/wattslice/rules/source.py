@@ -1,4 +1,4 @@
-"""PW001-PW009: source text that could not be read as written; PW099: our own failures."""
+"""PW001-PW009, PW060: source text that could not be read as written; PW099: our own failures."""
 
 from __future__ import annotations
 
@@ -64,6 +64,18 @@ SOURCE_RULES = (
         ),
         example="a generated kernel with 20 000 statements in a row",
         remedy="Split the file, or write repeated statements as a loop: the counts stay the same.",
+    ),
+    Rule(
+        id="PW060",
+        name="ptx-not-followed",
+        what="A piece of a PTX file could not be read, or a function in it not be turned into statements.",
+        why=(
+            "A declaration or function that does not parse is left out, the others are analysed. Loops that "
+            "are entered at several places (hand-written PTX, `goto` into a loop) have no counterpart in "
+            "structured code: the kernel is listed, its power is unknown."
+        ),
+        example="@%p1 bra INSIDE;  LOOP: ...  INSIDE: ...  @%p2 bra LOOP;   // two ways into the loop",
+        remedy="Regenerate the file with nvcc -ptx, or write the loop with one entry.",
     ),
     Rule(
         id="PW099",

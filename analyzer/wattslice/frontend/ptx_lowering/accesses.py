@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from wattslice.frontend.ptx_lowering.body import FunctionBody, parameter_place
 from wattslice.frontend.ptx_lowering.types import (
-    BYTE,
     LANE_NAMES,
     POINTER,
     SPACES,
@@ -27,6 +27,7 @@ from wattslice.frontend.ptx_source.syntax import (
 from wattslice.ir import (
     INT32,
     VOID,
+    AddressOf,
     Assign,
     Atomic,
     AtomicOp,
@@ -208,8 +209,6 @@ def _store_parameter(
         variable = body.parameter(place[0], place[1] + number * type_.size_bytes, kind)
         if variable is None:
             continue
-        if isinstance(value, Read) and value.place.variable in (*body.parts.roots, variable):
-            body.parts.roots[variable] = body.parts.roots.get(value.place.variable, value.place.variable)
         root = _root_of(value)
         if root is not None:
             body.parts.roots[variable] = body.parts.roots.get(root, root)
@@ -219,12 +218,15 @@ def _store_parameter(
 
 def _root_of(value: Expr) -> Variable | None:
     """The object that a pointer passed to a function points into, where that is plain to see."""
-    from wattslice.slicing.aliases import pointer_bases
-
-    if value.type.kind is not TypeKind.POINTER:
-        return None
-    bases = pointer_bases(value)
-    return bases[0] if len(bases) == 1 else None
+    while isinstance(value, PointerOffset):
+        value = value.pointer
+    match value:
+        case Read(place=place) if value.type.kind is TypeKind.POINTER:
+            return place.variable
+        case AddressOf(variable=variable):
+            return variable
+        case _:
+            return None
 
 
 def _atomic(body: FunctionBody, instruction: Instruction) -> bool:
@@ -259,8 +261,6 @@ def _copy(body: FunctionBody, instruction: Instruction) -> bool:
     span = body.unit.span(instruction)
     type_ = Type(TypeKind.INT, bits=32, signed=False, lanes=int(size.value) // 4)
     without_space = [word for word in instruction.modifiers if not word.startswith("shared")]
-    from dataclasses import replace
-
     plain = replace(instruction, modifiers=tuple(without_space))
     body.emit(Load(place_of(body, plain, source, type_), type_, span), span)
     body.emit(Intrinsic("ptx cp.async", (), (), Semantics.NONE, False, VOID, span), span)
@@ -275,5 +275,3 @@ LOWERINGS: dict[str, Callable[[FunctionBody, Instruction], bool]] = {
     "red": _atomic,
     "cp": _copy,
 }
-
-__all__ = ["BYTE", "LOWERINGS", "access_type", "place_of"]

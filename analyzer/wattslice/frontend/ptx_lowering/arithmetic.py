@@ -10,7 +10,6 @@ from wattslice.frontend.ptx_lowering.types import POINTER, scalar_types, type_of
 from wattslice.frontend.ptx_source.syntax import Immediate, Instruction, Operand, Register, Vector
 from wattslice.ir import (
     INT32,
-    INT64,
     Binary,
     BinaryOp,
     Cast,
@@ -260,7 +259,7 @@ def _move(body: FunctionBody, instruction: Instruction) -> bool:
         return True
     if isinstance(source, Register) and isinstance(target, Register):
         value = body.registers.read(source.name, source.component, span)
-        if not value.type.kind is TypeKind.POINTER:
+        if value.type.kind is not TypeKind.POINTER:
             value = body_type(body, value, target, type_, span)
         body.set(target, value, span)
         return True
@@ -290,8 +289,10 @@ def _unpack(body: FunctionBody, target: Vector, value: Expr, type_: Type, span: 
     for number, element in enumerate(target.elements):
         if not isinstance(element, Register):
             continue
-        low: Expr = Cast(value, part, span) if number == 0 and value.type.kind is TypeKind.INT else Intrinsic(
-            "unpack", (value,) if number == 0 else (), (), Semantics.OPAQUE, False, part, span
+        low: Expr = (
+            Cast(value, part, span)
+            if number == 0 and value.type.kind is TypeKind.INT
+            else Intrinsic("unpack", (value,) if number == 0 else (), (), Semantics.OPAQUE, False, part, span)
         )
         declared = body.registers.declared_type(element.name)
         body.set(element, low if not declared.is_float else body_cast(low, declared, span), span)
@@ -323,31 +324,35 @@ def _convert(body: FunctionBody, instruction: Instruction) -> bool:
         name += "f" if source.bits == 32 else ""
         value = Intrinsic(name, (value,), (), semantics, False, source, span)
     if "sat" in instruction.modifiers and target.is_float:
-        body.set(instruction.operands[0], call("__saturatef", (value,), 1, Semantics.OPAQUE, target, span), span)
+        body.set(
+            instruction.operands[0], call("__saturatef", (value,), 1, Semantics.OPAQUE, target, span), span
+        )
         return True
     body.set(instruction.operands[0], value if source == target else Cast(value, target, span), span)
     return True
 
 
-_FUNCTIONS = {
-    ("sqrt", True): ("__fsqrt_rn", "sqrt"),
-    ("sqrt", False): ("ptx sqrt.approx", "sqrt"),
-    ("rsqrt", False): ("ptx rsqrt.approx", "rsqrt"),
-    ("sin", False): ("__sinf", "sin"),
-    ("cos", False): ("__cosf", "cos"),
-    ("lg2", False): ("ptx lg2.approx", "log2"),
-    ("ex2", False): ("ptx ex2.approx", "exp2"),
-    ("tanh", False): ("ptx tanh.approx", "tanh"),
+_APPROXIMATE = {
+    "sqrt": "rsqrtf",  # what ptxas makes of it costs as much
+    "rsqrt": "rsqrtf",
+    "sin": "__sinf",
+    "cos": "__cosf",
+    "lg2": "__log2f",
+    "ex2": "exp2f",
 }
+"""The call of CUDA that becomes the same instructions as the approximation without `.ftz`."""
 
 
 def _function(body: FunctionBody, instruction: Instruction) -> bool:
+    """A special function: exact ones as calls, approximate ones as one MUFU and what scales its operand."""
     type_ = working_type(instruction)
     span = body.unit.span(instruction)
     values = tuple(values_of(body, instruction, type_))
-    is_exact = "approx" not in instruction.modifiers
-    single, double = _FUNCTIONS.get((instruction.opcode, is_exact), ("ptx " + instruction.mnemonic,) * 2)
-    name = double if type_.bits == 64 and is_exact else single
+    name = "ptx " + instruction.mnemonic
+    if "approx" not in instruction.modifiers:
+        name = "sqrt" if type_.bits == 64 else "__fsqrt_rn"
+    elif type_.bits == 32 and "ftz" not in instruction.modifiers:
+        name = _APPROXIMATE.get(instruction.opcode, name)
     found = special_function(name, values, type_, span)
     if instruction.opcode == "sqrt":
         found = replace(found, semantics=Semantics.SQRT)
@@ -414,6 +419,3 @@ LOWERINGS: dict[str, Callable[[FunctionBody, Instruction], bool]] = {
 def logic(op: BinaryOp) -> Callable[[FunctionBody, Instruction], bool]:
     """`and`, `or`, `xor` of integers."""
     return _binary(op)
-
-
-__all__ = ["INT64", "LOWERINGS", "call", "logic", "special_function", "values_of", "working_type"]

@@ -21,11 +21,12 @@ from wattslice.frontend.ptx_source.syntax import (
     Vector,
 )
 
-NO_RESULT = frozenset(
-    """st red bra brx bar barrier call ret exit trap brkpt pmevent nanosleep membar fence prefetch prefetchu
-    cp sust stmatrix wgmma discard applypriority griddepcontrol setmaxnreg tensormap clusterlaunchcontrol
-    mbarrier_init mbarrier_inval""".split()
-)
+_NO_RESULT_WORDS = """
+    st red bra brx bar barrier call ret exit trap brkpt pmevent nanosleep membar fence prefetch
+    prefetchu cp sust stmatrix wgmma discard applypriority griddepcontrol setmaxnreg tensormap
+    clusterlaunchcontrol mbarrier_init mbarrier_inval
+"""
+NO_RESULT = frozenset(_NO_RESULT_WORDS.split())
 """Opcodes whose first operand is no result."""
 
 

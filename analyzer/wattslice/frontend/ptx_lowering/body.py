@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 from wattslice.frontend.ptx_lowering.blocks import BasicBlock, basic_blocks
 from wattslice.frontend.ptx_lowering.context import KernelParts, variable_of
+from wattslice.frontend.ptx_lowering.pointer_parameters import passed_addresses
 from wattslice.frontend.ptx_lowering.pointers import Pointers, find_pointers
 from wattslice.frontend.ptx_lowering.registers import (
     Registers,
@@ -51,6 +52,7 @@ from wattslice.ir import (
     Loop,
     LoopKind,
     MachineInstruction,
+    MemorySpace,
     PointerOffset,
     Read,
     RegisterPlace,
@@ -79,8 +81,6 @@ _OPPOSITE = {
     BinaryOp.EQ: BinaryOp.NE,
     BinaryOp.NE: BinaryOp.EQ,
 }
-
-ALL_BITS = (1 << 64) - 1
 
 
 class FunctionBody:
@@ -118,7 +118,13 @@ class FunctionBody:
                     span = replace(self.span, line=statement.line, end_line=statement.line)
                     self._symbols[statement.name] = variable_of(statement, span)
         instructions = [i for block in self.blocks for i in block.instructions]
-        self.registers.pointers = find_pointers(instructions, self._pointer_parameter, self.symbol)
+        parts.take(len(instructions))
+        self.registers.pointers = find_pointers(
+            instructions,
+            self._pointer_parameter,
+            self.symbol,
+            passed_addresses(self.unit, instructions),
+        )
         settle(self.registers.pointers)
         self.statements: list[Stmt] = []
         self._conditions: dict[int, Expr] = {}
@@ -152,9 +158,7 @@ class FunctionBody:
 
     def block(self) -> Block:
         """The whole function."""
-        structure = Structure(
-            [block.ending for block in self.blocks], lambda node: self.blocks[node].is_bare
-        )
+        structure = Structure([block.ending for block in self.blocks], lambda node: self.blocks[node].is_bare)
         region = self.parts.region()
         return Block(tuple(self._tree(structure.tree())), region, self.span)
 
@@ -192,8 +196,10 @@ class FunctionBody:
         outer, self.statements = self.statements, []
         spans: list[Span] = []
         for instruction in block.instructions:
-            is_ending = instruction is block.instructions[-1] and not isinstance(block.ending, Fork) and (
-                instruction.opcode in ("bra", "brx", "ret", "exit")
+            is_ending = (
+                instruction is block.instructions[-1]
+                and not isinstance(block.ending, Fork)
+                and (instruction.opcode in ("bra", "brx", "ret", "exit"))
             )
             span = self.unit.span(instruction)
             spans.append(span)
@@ -377,8 +383,6 @@ class FunctionBody:
 
     def note_shared(self, variable: Variable) -> None:
         """Notes a `.shared` variable that the kernel uses."""
-        from wattslice.ir import MemorySpace
-
         if variable.space is MemorySpace.SHARED:
             self.parts.shared[variable] = None
 
@@ -463,6 +467,3 @@ def negated(condition: Expr) -> Expr:
     ):
         return replace(condition, op=_OPPOSITE[condition.op])
     return Unary(UnaryOp.NOT, condition, BOOL, condition.span)
-
-
-Parameters = Mapping[ParameterKey, Variable]

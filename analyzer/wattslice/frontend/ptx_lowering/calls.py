@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from wattslice.frontend.ptx_lowering.blocks import UnknownLabelError
-from wattslice.frontend.ptx_lowering.body import FunctionBody, ParameterKey
+from wattslice.frontend.ptx_lowering.body import FunctionBody
 from wattslice.frontend.ptx_lowering.control_flow import IrreducibleError
 from wattslice.frontend.ptx_source.calls import call_of
 from wattslice.frontend.ptx_source.syntax import Instruction, Operand, Register, Symbol
 from wattslice.ir import (
     VOID,
-    Block,
     InlinedCall,
     Intrinsic,
     Semantics,
@@ -22,12 +21,9 @@ from wattslice.ir import (
 
 MAX_DEPTH = 16
 """Calls inside calls that are followed; deeper ones, and all recursion, are cut."""
-MAX_INSTRUCTIONS = 200_000
-"""Instructions of a kernel with all that it calls, each call once more."""
 
-_FREE = frozenset(
-    "vprintf __assertfail free malloc __nv_printf cudaDeviceSynchronize cudaGetParameterBufferV2".split()
-)
+_FREE = frozenset({"vprintf", "__assertfail", "malloc", "free"})
+"""What the device runtime does: printing and the heap, left out as in CUDA sources."""
 
 
 def lower_call(
@@ -47,7 +43,9 @@ def lower_call(
         return
     function = body.unit.functions.get(name)
     if function is None or function.body is None:
-        what = f"function '{name}', whose body is not in this file" if name else "a function through a pointer"
+        what = (
+            f"function '{name}', whose body is not in this file" if name else "a function through a pointer"
+        )
         _unknown(body, instruction, what, call.results)
         return
     parts = body.parts
@@ -56,10 +54,10 @@ def lower_call(
         return
     body.flush()
     bound: dict[str, str] = {}
-    for parameter, argument in zip(function.parameters, call.arguments, strict=False):
-        bound[parameter.name] = _name(argument)
-    for result, target in zip(function.results, call.results, strict=False):
-        bound[result.name] = _name(target)
+    for formal, actual in zip(function.parameters, call.arguments, strict=False):
+        bound[formal.name] = _name(actual)
+    for formal, actual in zip(function.results, call.results, strict=False):
+        bound[formal.name] = _name(actual)
 
     def parameter(own: str, offset: int, type_: Type) -> Variable | None:
         outer = bound.get(own)
@@ -87,9 +85,7 @@ def _name(operand: Operand) -> str:
     return operand.name if isinstance(operand, Symbol | Register) else ""
 
 
-def _unknown(
-    body: FunctionBody, instruction: Instruction, what: str, results: tuple[Operand, ...]
-) -> None:
+def _unknown(body: FunctionBody, instruction: Instruction, what: str, results: tuple[Operand, ...]) -> None:
     span = body.unit.span(instruction)
     message = f"call to {what}: its cost is unknown and left out"
     found = body.unit.report("PW005", Severity.WARNING, instruction.line, message)
@@ -106,8 +102,3 @@ def _forget(body: FunctionBody, results: tuple[Operand, ...], name: str, instruc
         if isinstance(result, Register):
             type_ = body.registers.declared_type(result.name)
             body.set(result, Intrinsic(name, (), (), Semantics.OPAQUE, False, type_, span), span)
-
-
-Places = dict[ParameterKey, Variable]
-
-__all__ = ["Block", "lower_call"]

@@ -27,7 +27,7 @@ from wattslice.ir import (
     TypeKind,
 )
 
-_COMPARISONS = {
+_ORDERED = {
     "eq": BinaryOp.EQ,
     "ne": BinaryOp.NE,
     "lt": BinaryOp.LT,
@@ -39,7 +39,7 @@ _COMPARISONS = {
     "hi": BinaryOp.GT,
     "hs": BinaryOp.GE,
 }
-_COMPARISONS |= {f"{name}u": op for name, op in _COMPARISONS.items() if name[0] in "engl"}
+_COMPARISONS = _ORDERED | {f"{name}u": op for name, op in _ORDERED.items()}  # `ltu`: true of NaN, too
 _UNSIGNED = frozenset({"lo", "ls", "hi", "hs"})
 _LOGICAL = {"and": LogicalOp.AND, "or": LogicalOp.OR}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
+from wattslice.frontend.ptx_lowering.names import variable_name
 from wattslice.frontend.ptx_lowering.types import SPACES, type_of
 from wattslice.frontend.ptx_source import syntax
 from wattslice.ir import (
@@ -19,6 +20,13 @@ from wattslice.ir import (
     VariableRole,
 )
 
+MAX_INSTRUCTIONS = 60_000
+"""Instructions of a kernel with all that it inlines, up to which it is followed."""
+
+
+class TooLargeError(Exception):
+    """A kernel has more than `MAX_INSTRUCTIONS` instructions."""
+
 
 @dataclass(slots=True)
 class Unit:
@@ -30,6 +38,7 @@ class Unit:
     functions: dict[str, syntax.Function] = field(default_factory=dict[str, syntax.Function])
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
     files: dict[int, str] = field(default_factory=dict[int, str])
+    pointer_parameters: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
 
     def __post_init__(self) -> None:
         for function in self.module.functions:
@@ -77,7 +86,7 @@ def _is_toolkit(file: str | None) -> bool:
 
 
 def variable_of(declared: syntax.Variable, span: Span) -> Variable:
-    """A variable of a module or function: an array of its scalars; `extern .shared` of open size is dynamic."""
+    """A variable of a module or function: an array of scalars; `extern .shared` of open size is dynamic."""
     scalar = type_of(declared.type, declared.lanes)
     space = SPACES.get(declared.space, MemorySpace.TEXTURE if declared.space == "tex" else MemorySpace.GLOBAL)
     if declared.type in ("texref", "surfref", "samplerref"):
@@ -89,7 +98,7 @@ def variable_of(declared: syntax.Variable, span: Span) -> Variable:
         length = None if size is None else size // max(1, scalar.size_bytes)
         type_ = Type(TypeKind.ARRAY, element=scalar, length=length)
     return Variable(
-        declared.name,
+        variable_name(declared.name),
         type_,
         space,
         VariableRole.FILE_SCOPE,
@@ -112,6 +121,12 @@ class KernelParts:
     roots: dict[Variable, Variable] = field(default_factory=dict[Variable, Variable])
     inlining: list[str] = field(default_factory=list[str])
     size: int = 0
+
+    def take(self, instructions: int) -> None:
+        """Counts what is lowered; raises `TooLargeError` when it is more than the analysis follows."""
+        self.size += instructions
+        if self.size > MAX_INSTRUCTIONS:
+            raise TooLargeError
 
     def region(self) -> int:
         """A new region number."""

@@ -15,10 +15,10 @@ from wattslice.frontend.ptx_source.syntax import (
     Immediate,
     Instruction,
     Operand,
+    Pair,
     Register,
     Sink,
     Vector,
-    Pair,
 )
 from wattslice.ir import (
     INT32,
@@ -75,9 +75,7 @@ def _opaque(body: FunctionBody, instruction: Instruction) -> None:
 
 
 def _typed(value: Intrinsic, type_: Type) -> Expr:
-    return Intrinsic(
-        value.name, value.arguments, value.operations, value.semantics, False, type_, value.span
-    )
+    return Intrinsic(value.name, value.arguments, value.operations, value.semantics, False, type_, value.span)
 
 
 def _arguments(body: FunctionBody, operand: Operand, instruction: Instruction) -> list[Expr]:

@@ -6,6 +6,7 @@ out (expressions in template arguments, lambdas' bodies) the mangled name stays.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 _BUILTIN = {
@@ -55,6 +56,17 @@ def demangled(name: str) -> Names:
         return _Reader(name[2:]).function()
     except (_UnknownError, IndexError):
         return Names(name, name)
+
+
+_LOCAL_VARIABLE = re.compile(r"_ZZ.*E(?P<length>\d+)(?P<name>[A-Za-z_]\w*?)(?:_\d+)?\Z")
+
+
+def variable_name(name: str) -> str:
+    """What a variable was called in its source: `tile` of `_ZZ6kernelPfE4tile`."""
+    found = _LOCAL_VARIABLE.match(name)
+    if found is not None and len(found["name"]) == int(found["length"]):
+        return found["name"]
+    return demangled(name).plain if name.startswith("_ZN") else name
 
 
 class _Reader:
@@ -193,7 +205,7 @@ class _Reader:
         elif at in "KVr":
             inner = self._type()
             word = {"K": "const", "V": "volatile", "r": "__restrict"}[at]
-            found = f"{inner} {word}" if inner.endswith(("*", "&")) or at == "r" else f"{inner} {word}"
+            found = f"{inner} {word}"
         elif at == "A":
             length = "" if self._peek("_") else str(self._number())
             self._take("_")

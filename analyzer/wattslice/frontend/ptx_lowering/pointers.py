@@ -14,10 +14,11 @@ from wattslice.frontend.ptx_source.syntax import Address, Instruction, Operand, 
 from wattslice.ir import Variable
 
 _COPIES = frozenset({"mov", "cvta", "cvt"})
-_SUMS = frozenset({"add", "sub"})
-_ACCESSES = frozenset(
-    "ld ldu st atom red prefetch prefetchu cp ldmatrix stmatrix wmma discard applypriority isspacep".split()
-)
+_SUMS = frozenset({"add", "sub", "mad", "or"})
+_ACCESS_WORDS = """
+    ld ldu st atom red prefetch prefetchu cp ldmatrix stmatrix wmma discard applypriority isspacep
+"""
+_ACCESSES = frozenset(_ACCESS_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,12 @@ def find_pointers(
     instructions: Iterable[Instruction],
     parameter: Callable[[Instruction], Variable | None],
     symbol: Callable[[str], Variable | None],
+    passed: frozenset[str] = frozenset(),
 ) -> Pointers:
-    """Traces addresses. `parameter`: what an `ld.param` reads; `symbol`: the variable of a name."""
+    """Traces addresses. `parameter`: what an `ld.param` reads; `symbol`: the variable of a name.
+
+    `passed`: places in parameter space that functions called take addresses from.
+    """
     found = Pointers()
     feeds: list[tuple[str, tuple[str, ...], str]] = []  # result, registers it may be an address by, opcode
     demanded: list[str] = []
@@ -73,18 +78,22 @@ def find_pointers(
             elif opcode == "cvt" and not {"u32", "u64"} <= set(instruction.modifiers):
                 continue
             elif opcode in _COPIES or opcode in _SUMS or opcode in ("selp", "and"):
-                feeds.append((result, tuple(_names(operands[1:3])), opcode))
-                for operand in operands[1:3]:
+                parts = operands[3:4] if opcode == "mad" else operands[1:3]
+                feeds.append((result, tuple(_names(parts)), opcode))
+                for operand in parts:
                     variable = symbol(operand.name) if isinstance(operand, Symbol) else None
                     if variable is not None:
                         found.origins.setdefault(result, set()).add(variable)
                         demanded.append(result)
                 if opcode == "cvta":
                     converted.update(_names(operands[1:2]))
-        if opcode in _ACCESSES:
-            for operand in operands:
-                if isinstance(operand, Address) and isinstance(operand.base, Register):
-                    demanded.append(operand.base.name)
+        if opcode == "st" and "param" in instruction.modifiers:
+            target = operands[0]
+            if isinstance(target, Address) and isinstance(target.base, Symbol) and target.base.name in passed:
+                demanded += _names(operands[1:])
+        elif opcode in _ACCESSES:
+            addresses = [operand.base for operand in operands if isinstance(operand, Address)]
+            demanded += [base.name for base in addresses if isinstance(base, Register)]
     _spread(found.origins, feeds)
     _demand(found, feeds, demanded, converted)
     found.parameters = {v for register, v in parameter_of.items() if register in found.registers}
@@ -116,7 +125,7 @@ def _spread(origins: dict[str, set[Origin]], feeds: list[tuple[str, tuple[str, .
 def _demand(
     found: Pointers, feeds: list[tuple[str, tuple[str, ...], str]], demanded: list[str], converted: set[str]
 ) -> None:
-    """From the addresses of accesses back along copies and sums: of two operands the one that is an address."""
+    """From the addresses of accesses back along copies and sums: of two operands the one that is one."""
     by_result: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for result, sources, opcode in feeds:
         by_result.setdefault(result, []).append((sources, opcode))

@@ -17,6 +17,7 @@ from wattslice.frontend.ptx_lowering.types import POINTER, type_of
 from wattslice.frontend.ptx_source.syntax import RegisterDeclaration, Statement
 from wattslice.ir import (
     INT32,
+    UINT32,
     AddressOf,
     Builtin,
     BuiltinKind,
@@ -31,7 +32,6 @@ from wattslice.ir import (
     Span,
     Type,
     TypeKind,
-    UINT32,
     Variable,
     VariableRole,
     walk_expressions,
@@ -47,11 +47,12 @@ _BUILTINS = {
     "%nctaid": BuiltinKind.GRID_DIM,
 }
 _AXES = {"x": 0, "y": 1, "z": 2}
-_UNIFORM = frozenset(
-    """%smid %nsmid %nwarpid %warpid %gridid %clock %clock_hi %clock64 %globaltimer %globaltimer_lo
+_UNIFORM_WORDS = """
+    %smid %nsmid %nwarpid %warpid %gridid %clock %clock_hi %clock64 %globaltimer %globaltimer_lo
     %globaltimer_hi %dynamic_smem_size %total_smem_size %aggr_smem_size %clusterid %nclusterid
-    %cluster_ctaid %cluster_nctaid %cluster_ctarank %cluster_nctarank %is_explicit_cluster""".split()
-)
+    %cluster_ctaid %cluster_nctaid %cluster_ctarank %cluster_nctarank %is_explicit_cluster
+"""
+_UNIFORM = frozenset(_UNIFORM_WORDS.split())
 
 
 def is_leaf(expr: Expr) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from wattslice.frontend.ptx_lowering.body import FunctionBody
-from wattslice.frontend.ptx_lowering.types import lanes_of, scalar_types, type_of
+from wattslice.frontend.ptx_lowering.types import LANE_NAMES, lanes_of, scalar_types, type_of
 from wattslice.frontend.ptx_source.syntax import (
     Address,
     Instruction,
@@ -21,7 +21,6 @@ from wattslice.ir import (
     VOID,
     Declare,
     Expr,
-    ExprStmt,
     Intrinsic,
     MemorySpace,
     OperationClass,
@@ -35,7 +34,6 @@ from wattslice.ir import (
     Variable,
     VariableRole,
 )
-from wattslice.frontend.ptx_lowering.types import LANE_NAMES
 
 
 def _barrier(body: FunctionBody, instruction: Instruction) -> bool:
@@ -77,10 +75,11 @@ def _exchange(body: FunctionBody, instruction: Instruction) -> bool:
     first = target.first if isinstance(target, Pair) else target
     types = scalar_types(instruction.modifiers)
     type_ = BOOL if types and types[-1] == "pred" else INT32
-    values: list[Expr] = []
-    for operand in instruction.operands[1:]:
-        if isinstance(operand, Register):
-            values.append(body.registers.read(operand.name, operand.component, span))
+    values = [
+        body.registers.read(operand.name, operand.component, span)
+        for operand in instruction.operands[1:]
+        if isinstance(operand, Register)
+    ]
     if isinstance(first, Register):
         declared = body.registers.declared_type(first.name)
         type_ = values[0].type if instruction.opcode == "shfl" and values else declared
@@ -110,7 +109,7 @@ def _texture(body: FunctionBody, instruction: Instruction) -> bool:
     coordinates: list[Expr] = []
     for argument in address.arguments:
         for part in argument.elements if isinstance(argument, Vector) else (argument,):
-            if isinstance(part, Register) and part.name not in _samplers(argument):
+            if isinstance(part, Register):
                 value = body.registers.read(part.name, part.component, span)
                 coordinates.append(value)
             elif not isinstance(part, Register | Symbol):
@@ -141,14 +140,7 @@ def _texture(body: FunctionBody, instruction: Instruction) -> bool:
     return True
 
 
-def _samplers(argument: Operand) -> frozenset[str]:
-    """A register that stands alone among the arguments of an address is a sampler where vectors follow."""
-    return frozenset()
-
-
-def _values(
-    body: FunctionBody, operand: Operand, type_: Type, instruction: Instruction
-) -> tuple[Expr, ...]:
+def _values(body: FunctionBody, operand: Operand, type_: Type, instruction: Instruction) -> tuple[Expr, ...]:
     parts = operand.elements if isinstance(operand, Vector) else (operand,)
     return tuple(body.value(part, type_, body.unit.span(instruction)) for part in parts)
 
@@ -167,8 +159,8 @@ LOWERINGS: dict[str, Callable[[FunctionBody, Instruction], bool]] = {
     "tld4": _texture,
     "suld": _texture,
     "sust": _texture,
-    **dict.fromkeys(("prefetch", "prefetchu", "nanosleep", "pmevent", "brkpt", "discard", "applypriority"), _nothing),
+    **dict.fromkeys(
+        ("prefetch", "prefetchu", "nanosleep", "pmevent", "brkpt", "discard", "applypriority"), _nothing
+    ),
     **dict.fromkeys(("griddepcontrol", "setmaxnreg"), _nothing),
 }
-
-__all__ = ["LOWERINGS", "ExprStmt"]

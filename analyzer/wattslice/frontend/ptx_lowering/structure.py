@@ -154,7 +154,7 @@ class _Followers:
 
 
 class Structure:
-    """Structures one function. `endings[node]` how each node ends, `is_empty(node)` if it does nothing else."""
+    """Structures one function. `endings[node]`: how a node ends, `is_empty(node)`: whether that is all."""
 
     def __init__(self, endings: list[Ending], is_empty: Callable[[int], bool]) -> None:
         self.endings = endings
@@ -182,7 +182,7 @@ class Structure:
         return found
 
     def _parent(self, node: int) -> tuple[int, bool]:
-        """The node behind whose block `node` stands, and whether it is outside of the loop that this heads."""
+        """The node behind whose block `node` stands, and whether that heads a loop that `node` is not in."""
         known = self._parents.get(node)
         if known is None:
             above = self.flow.dominator[node]
@@ -216,7 +216,7 @@ class Structure:
     def _exit_first(self, loop: NaturalLoop, outside: list[int]) -> None:
         """Puts where the test of a loop leads first behind it, where the order of what follows allows."""
         exit_ = self._exit_of(loop)
-        if exit_ in outside and exit_ is not None:
+        if exit_ is not None and exit_ in outside:
             earlier = outside[: outside.index(exit_)]
             if not any(self.flow.reaches(other, exit_) for other in earlier):
                 outside.remove(exit_)
@@ -244,12 +244,13 @@ class Structure:
         return (ending.then in loop.nodes) != (ending.otherwise in loop.nodes)
 
     def _exit_of(self, loop: NaturalLoop) -> int | None:
+        """Where the test of a loop leads when it ends."""
         latch = self._latch(loop)
         if latch is None and self._top_test(loop):
             latch = loop.header
         if latch is None:
             return None
-        return next(target for target in targets_of(self.endings[latch]) if target not in loop.nodes)
+        return next((target for target in targets_of(self.endings[latch]) if target not in loop.nodes), None)
 
     # ------------------------------------------------------------------ emission
 
@@ -298,13 +299,12 @@ class Structure:
             stays_then = ending.then in loop.nodes
             on = ending.then if stays_then else ending.otherwise
             body = self._followed(followers, inside, lambda here: self._go(on, here))
-            body = [Wrap(again, body)] if again.is_used else body
-            repeat = Repeat(header, frame, [*body, Code(header)], header, stays_then)
-            arms: tuple[list[Tree], list[Tree]] = ([repeat], []) if stays_then else ([], [repeat])
-            return [Code(header), Choice(header, *arms)]
+            body = _wrapped(again, body)
+            repeat: list[Tree] = [Repeat(header, frame, [*body, Code(header)], header, stays_then)]
+            choice = Choice(header, repeat, []) if stays_then else Choice(header, [], repeat)
+            return [Code(header), choice]
         body = self._followed(followers, inside, lambda here: self._body(header, here))
-        body = [Wrap(again, body)] if again.is_used else body
-        return [Repeat(header, frame, body)]
+        return [Repeat(header, frame, _wrapped(again, body))]
 
     def _arrives(self, target: int, place: _Place) -> bool:
         """Whether falling out of `place` leads to `target`."""
@@ -372,6 +372,11 @@ class Structure:
                 frame.is_used = True
                 return [Jump(frame)]
         raise AssertionError(f"no block is followed by node {target}")
+
+
+def _wrapped(frame: Frame, body: list[Tree]) -> list[Tree]:
+    """`body` in a block where something leaves it."""
+    return [Wrap(frame, body)] if frame.is_used else body
 
 
 def _leaves(tree: list[Tree]) -> bool:

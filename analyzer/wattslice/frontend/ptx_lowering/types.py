@@ -28,7 +28,7 @@ def type_of(name: str, lanes: int = 1) -> Type:
     bits = TYPE_BITS[name]
     if name.endswith("x2"):
         return Type(TypeKind.FLOAT, bits=16, lanes=2, bfloat=name.startswith("b"))
-    if name[0] in "ft" and name[1].isdigit() or name in ("bf16", "tf32"):
+    if (name[0] in "ft" and name[1].isdigit()) or name in ("bf16", "tf32"):
         return Type(TypeKind.FLOAT, bits=bits, lanes=lanes, bfloat=name == "bf16")
     return Type(TypeKind.INT, bits=bits, signed=name[0] != "u", lanes=lanes)
 

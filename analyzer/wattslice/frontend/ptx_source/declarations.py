@@ -127,13 +127,12 @@ def parameters(cursor: Cursor) -> tuple[Parameter, ...]:
     made: list[Parameter] = []
     while cursor.token != ")":
         line = cursor.line
-        space = cursor.take()
+        space = cursor.token
         if space not in (".param", ".reg"):
-            cursor.fail(f"'.param' or '.reg' expected, '{space[:40]}' found")
+            cursor.fail(f"'.param' or '.reg' expected, {cursor.shown} found")
+        cursor.advance()
         found = _qualifiers(cursor)
         name = cursor.word("the name of a parameter")
-        if cursor.accept("<"):  # a parameter range, of inline text only
-            cursor.fail("a parameter cannot be a range of registers")
         made.append(
             Parameter(
                 space[1:],

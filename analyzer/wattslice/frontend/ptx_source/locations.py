@@ -9,6 +9,8 @@ from wattslice.frontend.ptx_source.lexer import Cursor
 from wattslice.frontend.ptx_source.syntax import SourceFile, SourceLocation
 
 _STRING_OF_LABEL = re.compile(r"([\w$]+):((?:\s*\.b8\s+[\d,\s]+)+)")
+_DEPTH = 32
+"""The most calls that inlining removed around one place: also what ends a place inlined into itself."""
 _ESCAPE = re.compile(r"\\(.)")
 
 
@@ -17,7 +19,7 @@ class Locations:
 
     def __init__(self, names: dict[str, str]) -> None:
         self._names = names
-        self._seen: dict[tuple[int, int, int], SourceLocation] = {}
+        self._seen: dict[tuple[int, int, int], tuple[SourceLocation, int]] = {}
         self.current: SourceLocation | None = None
 
     def begin_function(self) -> None:
@@ -30,11 +32,14 @@ class Locations:
         place = _place(cursor)
         function: str | None = None
         inlined_at: SourceLocation | None = None
+        depth = 0
         while cursor.accept(","):
             word = cursor.word("'function_name' or 'inlined_at'")
             if word == "inlined_at":
                 caller = _place(cursor)
-                inlined_at = self._seen.get(caller) or SourceLocation(*caller)
+                inlined_at, depth = self._seen.get(caller, (None, 0))
+                if inlined_at is None or depth > _DEPTH:
+                    inlined_at, depth = SourceLocation(*caller), 0
             elif word == "function_name":
                 label = cursor.word("a label")
                 if cursor.accept("+"):
@@ -42,8 +47,8 @@ class Locations:
                 function = self._names.get(label)
             else:
                 cursor.fail(f"'{word[:40]}' is not part of .loc")
-        found = SourceLocation(*place, inlined_at, function)
-        self.current = self._seen[place] = found
+        self.current = SourceLocation(*place, inlined_at, function)
+        self._seen[place] = self.current, depth + 1
 
 
 def _place(cursor: Cursor) -> tuple[int, int, int]:

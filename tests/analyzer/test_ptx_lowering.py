@@ -1,0 +1,343 @@
+"""PTX written by hand: how often what runs, as closed forms, and what the tree says of it."""
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from wattslice import ir, pipeline
+from wattslice.analysis import KernelAnalysis
+from wattslice.config import Options, make_config
+from wattslice.counting.count import count
+from wattslice.frontend.ptx import read_ptx
+from wattslice.geometry.overrides import parse_overrides
+from wattslice.geometry.resolver import resolve_launches
+from wattslice_models.gpu import load_gpu
+
+HEADER = ".version 8.0\n.target sm_80\n.address_size 64\n"
+
+
+def kernel_text(body: str, *parameters: str, name: str = "k", directives: str = "") -> str:
+    """A kernel with some registers of each type; `parameters` like `u64` become `k_param_0` and so on."""
+    listed = ",\n".join(f"\t.param .{type_} {name}_param_{n}" for n, type_ in enumerate(parameters))
+    registers = ".reg .pred %p<20>; .reg .b32 %r<40>; .reg .b64 %rd<40>; .reg .f32 %f<40>; .reg .f64 %fd<9>;"
+    return (
+        f".visible .entry {name}(\n{listed}\n) {directives}\n{{\n{registers} .reg .b16 %rs<9>;\n{body}\n}}\n"
+    )
+
+
+THREAD = """
+mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;
+mad.lo.s32 %r4, %r1, %r2, %r3;
+"""
+ADDRESS = """
+ld.param.u64 %rd1, [k_param_0]; cvta.to.global.u64 %rd2, %rd1;
+mul.wide.s32 %rd3, %r4, 4; add.s64 %rd4, %rd2, %rd3;
+"""
+
+
+def read(tmp_path: Path, text: str) -> ir.Program:
+    path = tmp_path / "k.ptx"
+    path.write_text(HEADER + text)
+    return read_ptx(path)
+
+
+def executed(tmp_path: Path, text: str, launch: str, *settings: str) -> dict[str, float]:
+    """How often a thread runs each instruction, in the mean."""
+    program = read(tmp_path, text)
+    (found,) = resolve_launches(program, parse_overrides((launch,), settings), load_gpu("v100"))
+    profile = count(found)
+    total: defaultdict[str, float] = defaultdict(float)
+    for instruction in found.kernel.machine_instructions:
+        total[instruction.opcode] += profile.thread_counts[instruction.region]
+    return total
+
+
+def analysed(tmp_path: Path, text: str, launch: str, *settings: str) -> KernelAnalysis:
+    path = tmp_path / "k.ptx"
+    path.write_text(HEADER + text)
+    options = Options(paths=(path,), gpu="v100", no_cache=True, launches=(launch,), overrides=settings)
+    (kernel,) = pipeline.analyze_files(make_config(options)).kernels
+    return kernel
+
+
+EARLY_RETURN = (
+    THREAD
+    + """
+ld.param.u32 %r5, [k_param_1];
+setp.ge.s32 %p1, %r4, %r5;
+@%p1 bra DONE;
+"""
+    + ADDRESS
+    + """
+ld.global.f32 %f1, [%rd4]; add.f32 %f2, %f1, %f1; st.global.f32 [%rd4], %f2;
+DONE: ret;
+"""
+)
+
+
+def test_an_early_return_counts_only_who_goes_on(tmp_path):
+    runs = executed(tmp_path, kernel_text(EARLY_RETURN, "u64", "u32"), "k=4:64", "k.param1=100")
+    assert runs["setp.ge.s32"] == 1
+    assert runs["ld.global.f32"] == runs["add.f32"] == runs["st.global.f32"] == pytest.approx(100 / 256)
+
+
+UNROLLED = """
+ld.param.u64 %rd1, [k_param_0]; cvta.to.global.u64 %rd2, %rd1; ld.param.u32 %r1, [k_param_1];
+setp.lt.s32 %p1, %r1, 1; mov.f32 %f9, 0f00000000; @%p1 bra DONE;
+add.s32 %r2, %r1, -1; and.b32 %r3, %r1, 3; setp.lt.u32 %p2, %r2, 3; @%p2 bra REST;
+sub.s32 %r4, %r1, %r3;
+LOOP:
+ld.global.f32 %f1, [%rd2]; add.f32 %f9, %f9, %f1; ld.global.f32 %f2, [%rd2+4]; add.f32 %f9, %f9, %f2;
+ld.global.f32 %f3, [%rd2+8]; add.f32 %f9, %f9, %f3; add.s64 %rd5, %rd2, 12;
+ld.global.f32 %f4, [%rd5]; add.f32 %f9, %f9, %f4; add.s64 %rd2, %rd5, 4;
+add.s32 %r4, %r4, -4; setp.ne.s32 %p3, %r4, 0; @%p3 bra LOOP;
+REST: setp.eq.s32 %p4, %r3, 0; @%p4 bra DONE;
+TAIL: .pragma "nounroll";
+ld.global.f32 %f5, [%rd2]; add.f32 %f9, %f9, %f5; add.s64 %rd2, %rd2, 4;
+add.s32 %r3, %r3, -1; setp.ne.s32 %p5, %r3, 0; @%p5 bra TAIL;
+DONE: ld.param.u64 %rd8, [k_param_2]; st.global.f32 [%rd8], %f9; ret;
+"""
+
+
+@pytest.mark.parametrize("size", [0, 1, 3, 4, 7, 1000, 1003])
+def test_a_loop_unrolled_by_four_with_its_rest_runs_size_times(tmp_path, size):
+    text = kernel_text(UNROLLED, "u64", "u32", "u64")
+    runs = executed(tmp_path, text, "k=1:32", f"k.param1={size}")
+    assert runs["add.f32"] == runs["ld.global.f32"] == size
+    assert runs["sub.s32"] == (size > 3)
+    assert runs["st.global.f32"] == 1
+
+
+def test_a_pointer_that_several_additions_move_stays_known(tmp_path):
+    """Nothing is gathered: every address follows from the counter."""
+    kernel = analysed(tmp_path, kernel_text(UNROLLED, "u64", "u32", "u64"), "k=1:32", "k.param1=1003")
+    assert [entry.rule for entry in kernel.assumptions] == []
+    assert {loop.trip_count for loop in kernel.loops} == {250, 3}
+
+
+COPIED_COUNTER = """
+ld.param.u32 %r9, [k_param_1]; mov.u32 %r1, 0;
+LOOP: ld.param.u64 %rd1, [k_param_0]; add.s32 %r2, %r1, 3;
+atom.global.add.u32 %r5, [%rd1], %r1;
+setp.lt.s32 %p1, %r2, %r9; mov.u32 %r1, %r2; @%p1 bra LOOP;
+ret;
+"""
+
+
+def test_a_counter_that_a_copy_brings_round_has_a_closed_form(tmp_path):
+    runs = executed(tmp_path, kernel_text(COPIED_COUNTER, "u64", "u32"), "k=1:32", "k.param1=100000")
+    assert runs["atom.global.add.u32"] == -(-100000 // 3)
+
+
+TOP_TEST = """
+ld.param.u32 %r9, [k_param_1]; ld.param.u64 %rd1, [k_param_0]; mov.u32 %r1, 0;
+TEST: mul.lo.s32 %r2, %r1, %r1; setp.ge.s32 %p1, %r2, %r9; @%p1 bra DONE;
+red.global.add.u32 [%rd1], 1; add.s32 %r1, %r1, 1; bra TEST;
+DONE: ret;
+"""
+
+
+def test_a_test_at_the_top_runs_once_more_than_the_body(tmp_path):
+    runs = executed(tmp_path, kernel_text(TOP_TEST, "u64", "u32"), "k=1:32", "k.param1=100")
+    assert (runs["red.global.add.u32"], runs["mul.lo.s32"]) == (10, 11)
+
+
+HALVING = """
+.shared .align 4 .b8 tile[1024];
+mov.u32 %r1, %tid.x; mov.u32 %r2, %ntid.x; shl.b32 %r3, %r1, 2; mov.u32 %r4, tile; add.s32 %r5, %r4, %r3;
+shr.u32 %r6, %r2, 1;
+LOOP: setp.ge.u32 %p1, %r1, %r6; @%p1 bra NEXT;
+shl.b32 %r7, %r6, 2; add.s32 %r8, %r5, %r7; ld.shared.f32 %f1, [%r8]; ld.shared.f32 %f2, [%r5];
+add.f32 %f3, %f1, %f2; st.shared.f32 [%r5], %f3;
+NEXT: bar.sync 0; shr.u32 %r9, %r6, 1; setp.gt.u32 %p2, %r6, 1; mov.u32 %r6, %r9; @%p2 bra LOOP;
+ret;
+"""
+
+
+def test_a_tree_reduction(tmp_path):
+    kernel = analysed(tmp_path, kernel_text(HALVING), "k=4:256")
+    counts = kernel.counts_per_thread
+    assert counts is not None
+    assert counts.barrier == 8
+    assert counts.fp32 == pytest.approx(255 / 256)
+    assert counts.shared_load == pytest.approx(2 * 255 / 256)
+    assert [(s.memory_space.value, s.variables) for s in kernel.slices] == [("shared", ("tile",))]
+
+
+SWITCH = """
+ld.param.u32 %r1, [k_param_1]; ld.param.u64 %rd1, [k_param_0];
+WAYS: .branchtargets A, B, A, C;
+brx.idx %r1, WAYS;
+A: red.global.add.u32 [%rd1], 1; bra END;
+B: red.global.max.u32 [%rd1], 1;
+C: red.global.min.u32 [%rd1], 1;
+END: ret;
+"""
+
+
+@pytest.mark.parametrize(
+    ("way", "adds", "most", "least"), [(0, 1, 0, 0), (1, 0, 1, 1), (2, 1, 0, 0), (3, 0, 0, 1)]
+)
+def test_ways_of_an_indexed_branch(tmp_path, way, adds, most, least):
+    runs = executed(tmp_path, kernel_text(SWITCH, "u64", "u32"), "k=1:32", f"k.param1={way}")
+    found = tuple(runs[f"red.global.{op}.u32"] for op in ("add", "max", "min"))
+    assert found == (adds, most, least)
+
+
+def test_an_instruction_under_a_guard_runs_where_it_holds(tmp_path):
+    body = THREAD + ADDRESS + "setp.lt.u32 %p1, %r3, 8; @!%p1 st.global.u32 [%rd4], %r3; ret;"
+    runs = executed(tmp_path, kernel_text(body, "u64"), "k=1:32")
+    assert runs["st.global.u32"] == 0.75
+
+
+def test_operations_count_as_in_sources(tmp_path):
+    """`fma` is two operations, `setp` and integer sums one each, moves and conversions none."""
+    body = (
+        THREAD
+        + ADDRESS
+        + """
+    ld.global.f32 %f1, [%rd4]; fma.rn.f32 %f2, %f1, %f1, %f1; cvt.f64.f32 %fd1, %f2;
+    div.rn.f64 %fd2, %fd1, %fd1;
+    sqrt.rn.f64 %fd3, %fd2; cvt.rn.f32.f64 %f3, %fd3; ex2.approx.f32 %f4, %f3; st.global.f32 [%rd4], %f4; ret;
+    """
+    )
+    counts = analysed(tmp_path, kernel_text(body, "u64"), "k=1:32").counts_per_thread
+    assert counts is not None
+    assert (counts.fp32, counts.fp64, counts.special) == (2, 1, 2)
+    assert counts.integer == 2 + 1 + 1  # mad, mul.wide, add
+    assert (counts.global_load, counts.global_store, counts.control) == (1, 1, 0)
+
+
+VECTORS = (
+    THREAD
+    + """
+ld.param.u64 %rd1, [k_param_0]; mul.wide.s32 %rd3, %r4, 16; add.s64 %rd4, %rd1, %rd3;
+ld.global.nc.v4.f32 {%f1, %f2, %f3, %f4}, [%rd4]; add.f32 %f5, %f1, %f4;
+st.global.v2.f32 [%rd4+8], {%f5, %f2}; ret;
+"""
+)
+
+
+def test_vector_accesses_are_one_access_of_their_size(tmp_path):
+    kernel = analysed(tmp_path, kernel_text(VECTORS, "u64"), "k=4:64")
+    assert kernel.bytes_per_thread == 16 + 8
+    assert kernel.counts_per_thread is not None
+    assert kernel.counts_per_thread.global_load == 1
+
+
+FUNCTION = """
+.func (.param .b32 result) twice(.param .b64 twice_param_0, .param .b32 twice_param_1)
+{
+.reg .pred %p<3>; .reg .b32 %r<5>; .reg .b64 %rd<5>;
+ld.param.u64 %rd1, [twice_param_0]; ld.param.u32 %r1, [twice_param_1]; mov.u32 %r2, 0;
+L: red.global.add.u32 [%rd1], 1; add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r1; @%p1 bra L;
+st.param.b32 [result], %r2; ret;
+}
+"""
+CALL = """
+ld.param.u64 %rd1, [k_param_0]; ld.param.u32 %r1, [k_param_1];
+{ .param .b64 param0; st.param.b64 [param0], %rd1; .param .b32 param1; st.param.b32 [param1], %r1;
+.param .b32 retval0; call.uni (retval0), twice, (param0, param1); ld.param.b32 %r2, [retval0]; }
+L2: red.global.max.u32 [%rd1], 1; add.s32 %r2, %r2, -1; setp.gt.s32 %p1, %r2, 0; @%p1 bra L2;
+ret;
+"""
+
+
+def test_functions_of_the_file_are_followed_and_give_their_results_back(tmp_path):
+    text = FUNCTION + kernel_text(CALL, "u64", "u32")
+    runs = executed(tmp_path, text, "k=1:32", "k.param1=5")
+    assert runs["red.global.add.u32"] == runs["red.global.max.u32"] == 5
+
+
+def test_a_call_without_body_is_told_and_left_out(tmp_path):
+    program = read(tmp_path, ".extern .func far();\n" + kernel_text("call.uni far; ret;"))
+    assert [entry.rule for entry in program.diagnostics] == ["PW005"]
+    assert program.kernels[0].holes == program.diagnostics
+
+
+def test_a_loop_with_two_entries_is_a_hole_that_names_its_line(tmp_path):
+    body = "mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 0; @%p1 bra B; A: bar.sync 0; B: bar.sync 0;\n"
+    body += "setp.ne.u32 %p2, %r1, 1; @%p2 bra A; ret;"
+    program = read(tmp_path, kernel_text(body) + kernel_text("ret;", name="other"))
+    lost, other = program.kernels
+    (told,) = program.diagnostics
+    assert (told.rule, told.line) == ("PW060", 4)
+    assert not lost.body_is_complete
+    assert other.body_is_complete
+
+
+def test_a_branch_to_nowhere_is_a_hole(tmp_path):
+    (told,) = read(tmp_path, kernel_text("bra NOWHERE; ret;")).diagnostics
+    assert told.rule == "PW060"
+    assert "NOWHERE" in told.message
+
+
+def test_names_and_bounds(tmp_path):
+    text = kernel_text(
+        "ret;", name="_ZN2ns5scaleIfLi4EEEvPT_i", directives=".maxntid 64, 4, 1\n.minnctapersm 2"
+    )
+    (kernel,) = read(tmp_path, text).kernels
+    assert (kernel.name, kernel.qualified_name) == ("scale", "ns::scale<float, 4>")
+    assert (kernel.max_threads_per_block, kernel.min_blocks_per_sm) == (256, 2)
+
+
+def test_line_information_points_into_the_source(tmp_path):
+    source = tmp_path / "k.cu"
+    source.write_text("\n" * 20)
+    body = ".loc 1 7 3\nmov.u32 %r1, %tid.x;\n.loc 1 9 5\nbar.sync 0;\n.loc 1 12 1\nret;"
+    (kernel,) = read(tmp_path, kernel_text(body) + f'.file 1 "{source}"\n').kernels
+    assert (kernel.span.file, kernel.span.line, kernel.span.end_line) == (str(source), 7, 12)
+    assert [(i.opcode, i.span.line) for i in kernel.machine_instructions] == [
+        ("mov.u32", 7),
+        ("bar.sync", 9),
+        ("ret", 12),
+    ]
+
+
+def test_without_line_information_lines_are_those_of_the_ptx(tmp_path):
+    (kernel,) = read(tmp_path, kernel_text("bar.sync 0;\nret;")).kernels
+    assert kernel.span.file.endswith("k.ptx")
+    assert [i.span.line for i in kernel.machine_instructions] == [9, 10]
+
+
+def test_an_unknown_size_is_assumed_and_the_option_named(tmp_path):
+    kernel = analysed(tmp_path, kernel_text(UNROLLED, "u64", "u32", "u64"), "k=1:32")
+    assert ("PW010", "--set k.param1=VALUE") in [(entry.rule, entry.fix) for entry in kernel.assumptions]
+
+
+def test_a_kernel_beyond_all_bounds_is_told_and_not_followed(tmp_path, monkeypatch):
+    monkeypatch.setattr("wattslice.frontend.ptx_lowering.context.MAX_INSTRUCTIONS", 5)
+    program = read(tmp_path, kernel_text(EARLY_RETURN, "u64", "u32"))
+    assert [entry.rule for entry in program.diagnostics] == ["PW007"]
+    assert not program.kernels[0].body_is_complete
+
+
+def test_a_source_and_its_ptx_are_two_analyses(tmp_path):
+    source = tmp_path / "k.cu"
+    source.write_text("__global__ void k(int* a) { a[threadIdx.x] = 1; }\n")
+    body = ".loc 1 1 1\n" + THREAD + ADDRESS + "st.global.u32 [%rd4], 1; ret;"
+    (tmp_path / "k.ptx").write_text(HEADER + kernel_text(body, "u64") + f'.file 1 "{source}"\n')
+    paths = (source, tmp_path / "k.ptx")
+    config = make_config(Options(paths=paths, gpu="v100", no_cache=True, jobs=1))
+    kernels = pipeline.analyze_files(config).kernels
+    assert [(kernel.file, kernel.line) for kernel in kernels] == [(str(source), 1)] * 2
+
+
+PASSED = """
+.func outer(.param .b64 outer_param_0) {
+.reg .b64 %rd<5>; ld.param.u64 %rd1, [outer_param_0]; add.s64 %rd2, %rd1, 64;
+{ .param .b64 param0; st.param.b64 [param0], %rd2; call.uni inner, (param0); } ret; }
+.func inner(.param .b64 inner_param_0) {
+.reg .b64 %rd<5>; .reg .b32 %r<5>; ld.param.u64 %rd1, [inner_param_0]; mov.u32 %r1, %tid.x;
+mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; st.u32 [%rd3], %r1; ret; }
+"""
+
+
+def test_a_pointer_handed_through_functions_keeps_its_object(tmp_path):
+    call = "ld.param.u64 %rd1, [k_param_0]; { .param .b64 param0; st.param.b64 [param0], %rd1; "
+    text = PASSED + kernel_text(call + "call.uni outer, (param0); } ret;", "u64")
+    kernel = analysed(tmp_path, text, "k=2:64")
+    assert [(s.memory_space.value, s.variables) for s in kernel.slices] == [("global", ("param0",))]
+    assert kernel.assumptions == ()
+    assert kernel.bytes_per_thread == 4
