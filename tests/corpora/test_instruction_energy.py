@@ -280,6 +280,14 @@ def test_the_plan_has_every_run_once_and_follows_the_seed():
     assert sum(run.with_instances for run in one) == 3 * len(wanted)
 
 
+@pytest.mark.parametrize("only", ["shl.b32", "*.f16x2", "div*"])
+def test_what_is_chosen_is_part_of_the_whole(only: str):
+    """One folder may be filled by several commands: their kernels have to be the same."""
+    whole = {run.configuration(SM_COUNT, KERNELS) for run in instruction_plan(studies(), 0)}
+    chosen = {run.configuration(SM_COUNT, KERNELS) for run in instruction_plan(studies(only), 0)}
+    assert chosen < whole
+
+
 def test_a_pattern_chooses_instructions():
     assert {one.instruction.name for one in studies("div.[su]32")} == {
         "div.s32",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from functools import cache
@@ -67,7 +67,10 @@ class Study:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One kernel to be measured once. `study`: one of those that it is for; `repeat` counts from 0."""
+    """One kernel to be measured once; `repeat` counts from 0.
+
+    `study`: what it is for; of a kernel without instances, the first one of all that are measured against it.
+    """
 
     study: Study
     with_instances: bool
@@ -157,8 +160,15 @@ def _first_of_rows(wanted: tuple[Study, ...]) -> Iterator[Study]:
 
 def _without(wanted: tuple[Study, ...], repeat: int) -> list[Run]:
     """One run for every kernel that some of `wanted` are measured against."""
-    runs = (Run(study, False, repeat) for study in wanted)
-    return list({run.name(): run for run in runs}.values())
+    firsts = (replace(study, instruction=_same_without(study.instruction)) for study in wanted)
+    return [Run(study, False, repeat) for study in dict.fromkeys(firsts)]
+
+
+@cache
+def _same_without(instruction: ChainInstruction) -> ChainInstruction:
+    """The first of all instructions whose kernel without instances is the same text."""
+    text = chain_ptx(instruction, False)
+    return next((one for one in INSTRUCTIONS if chain_ptx(one, False) == text), instruction)
 
 
 @cache
