@@ -340,11 +340,11 @@ def test_comments_sections_and_line_ends() -> None:
     assert parse_ptx("\ufeff" + HEAD, Path("a.ptx")).version == (8, 7)
 
 
-def test_of_an_extracted_program_the_first_module_is_read() -> None:
+def test_an_extracted_program_is_one_module_without_repetitions() -> None:
     heading = "\nFatbin ptx code:\n================\narch = sm_80\ncompressed\n\n"
-    text = heading + HEAD + ".entry k() { ret; }\n" + heading + HEAD + ".entry k() { ret; }\n"
+    text = heading + HEAD + ".entry k() { ret; }\n" + heading + HEAD + ".entry k() { ret; }\n.entry l() { }\n"
     module = parse_ptx(text, Path("a.ptx"))
-    assert [function.line for function in module.functions] == [10]
+    assert [(function.name, function.line) for function in module.functions] == [("k", 10), ("l", 21)]
     assert module.problems == ()
 
 

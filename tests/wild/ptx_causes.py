@@ -190,11 +190,21 @@ def _loads(pair: _Pair) -> Found | None:
     if not pair.cls.endswith(("_load", "_store")):
         return None
     if pair.less:
-        return "values kept in registers: a load or store less", None
+        return "values kept in registers, accesses sunk into the branch that needs them", None
     return "structures moved in parts, or loads moved before a branch", None
 
 
+def _assumed(pair: _Pair) -> Found | None:
+    """A loop or branch that data decide has other trips and probabilities once it is written otherwise."""
+    if pair.row.assumed_in_ptx and not pair.row.assumed_in_source:
+        return "trips or branches that are known in the source, not in PTX", None
+    if pair.row.assumed_in_source:
+        return "data decide trips or branches: assumed on both sides", None
+    return None
+
+
 _TO_PTX: tuple[_Rule, ...] = (
+    _assumed,
     _functions,
     _unrolled,
     _address_arithmetic,
@@ -271,12 +281,17 @@ def _sass_others(pair: _Pair) -> Found | None:
         return "approximations shared or added", None
     if pair.cls.endswith(("_load", "_store")):
         if pair.less:
-            return "values kept in registers: a load or store less", None
+            return "values kept in registers, accesses sunk into the branch that needs them", None
         return "accesses split, or moved before a branch", None
     return None
 
 
+def _assumed_for_sass(pair: _Pair) -> Found | None:
+    return ("trips or branches assumed for PTX", None) if pair.row.assumed_in_ptx else None
+
+
 _TO_SASS: tuple[_Rule, ...] = (
+    _assumed_for_sass,
     _sampled,
     _expanded,
     _lanes,

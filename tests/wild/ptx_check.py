@@ -45,6 +45,7 @@ def cell(values: list[float]) -> str:
 
 def summary(rows: list[Compared]) -> list[str]:
     """One row for each class."""
+    rows = [row for row in rows if not row.assumed_in_source and not row.assumed_in_ptx]
     known = [row for row in rows if row.sass is not None and not row.unknown]
     lines = ["| Class | Source / PTX | PTX / SASS | Source / SASS |", "|---|---|---|---|"]
     for cls in CLASSES:
@@ -54,6 +55,21 @@ def summary(rows: list[Compared]) -> list[str]:
             cell(ratios(known, cls, lambda row: row.source, lambda row: row.sass or {})),
         )
         lines.append(f"| {_SHOWN.get(cls, cls)} | {' | '.join(cells)} |")
+    return lines
+
+
+def instruction_rows(rows: list[Compared]) -> list[str]:
+    """How many instructions the analyzer expects of the launches whose trips and branches it knows."""
+    rows = [row for row in rows if not (row.assumed_in_source or row.assumed_in_ptx or row.unknown)]
+    found = [row.instructions for row in rows]
+    known = [(one, one.sass) for one in found if one.sass]
+    lines = ["| Instructions per thread | Ratio |", "|---|---|"]
+    for name, values in (
+        ("estimated from the source / SASS", [one.estimated_from_source / sass for one, sass in known]),
+        ("estimated from PTX / SASS", [one.estimated_from_ptx / sass for one, sass in known]),
+        ("PTX / SASS", [one.ptx / sass for one, sass in known]),
+    ):
+        lines.append(f"| {name} | {cell(values)} |")
     return lines
 
 
@@ -153,10 +169,13 @@ def main() -> None:
     lines = [
         f"{len(rows)} launches of {kernels} kernels in {len(arguments.files)} files; SASS of "
         f"{sum(row.sass is not None for row in rows)}, {sum(row.unknown for row in rows)} of them with "
-        "control flow that depends on data (~: SASS shows one path, so that only source against PTX enters "
-        "the tables). Median of the ratios, 10 % to 90 % of them, and how many are within 20 %:",
+        "control flow that depends on data (~: SASS shows one path). Where the analyzer knows all trips and "
+        f"branches ({sum(not row.assumed_in_source and not row.assumed_in_ptx for row in rows)} launches), "
+        "median of the ratios, 10 % to 90 % of them, and how many are within 20 %:",
         "",
         *summary(rows),
+        "",
+        *instruction_rows(rows),
         "",
         f"{len(found)} differences beyond 20 %:",
         "",

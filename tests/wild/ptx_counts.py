@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ptx_files import ptx_of
-from sass import Instruction, compile_cubin, disassemble
+from sass import Instruction, SassFunction, compile_cubin, disassemble
 from sass_check import sampled
-from sass_emulator import BudgetError
+from sass_emulator import BudgetError, Execution
 
 from wattslice import ir
 from wattslice.counting.count import count
-from wattslice.execution import ExecutionProfile
+from wattslice.execution import ExecutionProfile, ProbabilitySource
 from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.frontend.cuda import read_cuda
 from wattslice.frontend.ptx import read_ptx
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
+from wattslice.instructions import lower_instructions
 from wattslice.region_operations import operations, total_counts
 from wattslice_models.gpu import load_gpu
 
-CLASSES = (
+CLASSES: tuple[str, ...] = (
     "fp32",
     "fp64",
     "integer",
@@ -41,12 +43,26 @@ Lines = dict[tuple[str, int], float]
 
 
 @dataclass(frozen=True, slots=True)
+class Instructions:
+    """Instructions per thread: SASS as estimated from the source and from PTX, PTX and SASS as executed.
+
+    `sass` is None where it was not run.
+    """
+
+    estimated_from_source: float
+    estimated_from_ptx: float
+    ptx: float
+    sass: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Compared:
     """One launch. `source`, `ptx`, `sass`: operations of each class per launched thread.
 
     `sass` is None where it was not run. `opcodes` are the PTX instructions executed per thread,
     `sass_opcodes` those of SASS. `source_lines` and `ptx_lines`: floating-point operations per thread by file
     name and line. `unknown`: control flow depends on data, so that SASS shows one path only.
+    `assumed_in_source`, `assumed_in_ptx`: the analyzer does not know a trip count or which way a branch goes.
     """
 
     name: str
@@ -58,6 +74,9 @@ class Compared:
     source_lines: Lines
     ptx_lines: Lines
     unknown: bool
+    assumed_in_source: bool
+    assumed_in_ptx: bool
+    instructions: Instructions
 
 
 def _operations_of_sass(here: Instruction) -> tuple[str, float] | None:
@@ -118,45 +137,62 @@ def compared(
     of_sass = {function.name: function for function in disassemble(cubin)} if cubin is not None else {}
     options = ParseOptions(include_dirs=includes, defines=defines)
     for launch in resolve_launches(read_cuda(path, options), NO_OVERRIDES, load_gpu("v100")):
-        kernel = of_ptx.get(launch.kernel.mangled_name)
-        if kernel is None:
-            continue
-        here, there = count(launch), None
-        other = on_ptx(launch, kernel, program)
-        there = count(other)
-        sass: Counts | None = None
-        opcodes: Counter[str] = Counter()
-        unknown = False
-        function = of_sass.get(launch.kernel.mangled_name)
-        if function is not None:
-            try:
-                threads, unknown = sampled(function, launch)
-            except BudgetError:
-                threads = []
-            if threads:
-                sass = dict.fromkeys(CLASSES, 0.0)
-                for thread in threads:
-                    for instruction, times in thread.instructions.items():
-                        share = times / len(threads)
-                        opcodes[instruction.opcode] += share  # pyright: ignore[reportArgumentType]
-                        if (worth := _operations_of_sass(instruction)) is not None:
-                            sass[worth[0]] += worth[1] * share
-        executed: Counter[str] = Counter()
-        for machine in kernel.machine_instructions:
-            executed[machine.opcode] += there.thread_counts[machine.region]  # pyright: ignore[reportArgumentType]
-        source_counts = total_counts(launch.kernel, here)
-        ptx_counts = total_counts(kernel, there)
-        yield Compared(
-            launch.kernel.name,
-            {name: getattr(source_counts, name) for name in CLASSES},
-            {name: getattr(ptx_counts, name) for name in CLASSES},
-            sass,
-            executed,
-            opcodes,
-            _by_line(launch.kernel, here),
-            _by_line(kernel, there),
-            unknown,
-        )
+        name = launch.kernel.mangled_name
+        if name in of_ptx:
+            yield _three_times(launch, of_ptx[name], program, of_sass.get(name))
+
+
+def _three_times(
+    launch: KernelLaunch, kernel: ir.Kernel, program: ir.Program, function: SassFunction | None
+) -> Compared:
+    here, there = count(launch), count(on_ptx(launch, kernel, program))
+    threads: list[Execution] = []
+    unknown = False
+    if function is not None:
+        with contextlib.suppress(BudgetError):
+            threads, unknown = sampled(function, launch)
+    executed: Counter[str] = Counter()
+    for machine in kernel.machine_instructions:
+        executed[machine.opcode] += there.thread_counts[machine.region]  # pyright: ignore[reportArgumentType]
+    of_source, of_ptx = total_counts(launch.kernel, here), total_counts(kernel, there)
+    sass, opcodes = _of_sass(threads)
+    return Compared(
+        launch.kernel.name,
+        {name: getattr(of_source, name) for name in CLASSES},
+        {name: getattr(of_ptx, name) for name in CLASSES},
+        sass if threads else None,
+        executed,
+        opcodes,
+        _by_line(launch.kernel, here),
+        _by_line(kernel, there),
+        unknown,
+        _assumed(here),
+        _assumed(there),
+        Instructions(
+            lower_instructions(launch.kernel, here).total,
+            lower_instructions(kernel, there).total,
+            float(executed.total()),
+            float(opcodes.total() - opcodes["NOP"]) if threads else None,
+        ),
+    )
+
+
+def _assumed(profile: ExecutionProfile) -> bool:
+    loops = any(loop.trip_count is None for loop in profile.loops)
+    return loops or any(arm.source is not ProbabilitySource.STATIC for arm in profile.arms)
+
+
+def _of_sass(threads: list[Execution]) -> tuple[Counts, Counter[str]]:
+    """Operations by class and instructions by opcode, the mean of some threads."""
+    sums: Counts = dict.fromkeys(CLASSES, 0.0)
+    opcodes: Counter[str] = Counter()
+    for thread in threads:
+        for instruction, times in thread.instructions.items():
+            share = times / len(threads)
+            opcodes[instruction.opcode] += share  # pyright: ignore[reportArgumentType]
+            if (worth := _operations_of_sass(instruction)) is not None:
+                sums[worth[0]] += worth[1] * share
+    return sums, opcodes
 
 
 def on_ptx(launch: KernelLaunch, kernel: ir.Kernel, program: ir.Program) -> KernelLaunch:

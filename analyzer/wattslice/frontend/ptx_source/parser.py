@@ -8,6 +8,7 @@ What cannot be read costs the function it stands in, or the declaration; it is l
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from wattslice.errors import FrontendError
@@ -35,35 +36,40 @@ _BEGINS = (
     | frozenset(declarations.SPACES)
 )
 _MOST_PROBLEMS = 100
-_VERSION = re.compile(r"^\.version\b", re.M)
-_HEADING = re.compile(r"^Fatbin ", re.M)
+_HEADING = re.compile(r"^Fatbin .*?(?=^\.version\b|^Fatbin |\Z)", re.M | re.S)
+"""What `cuobjdump -ptx` prints before each module."""
 
 
 def parse_ptx(text: str, path: Path) -> Module:
     """The module of a PTX file.
 
-    `path` is only named in errors. Of what `cuobjdump -ptx` prints, the first module. Raises FrontendError
-    when the text is not PTX: no `.version` before the first declaration.
+    `path` is only named in errors. What `cuobjdump -ptx` prints, module after module, is one module: of
+    several functions or variables of a name, the first. Raises FrontendError when the text is not PTX: no
+    `.version` before the first declaration.
     """
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    text = _first_module(text.removeprefix("\ufeff"))
+    text = text.removeprefix("\ufeff")
+    is_extracted = text.lstrip().startswith("Fatbin ")
+    if is_extracted:
+        text = _HEADING.sub(lambda heading: "\n" * heading[0].count("\n"), text)
     cursor = Cursor(text)
     if cursor.token != ".version":
         message = f"not PTX: it begins with {cursor.shown} instead of '.version'"
         raise FrontendError(path, cursor.line, message, "give a text file written by nvcc -ptx or clang -S")
-    return _ModuleReader(cursor, function_names(text)).read()
+    module = _ModuleReader(cursor, function_names(text)).read()
+    return _first_of_each(module) if is_extracted else module
 
 
-def _first_module(text: str) -> str:
-    """The text without the headings of `cuobjdump -ptx`, its lines still where they were."""
-    if not text.lstrip().startswith("Fatbin "):
-        return text
-    begin = _VERSION.search(text)
-    if begin is None:
-        return text
-    end = _HEADING.search(text, begin.start())
-    return "\n" * text.count("\n", 0, begin.start()) + text[begin.start() : end.start() if end else None]
+def _first_of_each(module: Module) -> Module:
+    """The same without what an earlier module of the program defines: there is one for each architecture."""
+    functions = {function.name: function for function in reversed(module.functions)}
+    variables = {variable.name: variable for variable in reversed(module.variables)}
+    return replace(
+        module,
+        functions=tuple(function for function in module.functions if functions[function.name] is function),
+        variables=tuple(variable for variable in module.variables if variables[variable.name] is variable),
+    )
 
 
 class _FunctionError(Exception):
