@@ -83,6 +83,11 @@ _OPPOSITE = {
 }
 
 
+MOST_UNROLLED = 60
+"""Instructions of a loop up to which ptxas unrolls it."""
+_WAITS = frozenset({"bar", "barrier", "call", "atom"})
+
+
 class FunctionBody:
     """Lowers one function.
 
@@ -283,12 +288,33 @@ class FunctionBody:
             condition,
             None,
             Block(tuple(statements), body_region, span),
-            1,  # nvcc has unrolled it already
+            4 if self._is_unrolled_by_ptxas(repeat) else 1,
             region,
             test_region,
             step_region,
             replace(span, end_line=max(end, span.end_line)),
         )
+
+    def _is_unrolled_by_ptxas(self, repeat: Repeat) -> bool:
+        """Whether ptxas copies a loop that nvcc has left as it is, or unrolled, once more: by four.
+
+        Seen in SASS: loops of one block that a constant step counts, and no pragma keeps it from.
+        """
+        block = self.blocks[repeat.header]
+        if repeat.test != repeat.header or block.is_unrolled:
+            return False
+        if len(block.instructions) > MOST_UNROLLED or any(i.opcode in _WAITS for i in block.instructions):
+            return False
+        stepped = {
+            i.operands[0].name
+            for i in block.instructions
+            if i.opcode == "add"
+            and isinstance(i.operands[0], syntax.Register)
+            and i.operands[0] == i.operands[1]
+            and isinstance(i.operands[2], syntax.Immediate)
+        }
+        tests = [i for i in block.instructions if i.opcode == "setp"]
+        return any(isinstance(o, syntax.Register) and o.name in stepped for i in tests for o in i.operands[1:])
 
     def _switching(self, switching: Switching) -> Switch:
         selector = self._conditions.pop(switching.node)
