@@ -15,6 +15,7 @@ from wattslice.frontend.ptx_lowering.registers import (
     is_leaf,
     is_same_kind,
 )
+from wattslice.frontend.ptx_lowering.steps import steps_apart
 from wattslice.frontend.ptx_lowering.structure import (
     Choice,
     Code,
@@ -279,6 +280,9 @@ class FunctionBody:
         condition = None if repeat.test is None else self._conditions.pop(repeat.test)
         if condition is not None and not repeat.test_holds:
             condition = negated(condition)
+        step: Expr | None = None
+        if condition is not None:
+            statements, step = steps_apart(statements)
         instructions = self.blocks[repeat.header].instructions
         span = self.unit.span(instructions[0]) if instructions else self._span_of(statements)
         end = max([span.line, *(s.span.line for s in statements if s.span.file == span.file)])
@@ -286,7 +290,7 @@ class FunctionBody:
             LoopKind.WHILE if condition is None else LoopKind.DO,
             (),
             condition,
-            None,
+            step,
             Block(tuple(statements), body_region, span),
             4 if self._is_unrolled_by_ptxas(repeat) else 1,
             region,
@@ -314,7 +318,9 @@ class FunctionBody:
             and isinstance(i.operands[2], syntax.Immediate)
         }
         tests = [i for i in block.instructions if i.opcode == "setp"]
-        return any(isinstance(o, syntax.Register) and o.name in stepped for i in tests for o in i.operands[1:])
+        return any(
+            isinstance(o, syntax.Register) and o.name in stepped for i in tests for o in i.operands[1:]
+        )
 
     def _switching(self, switching: Switching) -> Switch:
         selector = self._conditions.pop(switching.node)
