@@ -21,6 +21,7 @@ from wattslice.frontend.cuda import read_cuda
 from wattslice.frontend.ptx import read_ptx
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
+from wattslice.instructions import lower_instructions
 from wattslice.region_operations import operations, total_counts
 from wattslice_models.gpu import load_gpu
 
@@ -39,6 +40,19 @@ CLASSES: tuple[str, ...] = (
 )
 Counts = dict[str, float]
 Lines = dict[tuple[str, int], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """Instructions per thread: SASS as estimated from the source and from PTX, PTX and SASS as executed.
+
+    `sass` is None where it was not run.
+    """
+
+    estimated_from_source: float
+    estimated_from_ptx: float
+    ptx: float
+    sass: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +76,7 @@ class Compared:
     unknown: bool
     assumed_in_source: bool
     assumed_in_ptx: bool
+    instructions: Instructions
 
 
 def _operations_of_sass(here: Instruction) -> tuple[str, float] | None:
@@ -153,6 +168,12 @@ def _three_times(
         unknown,
         _assumed(here),
         _assumed(there),
+        Instructions(
+            lower_instructions(launch.kernel, here).total,
+            lower_instructions(kernel, there).total,
+            float(executed.total()),
+            float(opcodes.total() - opcodes["NOP"]) if threads else None,
+        ),
     )
 
 
