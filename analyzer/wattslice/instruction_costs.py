@@ -36,6 +36,7 @@ class KernelCost:
     """
 
     name: str
+    qualified_name: str
     file: str
     line: int
     grid: Dim3
@@ -58,6 +59,8 @@ class CostedFile:
 
 def check_ptx(path: Path) -> None:
     """Raises `WattsliceError` for a file that holds no PTX; the remedy tells how to make some of CUDA."""
+    if path.is_dir():
+        raise WattsliceError("is a folder", path=path, remedy="give a .ptx file")
     if path.suffix in (".cu", ".cuh", ".c", ".cpp", ".h"):
         ptx = path.with_suffix(".ptx").name
         raise WattsliceError(
@@ -92,30 +95,41 @@ def _no_kernel(program: Program) -> str:
 
 
 def _launch_cost(launch: KernelLaunch, energies: InstructionEnergies, stand_ins: bool) -> KernelCost:
-    kernel, thread, reason, assumed = launch.kernel, None, "", launch.assumptions
-    try:
-        with deep_recursion():
-            profile = count(launch)
-    except BudgetExceededError:
-        reason = "counting its executions took more steps than allowed"
-    except RecursionError:
-        reason = "statements nest too deeply"
-    else:
+    kernel, thread, assumed = launch.kernel, None, launch.assumptions
+    profile, reason = _counted(launch)
+    if profile is not None:
         thread = thread_energy(executed_instructions(kernel, profile), energies, stand_ins=stand_ins)
         assumed = (*assumed, *profile.assumptions)
+    threads = launch.blocks * launch.threads_per_block
     return KernelCost(
         kernel.name,
+        kernel.qualified_name,
         kernel.span.file,
         kernel.span.line,
         launch.grid,
         launch.block,
         launch.source,
         thread,
-        None if thread is None else launch_energy(thread, launch.blocks * launch.threads_per_block, energies),
+        None if thread is None else launch_energy(thread, threads, energies),
         reason,
         kernel.body_is_complete,
         tuple(dict.fromkeys(assumed)),
     )
+
+
+def _counted(launch: KernelLaunch) -> tuple[ExecutionProfile | None, str]:
+    """How often everything runs, or why that is unknown."""
+    if not (launch.kernel.body_is_complete or launch.kernel.body.statements):
+        return None, "nothing of the body could be read"
+    try:
+        with deep_recursion():
+            return count(launch), ""
+    except BudgetExceededError:
+        return None, "counting its executions took more steps than allowed"
+    except RecursionError:
+        return None, "statements nest too deeply"
+    except Exception as error:  # a defect of ours must not lose the other kernels
+        return None, f"internal error: {type(error).__name__}: {error}"
 
 
 def executed_instructions(kernel: Kernel, profile: ExecutionProfile) -> tuple[ExecutedInstruction, ...]:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Protocol
 
 from wattslice.errors import WattsliceError
 from wattslice_corpora.published import InstructionEnergyRow, arafa2020_instruction_energies
+from wattslice_corpora.records import MeasuredInstruction, RecordError, read_instructions
 from wattslice_models.gpu import Gpu, GpuFileError, UnknownGpuError, load_gpu
 from wattslice_models.instruction_energy import (
     InstructionEnergies,
-    InstructionEnergy,
     Variant,
     opcode_row,
     table_1_row,
@@ -25,15 +21,14 @@ PUBLISHED = "Arafa et al. 2020, Table I"
 DEFAULT_GPU = "titan_v"
 """The GPU of the published table whose values its authors compared with a power meter."""
 DEFAULT_METHOD = "mtsm"
+NOTEWORTHY_ERROR = 0.1
+"""A measured energy is told to be doubtful from this relative standard error on."""
 
 ADD_KERNEL_S, DIV_KERNEL_S = 0.28, 13.0
 """How long the kernels of integer addition and unsigned division took on the TITAN V (section IV-A)."""
 OPTIMIZED_INSTRUCTIONS, UNOPTIMIZED_INSTRUCTIONS = 5e6, 20e6
 """What the authors divide the energy of a kernel by: README of NMSU-PEARL/GPUs-Energy at 14bc4b4. The paper
 tells of one million iterations of five instructions only."""
-
-_COLUMNS = ("board", "instruction", "optimized", "variant", "method", "energy_j")
-_FLAGS = {"true": True, "yes": True, "false": False, "no": False}
 
 
 @cache
@@ -70,6 +65,22 @@ def published_energies(gpu_id: str, *, optimized: bool, method: str) -> Instruct
             for row in own
             if row.method.lower() == method
         ),
+    )
+
+
+def published_beside(energies: InstructionEnergies) -> tuple[InstructionEnergies, ...]:
+    """The published tables to compare one with: the other GPUs, by the same method if it is among theirs.
+
+    None for energies of a full board, which are something else.
+    """
+    if energies.variant is not Variant.LATENCY:
+        return ()
+    known = {row.method.lower() for row in arafa2020_instruction_energies()}
+    method = energies.method if energies.method in known else DEFAULT_METHOD
+    return tuple(
+        published_energies(gpu_id, optimized=energies.optimized, method=method)
+        for gpu_id in published_gpus()
+        if gpu_id != energies.gpu_id or energies.source != PUBLISHED
     )
 
 
@@ -117,130 +128,71 @@ def _numbers(row: InstructionEnergyRow, own: Sequence[InstructionEnergyRow]) -> 
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Measured:
-    line: int
-    gpu: Gpu
-    instruction: str
-    optimized: bool
-    variant: Variant
-    method: str
-    energy_j: float | None
-    reason: str
-
-
 def measured_energies(
     path: Path, gpu_id: str | None, *, optimized: bool, variant: Variant, method: str | None
 ) -> InstructionEnergies:
     """A measured table (``wattslice measure --instructions``), or what of it was asked for.
 
     `gpu_id` None: the only GPU of the table. `method` None: ``mtsm`` if there is one, else the first.
-    Raises `WattsliceError` with file and line for a table that cannot be used.
+    Raises `WattsliceError` for a table that cannot be used, or does not hold what was asked for.
     """
     rows = _measured_rows(path)
-    gpus = tuple(dict.fromkeys(row.gpu.id for row in rows))
-    if gpu_id is None and len(gpus) > 1:
-        raise WattsliceError("holds several GPUs", path=path, remedy=f"--gpu {', '.join(gpus)}")
-    chosen = rows[0].gpu.id if gpu_id is None else load_gpu(gpu_id).id
-    own = [row for row in rows if row.gpu.id == chosen]
-    if not own:
-        raise WattsliceError(f"holds nothing for {chosen}", path=path, remedy=f"--gpu {', '.join(gpus)}")
-    own = [row for row in own if row.optimized == optimized]
-    if not own:
+    boards = {row.board: _board(path, row.board) for row in rows}
+    gpu_ids = tuple(dict.fromkeys(boards.values()))
+    if gpu_id is None and len(gpu_ids) > 1:
+        raise WattsliceError("holds several GPUs", path=path, remedy=f"--gpu {', '.join(gpu_ids)}")
+    chosen = boards[rows[0].board] if gpu_id is None else load_gpu(gpu_id).id
+    rows = [row for row in rows if boards[row.board] == chosen]
+    if not rows:
+        raise WattsliceError(f"holds nothing for {chosen}", path=path, remedy=f"--gpu {', '.join(gpu_ids)}")
+    rows = [row for row in rows if row.optimized == optimized]
+    if not rows:
         other, remedy = ("-O0", "--not-optimized") if optimized else ("-O3", "--optimized")
         raise WattsliceError(f"holds only instructions compiled with {other}", path=path, remedy=remedy)
-    own = [row for row in own if row.variant is variant]
-    if not own:
+    rows = [row for row in rows if row.variant == variant]
+    if not rows:
         other = next(one for one in Variant if one is not variant)
         raise WattsliceError(f"holds only {other} energies", path=path, remedy=f"--variant {other}")
-    methods = tuple(dict.fromkeys(row.method for row in own))
+    methods = tuple(dict.fromkeys(row.method.lower() for row in rows))
     if method is None:
         method = DEFAULT_METHOD if DEFAULT_METHOD in methods else methods[0]
-    if method not in methods:
+    rows = [row for row in rows if row.method.lower() == method]
+    if not rows:
         raise WattsliceError(f"holds nothing by method {method}", path=path, remedy=" or ".join(methods))
-    chosen_rows = _rows(path, [row for row in own if row.method == method])
-    return InstructionEnergies(chosen, optimized, method, str(path), chosen_rows, variant)
+    names = [row.instruction for row in rows]
+    for name in dict.fromkeys(names):
+        if names.count(name) > 1:
+            raise WattsliceError(f"holds {name} twice", path=path, remedy="keep one row of each")
+    found = tuple(
+        opcode_row(row.instruction, row.energy_j, _doubt(row), row.above_idle_j, row.category) for row in rows
+    )
+    return InstructionEnergies(chosen, optimized, method, str(path), found, variant)
 
 
-def _rows(path: Path, own: Sequence[_Measured]) -> tuple[InstructionEnergy, ...]:
-    found: dict[str, _Measured] = {}
-    for row in own:
-        if row.instruction in found:
-            message = f"{row.instruction} is there already, in line {found[row.instruction].line}"
-            raise WattsliceError(message, path=path, line=row.line, remedy="keep one row of each")
-        found[row.instruction] = row
-    return tuple(opcode_row(row.instruction, row.energy_j, row.reason) for row in own)
+def _doubt(row: MeasuredInstruction) -> str:
+    if row.energy_j is None or row.standard_error_j is None:
+        return row.reason
+    error = row.standard_error_j / row.energy_j
+    return f"standard error {error:.0%}" if error > NOTEWORTHY_ERROR else ""
 
 
-def _measured_rows(path: Path) -> tuple[_Measured, ...]:
+def _measured_rows(path: Path) -> list[MeasuredInstruction]:
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        rows = list(read_instructions(path))
+    except RecordError as error:
+        raise WattsliceError(str(error), remedy="`wattslice measure --instructions` writes it") from None
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise WattsliceError(f"cannot be read: {reason}", path=path, remedy="give a CSV file") from None
-    except UnicodeDecodeError:
-        raise WattsliceError("is no text", path=path, remedy="give a CSV file") from None
-    skipped = next((index for index, line in enumerate(lines) if not line.startswith("#")), len(lines))
-    reader = csv.DictReader(lines[skipped:])
-    missing = [column for column in _COLUMNS if column not in (reader.fieldnames or ())]
-    if missing:
-        raise WattsliceError(
-            f"has no column {', '.join(missing)}",
-            path=path,
-            line=skipped + 1,
-            remedy=f"columns {', '.join(_COLUMNS)}, as `wattslice measure --instructions` writes them",
-        )
-    try:
-        rows = tuple(_measured(path, skipped + reader.line_num, cells) for cells in reader)
-    except csv.Error as error:
-        line = skipped + reader.line_num
-        raise WattsliceError(f"is no CSV: {error}", path=path, line=line, remedy="give a CSV file") from None
     if not rows:
-        raise WattsliceError("holds no rows", path=path, remedy="measure some: `wattslice measure`")
+        raise WattsliceError("holds no rows", path=path, remedy="`wattslice measure --instructions`")
     return rows
 
 
-def _measured(path: Path, line: int, cells: dict[str, str | None]) -> _Measured:
-    def text(column: str) -> str:
-        return (cells.get(column) or "").strip()
-
-    def wrong(what: str, remedy: str) -> WattsliceError:
-        return WattsliceError(what, path=path, line=line, remedy=remedy)
-
+def _board(path: Path, name: str) -> str:
     try:
-        gpu = load_gpu(text("board"))
+        return load_gpu(name).id
     except (UnknownGpuError, GpuFileError, OSError):
-        raise wrong(f"unknown GPU {text('board')!r}", "`wattslice gpus` lists all") from None
-    for column in ("instruction", "method"):
-        if not text(column):
-            raise wrong(f"{column!r} is empty", f"tell the {column}")
-    if text("optimized").lower() not in _FLAGS:
-        raise wrong(f"'optimized' is {text('optimized')!r}", "true or false")
-    if text("variant") not in tuple(Variant):
-        raise wrong(f"'variant' is {text('variant')!r}", " or ".join(Variant))
-    return _Measured(
-        line,
-        gpu,
-        text("instruction"),
-        _FLAGS[text("optimized").lower()],
-        Variant(text("variant")),
-        text("method").lower(),
-        _energy(text("energy_j"), wrong),
-        text("reason") or ("" if text("energy_j") else "measured without a result"),
-    )
-
-
-class _Wrong(Protocol):
-    def __call__(self, what: str, remedy: str) -> WattsliceError: ...
-
-
-def _energy(cell: str, wrong: _Wrong) -> float | None:
-    if not cell:
-        return None
-    try:
-        value = float(cell)
-    except ValueError:
-        raise wrong(f"'energy_j' is {cell!r}, no number", "joules, or nothing where unknown") from None
-    if not math.isfinite(value):
-        raise wrong(f"'energy_j' is {cell!r}", "joules, or nothing where unknown")
-    return value
+        raise WattsliceError(
+            f"unknown board {name!r}", path=path, remedy="`wattslice gpus` lists all"
+        ) from None

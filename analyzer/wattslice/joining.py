@@ -136,7 +136,9 @@ def _each_launch_once(results: tuple[FileAnalysis, ...]) -> tuple[FileAnalysis, 
     definitions: defaultdict[Hashable, list[_Told]] = defaultdict(list)
     for number, result in enumerate(results):
         for kernel in result.kernels:
-            definitions[kernel.file, kernel.line, kernel.name].append(_Told(kernel, number))
+            # compiled code is another kernel than its source, although it is told of the same lines
+            compiled = result.file if result.file.endswith(".ptx") else ""
+            definitions[kernel.file, kernel.line, kernel.name, compiled].append(_Told(kernel, number))
     kept: defaultdict[int, set[int]] = defaultdict(set)
     for group in definitions.values():
         for told in group if len({told.by for told in group}) == 1 else _worth_telling(group):

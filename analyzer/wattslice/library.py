@@ -33,6 +33,7 @@ from wattslice.quoting import SourceText
 from wattslice.roofline import Precision, Roofline, RooflinePoint
 from wattslice.settings import Settings, find_settings
 from wattslice.suppressions import Suppression
+from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline
 from wattslice_models.program_power import SubSlice
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "Assumption",
     "BranchClass",
     "Diagnostic",
+    "EnergyRoofline",
     "Finding",
     "FrontendError",
     "InstructionCount",
@@ -62,6 +64,7 @@ __all__ = [
     "SourceText",
     "SubSlice",
     "Suppression",
+    "TimeRoofline",
     "WattsliceError",
     "analyze",
     "analyze_text",

@@ -62,7 +62,8 @@ class Machine:
 
     `gpu_id`, `name`: of the GPU, or of the machine of a paper. `roofline`: an `EnergyRoofline` where the
     energies are known, else `no_energies` says why not. `source`: where they come from, in words; `doubts`:
-    what not to believe of them; `is_sure` False: some of them cannot be told from zero. `power_limit_w` None: none, or none known.
+    what not to believe of them; `is_sure` False: some of them cannot be told from zero. `power_limit_w` None:
+    none, or none known.
     """
 
     gpu_id: str
@@ -146,7 +147,10 @@ def _published_of(gpu: Gpu, clocks: Clocks) -> tuple[Machine, ...] | str:
 
 
 def _fitted(gpu: Gpu, clocks: Clocks) -> tuple[Machine, ...] | str:
-    """The machines of a fit to a sweep of this very GPU at these clocks, or why there are none."""
+    """The machines of a fit to a sweep of this very GPU at these clocks, or why there are none.
+
+    The fit is that of relative errors: it misses held-out energies by less than the paper's regression does.
+    """
     try:
         trained = stored_roofline(gpu.id)
     except ModelFileError as error:
@@ -161,15 +165,15 @@ def _fitted(gpu: Gpu, clocks: Clocks) -> tuple[Machine, ...] | str:
         if asked is not None and (measured is None or abs(asked / measured - 1.0) > _SAME_CLOCK):
             known = "not told" if measured is None else f"{measured:g} MHz"
             return f"the sweep of {gpu.id} has no run near {option} {asked:g}: nearest {known}"
-    at = Clocks(nearest.core_mhz, nearest.memory_mhz)
+    at, fit = Clocks(nearest.core_mhz, nearest.memory_mhz), nearest.relative_fit
     found: list[Machine] = []
     for precision, sweep_precision in _SWEEP_PRECISIONS.items():
-        reached = nearest.fit.rates.reached(sweep_precision)
+        reached = fit.rates.reached(sweep_precision)
         roof = time_roofline(gpu, precision, at)
         if roof is None:
             continue
         try:
-            roofline = nearest.fit.roofline(
+            roofline = fit.roofline(
                 sweep_precision, gpu.power_limit_w, flop_time_s=None if reached else roof.flop_time_s
             )
         except ValueError as error:
@@ -183,13 +187,13 @@ def _fitted(gpu: Gpu, clocks: Clocks) -> tuple[Machine, ...] | str:
                 coefficients=Coefficients.FITTED,
                 source=_fit_source(nearest, reached),
                 power_limit_w=gpu.power_limit_w,
-                doubts=(*nearest.fit.doubts, *trained.caveats),
+                doubts=(*fit.doubts, *trained.caveats),
                 is_sure=all(
                     one.significant
                     for one in (
-                        nearest.fit.flop_energy(sweep_precision),
-                        nearest.fit.byte_energy_j,
-                        nearest.fit.constant_power_w,
+                        fit.flop_energy(sweep_precision),
+                        fit.byte_energy_j,
+                        fit.constant_power_w,
                     )
                 ),
             )
@@ -200,7 +204,7 @@ def _fitted(gpu: Gpu, clocks: Clocks) -> tuple[Machine, ...] | str:
 def _fit_source(nearest: ClockFit, reached: bool) -> str:
     at = "" if nearest.core_mhz is None else f" at {nearest.core_mhz:g} MHz"
     peak = "" if reached else ", the peak that of the catalogue"
-    return f"fitted to an intensity sweep of this GPU{at}{peak}"
+    return f"fitted to an intensity sweep of this GPU{at}, its runs weighted alike{peak}"
 
 
 def _by_model(gpu: Gpu, clocks: Clocks, model: EnergyModel | NoEnergyModel) -> tuple[Machine, ...]:
@@ -242,7 +246,7 @@ def _model_source(model: EnergyModel | NoEnergyModel) -> str:
 
 def _doubts(model: EnergyModel | NoEnergyModel, precision: Precision) -> tuple[str, ...]:
     if isinstance(model, EnergyModel) and is_presumed(model, precision):
-        return (f"energy of {precision.value} arithmetic: seen by no training kernel, an order of magnitude",)
+        return (f"energy of a flop ({precision.value}): seen by no training kernel, an order of magnitude",)
     return ()
 
 

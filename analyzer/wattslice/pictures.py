@@ -52,6 +52,11 @@ def plain(value: float, _position: object = None) -> str:
     return f"{value:g}"
 
 
+def fraction(value: float, _position: object = None) -> str:
+    """A tick of powers of two as people write it: 1/4, 1/2, 1, 2."""
+    return plain(value) if value >= 1.0 else f"1/{1.0 / value:g}"
+
+
 def save_picture(draw: Callable[[Figure], None], inches: tuple[float, float], paths: Sequence[Path]) -> None:
     """Draw one figure and write it to every path, in the format of its suffix.
 
@@ -66,5 +71,5 @@ def save_picture(draw: Callable[[Figure], None], inches: tuple[float, float], pa
         draw(figure)
         for path in paths:
             path.parent.mkdir(parents=True, exist_ok=True)
-            told = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+            told = {"Date": None} if path.suffix.lower() == ".svg" else {"Software": None}
             figure.savefig(path, dpi=150, metadata=told)  # pyright: ignore[reportUnknownMemberType, reportArgumentType]

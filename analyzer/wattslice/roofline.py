@@ -59,7 +59,7 @@ class Roofline:
     precision: Precision
     flops: float
     dram_bytes: float
-    machine: TimeRoofline
+    machine: EnergyRoofline | TimeRoofline  # both, for what reads kept results by these types
     power_limit_w: float | None
     point: RooflinePoint | None
     no_point: str = ""

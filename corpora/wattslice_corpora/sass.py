@@ -53,7 +53,7 @@ def find_nvdisasm() -> str | None:
 
 
 def disassemble(cubin: bytes) -> tuple[SassFunction, ...]:
-    """The kernels of a cubin. Raises `NoDisassemblerError`, and ``CalledProcessError`` for what is no cubin."""
+    """The kernels of a cubin. Raises `NoDisassemblerError`, ``CalledProcessError`` for what is none."""
     tool = find_nvdisasm()
     if tool is None:
         raise NoDisassemblerError(

@@ -3,13 +3,14 @@
 The work W and the traffic Q are divided equally, W/n and Q/n on each of n nodes; the nodes are alike, so that
 the slowest (T_multinode = max T_i) is any of them, and E_multi is the sum over them:
 
-    T = T_1 * (s + (1 - s) / n)                  s: share that only one node can do, 0 in the paper
+    T = F + (T_1 - F) * (s + (1 - s) / n)        s: share that only one node can do, 0 in the paper
+                                                 F: what every node spends anyway, 0 in the paper
     T_multinode = T + T_comm, or max(T, T_comm) when communication is hidden behind computation
-    E_multi = P * T_1 + P_wait * (n * T_multinode - T_1)
+    E_multi = P * W + P_wait * (n * T_multinode - W),    W = n * F + T_1 - F
 
-The node-seconds of work are T_1 however many nodes share them; the rest of the n * T_multinode is waiting for
-the network or for the serial part. Without either, the energy is that of one node: the paper's finding that
-energy-to-solution stays the same while time-to-solution falls. Everything takes numpy arrays.
+The node-seconds of work W are T_1 however many nodes share them, but for F; the rest of the n * T_multinode
+is waiting for the network or for the serial part. Without any of these, the energy is that of one node: the
+paper's finding that energy-to-solution stays while time-to-solution falls. Everything takes numpy arrays.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ Array = NDArray[np.float64]
 class OneNode:
     """A component on one node of some kind. `power_w`: that node at work, `idle_power_w`: without work.
 
-    The power has an interval; all three are NaN when it is unknown. `idle_power_w` NaN: unknown.
+    The power has an interval; all three are NaN when it is unknown. `idle_power_w` NaN: unknown. `fixed_s` of
+    `time_s` every node spends, however small its share of the work (launching kernels).
     """
 
     time_s: float
@@ -34,6 +36,7 @@ class OneNode:
     power_low_w: float
     power_high_w: float
     idle_power_w: float
+    fixed_s: float = 0.0
 
     @property
     def energy_j(self) -> float:
@@ -83,16 +86,18 @@ def on_nodes(
         raise ValueError(f"a serial share of {serial_share}: must be from 0 to 1")
     if nodes.size and nodes.min() < 1:
         raise ValueError("a component runs on at least one node")
-    compute_s = alone.time_s * (serial_share + (1 - serial_share) / nodes)
+    divided_s = alone.time_s - alone.fixed_s
+    compute_s = alone.fixed_s + divided_s * (serial_share + (1 - serial_share) / nodes)
+    work_s = nodes * alone.fixed_s + divided_s
     exchange_s = np.zeros_like(nodes) if communication_s is None else communication_s
     time_s = np.maximum(compute_s, exchange_s) if overlapped else compute_s + exchange_s
     # Rounding must not make a waiting time of less than nothing.
-    waiting_s = np.maximum(nodes * time_s - alone.time_s, 0.0)
+    waiting_s = np.maximum(nodes * time_s - work_s, 0.0)
 
     def energy_j(power_w: float) -> Array:
         wait_w = power_w if waits_busy else alone.idle_power_w
         # What is not waited for needs no idle power to be known.
-        return power_w * alone.time_s + np.where(waiting_s > 0, wait_w * waiting_s, 0.0)
+        return power_w * work_s + np.where(waiting_s > 0, wait_w * waiting_s, 0.0)
 
     return ComponentRuns(
         nodes=nodes,

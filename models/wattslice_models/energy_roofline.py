@@ -6,7 +6,8 @@
     B̂_ε(I) = η B_ε + (1 - η) max(0, B_τ - I)                (6)  η = ε_flop / ε̂_flop
     P(I) = π_flop / η (min(I, B_τ) / B_τ + B̂_ε(I) / max(I, B_τ))  (7)  π_flop = ε_flop / τ_flop
 
-W in flops, Q in bytes of slow memory, I in flops per byte. Below, (7) is written as the sum that it is:
+W in flops, Q in bytes of slow memory, I in flops per byte; (3), (5) and (7) are numbered as the paper does,
+(4) and (6) after their place between these. Below, (7) is written as the sum that it is:
 constant power, plus what the flops and what the bytes of a second cost.
 
 The limit of the board. The paper caps the line: where (7) lies above the limit, the limit is drawn (Fig. 5).

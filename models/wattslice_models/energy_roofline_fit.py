@@ -7,7 +7,7 @@ Single and double precision are fitted together: bytes and constant power cost t
 those of ordinary least squares, p-values two-sided from Student's t with n - 4 degrees of freedom.
 
 Ordinary least squares takes all errors of E / W for equally large. Those of a power meter are in proportion
-to what it reads, and E / W at 1/16 flops per byte is hundreds of times that at 64: the least intensities
+to what it reads, and E / W at 1/16 flops per byte is a hundred times that at 64: the least intensities
 then decide everything, and the energy of a flop drowns. `Errors.RELATIVE` divides each run by its E / W
 before the same regression; it is no part of the paper.
 

@@ -51,11 +51,15 @@ def table_1_row(category: str, instruction: str, energy_j: float | None, note: s
 
 
 def opcode_row(
-    instruction: str, energy_j: float | None, note: str = "", above_idle_j: float | None = None
+    instruction: str,
+    energy_j: float | None,
+    note: str = "",
+    above_idle_j: float | None = None,
+    category: str = "",
 ) -> InstructionEnergy:
     """A row for one opcode alone, or for each of several measured together (``sub.cc.u32+subc.u32``)."""
     opcodes = "|".join(re.escape(opcode) for opcode in instruction.split("+"))
-    return InstructionEnergy("", instruction, opcodes, energy_j, note, above_idle_j)
+    return InstructionEnergy(category, instruction, opcodes, energy_j, note, above_idle_j)
 
 
 class Variant(StrEnum):

@@ -9,6 +9,7 @@ from wattslice.escape_characteristics import (
     workload_characteristics,
 )
 from wattslice.launch_work import launch_work, residency
+from wattslice.learning.escape_counters import counted_kernels
 from wattslice.learning.escape_times import BEGIN, END, CorpusTime, corpus_times
 from wattslice_corpora.manifest import load_manifest
 from wattslice_models.escape_time import GpuCharacteristics, gpu_time
@@ -82,7 +83,19 @@ def test_instructions_per_clock_are_those_of_the_predicted_time() -> None:
         workload_characteristics(Workload(1, 32, 1.0, Instructions(), l1_bytes=0.0), 1.0)
 
 
+def test_characteristics_are_near_the_counters_of_a_simple_kernel() -> None:
+    found = {one.counters.benchmark: one for one in counted_kernels(load_gpu("gtx_1080_ti"))}
+    add = found["vectorAdd"]
+    assert add.found.integer_instructions * add.threads == pytest.approx(add.counters.inst_integer, rel=0.02)
+    assert add.found.single_instructions * add.threads == pytest.approx(add.counters.inst_fp_32, rel=0.02)
+    gaussian = found["gaussian"]
+    inactive = 1 - gaussian.counters.warp_execution_efficiency
+    assert gaussian.found.inactive_share == pytest.approx(inactive, abs=0.05)
+    assert "nn" not in found  # no source
+
+
 def test_the_document_has_the_generated_part() -> None:
     text = (Path(__file__).parents[2] / "docs" / "execution-time-escape.md").read_text(encoding="utf-8")
     part = text.partition(BEGIN)[2].partition(END)[0]
     assert "| ESCAPE, DRAM bytes |" in part
+    assert "| program | P_i | nvprof |" in part

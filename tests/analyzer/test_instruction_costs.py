@@ -1,6 +1,7 @@
 """The command `instructions`, over a hand-made list of PTX instructions and over tables."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +13,42 @@ from wattslice.config import Config
 from wattslice.frontend.cuda import read_cuda
 from wattslice.instruction_tables import published_energies, published_gpus, watt_step_j
 from wattslice_corpora.published import arafa2020_instruction_energies
+from wattslice_corpora.records import MeasuredInstruction, write_table
 from wattslice_models.gpu import load_gpu
 
-HEADER = "instruction,optimized,variant,method,energy_j,board,reason\n"
+PAGE = (Path(__file__).parents[2] / "docs" / "instruction-energies.md").read_text(encoding="utf-8")
+(PTX,) = re.findall(r"```ptx\n(.*?)```", PAGE, flags=re.DOTALL)
+
+
+def measured(instruction: str = "add.u32", **changed: object) -> MeasuredInstruction:
+    """A row of a measured table."""
+    row = MeasuredInstruction(
+        instruction=instruction,
+        category="",
+        table_row="",
+        optimized=True,
+        variant="latency",
+        method="MTSM",
+        energy_j=1e-7,
+        standard_error_j=None,
+        above_idle_j=None,
+        time_s=None,
+        repeats=1,
+        sass="",
+        core_mhz=None,
+        temperature_c=None,
+        idle_power_w=None,
+        board="NVIDIA H200",
+        driver="",
+        reason="",
+    )
+    return replace(row, **changed)  # pyright: ignore[reportArgumentType]
+
+
+def written(folder: Path, *rows: MeasuredInstruction) -> str:
+    """The name of a measured table."""
+    write_table(folder / "e.csv", ("measured",), MeasuredInstruction, rows)
+    return str(folder / "e.csv")
 
 
 @pytest.fixture
@@ -87,8 +121,7 @@ def test_a_kernel_by_hand(ptx: Path, capsys: pytest.CaptureFixture[str]) -> None
     shares = {entry["opcode"]: entry["share"] for entry in kernel["instructions"]}
     assert shares["fma.rn.f32"] == pytest.approx(fma_j / (fma_j + add_j))
     assert shares["ld.global.f32"] is None
-    page = (Path(__file__).parents[2] / "docs" / "instruction-energies.md").read_text(encoding="utf-8")
-    fields = page.partition("## JSON")[2]
+    fields = PAGE.partition("## JSON")[2]
     for entry in (document, kernel, kernel["instructions"][0]):
         assert [name for name in entry if f"`{name}`" not in fields] == []
 
@@ -103,21 +136,76 @@ def test_the_text_says_what_has_no_energy_and_that_this_is_no_launch(
     assert "not the energy of a launch" in " ".join(out.split())
 
 
+def test_a_ptx_file_from_text_to_shares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "halves.ptx"
+    path.write_text(PTX)
+    words = (str(path), "--not-optimized", "--launch", "halves=1:32", "--set", "halves.n=10")
+    status, out, _ = run(capsys, *words, "--format", "json")
+    assert status == 0
+    (kernel,) = json.loads(out)["kernels"]
+    assert (kernel["name"], kernel["grid"], kernel["block"]) == ("halves", [1, 1, 1], [32, 1, 1])
+    executions = {entry["opcode"]: entry["executions"] for entry in kernel["instructions"]}
+    assert [executions[one] for one in ("mul.f32", "add.s32", "setp.lt.s32", "bra")] == [10, 10, 10, 10]
+    assert [executions[one] for one in ("div.rn.f32", "st.global.f32", "ld.param.u64")] == [1, 1, 1]
+    assert kernel["thread_energy_j"] == pytest.approx((10 * 0.4797 + 10 * 0.2384 + 33.3816) * 1e-6)
+
+
+def test_the_example_of_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("halves.ptx").write_text(PTX)
+    (command,) = re.findall(r"`wattslice instructions (halves.ptx .*?)` says", PAGE)
+    (expected,) = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
+    assert run(capsys, *command.split()) == (0, expected, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("hello\n", "h.ptx"),
+        (".version 8.0\n.target sm_70\n.address_size 64\n", "h.ptx: no kernel in this file"),
+    ],
+)
+def test_a_file_without_kernels_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    path = tmp_path / "h.ptx"
+    path.write_text(text)
+    status, out, err = run(capsys, str(path))
+    assert (status, out) == (2, "")
+    assert message in err
+
+
+def test_a_kernel_that_cannot_be_read_costs_nobody_knows_what(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "cut.ptx"
+    path.write_text(PTX[: PTX.index("div.rn.f32")] + "div.rn.f32 %f2,")
+    status, out, err = run(capsys, str(path))
+    assert status == 2
+    assert "executions unknown: nothing of the body could be read" in out
+    assert "[PW06" in err
+    assert "cut.ptx are known" in err
+
+
 def test_energies_of_a_full_board_give_a_launch(
     ptx: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    table = tmp_path / "e.csv"
-    table.write_text(
-        f"# measured\n{HEADER}fma.rn.f32,true,throughput,MTSM,1e-11,NVIDIA H200,\n"
-        "add.s32,true,throughput,MTSM,,NVIDIA H200,too short\n"
+    full = {"variant": "throughput"}
+    table = written(
+        tmp_path,
+        measured("fma.rn.f32", energy_j=1e-11, above_idle_j=4e-12, **full),
+        measured("add.s32", energy_j=None, reason="too short", **full),
     )
-    words = (str(ptx), "--energies", str(table), "--variant", "throughput", "--launch", "k=4:64")
+    words = (str(ptx), "--energies", table, "--variant", "throughput", "--launch", "k=4:64")
     status, out, _ = run(capsys, *words, "--format", "json")
     assert status == 0
     document = json.loads(out)
     (kernel,) = document["kernels"]
     assert document["gpu"] == "h200"
     assert kernel["launch_energy_j"] == pytest.approx(4 * 64 * 8e-11)
+    assert kernel["launch_above_idle_j"] == pytest.approx(4 * 64 * 8 * 4e-12)
     (add,) = (entry for entry in kernel["instructions"] if entry["opcode"] == "add.s32")
     assert (add["energy_j"], add["reason"]) == (None, "too short")
 
@@ -125,38 +213,55 @@ def test_energies_of_a_full_board_give_a_launch(
 @pytest.mark.parametrize(
     ("rows", "words", "message"),
     [
-        ("", (), "e.csv: holds no rows"),
-        ("add.u32,true,latency,MTSM,x,H200,\n", (), "e.csv:2: 'energy_j' is 'x', no number"),
-        ("add.u32,true,latency,MTSM,nan,H200,\n", (), "e.csv:2: 'energy_j' is 'nan'"),
-        ("add.u32,maybe,latency,MTSM,1,H200,\n", (), "e.csv:2: 'optimized' is 'maybe' (true or false)"),
-        ("add.u32,true,width,MTSM,1,H200,\n", (), "e.csv:2: 'variant' is 'width'"),
-        ("add.u32,true,latency,MTSM,1,X1,\n", (), "e.csv:2: unknown GPU 'X1'"),
-        (",true,latency,MTSM,1,H200,\n", (), "e.csv:2: 'instruction' is empty"),
-        ("add.u32,true,latency,MTSM,1,H200,\n" * 2, (), "e.csv:3: add.u32 is there already, in line 2"),
-        ("add.u32,true,latency,MTSM,1,H200,\n", ("--gpu", "v100"), "holds nothing for v100 (--gpu h200)"),
-        ("add.u32,false,latency,MTSM,1,H200,\n", (), "only instructions compiled with -O0 (--not-optimized)"),
-        ("add.u32,true,throughput,MTSM,1,H200,\n", (), "only throughput energies (--variant throughput)"),
-        ("add.u32,true,latency,MTSM,1,H200,\n", ("--method", "papi"), "nothing by method papi (mtsm)"),
+        ((), (), "e.csv: holds no rows"),
+        ((measured(board="X1"),), (), "e.csv: unknown board 'X1'"),
+        ((measured(), measured()), (), "e.csv: holds add.u32 twice"),
+        ((measured(), measured(board="V100")), (), "holds several GPUs (--gpu h200, v100)"),
+        ((measured(),), ("--gpu", "v100"), "holds nothing for v100 (--gpu h200)"),
+        ((measured(optimized=False),), (), "only instructions compiled with -O0 (--not-optimized)"),
+        ((measured(variant="throughput"),), (), "only throughput energies (--variant throughput)"),
+        ((measured(),), ("--method", "papi"), "nothing by method papi (mtsm)"),
     ],
 )
 def test_a_measured_table_that_cannot_be_used(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: str, words: tuple[str, ...], message: str
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    rows: tuple[MeasuredInstruction, ...],
+    words: tuple[str, ...],
+    message: str,
 ) -> None:
-    table = tmp_path / "e.csv"
-    table.write_text(HEADER + rows)
-    status, _, err = run(capsys, "--energies", str(table), *words)
+    status, _, err = run(capsys, "--energies", written(tmp_path, *rows), *words)
     assert status == 2
     assert message in err
 
 
-def test_columns_that_are_missing_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    table = tmp_path / "e.csv"
-    table.write_text("gpu,opcode\n")
-    assert run(capsys, "--energies", str(table))[0] == 2
-    table.write_text("# only a comment\n")
-    status, _, err = run(capsys, "--energies", str(table))
+def test_a_measured_table_alone_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shaky = measured("mul.lo.u32", standard_error_j=3e-8)
+    table = written(tmp_path, measured(), shaky, measured("div.s32", energy_j=None, reason="too short"))
+    status, out, _ = run(capsys, "--energies", table)
+    assert status == 0
+    assert "H200" in out
+    (line,) = (line for line in out.splitlines() if "add.u32" in line)
+    assert line.split() == [
+        "add.u32",
+        "100",
+        "nJ",
+        "0.461",
+        "0.200",
+        "0.0120",
+        "0.281",
+    ]  # beside the published
+    assert "[1] standard error 30%" in out
+    assert "[2] too short" in out
+
+
+def test_a_table_of_something_else_is_told_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "e.csv").write_text("gpu,opcode\n")
+    status, _, err = run(capsys, "--energies", str(tmp_path / "e.csv"))
     assert status == 2
-    assert "e.csv:2: has no column board, instruction" in err
+    assert "e.csv:1: columns must be instruction," in err
 
 
 def test_without_a_file_the_table_of_a_gpu_beside_the_others(capsys: pytest.CaptureFixture[str]) -> None:
@@ -167,7 +272,9 @@ def test_without_a_file_the_table_of_a_gpu_beside_the_others(capsys: pytest.Capt
     status, out, _ = run(capsys, "--format", "json", "--gpu", "gtx_1080_ti", "--method", "PAPI")
     document = json.loads(out)
     assert (status, document["gpu"], document["method"]) == (0, "gtx_1080_ti", "papi")
-    assert document["rows"][0]["energy_j"] == pytest.approx(0.0277e-6)
+    first = document["rows"][0]
+    assert first["energy_j"] == pytest.approx(0.0277e-6)
+    assert first["others"][1] == {"gpu": "titan_v", "energy_j": pytest.approx(0.0064e-6)}
 
 
 @pytest.mark.parametrize(
@@ -176,6 +283,7 @@ def test_without_a_file_the_table_of_a_gpu_beside_the_others(capsys: pytest.Capt
         (("k.cu",), "k.cu: is source text, and energies are known per PTX instruction (make PTX of it: nvcc"),
         (("k.txt",), "k.txt: is no .ptx file"),
         (("empty.ptx",), "empty.ptx: is empty"),
+        ((".",), ".: is a folder (give a .ptx file)"),
         (("no.ptx",), "no.ptx: no such file"),
         (("--gpu", "h100"), "(--gpu gtx_titan_x, gtx_1080_ti, titan_v, titan_rtx"),
         (("--gpu", "v100"), "titan_v has the same chip"),

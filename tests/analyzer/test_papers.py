@@ -1,8 +1,11 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from wattslice.papers.__main__ import main
+from wattslice.papers.choi2013 import checked_labels
+from wattslice.papers.choi2013_pictures import plot_choi2013
 from wattslice.papers.page import papers_markdown
 from wattslice.papers.wang2013 import measured_over_computed, wang2013
 from wattslice_corpora.published import (
@@ -47,3 +50,26 @@ def test_check_says_what_to_run(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main([str(path)]) == 0
     assert main(["--check", str(path)]) == 0
     assert main([str(tmp_path / "no" / "papers.md")]) == 2
+
+
+def test_every_number_printed_by_choi_agrees_to_its_digits() -> None:
+    checked = checked_labels()
+    assert len(checked) == 17
+    assert all(one.agrees for one in checked)
+    wrong = replace(checked[0], computed=1.05 * checked[0].computed)
+    assert not wrong.agrees
+
+
+def test_the_claims_of_choi_are_told_with_their_verdict() -> None:
+    text = papers_markdown()
+    assert "holds: 2.42 > 1.03, effective 0.79, 2.42 without π0" in text
+    assert "holds: 378 W at `B_τ`" in text
+    assert "recalled, not re-read" in text
+
+
+def test_the_pictures_of_choi_are_those_that_the_page_shows(tmp_path: Path) -> None:
+    text = papers_markdown()
+    for path in plot_choi2013(tmp_path):
+        assert f"](plots/{path.name})" in text
+        assert (COMMITTED.parent / "plots" / path.name).is_file()
+        assert path.read_text(encoding="utf-8").startswith("<?xml")

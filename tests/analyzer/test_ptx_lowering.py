@@ -1,6 +1,6 @@
 """PTX written by hand: how often what runs, as closed forms, and what the tree says of it."""
 
-from collections import Counter
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -42,12 +42,12 @@ def read(tmp_path: Path, text: str) -> ir.Program:
     return read_ptx(path)
 
 
-def executed(tmp_path: Path, text: str, launch: str, *settings: str) -> Counter[str]:
+def executed(tmp_path: Path, text: str, launch: str, *settings: str) -> dict[str, float]:
     """How often a thread runs each instruction, in the mean."""
     program = read(tmp_path, text)
     (found,) = resolve_launches(program, parse_overrides((launch,), settings), load_gpu("v100"))
     profile = count(found)
-    total: Counter[str] = Counter()
+    total: defaultdict[str, float] = defaultdict(float)
     for instruction in found.kernel.machine_instructions:
         total[instruction.opcode] += profile.thread_counts[instruction.region]
     return total
@@ -304,3 +304,40 @@ def test_without_line_information_lines_are_those_of_the_ptx(tmp_path):
 def test_an_unknown_size_is_assumed_and_the_option_named(tmp_path):
     kernel = analysed(tmp_path, kernel_text(UNROLLED, "u64", "u32", "u64"), "k=1:32")
     assert ("PW010", "--set k.param1=VALUE") in [(entry.rule, entry.fix) for entry in kernel.assumptions]
+
+
+def test_a_kernel_beyond_all_bounds_is_told_and_not_followed(tmp_path, monkeypatch):
+    monkeypatch.setattr("wattslice.frontend.ptx_lowering.context.MAX_INSTRUCTIONS", 5)
+    program = read(tmp_path, kernel_text(EARLY_RETURN, "u64", "u32"))
+    assert [entry.rule for entry in program.diagnostics] == ["PW007"]
+    assert not program.kernels[0].body_is_complete
+
+
+def test_a_source_and_its_ptx_are_two_analyses(tmp_path):
+    source = tmp_path / "k.cu"
+    source.write_text("__global__ void k(int* a) { a[threadIdx.x] = 1; }\n")
+    body = ".loc 1 1 1\n" + THREAD + ADDRESS + "st.global.u32 [%rd4], 1; ret;"
+    (tmp_path / "k.ptx").write_text(HEADER + kernel_text(body, "u64") + f'.file 1 "{source}"\n')
+    paths = (source, tmp_path / "k.ptx")
+    config = make_config(Options(paths=paths, gpu="v100", no_cache=True, jobs=1))
+    kernels = pipeline.analyze_files(config).kernels
+    assert [(kernel.file, kernel.line) for kernel in kernels] == [(str(source), 1)] * 2
+
+
+PASSED = """
+.func outer(.param .b64 outer_param_0) {
+.reg .b64 %rd<5>; ld.param.u64 %rd1, [outer_param_0]; add.s64 %rd2, %rd1, 64;
+{ .param .b64 param0; st.param.b64 [param0], %rd2; call.uni inner, (param0); } ret; }
+.func inner(.param .b64 inner_param_0) {
+.reg .b64 %rd<5>; .reg .b32 %r<5>; ld.param.u64 %rd1, [inner_param_0]; mov.u32 %r1, %tid.x;
+mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; st.u32 [%rd3], %r1; ret; }
+"""
+
+
+def test_a_pointer_handed_through_functions_keeps_its_object(tmp_path):
+    call = "ld.param.u64 %rd1, [k_param_0]; { .param .b64 param0; st.param.b64 [param0], %rd1; "
+    text = PASSED + kernel_text(call + "call.uni outer, (param0); } ret;", "u64")
+    kernel = analysed(tmp_path, text, "k=2:64")
+    assert [(s.memory_space.value, s.variables) for s in kernel.slices] == [("global", ("param0",))]
+    assert kernel.assumptions == ()
+    assert kernel.bytes_per_thread == 4

@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from wattslice.operations import OperationCounts
-from wattslice.roofline import Precision, make_roofline
+from wattslice.roofline import Precision, Roofline, make_roofline
 from wattslice_models.energy import Component, EnergyModel, NoEnergyModel
 from wattslice_models.execution_time import Clocks
+from wattslice_models.frozen_json import decoded, encoded
 from wattslice_models.gpu import load_gpu
 from wattslice_models.store import energy_model
 from wattslice_models.workload import Instructions, Workload
@@ -112,3 +113,9 @@ def test_the_energies_are_those_of_the_model_with_all_sms_at_work():
     assert 2 * energies.flop_energy_j == pytest.approx(joules[Component.FP32] + joules[Component.ISSUE] / 32)
     byte_j = joules[Component.DRAM] + joules[Component.L2] + joules[Component.L1]
     assert energies.byte_energy_j == pytest.approx(byte_j)  # at the reference clock: voltage 1
+
+
+@pytest.mark.parametrize("model", [None, NoEnergyModel("v100", "nobody measured it")])
+def test_a_kept_roofline_is_read_again_as_it_was(model):
+    made = roofline(model=model)
+    assert decoded(Roofline, encoded(made), exact=True) == made

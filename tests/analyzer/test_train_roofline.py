@@ -1,6 +1,7 @@
 """`wattslice train --model roofline`: from a campaign, and from the sweeps that come along."""
 
 import json
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -179,6 +180,17 @@ def test_what_cannot_be_fitted_is_told_with_a_remedy(campaign, tmp_path, capsys)
     assert "wattslice measure --campaign --only roofline" in said
     assert main(["train", "--gpu", "gtx_titan_x", "--model", "roofline", "--out", str(tmp_path)]) == 2
     assert "there is no gtx_titan_x_sweep.csv" in capsys.readouterr().err
+
+
+def test_wrong_use_and_missing_packages_are_told(campaign, tmp_path, capsys, monkeypatch):
+    assert main(["train", "--gpu", "h200", "--gpu", "h100", "--model", "roofline"]) == 2
+    assert "--model roofline is of one --gpu" in capsys.readouterr().err
+    words = ["train", "--gpu", "h200", "--model", "roofline", "--out", str(tmp_path)]
+    assert main([*words, "--data", str(tmp_path / "nothing.csv")]) == 2
+    assert "nothing.csv: cannot be read" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    assert main([*words, "--data", str(campaign / "measured.csv")]) == 2
+    assert "needs scipy: pip install 'wattslice[train]'" in capsys.readouterr().err
 
 
 def test_a_damaged_file_is_refused(campaign, tmp_path, capsys):

@@ -6,17 +6,19 @@ nvcc builds, the loop repeats, NVML is asked through nvidia-ml-py; only the boar
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
+import tomllib
 from ctypes.util import find_library
 from pathlib import Path
 
 import pytest
 
 from wattslice.cli import main
-from wattslice_corpora.records import read_measurements, read_sweep
+from wattslice_corpora.records import read_instructions, read_measurements, read_sweep
 
 HERE = Path(__file__).parent
 FAKE_GPU = HERE / "fake_gpu"
@@ -149,6 +151,13 @@ def measure(
 
 
 COMMAND = "import sys; from wattslice.cli import main; sys.exit(main())"
+
+ONCE = (
+    "import sys; from wattslice.cli import main\n"
+    "from wattslice_corpora.measuring import instruction_plan\n"
+    "instruction_plan.REPEATS = 1; sys.exit(main())"
+)
+"""The same, every kernel with instances once: three runs for one instruction."""
 
 
 def wattslice(fake_gpu: Path, *arguments: str, **fakes: str) -> subprocess.CompletedProcess[str]:
@@ -355,6 +364,39 @@ class TestProgram:
         assert dict(zip(header.split(","), row.split(","), strict=False))["benchmark"] == "t"
         assert ",PAPI,true," in row
 
+    def test_the_energy_of_an_instruction_is_measured_once_and_kept(self, fake_gpu: Path, tmp_path: Path):
+        """Kernels take 0.1 s for a MiB of machine code, at 300 W: what the instances add to it is theirs."""
+        chosen = ("--only", "div.rn.f32", "--variant", "latency", "--optimization", "3")
+        arguments = ("measure", "--instructions", "--out", str(tmp_path), *chosen)
+        flags = (
+            "--nvcc-flags",
+            f"-cudart none {fake_gpu / 'libfake.a'}",
+            "--window",
+            "2.1",
+            "--warmup",
+            "0.1",
+        )
+        done = python(fake_gpu, ONCE, *arguments, *flags, FAKE_US_PER_KB="100")
+        assert done.returncode == 0, done.stderr
+        assert re.search(r"div\.rn\.f32 +latency +-O3 .* ± ", done.stdout)
+        table = tmp_path / "instructions.csv"
+        rows = {row.method: row for row in read_instructions(table)}
+        sizes = {
+            path.stem.startswith("without"): path.stat().st_size
+            for path in (tmp_path / "kernels").glob("*.cubin")
+        }
+        truth_s = (sizes[False] - sizes[True]) / 1024 * 100e-6 / (65536 * 16)
+        for method in ("energy counter", "MTSM", "SMA", "PAPI"):
+            assert rows[method].energy_j == pytest.approx(300.0 * truth_s, rel=0.03)
+            assert rows[method].time_s == pytest.approx(truth_s, rel=0.01)
+        assert (rows["MTSM"].board, rows["MTSM"].driver) == ("Fake GPU", "580.00")
+        card = tomllib.loads((tmp_path / "card.toml").read_text())
+        assert card["board"] == "Fake GPU, power limit 700 W"
+        before = table.read_bytes()
+        again = python(fake_gpu, ONCE, *arguments, *flags)
+        assert "3 configurations measured before, going on" in again.stderr
+        assert table.read_bytes() == before
+
     def test_rows_that_are_not_valid_end_with_status_2(self, fake_gpu: Path):
         done = wattslice(fake_gpu, str(fake_gpu / "t.cu"), "--kernel", "scale", FAKE_SENSOR="dead")
         assert done.returncode == 2
@@ -364,13 +406,18 @@ class TestProgram:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "give either a FILE.cu or --campaign"),
+        ((), "give either a FILE.cu, --campaign or --instructions"),
+        (("--campaign", "--instructions"), "give either a FILE.cu, --campaign or --instructions"),
+        (("--instructions",), "--instructions needs --out DIR"),
+        (("--instructions", "--out", "d", "--only", "nope"), "'nope': no such instruction"),
+        (("a.cu", "--variant", "latency"), "--optimization and --variant are for --instructions"),
         (("a.cu", "--window", "nan"), "'nan' is no number of seconds from 0 to 86400"),
         (("a.cu", "--window", "1e30"), "'1e30' is no number of seconds"),
         (("a.cu", "--time-budget", "-1"), "'-1' is no number of seconds"),
-        (("a.cu", "--campaign"), "give either a FILE.cu or --campaign"),
+        (("a.cu", "--campaign"), "give either a FILE.cu, --campaign or --instructions"),
         (("--campaign",), "--campaign needs --out DIR"),
-        (("a.cu", "--only", "roofline"), "--only is a part of a --campaign"),
+        (("a.cu", "--only", "roofline"), "--only is for --campaign or --instructions"),
+        (("--campaign", "--out", "d", "--only", "div*"), "of a campaign, 'roofline' can be measured alone"),
         (("nobody.cu",), "nobody.cu: no such file"),
     ],
 )

@@ -49,8 +49,9 @@ def test_the_compiler_keeps_all_operations_and_loads(spec: SliceSpec, tmp_path: 
     assert loop_counts(spec, function) == promised(spec, plan(spec))
 
 
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
-@pytest.mark.parametrize("number", [0, 6, 23], ids=["memory", "balance", "double"])
+@pytest.mark.parametrize(
+    ("number", "architecture"), [(0, "sm_90"), (6, "sm_80"), (12, "sm_80"), (23, "sm_90")]
+)
 def test_the_intensity_sweep_is_what_it_says(number: int, architecture: str, tmp_path: Path):
     point = intensity_sweep(132)[number]
     said, function = compiled(point.spec, tmp_path, architecture)

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,6 +43,12 @@ def test_the_serial_share_runs_on_one_node_while_the_other_waits():
     runs = on_nodes(ALONE, np.array([2.0]), serial_share=0.2)
     assert runs.time_s == pytest.approx(20 + 40)
     assert runs.energy_j == pytest.approx(100 * 200 + 20 * 50)
+
+
+def test_what_every_node_spends_is_not_divided():
+    runs = on_nodes(replace(ALONE, fixed_s=20), np.array([1.0, 4.0]))
+    assert runs.time_s.tolist() == [100, 20 + 20]
+    assert runs.energy_j.tolist() == [20_000, 4 * 40 * 200]
 
 
 def test_an_unknown_idle_power_matters_only_where_nodes_wait():

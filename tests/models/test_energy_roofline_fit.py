@@ -109,6 +109,7 @@ def test_errors_and_p_values_are_those_of_the_textbook():
     # Student's t of 18 degrees of freedom is above 2.1009 in 2.5 % of all cases (any table).
     assert len(points) - 4 == 18
     for one in found:
+        assert one.t is not None
         assert one.significant == (abs(one.t) > 2.1009)
         assert one.t == pytest.approx(one.value / one.standard_error)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.cli import FINE
+from wattslice.cli import FAILED, FINE
 from wattslice.commands.common import CONTEXT, message, write_result
 from wattslice.errors import WattsliceError
 
@@ -79,7 +79,7 @@ def instructions(
             raise WattsliceError(
                 "--set, --launch and --stand-ins are about a kernel", remedy="give a .ptx file"
             )
-        _show_table(energies, table, report_format, output)
+        _show_table(energies, report_format, output)
         return FINE
     from wattslice.config import Options, make_config
     from wattslice.instruction_costs import check_ptx, file_costs
@@ -97,7 +97,10 @@ def instructions(
         write_result(lambda file: click.echo(costs_json(costed, energies), file, nl=False), output)
     else:
         write_result(lambda file: write_costs(costed, energies, file), output)
-    return FINE
+    if any(kernel.thread is not None for kernel in costed.kernels):
+        return FINE
+    message(f"the executions of no kernel in {path} are known")
+    return FAILED
 
 
 def _energies(
@@ -119,19 +122,11 @@ def _energies(
     return published_energies(gpu_id, optimized=optimized, method=method or DEFAULT_METHOD)
 
 
-def _show_table(
-    energies: InstructionEnergies, table: Path | None, report_format: str, output: Path | None
-) -> None:
-    from wattslice.instruction_tables import published_energies, published_gpus
+def _show_table(energies: InstructionEnergies, report_format: str, output: Path | None) -> None:
+    from wattslice.instruction_tables import published_beside
     from wattslice.report.instruction_costs import TableOfGpus, energies_json, write_energies
 
-    others = () if table is not None else tuple(one for one in published_gpus() if one != energies.gpu_id)
-    shown = TableOfGpus(
-        energies,
-        tuple(
-            published_energies(one, optimized=energies.optimized, method=energies.method) for one in others
-        ),
-    )
+    shown = TableOfGpus(energies, published_beside(energies))
     if report_format == "json":
         write_result(lambda file: click.echo(energies_json(shown), file, nl=False), output)
     else:

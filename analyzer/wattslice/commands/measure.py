@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import math
 import shlex
-import tempfile
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,18 +12,20 @@ import click
 
 from wattslice.cli import FAILED, FINE
 from wattslice.commands.common import CONTEXT, message, write_result
+from wattslice.commands.measure_common import errors_told, progress, result_folder, tell_found
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
     from wattslice_corpora.measuring.bench import Configuration
-    from wattslice_corpora.measuring.campaign import Progress
-    from wattslice_corpora.measuring.journal import Entry, Journal
+    from wattslice_corpora.measuring.journal import Entry
     from wattslice_corpora.measuring.machine import Machine
     from wattslice_corpora.measuring.sensor import Board
     from wattslice_corpora.synthetic import AccessWeights
 
 _PATH = click.Path(path_type=Path)
 _LONGEST_S = 86400.0
+_SWEEP = "roofline"
+"""The part of a campaign that can be measured alone."""
 
 
 class _Seconds(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  (not generic before click 8.2)
@@ -50,14 +49,17 @@ _SECONDS = _Seconds()
 
 @dataclass(frozen=True, slots=True)
 class _Options:
-    """What the command line said. `file` None: a campaign. `occurrence` counts from 1."""
+    """What the command line said. `file` None: a campaign, or `instructions`. `occurrence` counts from 1."""
 
     file: Path | None
     program_arguments: tuple[str, ...]
     kernel: str
     occurrence: int
     campaign: bool
+    instructions: bool
     only: str | None
+    optimization: str | None
+    variant: str | None
     out: Path | None
     time_budget: float | None
     seed: int
@@ -84,14 +86,32 @@ class _Options:
     help="The N-th launch of the kernel.",
 )
 @click.option("--campaign", is_flag=True, help="Measure synthetic slices and the corpus, for training.")
+@click.option("--instructions", is_flag=True, help="Measure the energy of single PTX instructions.")
 @click.option(
-    "--only", type=click.Choice(("roofline",)), help="Of a campaign the intensity sweep alone: two minutes."
+    "--only",
+    metavar="PATTERN",
+    help="Instructions like 'div*', '*.f32'; of a campaign 'roofline': the intensity sweep, two minutes.",
+)
+@click.option(
+    "--optimization",
+    type=click.Choice(("0", "3")),
+    help="How instructions are assembled.  [default: 3, then 0]",
+)
+@click.option(
+    "--variant",
+    type=click.Choice(("latency", "throughput")),
+    help="Instructions by one thread, or by as many as the GPU holds.  [default: both]",
 )
 @click.option("--out", type=_PATH, metavar="DIR", help="Keep rows and raw traces; go on from what is there.")
 @click.option("--time-budget", type=_SECONDS, metavar="S", help="Stop in time; run again to go on.")
 @click.option("--seed", default=0, metavar="N", help="Of the order of a campaign.  [default: 0]")
 @click.option("--device", default=0, metavar="N", help="Number of the GPU (nvidia-smi).  [default: 0]")
-@click.option("--window", type=_SECONDS, metavar="S", help="Seconds measured.  [default: 5, campaign 2.5]")
+@click.option(
+    "--window",
+    type=_SECONDS,
+    metavar="S",
+    help="Seconds measured.  [default: 5, campaign 2.5, instructions 2.1]",
+)
 @click.option(
     "--warmup", type=_SECONDS, default=1.0, metavar="S", help="Seconds dropped first.  [default: 1]"
 )
@@ -99,7 +119,7 @@ class _Options:
     "--timeout",
     type=_SECONDS,
     metavar="S",
-    help="How long a program may take until it makes the launch.  [default: 120, campaign 40]",
+    help="How long a program may take until it makes the launch.  [default: 120, else 40]",
 )
 @click.option(
     "--method",
@@ -118,16 +138,46 @@ def measure(**values: object) -> int:
     its launches and reads the power meanwhile. Needs two more packages: pip install 'wattslice[measure]'.
     """
     options = _Options(**values)  # pyright: ignore[reportArgumentType]  (click has checked the types)
-    if options.campaign == (options.file is not None):
-        raise click.UsageError("give either a FILE.cu or --campaign")
-    if options.only is not None and not options.campaign:
-        raise click.UsageError("--only is a part of a --campaign")
-    if options.campaign and options.out is None:
-        raise click.UsageError("--campaign needs --out DIR")
+    _check(options)
     if options.file is not None and not options.file.is_file():
         raise WattsliceError("no such file", path=options.file, remedy="give a .cu file with a main function")
-    with _errors_told(), _folder(options.out) as folder:
-        return _run(options, folder)
+    with errors_told(), result_folder(options.out) as folder:
+        return _run_instructions(options, folder) if options.instructions else _run(options, folder)
+
+
+def _check(options: _Options) -> None:
+    if (options.file is not None) + options.campaign + options.instructions != 1:
+        raise click.UsageError("give either a FILE.cu, --campaign or --instructions")
+    if options.file is not None and options.only is not None:
+        raise click.UsageError("--only is for --campaign or --instructions")
+    if options.campaign and options.only not in (None, _SWEEP):
+        raise click.UsageError(f"--only {options.only!r}: of a campaign, {_SWEEP!r} can be measured alone")
+    if not options.instructions and (options.optimization or options.variant):
+        raise click.UsageError("--optimization and --variant are for --instructions")
+    if options.file is None and options.out is None:
+        raise click.UsageError(f"--{'campaign' if options.campaign else 'instructions'} needs --out DIR")
+
+
+def _run_instructions(options: _Options, folder: Path) -> int:
+    from wattslice.commands.measure_instructions import InstructionOptions, run_instructions
+
+    return run_instructions(
+        InstructionOptions(
+            folder=folder,
+            only=options.only or "*",
+            optimization=None if options.optimization is None else int(options.optimization),
+            variant=options.variant,
+            time_budget_s=options.time_budget,
+            seed=options.seed,
+            device=options.device,
+            window_s=2.1 if options.window is None else options.window,
+            warmup_s=options.warmup,
+            start_limit_s=40.0 if options.timeout is None else options.timeout,
+            nvcc_flags=_flags(options.nvcc_flags),
+            report_format=options.report_format,
+            output=options.output,
+        )
+    )
 
 
 def _run(options: _Options, folder: Path) -> int:
@@ -153,10 +203,10 @@ def _run(options: _Options, folder: Path) -> int:
             f"{board.name} {board.uuid}, seed {options.seed}, {method or 'best method'}, {timing}, {flags}"
         )
         with Journal(folder, identity) as journal:
-            _tell_found(journal)
+            tell_found(journal)
             plan = _plan(options, machine, folder)
             names = tuple((configuration.name, configuration.version) for configuration in plan)
-            with _progress(len(plan)) as tell:
+            with progress(len(plan)) as tell:
                 budget_s = options.time_budget
                 outcome = run_campaign(plan, machine.bench, journal, comments, budget_s, method, tell)
             table = journal.write_tables(comments, names)
@@ -217,69 +267,3 @@ def _report(options: _Options, board: Board, entries: tuple[Entry, ...], left: i
         write_result(lambda stream: write_summary(summarise(entries), left, stream), options.output)
     else:
         write_result(lambda stream: write_measured(board, entries, stream), options.output)
-
-
-@contextmanager
-def _folder(out: Path | None) -> Generator[Path]:
-    if out is not None:
-        yield out
-        return
-    with tempfile.TemporaryDirectory(prefix="wattslice-") as folder:
-        yield Path(folder)
-
-
-@contextmanager
-def _errors_told() -> Generator[None]:
-    from wattslice_corpora.measuring.errors import ConfigurationError, MeasureError
-
-    try:
-        yield
-    except (MeasureError, ConfigurationError) as error:
-        raise WattsliceError(str(error)) from None
-    except OSError as error:
-        path = Path(error.filename) if isinstance(error.filename, str) else None
-        raise WattsliceError(error.strerror or str(error), path=path, remedy="choose another --out") from None
-
-
-def _tell_found(journal: Journal) -> None:
-    if journal.entries:
-        message(f"{journal.folder}: {len(journal.entries)} configurations measured before, going on")
-    if journal.dropped:
-        message(f"{journal.folder}: {journal.dropped} damaged lines dropped, measured again")
-
-
-@contextmanager
-def _progress(total: int) -> Generator[Callable[[Progress], None]]:
-    """A bar with the remaining time on a terminal, else a line per configuration; both on stderr."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    from wattslice.report import units
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda progress: message(
-            f"{progress.done}/{progress.total} {progress.name}: "
-            f"{progress.row.reason or units.power(progress.row.power_w)}, {progress.remaining_s:.0f} s left"
-        )
-        return
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[left]}"),
-        TextColumn("{task.description}"),
-    )
-    with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("building", total=total, left="")
-
-        def tell(progress: Progress) -> None:
-            minutes, seconds = divmod(round(progress.remaining_s), 60)
-            bar.update(
-                task,
-                completed=progress.done,
-                left=f"{minutes}:{seconds:02} left",
-                description=f"{progress.name} {units.power(progress.row.power_w)}",
-            )
-
-        yield tell

@@ -107,6 +107,7 @@ def _rooflines(options: Options, precision: str | None, coefficients: str | None
     from wattslice.findings import unread_files
     from wattslice.machines import is_published_only, parse_coefficients, parse_precision
     from wattslice.rooflines import rooflines_of_gpu, rooflines_of_published
+    from wattslice.settings import find_settings
 
     wanted = parse_coefficients(coefficients)
     only = None if precision is None else parse_precision(precision)
@@ -117,7 +118,10 @@ def _rooflines(options: Options, precision: str | None, coefficients: str | None
                 remedy="leave the files out, or name a GPU",
             )
         return rooflines_of_published(options.gpu, only), FINE
-    config = make_config(options)
+    here = (
+        None if options.paths else find_settings((Path(),))
+    )  # without files those of the current folder hold
+    config = make_config(options, here)
     for note in config.notes:
         message(note)
     rooflines_of_gpu(config, wanted, only, None)  # what is wrong with the options comes before the analysis

@@ -74,7 +74,7 @@ def _text(path: Path, source: bytes | None) -> str:
 def _kernel(unit: Unit, function: Function) -> ir.Kernel:
     from wattslice.frontend.ptx_lowering.blocks import UnknownLabelError
     from wattslice.frontend.ptx_lowering.body import FunctionBody
-    from wattslice.frontend.ptx_lowering.context import KernelParts
+    from wattslice.frontend.ptx_lowering.context import MAX_INSTRUCTIONS, KernelParts, TooLargeError
     from wattslice.frontend.ptx_lowering.control_flow import IrreducibleError
     from wattslice.frontend.ptx_lowering.instructions import lower_instruction
     from wattslice.frontend.ptx_lowering.parameters import KernelParameters
@@ -86,12 +86,15 @@ def _kernel(unit: Unit, function: Function) -> ir.Kernel:
     try:
         body = FunctionBody(parts, function, parameters.at, lower_instruction, parameters.settle)
         block = body.block()
-    except (UnknownLabelError, IrreducibleError) as error:
+    except (UnknownLabelError, IrreducibleError, TooLargeError) as error:
         is_complete = False
         line = error.line if isinstance(error, UnknownLabelError) else function.line
-        message = f"'{function.name}' cannot be structured: {error}"
+        rule, message = "PW060", f"'{function.name}' cannot be structured: {error}"
+        if isinstance(error, TooLargeError):
+            rule = "PW007"
+            message = f"'{function.name}' is not followed: more than {MAX_INSTRUCTIONS} instructions"
         parts = KernelParts(unit)
-        parts.holes.append(unit.report("PW060", ir.Severity.ERROR, line, message))
+        parts.holes.append(unit.report(rule, ir.Severity.ERROR, line, message))
         span = ir.Span(str(unit.path), function.line, 1, function.end_line)
         block = ir.Block((), parts.region(), span)
     return _finished(unit, function, parts, parameters.variables, block, is_complete)

@@ -76,7 +76,7 @@ def _example(
         subject=Subject(
             gpu,
             Clocks(row.core_mhz, row.memory_mhz),
-            tuple(LaunchWork(_workload(launch), launch.repeat) for launch in launches),
+            tuple(LaunchWork(workload_of(launch), launch.repeat) for launch in launches),
             _samples(slices),
         ),
         power_w=row.power_w,
@@ -101,7 +101,8 @@ def _samples(rows: list[SliceRow]) -> tuple[SliceSample, ...]:
     )
 
 
-def _workload(row: WorkloadRow) -> Workload:
+def workload_of(row: WorkloadRow) -> Workload:
+    """The workload that a row of a table holds."""
     return Workload(
         blocks=row.blocks,
         threads_per_block=row.threads_per_block,

@@ -190,7 +190,7 @@ def _groups(
     groups: dict[tuple[float | None, float | None], list[_Run]] = {}
     for run in runs:
         groups.setdefault((run.row.core_mhz, run.row.memory_mhz), []).append(run)
-    if any(_covers_both(group) for group in groups.values()) or None in {core for core, _ in groups}:
+    if any(_can_be_fitted(group) for group in groups.values()) or None in {core for core, _ in groups}:
         return [(core, memory, group) for (core, memory), group in groups.items()]
     cores = [run.row.core_mhz for run in runs if run.row.core_mhz is not None]
     memories = [run.row.memory_mhz for run in runs if run.row.memory_mhz is not None]
@@ -207,7 +207,7 @@ def _groups(
     return [(core_mhz, median(memories) if memories else None, near)]
 
 
-def _covers_both(group: list[_Run]) -> bool:
+def _can_be_fitted(group: list[_Run]) -> bool:
     try:
         fit_energy_roofline([run.point for run in group])
     except SweepError:

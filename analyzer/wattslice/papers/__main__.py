@@ -15,6 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog=COMMAND, description="write docs/papers.md from data and models")
     parser.add_argument("path", nargs="?", type=Path, default=Path("docs/papers.md"))
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when out of date")
+    parser.add_argument("--plots", type=Path, metavar="DIR", help="draw the pictures of the page there, too")
     options = parser.parse_args(arguments)
     path: Path = options.path
     text = papers_markdown()
@@ -25,8 +26,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     try:
         path.write_text(text, encoding="utf-8")
+        if options.plots is not None:
+            from wattslice.papers.choi2013_pictures import plot_choi2013
+
+            plot_choi2013(options.plots)
+    except ImportError as error:  # without matplotlib
+        print(error, file=sys.stderr)
+        return 2
     except OSError as error:
-        print(f"cannot write {path}: {error.strerror}", file=sys.stderr)
+        print(f"cannot write {error.filename or path}: {error.strerror}", file=sys.stderr)
         return 2
     return 0
 

@@ -15,8 +15,6 @@ from wattslice.papers.arafa2020_claims import claims, copies
 from wattslice.papers.arafa2020_table import GPUS, Row, cells, table_rows, value
 from wattslice.papers.markdown import table
 from wattslice_corpora.records import (
-    MeasuredRow,
-    WorkloadRow,
     measurements_path,
     read_measurements,
     read_workloads,
@@ -195,23 +193,25 @@ def _resolution() -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class FullLaunch:
-    """A measured launch, and what threads times energies would make of it."""
+    """A measured launch, its single-precision multiply-adds, and whose energies they might be priced with."""
 
-    measured: MeasuredRow
-    work: WorkloadRow
     gpu_id: str
     energies_of: str
-
-    @property
-    def multiply_adds(self) -> float:
-        """Single-precision multiply-adds of all threads; its other instructions are left out."""
-        return self.work.fp32 * self.work.blocks * self.work.threads_per_block
+    core_mhz: float
+    time_s: float
+    power_w: float
+    multiply_adds: float
 
     def absurd_w(self, optimized: bool) -> float:
-        """Watts if every multiply-add took the energy printed for one thread alone."""
+        """Watts if every multiply-add took the energy printed for one thread alone; nothing else counted."""
         row = ("Floating Single Precision Instructions", "mul / mad / fma")
         energy_j = value(row, self.energies_of, optimized, "MTSM") * 1e-6
-        return self.multiply_adds * energy_j / (self.measured.time_s or 0.0)
+        return self.multiply_adds * energy_j / self.time_s
+
+    @property
+    def measured_j(self) -> float:
+        """Joules of the whole launch, everything that it does, for each multiply-add."""
+        return self.power_w * self.time_s / self.multiply_adds
 
 
 def full_launches() -> tuple[FullLaunch, ...]:
@@ -224,17 +224,18 @@ def full_launches() -> tuple[FullLaunch, ...]:
 
 def _product(gpu_id: str, benchmark: str, energies_of: str) -> FullLaunch:
     runs = [
-        row
+        (row.core_mhz, row.memory_mhz or 0.0, row.time_s, row.power_w, row.arguments)
         for row in read_measurements(measurements_path(gpu_id))
-        if row.benchmark == benchmark and row.power_valid and row.time_s is not None
+        if row.benchmark == benchmark and row.power_valid and row.core_mhz and row.time_s and row.power_w
     ]
-    measured = max(runs, key=lambda row: (row.core_mhz or 0.0, row.memory_mhz or 0.0))
+    core_mhz, _, time_s, power_w, arguments = max(runs)
     work = next(
         row
         for row in read_workloads(workloads_path(gpu_id))
-        if (row.benchmark, row.arguments) == (measured.benchmark, measured.arguments)
+        if (row.benchmark, row.arguments) == (benchmark, arguments)
     )
-    return FullLaunch(measured, work, gpu_id, energies_of)
+    multiply_adds = work.fp32 * work.blocks * work.threads_per_block
+    return FullLaunch(gpu_id, energies_of, core_mhz, time_s, power_w, multiply_adds)
 
 
 def _launch() -> tuple[str, ...]:
@@ -242,10 +243,11 @@ def _launch() -> tuple[str, ...]:
         (
             load_gpu(one.gpu_id).name,
             one.energies_of,
-            f"{one.measured.core_mhz:.0f}",
+            f"{one.core_mhz:.0f}",
             f"{one.multiply_adds:.3g}",
-            f"{1e3 * (one.measured.time_s or 0.0):.2f} ms",
-            f"{one.measured.power_w:.0f} W",
+            f"{1e3 * one.time_s:.2f} ms",
+            f"{one.power_w:.0f} W",
+            f"{1e12 * one.measured_j:.0f} pJ",
             *(f"{one.absurd_w(optimized) / 1e3:,.1f} kW" for optimized in (True, False)),
         )
         for one in full_launches()
@@ -262,15 +264,16 @@ def _launch() -> tuple[str, ...]:
                 "multiply-adds",
                 "time",
                 "measured",
+                "for each",
                 "threads × energy, -O3",
                 "-O0",
             ),
             rows,
         ),
-        "Thousands of threads share the idle power that each of the table's numbers contains in full, and "
-        "wait at the same time. No factor mends that: divided by its watts a number of the table is a "
-        "latency, and a latency says neither how many instructions a clock completes nor what they take "
-        "above idle.",
+        '"For each": the joules of the whole launch, its loads included, over the multiply-adds. Thousands '
+        "of threads share the idle power that each of the table's numbers contains in full, and wait at the "
+        "same time. No factor mends that: divided by its watts a number of the table is a latency, and a "
+        "latency says neither how many instructions a clock completes nor what they take above idle.",
     )
 
 

@@ -153,7 +153,7 @@ def _maxwell_highest() -> tuple[int, int, int]:
     return highest.count("Maxwell"), len(highest), highest.count("Turing")
 
 
-def _multi_precision() -> Row:
+def _multi_precision() -> tuple[str, str]:
     counted: list[str] = []
     all_hold = True
     for optimized in (True, False):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wattslice.projection.ways import Way
-from wattslice.projection.workflow import FULL_LOAD, GpuNode, Workflow
+from wattslice.projection.workflow import FULL_LOAD, CpuNode, GpuNode, Measured, Workflow
 from wattslice.report.units import prefixed
 
 
@@ -80,18 +80,50 @@ def _powers(workflow: Workflow, ways: Sequence[Sequence[Way]]) -> list[str]:
             "in CPU loops arithmetic and memory traffic overlap perfectly: T = max(W T_flop, Q T_mop)"
         )
     if "static analysis" in sources:
-        told.append("a kernel's time on n nodes is its predicted time divided by n, launch overhead included")
+        told.append(
+            "a kernel's predicted time divides by the number of GPUs, but for the overhead of its launch"
+        )
     full = [
         component.name
         for component, several in zip(workflow.components, ways, strict=True)
-        if component.loops
-        and any(way.cores is not None for way in several)
+        if any(way.node in _cpu_names(workflow) for way in several)
+        and (component.loops or any(_without_power(entry, workflow) for entry in component.measured))
         and (component.package, component.memory) == (FULL_LOAD, FULL_LOAD)
     ]
     if full:
         told.append(f"{', '.join(full)}: a CPU at work draws its full_power (power gives U, S, X, Y)")
+    between = [
+        node.name
+        for node in workflow.nodes
+        if isinstance(node.processor, CpuNode) and _interpolates(node.processor)
+    ]
+    if between:
+        told.append(f"{', '.join(between)}: full_power between the given numbers of cores is interpolated")
+    clocked = [
+        node.name
+        for node in workflow.nodes
+        if isinstance(node.processor, CpuNode) and len(node.processor.clocks_mhz) > 1
+    ]
+    if clocked:
+        told.append(f"{', '.join(clocked)}: the idle power is the same at every clock")
     if any(way.gpus is not None for several in ways for way in several):
         told.append("the host of a GPU at work draws host_idle_w: E = T (E_idle + E_gpu)")
     if any(way.alone.power_low_w < way.alone.power_high_w for several in ways for way in several):
         told.append("intervals of energy carry those of power, all ends together; times count as exact")
     return told
+
+
+def _cpu_names(workflow: Workflow) -> set[str]:
+    return {node.name for node in workflow.nodes if isinstance(node.processor, CpuNode)}
+
+
+def _without_power(entry: Measured, workflow: Workflow) -> bool:
+    """Whether a time on a CPU node leaves its power to `full_power`."""
+    return entry.node in _cpu_names(workflow) and entry.power_w is None
+
+
+def _interpolates(cpu: CpuNode) -> bool:
+    given = [entry.cores for entry in cpu.full]
+    return (
+        any(min(given) < cores < max(given) and cores not in given for cores in cpu.cores) if given else False
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wattslice.documents import Table, Value
+from wattslice.projection.component_work import read_characterised, read_kernel, read_loops
 from wattslice.projection.fields import (
     counts,
     finite,
@@ -12,21 +13,16 @@ from wattslice.projection.fields import (
     not_negative,
     one_of,
     positive,
-    texts,
 )
-from wattslice.projection.published_work import ACRANEB2, published_names, spherical_loops
 from wattslice.projection.workflow import (
     FULL_LOAD,
     Component,
     CpuNode,
     GpuNode,
-    KernelUse,
     Measured,
     NodeKind,
-    PublishedKernels,
 )
 from wattslice_models.communication import Exchange, Pattern
-from wattslice_models.cpu_roofline import Loop, LoopCoefficients
 from wattslice_models.node_energy import PowerCoefficients
 
 
@@ -41,12 +37,22 @@ def read_components(document: Table, nodes: tuple[NodeKind, ...]) -> tuple[Compo
 def _component(name: str, value: Value, kinds: dict[str, NodeKind]) -> Component:
     table = value.table()
     table.only(
-        "nodes", "on", "serial_share", "communication", "measured", "kernels", "published", "loops", "power"
+        "nodes",
+        "on",
+        "serial_share",
+        "communication",
+        "measured",
+        "kernels",
+        "characteristics",
+        "published",
+        "loops",
+        "power",
     )
     on = table.optional("on")
     if on is not None and isinstance(on.any, str):
         on = on.inside("", [on.any])
-    published, published_loops = _published(table, kinds)
+    measured = tuple(_measured(entry, kinds) for entry in table.list("measured"))
+    _check_once(table, measured)
     component = Component(
         name=name,
         place=value.place,
@@ -54,18 +60,20 @@ def _component(name: str, value: Value, kinds: dict[str, NodeKind]) -> Component
         on=() if on is None else tuple(one_of(entry, kinds, "node kind") for entry in on.list()),
         serial_share=table.value("serial_share").number(0.0, 1.0) if "serial_share" in table else 0.0,
         exchanges=tuple(_exchange(entry) for entry in table.list("communication")),
-        measured=tuple(_measured(entry, kinds) for entry in table.list("measured")),
-        kernels=tuple(_kernel(entry) for entry in table.list("kernels")),
-        published=published,
-        loops=(*published_loops, *(_loop(entry) for entry in table.list("loops"))),
+        measured=measured,
+        kernels=tuple(read_kernel(entry) for entry in table.list("kernels")),
+        characterised=read_characterised(table, kinds),
+        loops=read_loops(table),
         package=_coefficients(table, "package"),
         memory=_coefficients(table, "memory"),
     )
-    if not (component.measured or component.kernels or component.published or component.loops):
-        remedy = f"give [[{value.place}.kernels]], measured, loops or published"
+    if (component.kernels and component.characterised) or (
+        "characteristics" in table and "published" in table
+    ):
+        raise value.error("two of kernels, characteristics and published tell the same", "keep one of them")
+    if not (component.measured or component.kernels or component.characterised or component.loops):
+        remedy = f"give [[{value.place}.kernels]], measured, loops, characteristics or published"
         raise value.error("nothing tells how long it takes", remedy)
-    if component.kernels and component.published:
-        raise value.error("kernels and published both say how long it takes on GPUs", "keep one of them")
     return component
 
 
@@ -119,6 +127,15 @@ def _measured(value: Value, kinds: dict[str, NodeKind]) -> Measured:
     return measured
 
 
+def _check_once(table: Table, measured: tuple[Measured, ...]) -> None:
+    known: set[tuple[str, int | None, float | None]] = set()
+    for value, entry in zip(table.list("measured"), measured, strict=True):
+        setting = (entry.node, entry.cores, entry.clock_mhz)
+        if setting in known:
+            raise value.error(f"{entry.node} stands there twice with the same cores and clock", "remove one")
+        known.add(setting)
+
+
 def _check_powers(value: Value, measured: Measured) -> None:
     given = [
         key for key in ("power_w", "gpu_power_w", "power_limit_share") if getattr(measured, key) is not None
@@ -147,71 +164,6 @@ def _check_cpu(value: Value, measured: Measured, node: CpuNode) -> None:
             raise value.error(f"{key!r} is missing", listed)
         if given is not None and known and given not in known:
             raise value.error(f"{key} = {given:g} is none of that node kind", listed)
-
-
-def _kernel(value: Value) -> KernelUse:
-    table = value.table()
-    table.only("source", "kernel", "launches", "launch_line", "launch", "set", "define", "include")
-    folder = value.path.parent
-    source = folder / table.value("source").name()
-    if not source.is_file():
-        raise table.value("source").error(f"{source} is no file", "a path from the workflow file's folder")
-    return KernelUse(
-        place=value.place,
-        source=source,
-        kernel=table.value("kernel").name() if "kernel" in table else None,
-        launches=positive(table.value("launches")) if "launches" in table else 1.0,
-        launch_line=table.value("launch_line").position("line") if "launch_line" in table else None,
-        launch=texts(table, "launch"),
-        overrides=texts(table, "set"),
-        definitions=texts(table, "define"),
-        include=tuple(folder / text for text in texts(table, "include")),
-    )
-
-
-def _published(
-    component: Table, kinds: dict[str, NodeKind]
-) -> tuple[PublishedKernels | None, tuple[Loop, ...]]:
-    """The published program: kernels on GPUs, or loops on CPUs."""
-    value = component.optional("published")
-    if value is None:
-        return None, ()
-    table = value.table()
-    if one_of(table.value("name"), published_names(), "published program") != ACRANEB2:
-        table.only("name")
-        return None, spherical_loops()
-    table.only("name", "cells", "gpu_power_w")
-    powers: list[tuple[str, float]] = []
-    if "gpu_power_w" in table:
-        by_node = table.value("gpu_power_w").table()
-        by_node.only(*kinds)
-        powers = [(name, positive(by_node.value(name))) for name in by_node]
-    return PublishedKernels(positive(table.value("cells")), tuple(powers)), ()
-
-
-def _loop(value: Value) -> Loop:
-    table = value.table()
-    table.only("name", "work_flop", "traffic_bytes", "V", "X", "Y", "Z", "U", "S_flop_per_s")
-
-    def share(key: str) -> float:
-        return not_negative(table.value(key)) if key in table else 0.0
-
-    try:
-        return Loop(
-            name=table.value("name").name() if "name" in table else value.place,
-            work_flop=share("work_flop"),
-            traffic_bytes=not_negative(table.value("traffic_bytes")),
-            coefficients=LoopCoefficients(
-                share("V"),
-                share("X"),
-                share("Y"),
-                share("Z"),
-                flop_share=maybe_not_negative(table, "U"),
-                flop_offset_per_s=finite(table.value("S_flop_per_s")) if "S_flop_per_s" in table else 0.0,
-            ),
-        )
-    except ValueError as error:
-        raise value.error(str(error), "V, X, Y, Z: shares of L1, L2, L3, DRAM; U: of the flop/s") from None
 
 
 def _coefficients(component: Table, part: str) -> PowerCoefficients:

@@ -61,7 +61,7 @@ def truth(table: Table, key: str, default: bool) -> bool:
 
 def one_of(value: Value, known: Iterable[str], what: str) -> str:
     """A text that is one of `known`; the error names the nearest."""
-    text, names = value.text(), list(known)
+    text, names = value.text(), [str(name) for name in known]
     if text not in names:
         close = difflib.get_close_matches(text, names, n=1)
         remedy = f"did you mean {close[0]!r}?" if close else f"one of {', '.join(names)}"

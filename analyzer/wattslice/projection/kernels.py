@@ -20,6 +20,7 @@ Analyses = Callable[[KernelUse, str], "Analysis"]
 class KernelsOnGpu:
     """All kernels of a component for one step on one GPU: seconds and average watts of the board.
 
+    `launching_s` of `time_s` is for launches, however small a part of the work each of them does.
     NaN where something is unknown: `problems` say why. `assumed`: what the analyses took for granted.
     """
 
@@ -27,6 +28,7 @@ class KernelsOnGpu:
     power_w: float
     power_low_w: float
     power_high_w: float
+    launching_s: float
     problems: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
 
@@ -59,7 +61,8 @@ def kernels_on_gpu(
     uses: tuple[KernelUse, ...], gpu_id: str, workflow: Workflow, analyses: Analyses
 ) -> KernelsOnGpu:
     """The kernels one after the other. Raises `WattsliceError` for a kernel that is not in its source."""
-    time_s, energies_j = 0.0, [0.0, 0.0, 0.0]
+    time_s, launching_s, energies_j = 0.0, 0.0, [0.0, 0.0, 0.0]
+    overhead_s = launch_overhead_s(gpu_id)
     problems: list[str] = []
     assumed: list[str] = []
     for use in uses:
@@ -75,10 +78,25 @@ def kernels_on_gpu(
                 problems.append(f"the {what} of {where} is unknown{_reason(kernel, analysis)}")
             spent_s = math.nan if kernel.time_s is None else use.launches * kernel.time_s
             time_s += spent_s
+            launching_s += use.launches * overhead_s
             for index, power_w in enumerate((kernel.power_w, kernel.power_low_w, kernel.power_high_w)):
                 energies_j[index] += spent_s * (math.nan if power_w is None else power_w)
     power_w, low_w, high_w = (energy_j / time_s for energy_j in energies_j)
-    return KernelsOnGpu(time_s, power_w, low_w, high_w, tuple(problems), tuple(dict.fromkeys(assumed)))
+    return KernelsOnGpu(
+        time_s, power_w, low_w, high_w, launching_s, tuple(problems), tuple(dict.fromkeys(assumed))
+    )
+
+
+def launch_overhead_s(gpu_id: str) -> float:
+    """Seconds of a launch that does nothing, as the model that predicts times for this GPU has them."""
+    from wattslice_models.energy import EnergyModel
+    from wattslice_models.execution_time import DEFAULT_TIME_PARAMETERS
+    from wattslice_models.gpu import load_gpu
+    from wattslice_models.store import energy_model
+
+    model = energy_model(load_gpu(gpu_id))
+    parameters = model.time if isinstance(model, EnergyModel) else DEFAULT_TIME_PARAMETERS
+    return parameters.launch_overhead_s
 
 
 def _launches(use: KernelUse, analysis: Analysis, workflow: Workflow) -> tuple[KernelAnalysis, ...]:

@@ -14,7 +14,7 @@ from wattslice.projection.fields import (
 from wattslice.projection.published_cpus import published_cpus, published_states
 from wattslice.projection.workflow import CpuNode, CpuPower, CpuState, GpuNode, NodeKind
 from wattslice_models.cpu_roofline import CpuRates
-from wattslice_models.gpu import UnknownGpuError, load_gpu
+from wattslice_models.gpu import GpuFileError, UnknownGpuError, load_gpu
 
 _CPU_KEYS = (
     "cpu",
@@ -47,14 +47,19 @@ def _node_kind(name: str, value: Value) -> NodeKind:
 
 def _gpu_node(table: Table) -> GpuNode:
     asked = table.value("gpu")
+    name = asked.text()
+    if name.endswith(".toml"):  # a file of the planner's own
+        name = str(asked.path.parent / name)
     try:
-        gpu = load_gpu(asked.text())
-    except UnknownGpuError as error:
+        gpu = load_gpu(name)
+    except (UnknownGpuError, GpuFileError) as error:
         raise asked.error(str(error)) from None
+    except OSError as error:
+        raise asked.error(f"{name} cannot be read: {error.strerror}") from None
     idle_w = maybe_not_negative(table, "gpu_idle_w")
     number = table.optional("gpus")
     return GpuNode(
-        gpu_id=gpu.id,
+        gpu_id=name if name.endswith(".toml") else gpu.id,
         gpus=(1,) if number is None else counts(number, "GPUs"),
         host_idle_w=not_negative(table.value("host_idle_w")),
         gpu_idle_w=gpu.idle_power_w if idle_w is None else idle_w,
@@ -73,6 +78,14 @@ def _cpu_node(table: Table) -> CpuNode:
         clocks_mhz = tuple(sorted({positive(entry) for entry in entries}))
         if not clocks_mhz:
             raise clocks_given.error("names no clock", "a list such as [2600]")
+    full = tuple(_full_power(entry) for entry in table.list("full_power"))
+    if len({(entry.cores, entry.clock_mhz) for entry in full}) < len(full):
+        raise table.value("full_power").error("the same cores and clock stand there twice", "remove one")
+    if len(clocks_mhz) > 1 and any(entry.clock_mhz is None for entry in full):
+        raise table.value("full_power").error(
+            f"at which of {', '.join(f'{clock:g}' for clock in clocks_mhz)} MHz?",
+            "give each entry its clock_mhz",
+        )
     if states:
         _check_states(table, states, cores, clocks_mhz)
     return CpuNode(
@@ -82,7 +95,7 @@ def _cpu_node(table: Table) -> CpuNode:
         rates_source=source,
         package_idle_w=maybe_not_negative(table, "package_idle_w"),
         memory_idle_w=maybe_not_negative(table, "memory_idle_w"),
-        full=tuple(_full_power(entry) for entry in table.list("full_power")),
+        full=full,
     )
 
 

@@ -13,13 +13,16 @@ from wattslice.report.units import energy, time
 
 _MANY_POINTS = 400
 """More of them are pixels in an SVG, else it grows to megabytes."""
+_MARKERS = "os^DvPX*"
 _WIDE = 8.0
 """Largest over smallest from which an axis is logarithmic."""
 
 
 def plot_projection(projection: Projection, *paths: Path) -> None:
-    """A point a configuration: coloured by node kinds, labelled with node counts, the Pareto front joined and
-    the best marked. Configurations of unknown energy are not drawn; the title tells how many.
+    """A point a configuration, labelled with node counts, the Pareto front joined and the best marked.
+
+    Colours are the node kinds of the first component, forms those of the others. Configurations of unknown
+    energy are not drawn; the title tells how many.
 
     Raises `NoPlotsError`, and ``OSError`` where a file cannot be written.
     """
@@ -33,13 +36,16 @@ def plot_projection(projection: Projection, *paths: Path) -> None:
             axis.text(0.5, 0.5, "no energy is known", ha="center", transform=axis.transAxes)
         _points(axis, projection, drawn, groups)
         _front(axis, projection)
-        _scales(axis, outcomes.time_s[drawn], outcomes.energy_j[drawn])
+        front = list(projection.front)
+        ends_j = [outcomes.energy_j[drawn], outcomes.energy_low_j[front], outcomes.energy_high_j[front]]
+        _scales(axis, outcomes.time_s[drawn], np.concatenate(ends_j))
         _labels(axis, projection, drawn)
         axis.set_xlabel("time-to-solution")
         axis.set_ylabel("energy-to-solution")
         unknown = len(outcomes) - drawn.size
         left_out = f" ({unknown} of unknown energy not drawn)" if unknown else ""
-        figure.legend(loc="outside right upper")
+        if drawn.size:
+            figure.legend(loc="outside right upper")
         names = " + ".join(
             f"{component.component.name}{' / cores' if _cores_differ(component) else ''}"
             for component in _counted(projection)
@@ -57,8 +63,7 @@ def _groups(projection: Projection) -> NDArray[np.int64]:
     kinds = [node.name for node in projection.workflow.nodes]
     columns: list[NDArray[np.int64]] = []
     for number, component in enumerate(projection.components):
-        counts = len(component.component.node_counts)
-        of_runs = np.repeat([kinds.index(way.node) for way in component.ways], counts)
+        of_runs = np.repeat([kinds.index(way.node) for way in component.ways], component.runs_per_way)
         columns.append(of_runs[projection.outcomes.choice[:, number]])
     return np.stack(columns, axis=1)
 
@@ -67,11 +72,13 @@ def _points(axis: Axes, projection: Projection, drawn: NDArray[np.int64], groups
     outcomes = projection.outcomes
     kinds = [node.name for node in projection.workflow.nodes]
     found = np.unique(groups[drawn], axis=0) if drawn.size else groups[:0]
-    for number, group in enumerate(found):
+    colours = sorted({int(group[0]) for group in found})
+    markers = sorted({tuple(group[1:].tolist()) for group in found})
+    for group in found:
         here = drawn[(groups[drawn] == group).all(axis=1)]
         inside = projection.within_limits[here]
-        colour = COLOURS[number % len(COLOURS)]
-        marker = "os^Dv"[number // len(COLOURS) % 5]
+        colour = COLOURS[colours.index(int(group[0])) % len(COLOURS)]
+        marker = _MARKERS[markers.index(tuple(group[1:].tolist())) % len(_MARKERS)]
         for chosen, alpha in ((inside, 0.85), (~inside, 0.2)):
             axis.scatter(
                 outcomes.time_s[here[chosen]],
@@ -100,6 +107,18 @@ def _front(axis: Axes, projection: Projection) -> None:
             label="Pareto front",
             zorder=1.5,
         )
+        low_j, high_j = outcomes.energy_low_j[front], outcomes.energy_high_j[front]
+        if (low_j < high_j).any():
+            axis.vlines(
+                outcomes.time_s[front],
+                low_j,
+                high_j,
+                color="#222222",
+                linewidth=0.6,
+                alpha=0.6,
+                label="interval of energy",
+                zorder=1.4,
+            )
     best = projection.chosen
     if best is not None and np.isfinite(outcomes.energy_j[best]):
         time_s, energy_j = float(outcomes.time_s[best]), float(outcomes.energy_j[best])
@@ -118,7 +137,7 @@ def _front(axis: Axes, projection: Projection) -> None:
 
 def _counted(projection: Projection) -> list[ProjectedComponent]:
     """The components whose number of nodes differs among configurations."""
-    return [component for component in projection.components if len(component.component.node_counts) > 1]
+    return [component for component in projection.components if component.runs_per_way > 1]
 
 
 def _labels(axis: Axes, projection: Projection, drawn: NDArray[np.int64]) -> None:
@@ -129,14 +148,17 @@ def _labels(axis: Axes, projection: Projection, drawn: NDArray[np.int64]) -> Non
     first = [best] if best is not None and best in drawn else []
     rest: list[int] = drawn.tolist() if drawn.size <= _MANY_POINTS else []
     to_axes = axis.transData + axis.transAxes.inverted()
-    placed: list[tuple[float, float]] = []
+    placed: list[tuple[float, float, int]] = []
     for index in dict.fromkeys((*first, *projection.front, *rest)):
         point = (float(outcomes.time_s[index]), float(outcomes.energy_j[index]))
         text = _counts(projection, index)
         x, y = to_axes.transform(point)
-        if any(abs(x - left) < 0.012 * (1 + len(text)) and abs(y - low) < 0.035 for left, low in placed):
+        if any(
+            abs(x - left) < 0.012 * (1 + max(len(text), length)) and abs(y - low) < 0.035
+            for left, low, length in placed
+        ):
             continue
-        placed.append((x, y))
+        placed.append((x, y, len(text)))
         axis.annotate(text, point, xytext=(-3, -9), textcoords="offset points", fontsize=7, color="#444444")
 
 
@@ -144,7 +166,7 @@ def _counts(projection: Projection, index: int) -> str:
     """`8`, or `8+1` of several components; `8/4` where a component's number of cores differs as well."""
     counts: list[str] = []
     for component, run in zip(projection.components, projection.outcomes.choice[index].tolist(), strict=True):
-        if len(component.component.node_counts) > 1:
+        if component.runs_per_way > 1:
             way = component.way(run)
             cores = f"/{way.cores}" if _cores_differ(component) and way.cores is not None else ""
             counts.append(f"{component.runs.nodes[run]:.0f}{cores}")
@@ -163,7 +185,6 @@ def _scales(axis: Axes, time_s: NDArray[np.float64], energy_j: NDArray[np.float6
         (time_s, axis.set_xscale, axis.set_xlim, axis.xaxis, "s"),
         (energy_j, axis.set_yscale, axis.set_ylim, axis.yaxis, "J"),
     ):
-        ticks.set_major_formatter(EngFormatter(unit=unit))
         if not values.size:
             continue
         low, high = float(values.min()), float(values.max())
@@ -177,3 +198,4 @@ def _scales(axis: Axes, time_s: NDArray[np.float64], energy_j: NDArray[np.float6
         else:
             margin = 0.15 * (high - low) or 0.1 * high
             limits(low - margin, high + margin)
+        ticks.set_major_formatter(EngFormatter(unit=unit))  # changing the scale would replace it

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
 from wattslice.projection.assumptions import assumptions_of
 from wattslice.projection.kernels import Analyses, caching_analyses
+from wattslice.projection.scaling import Scaling, scaling_of
 from wattslice.projection.ways import Way, ways_of
 from wattslice.projection.workflow import Component, Workflow, WorkflowError
 from wattslice_models.cluster import ComponentRuns, joined, on_nodes
@@ -32,7 +34,12 @@ class ProjectedComponent:
 
     def way(self, run: int) -> Way:
         """The way that a run goes."""
-        return self.ways[run // len(self.component.node_counts)]
+        return self.ways[run // self.runs_per_way]
+
+    @property
+    def runs_per_way(self) -> int:
+        """How many numbers of nodes every way is tried on."""
+        return len(self.component.node_counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +105,7 @@ class Projection:
     within_limits: NDArray[np.bool_]
     front: tuple[int, ...]
     best: tuple[tuple[Objective, int | None], ...]
+    scaling: tuple[Scaling, ...]
     problems: tuple[str, ...]
     assumptions: tuple[str, ...]
 
@@ -111,18 +119,18 @@ class Projection:
         outcomes = self.outcomes
 
         def known(values: NDArray[np.float64]) -> float | None:
-            value = float(values[index])
-            return value if isfinite(value) else None
+            return _known(float(values[index]))
 
+        time_s, energy_j = float(outcomes.time_s[index]), float(outcomes.energy_j[index])
         return Configuration(
-            time_s=float(outcomes.time_s[index]),
-            energy_j=known(outcomes.energy_j),
+            time_s=time_s,
+            energy_j=_known(energy_j),
             energy_low_j=known(outcomes.energy_low_j),
             energy_high_j=known(outcomes.energy_high_j),
             idle_j=known(outcomes.idle_j),
-            average_power_w=known(outcomes.average_power_w),
+            average_power_w=_known(energy_j / time_s),
             highest_power_w=known(outcomes.highest_power_w),
-            energy_delay_js=known(outcomes.delay_product_js),
+            energy_delay_js=_known(energy_j * time_s),
             keeps_limits=bool(self.within_limits[index]),
             parts=tuple(
                 _part(component, int(run))
@@ -137,14 +145,22 @@ def project_workflow(workflow: Workflow, analyses: Analyses | None = None) -> Pr
     Raises `WattsliceError` for a component that runs nowhere, a kernel that is not in its source, and more
     than `MOST_CONFIGURATIONS`.
     """
-    analyses = analyses or caching_analyses()
+    import numpy as np
+
+    with np.errstate(over="ignore", invalid="ignore"):  # what is too large becomes unknown
+        return _project(workflow, analyses or caching_analyses())
+
+
+def _project(workflow: Workflow, analyses: Analyses) -> Projection:
     components: list[ProjectedComponent] = []
     problems: list[str] = []
+    idle_problems: dict[str, str] = {}
     assumed: list[str] = []
     for component in workflow.components:
         found = ways_of(component, workflow, analyses)
         components.append(_projected(component, tuple(found.ways), workflow))
         problems += found.problems
+        idle_problems |= found.idle_problems
         assumed += found.assumed
     number = configurations([component.runs for component in components])
     if number > MOST_CONFIGURATIONS:
@@ -158,6 +174,8 @@ def project_workflow(workflow: Workflow, analyses: Analyses | None = None) -> Pr
         overlap=workflow.overlap,
         share_nodes=workflow.share_nodes,
     )
+    waiting = _unknown_by_waiting(components, outcomes)
+    problems += [text for node, text in idle_problems.items() if node in waiting]
     return Projection(
         workflow=workflow,
         components=tuple(components),
@@ -165,9 +183,24 @@ def project_workflow(workflow: Workflow, analyses: Analyses | None = None) -> Pr
         within_limits=keeping(outcomes, workflow.limits),
         front=tuple(pareto_front(outcomes.time_s, outcomes.energy_j).tolist()),
         best=tuple((objective, best(outcomes, objective, workflow.limits)) for objective in Objective),
+        scaling=tuple(entry for component in components for entry in scaling_of(component)),
         problems=tuple(dict.fromkeys(problems)),
         assumptions=assumptions_of(workflow, [component.ways for component in components], assumed),
     )
+
+
+def _unknown_by_waiting(components: Sequence[ProjectedComponent], outcomes: Outcomes) -> set[str]:
+    """Node kinds whose unknown idle power makes the energy of a configuration unknown."""
+    import numpy as np
+
+    unknown = np.isnan(outcomes.energy_j)
+    found: set[str] = set()
+    for number, component in enumerate(components):
+        runs = component.runs
+        draws = np.repeat([isfinite(way.alone.power_w) for way in component.ways], component.runs_per_way)
+        blamed = np.flatnonzero(draws & np.isnan(runs.idle_power_w))
+        found |= {component.way(run).node for run in np.intersect1d(blamed, outcomes.choice[unknown, number])}
+    return found
 
 
 def _projected(component: Component, ways: tuple[Way, ...], workflow: Workflow) -> ProjectedComponent:
@@ -195,6 +228,10 @@ def _projected(component: Component, ways: tuple[Way, ...], workflow: Workflow) 
     return ProjectedComponent(component, ways, joined(runs))
 
 
+def _known(value: float) -> float | None:
+    return value if isfinite(value) else None
+
+
 def _part(component: ProjectedComponent, run: int) -> Part:
     way, runs = component.way(run), component.runs
     energy_j = float(runs.energy_j[run])
@@ -209,5 +246,5 @@ def _part(component: ProjectedComponent, run: int) -> Part:
         time_s=float(runs.time_s[run]),
         compute_s=float(runs.compute_s[run]),
         communication_s=float(runs.communication_s[run]),
-        energy_j=energy_j if isfinite(energy_j) else None,
+        energy_j=_known(energy_j),
     )

@@ -10,9 +10,9 @@ from dataclasses import fields
 from functools import cache
 from typing import Any
 
+from wattslice.projection.workflow import CharacterisedKernels
 from wattslice_models.cpu_roofline import Loop, LoopCoefficients
 from wattslice_models.escape_time import (
-    PUBLISHED_CELLS_FACTOR,
     GpuCharacteristics,
     KernelCharacteristics,
     gpu_time,
@@ -30,20 +30,20 @@ def published_names() -> tuple[str, ...]:
     return (ACRANEB2, SPHERICAL)
 
 
-def published_gpu_time_s(gpu_id: str, cells: float) -> float:
-    """Seconds of the seven ACRANEB2 kernels on a domain of so many cells: Table 11.
+def characterised_time_s(kernels: CharacterisedKernels, gpu_id: str) -> float:
+    """Seconds of the kernels one after the other: ESCAPE D3.5, Table 11.
 
     With the characteristics of Table 10 where it has the GPU, else those of the catalogue. Raises
     ``ValueError`` where a rate that they need is unknown.
     """
     gpu = _gpu(gpu_id)
-    return sum(gpu_time(kernel, gpu, cells * PUBLISHED_CELLS_FACTOR).total_s for kernel in _acraneb2())
+    return sum(gpu_time(kernel, gpu, kernels.cells).total_s for kernel in kernels.kernels)
 
 
-def published_gpu_source(gpu_id: str) -> str:
+def characterised_source(kernels: CharacterisedKernels, gpu_id: str) -> str:
     """Where the time comes from."""
-    where = "Table 10" if gpu_id in _GPUS else "the GPU catalogue"
-    return f"ESCAPE D3.5, Tables 9 and 11, GPU of {where}"
+    where = "ESCAPE D3.5, Table 10" if gpu_id in _GPUS else "the catalogue"
+    return f"{kernels.source}; GPU of {where}"
 
 
 @cache
@@ -65,7 +65,8 @@ def spherical_loops() -> tuple[Loop, ...]:
 
 
 @cache
-def _acraneb2() -> tuple[KernelCharacteristics, ...]:
+def acraneb2() -> tuple[KernelCharacteristics, ...]:
+    """The characteristics of its seven kernels; they hold for N multiplied by `PUBLISHED_CELLS_FACTOR`."""
     from wattslice_corpora.published import escape2018_kernels
 
     return tuple(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from wattslice.projection.cpu_power import idle_power_w, working_power_w
 from wattslice.projection.kernels import Analyses, kernels_on_gpu
-from wattslice.projection.published_work import published_gpu_source, published_gpu_time_s
+from wattslice.projection.published_work import characterised_source, characterised_time_s
 from wattslice.projection.workflow import (
     Component,
     CpuNode,
@@ -22,7 +22,7 @@ from wattslice.projection.workflow import (
     WorkflowError,
 )
 from wattslice_models.cluster import OneNode
-from wattslice_models.cpu_roofline import loops_time_s
+from wattslice_models.cpu_roofline import loop_flop_per_s, loops_time_s
 from wattslice_models.gpu import load_gpu
 
 
@@ -55,10 +55,14 @@ class Way:
 
 @dataclass(slots=True)
 class WaysOfComponent:
-    """Collected while a component goes through the node kinds: its ways, what is unknown, what is assumed."""
+    """Collected while a component goes through the node kinds: its ways, what is unknown, what is assumed.
+
+    `idle_problems`: of node kinds whose idle power is unknown, which matters only where they wait.
+    """
 
     ways: list[Way] = field(default_factory=list[Way])
     problems: list[str] = field(default_factory=list[str])
+    idle_problems: dict[str, str] = field(default_factory=dict[str, str])
     assumed: list[str] = field(default_factory=list[str])
 
 
@@ -75,14 +79,16 @@ def ways_of(component: Component, workflow: Workflow, analyses: Analyses) -> Way
         else:
             ways = _on_cpu(component, node, processor, measured, workflow.steps, found)
         for way in ways:
-            if math.isfinite(way.alone.time_s):
+            if 0 < way.alone.time_s < math.inf:
                 found.ways.append(way)
+            elif not math.isnan(way.alone.time_s):  # NaN: the reason is known
+                found.problems.append(f"{component.name} on {way.setting}: takes {way.alone.time_s:g} s")
     if not found.ways:
         reasons = "; ".join(dict.fromkeys(found.problems))
         raise WorkflowError(
             f"{component.place}: runs on none of the node kinds",
             path=workflow.path,
-            remedy=reasons or "kernels and published run on GPU nodes, loops on CPU nodes with rates",
+            remedy=reasons or "kernels and characteristics run on GPU nodes, loops on CPU nodes with rates",
         )
     return found
 
@@ -97,48 +103,49 @@ def _on_gpus(
     found: WaysOfComponent,
 ) -> Iterator[Way]:
     power_w = low_w = high_w = math.nan
+    fixed_s = 0.0
     if measured:
-        if len(measured) > 1:
-            raise WorkflowError(f"{measured[1].place}: {node.name} was measured twice", path=workflow.path)
         (entry,) = measured
         time_s, source = entry.time_s, "measured"
         power_w, low_w, high_w = _measured_gpu_w(entry, node, gpu, found)
     elif component.kernels:
         kernels = kernels_on_gpu(component.kernels, gpu.gpu_id, workflow, analyses)
         time_s, source = kernels.time_s, "static analysis"
+        fixed_s = min(kernels.launching_s, kernels.time_s)
         power_w, low_w, high_w = kernels.power_w, kernels.power_low_w, kernels.power_high_w
         found.problems += kernels.problems
         found.assumed += kernels.assumed
-    elif component.published:
-        source = published_gpu_source(gpu.gpu_id)
+    elif component.characterised:
+        source = characterised_source(component.characterised, gpu.gpu_id)
         try:
-            time_s = published_gpu_time_s(gpu.gpu_id, component.published.cells)
+            time_s = characterised_time_s(component.characterised, gpu.gpu_id)
         except ValueError as error:
             found.problems.append(f"{component.name} on {node.name}: {error}")
             return
-        known_w = dict(component.published.gpu_power_w).get(node.name)
+        known_w = dict(component.characterised.gpu_power_w).get(node.name)
         if known_w is None:
             found.problems.append(
                 f"{component.name} on {node.name}: the power is unknown"
-                f" (give {component.place}.published.gpu_power_w.{node.name})"
+                f" (give {component.characterised.place}.gpu_power_w.{node.name})"
             )
         else:
             power_w = low_w = high_w = known_w
     else:
         return
     if gpu.gpu_idle_w is None:
-        found.problems.append(
+        found.idle_problems[node.name] = (
             f"{node.name}: the idle power of a {gpu.gpu_id} is unknown, so no waiting there has an energy"
             f" (give {node.place}.gpu_idle_w)"
         )
     idle_w = math.nan if gpu.gpu_idle_w is None else gpu.gpu_idle_w
     for number in gpu.gpus:
         alone = OneNode(
-            time_s=workflow.steps * time_s / number,
+            time_s=workflow.steps * (fixed_s + (time_s - fixed_s) / number),
             power_w=gpu.host_idle_w + number * power_w,
             power_low_w=gpu.host_idle_w + number * low_w,
             power_high_w=gpu.host_idle_w + number * high_w,
             idle_power_w=gpu.host_idle_w + number * idle_w,
+            fixed_s=workflow.steps * fixed_s,
         )
         yield Way(node.name, None, None, number, source, alone)
 
@@ -179,7 +186,7 @@ def _on_cpu(
 ) -> Iterator[Way]:
     idle_w = idle_power_w(cpu)
     if idle_w is None:
-        found.problems.append(
+        found.idle_problems[node.name] = (
             f"{node.name}: the idle power is unknown, so no waiting there has an energy"
             f" (give {node.place}.package_idle_w and memory_idle_w)"
         )
@@ -203,6 +210,17 @@ def _on_cpu(
         )
     for state in cpu.states:
         if (state.cores, state.clock_mhz) in wanted:
+            still = [
+                loop.name
+                for loop in component.loops
+                if loop.work_flop and loop_flop_per_s(state.rates, loop.coefficients) <= 0
+            ]
+            if still:
+                found.problems.append(
+                    f"{component.name} on {node.name}: with {state.cores} cores at {state.clock_mhz:g} MHz"
+                    f" P U + S is not above 0 for {', '.join(still)}"
+                )
+                continue
             power_w = _cpu_power_w(component, node, cpu, state.cores, state.clock_mhz, found)
             alone = OneNode(
                 float(loops_time_s(component.loops, state.rates)) * steps, power_w, power_w, power_w, idle

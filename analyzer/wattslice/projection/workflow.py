@@ -11,6 +11,7 @@ from pathlib import Path
 from wattslice.errors import WattsliceError
 from wattslice_models.communication import Exchange, Network
 from wattslice_models.cpu_roofline import CpuRates, Loop
+from wattslice_models.escape_time import KernelCharacteristics
 from wattslice_models.node_energy import PowerCoefficients
 from wattslice_models.pareto import Limits, Objective
 
@@ -117,23 +118,27 @@ class KernelUse:
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedKernels:
-    """ACRANEB2, whose ESCAPE characteristics are published, on a domain of so many cells.
+class CharacterisedKernels:
+    """Kernels whose ESCAPE characteristics are known (Table 8), on a domain of so many cells (N).
 
-    `gpu_power_w`: watts of one GPU by node kind; those that are not there are unknown.
+    `gpu_power_w`: watts of one GPU by node kind; those that are not there are unknown. `source`: where the
+    characteristics come from.
     """
 
+    place: str
+    kernels: tuple[KernelCharacteristics, ...]
     cells: float
     gpu_power_w: tuple[tuple[str, float], ...]
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
     """One part of a workflow: on what it may run, and what is known of its work.
 
-    `measured` counts before `kernels`, `published` (GPU nodes) and `loops` (CPU nodes). `on`: the node kinds
-    it may use, empty for all. `package`, `memory`: how much of a CPU node's power it draws (ESCAPE's U, S and
-    X, Y).
+    `measured` counts before `kernels`, `characterised` (GPU nodes) and `loops` (CPU nodes). `on`: the node
+    kinds it may use, empty for all. `package`, `memory`: how much of a CPU node's power it draws (ESCAPE's U,
+    S and X, Y).
     """
 
     name: str
@@ -144,7 +149,7 @@ class Component:
     exchanges: tuple[Exchange, ...] = ()
     measured: tuple[Measured, ...] = ()
     kernels: tuple[KernelUse, ...] = ()
-    published: PublishedKernels | None = None
+    characterised: CharacterisedKernels | None = None
     loops: tuple[Loop, ...] = ()
     package: PowerCoefficients = FULL_LOAD
     memory: PowerCoefficients = FULL_LOAD

@@ -10,7 +10,6 @@ from rich.table import Table
 from rich.text import Text
 
 from wattslice.instruction_costs import CostedFile, KernelCost
-from wattslice.report.bars import share_bar
 from wattslice.report.text import make_console, print_stripped
 from wattslice.report.units import energy, percent, three_digits
 from wattslice_models.gpu import load_gpu
@@ -24,7 +23,6 @@ from wattslice_models.instruction_energy import (
     Variant,
 )
 
-_BAR = 12
 _ALONE = (
     "Energies are those of one thread alone on the board, idle power included: relative weights, not the "
     "energy of a launch, which is not threads times them either (docs/instruction-energies.md)."
@@ -34,7 +32,7 @@ _FULL = "Energies were measured on a full board; their sum takes pipes never to 
 
 @dataclass(frozen=True, slots=True)
 class TableOfGpus:
-    """The table of one GPU and, for comparison, those of others (the same rows in the same order)."""
+    """The table of one GPU and, for comparison, those of others."""
 
     own: InstructionEnergies
     others: tuple[InstructionEnergies, ...]
@@ -46,11 +44,11 @@ def write_energies(table: TableOfGpus, file: TextIO) -> None:
     notes = tuple(dict.fromkeys(row.note for row in own.rows if row.note))
     grid = _grid(("instruction", "energy"), tuple(f"{other.gpu_id} ×" for other in table.others), ("",))
     category = ""
-    for index, row in enumerate(own.rows):
+    for row in own.rows:
         if row.category != category:
             category = row.category
             grid.add_row(Text(category, style="bold"))
-        ratios = (_ratio(other.rows[index], row) for other in table.others)
+        ratios = (_ratio(_elsewhere_j(other, row), row.energy_j) for other in table.others)
         mark = f"[{notes.index(row.note) + 1}]" if row.note else ""
         grid.add_row(f"  {row.instruction}", _joules(row.energy_j), *ratios, mark)
     legend = (Text(f"[{number}] {note}", style="dim") for number, note in enumerate(notes, start=1))
@@ -58,10 +56,16 @@ def write_energies(table: TableOfGpus, file: TextIO) -> None:
     print_stripped(make_console(file), _heading(own), Text(), grid, Text(), *end)
 
 
-def _ratio(other: InstructionEnergy, own: InstructionEnergy) -> str:
-    if other.energy_j is None or not own.energy_j:
-        return "–"
-    return three_digits(other.energy_j / own.energy_j)
+def _elsewhere_j(other: InstructionEnergies, row: InstructionEnergy) -> float | None:
+    """What another table has for a row: under its name, else for the opcode that it stands for."""
+    for found in other.rows:
+        if found.name == row.name:
+            return found.energy_j
+    return other.price(row.instruction.partition("+")[0]).energy_j
+
+
+def _ratio(other_j: float | None, own_j: float | None) -> str:
+    return "–" if other_j is None or not own_j else three_digits(other_j / own_j)
 
 
 def _joules(energy_j: float | None) -> str:
@@ -80,11 +84,9 @@ def _caveat(energies: InstructionEnergies) -> str:
     return _ALONE if energies.variant is Variant.LATENCY else _FULL
 
 
-def _grid(
-    left: tuple[str, ...], numbers: tuple[str, ...], last: tuple[str, ...], *, first_wide: bool = True
-) -> Table:
+def _grid(left: tuple[str, ...], numbers: tuple[str, ...], last: tuple[str, ...]) -> Table:
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    grid.add_column(left[0], no_wrap=first_wide)
+    grid.add_column(left[0], no_wrap=True)
     for heading in (*left[1:], *numbers):
         grid.add_column(heading, justify="right", no_wrap=True)
     for heading in last:
@@ -103,7 +105,7 @@ def write_costs(costed: CostedFile, energies: InstructionEnergies, file: TextIO)
 
 def _kernel(kernel: KernelCost) -> tuple[Text | Table, ...]:
     grid, block = (",".join(map(str, extent)) for extent in (kernel.grid, kernel.block))
-    title = Text(f"{kernel.file}:{kernel.line} {kernel.name}", style="bold")
+    title = Text(f"{kernel.file}:{kernel.line} {kernel.qualified_name}", style="bold")
     title.append(f"  grid {grid} block {block} ({kernel.launch_source.value})", style="dim")
     if kernel.thread is None:
         return title, Text(f"  executions unknown: {kernel.reason}")
@@ -115,7 +117,7 @@ def _kernel(kernel: KernelCost) -> tuple[Text | Table, ...]:
     if not kernel.body_is_complete:
         parts.append(Text("  instructions are missing: a part of the body could not be read"))
     if priced:
-        parts += [Text(), _priced_table(kernel.thread, priced)]
+        parts += [Text(), *_priced_table(kernel.thread, priced)]
     if bare:
         parts += [Text(), _bare_table(bare)]
     parts += [
@@ -137,24 +139,40 @@ def _summary(thread: ThreadEnergy) -> str:
     if stand_in:
         covered += f", {percent(stand_in)} by stand-ins"
     alone = f"; those take {energy(thread.energy_j)}" if thread.energy_j is not None else ""
-    return f"{three_digits(thread.executions)} PTX instructions per thread, {covered}{alone}"
+    doubtful = sum(entry.executions for entry in thread.instructions if _doubt(entry))
+    doubt = f", {percent(doubtful / thread.executions)} on doubtful numbers" if doubtful else ""
+    return f"{three_digits(thread.executions)} PTX instructions per thread, {covered}{doubt}{alone}"
 
 
-def _priced_table(thread: ThreadEnergy, priced: tuple[PricedInstruction, ...]) -> Table:
-    grid = _grid(("  instruction", "executions", "energy each"), ("in all", "share"), ("", "row"))
+def _doubt(entry: PricedInstruction) -> str:
+    """What to say of a number that is there: why it is doubtful, or only stands in."""
+    price = entry.price
+    if price.energy_j is None:
+        return ""
+    return f"a guess: {price.reason}" if price.basis is Basis.STAND_IN else price.reason
+
+
+def _priced_table(thread: ThreadEnergy, priced: tuple[PricedInstruction, ...]) -> tuple[Table | Text, ...]:
+    doubts = tuple(dict.fromkeys(_doubt(entry) for entry in priced if _doubt(entry)))
+    grid = _grid(("  instruction", "executions", "energy each"), ("in all", "share"), ("row",))
     for entry in priced:
-        share = thread.share(entry)
-        row = f"{entry.price.row} (stand-in: {entry.price.reason})"
+        mark = f" [{doubts.index(_doubt(entry)) + 1}]" if _doubt(entry) else ""
         grid.add_row(
             f"  {entry.opcode}",
             three_digits(entry.executions),
             _joules(entry.price.energy_j),
             _joules(entry.energy_j),
-            percent(share),
-            share_bar(share, _BAR),
-            row if entry.price.basis is Basis.STAND_IN else entry.price.row,
+            percent(thread.share(entry)),
+            _short(entry.price.row) + mark,
         )
-    return grid
+    return grid, *(Text(f"  [{number}] {doubt}", style="dim") for number, doubt in enumerate(doubts, start=1))
+
+
+def _short(row: str) -> str:
+    """A row of the published table without the words that all of them have."""
+    for word in (" Instructions", " Arithmetic", " Mathematical", "Floating ", " Precision"):
+        row = row.replace(word, "")
+    return row
 
 
 def _bare_table(bare: tuple[PricedInstruction, ...]) -> Table:
@@ -166,7 +184,7 @@ def _bare_table(bare: tuple[PricedInstruction, ...]) -> Table:
 
 def energies_json(table: TableOfGpus) -> str:
     """The table as JSON; joules, null where unknown."""
-    return _json({**_about(table.own), "rows": [_row(row) for row in table.own.rows]})
+    return _json({**_about(table.own), "rows": [_row(row, table.others) for row in table.own.rows]})
 
 
 def _about(energies: InstructionEnergies) -> dict[str, object]:
@@ -181,13 +199,14 @@ def _about(energies: InstructionEnergies) -> dict[str, object]:
     }
 
 
-def _row(row: InstructionEnergy) -> dict[str, object]:
+def _row(row: InstructionEnergy, others: tuple[InstructionEnergies, ...]) -> dict[str, object]:
     return {
         "category": row.category,
         "instruction": row.instruction,
         "opcodes": row.opcodes,
         "energy_j": row.energy_j,
         "note": row.note,
+        "others": [{"gpu": other.gpu_id, "energy_j": _elsewhere_j(other, row)} for other in others],
     }
 
 
@@ -200,6 +219,7 @@ def _kernel_json(kernel: KernelCost) -> dict[str, object]:
     thread = kernel.thread
     return {
         "name": kernel.name,
+        "qualified_name": kernel.qualified_name,
         "file": kernel.file,
         "line": kernel.line,
         "grid": kernel.grid,

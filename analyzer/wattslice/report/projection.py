@@ -13,7 +13,7 @@ from wattslice import __version__
 from wattslice.projection.projection import Configuration, Projection
 from wattslice.report.printable import printable
 from wattslice.report.text import make_console, print_stripped
-from wattslice.report.units import UNKNOWN, energy, prefixed, time
+from wattslice.report.units import UNKNOWN, energy, prefixed, three_digits, time
 from wattslice_models.pareto import Objective
 
 _NAMES = {
@@ -39,13 +39,21 @@ def write_projection(projection: Projection, everything: bool, file: TextIO) -> 
     parts: list[Text | Table] = [heading, Text(), _best_table(projection)]
     front = projection.front
     shown = front if everything else front[:_MOST_FRONT_ROWS]
-    parts += [Text(), Text(f"Pareto front: {len(front)} of {number}, fastest first", "bold")]
-    parts.append(_table(projection, shown))
+    if front:
+        parts += [Text(), Text(f"Pareto front: {len(front)} of {number}, fastest first", "bold")]
+        parts.append(_table(projection, shown))
+    else:
+        parts += [Text(), Text("No Pareto front: no energy is known", "bold")]
     if len(shown) < len(front):
         parts.append(Text(f"and {len(front) - len(shown)} more (--all)", "dim"))
     if everything:
         rest = sorted(set(range(number)) - set(front), key=lambda index: projection.outcomes.time_s[index])
-        parts += [Text(), Text(f"The other {len(rest)}, fastest first", "bold"), _table(projection, rest)]
+        if rest:
+            title = f"The other {len(rest)}, fastest first"
+            parts += [Text(), Text(title, "bold"), _table(projection, rest)]
+    scaling = _scaling_table(projection)
+    if scaling is not None:
+        parts += [Text(), Text("Where more nodes stop paying", "bold"), scaling]
     for title, texts in (("Unknown", projection.problems), ("Assumed", projection.assumptions)):
         if texts:
             parts += [Text(), Text(title, "bold"), *(Text(f"  {printable(text)}") for text in texts)]
@@ -75,6 +83,33 @@ def _best_table(projection: Projection) -> Table:
             table.add_row(name, *4 * ("–",), Text("none", "dim"))
         else:
             table.add_row(name, *_figures(projection.configuration(index)))
+    return table
+
+
+def _scaling_table(projection: Projection) -> Table | None:
+    """The ways that the best and the front go, each by itself."""
+    wanted: set[tuple[str, str]] = set()
+    for index in {*projection.front[:_MOST_FRONT_ROWS], *(index for _, index in projection.best)} - {None}:
+        runs = zip(projection.components, projection.outcomes.choice[index].tolist(), strict=True)
+        wanted |= {(component.component.name, component.way(run).setting) for component, run in runs}
+    shown = [entry for entry in projection.scaling if (entry.component, entry.setting) in wanted]
+    if not shown:
+        return None
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("  component", no_wrap=True)
+    table.add_column("on", no_wrap=True)
+    for heading in ("fastest with", "speed-up", "energy", "communication ≥ computation"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for entry in shown:
+        ratio, start = entry.energy_ratio, entry.communication_from
+        table.add_row(
+            f"  {printable(entry.component)}",
+            printable(entry.setting),
+            f"{entry.fastest_nodes} node{'s' * (entry.fastest_nodes > 1)}",
+            f"{three_digits(entry.speedup)} ×",
+            UNKNOWN if ratio is None else f"{three_digits(ratio)} ×",
+            "–" if start is None else f"from {start} nodes",
+        )
     return table
 
 
@@ -139,6 +174,7 @@ def projection_json(projection: Projection, everything: bool) -> str:
             for objective, index in projection.best
         },
         "pareto_front": [asdict(projection.configuration(index)) for index in projection.front],
+        "scaling": [asdict(entry) for entry in projection.scaling],
         "unknown": list(projection.problems),
         "assumptions": list(projection.assumptions),
     }

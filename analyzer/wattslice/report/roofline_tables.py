@@ -102,7 +102,10 @@ def _throttled(machine: EnergyRoofline) -> str:
 
 
 def _sources(machines: tuple[Machine, ...]) -> Iterator[str]:
-    yield from dict.fromkeys(f"coefficients: {machine.source}" for machine in machines)
+    sources = dict.fromkeys(machine.source for machine in machines)
+    for source in sources:
+        of = " and ".join(machine.precision.value for machine in machines if machine.source == source)
+        yield f"coefficients{f' of {of}' if len(sources) > 1 else ''}: {source}"
     for why in dict.fromkeys(machine.no_energies for machine in machines if machine.no_energies):
         yield f"energies unknown: {why}"
     yield from dict.fromkeys(doubt for machine in machines for doubt in machine.doubts)

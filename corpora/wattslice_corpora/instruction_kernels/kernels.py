@@ -26,10 +26,10 @@ class ChainInstruction:
     """A PTX instruction, or several that only make sense together, as one instance of a chain.
 
     `name`: the opcode; several joined by ``+``. `text`: an instance, `{x}` the register that the chain runs
-    through (`{y}`: its upper half, where the type is B64 and `split`), `{a}`, `{c}` other operands, `{guard}`
-    the predicate. `instances`: how many stand in the loop. `helper`: stands before every instance in both kernels,
-    so that x does not become a number that nothing changes any more, or one for which there is a slow path. `category`, `table_row`: where Table I of Arafa et
-    al. has it; empty when it has not.
+    through (`{y}`: the upper word of a number of two, where `split`), `{a}`, `{c}` other operands, `{guard}`
+    the predicate. `category`, `table_row`: where Table I of Arafa et al. has it; empty when it has not.
+    `instances`: how many stand in the loop. `helper`: stands before every instance, in both kernels, so that
+    x does not become a number that nothing changes any more, or one for which there is a slow path.
     """
 
     name: str
@@ -46,11 +46,6 @@ class ChainInstruction:
         """`name`, fit for a file."""
         return self.name.replace(".", "_").replace("+", "-")
 
-    @property
-    def skeleton(self) -> str:
-        """Kernels without instances are one and the same for all instructions of this skeleton."""
-        return f"{self.operand.label}{'-halves' if self.split else ''}"
-
 
 def chain_ptx(
     instruction: ChainInstruction,
@@ -59,11 +54,23 @@ def chain_ptx(
     version: str = "6.4",
     target: str = "sm_75",
 ) -> str:
-    """The kernel with the instances in its loop, or the one they are measured against.
+    """A module with one kernel: with the instances in its loop, or the one they are measured against.
 
     ``chain(values, results, iterations)``: `values` as of `Operand.values`, 8 bytes each; a 32-bit result for
     every thread; `iterations` above 0.
     """
+    return module_ptx((chain_entry(instruction, with_instances, optimized),), version, target)
+
+
+def module_ptx(entries: tuple[str, ...], version: str = "6.4", target: str = "sm_75") -> str:
+    """A module of kernels; one for ``sm_75`` can be assembled for every newer chip."""
+    return "\n\n".join((f".version {version}\n.target {target}\n.address_size 64", *entries)) + "\n"
+
+
+def chain_entry(
+    instruction: ChainInstruction, with_instances: bool, optimized: bool, name: str = ENTRY
+) -> str:
+    """The kernel alone, as `name`; see `chain_ptx`."""
     operand = instruction.operand
     steps = range(instruction.instances)
     chain = tuple(
@@ -81,11 +88,7 @@ def chain_ptx(
     )
     body = (*_begun(instruction), *chain, *_folded(instruction))
     lines = (
-        f".version {version}",
-        f".target {target}",
-        ".address_size 64",
-        "",
-        f".visible .entry {ENTRY}(.param .u64 values, .param .u64 results, .param .u32 iterations) {{",
+        f".visible .entry {name}(.param .u64 values, .param .u64 results, .param .u32 iterations) {{",
         *(f"    .reg {register} {names};" for register, names in _registers(instruction)),
         "    ld.param.u64 %values, [values];",
         "    ld.param.u64 %results, [results];",
@@ -113,7 +116,6 @@ def chain_ptx(
         "    st.global.u32 [%results], %r;",
         "    ret;",
         "}",
-        "",
     )
     return "\n".join(lines)
 

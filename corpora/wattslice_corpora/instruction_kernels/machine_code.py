@@ -1,7 +1,7 @@
 """What the assembler made of a chain: the machine instructions that its instances became.
 
-The loop with the instances is compared with the loop without them. Only what stands in the loop counts; a slow
-path that is called lies outside and counts as its call.
+The loop with the instances is compared with the loop without them. Only what stands in the loop counts; a
+slow path that is called lies outside and counts as its call.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
+from wattslice_corpora.instruction_kernels.kernels import ChainInstruction
 from wattslice_corpora.sass import Instruction, SassFunction
 
 _TARGET = re.compile(r"`\((\.L\w+)\)")
@@ -27,6 +28,9 @@ _ONE_PIPE_OR_THE_OTHER = {
     "IADD3.X": "IADD.X",
 }
 """Additions, moves and shifts that the assembler gives to one pipe or the other as it likes."""
+
+
+_APPROXIMATED = {"div", "rem", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,29 @@ def added(with_instances: SassFunction, without: SassFunction, instances: int) -
     return Added(
         tuple((opcode, Fraction(count, instances)) for opcode, count in sorted(counts.items()) if count)
     )
+
+
+def faults(instruction: ChainInstruction, found: Added) -> tuple[str, ...]:
+    """What is wrong with the machine code of an instance; empty when nothing is.
+
+    One machine instruction for one instance has to be that exactly, up to three instructions of the loop. Of
+    longer ones, opcodes come a whole number of times per instance, but for moves and additions that the
+    assembler places as it likes; what they start an approximation from (MUFU) must be their own.
+    """
+    spare = Fraction(3, instruction.instances)
+    if abs(found.count - 1) <= spare:
+        return ()
+    counts = dict(found.opcodes)
+    complaints: list[str] = []
+    if found.count < 1:
+        complaints.append(f"{float(found.count):.3f} machine instructions for an instance")
+    broken = sum(abs(count - round(count)) for name, count in counts.items() if name not in ("MOV", "IADD"))
+    if broken > spare + found.count / 20:
+        complaints.append(f"no whole number of {found}")
+    own = [name for name, count in counts.items() if name.startswith("MUFU") and count.denominator == 1]
+    if not own and instruction.name.split(".")[0] in _APPROXIMATED:
+        complaints.append("instances share the approximation they start from")
+    return tuple(complaints)
 
 
 def loop_body(function: SassFunction) -> tuple[Instruction, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from enum import Enum
 
-
 _RANDOM = (1664525, 1013904223)
 """Press et al., Numerical Recipes, 7.1: an even quicker generator."""
 
@@ -14,8 +13,7 @@ class Operand(Enum):
 
     Every iteration starts the chain with ``(random bits & mask) | pattern``: any integer, or a floating-point
     number between 1 and 2. The constants are the other operands, as bits; instances alternate between (a, c)
-    and (b, d). Of floating-point numbers b is 1 / a and d is -c / a, so that sums, products and quotients stay
-    between 2^-126 and 2^127 however long the chain.
+    and (b, d). Of floating-point numbers b is 1 / a and d is -c / a: no chain overflows or gets denormal.
     """
 
     B32 = ("b32", ".b32", 32, 0xFFFFFFFF, 0x1, (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F))

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import struct
 import subprocess
-from functools import cache
 from pathlib import Path
 
-from wattslice_corpora.instruction_kernels import Added, Operand, added
+from wattslice_corpora.instruction_kernels import (
+    Added,
+    AssemblyError,
+    Operand,
+    assemble,
+    faults,
+    instance_code,
+)
 from wattslice_corpora.measuring.bench import Bench, Configuration, Measured
 from wattslice_corpora.measuring.errors import ConfigurationError, MeasureError
 from wattslice_corpora.measuring.instruction_plan import Run, Study
-from wattslice_corpora.sass import NoDisassemblerError, SassFunction, disassemble
-
-_ASSEMBLY_LIMIT_S = 120
+from wattslice_corpora.sass import NoDisassemblerError
 
 
 class InstructionBench:
     """Measures the runs of a plan on `bench`; PTX, cubins and values are kept in `kernels`.
 
     `architecture`: as nvcc wants it. Where there is a disassembler, a kernel whose instances the assembler
-    removed is refused.
+    removed or merged is refused.
     """
 
     def __init__(
@@ -31,7 +35,7 @@ class InstructionBench:
         self._architecture = architecture
         self._kernels = kernels
         self._runs = {run.name(): run for run in plan}
-        self._sass = cache(self._added)
+        self._machine_code: dict[Study, Added | None] = {}
         kernels.mkdir(parents=True, exist_ok=True)
         for operand in Operand:
             values = operand.values()
@@ -44,26 +48,34 @@ class InstructionBench:
     def measure(self, configuration: Configuration) -> Measured:
         """Assembles and measures. Raises as `Bench.measure`."""
         run = self._runs[configuration.name]
-        self._assembled(run.study, run.with_instances)
+        try:
+            self._assembled(run.study, run.with_instances)
+        except AssemblyError as error:
+            raise ConfigurationError(str(error)) from None
+        except OSError as error:
+            raise MeasureError(f"{self._kernels}: cannot assemble: {error}") from None
         if run.with_instances:
             found = self.machine_code(run.study)
-            if found is not None and found.count < 1:
-                raise ConfigurationError(f"{configuration.name}: the assembler removed instances")
+            wrong = () if found is None else faults(run.study.instruction, found)
+            if wrong:
+                raise ConfigurationError(f"{configuration.name}: {'; '.join(wrong)}")
         return self._bench.measure(configuration)
 
     def machine_code(self, study: Study) -> Added | None:
-        """What an instance of the chain became. None without a disassembler, or where ptxas refuses the PTX."""
-        return self._sass(study)
+        """What an instance of the chain became. None: no disassembler, or ptxas refuses the PTX."""
+        if study not in self._machine_code:
+            self._machine_code[study] = self._disassembled(study)
+        return self._machine_code[study]
 
-    def _added(self, study: Study) -> Added | None:
+    def _disassembled(self, study: Study) -> Added | None:
         try:
-            functions = tuple(_chain(self._assembled(study, instances)) for instances in (True, False))
-        except (NoDisassemblerError, ConfigurationError, subprocess.CalledProcessError):
+            ours, theirs = self._assembled(study, True), self._assembled(study, False)
+            return instance_code(ours, theirs, study.instruction.instances)
+        except (NoDisassemblerError, AssemblyError, OSError, subprocess.CalledProcessError):
             return None
-        return added(*functions, study.instruction.instances)
 
     def _assembled(self, study: Study, with_instances: bool) -> Path:
-        """The cubin. Raises `ConfigurationError` with the assembler's words."""
+        """The cubin, as it lies there or anew."""
         text = study.ptx(with_instances)
         source = self._kernels / f"{study.stem(with_instances)}.ptx"
         cubin = source.with_suffix(".cubin")
@@ -71,31 +83,4 @@ class InstructionBench:
             return cubin
         cubin.unlink(missing_ok=True)
         source.write_text(text, encoding="utf-8")
-        draft = cubin.with_suffix(".tmp")
-        level = 3 if study.optimized else 0
-        options = ("-cubin", f"-arch={self._architecture}", f"-Xptxas=-O{level}")
-        command = (self._nvcc, *options, "-o", str(draft), str(source))
-        try:
-            done = subprocess.run(
-                command,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=_ASSEMBLY_LIMIT_S,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise ConfigurationError(
-                f"{source.name}: ptxas did not end within {_ASSEMBLY_LIMIT_S} s"
-            ) from None
-        except OSError as error:
-            raise MeasureError(f"nvcc cannot be run: {error}") from None
-        if done.returncode != 0:
-            said = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
-            raise ConfigurationError(f"{source.name}: does not assemble: {said[0]}")
-        draft.replace(cubin)
-        return cubin
-
-
-def _chain(cubin: Path) -> SassFunction:
-    return next(function for function in disassemble(cubin.read_bytes()) if function.name == "chain")
+        return assemble(self._nvcc, source, self._architecture, study.optimized)

@@ -1,7 +1,7 @@
 """From the powers of runs to the energy of an instruction: what the kernels with and without it differ by.
 
-Energy of a launch = power x time of a launch, for every method of `power` (Arafa et al. 2020, eq. 2); energy of an
-instruction = (with - without) / instructions of a launch (eq. 1).
+Energy of a launch = power x time of a launch, for every method of `power` (Arafa et al. 2020, eq. 2); energy
+of an instruction = (with - without) / instructions of a launch (eq. 1).
 
 The standard error comes from kernels that were measured more than once: their runs scatter by some share of
 their energy, pooled over all of them (a few repeats of one kernel alone would say little), and that share is
@@ -13,8 +13,9 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from wattslice_corpora.instruction_kernels import Added
 from wattslice_corpora.measuring.instruction_plan import Run, Study, Variant
 from wattslice_corpora.measuring.journal import Entry
 from wattslice_corpora.measuring.power import Method
@@ -28,13 +29,9 @@ _STEPS_W = (1.0, 0.1, 0.01, 0.001)
 
 @dataclass(frozen=True, slots=True)
 class LaunchEnergy:
-    """Joules of a launch of one kernel, one for each valid run; `above_idle_j` without the board's idle power.
-
-    `idle_known`: whether every run knows it. `time_s`: mean of a launch.
-    """
+    """Joules of a launch of one kernel, one for each valid run; `time_s`: mean of a launch."""
 
     energies_j: tuple[float, ...]
-    above_idle_j: tuple[float, ...]
     time_s: float
 
     @property
@@ -49,7 +46,6 @@ class Difference:
 
     energy_j: float
     standard_error_j: float | None
-    above_idle_j: float | None
     time_s: float
 
     @property
@@ -81,13 +77,9 @@ def difference(
             sum((scatter * one.energy_j) ** 2 / len(one.energies_j) for one in sides)
             + sum((step_w * one.time_s) ** 2 / 12 for one in sides)
         )
-    above_idle_j = None
-    if with_instances.above_idle_j and without.above_idle_j:
-        above_idle_j = statistics.fmean(with_instances.above_idle_j) - statistics.fmean(without.above_idle_j)
     return Difference(
         energy_j=(with_instances.energy_j - without.energy_j) / instructions,
         standard_error_j=None if error_j is None else error_j / instructions,
-        above_idle_j=None if above_idle_j is None else above_idle_j / instructions,
         time_s=(with_instances.time_s - without.time_s) / instructions,
     )
 
@@ -116,11 +108,9 @@ def instruction_rows(
     versions: tuple[tuple[str, str], ...],
     entries: tuple[Entry, ...],
     sm_count: int,
-    machine_code: Callable[[Study], str],
-    board: str,
-    driver: str,
+    machine_code: Callable[[Study], Added | None],
 ) -> tuple[MeasuredInstruction, ...]:
-    """A row for every study of `plan` of which something was measured, and every method, in order of the plan.
+    """A row for every method and every study of `plan` of which something was measured.
 
     `versions`: (name, version) of the configurations; an entry of another version does not count.
     """
@@ -132,6 +122,8 @@ def instruction_rows(
         for entry in measured.values()
         if entry.powers is not None and entry.powers.papi_w is not None
     )
+    idles_w = [entry.row.idle_power_w for entry in measured.values() if entry.row.idle_power_w is not None]
+    idle_w = statistics.median(idles_w) if idles_w else None
     kernels = {(run.study.variant, run.study.stem(run.with_instances)) for run in plan}
     scatter = {
         (variant, method): pooled_scatter(
@@ -142,25 +134,15 @@ def instruction_rows(
         for variant in Variant
         for method in Method
     }
-    rows: list[MeasuredInstruction] = []
-    for study in dict.fromkeys(run.study for run in plan if run.with_instances):
-        if not runs.any_of(study.variant, study.stem(True)):
-            continue
-        for method in Method:
-            rows.append(
-                _row(
-                    study,
-                    method,
-                    runs,
-                    scatter[study.variant, method],
-                    step_w,
-                    sm_count,
-                    machine_code(study),
-                    board,
-                    driver,
-                )
-            )
-    return tuple(rows)
+    return tuple(
+        replace(
+            _row(study, method, runs, scatter[study.variant, method], step_w, idle_w, sm_count),
+            sass=str(machine_code(study) or ""),
+        )
+        for study in dict.fromkeys(run.study for run in plan if run.with_instances)
+        if runs.any_of(study.variant, study.stem(True))
+        for method in Method
+    )
 
 
 class _Runs:
@@ -187,7 +169,6 @@ class _Runs:
     def energy(self, variant: Variant, stem: str, method: Method) -> LaunchEnergy | None:
         """None without a valid run, or when the board lacks what the method takes."""
         energies_j: list[float] = []
-        above_idle_j: list[float] = []
         times_s: list[float] = []
         for entry in self.valid(variant, stem):
             power_w = None if entry.powers is None else entry.powers.by(method)
@@ -195,12 +176,9 @@ class _Runs:
                 continue
             energies_j.append(power_w * entry.row.time_s)
             times_s.append(entry.row.time_s)
-            if entry.row.idle_power_w is not None:
-                above_idle_j.append((power_w - entry.row.idle_power_w) * entry.row.time_s)
         if not energies_j:
             return None
-        complete = tuple(above_idle_j) if len(above_idle_j) == len(energies_j) else ()
-        return LaunchEnergy(tuple(energies_j), complete, statistics.fmean(times_s))
+        return LaunchEnergy(tuple(energies_j), statistics.fmean(times_s))
 
 
 def _row(
@@ -209,10 +187,8 @@ def _row(
     runs: _Runs,
     scatter: float | None,
     step_w: float,
+    idle_w: float | None,
     sm_count: int,
-    sass: str,
-    board: str,
-    driver: str,
 ) -> MeasuredInstruction:
     variant, instruction = study.variant, study.instruction
     stem, other = study.stem(True), study.stem(False)
@@ -234,15 +210,17 @@ def _row(
         method=method.value,
         energy_j=None if believed is None else believed.energy_j,
         standard_error_j=None if found is None else found.standard_error_j,
-        above_idle_j=None if believed is None else believed.above_idle_j,
+        above_idle_j=None
+        if believed is None or idle_w is None
+        else believed.energy_j - idle_w * believed.time_s,
         time_s=None if found is None else found.time_s,
         repeats=len(valid),
-        sass=sass,
+        sass="",
         core_mhz=_mean(entry.row.core_mhz for entry in valid),
         temperature_c=_mean(entry.row.temperature_c for entry in valid),
-        idle_power_w=_mean(entry.row.idle_power_w for entry in valid),
-        board=board,
-        driver=driver,
+        idle_power_w=idle_w,
+        board="",
+        driver="",
         reason=" ".join(reason.split()),
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
 from wattslice_corpora.instruction_kernels import INSTRUCTIONS, ChainInstruction, chain_ptx
@@ -32,7 +33,7 @@ class Variant(StrEnum):
 
     @property
     def iterations(self) -> int:
-        """Of the loop in one launch, for launches of some milliseconds; the same with and without instances."""
+        """Of the loop in one launch, so that it takes milliseconds; the same with and without instances."""
         return {Variant.LATENCY: 65536, Variant.THROUGHPUT: 8192}[self]
 
     def blocks(self, sm_count: int) -> int:
@@ -61,7 +62,7 @@ class Study:
         """Of the files of a kernel. Kernels without instances are named by their text: many are one."""
         if with_instances:
             return f"{self.instruction.file_stem}-{_level(self.optimized)}"
-        return f"without-{_digest(self.ptx(False))[:6]}-{_level(self.optimized)}"
+        return _stem_without(self.instruction, self.optimized)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +118,8 @@ def studies(
 def instruction_plan(wanted: tuple[Study, ...], seed: int) -> tuple[Run, ...]:
     """The runs in order of value, shuffled within every part of the order.
 
-    Of -O3 before -O0: one instruction for each row of the paper's table, with what it is measured against; then
-    the latter again, so that there are standard errors; then the other instructions; then everything again.
+    Of -O3 before -O0: one instruction for each row of the paper's table, with what it is measured against;
+    then the latter again, so that there are standard errors; then the other instructions. Then all again.
     """
     shuffle = random.Random(seed).sample
     runs: list[Run] = []
@@ -137,10 +138,10 @@ def instruction_plan(wanted: tuple[Study, ...], seed: int) -> tuple[Run, ...]:
             here = tuple(study for study in wanted if study.optimized is optimized)
             part = [*_without(here, repeat), *(Run(study, True, repeat) for study in here)]
             runs += shuffle(part, len(part))
-    return tuple(
-        {run.name(): run for run in reversed(runs)}[name]
-        for name in dict.fromkeys(run.name() for run in runs)
-    )
+    unique: dict[str, Run] = {}
+    for run in runs:
+        unique.setdefault(run.name(), run)
+    return tuple(unique.values())
 
 
 def _first_of_rows(wanted: tuple[Study, ...]) -> Iterator[Study]:
@@ -156,6 +157,11 @@ def _without(wanted: tuple[Study, ...], repeat: int) -> list[Run]:
     """One run for every kernel that some of `wanted` are measured against."""
     runs = (Run(study, False, repeat) for study in wanted)
     return list({run.name(): run for run in runs}.values())
+
+
+@cache
+def _stem_without(instruction: ChainInstruction, optimized: bool) -> str:
+    return f"without-{_digest(chain_ptx(instruction, False, optimized))[:6]}-{_level(optimized)}"
 
 
 def _level(optimized: bool) -> str:

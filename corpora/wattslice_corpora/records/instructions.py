@@ -20,10 +20,10 @@ class MeasuredInstruction:
     ``throughput`` (all SMs full of threads). `method`: ``MTSM``, ``SMA``, ``PAPI`` or ``energy counter``.
 
     `energy_j`: of one instruction in one thread, whole board, idle power included; None with a `reason`.
-    `standard_error_j`: None while no kernel of the variant was measured twice. `above_idle_j`: the same without
-    the board's idle power. `time_s`: of the board, by which one more instruction in one thread prolongs the run.
-    `repeats`: valid runs of the kernel with the instructions. `sass`: the machine instructions of one instance;
-    empty when there was no disassembler. Clock, temperature and idle power: means over those runs.
+    `standard_error_j`: None while no kernel of the variant was measured twice. `time_s`: by how much one more
+    instruction in one thread prolongs the run. `above_idle_j`: without `idle_power_w` (the median of the
+    table) over that time. `repeats`: valid runs of the kernel with the instructions. `sass`: the machine
+    instructions of an instance; empty when there was no disassembler. Clock, temperature: means of the runs.
     """
 
     instruction: str
@@ -47,7 +47,7 @@ class MeasuredInstruction:
 
 
 def read_instructions(path: Path) -> tuple[MeasuredInstruction, ...]:
-    """The rows of ``instructions.csv``. Raises `RecordError` with file and line, ``OSError`` when unreadable."""
+    """The rows of ``instructions.csv``. Raises `RecordError`, ``OSError``."""
     return read_table(path, MeasuredInstruction, _fault)
 
 

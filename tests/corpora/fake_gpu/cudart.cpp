@@ -1,5 +1,6 @@
 // A stand-in for the CUDA runtime on a machine without a GPU: kernels compute nothing and take FAKE_KERNEL_US.
 // What the "GPU" is doing stands in the file FAKE_GPU_STATE, where the stand-in for NVML (nvml.cpp) reads it.
+// A kernel of a library takes FAKE_US_PER_KB microseconds for every KiB of its file instead.
 // FAKE_CRASH=launch: the fifth launch ends the program by a signal. FAKE_HANG=1: synchronising never returns.
 #include <cuda_runtime_api.h>
 
@@ -7,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "state.h"
@@ -18,7 +20,12 @@ State* gpu() {
     return mapped;
 }
 
+long long libraryNs = 0;
+
 long long kernelNs() {
+    if (libraryNs > 0) {
+        return libraryNs;
+    }
     const char* text = getenv("FAKE_KERNEL_US");
     return (text ? atoll(text) : 100) * 1000LL;
 }
@@ -95,6 +102,21 @@ cudaError_t cudaLaunchCooperativeKernel(const void* f, dim3 g, dim3 b, void** a,
 }
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* c, const void* f, void** a) {
     return cudaLaunchKernel(f, c->gridDim, c->blockDim, a, c->dynamicSmemBytes, c->stream);
+}
+cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t* library, const char* path, cudaJitOption*, void**, unsigned,
+                                    cudaLibraryOption*, void**, unsigned) {
+    struct stat file;
+    if (stat(path, &file) != 0) {
+        return cudaErrorFileNotFound;
+    }
+    const char* text = getenv("FAKE_US_PER_KB");
+    libraryNs = file.st_size * (text ? atoll(text) : 1) * 1000 / 1024;
+    *library = nullptr;
+    return cudaSuccess;
+}
+cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t, const char*) {
+    *kernel = reinterpret_cast<cudaKernel_t>(&libraryNs);
+    return cudaSuccess;
 }
 cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
     if (getenv("FAKE_NO_CAPTURE")) {

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from wattslice.frontend.ptx_lowering.blocks import BasicBlock, basic_blocks
 from wattslice.frontend.ptx_lowering.context import KernelParts, variable_of
+from wattslice.frontend.ptx_lowering.pointer_parameters import passed_addresses
 from wattslice.frontend.ptx_lowering.pointers import Pointers, find_pointers
 from wattslice.frontend.ptx_lowering.registers import (
     Registers,
@@ -117,7 +118,13 @@ class FunctionBody:
                     span = replace(self.span, line=statement.line, end_line=statement.line)
                     self._symbols[statement.name] = variable_of(statement, span)
         instructions = [i for block in self.blocks for i in block.instructions]
-        self.registers.pointers = find_pointers(instructions, self._pointer_parameter, self.symbol)
+        parts.take(len(instructions))
+        self.registers.pointers = find_pointers(
+            instructions,
+            self._pointer_parameter,
+            self.symbol,
+            passed_addresses(self.unit, instructions),
+        )
         settle(self.registers.pointers)
         self.statements: list[Stmt] = []
         self._conditions: dict[int, Expr] = {}

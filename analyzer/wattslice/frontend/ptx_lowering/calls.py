@@ -21,8 +21,6 @@ from wattslice.ir import (
 
 MAX_DEPTH = 16
 """Calls inside calls that are followed; deeper ones, and all recursion, are cut."""
-MAX_INSTRUCTIONS = 200_000
-"""Instructions of a kernel with all that it calls, each call once more."""
 
 _FREE = frozenset({"vprintf", "__assertfail", "malloc", "free"})
 """What the device runtime does: printing and the heap, left out as in CUDA sources."""

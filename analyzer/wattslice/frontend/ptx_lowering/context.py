@@ -20,6 +20,13 @@ from wattslice.ir import (
     VariableRole,
 )
 
+MAX_INSTRUCTIONS = 60_000
+"""Instructions of a kernel with all that it inlines, up to which it is followed."""
+
+
+class TooLargeError(Exception):
+    """A kernel has more than `MAX_INSTRUCTIONS` instructions."""
+
 
 @dataclass(slots=True)
 class Unit:
@@ -31,6 +38,7 @@ class Unit:
     functions: dict[str, syntax.Function] = field(default_factory=dict[str, syntax.Function])
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
     files: dict[int, str] = field(default_factory=dict[int, str])
+    pointer_parameters: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
 
     def __post_init__(self) -> None:
         for function in self.module.functions:
@@ -113,6 +121,12 @@ class KernelParts:
     roots: dict[Variable, Variable] = field(default_factory=dict[Variable, Variable])
     inlining: list[str] = field(default_factory=list[str])
     size: int = 0
+
+    def take(self, instructions: int) -> None:
+        """Counts what is lowered; raises `TooLargeError` when it is more than the analysis follows."""
+        self.size += instructions
+        if self.size > MAX_INSTRUCTIONS:
+            raise TooLargeError
 
     def region(self) -> int:
         """A new region number."""

@@ -54,8 +54,12 @@ def find_pointers(
     instructions: Iterable[Instruction],
     parameter: Callable[[Instruction], Variable | None],
     symbol: Callable[[str], Variable | None],
+    passed: frozenset[str] = frozenset(),
 ) -> Pointers:
-    """Traces addresses. `parameter`: what an `ld.param` reads; `symbol`: the variable of a name."""
+    """Traces addresses. `parameter`: what an `ld.param` reads; `symbol`: the variable of a name.
+
+    `passed`: places in parameter space that functions called take addresses from.
+    """
     found = Pointers()
     feeds: list[tuple[str, tuple[str, ...], str]] = []  # result, registers it may be an address by, opcode
     demanded: list[str] = []
@@ -83,7 +87,11 @@ def find_pointers(
                         demanded.append(result)
                 if opcode == "cvta":
                     converted.update(_names(operands[1:2]))
-        if opcode in _ACCESSES:
+        if opcode == "st" and "param" in instruction.modifiers:
+            target = operands[0]
+            if isinstance(target, Address) and isinstance(target.base, Symbol) and target.base.name in passed:
+                demanded += _names(operands[1:])
+        elif opcode in _ACCESSES:
             addresses = [operand.base for operand in operands if isinstance(operand, Address)]
             demanded += [base.name for base in addresses if isinstance(base, Register)]
     _spread(found.origins, feeds)

@@ -1,0 +1,56 @@
+"""Measured energies of instructions, as a table."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from rich.table import Table
+from rich.text import Text
+
+from wattslice.report import units
+from wattslice.report.text import make_console, print_stripped
+from wattslice_corpora.measuring.power import Method
+from wattslice_corpora.records import MeasuredInstruction
+
+
+def write_instruction_energies(rows: tuple[MeasuredInstruction, ...], file: TextIO) -> None:
+    """A line for every instruction, variant and level: energy by every method, time, machine code."""
+    console = make_console(file)
+    table = Table(box=None, pad_edge=False)
+    for heading in ("instruction", "variant", "level"):
+        table.add_column(heading, no_wrap=True)
+    for heading in (*(method.value for method in Method), "time"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("machine code")
+    for same in _grouped(rows):
+        first = same[0]
+        table.add_row(
+            first.instruction,
+            first.variant,
+            "-O3" if first.optimized else "-O0",
+            *(_energy(same, method) for method in Method),
+            units.time(first.time_s),
+            first.sass,
+        )
+    print_stripped(console, table)
+    reasons = dict.fromkeys(
+        f"{row.instruction}, {row.variant}, {row.method}: {row.reason}" for row in rows if row.reason
+    )
+    for reason in reasons:
+        print_stripped(console, Text(reason))
+
+
+def _grouped(rows: tuple[MeasuredInstruction, ...]) -> tuple[tuple[MeasuredInstruction, ...], ...]:
+    groups: dict[tuple[str, str, bool], list[MeasuredInstruction]] = {}
+    for row in rows:
+        groups.setdefault((row.instruction, row.variant, row.optimized), []).append(row)
+    return tuple(tuple(group) for group in groups.values())
+
+
+def _energy(rows: tuple[MeasuredInstruction, ...], method: Method) -> str:
+    row = next((row for row in rows if row.method == method.value), None)
+    if row is None or row.energy_j is None:
+        return units.UNKNOWN
+    if row.standard_error_j is None:
+        return units.energy(row.energy_j)
+    return f"{units.energy(row.energy_j)} ± {100 * row.standard_error_j / row.energy_j:.1f} %"

@@ -1,0 +1,304 @@
+"""`wattslice roofline`: which coefficients it takes, where it places kernels, what it prints and draws."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from wattslice.cli import main
+from wattslice.config import Options, make_config
+from wattslice.errors import WattsliceError
+from wattslice.machines import Coefficients, is_published_only, machines_of, published_machines
+from wattslice.pipeline import analyze_files
+from wattslice.placed_kernels import Bound, PowerSource, place_kernels
+from wattslice.roofline import Precision
+from wattslice.rooflines import rooflines_of_gpu
+from wattslice_models.execution_time import Clocks
+from wattslice_models.gpu import load_gpu
+from wattslice_models.roofline_store import stored_roofline
+
+CODE = """
+__global__ void saxpy(int n, float a, const float *x, float *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i] + y[i];
+}
+__global__ void polynomial(const double *x, double *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    double v = x[i], s = 0.0;
+    for (int k = 0; k < 512; k++) s = s * v + 1.5;
+    y[i] = s;
+}
+__global__ void copy(const int *x, int *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    y[i] = x[i];
+}
+int main() {
+    const int n = 1 << 22;
+    float *f; double *d; int *k;
+    cudaMalloc(&f, 2 * n * sizeof(float));
+    cudaMalloc(&d, 2 * n * sizeof(double));
+    cudaMalloc(&k, 2 * n * sizeof(int));
+    saxpy<<<n / 256, 256>>>(n, 2.0f, f, f + n);
+    polynomial<<<n / 256, 256>>>(d, d + n);
+    copy<<<n / 256, 256>>>(k, k + n);
+}
+"""
+OWN = Clocks()
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("roofline") / "three.cu"
+    path.write_text(CODE)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _no_models_of_the_user(monkeypatch, tmp_path_factory):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+
+
+def placed(source, gpu, only=None):
+    config = make_config(Options(paths=(source,), gpu=gpu, no_cache=True))
+    shown = rooflines_of_gpu(config, Coefficients.AUTO, only, analyze_files(config))
+    return {kernel.name: kernel for kernel in shown.kernels or ()}
+
+
+def run(capsys, *words: str) -> tuple[int, str, str]:
+    status = main(["roofline", *words])
+    told = capsys.readouterr()
+    return status, told.out, told.err
+
+
+def test_the_paper_answers_for_its_gpu_the_energy_model_for_others():
+    gtx580 = machines_of(load_gpu("gtx580"), OWN)
+    assert {machine.coefficients for machine in gtx580} == {Coefficients.PUBLISHED}
+    assert gtx580[0].energies is not None
+    assert gtx580[0].energies.flop_energy_j == pytest.approx(99.7e-12)
+    v100 = machines_of(load_gpu("v100"), OWN)
+    assert {machine.coefficients for machine in v100} == {Coefficients.MODEL}
+    assert [machine.precision for machine in v100] == list(Precision)
+
+
+def test_published_coefficients_hold_at_the_clocks_of_the_paper_only():
+    slow = machines_of(load_gpu("gtx580"), Clocks(core_mhz=800.0))
+    assert {machine.coefficients for machine in slow} == {Coefficients.NONE}
+    with pytest.raises(WattsliceError, match="clocks of the paper"):
+        machines_of(load_gpu("gtx580"), Clocks(core_mhz=800.0), Coefficients.PUBLISHED)
+
+
+def test_a_gpu_without_energies_has_a_time_roof_and_a_reason():
+    machine = machines_of(load_gpu("gtx480"), OWN)[0]
+    assert machine.energies is None
+    assert machine.roofline.time_balance == pytest.approx(7.58, abs=0.01)
+    assert "fermi chips differ" in machine.no_energies
+
+
+def test_a_fit_of_which_all_is_told_from_zero_comes_first():
+    sure = machines_of(load_gpu("quadro_rtx_8000"), OWN)
+    assert [one.coefficients for one in sure[:2]] == [Coefficients.FITTED, Coefficients.FITTED]
+    fit = stored_roofline("quadro_rtx_8000")
+    assert fit is not None
+    assert sure[1].energies is not None
+    assert sure[1].energies.flop_energy_j == fit.reference.relative_fit.double_flop_energy_j.value
+    assert (
+        sure[0].roofline.peak_flops_per_s > fit.reference.relative_fit.rates.single_flops_per_s
+    )  # never reached
+    assert "at 1710 MHz" in sure[0].source
+    assert any("toggled" in doubt for doubt in sure[0].doubts)
+
+
+def test_a_fit_with_a_coefficient_near_zero_gives_way_to_the_energy_model():
+    gpu = load_gpu("v100_pcie")
+    machine = machines_of(gpu, OWN)[0]
+    assert machine.coefficients is Coefficients.MODEL
+    assert any("--coefficients fitted" in doubt for doubt in machine.doubts)
+    fitted = machines_of(gpu, OWN, Coefficients.FITTED)[0]
+    assert not fitted.is_sure
+    assert any("cannot be told from zero" in doubt for doubt in fitted.doubts)
+
+
+def test_a_fit_holds_near_its_clocks():
+    gpu = load_gpu("v100_pcie")
+    near = machines_of(gpu, Clocks(core_mhz=950.0), Coefficients.FITTED)[0]
+    assert "at 945 MHz" in near.source
+    with pytest.raises(WattsliceError, match=r"no run near --core-mhz 900: nearest 945 MHz"):
+        machines_of(gpu, Clocks(core_mhz=900.0), Coefficients.FITTED)
+
+
+def test_presumed_energies_are_told():
+    tensor = next(one for one in machines_of(load_gpu("v100"), OWN) if one.precision is Precision.TENSOR)
+    assert any("order of magnitude" in doubt for doubt in tensor.doubts)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "wanted", "why"),
+    [
+        ("gtx480", Coefficients.MODEL, "fermi chips differ"),
+        ("gtx480", Coefficients.PUBLISHED, "nothing is published of gtx480"),
+        ("gtx480", Coefficients.FITTED, "no roofline was fitted"),
+    ],
+)
+def test_wanted_coefficients_that_do_not_exist_are_refused(gpu, wanted, why):
+    with pytest.raises(WattsliceError, match=why):
+        machines_of(load_gpu(gpu), OWN, wanted)
+
+
+def test_the_processor_of_the_paper_is_no_gpu():
+    assert is_published_only("i7-950")
+    assert not is_published_only("gtx580")
+    assert not is_published_only("nonsense")
+    assert [machine.precision for machine in published_machines("i7-950")] == [Precision.FP32, Precision.FP64]
+
+
+def test_kernels_lie_under_the_roofs_of_their_own_arithmetic(source):
+    kernels = placed(source, "v100")
+    saxpy, polynomial, copy = kernels["saxpy"], kernels["polynomial"], kernels["copy"]
+    assert saxpy.precision is Precision.FP32
+    assert saxpy.intensity == pytest.approx(2 / 12)
+    assert (saxpy.time_bound, saxpy.energy_bound) == (Bound.MEMORY, Bound.MEMORY)
+    assert polynomial.precision is Precision.FP64
+    assert polynomial.intensity == pytest.approx(64.0)
+    assert (polynomial.time_bound, polynomial.energy_bound) == (Bound.COMPUTE, Bound.COMPUTE)
+    for kernel in (saxpy, polynomial):
+        assert kernel.machine is not None
+        assert kernel.flops_per_s is not None
+        assert kernel.intensity is not None
+        assert kernel.power_w is not None
+        roof = kernel.machine.roofline.without_limit().flops_per_s(kernel.intensity)
+        assert kernel.share_of_roof == pytest.approx(kernel.flops_per_s / roof)
+        assert 0.5 < kernel.flops_per_s / roof < 1.0
+        assert kernel.flops_per_j == pytest.approx(kernel.flops_per_s / kernel.power_w)
+        assert kernel.power_source is PowerSource.MODEL
+    assert copy.machine is None
+    assert copy.intensity is None
+    assert "no floating-point operations" in copy.why
+
+
+def test_where_no_power_model_knows_watts_the_roofline_tells_them(source):
+    saxpy = placed(source, "gtx580")["saxpy"]
+    assert saxpy.power_source is PowerSource.ROOFLINE
+    assert saxpy.machine is not None
+    assert saxpy.machine.energies is not None
+    assert saxpy.flops is not None
+    assert saxpy.dram_bytes is not None
+    assert saxpy.time_s is not None
+    assert saxpy.power_w == pytest.approx(
+        122.0 + (saxpy.flops * 99.7e-12 + saxpy.dram_bytes * 513e-12) / saxpy.time_s
+    )
+
+
+def test_a_kernel_of_other_arithmetic_has_no_place_and_is_told_why(source):
+    polynomial = placed(source, "v100", Precision.FP32)["polynomial"]
+    assert polynomial.machine is None
+    assert polynomial.share_of_roof is None
+    assert polynomial.why == "its arithmetic is mostly fp64, the roofs are fp32"
+
+
+def test_a_launch_that_cannot_run_is_listed_without_figures(source):
+    config = make_config(Options(paths=(source,), gpu="v100", no_cache=True))
+    analysis = analyze_files(config)
+    kernel = replace(analysis.kernels[0], roofline=None, time_s=None)
+    (found,) = place_kernels(replace(analysis, kernels=(kernel,)), machines_of(load_gpu("v100"), OWN))
+    assert (found.flops, found.flops_per_s, found.power_w) == (None, None, None)
+    assert "cannot run" in found.why
+
+
+def test_json_tells_unknown_as_null_with_its_reason(capsys, source):
+    status, out, _ = run(capsys, str(source), "--gpu", "gtx480", "--format", "json", "--no-cache")
+    document = json.loads(out)
+    assert status == 0
+    assert [roof["precision"] for roof in document["rooflines"]] == ["fp32", "fp64"]
+    assert document["rooflines"][0]["race_to_halt"] is None
+    assert "fermi" in document["rooflines"][0]["energies_unknown_because"]
+    assert [kernel["energy_bound"] for kernel in document["kernels"]] == [None, None, None]
+    assert document["kernels"][0]["time_bound"] == "memory"
+    alone = json.loads(run(capsys, "--gpu", "v100", "--format", "json")[1])
+    assert alone["kernels"] is None
+    assert alone["rooflines"][0]["race_to_halt"] is True
+
+
+def test_the_table_of_the_papers_processor(capsys):
+    status, out, err = run(capsys, "--gpu", "i7-950")
+    assert (status, err) == (0, "")
+    assert "4.16 flop/B" in out
+    assert "2.09 flop/B" in out
+    assert "as recalled" in out
+    assert [line.split()[-1] for line in out.splitlines() if "power limit" in line] == ["–"]
+
+
+def test_pictures_have_all_panels_and_the_same_bytes_twice(capsys, source, tmp_path):
+    svg, png, again = tmp_path / "a.svg", tmp_path / "a.png", tmp_path / "b.SVG"
+    words = [str(source), "--gpu", "v100", "--no-cache", "-o", str(svg), "-o", str(png)]
+    assert run(capsys, *words)[0] == 0
+    assert png.read_bytes().startswith(b"\x89PNG")
+    assert run(capsys, str(source), "--gpu", "v100", "--no-cache", "-o", str(again))[0] == 0
+    assert svg.read_bytes() == again.read_bytes()
+    assert svg.read_text().count('id="axes_') == 3
+
+
+def test_a_time_roof_alone_is_drawn_too(capsys, source, tmp_path):
+    path = tmp_path / "time.svg"
+    assert run(capsys, str(source), "--gpu", "gtx480", "--no-cache", "-o", str(path))[0] == 0
+    assert path.stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--gpu", "v100", "-o", "x.pdf"], "ends in .svg or .png"),
+        (["--gpu", "v100", "--precision", "fp8"], "one of fp32, fp64, fp16, tensor"),
+        (["--gpu", "gtx480", "--precision", "tensor"], "no peak of it is known of GeForce GTX 480"),
+        (["--gpu", "v100", "--coefficients", "x"], "one of auto, fitted, published, model, none"),
+        (["--gpu", "i7-950", __file__], "is a processor"),
+        (["--gpu", "nonsense"], "unknown GPU"),
+        (["--gpu", "v100", "--core-mhz", "9999"], "no Tesla V100"),
+        (["--gpu", "v100", "-o", "/proc/none/x.svg"], "cannot be written"),
+        (["--gpu", "v100", "missing.cu"], "missing.cu"),
+    ],
+)
+def test_bad_input_has_a_clear_error_and_status_2(capsys, words, why):
+    status, out, err = run(capsys, *words)
+    assert (status, out) == (2, "")
+    assert why in err
+    assert "Traceback" not in err
+
+
+def test_without_files_the_settings_of_the_current_folder_hold(capsys, monkeypatch, tmp_path):
+    (tmp_path / "wattslice.toml").write_text('gpu = "t4"\n', encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert "Tesla T4  t4, from the settings" in run(capsys)[1]
+    assert "Tesla T4" not in run(capsys, "--gpu", "v100")[1]
+
+
+def test_without_matplotlib_the_remedy_is_told(capsys, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    status, out, err = run(capsys, "--gpu", "v100", "-o", str(tmp_path / "x.svg"))
+    assert (status, out) == (2, "")
+    assert "pip install 'wattslice[report]'" in err
+
+
+def test_a_file_without_kernels_fails_and_the_roofs_are_still_shown(capsys, tmp_path):
+    path = tmp_path / "empty.cu"
+    path.write_text("int main() { return 0; }\n")
+    status, out, err = run(capsys, str(path), "--gpu", "v100", "--no-cache")
+    assert status == 2
+    assert "time balance" in out
+    assert "no kernel found" in err
+
+
+def test_the_samples_and_fields_of_the_documentation_are_true(capsys, monkeypatch):
+    root = Path(__file__).parents[2]
+    monkeypatch.chdir(root)
+    text = (root / "docs" / "roofline.md").read_text(encoding="utf-8")
+    names = ("black_scholes", "dct8x8", "multiply_add", "multiply_add_double", "transpose")
+    files = [f"corpora/wattslice_corpora/kernels/wang2013/{name}.cu" for name in names]
+    for words in (["--gpu", "gtx580"], ["--gpu", "v100", "--no-cache", *files]):
+        status, out, _ = run(capsys, *words)
+        assert status == 0
+        assert f"```\n{out}```\n" in text
+    document = json.loads(run(capsys, "--gpu", "v100", "--no-cache", "--format", "json", *files)[1])
+    for name in (*document, *document["rooflines"][0], *document["kernels"][0]):
+        assert f"`{name}`" in text, name
