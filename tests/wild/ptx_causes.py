@@ -138,9 +138,9 @@ def _unrolled(pair: _Pair) -> Found | None:
     if not pair.less or tests < 1:
         return None
     if pair.cls == "control":
-        chosen = _executed(pair.row.opcodes, r"selp|min\.|max\.|set\.|and\.pred|or\.pred|slct")
+        chosen = _executed(pair.row.opcodes, r"min\.|max\.|set\.|(?:and|or|xor)\.pred")
         if chosen >= tests / 2:
-            return "choices without branches (selp, min, predicates)", _ratio(
+            return "choices without branches (min, max, predicates joined)", _ratio(
                 pair.before - chosen, pair.after
             )
         return "unrolled loops: fewer tests", None
@@ -161,7 +161,7 @@ def _fewer_integers(pair: _Pair) -> Found | None:
 def _fewer_decisions(pair: _Pair) -> Found | None:
     if pair.cls != "control" or not pair.less:
         return None
-    return "choices without branches (selp, min, predicates)", None
+    return "choices without branches (min, max, predicates joined)", None
 
 
 def _more_decisions(pair: _Pair) -> Found | None:
