@@ -8,7 +8,7 @@ from pathlib import Path
 from wattslice.errors import WattsliceError
 
 SUFFIXES_IN_FOLDERS = (".cu",)
-"""What counts as a source in a folder. Any other file (a ``.c`` kernel, a header) must be named itself."""
+"""What counts as a source in a folder. Any other file (a ``.c`` kernel, PTX, a header) is named itself."""
 
 
 class SourceError(WattsliceError):

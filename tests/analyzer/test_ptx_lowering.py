@@ -1,5 +1,6 @@
 """PTX written by hand: how often what runs, as closed forms, and what the tree says of it."""
 
+import io
 from collections import defaultdict
 from pathlib import Path
 
@@ -7,11 +8,13 @@ import pytest
 
 from wattslice import ir, pipeline
 from wattslice.analysis import KernelAnalysis
+from wattslice.cli import main
 from wattslice.config import Options, make_config
 from wattslice.counting.count import count
 from wattslice.frontend.ptx import read_ptx
 from wattslice.geometry.overrides import parse_overrides
 from wattslice.geometry.resolver import resolve_launches
+from wattslice.report.text import write_text
 from wattslice_models.gpu import load_gpu
 
 HEADER = ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -299,6 +302,26 @@ def test_without_line_information_lines_are_those_of_the_ptx(tmp_path):
     (kernel,) = read(tmp_path, kernel_text("bar.sync 0;\nret;")).kernels
     assert kernel.span.file.endswith("k.ptx")
     assert [i.span.line for i in kernel.machine_instructions] == [9, 10]
+
+
+def test_golden(golden, monkeypatch):
+    monkeypatch.chdir(Path(__file__).parents[2])
+    options = Options(
+        paths=(Path("tests/analyzer/ptx/block_sums.ptx"),),
+        gpu="v100",
+        no_cache=True,
+        launches=("block_sums=160:256",),
+        overrides=("block_sums.param2=1000000",),
+    )
+    text = io.StringIO()
+    write_text(pipeline.analyze_files(make_config(options)), text)
+    golden("report_ptx.txt", text.getvalue())
+
+
+def test_ptx_is_not_profiled(capsys):
+    path = Path(__file__).parent / "ptx" / "block_sums.ptx"
+    assert main(["profile", str(path), "--skeleton"]) == 2
+    assert "PTX cannot be profiled" in capsys.readouterr().err
 
 
 def test_an_unknown_size_is_assumed_and_the_option_named(tmp_path):

@@ -58,6 +58,21 @@ def summary(rows: list[Compared]) -> list[str]:
     return lines
 
 
+def instruction_rows(rows: list[Compared]) -> list[str]:
+    """How many instructions the analyzer expects of the launches whose trips and branches it knows."""
+    rows = [row for row in rows if not (row.assumed_in_source or row.assumed_in_ptx or row.unknown)]
+    found = [row.instructions for row in rows]
+    known = [(one, one.sass) for one in found if one.sass]
+    lines = ["| Instructions per thread | Ratio |", "|---|---|"]
+    for name, values in (
+        ("estimated from the source / SASS", [one.estimated_from_source / sass for one, sass in known]),
+        ("estimated from PTX / SASS", [one.estimated_from_ptx / sass for one, sass in known]),
+        ("PTX / SASS", [one.ptx / sass for one, sass in known]),
+    ):
+        lines.append(f"| {name} | {cell(values)} |")
+    return lines
+
+
 def causes(found: list[Difference]) -> list[str]:
     """One row for each cause, the most frequent first; its number is that of the table of launches."""
     numbers = Counter((one.pair, one.cause) for one in found)
@@ -159,6 +174,8 @@ def main() -> None:
         "median of the ratios, 10 % to 90 % of them, and how many are within 20 %:",
         "",
         *summary(rows),
+        "",
+        *instruction_rows(rows),
         "",
         f"{len(found)} differences beyond 20 %:",
         "",

@@ -21,6 +21,7 @@ from wattslice.frontend.cuda import read_cuda
 from wattslice.frontend.ptx import read_ptx
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
+from wattslice.instructions import lower_instructions
 from wattslice.region_operations import operations, total_counts
 from wattslice_models.gpu import load_gpu
 
@@ -42,6 +43,19 @@ Lines = dict[tuple[str, int], float]
 
 
 @dataclass(frozen=True, slots=True)
+class Instructions:
+    """Instructions per thread: SASS as estimated from the source and from PTX, PTX and SASS as executed.
+
+    `sass` is None where it was not run.
+    """
+
+    estimated_from_source: float
+    estimated_from_ptx: float
+    ptx: float
+    sass: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Compared:
     """One launch. `source`, `ptx`, `sass`: operations of each class per launched thread.
 
@@ -49,6 +63,7 @@ class Compared:
     `sass_opcodes` those of SASS. `source_lines` and `ptx_lines`: floating-point operations per thread by file
     name and line. `unknown`: control flow depends on data, so that SASS shows one path only.
     `assumed_in_source`, `assumed_in_ptx`: the analyzer does not know a trip count or which way a branch goes.
+    `uneven`: classes of which the threads run in SASS do not all make the same number.
     """
 
     name: str
@@ -62,6 +77,8 @@ class Compared:
     unknown: bool
     assumed_in_source: bool
     assumed_in_ptx: bool
+    instructions: Instructions
+    uneven: frozenset[str]
 
 
 def _operations_of_sass(here: Instruction) -> tuple[str, float] | None:
@@ -153,12 +170,24 @@ def _three_times(
         unknown,
         _assumed(here),
         _assumed(there),
+        Instructions(
+            lower_instructions(launch.kernel, here).total,
+            lower_instructions(kernel, there).total,
+            float(executed.total()),
+            float(opcodes.total() - opcodes["NOP"]) if threads else None,
+        ),
+        _uneven(threads),
     )
 
 
 def _assumed(profile: ExecutionProfile) -> bool:
     loops = any(loop.trip_count is None for loop in profile.loops)
     return loops or any(arm.source is not ProbabilitySource.STATIC for arm in profile.arms)
+
+
+def _uneven(threads: list[Execution]) -> frozenset[str]:
+    alone = [_of_sass([thread])[0] for thread in threads]
+    return frozenset(name for name in CLASSES if len({counts[name] for counts in alone}) > 1)
 
 
 def _of_sass(threads: list[Execution]) -> tuple[Counts, Counter[str]]:

@@ -40,7 +40,7 @@ _HIDING = ("PW002", "PW007")
 def analyze(report_format: str, output: Path | None, **values: object) -> int:
     """Predict watts, seconds and joules of every kernel in the given files.
 
-    A folder stands for all .cu files below it; a .c file must be named itself.
+    A folder stands for all .cu files below it; a .c or .ptx file must be named itself.
     """
     from wattslice.config import make_config  # modules load when they are needed, not for --help
 

@@ -111,6 +111,8 @@ def profile(
         raise click.UsageError(f"{arguments[0]!r}: arguments are for the program that --build runs")
     if file.is_dir():
         raise WattsliceError("is a folder", path=file, remedy="profile one file")
+    if file.suffix == ".ptx":
+        raise WattsliceError("PTX cannot be profiled", path=file, remedy="name its CUDA source")
     if not skeleton:
         inputs = tuple(path for path in (file, data, *counts, *sources) if path is not None)
         _check_output(output, inputs, '"made": ')

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from wattslice.errors import FrontendError
 from wattslice.frontend.callers import launcher_files
-from wattslice.frontend.ptx_lowering.context import Unit, is_toolkit
+from wattslice.frontend.ptx_lowering.context import Unit
 from wattslice.frontend.ptx_lowering.names import demangled
 from wattslice.frontend.ptx_source.syntax import Function, Parameter
 from wattslice.inputs import note_file, note_unrepeatable
@@ -70,7 +70,7 @@ def _sources(unit: Unit) -> tuple[Path, ...]:
         for path in (Path(file.path), beside):
             note_file(path, path.is_file())
         path = Path(unit.files[file.number])
-        if path.suffix in _SUFFIXES and path.is_file() and not is_toolkit(str(path)):
+        if path.suffix in _SUFFIXES and path.is_file() and file.number not in unit.toolkit:
             found[path] = None
     return tuple(sorted(found, key=lambda path: path.suffix != ".cu"))
 

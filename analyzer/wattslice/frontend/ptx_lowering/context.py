@@ -43,6 +43,7 @@ class Unit:
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
     files: dict[int, str] = field(default_factory=dict[int, str])
     originals: dict[str, Kernel] = field(default_factory=dict[str, Kernel])
+    toolkit: frozenset[int] = frozenset()
     pointer_parameters: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
 
     def __post_init__(self) -> None:
@@ -53,6 +54,7 @@ class Unit:
         for declared in self.module.variables:
             self.variables[declared.name] = variable_of(declared, Span(str(self.path), declared.line, 1, 0))
         self.files = {file.number: _found(file.path, self.path) for file in self.module.files}
+        self.toolkit = frozenset(number for number, file in self.files.items() if _is_toolkit(file))
 
     def report(self, rule: str, severity: Severity, line: int, message: str) -> Diagnostic:
         """Adds a diagnostic on a line of the PTX file."""
@@ -66,7 +68,7 @@ class Unit:
         What a header of the toolkit does is told of the line that calls it.
         """
         place = instruction.location
-        while place is not None and place.inlined_at is not None and is_toolkit(self.files.get(place.file)):
+        while place is not None and place.inlined_at is not None and place.file in self.toolkit:
             place = place.inlined_at
         file = None if place is None else self.files.get(place.file)
         if place is None or file is None or place.line == 0:
@@ -85,9 +87,8 @@ def _found(written: str, ptx: Path) -> str:
         return written
 
 
-def is_toolkit(file: str | None) -> bool:
-    """Whether a file is a header of CUDA."""
-    parts = () if file is None else PurePath(file).parts
+def _is_toolkit(file: str) -> bool:
+    parts = PurePath(file).parts
     return "include" in parts and any(part.startswith(("cuda", "nvidia", "targets")) for part in parts)
 
 
