@@ -430,8 +430,9 @@ def test_errors(text: str, line: int, message: str, function: str | None) -> Non
         ".version " + "9" * 100_000 + "." + "9" * 100_000,
         ".loc " + "9 " * 100_000,
         '"' + 'a\\"' * 100_000,
+        ".section .debug_str\n{ " + "a" * 200_000,
     ],
-    ids=range(26),
+    ids=range(27),
 )
 def test_hostile_text_takes_no_time(text: str) -> None:
     begin = time.process_time()

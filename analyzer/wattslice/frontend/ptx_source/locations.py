@@ -8,7 +8,7 @@ from wattslice.frontend.ptx_source.constants import integer
 from wattslice.frontend.ptx_source.lexer import Cursor
 from wattslice.frontend.ptx_source.syntax import SourceFile, SourceLocation
 
-_STRING_OF_LABEL = re.compile(r"([\w$]+):((?:\s*\.b8\s+[\d,\s]+)+)")
+_STRING_OF_LABEL = re.compile(r"(?<![\w$])([\w$]++):((?:\s*\.b8\s+[\d,\s]+)+)")
 _DEPTH = 32
 """The most calls that inlining removed around one place: also what ends a place inlined into itself."""
 _ESCAPE = re.compile(r"\\(.)")
