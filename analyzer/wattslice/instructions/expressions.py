@@ -198,7 +198,8 @@ class Expressions(Memory):
             index = yield self.expression(expr.index, region)
             scaled = self.scaled(index, expr.scale_bytes, region, 64)
             # two 32-bit indices one after the other are each extended and added in 64 bits
-            twice = index.shape is not Shape.CONSTANT and any(not t.is_pointer for t, _ in linear(value)[0])
+            indices = {term for term, _ in linear(value)[0] if not term.is_pointer}
+            twice = index.shape is not Shape.CONSTANT and not indices <= {t for t, _ in linear(scaled)[0]}
             value = self.sum(value, scaled, -1 if expr.subtract else 1, region, 64, is_wide=twice)
             value.is_unsigned = _is_unsigned(expr.index)
         return value

@@ -108,9 +108,13 @@ class Loops(Expressions):
         if stmt.kind is not LoopKind.DO:
             yield self.test(stmt, level)
         yield self.statement(stmt.body)
+        before = len(self.created)
         if stmt.step is not None:
             yield self.expression(stmt.step, stmt.step_region)
         if stmt.kind is LoopKind.DO:
+            for value in self.created[before:]:  # of PTX: the heads have been charged for these steps
+                if value.region == stmt.step_region:
+                    value.scale = 0.0
             yield self.test(stmt, level)
         for key, head in heads:
             # Copies of an unrolled body shift the first value by constants, which their uses take in.

@@ -15,6 +15,7 @@ from wattslice.frontend.ptx_source.syntax import (
     Label,
     Operand,
     Pair,
+    Pragma,
     Register,
     Statement,
     Symbol,
@@ -43,6 +44,7 @@ class BasicBlock:
     """Instructions that run one after another; the last may be the branch that `ending` tells.
 
     `guard` decides the fork of the ending; `selector` its ways. `line`: of the first instruction, 0 without.
+    `is_unrolled`: a pragma forbids to unroll the loop that begins here (any more).
     """
 
     instructions: list[Instruction] = field(default_factory=list[Instruction])
@@ -50,6 +52,7 @@ class BasicBlock:
     guard: Guard | None = None
     selector: Operand | None = None
     line: int = 0
+    is_unrolled: bool = False
 
     @property
     def is_bare(self) -> bool:
@@ -70,6 +73,8 @@ def basic_blocks(statements: tuple[Statement, ...]) -> list[BasicBlock]:
             if blocks[-1].instructions or len(blocks) == 1:
                 blocks.append(BasicBlock())
             at_label[statement.name] = len(blocks) - 1
+        elif isinstance(statement, Pragma):
+            blocks[-1].is_unrolled |= "nounroll" in statement.text
         elif isinstance(statement, Instruction):
             blocks[-1].instructions.append(statement)
             blocks[-1].line = blocks[-1].line or statement.line

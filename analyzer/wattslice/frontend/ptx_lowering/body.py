@@ -15,6 +15,7 @@ from wattslice.frontend.ptx_lowering.registers import (
     is_leaf,
     is_same_kind,
 )
+from wattslice.frontend.ptx_lowering.steps import steps_apart
 from wattslice.frontend.ptx_lowering.structure import (
     Choice,
     Code,
@@ -81,6 +82,11 @@ _OPPOSITE = {
     BinaryOp.EQ: BinaryOp.NE,
     BinaryOp.NE: BinaryOp.EQ,
 }
+
+
+MOST_UNROLLED = 60
+"""Instructions of a loop up to which ptxas unrolls it."""
+_WAITS = frozenset({"bar", "barrier", "call", "atom"})
 
 
 class FunctionBody:
@@ -274,6 +280,9 @@ class FunctionBody:
         condition = None if repeat.test is None else self._conditions.pop(repeat.test)
         if condition is not None and not repeat.test_holds:
             condition = negated(condition)
+        step: Expr | None = None
+        if condition is not None:
+            statements, step = steps_apart(statements)
         instructions = self.blocks[repeat.header].instructions
         span = self.unit.span(instructions[0]) if instructions else self._span_of(statements)
         end = max([span.line, *(s.span.line for s in statements if s.span.file == span.file)])
@@ -281,13 +290,36 @@ class FunctionBody:
             LoopKind.WHILE if condition is None else LoopKind.DO,
             (),
             condition,
-            None,
+            step,
             Block(tuple(statements), body_region, span),
-            1,  # nvcc has unrolled it already
+            4 if self._is_unrolled_by_ptxas(repeat) else 1,
             region,
             test_region,
             step_region,
             replace(span, end_line=max(end, span.end_line)),
+        )
+
+    def _is_unrolled_by_ptxas(self, repeat: Repeat) -> bool:
+        """Whether ptxas copies a loop that nvcc has left as it is, or unrolled, once more: by four.
+
+        Seen in SASS: loops of one block that a constant step counts, and no pragma keeps it from.
+        """
+        block = self.blocks[repeat.header]
+        if repeat.test != repeat.header or block.is_unrolled:
+            return False
+        if len(block.instructions) > MOST_UNROLLED or any(i.opcode in _WAITS for i in block.instructions):
+            return False
+        stepped = {
+            i.operands[0].name
+            for i in block.instructions
+            if i.opcode == "add"
+            and isinstance(i.operands[0], syntax.Register)
+            and i.operands[0] == i.operands[1]
+            and isinstance(i.operands[2], syntax.Immediate)
+        }
+        tests = [i for i in block.instructions if i.opcode == "setp"]
+        return any(
+            isinstance(o, syntax.Register) and o.name in stepped for i in tests for o in i.operands[1:]
         )
 
     def _switching(self, switching: Switching) -> Switch:
