@@ -75,9 +75,7 @@ def function_names(text: str) -> dict[str, str]:
 def source_file(cursor: Cursor) -> SourceFile:
     """What follows `.file`: `1 "path"`, in older files also a time and a size."""
     number = integer(cursor, "a file number")
-    quoted = cursor.take()
-    if quoted[:1] != '"':
-        cursor.fail("the path of the file expected, in quotes")
+    path = _ESCAPE.sub(r"\1", cursor.string("the path of the file"))
     while cursor.accept(","):
         integer(cursor, "a time or a size")
-    return SourceFile(number, _ESCAPE.sub(r"\1", quoted[1:-1]))
+    return SourceFile(number, path)
