@@ -381,3 +381,17 @@ def test_a_rotation_is_one_shift(tmp_path):
     kernel = analysed(tmp_path, kernel_text(body, "u64"), "k=1:32")
     executed = {count.name: count.number for count in kernel.instructions_per_thread or ()}
     assert executed["shf"] == 1
+
+
+@pytest.mark.parametrize(("offsets", "loads"), [((0, 4, 8, 12), 1), ((0, 4), 1), ((4, 8), 2), ((0, 4, 8), 2)])
+def test_neighbouring_loads_from_shared_memory_become_vectors(tmp_path, offsets, loads):
+    lines = "".join(
+        f"ld.shared.f32 %f{n}, [%r8+{64 + at}]; add.f32 %f9, %f9, %f{n};\n" for n, at in enumerate(offsets)
+    )
+    body = THREAD + ADDRESS + ".shared .align 4 .b8 tile[4096];\nshl.b32 %r6, %r3, 5; mov.u32 %r7, tile;\n"
+    body += "add.s32 %r8, %r7, %r6; mov.f32 %f9, 0f00000000;\n" + lines + "st.global.f32 [%rd4], %f9; ret;"
+    kernel = analysed(tmp_path, kernel_text(body, "u64"), "k=1:32")
+    executed = {count.name: count.number for count in kernel.instructions_per_thread or ()}
+    assert executed["lds"] == loads
+    assert kernel.counts_per_thread is not None
+    assert kernel.counts_per_thread.shared_load == len(offsets)

@@ -8,7 +8,6 @@ from wattslice.instructions.kinds import InstructionKind as K
 from wattslice.instructions.value_graph import Cost, Shape, Value, deepest, linear, varying
 from wattslice.ir import Type
 
-
 MOST_TERMS = 8
 """Terms of a sum above which its operands are no longer looked into: sums of sums would grow without end."""
 
