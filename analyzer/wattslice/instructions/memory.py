@@ -103,7 +103,26 @@ class Memory(Operators):
         )
         if value.access is None and value.inputs == [address]:
             value.access = MemoryRequest(place.site, False, 1.0 / together)
+            if self.joins_loads and kind is K.LDS and not copies:
+                self.join(value, place, pointer)
         return value
+
+    def join(self, value: Value, place: MemoryPlace, pointer: Value) -> None:
+        """Makes a load part of one LDS.64 or LDS.128 with others of the same aligned 8 or 16 bytes."""
+        terms, offset, _ = linear(pointer)
+        if place.type.size_bytes != 4 or place.root is None or any(c % 16 for _, c in terms):
+            return
+        loop = self.stack[-1] if self.stack else None
+        key = (place.root, frozenset(terms), offset // 16, self.version(place.space), self.arms_passed, loop)
+        loads = self.neighbours.setdefault(key, {})
+        loads[offset % 16] = value
+        for half in (0, 8):
+            pair = [loads[at] for at in (half, half + 4) if at in loads]
+            number = 1.0 / len(loads) if len(loads) == 4 else 1.0 / max(1, len(pair))
+            for load in pair:
+                load.cost = ((K.LDS, number),)
+                if load.access is not None:
+                    load.access = load.access._replace(number=number)
 
     def volatile(self, place: MemoryPlace, address: Value, region: int, type_: Type) -> Value:
         """A read that is made each time, whether or not anybody needs what it yields."""
