@@ -110,6 +110,7 @@ class TestAssembled:
         """What the guards and helpers are for."""
         careless = (
             ChainInstruction("xor.b32", "xor.b32 {x}, {x}, {a};", Operand.B32),
+            ChainInstruction("add.u64", "add.u64 {x}, {x}, {a};", Operand.B64),  # two become one of two
             ChainInstruction("rem.u32", "rem.u32 {x}, {x}, {a};", Operand.B32, instances=16),
         )
         codes = assembled_instances(careless, NVCC, "sm_90", True, tmp_path)

@@ -97,7 +97,7 @@ def _ratio(first: float, second: float) -> float:
 
 # Source to PTX
 
-_WIDE = r"(?:mul|mad)\.wide|(?:add|sub|mul|mad|shl)\.(?:lo\.)?[subc]+64|cvta"
+_WIDE = r"(?:mul|mad)\.wide|(?:add|sub|mul|mad|shl)\.(?:lo\.)?[subc]+64"
 
 
 def _functions(pair: _Pair) -> Found | None:
@@ -109,7 +109,7 @@ def _functions(pair: _Pair) -> Found | None:
         if (pair.cls == "special" or not pair.less) and more:
             return "mathematical functions written out", None
         if pair.cls == "special":
-            return "functions of another precision or number of approximations", None
+            return "functions of constants, computed by the compiler", None
     return None
 
 
@@ -119,6 +119,13 @@ def _address_arithmetic(pair: _Pair) -> Found | None:
     wide = _executed(pair.row.opcodes, _WIDE)
     rest = _ratio(pair.before, pair.after - wide)
     return ("64-bit addresses, scaling of subscripts", rest) if wide >= 0.2 * pair.after else None
+
+
+def _shared_addresses(pair: _Pair) -> Found | None:
+    if pair.cls != "integer" or pair.less:
+        return None
+    shared = pair.row.ptx["shared_load"] + pair.row.ptx["shared_store"] + pair.row.ptx["atomic"]
+    return ("addresses in shared memory, scaling of subscripts", None) if shared >= 1 else None
 
 
 def _fewer_tests(pair: _Pair) -> float:
@@ -131,9 +138,9 @@ def _unrolled(pair: _Pair) -> Found | None:
     if not pair.less or tests < 1:
         return None
     if pair.cls == "control":
-        chosen = _executed(pair.row.opcodes, r"selp|min\.|max\.|set\.|and\.pred|or\.pred|slct")
+        chosen = _executed(pair.row.opcodes, r"min\.|max\.|set\.|(?:and|or|xor)\.pred")
         if chosen >= tests / 2:
-            return "choices without branches (selp, min, predicates)", _ratio(
+            return "choices without branches (min, max, predicates joined)", _ratio(
                 pair.before - chosen, pair.after
             )
         return "unrolled loops: fewer tests", None
@@ -154,7 +161,7 @@ def _fewer_integers(pair: _Pair) -> Found | None:
 def _fewer_decisions(pair: _Pair) -> Found | None:
     if pair.cls != "control" or not pair.less:
         return None
-    return "choices without branches (selp, min, predicates)", None
+    return "choices without branches (min, max, predicates joined)", None
 
 
 def _more_decisions(pair: _Pair) -> Found | None:
@@ -165,7 +172,7 @@ def _more_decisions(pair: _Pair) -> Found | None:
 
 def _fewer_floats(pair: _Pair) -> Found | None:
     if pair.cls in ("fp32", "fp64") and pair.less:
-        return "common subexpressions, invariant code moved out of loops, dead code", None
+        return "common subexpressions, dead code, code moved out of loops or into branches", None
     return None
 
 
@@ -204,10 +211,11 @@ def _assumed(pair: _Pair) -> Found | None:
 
 
 _TO_PTX: tuple[_Rule, ...] = (
-    _assumed,
     _functions,
+    _assumed,
     _unrolled,
     _address_arithmetic,
+    _shared_addresses,
     _fewer_integers,
     _fewer_decisions,
     _more_decisions,
@@ -221,9 +229,14 @@ _TO_PTX: tuple[_Rule, ...] = (
 
 
 def _sampled(pair: _Pair) -> Found | None:
-    """Threads that do different things: 24 of them are not all of them."""
-    few = max(pair.before, pair.after) < 3 and pair.before != round(pair.before)
-    return ("24 threads stand for all", None) if few else None
+    """The threads that were run do different amounts of work: so few are not all of them."""
+    return ("24 threads stand for all", None) if pair.cls in pair.row.uneven else None
+
+
+def _tiles(pair: _Pair) -> Found | None:
+    if pair.cls.endswith(("_load", "_store")) and _executed(pair.row.opcodes, r"wmma|mma") > 0:
+        return "matrix tiles loaded and stored in parts", None
+    return None
 
 
 def _expanded(pair: _Pair) -> Found | None:
@@ -292,9 +305,10 @@ def _assumed_for_sass(pair: _Pair) -> Found | None:
 
 _TO_SASS: tuple[_Rule, ...] = (
     _assumed_for_sass,
-    _sampled,
     _expanded,
+    _tiles,
     _lanes,
+    _sampled,
     _sass_integers,
     _sass_control,
     _sass_others,

@@ -63,6 +63,7 @@ class Compared:
     `sass_opcodes` those of SASS. `source_lines` and `ptx_lines`: floating-point operations per thread by file
     name and line. `unknown`: control flow depends on data, so that SASS shows one path only.
     `assumed_in_source`, `assumed_in_ptx`: the analyzer does not know a trip count or which way a branch goes.
+    `uneven`: classes of which the threads run in SASS do not all make the same number.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Compared:
     assumed_in_source: bool
     assumed_in_ptx: bool
     instructions: Instructions
+    uneven: frozenset[str]
 
 
 def _operations_of_sass(here: Instruction) -> tuple[str, float] | None:
@@ -174,12 +176,18 @@ def _three_times(
             float(executed.total()),
             float(opcodes.total() - opcodes["NOP"]) if threads else None,
         ),
+        _uneven(threads),
     )
 
 
 def _assumed(profile: ExecutionProfile) -> bool:
     loops = any(loop.trip_count is None for loop in profile.loops)
     return loops or any(arm.source is not ProbabilitySource.STATIC for arm in profile.arms)
+
+
+def _uneven(threads: list[Execution]) -> frozenset[str]:
+    alone = [_of_sass([thread])[0] for thread in threads]
+    return frozenset(name for name in CLASSES if len({counts[name] for counts in alone}) > 1)
 
 
 def _of_sass(threads: list[Execution]) -> tuple[Counts, Counter[str]]:

@@ -37,13 +37,16 @@ class InstructionOptions:
 
 
 def run_instructions(options: InstructionOptions) -> int:
-    """Measures, writes ``instructions.csv`` after every run, and reports what is in it."""
+    """Measures, writes ``instructions.csv`` after every run, and reports what was asked for.
+
+    The table has everything that was ever measured into the folder, also what `only` leaves out this time.
+    """
     from wattslice.report.measured_instructions import write_instruction_energies
     from wattslice_corpora.measuring.bench import Timing
     from wattslice_corpora.measuring.campaign import run_campaign
     from wattslice_corpora.measuring.instruction_bench import InstructionBench
     from wattslice_corpora.measuring.instruction_energy import instruction_rows
-    from wattslice_corpora.measuring.instruction_plan import instruction_plan
+    from wattslice_corpora.measuring.instruction_plan import instruction_plan, studies
     from wattslice_corpora.measuring.instruction_table import write_instruction_card, write_instruction_table
     from wattslice_corpora.measuring.journal import Journal
     from wattslice_corpora.measuring.machine import this_machine
@@ -52,32 +55,38 @@ def run_instructions(options: InstructionOptions) -> int:
     folder = options.folder
     wanted = _studies(options)
     plan = instruction_plan(wanted, options.seed)
+    everything = instruction_plan(studies(), options.seed)
     timing = Timing(warmup_s=options.warmup_s, window_s=options.window_s, start_limit_s=options.start_limit_s)
     with this_machine(options.device, folder / "build", timing, options.nvcc_flags) as machine:
         board, chip = machine.board, machine.chip
         bench = InstructionBench(
-            machine.bench, machine.builder.nvcc, chip.architecture, folder / "kernels", plan
+            machine.bench, machine.builder.nvcc, chip.architecture, folder / "kernels", everything
         )
-        configurations = tuple(run.configuration(chip.sm_count, folder / "kernels") for run in plan)
-        versions = tuple((one.name, one.version) for one in configurations)
+        configurations = {run: run.configuration(chip.sm_count, folder / "kernels") for run in everything}
+        versions = tuple((one.name, one.version) for one in configurations.values())
         identity = f"{board.name} {board.uuid}, instructions, {timing}, {options.nvcc_flags}"
         with Journal(folder, identity) as journal:
             tell_found(journal)
 
             def write() -> Path:
-                rows = instruction_rows(plan, versions, journal.entries, chip.sm_count, bench.machine_code)
+                rows = instruction_rows(
+                    everything, versions, journal.entries, chip.sm_count, bench.machine_code
+                )
                 return write_instruction_table(folder, board, timing, rows)
 
-            with progress(len(configurations)) as tell:
+            with progress(len(plan)) as tell:
 
                 def told(now: Progress) -> None:
                     write()
                     tell(now)
 
-                outcome = run_campaign(configurations, bench, journal, (), options.time_budget_s, None, told)
+                chosen = tuple(configurations[run] for run in plan)
+                outcome = run_campaign(chosen, bench, journal, (), options.time_budget_s, None, told)
             table = write()
         write_instruction_card(folder, board, chip, timing)
-    rows = read_instructions(table)
+    asked = {(study.instruction.name, study.variant.value, study.optimized) for study in wanted}
+    found = read_instructions(table)
+    rows = tuple(row for row in found if (row.instruction, row.variant, row.optimized) in asked)
     if not rows:
         message("nothing measured: the time budget is too short for any kernel")
     if outcome.left:

@@ -14,14 +14,13 @@ from wattslice_corpora.records import MeasuredInstruction
 
 
 def write_instruction_energies(rows: tuple[MeasuredInstruction, ...], file: TextIO) -> None:
-    """A line for every instruction, variant and level: energy by every method, time, machine code."""
+    """A line for every instruction, variant and level: energy by every method, and time."""
     console = make_console(file)
     table = Table(box=None, pad_edge=False)
     for heading in ("instruction", "variant", "level"):
         table.add_column(heading, no_wrap=True)
     for heading in (*(method.value for method in Method), "time"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("machine code")
     for same in _grouped(rows):
         first = same[0]
         table.add_row(
@@ -30,14 +29,16 @@ def write_instruction_energies(rows: tuple[MeasuredInstruction, ...], file: Text
             "-O3" if first.optimized else "-O0",
             *(_energy(same, method) for method in Method),
             units.time(first.time_s),
-            first.sass,
         )
     print_stripped(console, table)
-    reasons = dict.fromkeys(
-        f"{row.instruction}, {row.variant}, {row.method}: {row.reason}" for row in rows if row.reason
-    )
-    for reason in reasons:
-        print_stripped(console, Text(reason))
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        if row.reason:
+            level = "-O3" if row.optimized else "-O0"
+            where = f"{row.instruction}, {row.variant}, {level}: {row.reason}"
+            reasons.setdefault(where, []).append(row.method)
+    for reason, methods in reasons.items():
+        print_stripped(console, Text(f"{reason} ({', '.join(methods)})"))
 
 
 def _grouped(rows: tuple[MeasuredInstruction, ...]) -> tuple[tuple[MeasuredInstruction, ...], ...]:

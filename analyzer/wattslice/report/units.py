@@ -47,8 +47,8 @@ def three_digits(value: float) -> str:
         return "0"
     if magnitude >= 1e6 or magnitude < 1e-3:
         return f"{value:.2e}"
-    # Compare with what rounding makes of it, else 9.999 would be printed as 10.00.
-    decimals = next(digits for digits in (0, 1, 2, 3, 4, 5) if round(magnitude, digits) >= 10 ** (2 - digits))
+    rounded = float(f"{magnitude:.2e}")  # 9.999 is 10.0, not 10.00
+    decimals = next(digits for digits in (0, 1, 2, 3, 4, 5) if rounded >= 10.0 ** (2 - digits))
     return f"{value:.{decimals}f}"
 
 

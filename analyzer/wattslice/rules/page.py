@@ -103,7 +103,7 @@ def _checked() -> Iterable[str]:
 
 def main(arguments: list[str]) -> int:
     """Writes the page into the named file; 2 with a message when it cannot."""
-    if len(arguments) != 1:
+    if len(arguments) != 1 or arguments[0].startswith("-"):
         print("usage: python -m wattslice.rules.page FILE", file=sys.stderr)
         return 2
     try:

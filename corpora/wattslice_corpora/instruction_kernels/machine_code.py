@@ -30,6 +30,9 @@ _ONE_PIPE_OR_THE_OTHER = {
 """Additions, moves and shifts that the assembler gives to one pipe or the other as it likes."""
 
 
+_HALF = {"HADD2": "HFMA2", "HFMA2.MMA": "HFMA2"}
+"""Sums of half precision go to the pipe of the products as well."""
+
 _APPROXIMATED = {"div", "rem", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2"}
 
 
@@ -68,9 +71,10 @@ def faults(instruction: ChainInstruction, found: Added) -> tuple[str, ...]:
     assembler places as it likes; what they start an approximation from (MUFU) must be their own.
     """
     spare = Fraction(3, instruction.instances)
-    if abs(found.count - 1) <= spare:
-        return ()
     counts = dict(found.opcodes)
+    kinds = {_HALF.get(name, name) for name, count in counts.items() if abs(count) > spare}
+    if abs(found.count - 1) <= spare and len(kinds) == 1:
+        return ()
     complaints: list[str] = []
     if found.count < 1:
         complaints.append(f"{float(found.count):.3f} machine instructions for an instance")

@@ -9,32 +9,39 @@ _EXPANDED = 16
 """Instances of what becomes tens of machine instructions: the loop has to stay in the instruction cache."""
 
 
-def _plain(opcode: str, operand: Operand, category: str, row: str, instances: int = 64) -> ChainInstruction:
+def _plain(
+    opcode: str, operand: Operand, category: str = "", row: str = "", instances: int = 64
+) -> ChainInstruction:
     """``x = x op a``"""
     return ChainInstruction(opcode, f"{opcode} {{x}}, {{x}}, {{a}};", operand, category, row, instances)
 
 
-def _guarded(opcode: str, operand: Operand, category: str, row: str) -> ChainInstruction:
+def _guarded(opcode: str, operand: Operand, category: str = "", row: str = "") -> ChainInstruction:
     """``if (true) x = x op a``"""
     return ChainInstruction(opcode, f"{{guard}}{opcode} {{x}}, {{x}}, {{a}};", operand, category, row)
 
 
-def _unary(opcode: str, operand: Operand, category: str, row: str, instances: int = 64) -> ChainInstruction:
+def _unary(
+    opcode: str, operand: Operand, category: str = "", row: str = "", instances: int = 64
+) -> ChainInstruction:
     """``x = op x``"""
     return ChainInstruction(opcode, f"{opcode} {{x}}, {{x}};", operand, category, row, instances)
 
 
-def _guarded_unary(opcode: str, operand: Operand, category: str, row: str) -> ChainInstruction:
+def _guarded_unary(opcode: str, operand: Operand, category: str = "", row: str = "") -> ChainInstruction:
     """``if (true) x = op x``"""
     return ChainInstruction(opcode, f"{{guard}}{opcode} {{x}}, {{x}};", operand, category, row)
 
 
-def _ternary(opcode: str, operand: Operand, category: str, row: str) -> ChainInstruction:
+def _ternary(opcode: str, operand: Operand, category: str = "", row: str = "") -> ChainInstruction:
     """``x = op(x, a, c)``"""
     return ChainInstruction(opcode, f"{opcode} {{x}}, {{x}}, {{a}}, {{c}};", operand, category, row)
 
 
-def _helped(text: str, operand: Operand, category: str, row: str, helper: str) -> ChainInstruction:
+def _helped(
+    text: str, operand: Operand, category: str = "", row: str = "", *, helper: str
+) -> ChainInstruction:
+    """The instance that `text` is, each behind a `helper`."""
     return ChainInstruction(text.split()[0], text, operand, category, row, helper=helper)
 
 
@@ -50,7 +57,7 @@ def _inverse(opcode: str, category: str, row: str, helper: str = "") -> ChainIns
     return ChainInstruction(opcode, text, Operand.DIVISOR, category, row, _EXPANDED, helper=helper)
 
 
-def _pair(low: str, high: str, category: str, row: str) -> ChainInstruction:
+def _pair(low: str, high: str, category: str = "", row: str = "") -> ChainInstruction:
     """The lower and the upper half of a number of two words: the carry goes from one to the other."""
     text = f"{low} {{x}}, {{x}}, {{y}}; {high} {{y}}, {{y}}, {{a}};"
     return ChainInstruction(f"{low}+{high}", text, Operand.B32, category, row, split=True)
@@ -75,32 +82,32 @@ PUBLISHED: tuple[ChainInstruction, ...] = (
     _ternary("mad.lo.u32", Operand.B32, _INTEGER, "mul / mad"),
     _inverse("div.s32", _INTEGER, "{s} div"),
     _inverse("rem.s32", _INTEGER, "{s} rem", "{guard}or.b32 {x}, {x}, {o};"),
-    _helped("abs.s32 {x}, {x};", Operand.B32, _INTEGER, "abs", _MAD),
+    _helped("abs.s32 {x}, {x};", Operand.B32, _INTEGER, "abs", helper=_MAD),
     _inverse("div.u32", _INTEGER, "{u} div"),
     _inverse("rem.u32", _INTEGER, "{u} rem", "{guard}or.b32 {x}, {x}, {o};"),
     _guarded("and.b32", Operand.B32, _LOGIC, "and / or / not / xor"),
     _guarded("or.b32", Operand.B32, _LOGIC, "and / or / not / xor"),
     _guarded_unary("not.b32", Operand.B32, _LOGIC, "and / or / not / xor"),
     _guarded("xor.b32", Operand.B32, _LOGIC, "and / or / not / xor"),
-    _helped("cnot.b32 {x}, {x};", Operand.B32, _LOGIC, "cnot", _MAD),
+    _helped("cnot.b32 {x}, {x};", Operand.B32, _LOGIC, "cnot", helper=_MAD),
     _guarded("shl.b32", Operand.SMALL, _LOGIC, "shl / shr"),
     _guarded("shr.u32", Operand.SMALL, _LOGIC, "shl / shr"),
-    _plain("add.rn.f32", Operand.F32, _SINGLE, _ADD),
-    _plain("sub.rn.f32", Operand.F32, _SINGLE, _ADD),
+    _plain("add.f32", Operand.F32, _SINGLE, _ADD),
+    _plain("sub.f32", Operand.F32, _SINGLE, _ADD),
     _guarded("min.f32", Operand.F32, _SINGLE, _ADD),
     _guarded("max.f32", Operand.F32, _SINGLE, _ADD),
-    _plain("mul.rn.f32", Operand.F32, _SINGLE, "mul / mad / fma"),
+    _plain("mul.f32", Operand.F32, _SINGLE, "mul / mad / fma"),
     _ternary("mad.rn.f32", Operand.F32, _SINGLE, "mul / mad / fma"),
     _ternary("fma.rn.f32", Operand.F32, _SINGLE, "mul / mad / fma"),
     _plain("div.rn.f32", Operand.F32, _SINGLE, "div", _EXPANDED),
-    _plain("add.rn.f64", Operand.F64, _DOUBLE, _ADD),
-    _plain("sub.rn.f64", Operand.F64, _DOUBLE, _ADD),
+    _plain("add.f64", Operand.F64, _DOUBLE, _ADD),
+    _plain("sub.f64", Operand.F64, _DOUBLE, _ADD),
     _plain("min.f64", Operand.F64, _DOUBLE, _ADD),
     _plain("max.f64", Operand.F64, _DOUBLE, _ADD),
     _plain("div.rn.f64", Operand.F64, _DOUBLE, "div", _EXPANDED),
-    _plain("add.rn.f16", Operand.F16, _HALF, "add / sub / mul"),
-    _plain("sub.rn.f16", Operand.F16, _HALF, "add / sub / mul"),
-    _plain("mul.rn.f16", Operand.F16, _HALF, "add / sub / mul"),
+    _plain("add.f16", Operand.F16, _HALF, "add / sub / mul"),
+    _plain("sub.f16", Operand.F16, _HALF, "add / sub / mul"),
+    _plain("mul.f16", Operand.F16, _HALF, "add / sub / mul"),
     _pair("add.cc.u32", "addc.u32", _MULTIPLE, "add.cc / addc / sub.cc"),
     _pair("sub.cc.u32", "subc.u32", _MULTIPLE, "subc"),
     ChainInstruction(
@@ -117,10 +124,14 @@ PUBLISHED: tuple[ChainInstruction, ...] = (
     _unary("rsqrt.approx.f32", Operand.F32, _SPECIAL, "rsqrt"),
     _unary("sin.approx.f32", Operand.F32, _SPECIAL, "sin / cos"),
     _unary("cos.approx.f32", Operand.F32, _SPECIAL, "sin / cos"),
-    _helped("lg2.approx.f32 {x}, {x};", Operand.F32, _SPECIAL, "lg2", _FROM_1_TO_2),
-    _helped("ex2.approx.f32 {x}, {x};", Operand.F32, _SPECIAL, "ex2", _FROM_1_TO_2),
+    _helped("lg2.approx.f32 {x}, {x};", Operand.F32, _SPECIAL, "lg2", helper=_FROM_1_TO_2),
+    _helped("ex2.approx.f32 {x}, {x};", Operand.F32, _SPECIAL, "ex2", helper=_FROM_1_TO_2),
     _helped(
-        "copysign.f32 {x}, {a}, {x};", Operand.F32, _SPECIAL, "copysign", "fma.rn.f32 {x}, {x}, {a}, {c};"
+        "copysign.f32 {x}, {a}, {x};",
+        Operand.F32,
+        _SPECIAL,
+        "copysign",
+        helper="fma.rn.f32 {x}, {x}, {a}, {c};",
     ),
     _plain("mul24.lo.u32", Operand.B32, _INTRINSIC, "mul24() / mad24()"),
     _ternary("mad24.lo.u32", Operand.B32, _INTRINSIC, "mul24() / mad24()"),
@@ -132,17 +143,29 @@ PUBLISHED: tuple[ChainInstruction, ...] = (
 """At least one instruction for every name in every row of Table I."""
 
 MORE: tuple[ChainInstruction, ...] = (
-    _plain("mul.lo.u64", Operand.B64, "", ""),
-    _plain("mul.rn.f64", Operand.F64, "", ""),
-    _ternary("fma.rn.f64", Operand.F64, "", ""),
-    _ternary("fma.rn.f16", Operand.F16, "", ""),
-    _plain("add.rn.f16x2", Operand.F16X2, "", ""),
-    _ternary("fma.rn.f16x2", Operand.F16X2, "", ""),
-    _helped("mul.hi.u32 {x}, {x}, {a};", Operand.B32, "", "", _MAD),
-    _helped("neg.s32 {x}, {x};", Operand.B32, "", "", _MAD),
-    _helped("brev.b32 {x}, {x};", Operand.B32, "", "", _MAD),
-    _helped("prmt.b32 {x}, {x}, {a}, {c};", Operand.B32, "", "", _MAD),
-    _helped("cvt.rn.f32.s32 {x}, {x};", Operand.B32, "", "", _MAD),
+    _plain("mul.lo.u64", Operand.B64),
+    _helped("mul.hi.u32 {x}, {x}, {a};", Operand.B32, helper=_MAD),
+    _helped("neg.s32 {x}, {x};", Operand.B32, helper=_MAD),
+    _helped("selp.b32 {x}, {x}, {a}, %p;", Operand.B32, helper=_MAD),
+    _helped("brev.b32 {x}, {x};", Operand.B32, helper=_MAD),
+    _helped("prmt.b32 {x}, {x}, {a}, {c};", Operand.B32, helper=_MAD),
+    _helped("lop3.b32 {x}, {x}, {a}, {c}, 0xE8;", Operand.B32, helper=_MAD),
+    _helped("shf.l.wrap.b32 {x}, {x}, {a}, {c};", Operand.B32, helper=_MAD),
+    _ternary("dp4a.u32.u32", Operand.B32),
+    _plain("mul.f64", Operand.F64),
+    _ternary("fma.rn.f64", Operand.F64),
+    _ternary("fma.rn.f16", Operand.F16),
+    _plain("add.f16x2", Operand.F16X2),
+    _ternary("fma.rn.f16x2", Operand.F16X2),
+    _helped("div.approx.f32 {x}, {a}, {x};", Operand.F32, helper=_FROM_1_TO_2),
+    _helped("div.full.f32 {x}, {a}, {x};", Operand.F32, helper=_FROM_1_TO_2),
+    _guarded_unary("rcp.approx.ftz.f32", Operand.F32),
+    _unary("sqrt.approx.ftz.f32", Operand.F32),
+    _unary("rsqrt.approx.ftz.f32", Operand.F32),
+    _helped("lg2.approx.ftz.f32 {x}, {x};", Operand.F32, helper=_FROM_1_TO_2),
+    _helped("ex2.approx.ftz.f32 {x}, {x};", Operand.F32, helper=_FROM_1_TO_2),
+    _helped("cvt.rn.f32.s32 {x}, {x};", Operand.B32, helper=_MAD),
+    _helped("cvt.rzi.s32.f32 {x}, {x};", Operand.B32, helper=_MAD),
 )
 """What the table lacks and PTX of real kernels is full of."""
 

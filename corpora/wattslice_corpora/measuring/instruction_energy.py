@@ -164,7 +164,7 @@ class _Runs:
     def fault(self, variant: Variant, stem: str) -> str:
         """Why there is no valid run."""
         found = self._of.get((variant, stem))
-        return found[-1].row.reason if found else "not measured yet"
+        return f"not valid: {found[-1].row.reason}" if found else "not measured yet"
 
     def energy(self, variant: Variant, stem: str, method: Method) -> LaunchEnergy | None:
         """None without a valid run, or when the board lacks what the method takes."""
@@ -227,9 +227,9 @@ def _row(
 
 def _why(runs: _Runs, variant: Variant, stem: str, other: str, method: Method) -> str:
     if not runs.valid(variant, stem):
-        return f"not valid: {runs.fault(variant, stem)}"
+        return runs.fault(variant, stem)
     if not runs.valid(variant, other):
-        return f"the kernel without it is not valid: {runs.fault(variant, other)}"
+        return f"the kernel without it: {runs.fault(variant, other)}"
     return f"the board does not offer what {method.value} takes"
 
 

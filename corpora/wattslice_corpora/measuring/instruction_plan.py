@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from functools import cache
@@ -67,7 +67,10 @@ class Study:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One kernel to be measured once. `study`: one of those that it is for; `repeat` counts from 0."""
+    """One kernel to be measured once; `repeat` counts from 0.
+
+    `study`: what it is for; of a kernel without instances, the first one of all that are measured against it.
+    """
 
     study: Study
     with_instances: bool
@@ -116,9 +119,9 @@ def studies(
 
 
 def instruction_plan(wanted: tuple[Study, ...], seed: int) -> tuple[Run, ...]:
-    """The runs in order of value, shuffled within every part of the order.
+    """The runs in order of value, shuffled within every part of that order.
 
-    Of -O3 before -O0: one instruction for each row of the paper's table, with what it is measured against;
+    Of -O3 before -O0: one instruction for each row of the paper's table, after what it is measured against;
     then the latter again, so that there are standard errors; then the other instructions. Then all again.
     """
     shuffle = random.Random(seed).sample
@@ -127,9 +130,11 @@ def instruction_plan(wanted: tuple[Study, ...], seed: int) -> tuple[Run, ...]:
         here = tuple(study for study in wanted if study.optimized is optimized)
         first = tuple(_first_of_rows(here))
         parts = (
-            [*_without(first, 0), *(Run(study, True, 0) for study in first)],
-            [*_without(first, 1)],
-            [*_without(here, 0), *(Run(study, True, 0) for study in here)],
+            _without(first, 0),
+            [Run(study, True, 0) for study in first],
+            _without(first, 1),
+            _without(here, 0),
+            [Run(study, True, 0) for study in here],
         )
         for part in parts:
             runs += shuffle(part, len(part))
@@ -155,8 +160,15 @@ def _first_of_rows(wanted: tuple[Study, ...]) -> Iterator[Study]:
 
 def _without(wanted: tuple[Study, ...], repeat: int) -> list[Run]:
     """One run for every kernel that some of `wanted` are measured against."""
-    runs = (Run(study, False, repeat) for study in wanted)
-    return list({run.name(): run for run in runs}.values())
+    firsts = (replace(study, instruction=_same_without(study.instruction)) for study in wanted)
+    return [Run(study, False, repeat) for study in dict.fromkeys(firsts)]
+
+
+@cache
+def _same_without(instruction: ChainInstruction) -> ChainInstruction:
+    """The first of all instructions whose kernel without instances is the same text."""
+    text = chain_ptx(instruction, False)
+    return next((one for one in INSTRUCTIONS if chain_ptx(one, False) == text), instruction)
 
 
 @cache

@@ -132,7 +132,7 @@ def _range(values: Iterable[float | None]) -> str:
 
 def main(arguments: list[str]) -> int:
     """Writes the page into the named file; 2 with a message when it cannot."""
-    if len(arguments) != 1:
+    if len(arguments) != 1 or arguments[0].startswith("-"):
         print("usage: python -m wattslice_corpora.records.page FILE", file=sys.stderr)
         return 2
     try:
