@@ -43,7 +43,7 @@ class Environment:
         self.powers: set[Value] = set()  # constants of copies that are powers of two
         self.naturals: set[Value] = set()  # signed or not, never negative
         self.components: dict[Value, dict[str, Value]] = {}
-        self.joins_loads = False  # PTX: neighbouring loads, each written by itself, are to become vectors
+        self.is_machine_code = False  # PTX: where what is computed is settled, loads are not joined yet
         self.neighbours: dict[object, dict[int, Value]] = {}  # loads of one aligned word, by offset in it
 
     def root(self, region: int, cost: Cost, inputs: Iterable[Value]) -> None:

@@ -85,7 +85,7 @@ class Loops(Expressions):
         super().__init__()
         self.facts = kernel_facts(kernel)
         self.trips = dict(trips)
-        self.joins_loads = bool(kernel.machine_instructions)
+        self.is_machine_code = bool(kernel.machine_instructions)
 
     @abstractmethod
     def statement(self, stmt: Stmt) -> Step:

@@ -37,6 +37,19 @@ class Memory(Operators):
         """The address of an access without its constant part, an immediate; and what names the object."""
         terms, offset, varying = linear(pointer)
         narrow = place.space not in (MemorySpace.GLOBAL, MemorySpace.HOST)
+        address = self.address_value(pointer, region, narrow=narrow)
+        name = (
+            place.space,
+            place.root if not terms or narrow else None,
+            frozenset(terms),
+            offset,
+            *varying,
+        )
+        return address, name
+
+    def address_value(self, pointer: Value, region: int, *, narrow: bool) -> Value:
+        """The register that addresses around `pointer` are made from; `narrow`: of 32 bits."""
+        terms = linear(pointer)[0]
         values = tuple(term for term, _ in terms)
         scale = min((abs(c) for t, c in terms if not t.is_pointer), default=1)
         key = ("address", frozenset(terms), narrow, pointer.is_wide)
@@ -52,14 +65,7 @@ class Memory(Operators):
             is_wide=pointer.is_wide,
         )
         address.is_unsigned = pointer.is_unsigned
-        name = (
-            place.space,
-            place.root if not terms or narrow else None,
-            frozenset(terms),
-            offset,
-            *varying,
-        )
-        return address, name
+        return address
 
     def load(self, place: MemoryPlace, pointer: Value, region: int, type_: Type) -> Value:
         """A read from memory: shared with equal reads as long as nothing was stored to the space."""
@@ -103,7 +109,7 @@ class Memory(Operators):
         )
         if value.access is None and value.inputs == [address]:
             value.access = MemoryRequest(place.site, False, 1.0 / together)
-            if self.joins_loads and kind is K.LDS and not copies:
+            if self.is_machine_code and kind is K.LDS and not copies:
                 self.join(value, place, pointer)
         return value
 
