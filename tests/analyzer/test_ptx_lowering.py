@@ -367,3 +367,34 @@ def test_a_pointer_handed_through_functions_keeps_its_object(tmp_path):
     assert [(s.memory_space.value, s.variables) for s in kernel.slices] == [("global", ("param0",))]
     assert kernel.assumptions == ()
     assert kernel.bytes_per_thread == 4
+
+
+def test_sums_of_sums_do_not_grow_without_end(tmp_path):
+    """Each takes in the two before it: looked into, the last would have thirty coefficients like 10**6."""
+    step = "xor.b32 %r5, %r{b}, {n}; add.s32 %r6, %r{a}, %r5; add.s32 %r{c}, %r6, %r{b};\n"
+    chain = "".join(step.format(n=7 * n + 1, a=8 + n, b=9 + n, c=10 + n) for n in range(30))
+    body = THREAD + ADDRESS + "mov.u32 %r8, %r4; xor.b32 %r9, %r4, 5;\n" + chain
+    kernel = analysed(tmp_path, kernel_text(body + "st.global.u32 [%rd4], %r39; ret;", "u64"), "k=1:32")
+    executed = {count.name: count.number for count in kernel.instructions_per_thread or ()}
+    assert 60 <= executed["imad"] + executed["iadd"] <= 120  # of 60 additions
+
+
+def test_a_rotation_is_one_shift(tmp_path):
+    body = THREAD + ADDRESS + "shf.l.wrap.b32 %r8, %r4, %r4, 7; st.global.u32 [%rd4], %r8; ret;"
+    kernel = analysed(tmp_path, kernel_text(body, "u64"), "k=1:32")
+    executed = {count.name: count.number for count in kernel.instructions_per_thread or ()}
+    assert executed["shf"] == 1
+
+
+@pytest.mark.parametrize(("offsets", "loads"), [((0, 4, 8, 12), 1), ((0, 4), 1), ((4, 8), 2), ((0, 4, 8), 2)])
+def test_neighbouring_loads_from_shared_memory_become_vectors(tmp_path, offsets, loads):
+    lines = "".join(
+        f"ld.shared.f32 %f{n}, [%r8+{64 + at}]; add.f32 %f9, %f9, %f{n};\n" for n, at in enumerate(offsets)
+    )
+    body = THREAD + ADDRESS + ".shared .align 4 .b8 tile[4096];\nshl.b32 %r6, %r3, 5; mov.u32 %r7, tile;\n"
+    body += "add.s32 %r8, %r7, %r6; mov.f32 %f9, 0f00000000;\n" + lines + "st.global.f32 [%rd4], %f9; ret;"
+    kernel = analysed(tmp_path, kernel_text(body, "u64"), "k=1:32")
+    executed = {count.name: count.number for count in kernel.instructions_per_thread or ()}
+    assert executed["lds"] == loads
+    assert kernel.counts_per_thread is not None
+    assert kernel.counts_per_thread.shared_load == len(offsets)

@@ -33,6 +33,7 @@ class Environment:
         self.created: list[Value] = []
         self.returns: list[list[Value]] = []
         self.arm_depth = 0
+        self.arms_passed = 0  # beginnings and ends of arms so far: what lies between two of them runs as one
         self.undo: list[dict[EnvironmentKey, Value | None]] = []
         self.versions: dict[MemorySpace, Value] = {}
         self.parts: dict[Variable, set[tuple[str, ...]]] = {}
@@ -42,6 +43,8 @@ class Environment:
         self.powers: set[Value] = set()  # constants of copies that are powers of two
         self.naturals: set[Value] = set()  # signed or not, never negative
         self.components: dict[Value, dict[str, Value]] = {}
+        self.is_machine_code = False  # PTX: where what is computed is settled, loads are not joined yet
+        self.neighbours: dict[object, dict[int, Value]] = {}  # loads of one aligned word, by offset in it
 
     def root(self, region: int, cost: Cost, inputs: Iterable[Value]) -> None:
         """Something that happens whether or not anybody uses its value."""
@@ -233,10 +236,12 @@ class Environment:
         self.undo.append({})
         self.open_scope()
         self.arm_depth += 1
+        self.arms_passed += 1
 
     def leave_arm(self) -> dict[EnvironmentKey, Value]:
         """Forget what the arm assigned; hand it back."""
         self.arm_depth -= 1
+        self.arms_passed += 1
         self.close_scope()
         found: dict[EnvironmentKey, Value] = {}
         for key, old in self.undo.pop().items():

@@ -34,6 +34,15 @@ _EXP2: Cost = ((InstructionKind.FMUL, 1.0), (InstructionKind.FSETP, 1.0), (Instr
 """MUFU.EX2 with the scaling of small arguments, which is predicated off for others."""
 
 
+_ONE: dict[str, InstructionKind] = {
+    "__funnelshift_l": InstructionKind.SHF,
+    "__funnelshift_r": InstructionKind.SHF,
+    "lop3": InstructionKind.LOP,
+    "ptx prmt.b32": InstructionKind.MOV,
+}
+"""Calls that are one instruction and have an instruction's kind of their own."""
+
+
 @cache
 def _table() -> dict[str, Cost]:
     """One entry per line: name, then kinds and numbers; a comment starts with `#` (TOML took 3 ms)."""
@@ -64,6 +73,8 @@ def call_cost(
         return (*((InstructionKind.FMUL, 1.0),) * (base != 2.0), *_EXP2)
     if "shfl" in plain or plain.endswith(("_sync", "ballot", "all", "any")):
         return ((InstructionKind.SHFL, 1.0),)
+    if plain in _ONE:
+        return ((_ONE[plain], 1.0),)
     keys = (plain + "f", plain) if working.kind is TypeKind.FLOAT and working.bits == 32 else (plain,)
     lanes = max(1, working.lanes)
     for key in keys:

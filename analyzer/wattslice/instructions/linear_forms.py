@@ -8,6 +8,9 @@ from wattslice.instructions.kinds import InstructionKind as K
 from wattslice.instructions.value_graph import Cost, Shape, Value, deepest, linear, varying
 from wattslice.ir import Type
 
+MOST_TERMS = 8
+"""Terms of a sum above which its operands are no longer looked into: sums of sums would grow without end."""
+
 
 class LinearForms(Environment):
     """Integer arithmetic that folds into linear forms."""
@@ -21,6 +24,8 @@ class LinearForms(Environment):
         for term, coefficient in terms_b:
             total[term] = total.get(term, 0) + sign * coefficient
         terms = tuple((term, c) for term, c in total.items() if c)
+        if len(terms) > MOST_TERMS and not (a.is_pointer or b.is_pointer):
+            return self.linear_value(((a, 1), (b, sign)), 0, (), region, bits, is_wide=wide)
         return self.linear_value(
             terms, offset_a + sign * offset_b, (*varying_a, *varying_b), region, bits, is_wide=wide
         )

@@ -85,6 +85,7 @@ class Loops(Expressions):
         super().__init__()
         self.facts = kernel_facts(kernel)
         self.trips = dict(trips)
+        self.is_machine_code = bool(kernel.machine_instructions)
 
     @abstractmethod
     def statement(self, stmt: Stmt) -> Step:

@@ -37,6 +37,19 @@ class Memory(Operators):
         """The address of an access without its constant part, an immediate; and what names the object."""
         terms, offset, varying = linear(pointer)
         narrow = place.space not in (MemorySpace.GLOBAL, MemorySpace.HOST)
+        address = self.address_value(pointer, region, narrow=narrow)
+        name = (
+            place.space,
+            place.root if not terms or narrow else None,
+            frozenset(terms),
+            offset,
+            *varying,
+        )
+        return address, name
+
+    def address_value(self, pointer: Value, region: int, *, narrow: bool) -> Value:
+        """The register that addresses around `pointer` are made from; `narrow`: of 32 bits."""
+        terms = linear(pointer)[0]
         values = tuple(term for term, _ in terms)
         scale = min((abs(c) for t, c in terms if not t.is_pointer), default=1)
         key = ("address", frozenset(terms), narrow, pointer.is_wide)
@@ -52,14 +65,7 @@ class Memory(Operators):
             is_wide=pointer.is_wide,
         )
         address.is_unsigned = pointer.is_unsigned
-        name = (
-            place.space,
-            place.root if not terms or narrow else None,
-            frozenset(terms),
-            offset,
-            *varying,
-        )
-        return address, name
+        return address
 
     def load(self, place: MemoryPlace, pointer: Value, region: int, type_: Type) -> Value:
         """A read from memory: shared with equal reads as long as nothing was stored to the space."""
@@ -103,7 +109,26 @@ class Memory(Operators):
         )
         if value.access is None and value.inputs == [address]:
             value.access = MemoryRequest(place.site, False, 1.0 / together)
+            if self.is_machine_code and kind is K.LDS and not copies:
+                self.join(value, place, pointer)
         return value
+
+    def join(self, value: Value, place: MemoryPlace, pointer: Value) -> None:
+        """Makes a load part of one LDS.64 or LDS.128 with others of the same aligned 8 or 16 bytes."""
+        terms, offset, _ = linear(pointer)
+        if place.type.size_bytes != 4 or place.root is None or any(c % 16 for _, c in terms):
+            return
+        loop = self.stack[-1] if self.stack else None
+        key = (place.root, frozenset(terms), offset // 16, self.version(place.space), self.arms_passed, loop)
+        loads = self.neighbours.setdefault(key, {})
+        loads[offset % 16] = value
+        for half in (0, 8):
+            pair = [loads[at] for at in (half, half + 4) if at in loads]
+            number = 1.0 / len(loads) if len(loads) == 4 else 1.0 / max(1, len(pair))
+            for load in pair:
+                load.cost = ((K.LDS, number),)
+                if load.access is not None:
+                    load.access = load.access._replace(number=number)
 
     def volatile(self, place: MemoryPlace, address: Value, region: int, type_: Type) -> Value:
         """A read that is made each time, whether or not anybody needs what it yields."""

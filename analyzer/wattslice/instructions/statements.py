@@ -27,6 +27,7 @@ from wattslice.ir import (
     Return,
     Stmt,
     Switch,
+    TypeKind,
 )
 
 
@@ -109,7 +110,12 @@ class _Lowering(Loops):
 
     def declare(self, stmt: Declare) -> Steps:
         if stmt.value is not None:
-            self.write(stmt.variable, (), (yield self.expression(stmt.value, stmt.region)))
+            value = yield self.expression(stmt.value, stmt.region)
+            self.write(stmt.variable, (), value)
+            if self.is_machine_code and stmt.variable.type.kind is TypeKind.POINTER:
+                # PTX has this address in a register, wherever it is used
+                self.address_value(value, stmt.region, narrow=False)
+                self.address_value(value, stmt.region, narrow=True)
         return None
 
     def leave(self, stmt: Return) -> Steps:
