@@ -125,11 +125,11 @@ def run_counted(
             stay = _ratio(through, running)
             gone = _ratio(frame.broken, running)
             left = masks.sum(left, masks.where(survivors, gone))
-            for outer, before in around:
-                if outer.broken is not before:
-                    share = _ratio(masks.of(outer.broken.weights - before.weights), running)
+            for outer, earlier in around:
+                if outer.broken is not earlier:
+                    share = _ratio(masks.of(outer.broken.weights - earlier.weights), running)
                     leaving = np.minimum(1.0, share * _runs(stay, end - first))
-                    outer.broken = masks.sum(before, masks.where(survivors, leaving))
+                    outer.broken = masks.sum(earlier, masks.where(survivors, leaving))
             survivors = masks.where(survivors, stay ** (end - first))
             if survivors.is_empty:
                 break
