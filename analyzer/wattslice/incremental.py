@@ -157,7 +157,7 @@ class _RememberedStages(Stages):
         callers: CallerReader | None,
         launcher: LauncherReader | None,
     ) -> tuple[KernelLaunch, ...]:
-        key = (program.functions, program.globals, tuple(map(_signature, program.kernels)))
+        key = (program.functions, program.globals, program.origin, tuple(map(_signature, program.kernels)))
         known = self._readings.find(key)
         if known is not None and callers is not None and launcher is not None:
             same = all(callers(names) == answer for names, answer in known.asked)

@@ -134,7 +134,8 @@ def analyze_file(
     stages = stages or Stages()
     gpu = load_gpu(config.gpu_id)
     program = stages.program(path, config, source)
-    others = (stages.callers(path, config), stages.launcher(path, config))
+    host = path if program.origin is None else Path(program.origin.file)
+    others = (stages.callers(host, config), stages.launcher(host, config))
     launches = stages.launches(program, config, gpu, *others)
     quoter = Quoter(program.file, program.source_lines)
     profile = config.branch_profile

@@ -241,6 +241,12 @@ $L__BB0_1:
     assert pragma == Pragma("nounroll", 10)
 
 
+def test_pragmas_in_a_list() -> None:
+    found = body_of('.pragma "nounroll", "used_bytes_mask 1";').body
+    assert found == (Pragma("nounroll", 6), Pragma("used_bytes_mask 1", 6))
+    assert read('.pragma "nounroll", "x";').problems == ()
+
+
 def test_branch_tables() -> None:
     table, jump = flat_body(body_of("$L_0: .branchtargets $L_1, $L_2;\n@%p1 brx.idx %r1, $L_0;"))
     assert table == BranchTargets("$L_0", ("$L_1", "$L_2"), False, 6)
@@ -389,6 +395,8 @@ def test_a_broken_function_costs_only_itself() -> None:
         (".entry k() { mov.u32 %r1, 1/0; }", 1, "a division by zero in a constant", "k"),
         (".entry k() { .entry }", 1, "'.entry' inside the body of a function", "k"),
         (".entry k() { .foo; }", 1, "'.foo' is no directive of a function body", "k"),
+        (".entry k() { .pragma 5; }", 1, "a pragma in quotes expected, '5' found", "k"),
+        ('.file 1 "a.cu', 1, "the path of the file in quotes expected, '\"a.cu' found", None),
         (".entry (", 1, "'.param' or '.reg' expected, the end of the file found", None),
         (".entry", 1, "the name of a function expected, the end of the file found", None),
         ("\n.global .u32 x = ;", 2, "a value expected, ';' found", None),
@@ -430,8 +438,9 @@ def test_errors(text: str, line: int, message: str, function: str | None) -> Non
         ".version " + "9" * 100_000 + "." + "9" * 100_000,
         ".loc " + "9 " * 100_000,
         '"' + 'a\\"' * 100_000,
+        ".section .debug_str\n{ " + "a" * 200_000,
     ],
-    ids=range(26),
+    ids=range(27),
 )
 def test_hostile_text_takes_no_time(text: str) -> None:
     begin = time.process_time()

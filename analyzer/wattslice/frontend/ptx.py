@@ -17,18 +17,20 @@ from wattslice.recursion import deep_recursion
 if TYPE_CHECKING:
     from wattslice.frontend.clang.flags import ParseOptions
     from wattslice.frontend.ptx_lowering.context import KernelParts, Unit
+    from wattslice.frontend.ptx_lowering.parameters import KernelParameters
     from wattslice.frontend.ptx_source.syntax import Function
 
 MAX_BYTES = 64 << 20
 
 
 def read_ptx(path: Path, options: ParseOptions | None = None, source: bytes | None = None) -> ir.Program:
-    """Read a PTX file; `source` None: what is on the disk. `options` matter to C and CUDA only.
+    """Read a PTX file; `source` None: what is on the disk. `options`: how to read the CUDA source it names.
 
     Raises `FrontendError` when it is no PTX; a function that cannot be read is a diagnostic of the program
     (PW060, PW005 for calls that cannot be followed), and the others are still there.
     """
     from wattslice.frontend.ptx_lowering.context import Unit
+    from wattslice.frontend.ptx_origin import read_origin
     from wattslice.frontend.ptx_source.parser import parse_ptx
 
     text = _text(path, source)
@@ -38,6 +40,7 @@ def read_ptx(path: Path, options: ParseOptions | None = None, source: bytes | No
         message = f"{problem.message} ({problem.remedy})" if problem.remedy else problem.message
         severity = ir.Severity.ERROR if problem.is_entry else ir.Severity.WARNING
         unit.report("PW060", severity, problem.line, message)
+    origin = read_origin(unit, options)
     with deep_recursion():
         kernels = [
             _kernel(unit, function)
@@ -53,6 +56,7 @@ def read_ptx(path: Path, options: ParseOptions | None = None, source: bytes | No
         tuple(unit.variables.values()),
         tuple(dict.fromkeys(unit.diagnostics)),
         ir.numbered_lines(text),
+        origin,
     )
 
 
@@ -97,27 +101,28 @@ def _kernel(unit: Unit, function: Function) -> ir.Kernel:
         parts.holes.append(unit.report(rule, ir.Severity.ERROR, line, message))
         span = ir.Span(str(unit.path), function.line, 1, function.end_line)
         block = ir.Block((), parts.region(), span)
-    return _finished(unit, function, parts, parameters.variables, block, is_complete)
+    return _finished(unit, function, parts, parameters, block, is_complete)
 
 
 def _finished(
     unit: Unit,
     function: Function,
     parts: KernelParts,
-    parameters: tuple[ir.Variable, ...],
+    parameters: KernelParameters,
     block: ir.Block,
     is_complete: bool,
 ) -> ir.Kernel:
     from wattslice.frontend.ptx_lowering.launch_bounds import launch_bounds
-    from wattslice.frontend.ptx_lowering.names import demangled
+    from wattslice.frontend.ptx_lowering.names import Names, demangled
 
-    name = demangled(function.name)
+    original = unit.originals.get(function.name)
+    name = demangled(function.name) if original is None else Names(original.name, original.qualified_name)
     bounds = launch_bounds(function)
     return ir.Kernel(
         name.plain,
         name.qualified,
         function.name,
-        parameters,
+        parameters.variables,
         block,
         _span(unit, function),
         parts.regions,
@@ -128,6 +133,8 @@ def _finished(
         is_complete,
         tuple(parts.holes),
         tuple(parts.machine),
+        parameters.parts,
+        original,
     )
 
 

@@ -172,7 +172,7 @@ def known_names(program: ir.Program) -> KnownNames:
             KernelNames(
                 kernel.name,
                 _aliases(kernel),
-                frozenset(v.name for v in _kernel_variables(kernel)),
+                frozenset(v.name for v in _kernel_variables(kernel)) | _number_names(kernel),
                 frozenset(trip_name(kernel, loop) for loop in _loops(kernel)),
             )
             for kernel in program.kernels
@@ -242,6 +242,10 @@ def _nearest(name: str, known: Iterable[str]) -> str:
     return f"known: {', '.join(candidates[:8])}" if candidates else "there is none"
 
 
+def _number_names(kernel: ir.Kernel) -> frozenset[str]:
+    return frozenset(part.number_name for part in kernel.argument_parts)
+
+
 def _kernel_variables(kernel: ir.Kernel) -> Iterable[ir.Variable]:
     yield from kernel.parameters
     yield from _declared(kernel.body)
@@ -252,6 +256,8 @@ def _loops(kernel: ir.Kernel) -> Iterable[ir.Loop]:
 
 
 def _host_variables(program: ir.Program) -> Iterable[ir.Variable]:
+    if program.origin is not None:
+        yield from _host_variables(program.origin)
     yield from program.globals
     for function in program.functions:
         yield from function.parameters

@@ -9,6 +9,7 @@ from wattslice import ir
 from wattslice.geometry.assumed_variables import with_assumed_variables
 from wattslice.geometry.call_graph import CallGraph
 from wattslice.geometry.collection import HostCode
+from wattslice.geometry.handing_over import handed_over, with_written_names
 from wattslice.geometry.launch_geometry import is_read
 from wattslice.geometry.launches import assumed_launch, launches_kernel, launches_of
 from wattslice.geometry.overrides import names_kernel
@@ -39,8 +40,10 @@ def resolve_launches(
     for them, is told when the kernel is counted. `gpu` answers what host code asks of the device, and sizes
     assumed grids. `read_callers` is asked, once and only when a geometry would have to be assumed, for the
     host code of other files that calls the functions around the launches; `read_launcher` only when a
-    kernel has no launch at all.
+    kernel has no launch at all. Of a program from PTX, the host code is that of `program.origin`.
     """
+    if program.origin is not None:
+        return _of_origin(program, program.origin, overrides, gpu, read_callers, read_launcher)
     pins = {setting.name: setting.value for setting in overrides.settings if setting.kernel is None}
     is_c = program.file.endswith((".c", ".h"))
     host = HostCode(program, gpu)
@@ -72,6 +75,30 @@ def resolve_launches(
         if chosen:
             found = tuple(_overridden(override, found[0]) for override in chosen)
         launches.extend(_with_settings(launch, settings) for launch in found)
+    return tuple(launches)
+
+
+def _of_origin(
+    program: ir.Program,
+    origin: ir.Program,
+    overrides: Overrides,
+    gpu: Gpu,
+    read_callers: CallerReader | None,
+    read_launcher: LauncherReader | None,
+) -> tuple[KernelLaunch, ...]:
+    """The launches of the source's kernels, for the kernels that were compiled from them."""
+    overrides = with_written_names(overrides, program.kernels)
+    known = resolve_launches(origin, overrides, gpu, read_callers, read_launcher)
+    launches: list[KernelLaunch] = []
+    for kernel in program.kernels:
+        own = [launch for launch in known if launch.kernel is kernel.original]
+        if own:
+            settings = _settings(kernel, overrides)
+            handed = (handed_over(launch, kernel, program.globals) for launch in own)
+            launches.extend(_with_settings(launch, settings) for launch in handed)
+        else:
+            alone = replace(program, kernels=(kernel,), origin=None)
+            launches.extend(resolve_launches(alone, overrides, gpu))
     return tuple(launches)
 
 

@@ -58,6 +58,7 @@ from wattslice.ir.operators import (
     UnaryOp,
 )
 from wattslice.ir.program import (
+    ArgumentPart,
     Diagnostic,
     Function,
     Kernel,
@@ -120,6 +121,7 @@ __all__ = [
     "UNKNOWN_TYPE",
     "VOID",
     "AddressOf",
+    "ArgumentPart",
     "Assign",
     "Atomic",
     "AtomicOp",

@@ -59,6 +59,19 @@ class MachineInstruction:
     span: Span
 
 
+@dataclass(frozen=True, slots=True)
+class ArgumentPart:
+    """What a parameter of a kernel from PTX is in the source of that kernel: a part of an argument.
+
+    `argument` counts the parameters of the source from 0; `offset_bytes` from the start of a by-value struct.
+    `number_name` is how PTX alone names it: `param2`, `param2_8`.
+    """
+
+    argument: int
+    offset_bytes: int
+    number_name: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Kernel:
     """A `__global__` function (or a C function analysed as one), instantiated and inlined.
@@ -67,7 +80,9 @@ class Kernel:
     `site_count` are the sizes of the dense numberings. `shared_variables`: all `__shared__` objects
     reachable from the body. `max_threads_per_block`/`min_blocks_per_sm` from `__launch_bounds__`.
     `body_is_complete` False: something in the body could not be read; `holes` are the diagnostics that
-    name it, of CUDA files. `machine_instructions`: every PTX instruction of the body, of PTX files only.
+    name it, of CUDA files. `machine_instructions`: every PTX instruction of the body, of PTX files only,
+    `argument_parts` as well: one for each parameter. `original`: the kernel of the program's `origin` that
+    it was compiled from.
     """
 
     name: str
@@ -84,13 +99,17 @@ class Kernel:
     body_is_complete: bool
     holes: tuple[Diagnostic, ...] = ()
     machine_instructions: tuple[MachineInstruction, ...] = ()
+    argument_parts: tuple[ArgumentPart, ...] = ()
+    original: Kernel | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
     """One translation unit: its kernels, the host functions around their launches, what could not be read.
 
-    `source_lines` are the lines of the main file, for quoting (index 0 is line 1).
+    `source_lines` are the lines of the main file, for quoting (index 0 is line 1). `origin`: of a PTX file,
+    the CUDA program it was compiled from, where that is there to be read; of its kernels, those that are
+    kernels of the PTX with the same parameters.
     """
 
     file: str
@@ -99,6 +118,7 @@ class Program:
     globals: tuple[Variable, ...]
     diagnostics: tuple[Diagnostic, ...]
     source_lines: tuple[str, ...]
+    origin: Program | None = None
 
 
 _LINE_END = re.compile(r"\r\n|\n|\r")

@@ -1,4 +1,4 @@
-"""PW001-PW009, PW060: source text that could not be read as written; PW099: our own failures."""
+"""PW001-PW009, PW060, PW061: source text that could not be read as written; PW099: our own failures."""
 
 from __future__ import annotations
 
@@ -76,6 +76,22 @@ SOURCE_RULES = (
         ),
         example="@%p1 bra INSIDE;  LOOP: ...  INSIDE: ...  @%p2 bra LOOP;   // two ways into the loop",
         remedy="Regenerate the file with nvcc -ptx, or write the loop with one entry.",
+    ),
+    Rule(
+        id="PW061",
+        name="ptx-source-differs",
+        what="The source that a PTX file names is newer than the PTX, or has not the same kernels.",
+        why=(
+            "Launches, arguments and names of parameters of a kernel from PTX are read in the source that "
+            "-lineinfo noted. Where the source has changed since, they may be those of another program. "
+            "Nothing is taken for a kernel that the source has not, or has with other parameters: its launch "
+            "is assumed."
+        ),
+        example="'scale' has other parameters in scale.cu, nothing is taken from there: 3, here 2",
+        remedy=(
+            "Compile again. Where macros make the difference, pass the -D and -I that nvcc was given; or say "
+            "--launch and --set."
+        ),
     ),
     Rule(
         id="PW099",

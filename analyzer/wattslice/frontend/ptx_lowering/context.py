@@ -10,6 +10,7 @@ from wattslice.frontend.ptx_lowering.types import SPACES, type_of
 from wattslice.frontend.ptx_source import syntax
 from wattslice.ir import (
     Diagnostic,
+    Kernel,
     MachineInstruction,
     MemorySpace,
     Severity,
@@ -30,7 +31,10 @@ class TooLargeError(Exception):
 
 @dataclass(slots=True)
 class Unit:
-    """A PTX file: its variables and functions by name, and what has to be said about it."""
+    """A PTX file: its variables and functions by name, and what has to be said about it.
+
+    `originals`: its kernels as the source has them, by mangled name, as far as that is known.
+    """
 
     path: Path
     module: syntax.Module
@@ -38,6 +42,7 @@ class Unit:
     functions: dict[str, syntax.Function] = field(default_factory=dict[str, syntax.Function])
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
     files: dict[int, str] = field(default_factory=dict[int, str])
+    originals: dict[str, Kernel] = field(default_factory=dict[str, Kernel])
     toolkit: frozenset[int] = frozenset()
     pointer_parameters: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
 

@@ -9,7 +9,7 @@ from wattslice.frontend.ptx_lowering.context import Unit
 from wattslice.frontend.ptx_lowering.pointers import Pointers
 from wattslice.frontend.ptx_lowering.types import POINTER, type_of
 from wattslice.frontend.ptx_source import syntax
-from wattslice.ir import INT64, MemorySpace, Span, Type, TypeKind, Variable, VariableRole
+from wattslice.ir import INT64, ArgumentPart, MemorySpace, Span, Type, TypeKind, Variable, VariableRole
 
 
 class KernelParameters:
@@ -19,9 +19,12 @@ class KernelParameters:
         self._unit = unit
         self._found: dict[tuple[str, int], Variable] = {}
         self._declared = {parameter.name: parameter for parameter in function.parameters}
+        self._numbers = {parameter.name: number for number, parameter in enumerate(function.parameters)}
         self._names = {
             parameter.name: _short(parameter.name, function.name) for parameter in function.parameters
         }
+        original = unit.originals.get(function.name)
+        self._originals = () if original is None else original.parameters
         for parameter in function.parameters:
             if not parameter.dimensions:
                 self._add(parameter, 0, _scalar(parameter))
@@ -44,18 +47,53 @@ class KernelParameters:
                 origins.add(settled[old])  # pyright: ignore[reportArgumentType]
 
     def _add(self, parameter: syntax.Parameter, offset: int, type_: Type) -> Variable:
-        name = self._names[parameter.name] + (f"_{offset}" if parameter.dimensions or offset else "")
+        name = self._written(parameter, offset) or self._number_name(parameter, offset)
         span = Span(str(self._unit.path), parameter.line, 1, parameter.line)
         found = Variable(name, type_, MemorySpace.REGISTER, VariableRole.PARAMETER, span)
         self._found[parameter.name, offset] = found
         return found
 
+    def _number_name(self, parameter: syntax.Parameter, offset: int) -> str:
+        return self._names[parameter.name] + (f"_{offset}" if parameter.dimensions or offset else "")
+
+    def _written(self, parameter: syntax.Parameter, offset: int) -> str:
+        """What the source calls it: `width`, `box_width` for a member; empty where that is not known."""
+        number = self._numbers[parameter.name]
+        original = self._originals[number] if number < len(self._originals) else None
+        if original is None or not original.name:
+            return ""
+        if not parameter.dimensions and not offset:
+            return original.name
+        members = member_path(original.type, offset)
+        return "_".join((original.name, *members)) if members else f"{original.name}_{offset}"
+
     @property
     def variables(self) -> tuple[Variable, ...]:
         """All of them, by place."""
-        order = {name: number for number, name in enumerate(self._declared)}
-        places = sorted(self._found, key=lambda place: (order[place[0]], place[1]))
-        return tuple(self._found[place] for place in places)
+        return tuple(self._found[place] for place in self._places())
+
+    @property
+    def parts(self) -> tuple[ArgumentPart, ...]:
+        """Which part of which argument each of `variables` is."""
+        return tuple(
+            ArgumentPart(self._numbers[name], offset, self._number_name(self._declared[name], offset))
+            for name, offset in self._places()
+        )
+
+    def _places(self) -> list[tuple[str, int]]:
+        return sorted(self._found, key=lambda place: (self._numbers[place[0]], place[1]))
+
+
+def member_path(type_: Type, offset: int) -> tuple[str, ...]:
+    """The names of the members that lead to the scalar at `offset` bytes; empty where none begins there."""
+    for member in type_.fields:
+        inside = offset - member.offset_bytes
+        if member.type.kind is TypeKind.RECORD and 0 <= inside < member.type.size_bytes:
+            below = member_path(member.type, inside)
+            return (member.name, *below) if below else ()
+        if inside == 0:
+            return (member.name,)
+    return ()
 
 
 def _short(name: str, function: str) -> str:

@@ -86,9 +86,10 @@ class BodyReader:
         elif token in declarations.SPACES:
             found.extend(declarations.variables(cursor, declarations.SPACES[token], ""))
         elif token == ".pragma":
-            text = cursor.take()
+            found.append(Pragma(cursor.string("a pragma"), line))
+            while cursor.accept(","):
+                found.append(Pragma(cursor.string("a pragma"), line))
             cursor.expect(";")
-            found.append(Pragma(text.strip('"'), line))
         else:
             cursor.fail(f"'{token[:40]}' is no directive of a function body")
 

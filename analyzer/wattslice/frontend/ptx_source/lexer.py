@@ -119,6 +119,12 @@ class Cursor:
             self.fail(f"{what} expected, {self.shown} found")
         return self.take()
 
+    def string(self, what: str) -> str:
+        """A text in quotes, stepped over, without the quotes."""
+        if len(self.token) < 2 or self.token[0] != '"' or self.token[-1] != '"':
+            self.fail(f"{what} in quotes expected, {self.shown} found")
+        return self.take()[1:-1]
+
     @property
     def shown(self) -> str:
         """The token as messages show it."""

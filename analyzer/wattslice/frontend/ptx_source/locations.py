@@ -8,7 +8,7 @@ from wattslice.frontend.ptx_source.constants import integer
 from wattslice.frontend.ptx_source.lexer import Cursor
 from wattslice.frontend.ptx_source.syntax import SourceFile, SourceLocation
 
-_STRING_OF_LABEL = re.compile(r"([\w$]+):((?:\s*\.b8\s+[\d,\s]+)+)")
+_STRING_OF_LABEL = re.compile(r"(?<![\w$])([\w$]++):((?:\s*\.b8\s+[\d,\s]+)+)")
 _DEPTH = 32
 """The most calls that inlining removed around one place: also what ends a place inlined into itself."""
 _ESCAPE = re.compile(r"\\(.)")
@@ -75,9 +75,7 @@ def function_names(text: str) -> dict[str, str]:
 def source_file(cursor: Cursor) -> SourceFile:
     """What follows `.file`: `1 "path"`, in older files also a time and a size."""
     number = integer(cursor, "a file number")
-    quoted = cursor.take()
-    if quoted[:1] != '"':
-        cursor.fail("the path of the file expected, in quotes")
+    path = _ESCAPE.sub(r"\1", cursor.string("the path of the file"))
     while cursor.accept(","):
         integer(cursor, "a time or a size")
-    return SourceFile(number, _ESCAPE.sub(r"\1", quoted[1:-1]))
+    return SourceFile(number, path)

@@ -147,7 +147,9 @@ class _ModuleReader:
         elif token == ".section":
             self._section()
         elif token == ".pragma":
-            cursor.advance()
+            cursor.string("a pragma")
+            while cursor.accept(","):
+                cursor.string("a pragma")
             cursor.expect(";")
         elif token == ".alias":
             self._alias()
