@@ -152,6 +152,7 @@ class KernelAnalysis:
     launch_line: int | None
     power_limit_w: float | None
     launch_file: str = ""  # empty for the kernel's own
+    ptx_file: str = ""  # that the kernel was read from; empty for kernels of sources
     shared_bytes_per_block: int | None = None
     registers_per_thread: int | None = None
     sm_saturation: float | None = None

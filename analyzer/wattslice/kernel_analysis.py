@@ -143,6 +143,7 @@ def bare_facts(launch: KernelLaunch, gpu: Gpu) -> KernelAnalysis:
         launch_line=launch.line,
         power_limit_w=gpu.power_limit_w,
         launch_file=launch.file,
+        ptx_file=kernel.body.span.file if kernel.machine_instructions else "",
         assumptions=launch.assumptions,
     )
 

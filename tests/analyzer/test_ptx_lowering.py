@@ -398,3 +398,30 @@ def test_neighbouring_loads_from_shared_memory_become_vectors(tmp_path, offsets,
     assert executed["lds"] == loads
     assert kernel.counts_per_thread is not None
     assert kernel.counts_per_thread.shared_load == len(offsets)
+
+
+SEARCH = """
+ld.param.u64 %rd1, [k_param_0]; ld.param.u32 %r9, [k_param_1]; ld.param.u32 %r10, [k_param_2]; mov.u32 %r1, 0;
+LOOP: red.global.add.u32 [%rd1], 1; setp.eq.s32 %p1, %r1, %r10; @%p1 bra FOUND;
+add.s32 %r1, %r1, 1; setp.lt.s32 %p2, %r1, %r9; @%p2 bra LOOP;
+red.global.min.u32 [%rd1], 1; bra END;
+FOUND: red.global.max.u32 [%rd1], 1;
+END: red.global.xor.b32 [%rd1], 1; ret;
+"""
+
+
+@pytest.mark.parametrize("wanted", [0, 7, 99, 100, 5000])
+def test_a_loop_left_to_another_place_than_its_end(tmp_path, wanted):
+    settings = ("k.param1=100", f"k.param2={wanted}")
+    runs = executed(tmp_path, kernel_text(SEARCH, "u64", "u32", "u32"), "k=1:32", *settings)
+    found = tuple(runs[f"red.global.{op}"] for op in ("add.u32", "max.u32", "min.u32", "xor.b32"))
+    assert found == (min(wanted + 1, 100), wanted < 100, wanted >= 100, 1)
+
+
+def test_data_that_leave_a_loop_sideways_never_make_more_lanes(tmp_path):
+    text = SEARCH.replace("%r1, %r10;", "%r1, %r11;").replace(
+        "red.global.add.u32 [%rd1], 1;", "ld.global.u32 %r11, [%rd1];"
+    )
+    runs = executed(tmp_path, kernel_text(text, "u64", "u32", "u32"), "k=1:32", "k.param1=100")
+    assert runs["red.global.xor.b32"] == pytest.approx(1)
+    assert runs["red.global.max.u32"] + runs["red.global.min.u32"] == pytest.approx(1)

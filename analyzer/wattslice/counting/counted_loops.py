@@ -112,6 +112,7 @@ def run_counted(
         before = registers(executor, shape)
         iterations += running.thread_mean
         frame.broken = frame.continued = masks.none
+        around = [(outer, outer.broken) for outer in state.loops[:-1]]
         if not is_do:
             test_once(executor, loop, running)
         through = masks.sum(executor.execute(loop.body, running), frame.continued)
@@ -124,6 +125,11 @@ def run_counted(
             stay = _ratio(through, running)
             gone = _ratio(frame.broken, running)
             left = masks.sum(left, masks.where(survivors, gone))
+            for outer, earlier in around:
+                if outer.broken is not earlier:
+                    share = _ratio(masks.of(outer.broken.weights - earlier.weights), running)
+                    leaving = np.minimum(1.0, share * _runs(stay, end - first))
+                    outer.broken = masks.sum(earlier, masks.where(survivors, leaving))
             survivors = masks.where(survivors, stay ** (end - first))
             if survivors.is_empty:
                 break
@@ -138,6 +144,13 @@ def run_counted(
     tally = state.loop_tallies.setdefault(loop.region, LoopTally(loop.span))
     tally.iterations += iterations
     return masks.sum(survivors, left)
+
+
+def _runs(stay: NDArray[np.float64], width: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    """How many of `width` iterations a lane runs of which a share `stay` goes on after each."""
+    leaving = 1.0 - stay
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(leaving > 1e-12, (1.0 - stay**width) / leaving, width)
 
 
 def _ratio(part: Mask, whole: Mask) -> NDArray[np.float64]:
@@ -158,10 +171,7 @@ def _stratum_mask(
     """
     if stay is not None and end - first > 1:
         width = np.clip(trips, first, end) - first
-        leaving = 1.0 - stay
-        with np.errstate(divide="ignore", invalid="ignore"):
-            runs = np.where(leaving > 1e-12, (1.0 - stay**width) / leaving, width)
-        return executor.state.masks.where(survivors, runs)
+        return executor.state.masks.where(survivors, _runs(stay, width))
     if isinstance(trips, int):
         return survivors.scaled(end - first)
     width = np.clip(trips, first, end) - first

@@ -31,6 +31,7 @@ def run_loop(executor: Executor, loop: ir.Loop, mask: Mask) -> Mask:
     shape = state.shape(loop)
     trips, exact = known_trips(executor, loop, shape, mask)
     frame = LoopFrame(state.masks.none, state.masks.none)
+    around = [(outer, outer.broken) for outer in state.loops]
     call = state.calls[-1]
     returned_before = call.returned
     state.loops.append(frame)
@@ -46,7 +47,8 @@ def run_loop(executor: Executor, loop: ir.Loop, mask: Mask) -> Mask:
     for variable, old in hidden:
         state.environment[variable] = select(entering.active, state.environment.get(variable, old), old)
     _tally(executor, loop, exact, mask)
-    return mask if call.returned is returned_before else out
+    is_left = call.returned is not returned_before or any(f.broken is not before for f, before in around)
+    return out if is_left else mask
 
 
 def _forget_the_end(executor: Executor, shape: LoopShape, *, together: bool) -> None:

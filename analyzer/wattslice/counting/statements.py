@@ -85,7 +85,11 @@ class Executor(ExpressionEvaluator):
         self.state.loops.append(frame)
         through = self._sequence(block, mask)
         self.state.loops.pop()
-        return through if frame.broken.is_empty else masks.sum(through, frame.broken)
+        if frame.broken.is_empty:
+            return through
+        met = masks.sum(through, frame.broken)
+        # iterations that stand for many, or are assumed, may have left more often than there are lanes
+        return mask if bool((met.weights >= mask.weights).all()) else met
 
     # ------------------------------------------------------------------ branches
 

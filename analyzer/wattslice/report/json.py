@@ -52,6 +52,7 @@ def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
         "file": kernel.file,
         "line": kernel.line,
         "end_line": kernel.end_line,
+        "ptx_file": kernel.ptx_file or None,
         "grid": list(kernel.grid),
         "block": list(kernel.block),
         "launch_source": kernel.launch_source.value,

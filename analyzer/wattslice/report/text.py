@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import PurePath
 from typing import TextIO
 
 from rich.console import Console, RenderableType
@@ -207,6 +208,8 @@ def _facts(kernel: KernelAnalysis, reason: Diagnostic | None) -> Table:
         hits = "would" if would_hit_power_limit(kernel) else "may"
         warning = f"{hits} hit the power limit: the GPU would lower its clocks and run longer (PW021)"
         facts.add_row("  limit", Text(warning, style=f"bold {HOT}"))
+    if kernel.ptx_file and kernel.ptx_file != kernel.file:
+        facts.add_row("  read", Text(f"from {printable(PurePath(kernel.ptx_file).name)}"))
     facts.add_row("  launch", launch_text(kernel))
     runs = f"{time(kernel.time_s)} · {energy(kernel.energy_j)}"
     if kernel.limited_by is not None:
