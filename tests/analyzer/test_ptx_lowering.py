@@ -1,6 +1,7 @@
 """PTX written by hand: how often what runs, as closed forms, and what the tree says of it."""
 
 import io
+import shutil
 from collections import defaultdict
 from pathlib import Path
 
@@ -304,8 +305,10 @@ def test_without_line_information_lines_are_those_of_the_ptx(tmp_path):
     assert [i.span.line for i in kernel.machine_instructions] == [9, 10]
 
 
-def test_golden(golden, monkeypatch):
-    monkeypatch.chdir(Path(__file__).parents[2])
+def test_golden(golden, monkeypatch, tmp_path):
+    folder = Path("tests/analyzer/ptx")  # copied, for in a checkout source and PTX may be of any age
+    shutil.copytree(Path(__file__).parents[2] / folder, tmp_path / folder, copy_function=shutil.copyfile)
+    monkeypatch.chdir(tmp_path)
     options = Options(
         paths=(Path("tests/analyzer/ptx/block_sums.ptx"),),
         gpu="v100",

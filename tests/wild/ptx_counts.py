@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ptx_files import ptx_of
@@ -19,6 +19,7 @@ from wattslice.execution import ExecutionProfile, ProbabilitySource
 from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.frontend.cuda import read_cuda
 from wattslice.frontend.ptx import read_ptx
+from wattslice.geometry.handing_over import handed_over
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
 from wattslice.instructions import lower_instructions
@@ -147,7 +148,7 @@ def compared(
 def _three_times(
     launch: KernelLaunch, kernel: ir.Kernel, program: ir.Program, function: SassFunction | None
 ) -> Compared:
-    here, there = count(launch), count(on_ptx(launch, kernel, program))
+    here, there = count(launch), count(handed_over(launch, kernel, program.globals))
     threads: list[Execution] = []
     unknown = False
     if function is not None:
@@ -201,31 +202,6 @@ def _of_sass(threads: list[Execution]) -> tuple[Counts, Counter[str]]:
             if (worth := _operations_of_sass(instruction)) is not None:
                 sums[worth[0]] += worth[1] * share
     return sums, opcodes
-
-
-def on_ptx(launch: KernelLaunch, kernel: ir.Kernel, program: ir.Program) -> KernelLaunch:
-    """The same launch of the kernel as PTX has it: parameters `param0`, `param1`, and members by offset."""
-    arguments: list[int | float | None] = []
-    extents: list[int | None] = []
-    for parameter in kernel.parameters:
-        number = parameter.name.removeprefix("param")
-        whole = number.isdigit() and int(number) < len(launch.arguments)
-        arguments.append(launch.arguments[int(number)] if whole else None)
-        extents.append(launch.extents[int(number)] if whole and int(number) < len(launch.extents) else None)
-    named = {variable.name: variable for variable in program.globals}
-    constants = tuple(
-        one._replace(variable=named[one.variable.name])
-        for one in launch.constants
-        if one.variable.name in named
-    )
-    return replace(
-        launch,
-        kernel=kernel,
-        arguments=tuple(arguments),
-        extents=tuple(extents),
-        members=(),
-        constants=constants,
-    )
 
 
 def _by_line(kernel: ir.Kernel, profile: ExecutionProfile) -> Lines:

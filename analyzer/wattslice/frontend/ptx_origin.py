@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 MAX_READ = 4
 """Files read at most in search of the one that launches the kernels."""
 
+_CHECKOUT_NS = 10_000_000_000
+"""Files written within this time may be those of one checkout or copy, whose order says nothing."""
+
 _SUFFIXES = frozenset({".cu", ".cuh", ".cpp", ".cc", ".cxx", ".C", ".h", ".hpp", ".inl", ".inc"})
 
 
@@ -116,7 +119,7 @@ def _report_newer(unit: Unit, sources: tuple[Path, ...]) -> None:
     """Says when a source was changed after the PTX was made."""
     try:
         made = unit.path.stat().st_mtime_ns
-        newer = [str(path) for path in sources if path.stat().st_mtime_ns > made]
+        newer = [str(path) for path in sources if path.stat().st_mtime_ns > made + _CHECKOUT_NS]
     except OSError:
         return
     if newer:
