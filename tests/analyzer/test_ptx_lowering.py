@@ -86,6 +86,28 @@ def test_an_early_return_counts_only_who_goes_on(tmp_path):
     assert runs["ld.global.f32"] == runs["add.f32"] == runs["st.global.f32"] == pytest.approx(100 / 256)
 
 
+STRIDED = """
+ld.param.u32 %r9, [k_param_1]; ld.param.u64 %rd1, [k_param_0]; mov.u32 %r13, %ntid.x;
+mov.u32 %r11, %tid.x; setp.ge.s32 %p1, %r11, %r9; @%p1 bra DONE;
+LOOP: atom.global.add.u32 %r5, [%rd1], %r11; add.s32 %r11, %r11, %r13; setp.lt.s32 %p2, %r11, %r9; @%p2 bra LOOP;
+DONE: ret;
+"""
+
+
+def test_the_first_test_of_a_rotated_loop_is_no_bounds_check(tmp_path):
+    """`for (i = threadIdx.x; i < n; i += blockDim.x)` assumes n as it does in CUDA, not a thread for each."""
+    runs = executed(tmp_path, kernel_text(STRIDED, "u64", "u32"), "k=40:64")
+    assert runs["atom.global.add.u32"] == 1024 / 64
+
+
+def test_a_bounds_check_around_a_loop_to_the_same_size_is_one(tmp_path):
+    """`if (row < n) for (i = 0; i < n; i++)`, as in a product of matrices."""
+    body = STRIDED.replace("mov.u32 %r11, %tid.x;", "mov.u32 %r11, 0;")
+    body = body.replace("%r11, %r11, %r13", "%r11, %r11, 1").replace("ge.s32 %p1, %r11,", "ge.s32 %p1, %r4,")
+    runs = executed(tmp_path, kernel_text(THREAD + body, "u64", "u32"), "k=40:64")
+    assert runs["atom.global.add.u32"] == 40 * 64
+
+
 UNROLLED = """
 ld.param.u64 %rd1, [k_param_0]; cvta.to.global.u64 %rd2, %rd1; ld.param.u32 %r1, [k_param_1];
 setp.lt.s32 %p1, %r1, 1; mov.f32 %f9, 0f00000000; @%p1 bra DONE;
