@@ -82,6 +82,7 @@ def _kernel(unit: Unit, function: Function) -> ir.Kernel:
     from wattslice.frontend.ptx_lowering.control_flow import IrreducibleError
     from wattslice.frontend.ptx_lowering.instructions import lower_instruction
     from wattslice.frontend.ptx_lowering.parameters import KernelParameters
+    from wattslice.frontend.ptx_lowering.scoping import scoped
 
     parts = KernelParts(unit)
     parts.inlining.append(function.name)
@@ -89,7 +90,7 @@ def _kernel(unit: Unit, function: Function) -> ir.Kernel:
     is_complete = True
     try:
         body = FunctionBody(parts, function, parameters.at, lower_instruction, parameters.settle)
-        block = body.block()
+        block = scoped(body.block())
     except (UnknownLabelError, IrreducibleError, TooLargeError) as error:
         is_complete = False
         line = error.line if isinstance(error, UnknownLabelError) else function.line
