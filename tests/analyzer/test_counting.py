@@ -393,3 +393,20 @@ for (int j = 0; j < n; ++j) x[threadIdx.x] *= 2.0f; }"""
     assert [a.fix for a in counted.assumptions if a.rule == "PW019"] == ["--set k.n=VALUE"]
     counted, _ = analyse(tmp_path, source, "k.n=9", profile=profile)
     assert counted.assumptions == ()
+
+
+@pytest.mark.parametrize(
+    ("body", "swaps", "message"),
+    [
+        (
+            "int old = *p, was; do { was = old; old = atomicCAS(p, was, was * i); } while (was != old);",
+            1,
+            "came",
+        ),
+        ("while (atomicCAS(p, 0, 1) != 0);", 9, "8 iterations assumed"),  # waits for another thread
+    ],
+)
+def test_a_compare_and_swap_that_is_repeated_succeeds_at_once(tmp_path, body, swaps, message):
+    counted, operations = analyse(tmp_path, f"__global__ void k(int *p, int i) {{ {body} }}")
+    assert operations.atomic == swaps
+    assert [message in a.message for a in counted.assumptions if a.rule == "PW013"] == [True]

@@ -183,3 +183,18 @@ def test_data_that_leave_a_loop_sideways_never_make_more_lanes(tmp_path):
     runs = executed(tmp_path, kernel_text(text, "u64", "u32", "u32"), "k=1:32", "k.param1=100")
     assert runs["red.global.xor.b32"] == pytest.approx(1)
     assert runs["red.global.max.u32"] + runs["red.global.min.u32"] == pytest.approx(1)
+
+
+SWAPPED = """
+ld.param.u64 %rd1, [k_param_0]; ld.global.u32 %r1, [%rd1];
+RETRY: add.f32 %f1, %f2, %f3; mov.b32 %r2, %f1; atom.global.cas.b32 %r3, [%rd1], %r1, %r2;
+setp.ne.s32 %p1, %r1, %r3; mov.u32 %r1, %r3; @%p1 bra RETRY;
+ret;
+"""
+
+
+def test_an_atomic_that_is_a_loop_of_swaps_runs_it_once(tmp_path):
+    kernel = analysed(tmp_path, kernel_text(SWAPPED, "u64"), "k=4:64")
+    assert kernel.counts_per_thread is not None
+    assert kernel.counts_per_thread.atomic == 1
+    assert ["compare-and-swap" in a.message for a in kernel.assumptions if a.rule == "PW013"] == [True]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from wattslice import ir
-from wattslice.counting.syntax import read_variable, strip_casts
+from wattslice.counting.syntax import read_variable, strip_casts, values_given
 from wattslice.geometry.types import KernelLaunch
 
 
@@ -49,7 +49,7 @@ class _RotatedLoops:
     """Tells a loop's first test in front of it, `if (i < n) do ... while (i < n)`, from a bounds check."""
 
     def __init__(self, body: ir.Stmt) -> None:
-        self._given = _given(body)
+        self._given = values_given(body)
 
     def begin(self, stmt: ir.If, index: ir.Expr, parameter: ir.Variable) -> bool:
         """Whether an arm holds a loop that a counter which starts at `index` and `parameter` end."""
@@ -64,7 +64,7 @@ class _RotatedLoops:
 
     def _starts_at(self, counter: ir.Expr, index: ir.Expr, loop: ir.Loop) -> bool:
         """Whether `counter`, whatever steps the loop makes, takes its first value from `index`."""
-        steps = {value for values in _given(loop).values() for value in values} | {counter}
+        steps = {value for values in values_given(loop).values() for value in values} | {counter}
         seen: set[ir.Variable] = set()
         waiting = [counter]
         while waiting:
@@ -78,18 +78,6 @@ class _RotatedLoops:
                 seen.add(variable)
                 waiting += self._given.get(variable, ())
         return False
-
-
-def _given(body: ir.Stmt) -> dict[ir.Variable, list[ir.Expr]]:
-    """The values that registers are given."""
-    found: dict[ir.Variable, list[ir.Expr]] = {}
-    for stmt in ir.walk_statements(body):
-        if isinstance(stmt, ir.Declare) and stmt.value is not None:
-            found.setdefault(stmt.variable, []).append(stmt.value)
-    for node in ir.expressions_below(body):
-        if isinstance(node, ir.Assign) and isinstance(node.target, ir.RegisterPlace):
-            found.setdefault(node.target.variable, []).append(node.value)
-    return found
 
 
 def _is_same(a: ir.Expr, b: ir.Expr) -> bool:
