@@ -164,6 +164,23 @@ def test_line_information_points_into_the_source(tmp_path):
     ]
 
 
+def test_what_the_compiler_made_is_told_of_the_line_around_it(tmp_path):
+    body = ".loc 1 7 3\nmov.u32 %r1, %tid.x;\n.loc 1 0 3\nbar.sync 0;\nret;"
+    (kernel,) = read(tmp_path, kernel_text(body) + '.file 1 "gone.cu"\n').kernels
+    assert {entry.span.line for entry in kernel.machine_instructions} == {7}
+
+
+@pytest.mark.parametrize(
+    "inside", ["", ".loc 2 90 1\n", ".loc 2 90 1, function_name $L, inlined_at 2 80 1\n"]
+)
+def test_a_function_of_the_toolkit_is_told_of_the_line_that_calls_it(tmp_path, inside):
+    function = f".func slow() {{ {inside}bar.sync 0;\nret; }}\n"
+    text = function + kernel_text(".loc 1 7 3\ncall.uni slow, ();\nret;")
+    files = '.file 1 "gone.cu"\n.file 2 "/opt/cuda-13/include/cuda_bf16.hpp"\n'
+    (kernel,) = read(tmp_path, text + files).kernels
+    assert {(entry.span.file, entry.span.line) for entry in kernel.machine_instructions} == {("gone.cu", 7)}
+
+
 def test_without_line_information_lines_are_those_of_the_ptx(tmp_path):
     (kernel,) = read(tmp_path, kernel_text("bar.sync 0;\nret;")).kernels
     assert kernel.span.file.endswith("k.ptx")

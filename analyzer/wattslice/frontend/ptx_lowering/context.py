@@ -65,10 +65,12 @@ class Unit:
     def span(self, instruction: syntax.Instruction) -> Span:
         """Where an instruction comes from: a line of the program that was compiled, else of the PTX file.
 
-        What a header of the toolkit does is told of the line that calls it.
+        What a header of the toolkit does is told of the line that calls it, so is a line 0 inlined.
         """
         place = instruction.location
-        while place is not None and place.inlined_at is not None and place.file in self.toolkit:
+        while place is not None and place.inlined_at is not None:
+            if place.file not in self.toolkit and place.line:
+                break
             place = place.inlined_at
         file = None if place is None else self.files.get(place.file)
         if place is None or file is None or place.line == 0:
