@@ -151,6 +151,21 @@ def test_names_and_bounds(tmp_path):
     assert (kernel.max_threads_per_block, kernel.min_blocks_per_sm) == (256, 2)
 
 
+def test_a_register_limit_is_read(tmp_path):
+    assert read(tmp_path, kernel_text("ret;", directives=".maxnreg 24")).kernels[0].max_registers == 24
+
+
+def test_a_setting_means_the_parameter_and_no_register_of_its_name(tmp_path):
+    body = """ld.param.u64 %rd1, [p1]; ld.global.u32 %r1, [%rd1]; ld.param.u32 %r2, [p2]; mov.u32 %r5, 0;
+setp.ne.s32 %p2, %r1, 0; @%p2 bra OVER; bra NEXT;
+OVER: add.s32 %r5, %r5, 1; NEXT: @%p2 bra LOOP; sub.s32 %r6, %r1, %r1;
+LOOP: red.global.add.u32 [%rd1], 1; add.s32 %r5, %r5, 1; setp.lt.s32 %p3, %r5, %r2; @%p3 bra LOOP;
+ret;"""
+    text = kernel_text(body, "u64", "u32").replace("k_param_0", "p1").replace("k_param_1", "p2")
+    runs = executed(tmp_path, text, "k=1:32", "k.p2=50")
+    assert runs["sub.s32"] == 0.5  # the predicate depends on data
+
+
 def test_line_information_points_into_the_source(tmp_path):
     source = tmp_path / "k.cu"
     source.write_text("\n" * 20)

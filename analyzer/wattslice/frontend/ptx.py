@@ -84,9 +84,9 @@ def _kernel(unit: Unit, function: Function) -> ir.Kernel:
     from wattslice.frontend.ptx_lowering.parameters import KernelParameters
     from wattslice.frontend.ptx_lowering.scoping import scoped
 
-    parts = KernelParts(unit)
-    parts.inlining.append(function.name)
     parameters = KernelParameters(unit, function)
+    parts = KernelParts(unit, frozenset(parameter.name for parameter in parameters.variables))
+    parts.inlining.append(function.name)
     is_complete = True
     try:
         body = FunctionBody(parts, function, parameters.at, lower_instruction, parameters.settle)
@@ -136,6 +136,7 @@ def _finished(
         tuple(parts.machine),
         parameters.parts,
         original,
+        bounds.max_registers,
     )
 
 

@@ -119,9 +119,13 @@ def variable_of(declared: syntax.Variable, span: Span) -> Variable:
 
 @dataclass(slots=True)
 class KernelParts:
-    """The dense numberings of one kernel, and what is collected on the way through all that it inlines."""
+    """The dense numberings of one kernel, and what is collected on the way through all that it inlines.
+
+    `taken`: names that mean parameters of the kernel, so that no register can have them.
+    """
 
     unit: Unit
+    taken: frozenset[str] = frozenset()
     regions: int = 0
     sites: int = 0
     machine: list[MachineInstruction] = field(default_factory=list[MachineInstruction])
