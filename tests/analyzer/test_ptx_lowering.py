@@ -290,3 +290,18 @@ def test_neighbouring_loads_from_shared_memory_become_vectors(tmp_path, offsets,
     assert executed["lds"] == loads
     assert kernel.counts_per_thread is not None
     assert kernel.counts_per_thread.shared_load == len(offsets)
+
+
+COPY = """
+.shared .align 16 .b8 tile[4096];
+mov.u32 %r1, %tid.x; ld.param.u64 %rd1, [k_param_0]; mul.wide.u32 %rd3, %r1, 16; add.s64 %rd4, %rd1, %rd3;
+shl.b32 %r2, %r1, 4; mov.u32 %r3, tile; add.s32 %r4, %r3, %r2;
+cp.async.cg.shared.global [%r4], [%rd4], 16; cp.async.commit_group; cp.async.wait_group 0; bar.sync 0; ret;
+"""
+
+
+def test_an_asynchronous_copy_is_a_load_and_a_store(tmp_path):
+    kernel = analysed(tmp_path, kernel_text(COPY, "u64"), "k=1:32")
+    assert kernel.bytes_per_thread == 16 + 16
+    executed = {count.name: count.number for count in kernel.instructions_per_thread or ()}
+    assert (executed["ldg"], executed["sts"]) == (1, 1)

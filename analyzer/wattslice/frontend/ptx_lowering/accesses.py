@@ -26,7 +26,6 @@ from wattslice.frontend.ptx_source.syntax import (
 )
 from wattslice.ir import (
     INT32,
-    VOID,
     AddressOf,
     Assign,
     Atomic,
@@ -251,19 +250,20 @@ _COPY_BYTES = frozenset({4, 8, 16})
 
 
 def _copy(body: FunctionBody, instruction: Instruction) -> bool:
-    """`cp.async`: the load from global memory (its store into shared memory is not counted)."""
+    """`cp.async`: a load from global memory and a store into shared memory, as of `__pipeline_memcpy_async`."""
     operands = instruction.operands
     if len(operands) < 3 or "global" not in instruction.modifiers:
         return False
-    source, size = operands[1], operands[2]
-    if not isinstance(source, Address) or not isinstance(size, Immediate) or size.value not in _COPY_BYTES:
+    target, source, size = operands[:3]
+    if not isinstance(target, Address) or not isinstance(source, Address):
+        return False
+    if not isinstance(size, Immediate) or size.value not in _COPY_BYTES:
         return False
     span = body.unit.span(instruction)
     type_ = Type(TypeKind.INT, bits=32, signed=False, lanes=int(size.value) // 4)
-    without_space = [word for word in instruction.modifiers if not word.startswith("shared")]
-    plain = replace(instruction, modifiers=tuple(without_space))
-    body.emit(Load(place_of(body, plain, source, type_), type_, span), span)
-    body.emit(Intrinsic("ptx cp.async", (), (), Semantics.NONE, False, VOID, span), span)
+    origin = place_of(body, replace(instruction, modifiers=("global",)), source, type_)
+    place = place_of(body, replace(instruction, modifiers=("shared",)), target, type_)
+    body.emit(Assign(place, None, Load(origin, type_, span), type_, type_, span), span)
     return True
 
 
