@@ -305,3 +305,17 @@ def test_an_asynchronous_copy_is_a_load_and_a_store(tmp_path):
     assert kernel.bytes_per_thread == 16 + 16
     executed = {count.name: count.number for count in kernel.instructions_per_thread or ()}
     assert (executed["ldg"], executed["sts"]) == (1, 1)
+
+
+MATRIX = """
+ld.param.u64 %rd1, [k_param_0]; ld.param.u64 %rd2, [k_param_1]; mov.u32 %r9, 64;
+wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%rd1], %r9;
+wmma.store.d.sync.aligned.row.m16n16k16.global.f16 [%rd2], {%r1, %r2, %r3, %r4}, %r9; ret;
+"""
+
+
+def test_matrix_tiles_are_loaded_and_stored_by_all_lanes(tmp_path):
+    kernel = analysed(tmp_path, kernel_text(MATRIX, "u64", "u64"), "k=1:32")
+    assert kernel.bytes_per_thread == 2 * (16 * 16 * 2 / 32)
+    executed = {count.name: count.number for count in kernel.instructions_per_thread or ()}
+    assert (executed["ldg"], executed["stg"]) == (1, 1)
