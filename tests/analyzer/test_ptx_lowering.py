@@ -319,3 +319,31 @@ def test_matrix_tiles_are_loaded_and_stored_by_all_lanes(tmp_path):
     assert kernel.bytes_per_thread == 2 * (16 * 16 * 2 / 32)
     executed = {count.name: count.number for count in kernel.instructions_per_thread or ()}
     assert (executed["ldg"], executed["stg"]) == (1, 1)
+
+
+PASSED_ON = """
+ld.global.u32 %r5, [%rd4]; add.s32 %r6, %r5, %r4;
+{ .param .b32 param0; st.param.b32 [param0], %r6; .param .b32 retval0;
+.loc 1 7 3
+call.uni (retval0), far, (param0);
+ld.param.b32 %r7, [retval0]; } st.global.u32 [%rd4], %r7; ret;
+"""
+
+
+def test_what_an_unknown_function_is_passed_is_computed(tmp_path):
+    text = ".extern .func (.param .b32 r) far(.param .b32 a);\n"
+    text += kernel_text(THREAD + ADDRESS + PASSED_ON, "u64") + '.file 1 "gone.cu"\n'
+    (told,) = read(tmp_path, text).diagnostics
+    assert (told.rule, told.file, told.line) == ("PW005", "gone.cu", 7)
+    kernel = analysed(tmp_path, text, "k=1:32")
+    executed = {count.name: count.number for count in kernel.instructions_per_thread or ()}
+    assert executed["ldg"] == executed["stg"] == 1
+
+
+def test_recursion_and_depth_are_told_apart(tmp_path):
+    chain = "".join(f".func f{n}() {{ call f{n - 1}; ret; }}\n" for n in range(1, 18))
+    text = ".func f0() { call f0; ret; }\n" + chain
+    (recursion,) = read(tmp_path, text + kernel_text("call f0; ret;")).diagnostics
+    (depth,) = read(tmp_path, text + kernel_text("call f17; ret;")).diagnostics
+    assert "within itself" in recursion.message
+    assert "'f2', the 16th inside one another" in depth.message

@@ -58,7 +58,13 @@ class Unit:
 
     def report(self, rule: str, severity: Severity, line: int, message: str) -> Diagnostic:
         """Adds a diagnostic on a line of the PTX file."""
-        found = Diagnostic(rule, severity, str(self.path), line, message)
+        return self._added(Diagnostic(rule, severity, str(self.path), line, message))
+
+    def report_at(self, rule: str, severity: Severity, span: Span, message: str) -> Diagnostic:
+        """Adds a diagnostic where an instruction comes from, a line of the source where that is known."""
+        return self._added(Diagnostic(rule, severity, span.file, span.line, message))
+
+    def _added(self, found: Diagnostic) -> Diagnostic:
         self.diagnostics.append(found)
         return found
 
