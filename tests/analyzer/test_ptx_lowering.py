@@ -9,6 +9,8 @@ import pytest
 from wattslice import pipeline
 from wattslice.cli import main
 from wattslice.config import Options, make_config
+from wattslice.frontend.ptx_operations import operation_of
+from wattslice.ir import OperationClass
 from wattslice.report.text import write_text
 
 from .ptx_kernels import ADDRESS, HEADER, THREAD, analysed, executed, kernel_text, read
@@ -347,3 +349,46 @@ def test_recursion_and_depth_are_told_apart(tmp_path):
     (depth,) = read(tmp_path, text + kernel_text("call f17; ret;")).diagnostics
     assert "within itself" in recursion.message
     assert "'f2', the 16th inside one another" in depth.message
+
+
+@pytest.mark.parametrize(
+    ("instruction", "counted"),
+    [
+        ("max.s16x2 %r8, %r4, %r3;", {"integer": 2}),
+        ("add.u16x2 %r8, %r4, %r3;", {"integer": 2}),
+        ("fma.rn.f32x2 %rd8, %rd4, %rd4, %rd4;", {"fp32": 4}),
+        ("add.f32.bf16 %f8, %rs1, %f1;", {"fp32": 1}),
+        ("fma.rn.f32.f16 %f8, %rs1, %rs1, %f1;", {"fp32": 2}),
+        ("fma.rn.f16x2 %r8, %r4, %r4, %r4;", {"fp16": 4}),
+    ],
+)
+def test_pairs_and_mixed_types_count_in_the_type_they_work_in(tmp_path, instruction, counted):
+    counts = analysed(tmp_path, kernel_text(instruction + " ret;"), "k=1:32").counts_per_thread
+    assert counts is not None
+    assert {name: getattr(counts, name) for name in ("integer", "fp32", "fp16")} == {
+        "integer": 0,
+        "fp32": 0,
+        "fp16": 0,
+    } | counted
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "counted"),
+    [
+        ("tcgen05.mma.cta_group::1.kind::f16", (OperationClass.TENSOR, 1)),
+        ("cp.async.bulk.global.shared::cta.bulk_group", (OperationClass.GLOBAL_STORE, 1)),
+        ("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", (OperationClass.GLOBAL_LOAD, 1)),
+        ("cp.async.bulk.prefetch.L2.global", None),
+    ],
+)
+def test_tensors_and_bulk_copies_are_what_they_do(mnemonic, counted):
+    assert operation_of(mnemonic) == counted
+
+
+@pytest.mark.parametrize(("used", "size"), [(("%f1",), 4), (("%f1", "%f4"), 16)])
+def test_a_texture_is_fetched_as_far_as_it_is_used(tmp_path, used, size):
+    uses = "".join(f"add.f32 %f9, %f9, {name};" for name in used)
+    body = "ld.param.u64 %rd1, [k_param_0]; mov.f32 %f9, 0f00000000; cvt.rn.f32.u32 %f5, %r3;\n"
+    body += "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f5, %f5}];\n" + uses
+    body += "st.global.f32 [%rd2], %f9; ret;"
+    assert analysed(tmp_path, kernel_text(body, "u64"), "k=1:32").bytes_per_thread == size + 4
