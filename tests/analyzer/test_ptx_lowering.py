@@ -133,7 +133,8 @@ def test_a_loop_with_two_entries_is_a_hole_that_names_its_line(tmp_path):
     program = read(tmp_path, kernel_text(body) + kernel_text("ret;", name="other"))
     lost, other = program.kernels
     (told,) = program.diagnostics
-    assert (told.rule, told.line) == ("PW060", 4)
+    assert (told.rule, told.line) == ("PW060", 9)
+    assert "one at label" in told.message
     assert not lost.body_is_complete
     assert other.body_is_complete
 
@@ -377,7 +378,10 @@ def test_pairs_and_mixed_types_count_in_the_type_they_work_in(tmp_path, instruct
     [
         ("tcgen05.mma.cta_group::1.kind::f16", (OperationClass.TENSOR, 1)),
         ("cp.async.bulk.global.shared::cta.bulk_group", (OperationClass.GLOBAL_STORE, 1)),
-        ("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", (OperationClass.GLOBAL_LOAD, 1)),
+        (
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
+            (OperationClass.GLOBAL_LOAD, 1),
+        ),
         ("cp.async.bulk.prefetch.L2.global", None),
     ],
 )
@@ -392,3 +396,43 @@ def test_a_texture_is_fetched_as_far_as_it_is_used(tmp_path, used, size):
     body += "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f5, %f5}];\n" + uses
     body += "st.global.f32 [%rd2], %f9; ret;"
     assert analysed(tmp_path, kernel_text(body, "u64"), "k=1:32").bytes_per_thread == size + 4
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "add %r1, %r2, %r3;",
+        "add.s32;",
+        "setp.lt.s32 %p1;",
+        "bra;",
+        "bra 5;",
+        "brx.idx %r1;",
+        "red;",
+        "mov %r1, %r2;",
+    ],
+)
+def test_an_instruction_of_no_known_form_costs_its_kernel_alone(tmp_path, wrong):
+    text = kernel_text(f"bar.sync 0;\n{wrong}\nret;") + kernel_text("ret;", name="other")
+    program = read(tmp_path, text)
+    (told,) = program.diagnostics
+    assert (told.rule, told.line) == ("PW060", 10)
+    assert wrong.split()[0].rstrip(";") in told.message
+    assert [kernel.body_is_complete for kernel in program.kernels] == [False, True]
+
+
+def test_an_infinity_in_a_register_of_bits_is_its_bits(tmp_path):
+    body = "mov.b64 %rd3, 0d7FF0000000000000; st.global.u32 [%rd3], 1; ret;"
+    kernel = analysed(tmp_path, kernel_text(body), "k=1:32")
+    assert kernel.bytes_per_thread == 4
+
+
+def test_kernels_and_loops_beyond_the_bounds_of_a_file_are_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr("wattslice.frontend.ptx.MOST_KERNELS", 2)
+    program = read(tmp_path, "".join(kernel_text("ret;", name=f"k{n}") for n in range(4)))
+    assert [kernel.name for kernel in program.kernels] == ["k0", "k1"]
+    assert [entry.rule for entry in program.diagnostics] == ["PW007"]
+    monkeypatch.setattr("wattslice.frontend.ptx_lowering.body.MOST_NESTED_BLOCKS", 2)
+    heads = "".join(f"L{n}: add.s32 %r{n}, %r{n}, 1;\n" for n in range(3))
+    tests = "".join(f"setp.lt.s32 %p{n}, %r{n}, 9; @%p{n} bra L{n};\n" for n in (2, 1, 0))
+    (told,) = read(tmp_path, kernel_text(heads + tests + "ret;")).diagnostics
+    assert (told.rule, "2 deep" in told.message) == ("PW007", True)

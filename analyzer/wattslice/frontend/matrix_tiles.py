@@ -44,7 +44,7 @@ def tile_of(use: str, m: int, n: int, k: int, *, is_column_major: bool) -> Tile:
 def address_of_share(
     address: Expr, tile: Tile, stride: Expr, element: Type, part: Type, type_: Type, span: Span
 ) -> Expr:
-    """Where the share of one lane begins, of type `type_`: equal stretches (`part`), lane after lane along rows.
+    """Where the share of one lane begins, as `type_`: equal stretches (`part`), lane after lane along rows.
 
     `stride` counts elements from one row to the next. Finding the address costs no operation.
     """

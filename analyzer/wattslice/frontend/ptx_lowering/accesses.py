@@ -252,7 +252,7 @@ _COPY_BYTES = frozenset({4, 8, 16})
 
 
 def _copy(body: FunctionBody, instruction: Instruction) -> bool:
-    """`cp.async`: a load from global memory and a store into shared memory, as of `__pipeline_memcpy_async`."""
+    """`cp.async`: a load from global memory and a store into shared memory, as in CUDA."""
     operands = instruction.operands
     if len(operands) < 3 or "global" not in instruction.modifiers:
         return False
@@ -273,7 +273,7 @@ _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 
 
 def _matrix(body: FunctionBody, instruction: Instruction) -> bool:
-    """`wmma.load` and `wmma.store`: one access by each thread, for its share of the tile (docs/counting.md)."""
+    """`wmma.load`, `wmma.store`: one access by each thread, for its share of the tile (docs/counting.md)."""
     modifiers = instruction.modifiers
     is_load = "load" in modifiers
     address = _address(instruction)

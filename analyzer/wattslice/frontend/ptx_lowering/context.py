@@ -26,7 +26,7 @@ MAX_INSTRUCTIONS = 60_000
 
 
 class TooLargeError(Exception):
-    """A kernel has more than `MAX_INSTRUCTIONS` instructions."""
+    """A kernel beyond what the analysis follows in reasonable time."""
 
 
 @dataclass(slots=True)
@@ -145,7 +145,7 @@ class KernelParts:
         """Counts what is lowered; raises `TooLargeError` when it is more than the analysis follows."""
         self.size += instructions
         if self.size > MAX_INSTRUCTIONS:
-            raise TooLargeError
+            raise TooLargeError(f"more than {MAX_INSTRUCTIONS} instructions")
 
     def region(self) -> int:
         """A new region number."""

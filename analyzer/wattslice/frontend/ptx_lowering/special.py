@@ -141,7 +141,7 @@ def _texture(body: FunctionBody, instruction: Instruction) -> bool:
 
 
 def _lanes_used(body: FunctionBody, instruction: Instruction) -> int:
-    """The elements of a texel that are fetched: `tex` names four results, a texture of fewer leaves the rest."""
+    """The elements of a texel that are fetched: `tex` has four results, of fewer channels some are unused."""
     target = instruction.operands[0]
     target = target.first if isinstance(target, Pair) else target
     if instruction.opcode != "tex" or not isinstance(target, Vector):
