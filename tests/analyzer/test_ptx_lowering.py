@@ -450,3 +450,9 @@ ret;"""
     runs = executed(tmp_path, kernel_text(body, "u64", "u32"), "k=1:32", f"k.param1={number}")
     assert runs["red.global.add.u32"] == (number & -number).bit_length() + 1
     assert runs["red.global.max.u32"] == number.bit_length() + 1
+
+
+def test_an_instruction_that_ptx_does_not_have_is_told(tmp_path):
+    (told,) = read(tmp_path, kernel_text("frobnicate.s32 %r1, %r2; ret;")).diagnostics
+    assert told.rule == "PW006"
+    assert "'frobnicate'" in told.message

@@ -9,7 +9,7 @@ from wattslice.frontend.ptx_lowering.blocks import has_result, results_of
 from wattslice.frontend.ptx_lowering.body import FunctionBody
 from wattslice.frontend.ptx_lowering.calls import lower_call
 from wattslice.frontend.ptx_lowering.types import scalar_types, type_of
-from wattslice.frontend.ptx_operations import operation_of
+from wattslice.frontend.ptx_operations import OPCODES, operation_of
 from wattslice.frontend.ptx_source.syntax import (
     Address,
     Immediate,
@@ -27,6 +27,7 @@ from wattslice.ir import (
     Intrinsic,
     OperationCount,
     Semantics,
+    Severity,
     Type,
 )
 
@@ -54,6 +55,9 @@ def lower_instruction(body: FunctionBody, instruction: Instruction) -> None:
 def _opaque(body: FunctionBody, instruction: Instruction) -> None:
     """Operations by the mnemonic; the first result carries them, all are unknown."""
     span = body.unit.span(instruction)
+    if instruction.opcode not in OPCODES:
+        message = f"'{instruction.opcode}' is no instruction that is known: counted by the type that it names"
+        body.parts.holes.append(body.unit.report_at("PW006", Severity.NOTE, span, message))
     found = operation_of(instruction.mnemonic)
     operations = () if found is None else (OperationCount(*found),)
     results = results_of(instruction)
