@@ -362,7 +362,7 @@ def test_limits_choose_and_may_leave_nothing(projected, write, capsys):
     path = write(limited.replace("22\n", "21\n"))
     assert main(["project", str(path)]) == 1
     streams = capsys.readouterr()
-    assert "no configuration of known time keeps the limits" in streams.err
+    assert "no best configuration: no configuration keeps the limits" in streams.err
     assert "0 within power budget 21.0 W" in streams.out
 
 
@@ -438,3 +438,50 @@ def test_what_the_paper_says_of_bifft_is_reproduced():
     figure_28 = page.partition("### Figure 28")[2].partition("###")[0]
     assert figure_28.count("| yes |") == 3
     assert "| NO |" in page.partition("### Figures 29")[2]
+
+
+UNKNOWN_IDLE = """
+[workflow]
+power_budget_w = 5000
+[nodes.v]
+gpu = "v100"
+host_idle_w = 150
+[components.c]
+nodes = [1, 2]
+[[components.c.measured]]
+node = "v"
+time_s = 10
+gpu_power_w = 200
+"""
+
+
+def test_an_unknown_idle_power_is_no_limit_exceeded(projected, write, capsys):
+    assert all_of(projected(UNKNOWN_IDLE))[1].highest_power_w == 700
+    waiting = UNKNOWN_IDLE.replace("nodes = [1, 2]", "nodes = 2\nserial_share = 0.5")
+    (entry,) = all_of(found := projected(waiting))
+    assert (entry.highest_power_w, entry.keeps_limits) == (None, None)
+    assert "(give nodes.v.gpu_idle_w)" in found.problems[0]
+    (over,) = all_of(projected(waiting.replace("[nodes.v]", "deadline_s = 1\n[nodes.v]")))
+    assert over.keeps_limits is False
+    assert main(["project", str(write(waiting))]) == 1
+    streams = capsys.readouterr()
+    assert "no configuration is known to keep the limits (1 of unknown energy or power)" in streams.err
+    assert "0 (1 unknown) within power budget" in streams.out
+
+
+def test_the_front_is_that_of_what_keeps_the_limits(projected):
+    found = projected(BASE.replace("[components.a]", "[workflow]\npower_budget_w = 30\n[components.a]"))
+    assert [found.configuration(index).parts[0].nodes for index in found.front] == [1]
+    document = json.loads(projection_json(found, False))
+    assert [entry["keeps_limits"] for entry in document["pareto_front"]] == [True]
+    file = StringIO()
+    write_projection(found, False, file)
+    assert "Pareto front within the limits: 1 of 2" in file.getvalue()
+
+
+def test_without_energies_the_objective_that_needs_none_is_named(write, capsys):
+    node = '[nodes.c]\ncpu = "e5-2697v3"\ncores = 14\nclocks_mhz = 2600\n'
+    path = write(node + "[components.a]\nloops = [{ traffic_bytes = 1e9, Z = 1 }]\n")
+    assert main(["project", str(path)]) == 1
+    told = 'no best configuration: no energy is known (objective = "least-time" needs none)'
+    assert told in capsys.readouterr().err

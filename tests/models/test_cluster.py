@@ -103,9 +103,7 @@ def test_impossible_divisions_are_refused():
 
 def test_the_highest_power_is_that_of_a_phase_not_a_mean():
     # 100 nodes of 300 W at work for 1 s, then 99 s of waiting: the mean would be 5.25 kW.
-    talking = on_nodes(
-        OneNode(100, 300, 300, 300, 50), np.array([100.0]), communication_s=np.array([99.0])
-    )
+    talking = on_nodes(OneNode(100, 300, 300, 300, 50), np.array([100.0]), communication_s=np.array([99.0]))
     assert talking.highest_power_w == 30_000
     serial = on_nodes(ALONE, np.array([2.0]), serial_share=1.0)
     assert serial.highest_power_w == 200 + 50

@@ -93,7 +93,9 @@ def _points(axis: Axes, projection: Projection, drawn: NDArray[np.int64], groups
         label = " + ".join(dict.fromkeys(kinds[int(kind)] for kind in group))
         axis.scatter([], [], s=22, marker=marker, linewidths=0, color=colour, label=label)
     if not projection.within_limits[drawn].all():
-        axis.scatter([], [], s=22, linewidths=0, color="#bbbbbb", alpha=0.4, label="pale: over a limit")
+        axis.scatter(
+            [], [], s=22, linewidths=0, color="#bbbbbb", alpha=0.4, label="pale: not within the limits"
+        )
 
 
 def _front(axis: Axes, projection: Projection) -> None:
@@ -104,7 +106,7 @@ def _front(axis: Axes, projection: Projection) -> None:
             outcomes.energy_j[front],
             color="#222222",
             linewidth=1,
-            label="Pareto front",
+            label="Pareto front" + (" within the limits" if projection.has_limits else ""),
             zorder=1.5,
         )
         low_j, high_j = outcomes.energy_low_j[front], outcomes.energy_high_j[front]
