@@ -334,6 +334,12 @@ def test_nodes_with_more_gpus_are_other_machines(projected):
         ("[components.a]", "[components.b]\nloops = [{traffic_bytes = 0, Z = 1}]\non = 'h'\n[components.a]",
          "b on h 1 core 2600 MHz: takes 0 s"),
         ("{ cores = 3,", "{ cores = 1,", "the same cores and clock stand there twice"),
+        ('node = "c"\ncores = 1\ntime_s = 5', 'node = "g"\ntime_s = 5\npower_w = 49',
+         r"measured\[0\]: power_w = 49 is less than the host_idle_w = 50 of g .*gpu_power_w"),
+        ('node = "c"\ncores = 1\ntime_s = 5',
+         'node = "g"\ntime_s = 5\npower_w = 60\npower_low_w = 49\npower_high_w = 70', "power_low_w = 49"),
+        ("nodes = [1, 2]", "power = { package_full = -0.5, package_idle = 0.5 }",
+         r"components.a.power: makes -5 W of the package and 2 W of memory .*correct package_full"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told_with_its_place(projected, old, new, message):
@@ -485,3 +491,18 @@ def test_without_energies_the_objective_that_needs_none_is_named(write, capsys):
     assert main(["project", str(path)]) == 1
     told = 'no best configuration: no energy is known (objective = "least-time" needs none)'
     assert told in capsys.readouterr().err
+
+
+def test_a_clock_is_not_cut_to_whole_mhz(projected):
+    text = BASE.replace("clocks_mhz = 2600\npackage", "clocks_mhz = 1380.5\npackage").replace(
+        "{ cores = 1,", "{ clock_mhz = 1380.5, cores = 1,"
+    )
+    entry = all_of(projected(text))[0]
+    assert entry.parts[0].clock_mhz == 1380.5
+    assert entry.energy_j == 5 * 22
+
+
+def test_an_interval_may_start_at_nothing(projected):
+    given = "time_s = 5\npower_w = 100\npower_low_w = 0\npower_high_w = 200"
+    entry = all_of(projected(BASE.replace("time_s = 5", given)))[0]
+    assert (entry.energy_low_j, entry.energy_high_j) == (0, 1000)

@@ -89,7 +89,9 @@ def _characteristics(value: Value) -> KernelCharacteristics:
     try:
         return KernelCharacteristics(**{name: not_negative(table.value(name)) for name in names})
     except ValueError as error:
-        raise value.error(str(error), "shares, and counts for one cell: ESCAPE D3.5, Table 8") from None
+        raise value.error(
+            str(error), "fractions (not percent), and counts for one cell: ESCAPE D3.5, Table 8"
+        ) from None
 
 
 def _loop(value: Value) -> Loop:

@@ -122,6 +122,7 @@ def _measured(value: Value, kinds: dict[str, NodeKind]) -> Measured:
     if isinstance(processor, GpuNode):
         if measured.cores is not None or measured.clock_mhz is not None:
             raise value.error(f"{node} is a GPU node: a time there has no cores and no clock", "remove them")
+        _check_host(value, measured, processor)
     else:
         _check_cpu(value, measured, processor)
     return measured
@@ -149,6 +150,19 @@ def _check_powers(value: Value, measured: Measured) -> None:
     if power_w is None or low_w is None or high_w is None or not low_w <= power_w <= high_w:
         raise value.error(
             "the interval does not hold the power", "power_low_w <= power_w <= power_high_w, all three given"
+        )
+
+
+def _check_host(value: Value, measured: Measured, node: GpuNode) -> None:
+    """`power_w` of a GPU node includes its host, so that what is left for the GPU is not negative."""
+    if measured.power_w is None:
+        return
+    low_w = measured.power_w if measured.power_low_w is None else measured.power_low_w
+    if low_w < node.host_idle_w:
+        key = "power_w" if measured.power_low_w is None else "power_low_w"
+        raise value.error(
+            f"{key} = {low_w:g} is less than the host_idle_w = {node.host_idle_w:g} of {measured.node}",
+            "power_w is that of the node with its host; that of the GPU alone is gpu_power_w",
         )
 
 
