@@ -48,9 +48,10 @@ class OneNode:
 class ComponentRuns:
     """Ways to run one component, in arrays of one length. All times in s, energies in J, powers in W.
 
-    `compute_s`, `communication_s` are the parts of `time_s` before any overlap. `highest_power_w` of all nodes
-    in the phase that draws most: all at work, one doing the serial share, all waiting for the network.
-    `idle_power_w` is that of one node, and `machine` says which components could take turns on the same nodes: equal numbers could.
+    `compute_s`, `communication_s` are the parts of `time_s` before any overlap. `highest_power_w` of all
+    nodes in the phase that draws most: all at work, one doing the serial share, all waiting for the network.
+    `idle_power_w` is that of one node, and `machine` says which components could take turns on the same
+    nodes: equal numbers could.
     """
 
     nodes: Array

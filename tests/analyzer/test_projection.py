@@ -13,6 +13,8 @@ import wattslice_corpora
 from wattslice.analysis import Analysis
 from wattslice.cli import main
 from wattslice.errors import WattsliceError
+from wattslice.execution import Assumption
+from wattslice.ir import Diagnostic, Severity
 from wattslice.papers.escape2018_projection import escape2018_projection
 from wattslice.projection.kernels import launch_overhead_s
 from wattslice.projection.projection import Configuration, project_workflow
@@ -506,3 +508,42 @@ def test_an_interval_may_start_at_nothing(projected):
     given = "time_s = 5\npower_w = 100\npower_low_w = 0\npower_high_w = 200"
     entry = all_of(projected(BASE.replace("time_s = 5", given)))[0]
     assert (entry.energy_low_j, entry.energy_high_j) == (0, 1000)
+
+
+def test_what_the_analysis_warns_of_is_listed_for_each_gpu(projected):
+    scaled = Diagnostic("PW030", Severity.NOTE, "", 0, "coefficients of another GPU")
+
+    def analyses(_use, _gpu_id):
+        return replace(kernel_analysis(may_hit_power_limit=True, power_limit_w=300.0), diagnostics=(scaled,))
+
+    told = projected(STATIC, analyses).assumptions
+    assert "v100: coefficients of another GPU [PW030]" in told
+    assert "kernel twice on v100: may hit the power limit of 300 W [PW021]" in told
+
+
+def test_a_fix_is_told_as_keys_of_the_workflow_file(projected):
+    entries = (
+        Assumption("PW010", 2, "n assumed", "--set twice.n=VALUE --set twice.m=VALUE"),
+        Assumption("PW012", 3, "a branch", "--profile FILE"),
+        Assumption("PW016", 4, "a gather", ""),
+    )
+    told = projected(STATIC, always(assumptions=entries)).assumptions
+    assert 'kernel twice (k.cu:2): n assumed (set = ["twice.n=VALUE", "twice.m=VALUE"])' in told
+    assert 'kernel twice (k.cu:3): a branch (profile = "FILE")' in told
+    assert "kernel twice (k.cu:4): a gather" in told
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ('set = ["n"]', r"b.kernels\[0\].set: set 'n' cannot be read \(write set NAME=NUMBER"),
+        ('set = ["no_such=1"]', r"b.kernels\[0\].set: no variable 'no_such'"),
+        ('launch = "foo"', r"b.kernels\[0\].launch: launch 'foo' cannot be read \(write launch 'KERNEL="),
+        ('profile = "no.json"', r"b.kernels\[0\]: .*no.json"),
+    ],
+)
+def test_errors_of_a_kernels_options_name_file_and_key(projected, key, message):
+    with pytest.raises(WattsliceError, match=message) as caught:
+        projected(STATIC.replace("launches = 3", key))
+    assert caught.value.path
+    assert caught.value.path.name == "workflow.toml"

@@ -88,7 +88,7 @@ def test_impossible_characteristics_are_refused(field: int, value: float) -> Non
 
 
 def test_shares_are_parts_of_one_whole_and_an_efficiency_may_exceed_one() -> None:
-    with pytest.raises(ValueError, match="inactive_share .* = 61.8: fractions of one whole"):
+    with pytest.raises(ValueError, match=r"inactive_share .* = 61.8: fractions of one whole"):
         KernelCharacteristics(61.68, 0.09, 0.03, 1.0, 8.0, 1.0, 1.0, 1.0, 1.0, 1.0)
     with pytest.raises(ValueError, match="at most 1 together"):
         KernelCharacteristics(0.5, 0.3, 0.3, 1.0, 8.0, 1.0, 1.0, 1.0, 1.0, 1.0)

@@ -18,7 +18,7 @@ def assumptions_of(
         *_communication(workflow),
         *_components(workflow),
         *_powers(workflow, ways),
-        *(f"kernel {text}" for text in dict.fromkeys(of_kernels)),
+        *dict.fromkeys(of_kernels),
     )
 
 

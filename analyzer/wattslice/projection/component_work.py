@@ -23,11 +23,12 @@ from wattslice_models.escape_time import PUBLISHED_CELLS_FACTOR, KernelCharacter
 def read_kernel(value: Value) -> KernelUse:
     """A kernel of a source file."""
     table = value.table()
-    table.only("source", "kernel", "launches", "launch_line", "launch", "set", "define", "include")
+    table.only("source", "kernel", "launches", "launch_line", "launch", "set", "define", "include", "profile")
     folder = value.path.parent
     source = folder / table.value("source").name()
     if not source.is_file():
         raise table.value("source").error(f"{source} is no file", "a path from the workflow file's folder")
+    profile = table.optional("profile")
     return KernelUse(
         place=value.place,
         source=source,
@@ -38,6 +39,7 @@ def read_kernel(value: Value) -> KernelUse:
         overrides=texts(table, "set"),
         definitions=texts(table, "define"),
         include=tuple(folder / text for text in texts(table, "include")),
+        profile=None if profile is None else folder / profile.name(),
     )
 
 

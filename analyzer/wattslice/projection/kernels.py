@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wattslice.errors import WattsliceError
+from wattslice.projection.kernel_options import as_keys, error_of
 from wattslice.projection.workflow import KernelUse, Workflow, WorkflowError
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ def caching_analyses() -> Analyses:
     known: dict[tuple[object, ...], Analysis] = {}
 
     def analysis(use: KernelUse, gpu_id: str) -> Analysis:
-        key = (use.source, use.launch, use.overrides, use.definitions, use.include, gpu_id)
+        key = (use.source, use.launch, use.overrides, use.definitions, use.include, use.profile, gpu_id)
         if key not in known:
             options = Options(
                 paths=(use.source,),
@@ -50,6 +52,7 @@ def caching_analyses() -> Analyses:
                 overrides=use.overrides,
                 definitions=use.definitions,
                 include_directories=use.include,
+                profile=use.profile,
             )
             known[key] = analyze_files(make_config(options), lambda _path: None)
         return known[key]
@@ -66,13 +69,18 @@ def kernels_on_gpu(
     problems: list[str] = []
     assumed: list[str] = []
     for use in uses:
-        analysis = analyses(use, gpu_id)
+        try:
+            analysis = analyses(use, gpu_id)
+        except WattsliceError as error:
+            raise error_of(use, workflow.path, error) from None
         for kernel in _launches(use, analysis, workflow):
             where = f"{kernel.name} ({use.source.name}:{kernel.line}) on {gpu_id}"
             assumed += [
-                f"{kernel.name} ({use.source.name}:{entry.line}): {entry.message} ({entry.fix})"
+                f"kernel {kernel.name} ({use.source.name}:{entry.line}): {entry.message}"
+                + (f" ({as_keys(entry.fix)})" if entry.fix else "")
                 for entry in kernel.assumptions
             ]
+            assumed += _warnings(kernel, analysis)
             if kernel.time_s is None or kernel.power_w is None:
                 what = "time" if kernel.time_s is None else "power"
                 problems.append(f"the {what} of {where} is unknown{_reason(kernel, analysis)}")
@@ -125,6 +133,29 @@ def _launches(use: KernelUse, analysis: Analysis, workflow: Workflow) -> tuple[K
         remedy = f"launch_line = N chooses one of {ways}; without kernel all of them run"
         raise error(f"{use.kernel!r} is launched in {len(found)} ways in {use.source}", remedy)
     return found
+
+
+def _warnings(kernel: KernelAnalysis, analysis: Analysis) -> tuple[str, ...]:
+    """What else `analyze` tells of the kernel or of the GPU, but for why its power is unknown."""
+    from wattslice.findings import power_limit_warning, why_unknown
+
+    told = [
+        entry
+        for entry in analysis.diagnostics
+        if entry != why_unknown(kernel, analysis)
+        and entry.file in (kernel.file, "")
+        and (entry.line in (0, kernel.launch_line) or kernel.line <= entry.line <= kernel.end_line)
+    ]
+    where = f"kernel {kernel.name} on {analysis.gpu_id}"
+    texts = [
+        f"{where if entry.line else analysis.gpu_id}: {entry.message.removeprefix(f'{kernel.name}: ')}"
+        f" [{entry.rule}]"
+        for entry in told
+    ]
+    if kernel.may_hit_power_limit and not any(entry.rule == "PW021" for entry in told):
+        warning = power_limit_warning(kernel)
+        texts.append(f"{where}: {warning.message.removeprefix(f'{kernel.name} ')} [{warning.rule}]")
+    return tuple(texts)
 
 
 def _reason(kernel: KernelAnalysis, analysis: Analysis) -> str:

@@ -96,7 +96,8 @@ class Configuration:
 class Projection:
     """The result; `front` and the values of `best` are indices of configurations, fastest first.
 
-    The front is that of the configurations that keep the limits; `over_limits` are known to exceed one. `best` has None for an objective that no configuration within the limits has a value of. `problems`: what
+    The front is that of the configurations that keep the limits; `over_limits` are known to exceed one.
+    `best` has None for an objective that no configuration within the limits has a value of. `problems`: what
     is unknown and why; `assumptions`: what the figures take for granted.
     """
 

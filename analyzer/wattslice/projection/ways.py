@@ -27,7 +27,6 @@ from wattslice_models.cluster import OneNode
 from wattslice_models.cpu_roofline import loop_flop_per_s, loops_time_s
 from wattslice_models.gpu import load_gpu
 
-
 Number = TypeVar("Number", int, float)
 
 

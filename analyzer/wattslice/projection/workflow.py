@@ -115,6 +115,7 @@ class KernelUse:
     overrides: tuple[str, ...] = ()
     definitions: tuple[str, ...] = ()
     include: tuple[Path, ...] = ()
+    profile: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
