@@ -18,6 +18,7 @@ _SETTINGS: Any = {
     "svg.fonttype": "path",
     "font.family": "DejaVu Sans",
     "font.size": 9.0,
+    "text.parse_math": False,  # names are shown as they are, whatever they have between dollar signs
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.titlesize": 10.0,

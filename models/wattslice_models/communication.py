@@ -95,8 +95,8 @@ def busiest_node(exchange: Exchange, nodes: Array) -> NodeTraffic:
                                                                          in and out
     ==========  =======================================================  ========================  ========
 
-    A halo is that of a cube with edge L: D stands for its six faces, 6 L². Cut along d axes, a node inside has
-    two faces across each, of L² n^(-(d-1)/d): slabs 2 L², pencils 4 L²/√n, cubes 6 L²/n^(2/3).
+    A halo is that of a cube with edge L: D stands for its six faces, 6 L². Cut along d axes, a node inside
+    has two faces across each, of L² n^(-(d-1)/d): slabs 2 L², pencils 4 L²/√n, cubes 6 L²/n^(2/3).
 
     One node alone exchanges only what enters and leaves.
     """

@@ -547,3 +547,12 @@ def test_errors_of_a_kernels_options_name_file_and_key(projected, key, message):
         projected(STATIC.replace("launches = 3", key))
     assert caught.value.path
     assert caught.value.path.name == "workflow.toml"
+
+
+def test_names_are_drawn_as_they_are(write, tmp_path):
+    pytest.importorskip("matplotlib")
+    name, kind = r"cost $x_{1$ of \\frac", "c$_{$"
+    text = BASE.replace("[nodes.c]", f'[workflow]\nname = "{name}"\n[nodes."{kind}"]')
+    text = text.replace('node = "c"', f'node = "{kind}"').replace("[components.a", '[components."k$^$"')
+    path = write(text)
+    assert main(["project", str(path), "-o", str(tmp_path / "plot.svg")]) == 0

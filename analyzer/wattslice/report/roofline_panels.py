@@ -177,6 +177,7 @@ def _draw_balances(axis: Axes, panel: Panel, rooflines: Rooflines, known: list[M
         axis.annotate(
             f"{panel.balance_name} {three_digits(mark)}",
             (mark, 0.02 if place < 2 else 0.02 + 0.25 * (place - 1)),
+            parse_math=True,
             xycoords=axis.get_xaxis_transform(),
             xytext=(2.5 if place else -2.5, 2.0),
             textcoords="offset points",
