@@ -69,6 +69,15 @@ def configurations(components: Sequence[ComponentRuns]) -> int:
     return math.prod(len(runs) for runs in components)
 
 
+def _combinations(numbers: Sequence[int]) -> NDArray[np.int64]:
+    """All combinations of an index below each number, (k, c): more numbers than an array may have axes."""
+    rest = np.arange(math.prod(numbers))
+    found = np.empty((len(numbers), len(rest)), dtype=np.int64)
+    for place in reversed(range(len(numbers))):
+        rest, found[place] = np.divmod(rest, numbers[place])
+    return found
+
+
 def workflow_outcomes(
     components: Sequence[ComponentRuns], *, overlap: bool, share_nodes: bool = True
 ) -> Outcomes:
@@ -79,7 +88,7 @@ def workflow_outcomes(
     """
     if not components:
         raise ValueError("a workflow has at least one component")
-    choice = np.indices([len(runs) for runs in components]).reshape(len(components), -1)
+    choice = _combinations([len(runs) for runs in components])
 
     def each(name: str) -> Array:
         """A field of the ways chosen, (k, c)."""

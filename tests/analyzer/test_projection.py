@@ -319,6 +319,9 @@ def test_nodes_with_more_gpus_are_other_machines(projected):
         ("time_s = 5", "time_s = inf", "expected a number above 0, found inf"),
         ("time_s = 5", "time_s = nan", "expected a number, found nan"),
         ("time_s = 5", "time = 5", "did you mean time_s?"),
+        ("time_s = 5", f"time_s = 1{400 * '0'}", r"measured\[0\].time_s: .* found one beyond 1.8e308"),
+        ("time_s = 5", f"time_s = 1{5000 * '0'}", "not valid TOML"),
+        ("{ cores = 3,", f"{{ cores = 1{400 * '0'},", "cores: expected a whole number from 1 to"),
         ("cores = 1\ntime", "cores = 7\ntime", "cores = 7 is none of that node kind .nodes.c has 1, 2"),
         ("cores = 1\ntime", "time", "'cores' is missing .nodes.c has 1, 2"),
         ('node = "c"', 'node = "d"', "'d' is no node kind"),
@@ -556,3 +559,10 @@ def test_names_are_drawn_as_they_are(write, tmp_path):
     text = text.replace('node = "c"', f'node = "{kind}"').replace("[components.a", '[components."k$^$"')
     path = write(text)
     assert main(["project", str(path), "-o", str(tmp_path / "plot.svg")]) == 0
+
+
+def test_a_workflow_may_have_many_components(projected):
+    part = "[components.{}]\n" + BASE.partition("[components.a]\n")[2].replace("nodes = [1, 2]\n", "")
+    many = BASE + "".join(part.format(f"b{number}").replace(".a.", f".b{number}.") for number in range(70))
+    found = projected(many)
+    assert [entry.time_s for entry in all_of(found)] == pytest.approx([70 * 5 + 5, 70 * 5 + 2.5])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from wattslice.documents import Table, Value
 from wattslice.projection.component_work import read_characterised, read_kernel, read_loops
 from wattslice.projection.fields import (
+    MOST_NODES,
     counts,
     finite,
     maybe_not_negative,
@@ -109,7 +110,7 @@ def _measured(value: Value, kinds: dict[str, NodeKind]) -> Measured:
         place=value.place,
         node=node,
         time_s=positive(table.value("time_s")),
-        cores=table.value("cores").whole(1) if "cores" in table else None,
+        cores=table.value("cores").whole(1, MOST_NODES) if "cores" in table else None,
         clock_mhz=maybe_positive(table, "clock_mhz"),
         power_w=maybe_positive(table, "power_w"),
         gpu_power_w=maybe_positive(table, "gpu_power_w"),

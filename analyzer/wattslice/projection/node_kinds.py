@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wattslice.documents import Table, Value
 from wattslice.projection.fields import (
+    MOST_NODES,
     counts,
     maybe_not_negative,
     named_tables,
@@ -117,7 +118,7 @@ def _state(value: Value) -> CpuState:
     table = value.table()
     table.only("cores", "clock_mhz", *_RATES)
     return CpuState(
-        cores=table.value("cores").whole(1),
+        cores=table.value("cores").whole(1, MOST_NODES),
         clock_mhz=positive(table.value("clock_mhz")),
         rates=CpuRates(*(positive(table.value(key)) for key in _RATES)),
     )
@@ -150,7 +151,7 @@ def _full_power(value: Value) -> CpuPower:
     table.only("cores", "clock_mhz", "package_w", "memory_w")
     clock = table.optional("clock_mhz")
     return CpuPower(
-        cores=table.value("cores").whole(1),
+        cores=table.value("cores").whole(1, MOST_NODES),
         clock_mhz=None if clock is None else positive(clock),
         package_w=positive(table.value("package_w")),
         memory_w=not_negative(table.value("memory_w")),
