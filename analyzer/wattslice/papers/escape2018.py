@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from wattslice.escape_published import published_gpu, published_kernel
 from wattslice.papers.escape2018_energy import escape2018_energy
 from wattslice.papers.escape2018_nodes import escape2018_nodes
+from wattslice.papers.escape2018_rooflines import contradictory_cells, escape2018_rooflines
 from wattslice.papers.markdown import mean, percent, relative_error, rms, table
 from wattslice_corpora.published import (
     VerificationRow,
@@ -38,6 +39,7 @@ def escape2018() -> tuple[str, ...]:
         "## ESCAPE D3.5, 2018: weather kernels on GPUs, CPUs and many nodes",
         f"{table_source(escape2018_tables()[0]).split('; ')[0]}.",
         *_table_10(),
+        *escape2018_rooflines(),
         *_traffic(),
         *_tables_12_to_17(),
         *_tables_18_to_20(),
@@ -252,6 +254,12 @@ def _contradictions() -> tuple[str, ...]:
         table(
             ("place", "contradiction", "code"),
             [
+                (
+                    "Tables 1 to 3, 12 to 14",
+                    'rooflines "based on real benchmarks", with the modelled times as T',
+                    "read as modelled; measured are those of Tables 4 to 6",
+                ),
+                *(("Tables 4 to 6", cell, "as printed") for cell in contradictory_cells()),
                 (
                     "Tables 9 to 17",
                     "Table 11 with the stated N gives half of every printed time, `G_ravgn · N` half of Q",
