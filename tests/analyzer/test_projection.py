@@ -12,15 +12,22 @@ import pytest
 import wattslice_corpora
 from wattslice.analysis import Analysis
 from wattslice.cli import main
+from wattslice.config import Options, make_config
+from wattslice.counting.count import count
 from wattslice.errors import WattsliceError
+from wattslice.escape_characteristics import launch_characteristics, predicted_ipc
 from wattslice.execution import Assumption
+from wattslice.geometry.resolver import resolve_launches
 from wattslice.ir import Diagnostic, Severity
+from wattslice.launch_work import launch_work, residency
 from wattslice.papers.escape2018_projection import escape2018_projection
-from wattslice.projection.kernels import launch_overhead_s
+from wattslice.pipeline import read_program
+from wattslice.projection.kernels import time_parameters
 from wattslice.projection.projection import Configuration, project_workflow
 from wattslice.projection.reader import read_workflow
 from wattslice.projection.workflow import GpuNode
 from wattslice.report.projection import projection_json, write_projection
+from wattslice_models.escape_time import GpuCharacteristics, gpu_time
 from wattslice_models.gpu import load_gpu
 from wattslice_models.pareto import Objective
 
@@ -164,7 +171,7 @@ def test_a_kernel_takes_the_time_and_watts_of_its_analysis(projected):
     entry, other = all_of(projected(STATIC, analyses))[:2]
     assert asked == [("k.cu", "v100")]
     assert [part.gpus for part in other.parts] == [None, 2]
-    assert other.parts[1].time_s == pytest.approx(3 + 3 * launch_overhead_s("v100") / 2)
+    assert other.parts[1].time_s == pytest.approx(3 + 3 * time_parameters("v100").launch_overhead_s / 2)
     assert entry.parts[1].time_s == 6
     assert entry.parts[1].energy_j == pytest.approx(6 * (50 + 100))
     waits_j = 6 * 11 + 5 * 80  # the CPU node waits for the kernel, the GPU node for the component
@@ -566,3 +573,27 @@ def test_a_workflow_may_have_many_components(projected):
     many = BASE + "".join(part.format(f"b{number}").replace(".a.", f".b{number}.") for number in range(70))
     found = projected(many)
     assert [entry.time_s for entry in all_of(found)] == pytest.approx([70 * 5 + 5, 70 * 5 + 2.5])
+
+
+def test_a_kernel_may_take_escapes_time_from_its_source(projected):
+    by_us, by_escape = (
+        projected(STATIC.replace("launches = 3", f"launches = 3\nlaunch_line = 3\n{model}"))
+        for model in ("", 'model = "escape"')
+    )
+    gpu = GpuCharacteristics.from_gpu(load_gpu("v100"))
+    path = by_us.workflow.components[1].kernels[0].source
+    config = make_config(Options(paths=(path,), gpu="v100"))
+    times_s: list[float] = []
+    for launch in resolve_launches(read_program(path, config, None), config.overrides, load_gpu("v100")):
+        profile = count(launch)
+        work = launch_work(launch, residency(launch, load_gpu("v100")), profile)
+        assert work.workload
+        ipc = predicted_ipc(work.workload, load_gpu("v100"), parameters=time_parameters("v100"))
+        kernel = launch_characteristics(launch, profile, work, ipc)
+        times_s.append(gpu_time(kernel, gpu, float(work.workload.threads)).total_s)
+    way, other = by_escape.components[1].ways
+    assert way.alone.time_s == pytest.approx(3 * sum(times_s))  # both launches of the line
+    assert other.alone.time_s == pytest.approx(3 * sum(times_s) / 2)  # without the overhead of a launch
+    assert way.source == "static analysis, ESCAPE's time model"
+    assert way.alone.power_w == pytest.approx(by_us.components[1].ways[0].alone.power_w, rel=1e-3)
+    assert any("time by ESCAPE's model (model)" in text for text in by_escape.assumptions)

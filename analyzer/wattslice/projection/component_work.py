@@ -15,7 +15,7 @@ from wattslice.projection.fields import (
     texts,
 )
 from wattslice.projection.published_work import ACRANEB2, acraneb2, published_names, spherical_loops
-from wattslice.projection.workflow import CharacterisedKernels, KernelUse
+from wattslice.projection.workflow import CharacterisedKernels, KernelUse, TimeModel
 from wattslice_models.cpu_roofline import Loop, LoopCoefficients
 from wattslice_models.escape_time import PUBLISHED_CELLS_FACTOR, KernelCharacteristics
 
@@ -23,12 +23,13 @@ from wattslice_models.escape_time import PUBLISHED_CELLS_FACTOR, KernelCharacter
 def read_kernel(value: Value) -> KernelUse:
     """A kernel of a source file."""
     table = value.table()
-    table.only("source", "kernel", "launches", "launch_line", "launch", "set", "define", "include", "profile")
+    options = ("launch", "set", "define", "include", "profile")
+    table.only("source", "kernel", "launches", "launch_line", *options, "model")
     folder = value.path.parent
     source = folder / table.value("source").name()
     if not source.is_file():
         raise table.value("source").error(f"{source} is no file", "a path from the workflow file's folder")
-    profile = table.optional("profile")
+    profile, model = table.optional("profile"), table.optional("model")
     return KernelUse(
         place=value.place,
         source=source,
@@ -39,6 +40,7 @@ def read_kernel(value: Value) -> KernelUse:
         overrides=texts(table, "set"),
         definitions=texts(table, "define"),
         include=tuple(folder / text for text in texts(table, "include")),
+        model=TimeModel.OWN if model is None else TimeModel(one_of(model, list(TimeModel), "time model")),
         profile=None if profile is None else folder / profile.name(),
     )
 

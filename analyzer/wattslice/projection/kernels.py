@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from wattslice.errors import WattsliceError
 from wattslice.projection.kernel_options import as_keys, error_of
-from wattslice.projection.workflow import KernelUse, Workflow, WorkflowError
+from wattslice.projection.workflow import KernelUse, TimeModel, Workflow, WorkflowError
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis, KernelAnalysis
+    from wattslice_models.execution_time import TimeParameters
 
+STATIC = "static analysis"
 Analyses = Callable[[KernelUse, str], "Analysis"]
 """The analysis of the source of a kernel for one GPU."""
 
@@ -43,7 +45,8 @@ def caching_analyses() -> Analyses:
     known: dict[tuple[object, ...], Analysis] = {}
 
     def analysis(use: KernelUse, gpu_id: str) -> Analysis:
-        key = (use.source, use.launch, use.overrides, use.definitions, use.include, use.profile, gpu_id)
+        key = (use.source, use.launch, use.overrides, use.definitions, use.include, use.profile)
+        key = (*key, use.model, gpu_id)
         if key not in known:
             options = Options(
                 paths=(use.source,),
@@ -54,7 +57,12 @@ def caching_analyses() -> Analyses:
                 include_directories=use.include,
                 profile=use.profile,
             )
-            known[key] = analyze_files(make_config(options), lambda _path: None)
+            config = make_config(options)
+            known[key] = analyze_files(config, lambda _path: None)
+            if use.model is TimeModel.ESCAPE:
+                from wattslice.projection.escape_kernels import with_escape_times
+
+                known[key] = with_escape_times(known[key], config, time_parameters(gpu_id))
         return known[key]
 
     return analysis
@@ -65,7 +73,6 @@ def kernels_on_gpu(
 ) -> KernelsOnGpu:
     """The kernels one after the other. Raises `WattsliceError` for a kernel that is not in its source."""
     time_s, launching_s, energies_j = 0.0, 0.0, [0.0, 0.0, 0.0]
-    overhead_s = launch_overhead_s(gpu_id)
     problems: list[str] = []
     assumed: list[str] = []
     for use in uses:
@@ -81,12 +88,18 @@ def kernels_on_gpu(
                 for entry in kernel.assumptions
             ]
             assumed += _warnings(kernel, analysis)
+            if use.model is TimeModel.ESCAPE:
+                assumed.append(
+                    f"kernel {kernel.name}: time by ESCAPE's model (model), which knows no overhead of a"
+                    " launch; watts by ours, for the time of ours"
+                )
             if kernel.time_s is None or kernel.power_w is None:
                 what = "time" if kernel.time_s is None else "power"
                 problems.append(f"the {what} of {where} is unknown{_reason(kernel, analysis)}")
             spent_s = math.nan if kernel.time_s is None else use.launches * kernel.time_s
             time_s += spent_s
-            launching_s += use.launches * overhead_s
+            if use.model is TimeModel.OWN:  # ESCAPE's knows no overhead of a launch
+                launching_s += use.launches * time_parameters(gpu_id).launch_overhead_s
             for index, power_w in enumerate((kernel.power_w, kernel.power_low_w, kernel.power_high_w)):
                 energies_j[index] += spent_s * (math.nan if power_w is None else power_w)
     power_w, low_w, high_w = (energy_j / time_s for energy_j in energies_j)
@@ -95,16 +108,23 @@ def kernels_on_gpu(
     )
 
 
-def launch_overhead_s(gpu_id: str) -> float:
-    """Seconds of a launch that does nothing, as the model that predicts times for this GPU has them."""
+def static_source(uses: tuple[KernelUse, ...]) -> str:
+    """Where the time of kernels of sources comes from."""
+    models = {use.model for use in uses}
+    if models == {TimeModel.OWN}:
+        return STATIC
+    return f"{STATIC}, ESCAPE's time model{' for some kernels' if len(models) > 1 else ''}"
+
+
+def time_parameters(gpu_id: str) -> TimeParameters:
+    """Those of the model that predicts times for this GPU."""
     from wattslice_models.energy import EnergyModel
     from wattslice_models.execution_time import DEFAULT_TIME_PARAMETERS
     from wattslice_models.gpu import load_gpu
     from wattslice_models.store import energy_model
 
     model = energy_model(load_gpu(gpu_id))
-    parameters = model.time if isinstance(model, EnergyModel) else DEFAULT_TIME_PARAMETERS
-    return parameters.launch_overhead_s
+    return model.time if isinstance(model, EnergyModel) else DEFAULT_TIME_PARAMETERS
 
 
 def _launches(use: KernelUse, analysis: Analysis, workflow: Workflow) -> tuple[KernelAnalysis, ...]:

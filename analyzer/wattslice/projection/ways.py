@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from wattslice.projection.cpu_power import ImpossiblePowerError, idle_power_w, working_power_w
-from wattslice.projection.kernels import Analyses, kernels_on_gpu
+from wattslice.projection.kernels import Analyses, kernels_on_gpu, static_source
 from wattslice.projection.published_work import characterised_source, characterised_time_s
 from wattslice.projection.workflow import (
     Component,
@@ -114,7 +114,7 @@ def _on_gpus(
         power_w, low_w, high_w = _measured_gpu_w(entry, node, gpu, found)
     elif component.kernels:
         kernels = kernels_on_gpu(component.kernels, gpu.gpu_id, workflow, analyses)
-        time_s, source = kernels.time_s, "static analysis"
+        time_s, source = kernels.time_s, static_source(component.kernels)
         fixed_s = min(kernels.launching_s, kernels.time_s)
         power_w, low_w, high_w = kernels.power_w, kernels.power_low_w, kernels.power_high_w
         found.problems += kernels.problems
