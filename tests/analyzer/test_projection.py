@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import wattslice_corpora
+import wattslice_models
 from wattslice.analysis import Analysis
 from wattslice.cli import main
 from wattslice.config import Options, make_config
@@ -325,6 +326,10 @@ def test_nodes_with_more_gpus_are_other_machines(projected):
         ("nodes = [1, 2]", 'communication = [{ pattern = "ring" }]', "'ring' is no communication pattern"),
         ("time_s = 5", "time_s = inf", "expected a number above 0, found inf"),
         ("time_s = 5", "time_s = nan", "expected a number, found nan"),
+        ("nodes = [1, 2]", "on = []", "components.a.on: names no node kind"),
+        ("nodes = [1, 2]", "on = ['g']", r"measured\[0\]: c is not in components.a.on"),
+        ("nodes = [1, 2]\n[[components.a.measured]]\n", "power = { package_full = 1, package_idle = 0 }\n"
+         "[[components.a.measured]]\npower_w = 9\n", "components.a.power: tells nothing"),
         ("time_s = 5", "time = 5", "did you mean time_s?"),
         ("time_s = 5", f"time_s = 1{400 * '0'}", r"measured\[0\].time_s: .* found one beyond 1.8e308"),
         ("time_s = 5", f"time_s = 1{5000 * '0'}", "not valid TOML"),
@@ -599,3 +604,18 @@ def test_a_kernel_may_take_escapes_time_from_its_source(projected):
     assert way.source == "static analysis, ESCAPE's time model"
     assert way.alone.power_w == pytest.approx(by_us.components[1].ways[0].alone.power_w, rel=1e-3)
     assert any("time by ESCAPE's model (model)" in text for text in by_escape.assumptions)
+
+
+def test_a_gpu_of_ones_own_needs_an_id_of_its_own(projected, tmp_path):
+    known = (Path(wattslice_models.__file__).parent / "gpus" / "v100.toml").read_text(encoding="utf-8")
+    (tmp_path / "own.toml").write_text(known, encoding="utf-8")
+    with pytest.raises(WattsliceError, match=r"nodes.g.gpu: the id 'v100' of .*own.toml is taken"):
+        projected(BASE.replace('"v100"', '"own.toml"'))
+
+
+def test_the_overhead_of_launches_is_not_divided_among_gpus(projected):
+    found = projected(STATIC, always(time_s=1e-5))
+    one, two = (way.alone for way in found.components[1].ways)
+    overhead_s = 3 * time_parameters("v100").launch_overhead_s
+    assert (one.fixed_s, two.fixed_s) == (pytest.approx(overhead_s), pytest.approx(overhead_s))
+    assert two.time_s == pytest.approx(overhead_s + (3e-5 - overhead_s) / 2)

@@ -91,8 +91,8 @@ def _with_coefficients(stated: Workflow, used: Projection) -> str:
         _joules(more) > _joules(one) for one, more in _pairs(_all(other))
     )
     return (
-        "The power coefficients that Tables 42 and 43 print for BiFFT are not used: found on a small CPU (its "
-        f"idle package draws {coefficients(42)[0].idle_w:g} W), they make {found:.1f} W of one core of the "
+        "The power coefficients that Tables 42 and 43 print for BiFFT are not used: found on another CPU ("
+        f"idle package {coefficients(42)[0].idle_w:g} W), they make {found:.1f} W of one core of the "
         f"Xeon, whose full load with one core is {full:.1f} W. With them the least energy would be "
         f"{lowest_other / 1e3:.3g} kJ instead of {lowest / 1e3:.3g} kJ; what the paper says of the figure "
         f"{'holds with either' if same else 'would not hold'}."

@@ -52,13 +52,21 @@ def _component(name: str, value: Value, kinds: dict[str, NodeKind]) -> Component
     on = table.optional("on")
     if on is not None and isinstance(on.any, str):
         on = on.inside("", [on.any])
+    if on is not None and not on.list():
+        raise on.error("names no node kind", "remove it: the component may then run on all of them")
+    allowed = kinds if on is None else tuple(one_of(entry, kinds, "node kind") for entry in on.list())
     measured = tuple(_measured(entry, kinds) for entry in table.list("measured"))
     _check_once(table, measured)
+    for entry, found in zip(table.list("measured"), measured, strict=True):
+        if found.node not in allowed:
+            raise entry.error(
+                f"{found.node} is not in {table.itself.place}.on", "add it there, or remove this"
+            )
     component = Component(
         name=name,
         place=value.place,
         node_counts=counts(table.value("nodes"), "nodes") if "nodes" in table else (1,),
-        on=() if on is None else tuple(one_of(entry, kinds, "node kind") for entry in on.list()),
+        on=() if on is None else tuple(allowed),
         serial_share=table.value("serial_share").number(0.0, 1.0) if "serial_share" in table else 0.0,
         exchanges=tuple(_exchange(entry) for entry in table.list("communication")),
         measured=measured,
@@ -75,7 +83,21 @@ def _component(name: str, value: Value, kinds: dict[str, NodeKind]) -> Component
     if not (component.measured or component.kernels or component.characterised or component.loops):
         remedy = f"give [[{value.place}.kernels]], measured, loops, characteristics or published"
         raise value.error("nothing tells how long it takes", remedy)
+    power = table.optional("power")
+    if power is not None and not (component.loops or _asks_for_full_power(component, kinds)):
+        raise power.error(
+            "tells nothing: only loops, and times on CPU nodes without their own power_w, draw full_power",
+            "remove it, or the power_w",
+        )
     return component
+
+
+def _asks_for_full_power(component: Component, kinds: dict[str, NodeKind]) -> bool:
+    """Whether a time on a CPU node leaves its power to `full_power`."""
+    return any(
+        entry.power_w is None and isinstance(kinds[entry.node].processor, CpuNode)
+        for entry in component.measured
+    )
 
 
 def _exchange(value: Value) -> Exchange:

@@ -15,7 +15,7 @@ from wattslice.projection.fields import (
 from wattslice.projection.published_cpus import published_cpus, published_states
 from wattslice.projection.workflow import CpuNode, CpuPower, CpuState, GpuNode, NodeKind
 from wattslice_models.cpu_roofline import CpuRates
-from wattslice_models.gpu import GpuFileError, UnknownGpuError, load_gpu
+from wattslice_models.gpu import GpuFileError, UnknownGpuError, gpu_ids, load_gpu
 
 _CPU_KEYS = (
     "cpu",
@@ -57,6 +57,8 @@ def _gpu_node(table: Table) -> GpuNode:
         raise asked.error(str(error)) from None
     except OSError as error:
         raise asked.error(f"{name} cannot be read: {error.strerror}") from None
+    if name.endswith(".toml") and gpu.id in gpu_ids():
+        raise asked.error(f"the id {gpu.id!r} of {name} is taken by the catalogue", "choose another id")
     idle_w = maybe_not_negative(table, "gpu_idle_w")
     number = table.optional("gpus")
     return GpuNode(
