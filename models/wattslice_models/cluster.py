@@ -143,13 +143,3 @@ def joined(parts: list[ComponentRuns]) -> ComponentRuns:
         idle_power_w=together("idle_power_w"),
         machine=np.concatenate([part.machine for part in parts]),
     )
-
-
-def multinode_time_s(node_times_s: Array) -> Array:
-    """T_multinode = max(T_1, ..., T_n) over the last axis, for nodes that differ (section 4.3)."""
-    return node_times_s.max(axis=-1)
-
-
-def multinode_energy_j(node_energies_j: Array) -> Array:
-    """E_multi = sum of E_single over the last axis (section 5.6)."""
-    return node_energies_j.sum(axis=-1)

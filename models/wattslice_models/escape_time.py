@@ -241,6 +241,11 @@ def gpu_time(kernel: KernelCharacteristics, gpu: GpuCharacteristics, cells: Valu
     )
 
 
+def kernels_time_s(kernels: Sequence[KernelCharacteristics], gpu: GpuCharacteristics, cells: float) -> float:
+    """Seconds of kernels one after the other. Raises ``ValueError`` as `gpu_time`."""
+    return math.fsum(gpu_time(kernel, gpu, cells).total_s for kernel in kernels)
+
+
 def _arithmetic_s(operations: float, per_second: float | None, kind: str, gpu: GpuCharacteristics) -> float:
     if not operations:
         return 0.0

@@ -223,7 +223,9 @@ def test_a_loop_whose_rate_is_not_above_zero_has_no_time(projected):
     )
     found = projected(node + loops)
     assert [way.cores for way in found.components[0].ways] == [14]
-    assert "with 1 cores at 2600 MHz P U + S is not above 0" in found.problems[0]
+    assert (
+        "with 1 cores at 2600 MHz components.a.loops[0]: P U + S = -7.92e+10 flop/s: not" in found.problems[0]
+    )
 
 
 CHARACTERISTICS = """

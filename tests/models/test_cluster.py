@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from wattslice_models.cluster import (
     OneNode,
     joined,
-    multinode_energy_j,
-    multinode_time_s,
     on_nodes,
 )
 
@@ -87,11 +85,6 @@ def test_joined_keeps_the_order():
     assert both.machine.tolist() == [0, 0, 0, 3]
     with pytest.raises(ValueError, match="no way"):
         joined([])
-
-
-def test_unequal_nodes_end_with_the_slowest_and_add_up():
-    assert multinode_time_s(np.array([[3.0, 5.0], [7.0, 1.0]])).tolist() == [5, 7]
-    assert multinode_energy_j(np.array([3.0, 5.0, 7.0])) == 15
 
 
 def test_impossible_divisions_are_refused():

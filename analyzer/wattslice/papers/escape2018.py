@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from wattslice.escape_published import published_gpu, published_kernel
+from wattslice.escape_published import acraneb2, published_gpu, published_kernel
 from wattslice.papers.escape2018_energy import escape2018_energy
 from wattslice.papers.escape2018_nodes import escape2018_nodes
 from wattslice.papers.escape2018_rooflines import contradictory_cells, escape2018_rooflines
@@ -25,7 +25,7 @@ from wattslice_corpora.published import (
     escape2018_verification,
     table_source,
 )
-from wattslice_models.escape_time import PUBLISHED_CELLS_FACTOR, GpuTime, gpu_time
+from wattslice_models.escape_time import PUBLISHED_CELLS_FACTOR, GpuTime, gpu_time, kernels_time_s
 from wattslice_models.gpu import Architecture
 
 _CAPTION_ERRORS = {12: 0.08, 13: 0.15, 14: 0.23, 15: 0.07, 16: 0.15, 17: 0.23}
@@ -78,7 +78,7 @@ def dwarf_time_s(gpu_name: str, domain: str) -> float:
     """Table 11, N doubled, over all kernels of Table 9: what Tables 18 to 20 print as T sim."""
     gpu = next(published_gpu(row) for row in escape2018_gpus() if row.gpu == gpu_name)
     cells = PUBLISHED_CELLS_FACTOR * domain_cells(domain)
-    return math.fsum(gpu_time(published_kernel(row), gpu, cells).total_s for row in escape2018_kernels())
+    return kernels_time_s(acraneb2(), gpu, cells)
 
 
 def _table_10() -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from wattslice.projection.fields import (
     positive,
     texts,
 )
-from wattslice.projection.published_work import ACRANEB2, acraneb2, published_names, spherical_loops
+from wattslice.projection.published_work import ACRANEB2, published_names
 from wattslice.projection.workflow import CharacterisedKernels, KernelUse, TimeModel
 from wattslice_models.cpu_roofline import Loop, LoopCoefficients
 from wattslice_models.escape_time import PUBLISHED_CELLS_FACTOR, KernelCharacteristics
@@ -58,6 +58,8 @@ def read_characterised(component: Table, kinds: Iterable[str]) -> CharacterisedK
     elif published is not None and _is_acraneb2(published):
         table = published.table()
         table.only("name", "cells", "gpu_power_w")
+        from wattslice.escape_published import acraneb2
+
         kernels, source = acraneb2(), "characteristics of ESCAPE D3.5, Table 9"
         factor, place = PUBLISHED_CELLS_FACTOR, published
     else:
@@ -77,7 +79,9 @@ def read_loops(component: Table) -> tuple[Loop, ...]:
     known: tuple[Loop, ...] = ()
     if published is not None and not _is_acraneb2(published):
         published.table().only("name")
-        known = spherical_loops()
+        from wattslice.escape_published import spherical_harmonics
+
+        known = spherical_harmonics()
     return (*known, *(_loop(entry) for entry in component.list("loops")))
 
 

@@ -24,7 +24,7 @@ from wattslice.projection.workflow import (
     WorkflowError,
 )
 from wattslice_models.cluster import OneNode
-from wattslice_models.cpu_roofline import loop_flop_per_s, loops_time_s
+from wattslice_models.cpu_roofline import loops_time_s
 from wattslice_models.gpu import load_gpu
 
 Number = TypeVar("Number", int, float)
@@ -214,25 +214,16 @@ def _on_cpu(
         )
     for state in cpu.states:
         if (state.cores, state.clock_mhz) in wanted:
-            still = [
-                loop.name
-                for loop in component.loops
-                if loop.work_flop and loop_flop_per_s(state.rates, loop.coefficients) <= 0
-            ]
-            if still:
+            try:
+                time_s = float(loops_time_s(component.loops, state.rates))
+            except ValueError as error:
                 found.problems.append(
                     f"{component.name} on {node.name}: with {state.cores} cores at {state.clock_mhz:g} MHz"
-                    f" P U + S is not above 0 for {', '.join(still)}"
+                    f" {error}"
                 )
                 continue
             power_w = _cpu_power_w(component, node, cpu, state.cores, state.clock_mhz, workflow.path, found)
-            alone = OneNode(
-                float(loops_time_s(component.loops, state.rates)) * workflow.steps,
-                power_w,
-                power_w,
-                power_w,
-                idle,
-            )
+            alone = OneNode(time_s * workflow.steps, power_w, power_w, power_w, idle)
             yield Way(node.name, state.cores, state.clock_mhz, None, f"loops on {cpu.rates_source}", alone)
 
 
