@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from io import StringIO
 from pathlib import Path
 
@@ -621,3 +621,11 @@ def test_the_overhead_of_launches_is_not_divided_among_gpus(projected):
     overhead_s = 3 * time_parameters("v100").launch_overhead_s
     assert (one.fixed_s, two.fixed_s) == (pytest.approx(overhead_s), pytest.approx(overhead_s))
     assert two.time_s == pytest.approx(overhead_s + (3e-5 - overhead_s) / 2)
+
+
+def test_all_configurations_stand_in_json_as_each_of_them(projected):
+    found = projected(BASE)
+    document = json.loads(projection_json(found, True))
+    assert document["configurations"] == [json.loads(json.dumps(asdict(entry))) for entry in all_of(found)]
+    assert document["pareto_front"][0] in document["configurations"]
+    assert "configurations" not in json.loads(projection_json(found, False))
