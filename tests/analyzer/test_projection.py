@@ -23,6 +23,7 @@ from wattslice.ir import Diagnostic, Severity
 from wattslice.launch_work import launch_work, residency
 from wattslice.papers.escape2018_projection import escape2018_projection
 from wattslice.pipeline import read_program
+from wattslice.projection import picture
 from wattslice.projection.kernels import time_parameters
 from wattslice.projection.projection import Configuration, project_workflow
 from wattslice.projection.reader import read_workflow
@@ -629,3 +630,22 @@ def test_all_configurations_stand_in_json_as_each_of_them(projected):
     assert document["configurations"] == [json.loads(json.dumps(asdict(entry))) for entry in all_of(found)]
     assert document["pareto_front"][0] in document["configurations"]
     assert "configurations" not in json.loads(projection_json(found, False))
+
+
+def test_labels_tell_gpus_per_node_and_stand_below_the_ring(projected, monkeypatch):
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+    from matplotlib.text import Annotation
+
+    figures: list[Figure] = []
+
+    def keep(draw, _inches, _paths) -> None:
+        figures.append(Figure())
+        draw(figures[0])
+
+    monkeypatch.setattr(picture, "save_picture", keep)
+    text = BASE.replace('node = "c"\ncores = 1\ntime_s = 5', 'node = "g"\ntime_s = 5\ngpu_power_w = 100')
+    picture.plot_projection(projected(text.replace("nodes = [1, 2]", "nodes = [1, 2]\nserial_share = 0.5")))
+    labels = {found.get_text(): found for found in figures[0].findobj(Annotation)}
+    assert set(labels) <= {"1/1", "2/1", "1/2", "2/2"}
+    assert min(label.get_position()[1] for label in labels.values()) == -14  # of the best

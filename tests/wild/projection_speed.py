@@ -88,9 +88,9 @@ def main() -> None:
     projected(2)  # what is imported then is not timed
     lines = [
         f"The least of {options.repeats} runs each, on one of {os.cpu_count()} cores ({platform.machine()}, "
-        f"Python {platform.python_version()}). Two measured components on two node kinds; timed is what follows",
-        "reading the file, without analyses of kernels: every configuration, the Pareto front, the best by each",
-        "objective. Writing all of them as JSON (`--format json --all`) takes longer:",
+        f"Python {platform.python_version()}). Two measured components on two node kinds; timed is what",
+        "follows reading the file, without analyses of kernels: every configuration, the Pareto front, the",
+        "best by each objective. Writing all of them as JSON (`--format json --all`) takes longer:",
         "",
         "| configurations | on the Pareto front | seconds | JSON of all: seconds | MB |",
         "|---|---|---|---|---|",
