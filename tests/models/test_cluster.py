@@ -103,3 +103,10 @@ def test_the_highest_power_is_that_of_a_phase_not_a_mean():
     assert on_nodes(ALONE, np.array([2.0]), serial_share=0.9).highest_power_w == 400
     busy = on_nodes(ALONE, np.array([2.0]), serial_share=1.0, waits_busy=True)
     assert busy.highest_power_w == 400
+
+
+def test_waiting_is_a_phase_that_may_draw_most():
+    hungry = replace(ALONE, idle_power_w=300)
+    talking = on_nodes(hungry, np.array([2.0]), communication_s=np.array([10.0]))
+    assert talking.highest_power_w == 600
+    assert on_nodes(hungry, np.array([2.0])).highest_power_w == 400  # nobody waits

@@ -100,3 +100,8 @@ def test_an_unknown_idle_power_leaves_the_power_known_where_nothing_idles():
     apart = workflow_outcomes(turns, overlap=False, share_nodes=False)
     assert np.isnan(apart.highest_power_w).all()
     assert workflow_outcomes(turns, overlap=True).highest_power_w.tolist() == [500]
+
+
+def test_what_is_done_first_idles_beside_the_rest():
+    overlapped = workflow_outcomes([runs(1, 100, 500), runs(2, 100, 10, machine=1)], overlap=True)
+    assert overlapped.highest_power_w.tolist() == [500 + 100]
