@@ -8,7 +8,7 @@ from enum import Enum
 
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.machines import Machine
-from wattslice.roofline import Precision
+from wattslice.roofs import Precision
 
 
 class Bound(Enum):
