@@ -47,6 +47,7 @@ int main() {
 }
 """
 OWN = Clocks()
+KERNELS = Path(__file__).parents[2] / "corpora" / "wattslice_corpora" / "kernels"
 
 
 @pytest.fixture(scope="module")
@@ -146,8 +147,7 @@ def test_a_fit_has_the_roofs_of_the_catalogue_and_tells_its_own_rates():
 
 @pytest.mark.parametrize("gpu", ["quadro_rtx_8000", "v100_pcie", "gtx580"])
 def test_no_kernel_of_the_corpus_lies_above_its_roof(gpu):
-    folder = Path(__file__).parents[2] / "corpora" / "wattslice_corpora" / "kernels"
-    paths = (folder / "linear_algebra", folder / "wang2013")
+    paths = (KERNELS / "linear_algebra", KERNELS / "wang2013")
     config = make_config(Options(paths=paths, gpu=gpu, no_cache=True))
     analysis = analyze_files(config)
     for wanted in (Coefficients.AUTO, Coefficients.FITTED):
@@ -157,6 +157,36 @@ def test_no_kernel_of_the_corpus_lies_above_its_roof(gpu):
             kernel.share_of_roof for kernel in rooflines_of_gpu(config, wanted, None, analysis).kernels or ()
         ]
         assert 0.5 < max(share for share in shares if share is not None) <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("gpu", "file", "name", "slower"),
+    [
+        ("t4", "crypto_media/branch_divergence.cu", "branchByWarp", 1.71),
+        ("gtx580", "linear_algebra/gemm_tensor.cu", "gemmTensor", 1.20),
+    ],
+)
+def test_a_kernel_at_the_power_limit_lies_on_its_lines(capsys, gpu, file, name, slower):
+    path = KERNELS / file
+    config = make_config(Options(paths=(path,), gpu=gpu, no_cache=True))
+    shown = rooflines_of_gpu(config, Coefficients.AUTO, None, analyze_files(config))
+    (kernel,) = (one for one in shown.kernels or () if one.name == name)
+    assert kernel.slowdown == pytest.approx(slower, abs=0.01)
+    assert kernel.machine is not None
+    assert kernel.machine.energies is not None
+    assert kernel.intensity is not None
+    assert kernel.flops_per_j == pytest.approx(kernel.machine.energies.flops_per_j(kernel.intensity))
+    assert (kernel.flops_per_s or 0.0) <= kernel.machine.energies.flops_per_s(kernel.intensity) * (1 + 1e-9)
+    out = run(capsys, str(path), "--gpu", gpu, "--no-cache")[1]
+    assert "†" in next(line for line in out.splitlines() if f" {name} " in line)
+    assert f"taken to run {slower:.2f} times as long" in " ".join(out.replace("up to ", "").split())
+
+
+def test_the_table_tells_what_the_limit_leaves(capsys):
+    out = run(capsys, "--gpu", "gtx580")[1]
+    rows = {line.strip().split("  ")[0]: line.split() for line in out.splitlines()}
+    assert rows["peak under the limit"][4:6] == ["1.22", "Tflop/s"]
+    assert rows["best efficiency under it"][4:6] == ["5.02", "Gflop/J"]
 
 
 def test_a_fit_that_cannot_be_used_is_told(capsys, swept):
