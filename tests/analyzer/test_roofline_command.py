@@ -13,6 +13,7 @@ from wattslice.errors import WattsliceError
 from wattslice.machines import Coefficients, is_published_only, machines_of, published_machines
 from wattslice.pipeline import analyze_files
 from wattslice.placed_kernels import Bound, PowerSource, place_kernels
+from wattslice.report.roofline_picture import draw_rooflines
 from wattslice.rooflines import rooflines_of_gpu
 from wattslice.roofs import Precision
 from wattslice_models.execution_time import Clocks
@@ -323,6 +324,39 @@ def test_pictures_have_all_panels_and_the_same_bytes_twice(capsys, source, tmp_p
     assert run(capsys, str(source), "--gpu", "v100", "--no-cache", "-o", str(again))[0] == 0
     assert svg.read_bytes() == again.read_bytes()
     assert svg.read_text().count('id="axes_') == 3
+
+
+def test_the_legend_has_room_for_what_it_tells(source, monkeypatch):
+    config = make_config(Options(paths=(source,), gpu="v100", no_cache=True))
+    shown = rooflines_of_gpu(config, Coefficients.AUTO, None, analyze_files(config))
+    kernel = next(one for one in shown.kernels or () if one.intensity)
+    machines = machines_of(load_gpu("v100"), OWN)
+    crowd = replace(kernel, machine=machines[0])
+    crowded = replace(shown, machines=machines, kernels=(crowd,) * 70)
+    figures = []
+
+    def drawn(draw, inches, paths):
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=inches, layout="constrained")
+        draw(figure)
+        figures.append(figure)
+
+    monkeypatch.setattr("wattslice.report.roofline_picture.save_picture", drawn)
+    draw_rooflines(crowded)
+    (legend,) = figures[0].legends
+    assert "more, see the table" in legend.get_texts()[-1].get_text()
+    assert legend.get_window_extent().y0 >= 0.0
+
+
+@pytest.mark.parametrize("columns", ["80", "100"])
+def test_kernels_of_one_name_can_be_told_apart(capsys, monkeypatch, tmp_path, columns):
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.cu").write_text(CODE)
+    monkeypatch.setenv("COLUMNS", columns)
+    out = run(capsys, str(tmp_path), "--gpu", "v100", "--no-cache")[1]
+    assert [f"{name}.cu:2" in out for name in ("first", "second")] == [True, True]
+    assert max(map(len, out.splitlines())) <= int(columns)
 
 
 def test_a_time_roof_alone_is_drawn_too(capsys, source, tmp_path):

@@ -126,17 +126,17 @@ def _kernel_table(kernels: tuple[PlacedKernel, ...], width: int) -> Table:
     names = tuple(Text(f"  {number} {_name(kernel)}") for number, kernel in enumerate(kernels, 1))
     columns = (
         Column("  kernel", names, least=14, wanted=30, stretch=True, cut=True),
-        Column("line", tuple(Text(_place(kernel), style="dim") for kernel in kernels), give_up=4),
+        Column("line", tuple(Text(place, style="dim") for place in _places(kernels)), give_up=1),
         column(
             "flops", lambda kernel: _NOTHING if kernel.precision is None else kernel.precision.name.lower()
         ),
         column("flop/B", lambda kernel: _digits(kernel.intensity)),
         column("Gflop/s", lambda kernel: _digits(kernel.flops_per_s, 1e-9)),
-        column("of roof", lambda kernel: percent(kernel.share_of_roof), give_up=1),
+        column("of roof", lambda kernel: percent(kernel.share_of_roof), give_up=2),
         column("Gflop/J", lambda kernel: _digits(kernel.flops_per_j, 1e-9)),
         column("W", lambda kernel: _digits(kernel.power_w) + _mark(kernel)),
-        column("time", lambda kernel: _bound(kernel.time_bound), give_up=3),
-        column("energy", lambda kernel: _bound(kernel.energy_bound), give_up=2),
+        column("time", lambda kernel: _bound(kernel.time_bound), give_up=4),
+        column("energy", lambda kernel: _bound(kernel.energy_bound), give_up=3),
     )
     return fitting_table(columns, width)
 
@@ -149,8 +149,12 @@ def _name(kernel: PlacedKernel) -> str:
     return printable(kernel.name)
 
 
-def _place(kernel: PlacedKernel) -> str:
-    return tail(f"{printable(PurePath(kernel.file).name)}:{kernel.line}", 24)
+def _places(kernels: tuple[PlacedKernel, ...]) -> Iterator[str]:
+    """File and line, the line alone where all are of one file."""
+    alone = len({kernel.file for kernel in kernels}) == 1
+    for kernel in kernels:
+        place = printable(PurePath(kernel.file).name)
+        yield f"{kernel.line}" if alone else tail(f"{place}:{kernel.line}", 20)
 
 
 def _digits(value: float | None, factor: float = 1.0) -> str:
