@@ -33,7 +33,7 @@ class Roofline:
 
     `flops`: of all precisions, per launch, special functions left out; `precision`: that which takes longest
     at its peak. `dram_bytes` per launch. `machine`: an `EnergyRoofline` where the energies are known, else
-    `no_power_line` says why they are not. `point` None: `no_point` says why.
+    `no_power_line` says why they are not; `source`: where they come from. `point` None: `no_point` says why.
     """
 
     precision: Precision
@@ -44,6 +44,7 @@ class Roofline:
     point: RooflinePoint | None
     no_point: str = ""
     no_power_line: str = ""
+    source: str = ""
 
     @property
     def energies(self) -> EnergyRoofline | None:
@@ -98,6 +99,7 @@ def make_roofline(
         point=point,
         no_point=no_point,
         no_power_line=machine.no_energies,
+        source=machine.source,
     )
 
 
