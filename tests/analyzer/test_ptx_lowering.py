@@ -156,14 +156,15 @@ def test_a_register_limit_is_read(tmp_path):
 
 
 def test_a_setting_means_the_parameter_and_no_register_of_its_name(tmp_path):
-    body = """ld.param.u64 %rd1, [p1]; ld.global.u32 %r1, [%rd1]; ld.param.u32 %r2, [p2]; mov.u32 %r5, 0;
-setp.ne.s32 %p2, %r1, 0; @%p2 bra OVER; bra NEXT;
-OVER: add.s32 %r5, %r5, 1; NEXT: @%p2 bra LOOP; sub.s32 %r6, %r1, %r1;
-LOOP: red.global.add.u32 [%rd1], 1; add.s32 %r5, %r5, 1; setp.lt.s32 %p3, %r5, %r2; @%p3 bra LOOP;
+    """`%r7` is read before anything is written to it: `--set k.r7=4` does not say what it holds."""
+    body = """ld.param.u64 %rd1, [p1]; ld.param.u32 %r2, [r7]; mov.u32 %r5, 0;
+LOOP: setp.eq.s32 %p1, %r7, 4; @%p1 bra NEXT; red.global.add.u32 [%rd1], 1;
+NEXT: ld.global.u32 %r7, [%rd1]; add.s32 %r5, %r5, 1; setp.lt.s32 %p3, %r5, %r2; @%p3 bra LOOP;
 ret;"""
-    text = kernel_text(body, "u64", "u32").replace("k_param_0", "p1").replace("k_param_1", "p2")
-    runs = executed(tmp_path, text, "k=1:32", "k.p2=50")
-    assert runs["sub.s32"] == 0.5  # the predicate depends on data
+    text = kernel_text(body, "u64", "u32").replace("k_param_0", "p1").replace("k_param_1", "r7")
+    runs = executed(tmp_path, text, "k=1:32", "k.r7=4")
+    assert runs["ld.global.u32"] == 4
+    assert runs["red.global.add.u32"] == 2
 
 
 def test_line_information_points_into_the_source(tmp_path):
