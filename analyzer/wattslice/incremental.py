@@ -200,7 +200,7 @@ def _signature(kernel: Kernel) -> Hashable:
     """What the host code is read with: everything about a kernel but its body."""
     return (
         (kernel.name, kernel.qualified_name, kernel.mangled_name, kernel.span.file, kernel.span.line),
-        (kernel.max_threads_per_block, kernel.min_blocks_per_sm),
+        (kernel.max_threads_per_block, kernel.min_blocks_per_sm, kernel.max_registers),
         tuple((parameter.name, parameter.type, parameter.space) for parameter in kernel.parameters),
     )
 

@@ -71,6 +71,5 @@ def save_picture(draw: Callable[[Figure], None], inches: tuple[float, float], pa
         figure = figures.Figure(figsize=inches, layout="constrained")
         draw(figure)
         for path in paths:
-            path.parent.mkdir(parents=True, exist_ok=True)
             told = {"Date": None} if path.suffix.lower() == ".svg" else {"Software": None}
             figure.savefig(path, dpi=150, metadata=told)  # pyright: ignore[reportUnknownMemberType, reportArgumentType]

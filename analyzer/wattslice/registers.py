@@ -255,7 +255,7 @@ def features(pressure: RegisterPressure) -> tuple[float, ...]:
 
 
 def estimate_registers(kernel: ir.Kernel, gpu: Gpu) -> int:
-    """Registers per thread, at most what `__launch_bounds__` leaves and what a thread of `gpu` may have.
+    """Registers per thread, at most what `__launch_bounds__` and `__maxnreg__` leave and `gpu` has.
 
     The compiler spills what does not fit; spilled values are not counted as traffic.
     """
@@ -268,4 +268,6 @@ def estimate_registers(kernel: ir.Kernel, gpu: Gpu) -> int:
     if kernel.max_threads_per_block:
         threads = kernel.max_threads_per_block * (kernel.min_blocks_per_sm or 1)
         limit = min(limit, max(16, gpu.registers_per_sm // threads // 8 * 8))
+    if kernel.max_registers:
+        limit = min(limit, max(16, kernel.max_registers))
     return round(min(limit, max(MIN_REGISTERS, estimate)))

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from wattslice.frontend.clang import CursorKind, parse_cuda
+from wattslice.frontend.cuda import read_cuda
 from wattslice.frontend.lowering.program import lower_program
 
 from .lowered import lower
@@ -49,6 +50,14 @@ def test_user_functions_are_not_builtins(tmp_path: Path):
     )
     unit = parse_cuda(path)
     assert [unit.is_builtin(declaration) for declaration in unit.root.children] == [False, False]
+
+
+def test_maxnreg_is_read(tmp_path: Path):
+    path = tmp_path / "k.cu"
+    path.write_text(
+        "__global__ void __maxnreg__(8 * 3) k(int *a) { a[0] = 1; }\n__global__ void l(int *a) {}"
+    )
+    assert [kernel.max_registers for kernel in read_cuda(path).kernels] == [24, None]
 
 
 def test_launch_bounds_fold_constants_and_refuse_made_up_names(tmp_path: Path):

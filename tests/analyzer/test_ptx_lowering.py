@@ -2,68 +2,16 @@
 
 import io
 import shutil
-from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
-from wattslice import ir, pipeline
-from wattslice.analysis import KernelAnalysis
+from wattslice import pipeline
 from wattslice.cli import main
 from wattslice.config import Options, make_config
-from wattslice.counting.count import count
-from wattslice.frontend.ptx import read_ptx
-from wattslice.geometry.overrides import parse_overrides
-from wattslice.geometry.resolver import resolve_launches
 from wattslice.report.text import write_text
-from wattslice_models.gpu import load_gpu
 
-HEADER = ".version 8.0\n.target sm_80\n.address_size 64\n"
-
-
-def kernel_text(body: str, *parameters: str, name: str = "k", directives: str = "") -> str:
-    """A kernel with some registers of each type; `parameters` like `u64` become `k_param_0` and so on."""
-    listed = ",\n".join(f"\t.param .{type_} {name}_param_{n}" for n, type_ in enumerate(parameters))
-    registers = ".reg .pred %p<20>; .reg .b32 %r<40>; .reg .b64 %rd<40>; .reg .f32 %f<40>; .reg .f64 %fd<9>;"
-    return (
-        f".visible .entry {name}(\n{listed}\n) {directives}\n{{\n{registers} .reg .b16 %rs<9>;\n{body}\n}}\n"
-    )
-
-
-THREAD = """
-mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;
-mad.lo.s32 %r4, %r1, %r2, %r3;
-"""
-ADDRESS = """
-ld.param.u64 %rd1, [k_param_0]; cvta.to.global.u64 %rd2, %rd1;
-mul.wide.s32 %rd3, %r4, 4; add.s64 %rd4, %rd2, %rd3;
-"""
-
-
-def read(tmp_path: Path, text: str) -> ir.Program:
-    path = tmp_path / "k.ptx"
-    path.write_text(HEADER + text)
-    return read_ptx(path)
-
-
-def executed(tmp_path: Path, text: str, launch: str, *settings: str) -> dict[str, float]:
-    """How often a thread runs each instruction, in the mean."""
-    program = read(tmp_path, text)
-    (found,) = resolve_launches(program, parse_overrides((launch,), settings), load_gpu("v100"))
-    profile = count(found)
-    total: defaultdict[str, float] = defaultdict(float)
-    for instruction in found.kernel.machine_instructions:
-        total[instruction.opcode] += profile.thread_counts[instruction.region]
-    return total
-
-
-def analysed(tmp_path: Path, text: str, launch: str, *settings: str) -> KernelAnalysis:
-    path = tmp_path / "k.ptx"
-    path.write_text(HEADER + text)
-    options = Options(paths=(path,), gpu="v100", no_cache=True, launches=(launch,), overrides=settings)
-    (kernel,) = pipeline.analyze_files(make_config(options)).kernels
-    return kernel
-
+from .ptx_kernels import ADDRESS, HEADER, THREAD, analysed, executed, kernel_text, read
 
 EARLY_RETURN = (
     THREAD
@@ -84,89 +32,6 @@ def test_an_early_return_counts_only_who_goes_on(tmp_path):
     runs = executed(tmp_path, kernel_text(EARLY_RETURN, "u64", "u32"), "k=4:64", "k.param1=100")
     assert runs["setp.ge.s32"] == 1
     assert runs["ld.global.f32"] == runs["add.f32"] == runs["st.global.f32"] == pytest.approx(100 / 256)
-
-
-UNROLLED = """
-ld.param.u64 %rd1, [k_param_0]; cvta.to.global.u64 %rd2, %rd1; ld.param.u32 %r1, [k_param_1];
-setp.lt.s32 %p1, %r1, 1; mov.f32 %f9, 0f00000000; @%p1 bra DONE;
-add.s32 %r2, %r1, -1; and.b32 %r3, %r1, 3; setp.lt.u32 %p2, %r2, 3; @%p2 bra REST;
-sub.s32 %r4, %r1, %r3;
-LOOP:
-ld.global.f32 %f1, [%rd2]; add.f32 %f9, %f9, %f1; ld.global.f32 %f2, [%rd2+4]; add.f32 %f9, %f9, %f2;
-ld.global.f32 %f3, [%rd2+8]; add.f32 %f9, %f9, %f3; add.s64 %rd5, %rd2, 12;
-ld.global.f32 %f4, [%rd5]; add.f32 %f9, %f9, %f4; add.s64 %rd2, %rd5, 4;
-add.s32 %r4, %r4, -4; setp.ne.s32 %p3, %r4, 0; @%p3 bra LOOP;
-REST: setp.eq.s32 %p4, %r3, 0; @%p4 bra DONE;
-TAIL: .pragma "nounroll";
-ld.global.f32 %f5, [%rd2]; add.f32 %f9, %f9, %f5; add.s64 %rd2, %rd2, 4;
-add.s32 %r3, %r3, -1; setp.ne.s32 %p5, %r3, 0; @%p5 bra TAIL;
-DONE: ld.param.u64 %rd8, [k_param_2]; st.global.f32 [%rd8], %f9; ret;
-"""
-
-
-@pytest.mark.parametrize("size", [0, 1, 3, 4, 7, 1000, 1003])
-def test_a_loop_unrolled_by_four_with_its_rest_runs_size_times(tmp_path, size):
-    text = kernel_text(UNROLLED, "u64", "u32", "u64")
-    runs = executed(tmp_path, text, "k=1:32", f"k.param1={size}")
-    assert runs["add.f32"] == runs["ld.global.f32"] == size
-    assert runs["sub.s32"] == (size > 3)
-    assert runs["st.global.f32"] == 1
-
-
-def test_a_pointer_that_several_additions_move_stays_known(tmp_path):
-    """Nothing is gathered: every address follows from the counter."""
-    kernel = analysed(tmp_path, kernel_text(UNROLLED, "u64", "u32", "u64"), "k=1:32", "k.param1=1003")
-    assert [entry.rule for entry in kernel.assumptions] == []
-    assert {loop.trip_count for loop in kernel.loops} == {250, 3}
-
-
-COPIED_COUNTER = """
-ld.param.u32 %r9, [k_param_1]; mov.u32 %r1, 0;
-LOOP: ld.param.u64 %rd1, [k_param_0]; add.s32 %r2, %r1, 3;
-atom.global.add.u32 %r5, [%rd1], %r1;
-setp.lt.s32 %p1, %r2, %r9; mov.u32 %r1, %r2; @%p1 bra LOOP;
-ret;
-"""
-
-
-def test_a_counter_that_a_copy_brings_round_has_a_closed_form(tmp_path):
-    runs = executed(tmp_path, kernel_text(COPIED_COUNTER, "u64", "u32"), "k=1:32", "k.param1=100000")
-    assert runs["atom.global.add.u32"] == -(-100000 // 3)
-
-
-TOP_TEST = """
-ld.param.u32 %r9, [k_param_1]; ld.param.u64 %rd1, [k_param_0]; mov.u32 %r1, 0;
-TEST: mul.lo.s32 %r2, %r1, %r1; setp.ge.s32 %p1, %r2, %r9; @%p1 bra DONE;
-red.global.add.u32 [%rd1], 1; add.s32 %r1, %r1, 1; bra TEST;
-DONE: ret;
-"""
-
-
-def test_a_test_at_the_top_runs_once_more_than_the_body(tmp_path):
-    runs = executed(tmp_path, kernel_text(TOP_TEST, "u64", "u32"), "k=1:32", "k.param1=100")
-    assert (runs["red.global.add.u32"], runs["mul.lo.s32"]) == (10, 11)
-
-
-HALVING = """
-.shared .align 4 .b8 tile[1024];
-mov.u32 %r1, %tid.x; mov.u32 %r2, %ntid.x; shl.b32 %r3, %r1, 2; mov.u32 %r4, tile; add.s32 %r5, %r4, %r3;
-shr.u32 %r6, %r2, 1;
-LOOP: setp.ge.u32 %p1, %r1, %r6; @%p1 bra NEXT;
-shl.b32 %r7, %r6, 2; add.s32 %r8, %r5, %r7; ld.shared.f32 %f1, [%r8]; ld.shared.f32 %f2, [%r5];
-add.f32 %f3, %f1, %f2; st.shared.f32 [%r5], %f3;
-NEXT: bar.sync 0; shr.u32 %r9, %r6, 1; setp.gt.u32 %p2, %r6, 1; mov.u32 %r6, %r9; @%p2 bra LOOP;
-ret;
-"""
-
-
-def test_a_tree_reduction(tmp_path):
-    kernel = analysed(tmp_path, kernel_text(HALVING), "k=4:256")
-    counts = kernel.counts_per_thread
-    assert counts is not None
-    assert counts.barrier == 8
-    assert counts.fp32 == pytest.approx(255 / 256)
-    assert counts.shared_load == pytest.approx(2 * 255 / 256)
-    assert [(s.memory_space.value, s.variables) for s in kernel.slices] == [("shared", ("tile",))]
 
 
 SWITCH = """
@@ -286,6 +151,22 @@ def test_names_and_bounds(tmp_path):
     assert (kernel.max_threads_per_block, kernel.min_blocks_per_sm) == (256, 2)
 
 
+def test_a_register_limit_is_read(tmp_path):
+    assert read(tmp_path, kernel_text("ret;", directives=".maxnreg 24")).kernels[0].max_registers == 24
+
+
+def test_a_setting_means_the_parameter_and_no_register_of_its_name(tmp_path):
+    """`%r7` is read before anything is written to it: `--set k.r7=4` does not say what it holds."""
+    body = """ld.param.u64 %rd1, [p1]; ld.param.u32 %r2, [r7]; mov.u32 %r5, 0;
+LOOP: setp.eq.s32 %p1, %r7, 4; @%p1 bra NEXT; red.global.add.u32 [%rd1], 1;
+NEXT: ld.global.u32 %r7, [%rd1]; add.s32 %r5, %r5, 1; setp.lt.s32 %p3, %r5, %r2; @%p3 bra LOOP;
+ret;"""
+    text = kernel_text(body, "u64", "u32").replace("k_param_0", "p1").replace("k_param_1", "r7")
+    runs = executed(tmp_path, text, "k=1:32", "k.r7=4")
+    assert runs["ld.global.u32"] == 4
+    assert runs["red.global.add.u32"] == 2
+
+
 def test_line_information_points_into_the_source(tmp_path):
     source = tmp_path / "k.cu"
     source.write_text("\n" * 20)
@@ -297,6 +178,23 @@ def test_line_information_points_into_the_source(tmp_path):
         ("bar.sync", 9),
         ("ret", 12),
     ]
+
+
+def test_what_the_compiler_made_is_told_of_the_line_around_it(tmp_path):
+    body = ".loc 1 7 3\nmov.u32 %r1, %tid.x;\n.loc 1 0 3\nbar.sync 0;\nret;"
+    (kernel,) = read(tmp_path, kernel_text(body) + '.file 1 "gone.cu"\n').kernels
+    assert {entry.span.line for entry in kernel.machine_instructions} == {7}
+
+
+@pytest.mark.parametrize(
+    "inside", ["", ".loc 2 90 1\n", ".loc 2 90 1, function_name $L, inlined_at 2 80 1\n"]
+)
+def test_a_function_of_the_toolkit_is_told_of_the_line_that_calls_it(tmp_path, inside):
+    function = f".func slow() {{ {inside}bar.sync 0;\nret; }}\n"
+    text = function + kernel_text(".loc 1 7 3\ncall.uni slow, ();\nret;")
+    files = '.file 1 "gone.cu"\n.file 2 "/opt/cuda-13/include/cuda_bf16.hpp"\n'
+    (kernel,) = read(tmp_path, text + files).kernels
+    assert {(entry.span.file, entry.span.line) for entry in kernel.machine_instructions} == {("gone.cu", 7)}
 
 
 def test_without_line_information_lines_are_those_of_the_ptx(tmp_path):
@@ -325,11 +223,6 @@ def test_ptx_is_not_profiled(capsys):
     path = Path(__file__).parent / "ptx" / "block_sums.ptx"
     assert main(["profile", str(path), "--skeleton"]) == 2
     assert "PTX cannot be profiled" in capsys.readouterr().err
-
-
-def test_an_unknown_size_is_assumed_and_the_option_named(tmp_path):
-    kernel = analysed(tmp_path, kernel_text(UNROLLED, "u64", "u32", "u64"), "k=1:32")
-    assert ("PW010", "--set k.param1=VALUE") in [(entry.rule, entry.fix) for entry in kernel.assumptions]
 
 
 def test_a_kernel_beyond_all_bounds_is_told_and_not_followed(tmp_path, monkeypatch):
@@ -398,30 +291,3 @@ def test_neighbouring_loads_from_shared_memory_become_vectors(tmp_path, offsets,
     assert executed["lds"] == loads
     assert kernel.counts_per_thread is not None
     assert kernel.counts_per_thread.shared_load == len(offsets)
-
-
-SEARCH = """
-ld.param.u64 %rd1, [k_param_0]; ld.param.u32 %r9, [k_param_1]; ld.param.u32 %r10, [k_param_2]; mov.u32 %r1, 0;
-LOOP: red.global.add.u32 [%rd1], 1; setp.eq.s32 %p1, %r1, %r10; @%p1 bra FOUND;
-add.s32 %r1, %r1, 1; setp.lt.s32 %p2, %r1, %r9; @%p2 bra LOOP;
-red.global.min.u32 [%rd1], 1; bra END;
-FOUND: red.global.max.u32 [%rd1], 1;
-END: red.global.xor.b32 [%rd1], 1; ret;
-"""
-
-
-@pytest.mark.parametrize("wanted", [0, 7, 99, 100, 5000])
-def test_a_loop_left_to_another_place_than_its_end(tmp_path, wanted):
-    settings = ("k.param1=100", f"k.param2={wanted}")
-    runs = executed(tmp_path, kernel_text(SEARCH, "u64", "u32", "u32"), "k=1:32", *settings)
-    found = tuple(runs[f"red.global.{op}"] for op in ("add.u32", "max.u32", "min.u32", "xor.b32"))
-    assert found == (min(wanted + 1, 100), wanted < 100, wanted >= 100, 1)
-
-
-def test_data_that_leave_a_loop_sideways_never_make_more_lanes(tmp_path):
-    text = SEARCH.replace("%r1, %r10;", "%r1, %r11;").replace(
-        "red.global.add.u32 [%rd1], 1;", "ld.global.u32 %r11, [%rd1];"
-    )
-    runs = executed(tmp_path, kernel_text(text, "u64", "u32", "u32"), "k=1:32", "k.param1=100")
-    assert runs["red.global.xor.b32"] == pytest.approx(1)
-    assert runs["red.global.max.u32"] + runs["red.global.min.u32"] == pytest.approx(1)

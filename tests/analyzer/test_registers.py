@@ -54,6 +54,7 @@ def test_calls_and_launch_bounds(tmp_path):
     assert estimate_registers(kernel(tmp_path, "b[0] = 0;"), V100) < REGISTERS_OF_A_CALL
     assert estimate_registers(calling, V100) >= REGISTERS_OF_A_CALL
     assert estimate_registers(replace(calling, max_threads_per_block=1024, min_blocks_per_sm=4), V100) == 16
+    assert estimate_registers(replace(calling, max_registers=24), V100) == 24
 
 
 def test_a_thread_has_no_more_registers_than_the_gpu_gives_one(tmp_path):

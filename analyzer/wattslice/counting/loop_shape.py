@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wattslice import ir
+from wattslice.counting.counter_sums import counter_sum
 from wattslice.counting.inductions import Induction, assignments, update_of
 from wattslice.counting.iteration_taint import iterations_differ
 from wattslice.counting.syntax import Key, comma_parts, read_variable, strip_casts
@@ -153,6 +154,7 @@ def _bound(
     inductions: tuple[Induction, ...],
     assigned: Counter[Key],
     known: Definitions,
+    stepped: frozenset[ir.Variable],
 ) -> Bound | None:
     counters = frozenset(induction.variable for induction in inductions)
     if isinstance(conjunct, ir.Binary) and conjunct.op in ir.COMPARISONS:
@@ -165,11 +167,45 @@ def _bound(
                 operand = _behind(side, inductions, known)
             if operand and operand[0] in counters and _is_invariant(other, assigned):
                 return Bound(operand[0], comparison, other, operand[1])
+            if _is_invariant(other, assigned) and _may_move(conjunct):
+                bound = _bound_of_sum(side, other, comparison, inductions, assigned, known, stepped)
+                if bound is not None:
+                    return bound
         return None
     operand = _operand(conjunct)
     if operand and operand[0] in counters:
         return Bound(operand[0], ir.BinaryOp.NE, 0, operand[1])
     return None
+
+
+def _may_move(test: ir.Binary) -> bool:
+    """Whether a term may be taken to the other side: not where sums wrap round and order matters."""
+    is_equality = test.op in (ir.BinaryOp.EQ, ir.BinaryOp.NE)
+    return test.operand_type.is_integral and (is_equality or test.operand_type.signed)
+
+
+def _bound_of_sum(
+    side: ir.Expr,
+    other: ir.Expr,
+    comparison: ir.BinaryOp,
+    inductions: tuple[Induction, ...],
+    assigned: Counter[Key],
+    known: Definitions,
+    stepped: frozenset[ir.Variable],
+) -> Bound | None:
+    """The bound that `rest + counter comparison other` is for the counter."""
+    found = counter_sum(side, inductions, lambda expr: _is_invariant(expr, assigned), known, stepped)
+    if found is None:
+        return None
+    shift = 0
+    if found.is_old:
+        amount = found.induction.amount
+        amount = amount.value if isinstance(amount, ir.Constant) else amount
+        if not isinstance(amount, int) or found.induction.op is not ir.BinaryOp.ADD:
+            return None
+        shift = -amount * found.induction.scale
+    turned = comparison if found.sign > 0 else _FLIPPED[comparison]
+    return Bound(found.induction.variable, turned, found.limit(other), shift)
 
 
 def shape_of(loop: ir.Loop) -> LoopShape:
@@ -204,11 +240,13 @@ def shape_of(loop: ir.Loop) -> LoopShape:
     inductions = tuple(u for u in updates if assigned[u.variable] == 1 and _is_invariant(u.amount, assigned))
     counters = frozenset(u.variable for u in inductions)
     at_bottom = known if loop.kind is ir.LoopKind.DO else {}  # where the test is, they are of this iteration
+    steps = () if loop.step is None else comma_parts(loop.step)
+    stepped = frozenset(update.variable for expr in steps if (update := update_of(expr)) is not None)
     bounds: list[Bound] = []
     others = False
     if loop.condition is not None:
         for conjunct in _conjuncts(loop.condition):
-            bound = _bound(conjunct, inductions, assigned, at_bottom)
+            bound = _bound(conjunct, inductions, assigned, at_bottom, stepped)
             if bound:
                 bounds.append(bound)
             else:

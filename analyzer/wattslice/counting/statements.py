@@ -15,7 +15,7 @@ from wattslice.counting.masks import Mask
 from wattslice.counting.state import CallFrame, LoopFrame, State
 from wattslice.counting.values import VARYING, Chance, Value, is_warp_uniform, join, scalar, select, truth
 from wattslice.execution import ProbabilitySource
-from wattslice.heuristics import arm_opinions
+from wattslice.heuristics import arm_opinions, usual_outcome
 from wattslice.profiles.regions import arm_name
 
 if TYPE_CHECKING:
@@ -103,6 +103,10 @@ class Executor(ExpressionEvaluator):
             arm = stmt.then if condition else stmt.otherwise
             return mask if arm is None else self.execute(arm, mask)
         if isinstance(condition, Chance):
+            usual = self._usual(stmt)
+            if usual is not None:
+                arm = stmt.then if usual else stmt.otherwise
+                return mask if arm is None else self.execute(arm, mask)
             return self._perhaps(stmt, self._probability(stmt, condition), condition.uniform, mask)
         self._note_arms(stmt, ProbabilitySource.STATIC)
         then_mask = masks.where(mask, condition)
@@ -114,6 +118,20 @@ class Executor(ExpressionEvaluator):
         if then_out is then_mask and else_out is else_mask:
             return mask
         return masks.sum(then_out, else_out)
+
+    def _usual(self, stmt: ir.If) -> bool | None:
+        """How the test for a slow path ends that the compiler took from a mathematical function."""
+        if not self.state.launch.kernel.machine_instructions or self.profiled(stmt.span) is not None:
+            return None
+        usual = usual_outcome(stmt.condition)
+        if usual is not None:
+            self.state.assume(
+                "PW012",
+                stmt.span,
+                "slow path of a mathematical function (huge, infinite or no number): assumed never taken",
+                "--profile FILE",
+            )
+        return usual
 
     def _note_arms(self, stmt: ir.If, source: ProbabilitySource) -> None:
         sources = self.state.arm_sources

@@ -14,6 +14,7 @@ from wattslice import ir
 from wattslice.counting.loop_shape import LoopShape
 from wattslice.counting.loop_steps import amount_of, forget, test_once, unknown_like
 from wattslice.counting.masks import Mask
+from wattslice.counting.retries import retries_a_swap
 from wattslice.counting.state import LoopFrame, LoopTally
 from wattslice.counting.syntax import Key, read_variable
 from wattslice.counting.values import (
@@ -61,6 +62,9 @@ def run_stepwise(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask
             rest = max(0.0, measured * mask.thread_mean - ran) / running.thread_mean
             warps = measured * _warps_per_thread(executor, loop) * mask.warp_mean
             of_warps = max(0.0, warps - ran_warps) / running.warp_mean
+        elif measured is None and executor.profiled(loop.span, LOOP) is None and retries_a_swap(loop):
+            _assume_no_retry(executor, loop)
+            rest = 0.0
         return _run_assumed(executor, loop, shape, running, frame, rest, of_warps)
 
     before_test = loop.kind is not ir.LoopKind.DO
@@ -100,6 +104,17 @@ def run_stepwise(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask
             break
     executor.allowance = outer_allowance
     return out
+
+
+def _assume_no_retry(executor: Executor, loop: ir.Loop) -> None:
+    state = executor.state
+    state.assume(
+        "PW013",
+        loop.span,
+        "the loop repeats where another thread came between (compare-and-swap): 1 iteration assumed",
+        f"--set {state.launch.kernel.name}.{state.trip_name(loop)}=VALUE",
+    )
+    state.loop_tallies[loop.region].known = False
 
 
 def _condition(executor: Executor, loop: ir.Loop, mask: Mask) -> bool | NDArray[np.bool_] | Chance:

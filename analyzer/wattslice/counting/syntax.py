@@ -31,6 +31,18 @@ def read_variable(expr: ir.Expr) -> ir.Variable | None:
     return None
 
 
+def values_given(stmt: ir.Stmt) -> dict[ir.Variable, list[ir.Expr]]:
+    """The values that whole registers are given below a statement, in no particular order."""
+    found: dict[ir.Variable, list[ir.Expr]] = {}
+    for inner in ir.walk_statements(stmt):
+        if isinstance(inner, ir.Declare) and inner.value is not None:
+            found.setdefault(inner.variable, []).append(inner.value)
+    for node in ir.expressions_below(stmt):
+        if isinstance(node, ir.Assign) and isinstance(node.target, ir.RegisterPlace) and not node.target.path:
+            found.setdefault(node.target.variable, []).append(node.value)
+    return found
+
+
 def comma_parts(expr: ir.Expr) -> Iterator[ir.Expr]:
     """The operands of `a, b, c`; `expr` itself when it has no comma."""
     if isinstance(expr, ir.Binary) and expr.op is ir.BinaryOp.COMMA:

@@ -46,7 +46,7 @@ def chained_update(expr: ir.Expr, known: Definitions) -> Induction | None:
     terms = distance(expr.value, variable, known)
     if not terms:
         return None
-    return Induction(variable, ir.BinaryOp.ADD, _sum(terms, expr.span), 1)
+    return Induction(variable, ir.BinaryOp.ADD, sum_of(terms, expr.span), 1)
 
 
 Term = tuple[ir.Expr | int, int]
@@ -116,7 +116,8 @@ def _is_simple(expr: ir.Expr) -> bool:
     return all(isinstance(node, kinds) for node in ir.walk_expressions(expr))
 
 
-def _sum(terms: list[Term], span: ir.Span) -> ir.Expr | int:
+def sum_of(terms: list[Term], span: ir.Span) -> ir.Expr | int:
+    """The terms added up in 64 bits."""
     number = 0
     total: ir.Expr | None = None
     for value, factor in terms:

@@ -82,14 +82,15 @@ def _kernel(unit: Unit, function: Function) -> ir.Kernel:
     from wattslice.frontend.ptx_lowering.control_flow import IrreducibleError
     from wattslice.frontend.ptx_lowering.instructions import lower_instruction
     from wattslice.frontend.ptx_lowering.parameters import KernelParameters
+    from wattslice.frontend.ptx_lowering.scoping import scoped
 
-    parts = KernelParts(unit)
-    parts.inlining.append(function.name)
     parameters = KernelParameters(unit, function)
+    parts = KernelParts(unit, frozenset(parameter.name for parameter in parameters.variables))
+    parts.inlining.append(function.name)
     is_complete = True
     try:
         body = FunctionBody(parts, function, parameters.at, lower_instruction, parameters.settle)
-        block = body.block()
+        block = scoped(body.block())
     except (UnknownLabelError, IrreducibleError, TooLargeError) as error:
         is_complete = False
         line = error.line if isinstance(error, UnknownLabelError) else function.line
@@ -135,6 +136,7 @@ def _finished(
         tuple(parts.machine),
         parameters.parts,
         original,
+        bounds.max_registers,
     )
 
 

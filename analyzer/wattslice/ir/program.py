@@ -78,7 +78,8 @@ class Kernel:
 
     `name` is the plain name, `qualified_name` with namespaces and template arguments. `region_count` and
     `site_count` are the sizes of the dense numberings. `shared_variables`: all `__shared__` objects
-    reachable from the body. `max_threads_per_block`/`min_blocks_per_sm` from `__launch_bounds__`.
+    reachable from the body. `max_threads_per_block`/`min_blocks_per_sm` from `__launch_bounds__`,
+    `max_registers` from `__maxnreg__`.
     `body_is_complete` False: something in the body could not be read; `holes` are the diagnostics that
     name it, of CUDA files. `machine_instructions`: every PTX instruction of the body, of PTX files only,
     `argument_parts` as well: one for each parameter. `original`: the kernel of the program's `origin` that
@@ -101,6 +102,7 @@ class Kernel:
     machine_instructions: tuple[MachineInstruction, ...] = ()
     argument_parts: tuple[ArgumentPart, ...] = ()
     original: Kernel | None = None
+    max_registers: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

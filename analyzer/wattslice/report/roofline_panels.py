@@ -195,8 +195,10 @@ def _draw_limits(axis: Axes, rooflines: Rooflines, places: list[float]) -> None:
     if limit_w is not None:
         words = f"limit {three_digits(limit_w)} W"
         _draw_level(axis, places[-1], limit_w, words, "#222222", DASHED, above=True)
-    for watts in {one.energies.constant_power_w for one in rooflines.machines if one.energies is not None}:
-        words = f"constant power {three_digits(watts)} W"
+    constant = {one.energies.constant_power_w for one in rooflines.machines if one.energies is not None}
+    for place, watts in enumerate(sorted(constant)):  # one label for all, which may lie near each other
+        shown = dict.fromkeys(three_digits(one) for one in sorted(constant))
+        words = "" if place else f"constant power {' and '.join(shown)} W"
         _draw_level(axis, places[-1], watts, words, GREY, _DOTTED, above=False)
 
 

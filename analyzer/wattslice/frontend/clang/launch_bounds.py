@@ -1,4 +1,4 @@
-"""`__launch_bounds__` of a kernel: a macro of the prelude repeats its arguments as an annotation."""
+"""`__launch_bounds__` and `__maxnreg__` of a kernel: macros of the prelude annotate their arguments."""
 
 from __future__ import annotations
 
@@ -6,14 +6,22 @@ from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as K
 from wattslice.frontend.clang.unit import ParsedUnit
 
-_ANNOTATION = "launch_bounds"
 _NAMES = (K.DECL_REF_EXPR, K.TYPE_REF, K.TEMPLATE_REF)
 
 
 def launch_bounds(kernel: Node, unit: ParsedUnit) -> tuple[int | None, ...]:
     """Values of `__launch_bounds__(maxThreads, minBlocks, ...)`; empty without, None where not known."""
+    return _annotated(kernel, "launch_bounds", unit)
+
+
+def max_registers(kernel: Node, unit: ParsedUnit) -> int | None:
+    """Value of `__maxnreg__(registers)`; None without, and where it is not known."""
+    return next(iter(_annotated(kernel, "maxnreg", unit)), None)
+
+
+def _annotated(kernel: Node, annotation: str, unit: ParsedUnit) -> tuple[int | None, ...]:
     for child in kernel.children:
-        if child.kind == K.ANNOTATE_ATTR and child.spelling == _ANNOTATION:
+        if child.kind == K.ANNOTATE_ATTR and child.spelling == annotation:
             return tuple(_integer(argument, unit) for argument in child.children)
     return ()
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.flags import STUBS
 from wattslice.frontend.clang.kinds import CursorKind as C
-from wattslice.frontend.clang.launch_bounds import launch_bounds
+from wattslice.frontend.clang.launch_bounds import launch_bounds, max_registers
 from wattslice.frontend.clang.session import ParsedUnit
 from wattslice.frontend.lowering import (
     calls,
@@ -209,6 +209,7 @@ def lower_kernel(unit: Unit, function: Node) -> Kernel:
         bounds[1],
         not body.holes,
         tuple(body.holes),
+        max_registers=max_registers(function, unit.parsed) or None,
     )
 
 

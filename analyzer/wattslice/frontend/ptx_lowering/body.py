@@ -112,7 +112,7 @@ class FunctionBody:
         statements = flat_body(function)
         self.blocks = basic_blocks(statements)
         self.span = Span(str(self.unit.path), function.line, 1, function.line)
-        self.registers = Registers(statements, self.blocks, self.span)
+        self.registers = Registers(statements, self.blocks, self.span, parts.taken)
         self._symbols: dict[str, Variable] = {}
         self.call_parameters: dict[ParameterKey, Variable] = {}
         self._call_spaces: set[str] = set()

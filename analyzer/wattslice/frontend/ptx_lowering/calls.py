@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from wattslice.frontend.ptx_lowering.blocks import UnknownLabelError
 from wattslice.frontend.ptx_lowering.body import FunctionBody
+from wattslice.frontend.ptx_lowering.call_sites import as_called
 from wattslice.frontend.ptx_lowering.control_flow import IrreducibleError
 from wattslice.frontend.ptx_source.calls import call_of
 from wattslice.frontend.ptx_source.syntax import Instruction, Operand, Register, Symbol
@@ -65,7 +66,8 @@ def lower_call(
 
     parts.inlining.append(name)
     try:
-        inner = FunctionBody(parts, function, parameter, lower)
+        there = as_called(function, instruction.location, body.unit.toolkit)
+        inner = FunctionBody(parts, there, parameter, lower)
         for formal, actual in (
             *zip(function.parameters, call.arguments, strict=False),
             *zip(function.results, call.results, strict=False),

@@ -65,10 +65,12 @@ class Unit:
     def span(self, instruction: syntax.Instruction) -> Span:
         """Where an instruction comes from: a line of the program that was compiled, else of the PTX file.
 
-        What a header of the toolkit does is told of the line that calls it.
+        What a header of the toolkit does is told of the line that calls it, so is a line 0 inlined.
         """
         place = instruction.location
-        while place is not None and place.inlined_at is not None and place.file in self.toolkit:
+        while place is not None and place.inlined_at is not None:
+            if place.file not in self.toolkit and place.line:
+                break
             place = place.inlined_at
         file = None if place is None else self.files.get(place.file)
         if place is None or file is None or place.line == 0:
@@ -117,9 +119,13 @@ def variable_of(declared: syntax.Variable, span: Span) -> Variable:
 
 @dataclass(slots=True)
 class KernelParts:
-    """The dense numberings of one kernel, and what is collected on the way through all that it inlines."""
+    """The dense numberings of one kernel, and what is collected on the way through all that it inlines.
+
+    `taken`: names that mean parameters of the kernel, so that no register can have them.
+    """
 
     unit: Unit
+    taken: frozenset[str] = frozenset()
     regions: int = 0
     sites: int = 0
     machine: list[MachineInstruction] = field(default_factory=list[MachineInstruction])

@@ -74,8 +74,15 @@ class Pending:
 class Registers:
     """The registers of one function."""
 
-    def __init__(self, statements: tuple[Statement, ...], blocks: list[BasicBlock], span: Span) -> None:
+    def __init__(
+        self,
+        statements: tuple[Statement, ...],
+        blocks: list[BasicBlock],
+        span: Span,
+        taken: frozenset[str] = frozenset(),
+    ) -> None:
         self._span = span
+        self._taken = taken
         self._declared: dict[str, Type] = {}
         self._ranges: dict[str, Type] = {}
         for statement in statements:
@@ -133,8 +140,9 @@ class Registers:
                 chosen = POINTER
             elif type_ is not None and type_.is_float and type_.size_bytes == declared.size_bytes:
                 chosen = type_
+            shown = name.lstrip("%$").replace("@", "_")
             known = Variable(
-                name.lstrip("%$").replace("@", "_"),
+                f"%{shown}" if shown in self._taken else shown,
                 chosen,
                 MemorySpace.REGISTER,
                 VariableRole.LOCAL,

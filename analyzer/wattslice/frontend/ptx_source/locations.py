@@ -47,6 +47,8 @@ class Locations:
                 function = self._names.get(label)
             else:
                 cursor.fail(f"'{word[:40]}' is not part of .loc")
+        if place[1] == 0 and inlined_at is None and self.current is not None:
+            return  # line 0: made or moved by the compiler, for what stands around it
         self.current = SourceLocation(*place, inlined_at, function)
         self._seen[place] = self.current, depth + 1
 
