@@ -111,6 +111,7 @@ def _plot(found: list[GpuEvaluation], folder: Path) -> dict[str, Path]:
     from wattslice.learning.plots import Panel, plot_measured_against_predicted
     from wattslice.pictures import NoPlotsError
 
+    folder.mkdir(parents=True, exist_ok=True)
     pictures: dict[str, Path] = {}
     for entry in found:
         first = entry.protocols[0]
