@@ -61,14 +61,14 @@ def check_ptx(path: Path) -> None:
     """Raises `WattsliceError` for a file that holds no PTX; the remedy tells how to make some of CUDA."""
     if path.is_dir():
         raise WattsliceError("is a folder", path=path, remedy="give a .ptx file")
-    if path.suffix in (".cu", ".cuh", ".c", ".cpp", ".h"):
+    if path.suffix.lower() in (".cu", ".cuh", ".c", ".cpp", ".h"):
         ptx = path.with_suffix(".ptx").name
         raise WattsliceError(
             "is source text, and energies are known per PTX instruction",
             path=path,
             remedy=f"make PTX of it: nvcc -ptx -lineinfo -o {ptx} {path.name}",
         )
-    if path.suffix != ".ptx":
+    if path.suffix.lower() != ".ptx":
         raise WattsliceError("is no .ptx file", path=path, remedy="nvcc -ptx -lineinfo makes one of CUDA")
     if path.is_file() and not path.read_bytes().strip():
         raise WattsliceError("is empty", path=path, remedy="nvcc -ptx -lineinfo makes PTX of CUDA")

@@ -209,14 +209,14 @@ def _is_lasting(result: FileAnalysis) -> bool:
 
 def caller_reader(path: Path, config: Config) -> CallerReader | None:
     """Reads the files beside a CUDA file that call its functions, for the sizes they pass."""
-    if path.suffix in _WITHOUT_CALLERS:
+    if path.suffix.lower() in _WITHOUT_CALLERS:
         return None
     return partial(read_callers, path, options=parse_options(config))
 
 
 def launcher_reader(path: Path, config: Config) -> LauncherReader | None:
     """Reads the file beside a CUDA file that includes it and launches its kernels."""
-    if path.suffix in _WITHOUT_CALLERS:
+    if path.suffix.lower() in _WITHOUT_CALLERS:
         return None
     return partial(read_launcher, path, options=parse_options(config))
 
@@ -249,7 +249,7 @@ def read_program(
         from wattslice.frontend.c import read_c
 
         return read_c(path, options, source)
-    if path.suffix == ".ptx":
+    if path.suffix.lower() == ".ptx":
         from wattslice.frontend.ptx import read_ptx
 
         return read_ptx(path, options, source)
