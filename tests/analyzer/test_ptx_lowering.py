@@ -9,6 +9,8 @@ import pytest
 from wattslice import pipeline
 from wattslice.cli import main
 from wattslice.config import Options, make_config
+from wattslice.frontend.ptx_operations import operation_of
+from wattslice.ir import OperationClass
 from wattslice.report.text import write_text
 
 from .ptx_kernels import ADDRESS, HEADER, THREAD, analysed, executed, kernel_text, read
@@ -131,7 +133,8 @@ def test_a_loop_with_two_entries_is_a_hole_that_names_its_line(tmp_path):
     program = read(tmp_path, kernel_text(body) + kernel_text("ret;", name="other"))
     lost, other = program.kernels
     (told,) = program.diagnostics
-    assert (told.rule, told.line) == ("PW060", 4)
+    assert (told.rule, told.line) == ("PW060", 9)
+    assert "one at label" in told.message
     assert not lost.body_is_complete
     assert other.body_is_complete
 
@@ -291,3 +294,146 @@ def test_neighbouring_loads_from_shared_memory_become_vectors(tmp_path, offsets,
     assert executed["lds"] == loads
     assert kernel.counts_per_thread is not None
     assert kernel.counts_per_thread.shared_load == len(offsets)
+
+
+COPY = """
+.shared .align 16 .b8 tile[4096];
+mov.u32 %r1, %tid.x; ld.param.u64 %rd1, [k_param_0]; mul.wide.u32 %rd3, %r1, 16; add.s64 %rd4, %rd1, %rd3;
+shl.b32 %r2, %r1, 4; mov.u32 %r3, tile; add.s32 %r4, %r3, %r2;
+cp.async.cg.shared.global [%r4], [%rd4], 16; cp.async.commit_group; cp.async.wait_group 0; bar.sync 0; ret;
+"""
+
+
+def test_an_asynchronous_copy_is_a_load_and_a_store(tmp_path):
+    kernel = analysed(tmp_path, kernel_text(COPY, "u64"), "k=1:32")
+    assert kernel.bytes_per_thread == 16 + 16
+    executed = {count.name: count.number for count in kernel.instructions_per_thread or ()}
+    assert (executed["ldg"], executed["sts"]) == (1, 1)
+
+
+MATRIX = """
+ld.param.u64 %rd1, [k_param_0]; ld.param.u64 %rd2, [k_param_1]; mov.u32 %r9, 64;
+wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%rd1], %r9;
+wmma.store.d.sync.aligned.row.m16n16k16.global.f16 [%rd2], {%r1, %r2, %r3, %r4}, %r9; ret;
+"""
+
+
+def test_matrix_tiles_are_loaded_and_stored_by_all_lanes(tmp_path):
+    kernel = analysed(tmp_path, kernel_text(MATRIX, "u64", "u64"), "k=1:32")
+    assert kernel.bytes_per_thread == 2 * (16 * 16 * 2 / 32)
+    executed = {count.name: count.number for count in kernel.instructions_per_thread or ()}
+    assert (executed["ldg"], executed["stg"]) == (1, 1)
+
+
+PASSED_ON = """
+ld.global.u32 %r5, [%rd4]; add.s32 %r6, %r5, %r4;
+{ .param .b32 param0; st.param.b32 [param0], %r6; .param .b32 retval0;
+.loc 1 7 3
+call.uni (retval0), far, (param0);
+ld.param.b32 %r7, [retval0]; } st.global.u32 [%rd4], %r7; ret;
+"""
+
+
+def test_what_an_unknown_function_is_passed_is_computed(tmp_path):
+    text = ".extern .func (.param .b32 r) far(.param .b32 a);\n"
+    text += kernel_text(THREAD + ADDRESS + PASSED_ON, "u64") + '.file 1 "gone.cu"\n'
+    (told,) = read(tmp_path, text).diagnostics
+    assert (told.rule, told.file, told.line) == ("PW005", "gone.cu", 7)
+    kernel = analysed(tmp_path, text, "k=1:32")
+    executed = {count.name: count.number for count in kernel.instructions_per_thread or ()}
+    assert executed["ldg"] == executed["stg"] == 1
+
+
+def test_recursion_and_depth_are_told_apart(tmp_path):
+    chain = "".join(f".func f{n}() {{ call f{n - 1}; ret; }}\n" for n in range(1, 18))
+    text = ".func f0() { call f0; ret; }\n" + chain
+    (recursion,) = read(tmp_path, text + kernel_text("call f0; ret;")).diagnostics
+    (depth,) = read(tmp_path, text + kernel_text("call f17; ret;")).diagnostics
+    assert "within itself" in recursion.message
+    assert "'f2', the 16th inside one another" in depth.message
+
+
+@pytest.mark.parametrize(
+    ("instruction", "counted"),
+    [
+        ("max.s16x2 %r8, %r4, %r3;", {"integer": 2}),
+        ("add.u16x2 %r8, %r4, %r3;", {"integer": 2}),
+        ("fma.rn.f32x2 %rd8, %rd4, %rd4, %rd4;", {"fp32": 4}),
+        ("add.f32.bf16 %f8, %rs1, %f1;", {"fp32": 1}),
+        ("fma.rn.f32.f16 %f8, %rs1, %rs1, %f1;", {"fp32": 2}),
+        ("fma.rn.f16x2 %r8, %r4, %r4, %r4;", {"fp16": 4}),
+    ],
+)
+def test_pairs_and_mixed_types_count_in_the_type_they_work_in(tmp_path, instruction, counted):
+    counts = analysed(tmp_path, kernel_text(instruction + " ret;"), "k=1:32").counts_per_thread
+    assert counts is not None
+    assert {name: getattr(counts, name) for name in ("integer", "fp32", "fp16")} == {
+        "integer": 0,
+        "fp32": 0,
+        "fp16": 0,
+    } | counted
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "counted"),
+    [
+        ("tcgen05.mma.cta_group::1.kind::f16", (OperationClass.TENSOR, 1)),
+        ("cp.async.bulk.global.shared::cta.bulk_group", (OperationClass.GLOBAL_STORE, 1)),
+        (
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
+            (OperationClass.GLOBAL_LOAD, 1),
+        ),
+        ("cp.async.bulk.prefetch.L2.global", None),
+    ],
+)
+def test_tensors_and_bulk_copies_are_what_they_do(mnemonic, counted):
+    assert operation_of(mnemonic) == counted
+
+
+@pytest.mark.parametrize(("used", "size"), [(("%f1",), 4), (("%f1", "%f4"), 16)])
+def test_a_texture_is_fetched_as_far_as_it_is_used(tmp_path, used, size):
+    uses = "".join(f"add.f32 %f9, %f9, {name};" for name in used)
+    body = "ld.param.u64 %rd1, [k_param_0]; mov.f32 %f9, 0f00000000; cvt.rn.f32.u32 %f5, %r3;\n"
+    body += "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f5, %f5}];\n" + uses
+    body += "st.global.f32 [%rd2], %f9; ret;"
+    assert analysed(tmp_path, kernel_text(body, "u64"), "k=1:32").bytes_per_thread == size + 4
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "add %r1, %r2, %r3;",
+        "add.s32;",
+        "setp.lt.s32 %p1;",
+        "bra;",
+        "bra 5;",
+        "brx.idx %r1;",
+        "red;",
+        "mov %r1, %r2;",
+    ],
+)
+def test_an_instruction_of_no_known_form_costs_its_kernel_alone(tmp_path, wrong):
+    text = kernel_text(f"bar.sync 0;\n{wrong}\nret;") + kernel_text("ret;", name="other")
+    program = read(tmp_path, text)
+    (told,) = program.diagnostics
+    assert (told.rule, told.line) == ("PW060", 10)
+    assert wrong.split()[0].rstrip(";") in told.message
+    assert [kernel.body_is_complete for kernel in program.kernels] == [False, True]
+
+
+def test_an_infinity_in_a_register_of_bits_is_its_bits(tmp_path):
+    body = "mov.b64 %rd3, 0d7FF0000000000000; st.global.u32 [%rd3], 1; ret;"
+    kernel = analysed(tmp_path, kernel_text(body), "k=1:32")
+    assert kernel.bytes_per_thread == 4
+
+
+def test_kernels_and_loops_beyond_the_bounds_of_a_file_are_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr("wattslice.frontend.ptx.MOST_KERNELS", 2)
+    program = read(tmp_path, "".join(kernel_text("ret;", name=f"k{n}") for n in range(4)))
+    assert [kernel.name for kernel in program.kernels] == ["k0", "k1"]
+    assert [entry.rule for entry in program.diagnostics] == ["PW007"]
+    monkeypatch.setattr("wattslice.frontend.ptx_lowering.body.MOST_NESTED_BLOCKS", 2)
+    heads = "".join(f"L{n}: add.s32 %r{n}, %r{n}, 1;\n" for n in range(3))
+    tests = "".join(f"setp.lt.s32 %p{n}, %r{n}, 9; @%p{n} bra L{n};\n" for n in (2, 1, 0))
+    (told,) = read(tmp_path, kernel_text(heads + tests + "ret;")).diagnostics
+    assert (told.rule, "2 deep" in told.message) == ("PW007", True)

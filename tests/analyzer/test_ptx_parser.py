@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from wattslice.errors import FrontendError
 from wattslice.frontend.ptx_source.calls import call_of
+from wattslice.frontend.ptx_source.lexer import is_number
 from wattslice.frontend.ptx_source.parser import parse_ptx
 from wattslice.frontend.ptx_source.scopes import flat_body
 from wattslice.frontend.ptx_source.syntax import (
@@ -511,3 +512,8 @@ def test_any_text_is_read_or_said_to_be_wrong(text: str) -> None:
     assert module.problems == () or lost - {None} or module.functions
     for function in module.functions:
         list(statement_texts(function.body or ()))
+
+
+def test_digits_of_other_scripts_are_no_numbers():
+    assert not is_number("²")
+    assert not is_number("٣")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from wattslice import ir
 from wattslice.errors import FrontendError
+from wattslice.frontend.bounds import MOST_KERNELS
 from wattslice.inputs import note_text
 from wattslice.recursion import deep_recursion
 
@@ -41,13 +42,14 @@ def read_ptx(path: Path, options: ParseOptions | None = None, source: bytes | No
         severity = ir.Severity.ERROR if problem.is_entry else ir.Severity.WARNING
         unit.report("PW060", severity, problem.line, message)
     origin = read_origin(unit, options)
+    entries = [function for function in module.functions if function.is_entry and function.body is not None]
+    if len(entries) > MOST_KERNELS:
+        message = f"the file has {len(entries)} kernels: all after the first {MOST_KERNELS} are left out"
+        unit.report("PW007", ir.Severity.WARNING, entries[MOST_KERNELS].line, message)
     with deep_recursion():
-        kernels = [
-            _kernel(unit, function)
-            for function in module.functions
-            if function.is_entry and function.body is not None
-        ]
+        kernels = [_kernel(unit, function) for function in entries[:MOST_KERNELS]]
     lost = [p for p in module.problems if p.function is not None and p.is_entry]
+    lost = lost[: MOST_KERNELS - len(kernels)]
     kernels += [_lost(unit, problem.function or "", problem.line) for problem in lost]
     return ir.Program(
         str(path),
@@ -76,10 +78,9 @@ def _text(path: Path, source: bytes | None) -> str:
 
 
 def _kernel(unit: Unit, function: Function) -> ir.Kernel:
-    from wattslice.frontend.ptx_lowering.blocks import UnknownLabelError
+    from wattslice.frontend.ptx_lowering.blocks import NotUnderstoodError
     from wattslice.frontend.ptx_lowering.body import FunctionBody
-    from wattslice.frontend.ptx_lowering.context import MAX_INSTRUCTIONS, KernelParts, TooLargeError
-    from wattslice.frontend.ptx_lowering.control_flow import IrreducibleError
+    from wattslice.frontend.ptx_lowering.context import KernelParts, TooLargeError
     from wattslice.frontend.ptx_lowering.instructions import lower_instruction
     from wattslice.frontend.ptx_lowering.parameters import KernelParameters
     from wattslice.frontend.ptx_lowering.scoping import scoped
@@ -91,13 +92,19 @@ def _kernel(unit: Unit, function: Function) -> ir.Kernel:
     try:
         body = FunctionBody(parts, function, parameters.at, lower_instruction, parameters.settle)
         block = scoped(body.block())
-    except (UnknownLabelError, IrreducibleError, TooLargeError) as error:
+    except Exception as error:  # one kernel must not cost the others
         is_complete = False
-        line = error.line if isinstance(error, UnknownLabelError) else function.line
-        rule, message = "PW060", f"'{function.name}' cannot be structured: {error}"
-        if isinstance(error, TooLargeError):
-            rule = "PW007"
-            message = f"'{function.name}' is not followed: more than {MAX_INSTRUCTIONS} instructions"
+        line = function.line
+        match error:
+            case NotUnderstoodError():
+                line = error.line or line
+                rule, message = "PW060", f"'{function.name}' cannot be structured: {error}"
+            case TooLargeError() | RecursionError():
+                reason = error if isinstance(error, TooLargeError) else "its statements nest too deeply"
+                rule, message = "PW007", f"'{function.name}' is not followed: {reason}"
+            case _:
+                what = f"{type(error).__name__}: {error}"
+                rule, message = "PW099", f"internal error in kernel '{function.name}': {what}"
         parts = KernelParts(unit)
         parts.holes.append(unit.report(rule, ir.Severity.ERROR, line, message))
         span = ir.Span(str(unit.path), function.line, 1, function.end_line)

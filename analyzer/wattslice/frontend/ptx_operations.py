@@ -12,6 +12,9 @@ from wattslice.ir import AtomicOp, MemorySpace, OperationClass, Type, TypeKind
 
 _TYPE = re.compile(r"([busf])(\d+)")
 _TWO = frozenset({"fma", "mad", "mad24"})
+MIXED = frozenset({"add", "sub", "fma"})
+"""Operations that work in the first type they name where they name two: `fma.rn.f32.f16` in f32."""
+
 _SPECIAL = frozenset({"sqrt", "rsqrt", "rcp", "sin", "cos", "ex2", "lg2", "tanh"})
 _FREE_WORDS = """
     mov cvt cvta ret bra exit membar fence prefetch prefetchu isspacep call griddepcontrol pragma
@@ -31,6 +34,7 @@ _MEMORY = {
     "shared": MemorySpace.SHARED,
     "const": MemorySpace.CONSTANT,
 }
+_PAIRS = frozenset({"f16x2", "bf16x2", "f32x2", "s16x2", "u16x2"})
 _LANES = {"v2": 2, "v4": 4, "v8": 8}
 _ATOMICS = {op.value: op for op in AtomicOp} | {"exch": AtomicOp.EXCHANGE}
 
@@ -73,6 +77,8 @@ def operation_of(mnemonic: str) -> tuple[OperationClass, float] | None:
     name, *rest = parts_of(mnemonic)
     if name in _FREE or (not rest and name not in ("bar", "barrier")):
         return None
+    if name == "tcgen05":
+        return (OperationClass.TENSOR, 1) if rest[0] == "mma" else None
     if name in ("mma", "wmma", "wgmma"):
         if name == "wmma" and rest[0] == "load":
             return _access(rest, 0)
@@ -87,7 +93,7 @@ def operation_of(mnemonic: str) -> tuple[OperationClass, float] | None:
     if name in ("st", "stmatrix"):
         return _access(["shared", *rest] if name == "stmatrix" else rest, 1)
     if name == "cp":
-        return (OperationClass.GLOBAL_LOAD, 1) if "global" in rest else None
+        return _copied(rest)
     if name in ("atom", "red"):
         return (OperationClass.ATOMIC, 1)
     if name in ("tex", "tld4", "suld"):
@@ -96,9 +102,10 @@ def operation_of(mnemonic: str) -> tuple[OperationClass, float] | None:
         return (OperationClass.GLOBAL_STORE, 1)
     if name in _SPECIAL:
         return (OperationClass.SPECIAL, 1)
-    lanes = 2 if any(part in ("f16x2", "bf16x2") for part in rest) else 1
+    lanes = 2 if any(part in _PAIRS for part in rest) else 1
     number = lanes * (2 if name in _TWO else 1)
-    last = next((p for p in reversed(rest) if re.fullmatch(r"[a-z]+\d+(x\d)?|pred", p)), "")
+    in_order = rest if name in MIXED else reversed(rest)
+    last = next((p for p in in_order if re.fullmatch(r"[a-z]+\d+(x\d)?|pred", p)), "")
     if name in ("setp", "set", "selp", "slct"):
         last = "s32"
     if last.startswith(("f16", "bf16")):
@@ -108,6 +115,14 @@ def operation_of(mnemonic: str) -> tuple[OperationClass, float] | None:
     if last in ("f32", "tf32", "f32x2"):
         return (OperationClass.FP32, number)
     return (OperationClass.INT, number)
+
+
+def _copied(rest: list[str]) -> tuple[OperationClass, float] | None:
+    """`cp.async` and its kin by their access to global memory; the target is named before the source."""
+    if "global" not in rest or "prefetch" in rest:
+        return None
+    is_store = "shared" in rest[rest.index("global") :]
+    return (OperationClass.GLOBAL_STORE if is_store else OperationClass.GLOBAL_LOAD, 1)
 
 
 def _access(rest: list[str], direction: int) -> tuple[OperationClass, float] | None:

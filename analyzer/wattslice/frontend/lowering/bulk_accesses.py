@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.lowering.context import Body, Cell
 from wattslice.frontend.lowering.memory import dereference, place_for_access, pointee_of, read
 from wattslice.frontend.lowering.types import pointer_to, vector_of
+from wattslice.frontend.matrix_tiles import Tile, address_of_share, tile_of
 from wattslice.ir import (
     FLOAT32,
-    INT32,
     UINT32,
     VOID,
     Assign,
-    Builtin,
-    BuiltinKind,
     Cast,
     Constant,
     Expr,
@@ -24,7 +21,6 @@ from wattslice.ir import (
     MemorySpace,
     OperationClass,
     OperationCount,
-    PointerOffset,
     Semantics,
     Severity,
     Span,
@@ -37,27 +33,17 @@ _STORES = {
     MemorySpace.CONSTANT: (OperationClass.CONSTANT_LOAD, OperationClass.GLOBAL_STORE),
 }
 _WORD_BYTES = 4
-_WARP = 32
 _FRAGMENT = re.compile(r"fragment<(?:\w+::)*(?P<use>\w+), (?P<m>\d+), (?P<n>\d+), (?P<k>\d+)[,>]")
 
 
-@dataclass(frozen=True, slots=True)
-class _Tile:
-    """A matrix tile in memory: `rows` stretches of `columns` elements each, one leading dimension apart."""
-
-    rows: int
-    columns: int
-
-
-def _tile(fragment: str, layout: str) -> _Tile | None:
+def _tile(fragment: str, layout: str) -> Tile | None:
     """The tile of a fragment's type; None where its shape is not known here (a template nobody uses)."""
     match = _FRAGMENT.search(fragment)
     if match is None:
         return None
     m, n, k = (int(match[name]) for name in "mnk")
-    rows, columns = {"matrix_a": (m, k), "matrix_b": (k, n)}.get(match["use"], (m, n))
     is_column_major = "col_major" in fragment or "col_major" in layout
-    return _Tile(columns, rows) if is_column_major else _Tile(rows, columns)
+    return tile_of(match["use"].removeprefix("matrix_"), m, n, k, is_column_major=is_column_major)
 
 
 def matrix_access(body: Body, name: str, arguments: list[Node], span: Span) -> Expr:
@@ -83,32 +69,14 @@ def matrix_access(body: Body, name: str, arguments: list[Node], span: Span) -> E
     return Assign(place, None, step, where.type, where.type, span)
 
 
-def _share(where: Cell, tile: _Tile, stride: Expr, element: Type, span: Span) -> Cell:
-    """What one lane moves: equal stretches, lane after lane along the rows. Finding it costs no operation."""
-    elements = tile.rows * tile.columns // _WARP
-    if elements == 0 or tile.columns % elements or element.kind not in (TypeKind.INT, TypeKind.FLOAT):
+def _share(where: Cell, tile: Tile, stride: Expr, element: Type, span: Span) -> Cell:
+    """What one lane moves."""
+    elements = tile.share
+    if elements is None or element.kind not in (TypeKind.INT, TypeKind.FLOAT):
         return where
-    lanes_in_row = Constant(tile.columns // elements, INT32, span)
-    lane = _free(Semantics.MOD, (_thread(span), Constant(_WARP, INT32, span)), span)
-    row = _free(Semantics.DIV, (lane, lanes_in_row), span)
     part = vector_of(element, elements) if elements > 1 else element
-    type_ = pointer_to(part)
-    skipped = _free(Semantics.MUL, (row, stride), span)
-    begin = PointerOffset(where.address, skipped, element.size_bytes, 0, False, False, type_, span)
-    column = _free(Semantics.MOD, (lane, lanes_in_row), span)
-    address = PointerOffset(begin, column, part.size_bytes, 0, False, False, type_, span)
+    address = address_of_share(where.address, tile, stride, element, part, pointer_to(part), span)
     return Cell(address, where.space, part, where.root)
-
-
-def _thread(span: Span) -> Expr:
-    """The number of the thread in its block."""
-    x, y, z = (Builtin(BuiltinKind.THREAD_IDX, axis, UINT32, span) for axis in range(3))
-    width, height = (Builtin(BuiltinKind.BLOCK_DIM, axis, UINT32, span) for axis in range(2))
-    return _free(Semantics.FMA, (_free(Semantics.FMA, (z, height, y), span), width, x), span)
-
-
-def _free(semantics: Semantics, arguments: tuple[Expr, ...], span: Span) -> Expr:
-    return Intrinsic("lane", arguments, (), semantics, False, INT32, span)
 
 
 def copy_element(body: Body, node: Node, name: str, arguments: list[Node], span: Span) -> Expr | None:

@@ -25,7 +25,6 @@ from wattslice.ir import (
 )
 
 INLINING_BUDGET_NODES = 20_000
-MOST_NESTED_BLOCKS = 400
 MOST_RECURSION = 64
 
 

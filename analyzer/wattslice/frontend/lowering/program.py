@@ -7,6 +7,7 @@ import re
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from wattslice.frontend.bounds import MOST_KERNELS
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.flags import STUBS
 from wattslice.frontend.clang.kinds import CursorKind as C
@@ -48,8 +49,6 @@ _SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL)
 _RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.CLASS_TEMPLATE)
 # These modules register their handlers when they are imported.
 _REGISTERED = (calls, conversions, expressions, inline_assembly, locations, loop_statements, operators)
-# Each kernel costs the analysis some milliseconds; no file written by hand has a tenth of this.
-MOST_KERNELS = 1_000
 _STUBS = str(STUBS)
 _TEXTURE_OBJECTS = ("cudaTextureObject_t", "cudaSurfaceObject_t")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from wattslice.frontend.bounds import MOST_NESTED_BLOCKS
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.lowering.choices import in_memory
 from wattslice.frontend.lowering.context import (
-    MOST_NESTED_BLOCKS,
     STATEMENTS,
     Body,
     Cell,

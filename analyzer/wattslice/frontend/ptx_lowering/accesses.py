@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from wattslice.frontend.matrix_tiles import address_of_share, tile_of
 from wattslice.frontend.ptx_lowering.body import FunctionBody, parameter_place
 from wattslice.frontend.ptx_lowering.types import (
     LANE_NAMES,
@@ -26,7 +28,6 @@ from wattslice.frontend.ptx_source.syntax import (
 )
 from wattslice.ir import (
     INT32,
-    VOID,
     AddressOf,
     Assign,
     Atomic,
@@ -251,19 +252,63 @@ _COPY_BYTES = frozenset({4, 8, 16})
 
 
 def _copy(body: FunctionBody, instruction: Instruction) -> bool:
-    """`cp.async`: the load from global memory (its store into shared memory is not counted)."""
+    """`cp.async`: a load from global memory and a store into shared memory, as in CUDA."""
     operands = instruction.operands
     if len(operands) < 3 or "global" not in instruction.modifiers:
         return False
-    source, size = operands[1], operands[2]
-    if not isinstance(source, Address) or not isinstance(size, Immediate) or size.value not in _COPY_BYTES:
+    target, source, size = operands[:3]
+    if not isinstance(target, Address) or not isinstance(source, Address):
+        return False
+    if not isinstance(size, Immediate) or size.value not in _COPY_BYTES:
         return False
     span = body.unit.span(instruction)
     type_ = Type(TypeKind.INT, bits=32, signed=False, lanes=int(size.value) // 4)
-    without_space = [word for word in instruction.modifiers if not word.startswith("shared")]
-    plain = replace(instruction, modifiers=tuple(without_space))
-    body.emit(Load(place_of(body, plain, source, type_), type_, span), span)
-    body.emit(Intrinsic("ptx cp.async", (), (), Semantics.NONE, False, VOID, span), span)
+    origin = place_of(body, replace(instruction, modifiers=("global",)), source, type_)
+    place = place_of(body, replace(instruction, modifiers=("shared",)), target, type_)
+    body.emit(Assign(place, None, Load(origin, type_, span), type_, type_, span), span)
+    return True
+
+
+_SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
+
+
+def _matrix(body: FunctionBody, instruction: Instruction) -> bool:
+    """`wmma.load`, `wmma.store`: one access by each thread, for its share of the tile (docs/counting.md)."""
+    modifiers = instruction.modifiers
+    is_load = "load" in modifiers
+    address = _address(instruction)
+    shape = next((found for word in modifiers if (found := _SHAPE.fullmatch(word))), None)
+    names = scalar_types(modifiers)
+    if address is None or shape is None or not names or not (is_load or "store" in modifiers):
+        return False
+    m, n, k = map(int, shape.groups())
+    use = next((word for word in modifiers if word in ("a", "b")), "")
+    tile = tile_of(use, m, n, k, is_column_major="col" in modifiers)
+    elements = tile.share
+    if elements is None:
+        return False
+    span = body.unit.span(instruction)
+    place = place_of(body, instruction, address, type_of(names[-1]))
+    element = place.type
+    part = type_of(names[-1], elements)
+    at = instruction.operands.index(address)
+    rest = instruction.operands[at + 1 if is_load else at + 2 :]
+    stride = body.value(rest[0], INT32, span) if rest else Constant(tile.columns, INT32, span)
+    where = address_of_share(place.address, tile, stride, element, part, POINTER, span)
+    place = replace(place, address=where, type=part)
+    name = "ptx " + instruction.mnemonic
+    if not is_load:
+        values = tuple(body.value(o, element, span) for o in _elements(instruction.operands[at + 1]))
+        value = Intrinsic(name, values, (), Semantics.OPAQUE, False, part, span)
+        body.emit(Assign(place, None, value, part, part, span), span)
+        return True
+    kept = Variable("tile", part, MemorySpace.REGISTER, VariableRole.TEMPORARY, span)
+    body.statements.append(Declare(kept, Load(place, part, span), body.parts.region(), span))
+    whole = Read(RegisterPlace(kept, (), part), part, span)
+    for target in _elements(instruction.operands[0]):
+        if isinstance(target, Register):
+            type_ = body.registers.declared_type(target.name)
+            body.set(target, Intrinsic(name, (whole,), (), Semantics.OPAQUE, False, type_, span), span)
     return True
 
 
@@ -274,4 +319,5 @@ LOWERINGS: dict[str, Callable[[FunctionBody, Instruction], bool]] = {
     "atom": _atomic,
     "red": _atomic,
     "cp": _copy,
+    "wmma": _matrix,
 }

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from wattslice.frontend.ptx_lowering.body import FunctionBody
-from wattslice.frontend.ptx_lowering.types import POINTER, scalar_types, type_of
+from wattslice.frontend.ptx_lowering.types import POINTER, scalar_types, type_of, working_name
 from wattslice.frontend.ptx_source.syntax import Immediate, Instruction, Operand, Register, Vector
 from wattslice.ir import (
     INT32,
@@ -36,8 +36,8 @@ def values_of(body: FunctionBody, instruction: Instruction, type_: Type) -> list
 
 
 def working_type(instruction: Instruction) -> Type:
-    """The type that an instruction works in: the last that its mnemonic names."""
-    return type_of(scalar_types(instruction.modifiers)[-1])
+    """The type that an instruction works in."""
+    return type_of(working_name(instruction.opcode, instruction.modifiers))
 
 
 def call(
@@ -86,7 +86,7 @@ _SIGN_MATTERS = frozenset({BinaryOp.DIV, BinaryOp.MOD, BinaryOp.SHR})
 
 def _binary(op: BinaryOp) -> Callable[[FunctionBody, Instruction], bool]:
     def lower(body: FunctionBody, instruction: Instruction) -> bool:
-        named = scalar_types(instruction.modifiers)[-1]
+        named = working_name(instruction.opcode, instruction.modifiers)
         type_ = type_of(named)
         span = body.unit.span(instruction)
         if type_.kind is TypeKind.INT and op not in _SIGN_MATTERS:

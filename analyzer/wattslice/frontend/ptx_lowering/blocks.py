@@ -31,11 +31,11 @@ NO_RESULT = frozenset(_NO_RESULT_WORDS.split())
 """Opcodes whose first operand is no result."""
 
 
-class UnknownLabelError(Exception):
-    """A branch to a label that the function does not have. `line` is the instruction's."""
+class NotUnderstoodError(Exception):
+    """A function that cannot be turned into statements. `line` of the PTX file says why."""
 
-    def __init__(self, name: str, line: int) -> None:
-        super().__init__(f"no label '{name}'")
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
         self.line = line
 
 
@@ -44,6 +44,7 @@ class BasicBlock:
     """Instructions that run one after another; the last may be the branch that `ending` tells.
 
     `guard` decides the fork of the ending; `selector` its ways. `line`: of the first instruction, 0 without.
+    `label`: by which branches name it, empty where none does.
     `is_unrolled`: a pragma forbids to unroll the loop that begins here (any more).
     """
 
@@ -52,6 +53,7 @@ class BasicBlock:
     guard: Guard | None = None
     selector: Operand | None = None
     line: int = 0
+    label: str = ""
     is_unrolled: bool = False
 
     @property
@@ -64,7 +66,7 @@ _ENDS = frozenset({"bra", "brx", "ret", "exit"})
 
 
 def basic_blocks(statements: tuple[Statement, ...]) -> list[BasicBlock]:
-    """The blocks of a body without scopes, the entry first. Raises `UnknownLabelError`."""
+    """The blocks of a body without scopes, the entry first. Raises `NotUnderstoodError`."""
     blocks = [BasicBlock()]
     at_label: dict[str, int] = {}
     tables = {s.name: s.targets for s in statements if isinstance(s, BranchTargets)}
@@ -73,6 +75,7 @@ def basic_blocks(statements: tuple[Statement, ...]) -> list[BasicBlock]:
             if blocks[-1].instructions or len(blocks) == 1:
                 blocks.append(BasicBlock())
             at_label[statement.name] = len(blocks) - 1
+            blocks[-1].label = statement.name
         elif isinstance(statement, Pragma):
             blocks[-1].is_unrolled |= "nounroll" in statement.text
         elif isinstance(statement, Instruction):
@@ -92,9 +95,11 @@ def basic_blocks(statements: tuple[Statement, ...]) -> list[BasicBlock]:
         if last.opcode in ("ret", "exit"):
             block.ending = Leave() if last.guard is None else Fork(leave, on)
         elif last.opcode == "bra":
-            target = _target(last.operands[0], at_label, last.line)
+            target = _target(last, at_label)
             block.ending = Goto(target) if last.guard is None else Fork(target, on)
         else:
+            if len(last.operands) < 2:
+                raise NotUnderstoodError(f"'{last.mnemonic}' without its table of labels", last.line)
             names = tables.get(last.operands[1].name, ()) if isinstance(last.operands[1], Symbol) else ()
             block.selector = last.operands[0]
             block.ending = Ways(tuple(_place(name, at_label, last.line) for name in names))
@@ -103,14 +108,16 @@ def basic_blocks(statements: tuple[Statement, ...]) -> list[BasicBlock]:
     return blocks
 
 
-def _target(operand: Operand, at_label: dict[str, int], line: int) -> int:
-    name = operand.name if isinstance(operand, Symbol | Register) else str(operand)
-    return _place(name, at_label, line)
+def _target(branch: Instruction, at_label: dict[str, int]) -> int:
+    target = branch.operands[0] if branch.operands else None
+    if not isinstance(target, Symbol | Register):
+        raise NotUnderstoodError(f"'{branch.mnemonic}' without a label", branch.line)
+    return _place(target.name, at_label, branch.line)
 
 
 def _place(name: str, at_label: dict[str, int], line: int) -> int:
     if name not in at_label:
-        raise UnknownLabelError(name, line)
+        raise NotUnderstoodError(f"no label '{name}'", line)
     return at_label[name]
 
 

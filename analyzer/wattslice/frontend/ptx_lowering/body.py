@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Callable
 from dataclasses import replace
 
-from wattslice.frontend.ptx_lowering.blocks import BasicBlock, basic_blocks
-from wattslice.frontend.ptx_lowering.context import KernelParts, variable_of
+from wattslice.frontend.bounds import MOST_NESTED_BLOCKS
+from wattslice.frontend.ptx_lowering.blocks import BasicBlock, NotUnderstoodError, basic_blocks
+from wattslice.frontend.ptx_lowering.context import KernelParts, TooLargeError, variable_of
+from wattslice.frontend.ptx_lowering.control_flow import IrreducibleError
 from wattslice.frontend.ptx_lowering.pointer_parameters import passed_addresses
 from wattslice.frontend.ptx_lowering.pointers import Pointers, find_pointers
 from wattslice.frontend.ptx_lowering.registers import (
@@ -93,7 +97,7 @@ class FunctionBody:
     """Lowers one function.
 
     `parameters`: what stands at places of the function's own parameters and results; those of calls that it
-    makes are added on the way. Raises `UnknownLabelError` and `IrreducibleError`.
+    makes are added on the way. Raises `NotUnderstoodError` and `TooLargeError`.
     """
 
     def __init__(
@@ -164,7 +168,15 @@ class FunctionBody:
 
     def block(self) -> Block:
         """The whole function."""
-        structure = Structure([block.ending for block in self.blocks], lambda node: self.blocks[node].is_bare)
+        endings = [block.ending for block in self.blocks]
+        try:
+            structure = Structure(endings, lambda node: self.blocks[node].is_bare)
+        except IrreducibleError as error:
+            entry = self.blocks[error.node]
+            where = f", one at label '{entry.label}'" if entry.label else ""
+            raise NotUnderstoodError(f"a loop with several entries{where}", entry.line) from None
+        if structure.loop_depth > MOST_NESTED_BLOCKS:
+            raise TooLargeError(f"its loops nest more than {MOST_NESTED_BLOCKS} deep")
         region = self.parts.region()
         return Block(tuple(self._tree(structure.tree())), region, self.span)
 
@@ -212,7 +224,7 @@ class FunctionBody:
             if instruction.guard is None or is_ending or self._decides(block, instruction):
                 self.parts.machine.append(MachineInstruction(instruction.mnemonic, region, span))
                 if not is_ending and not self._decides(block, instruction):
-                    self._lower(self, instruction)
+                    self._lowered(instruction)
             else:
                 self._guarded(instruction, span)
         if isinstance(block.ending, Fork) and block.guard is not None:
@@ -222,6 +234,14 @@ class FunctionBody:
         self.flush()
         statements, self.statements = self.statements, outer
         return [Block(tuple(statements), region, spans[0])]
+
+    def _lowered(self, instruction: syntax.Instruction) -> None:
+        """Adds an instruction, whose operands and types may be any that can be written."""
+        try:
+            self._lower(self, instruction)
+        except (LookupError, ValueError, ArithmeticError):
+            message = f"'{instruction.mnemonic}' has not the types or operands that it needs"
+            raise NotUnderstoodError(message, instruction.line) from None
 
     def _decides(self, block: BasicBlock, instruction: syntax.Instruction) -> bool:
         """Whether an instruction is the branch that ends its block."""
@@ -236,7 +256,7 @@ class FunctionBody:
         region, inside = self.parts.region(), self.parts.region()
         outer, self.statements = self.statements, []
         self.parts.machine.append(MachineInstruction(instruction.mnemonic, inside, span))
-        self._lower(self, replace(instruction, guard=None))
+        self._lowered(replace(instruction, guard=None))
         self.flush()
         then = Block(tuple(self.statements), inside, span)
         self.statements = outer
@@ -313,6 +333,7 @@ class FunctionBody:
             i.operands[0].name
             for i in block.instructions
             if i.opcode == "add"
+            and len(i.operands) > 2
             and isinstance(i.operands[0], syntax.Register)
             and i.operands[0] == i.operands[1]
             and isinstance(i.operands[2], syntax.Immediate)
@@ -453,7 +474,7 @@ def constant(value: int | float, type_: Type, span: Span) -> Constant:
             number = float_bits((int(value) & 0xFFFF) << 16, 32)
         return Constant(number, type_, span)
     if isinstance(value, float):
-        return Constant(value, type_, span)
+        return Constant(value if math.isfinite(value) else _bits(value, type_.bits), type_, span)
     if type_.kind is TypeKind.BOOL:
         return Constant(int(value != 0), type_, span)
     bits = type_.bits or 64
@@ -461,6 +482,12 @@ def constant(value: int | float, type_: Type, span: Span) -> Constant:
     if type_.signed and type_.kind is TypeKind.INT and value >> (bits - 1):
         value -= 1 << bits
     return Constant(value, type_, span)
+
+
+def _bits(value: float, bits: int) -> int:
+    """An infinity or no number as the bits that an integer register holds of it."""
+    wide = bits == 64
+    return int.from_bytes(struct.pack(">d" if wide else ">f", value), "big", signed=True)
 
 
 def as_type(value: Expr, type_: Type, span: Span) -> Expr:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from wattslice.frontend.ptx_lowering.blocks import UnknownLabelError
+from wattslice.frontend.ptx_lowering.blocks import NotUnderstoodError
 from wattslice.frontend.ptx_lowering.body import FunctionBody
 from wattslice.frontend.ptx_lowering.call_sites import as_called
-from wattslice.frontend.ptx_lowering.control_flow import IrreducibleError
-from wattslice.frontend.ptx_source.calls import call_of
+from wattslice.frontend.ptx_source.calls import Call, call_of
 from wattslice.frontend.ptx_source.syntax import Instruction, Operand, Register, Symbol
 from wattslice.ir import (
     VOID,
+    Expr,
     InlinedCall,
     Intrinsic,
+    Read,
+    RegisterPlace,
     Semantics,
     Severity,
+    Span,
     Type,
     Variable,
 )
@@ -34,7 +37,7 @@ def lower_call(
     call = call_of(instruction)
     span = body.unit.span(instruction)
     if call is None:
-        _unknown(body, instruction, "a call", ())
+        _unknown(body, instruction, "a call")
         return
     name = call.callee.name if isinstance(call.callee, Symbol) else ""
     if name in _FREE:
@@ -47,11 +50,14 @@ def lower_call(
         what = (
             f"function '{name}', whose body is not in this file" if name else "a function through a pointer"
         )
-        _unknown(body, instruction, what, call.results)
+        _unknown(body, instruction, what, call)
         return
     parts = body.parts
-    if name in parts.inlining or len(parts.inlining) >= MAX_DEPTH:
-        _unknown(body, instruction, f"'{name}' within itself, followed no further", call.results)
+    if name in parts.inlining:
+        _unknown(body, instruction, f"'{name}' within itself, followed no further", call)
+        return
+    if len(parts.inlining) >= MAX_DEPTH:
+        _unknown(body, instruction, f"'{name}', the {MAX_DEPTH}th inside one another", call)
         return
     body.flush()
     bound: dict[str, str] = {}
@@ -75,8 +81,8 @@ def lower_call(
             if formal.space == "reg" and isinstance(actual, Register):
                 inner.registers.share(formal.name, body.registers, actual.name)
         block = inner.block()
-    except (UnknownLabelError, IrreducibleError) as error:
-        _unknown(body, instruction, f"'{name}': {error}", call.results)
+    except NotUnderstoodError as error:
+        _unknown(body, instruction, f"'{name}': {error}", call)
         return
     finally:
         parts.inlining.pop()
@@ -87,14 +93,26 @@ def _name(operand: Operand) -> str:
     return operand.name if isinstance(operand, Symbol | Register) else ""
 
 
-def _unknown(body: FunctionBody, instruction: Instruction, what: str, results: tuple[Operand, ...]) -> None:
+def _unknown(body: FunctionBody, instruction: Instruction, what: str, call: Call | None = None) -> None:
+    """A call that is not followed: told, and it uses what it is passed."""
     span = body.unit.span(instruction)
     message = f"call to {what}: its cost is unknown and left out"
-    found = body.unit.report("PW005", Severity.WARNING, instruction.line, message)
-    body.parts.holes.append(found)
+    body.parts.holes.append(body.unit.report_at("PW005", Severity.WARNING, span, message))
     body.flush()
-    body.emit(Intrinsic(what, (), (), Semantics.NONE, True, VOID, span), span)
-    _forget(body, results, what, instruction)
+    arguments = () if call is None else tuple(_passed(body, call, span))
+    body.emit(Intrinsic(what, arguments, (), Semantics.NONE, True, VOID, span), span)
+    _forget(body, () if call is None else call.results, what, instruction)
+
+
+def _passed(body: FunctionBody, call: Call, span: Span) -> Iterator[Expr]:
+    """What a call is passed: registers, and what was stored into the parameters made for it."""
+    for argument in call.arguments:
+        if isinstance(argument, Register):
+            yield body.registers.read(argument.name, argument.component, span)
+        elif isinstance(argument, Symbol):
+            for (name, _), variable in body.call_parameters.items():
+                if name == argument.name:
+                    yield Read(RegisterPlace(variable, (), variable.type), variable.type, span)
 
 
 def _forget(body: FunctionBody, results: tuple[Operand, ...], name: str, instruction: Instruction) -> None:

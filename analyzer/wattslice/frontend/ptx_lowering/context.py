@@ -26,7 +26,7 @@ MAX_INSTRUCTIONS = 60_000
 
 
 class TooLargeError(Exception):
-    """A kernel has more than `MAX_INSTRUCTIONS` instructions."""
+    """A kernel beyond what the analysis follows in reasonable time."""
 
 
 @dataclass(slots=True)
@@ -58,7 +58,13 @@ class Unit:
 
     def report(self, rule: str, severity: Severity, line: int, message: str) -> Diagnostic:
         """Adds a diagnostic on a line of the PTX file."""
-        found = Diagnostic(rule, severity, str(self.path), line, message)
+        return self._added(Diagnostic(rule, severity, str(self.path), line, message))
+
+    def report_at(self, rule: str, severity: Severity, span: Span, message: str) -> Diagnostic:
+        """Adds a diagnostic where an instruction comes from, a line of the source where that is known."""
+        return self._added(Diagnostic(rule, severity, span.file, span.line, message))
+
+    def _added(self, found: Diagnostic) -> Diagnostic:
         self.diagnostics.append(found)
         return found
 
@@ -139,7 +145,7 @@ class KernelParts:
         """Counts what is lowered; raises `TooLargeError` when it is more than the analysis follows."""
         self.size += instructions
         if self.size > MAX_INSTRUCTIONS:
-            raise TooLargeError
+            raise TooLargeError(f"more than {MAX_INSTRUCTIONS} instructions")
 
     def region(self) -> int:
         """A new region number."""

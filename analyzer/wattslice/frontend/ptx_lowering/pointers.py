@@ -88,7 +88,7 @@ def find_pointers(
                 if opcode == "cvta":
                     converted.update(_names(operands[1:2]))
         if opcode == "st" and "param" in instruction.modifiers:
-            target = operands[0]
+            target = operands[0] if operands else None
             if isinstance(target, Address) and isinstance(target.base, Symbol) and target.base.name in passed:
                 demanded += _names(operands[1:])
         elif opcode in _ACCESSES:

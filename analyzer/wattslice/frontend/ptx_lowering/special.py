@@ -116,7 +116,7 @@ def _texture(body: FunctionBody, instruction: Instruction) -> bool:
                 coordinates.append(body.value(part, INT32, span))
     types = scalar_types(instruction.modifiers)
     element = type_of(types[0] if types else "b32")
-    lanes = lanes_of(instruction.modifiers)
+    lanes = lanes_of(instruction.modifiers) if is_store else _lanes_used(body, instruction)
     type_ = Type(element.kind, element.bits, element.signed, lanes)
     name = instruction.mnemonic
     if is_store:
@@ -138,6 +138,20 @@ def _texture(body: FunctionBody, instruction: Instruction) -> bool:
         if isinstance(part, Register) and not body.registers.is_unused(part.name):
             body.set(part, Read(RegisterPlace(kept, (lane,), element), element, span), span)
     return True
+
+
+def _lanes_used(body: FunctionBody, instruction: Instruction) -> int:
+    """The elements of a texel that are fetched: `tex` has four results, of fewer channels some are unused."""
+    target = instruction.operands[0]
+    target = target.first if isinstance(target, Pair) else target
+    if instruction.opcode != "tex" or not isinstance(target, Vector):
+        return lanes_of(instruction.modifiers)
+    used = [
+        number
+        for number, part in enumerate(target.elements, start=1)
+        if isinstance(part, Register) and not body.registers.is_unused(part.name)
+    ]
+    return max(used, default=1)
 
 
 def _values(body: FunctionBody, operand: Operand, type_: Type, instruction: Instruction) -> tuple[Expr, ...]:

@@ -167,6 +167,11 @@ class Structure:
         self._find_followers()
         self.suppressed: set[int] = set()  # nodes whose ending is the test of a loop
 
+    @property
+    def loop_depth(self) -> int:
+        """How many loops nest in one another at most."""
+        return max(map(len, self._enclosing.values()), default=0)
+
     def tree(self) -> list[Tree]:
         """The function as a list of statements."""
         return self._emit(self.flow.order[0], _Place(None))

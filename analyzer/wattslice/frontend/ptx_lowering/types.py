@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wattslice.frontend.ptx_operations import MIXED
 from wattslice.frontend.ptx_source.syntax import TYPE_BITS
 from wattslice.ir import BOOL, MemorySpace, Type, TypeKind
 
@@ -27,7 +28,9 @@ def type_of(name: str, lanes: int = 1) -> Type:
         return BOOL
     bits = TYPE_BITS[name]
     if name.endswith("x2"):
-        return Type(TypeKind.FLOAT, bits=16, lanes=2, bfloat=name.startswith("b"))
+        kind = TypeKind.INT if name[0] in "su" else TypeKind.FLOAT
+        signed = name[0] != "u"
+        return Type(kind, bits=bits // 2, signed=signed, lanes=2, bfloat=name.startswith("b"))
     if (name[0] in "ft" and name[1].isdigit()) or name in ("bf16", "tf32"):
         return Type(TypeKind.FLOAT, bits=bits, lanes=lanes, bfloat=name == "bf16")
     return Type(TypeKind.INT, bits=bits, signed=name[0] != "u", lanes=lanes)
@@ -36,6 +39,12 @@ def type_of(name: str, lanes: int = 1) -> Type:
 def scalar_types(modifiers: tuple[str, ...]) -> tuple[str, ...]:
     """The type words of a mnemonic, in order: of `cvt.rn.f32.s32` f32 and s32."""
     return tuple(word for word in modifiers if word in TYPE_BITS)
+
+
+def working_name(opcode: str, modifiers: tuple[str, ...]) -> str:
+    """The type that an instruction works in: the last of its mnemonic, the first of `fma.rn.f32.f16`."""
+    names = scalar_types(modifiers)
+    return names[0] if opcode in MIXED else names[-1]
 
 
 def lanes_of(modifiers: tuple[str, ...]) -> int:

@@ -66,7 +66,7 @@ def literal_value(token: str) -> Value:
         return int(digits, 0)
     if _OCTAL.fullmatch(digits):
         return int(digits, 8)
-    return int(digits) if digits.isdigit() else float(digits)
+    return int(digits) if digits.isascii() and digits.isdecimal() else float(digits)
 
 
 def constant(cursor: Cursor) -> Immediate:

@@ -156,7 +156,12 @@ class _ModuleReader:
 
     def _read_version(self) -> tuple[int, int]:
         major, _, minor = self._cursor.token.partition(".")
-        if not (major.isdigit() and minor.isdigit() and len(self._cursor.token) < 10):
+        if not (
+            (major + minor).isascii()
+            and major.isdecimal()
+            and minor.isdecimal()
+            and len(self._cursor.token) < 10
+        ):
             self._cursor.fail(f"a version like 9.0 expected, {self._cursor.shown} found")
         self._cursor.advance()
         return int(major), int(minor)

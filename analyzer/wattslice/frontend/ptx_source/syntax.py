@@ -12,9 +12,10 @@ from dataclasses import dataclass
 TYPE_BITS = (
     {f"{kind}{bits}": bits for kind in "sub" for bits in (8, 16, 32, 64)}
     | {"b128": 128, "f16": 16, "f16x2": 32, "bf16": 16, "bf16x2": 32, "tf32": 32, "f32": 32, "f64": 64}
+    | {"s16x2": 32, "u16x2": 32, "f32x2": 64}
     | {"pred": 1, "texref": 64, "samplerref": 64, "surfref": 64}
 )
-"""The types that a register, a parameter or a variable may have, and the bits of each."""
+"""The types that a register, a parameter, a variable or an instruction may have, and the bits of each."""
 
 
 def type_bytes(type_name: str) -> int:

@@ -1,0 +1,68 @@
+"""Tiles of matrices in memory, which the lanes of a warp load and store together: what each lane moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wattslice.ir import (
+    INT32,
+    UINT32,
+    Builtin,
+    BuiltinKind,
+    Constant,
+    Expr,
+    Intrinsic,
+    PointerOffset,
+    Semantics,
+    Span,
+    Type,
+)
+
+_WARP = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A matrix tile in memory: `rows` stretches of `columns` elements each, one leading dimension apart."""
+
+    rows: int
+    columns: int
+
+    @property
+    def share(self) -> int | None:
+        """The elements of one lane, a stretch of a row; None where rows do not divide so."""
+        elements = self.rows * self.columns // _WARP
+        return None if elements == 0 or self.columns % elements else elements
+
+
+def tile_of(use: str, m: int, n: int, k: int, *, is_column_major: bool) -> Tile:
+    """The tile of an operand (`a`, `b`, else an accumulator) of a product m x n x k."""
+    rows, columns = {"a": (m, k), "b": (k, n)}.get(use, (m, n))
+    return Tile(columns, rows) if is_column_major else Tile(rows, columns)
+
+
+def address_of_share(
+    address: Expr, tile: Tile, stride: Expr, element: Type, part: Type, type_: Type, span: Span
+) -> Expr:
+    """Where the share of one lane begins, as `type_`: equal stretches (`part`), lane after lane along rows.
+
+    `stride` counts elements from one row to the next. Finding the address costs no operation.
+    """
+    lanes_in_row = Constant(tile.columns // (tile.share or 1), INT32, span)
+    lane = _free(Semantics.MOD, (_thread(span), Constant(_WARP, INT32, span)), span)
+    row = _free(Semantics.DIV, (lane, lanes_in_row), span)
+    skipped = _free(Semantics.MUL, (row, stride), span)
+    begin = PointerOffset(address, skipped, element.size_bytes, 0, False, False, type_, span)
+    column = _free(Semantics.MOD, (lane, lanes_in_row), span)
+    return PointerOffset(begin, column, part.size_bytes, 0, False, False, type_, span)
+
+
+def _thread(span: Span) -> Expr:
+    """The number of the thread in its block."""
+    x, y, z = (Builtin(BuiltinKind.THREAD_IDX, axis, UINT32, span) for axis in range(3))
+    width, height = (Builtin(BuiltinKind.BLOCK_DIM, axis, UINT32, span) for axis in range(2))
+    return _free(Semantics.FMA, (_free(Semantics.FMA, (z, height, y), span), width, x), span)
+
+
+def _free(semantics: Semantics, arguments: tuple[Expr, ...], span: Span) -> Expr:
+    return Intrinsic("lane", arguments, (), semantics, False, INT32, span)
