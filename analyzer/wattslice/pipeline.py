@@ -231,6 +231,7 @@ def parse_options(config: Config) -> ParseOptions:
         include_dirs=config.include_directories,
         defines=config.definitions,
         compile_commands=config.compile_commands_directory,
+        moved=config.moved_sources,
     )
     if config.language_standard is not None:
         options = replace(options, standard=config.language_standard)

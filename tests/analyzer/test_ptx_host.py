@@ -57,8 +57,8 @@ def ptx(path: Path, *entries: str, sources: tuple[Path, ...], extra: str = "") -
 @pytest.fixture
 def scale(tmp_path: Path) -> Path:
     """scale.ptx in a folder of its own, of scale.cu and steps.h in another."""
-    (tmp_path / "src").mkdir()
-    (tmp_path / "made").mkdir()
+    for folder in ("src", "made", ".git"):
+        (tmp_path / folder).mkdir()
     (tmp_path / "src" / "scale.cu").write_text(SOURCE)
     (tmp_path / "src" / "steps.h").write_text("#define STEPS 8\n")
     return ptx(

@@ -193,7 +193,9 @@ def test_a_function_of_the_toolkit_is_told_of_the_line_that_calls_it(tmp_path, i
     text = function + kernel_text(".loc 1 7 3\ncall.uni slow, ();\nret;")
     files = '.file 1 "gone.cu"\n.file 2 "/opt/cuda-13/include/cuda_bf16.hpp"\n'
     (kernel,) = read(tmp_path, text + files).kernels
-    assert {(entry.span.file, entry.span.line) for entry in kernel.machine_instructions} == {("gone.cu", 7)}
+    assert {(entry.span.file, entry.span.line) for entry in kernel.machine_instructions} == {
+        (str(tmp_path / "gone.cu"), 7)
+    }
 
 
 def test_without_line_information_lines_are_those_of_the_ptx(tmp_path):
