@@ -47,22 +47,32 @@ def read_origin(unit: Unit, options: ParseOptions | None = None) -> Program | No
         return None
     _report_newer(unit, sources)
     written = _kernels(program)
+    compiled = {_as_written(name) for name in entries}
+    namesakes = {k.qualified_name: k for mangled, k in written.items() if mangled not in compiled}
     missing: list[str] = []
     for name, function in entries.items():
         kernel = written.get(_as_written(name))
         if kernel is None:
-            missing.append(demangled(name).qualified)
-        elif (difference := _difference(function, kernel)) is None:
+            names = demangled(name)
+            namesake = namesakes.get(names.qualified)
+            if namesake is None:
+                missing.append(names.qualified)
+            else:
+                _report_other(unit, program, function, namesake)
+        elif _difference(function, kernel) is None:
             unit.originals[name] = kernel
         else:
-            message = (
-                f"'{kernel.name}' has other parameters in {program.file} ({difference}): nothing is taken"
-            )
-            unit.report("PW061", Severity.NOTE, function.line, f"{message} from there")
+            _report_other(unit, program, function, kernel)
     if missing:
         message = f"not found in {program.file}: {', '.join(missing)}; nothing is taken from there"
         unit.report("PW061", Severity.NOTE, 0, message)
     return replace(program, kernels=tuple(unit.originals.values()))
+
+
+def _report_other(unit: Unit, program: Program, function: Function, kernel: Kernel) -> None:
+    difference = _difference(function, kernel) or "of other types"
+    message = f"'{kernel.name}' has other parameters in {program.file} ({difference})"
+    unit.report("PW061", Severity.NOTE, function.line, f"{message}: nothing is taken from there")
 
 
 def _sources(unit: Unit) -> tuple[Path, ...]:

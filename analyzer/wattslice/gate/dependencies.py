@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 
 from wattslice.frontend.callers import SUFFIXES as CALLER_SUFFIXES
 from wattslice.frontend.clang.source_files import included_names
+from wattslice.sources import is_ptx
 
 _FUNCTION = re.compile(rb"\b([A-Za-z_]\w*)\s*\([^;{}()]*(?:\([^;{}()]*\)[^;{}()]*)*\)\s*\{")
 _FILE = re.compile(rb'^[ \t]*\.file[ \t]+\d+[ \t]+"([^"\n]+)"', re.M)
@@ -63,7 +64,7 @@ class Dependencies:
 
     def _included(self, path: str) -> tuple[str, ...]:
         known = self._targets.get(path)
-        if known is None and _is_ptx(path):
+        if known is None and is_ptx(path):
             known = self._targets[path] = tuple(self._compiled_from(path))
         elif known is None:
             names = (name for text in self._texts(path) for name in included_names(text))
@@ -102,7 +103,7 @@ class Dependencies:
 
         Of a PTX file those that call what it was compiled from.
         """
-        if _is_ptx(path):
+        if is_ptx(path):
             return [other for source in self._included(path) for other in self.callers(source, among)]
         if self._is_program(path):
             return []
@@ -151,10 +152,6 @@ def _distance(candidate: str, source: str) -> tuple[int, int, str]:
         (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
     )
     return (-shared, len(one), candidate)
-
-
-def _is_ptx(path: str) -> bool:
-    return path.lower().endswith(".ptx")
 
 
 def _is_source(path: str) -> bool:
