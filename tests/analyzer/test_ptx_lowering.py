@@ -434,7 +434,7 @@ def test_kernels_and_loops_beyond_the_bounds_of_a_file_are_left_out(tmp_path, mo
     program = read(tmp_path, "".join(kernel_text("ret;", name=f"k{n}") for n in range(4)))
     assert [kernel.name for kernel in program.kernels] == ["k0", "k1"]
     assert [entry.rule for entry in program.diagnostics] == ["PW007"]
-    monkeypatch.setattr("wattslice.frontend.ptx_lowering.body.MOST_NESTED_BLOCKS", 2)
+    monkeypatch.setattr("wattslice.frontend.ptx_lowering.statements.MOST_NESTED_BLOCKS", 2)
     heads = "".join(f"L{n}: add.s32 %r{n}, %r{n}, 1;\n" for n in range(3))
     tests = "".join(f"setp.lt.s32 %p{n}, %r{n}, 9; @%p{n} bra L{n};\n" for n in (2, 1, 0))
     (told,) = read(tmp_path, kernel_text(heads + tests + "ret;")).diagnostics
