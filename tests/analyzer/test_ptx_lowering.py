@@ -439,3 +439,17 @@ def test_kernels_and_loops_beyond_the_bounds_of_a_file_are_left_out(tmp_path, mo
     tests = "".join(f"setp.lt.s32 %p{n}, %r{n}, 9; @%p{n} bra L{n};\n" for n in (2, 1, 0))
     (told,) = read(tmp_path, kernel_text(heads + tests + "ret;")).diagnostics
     assert (told.rule, "2 deep" in told.message) == ("PW007", True)
+
+
+@pytest.mark.parametrize("number", [0, 1, 40, 0x80000000])
+def test_bits_are_found_where_they_are(tmp_path, number):
+    """Loops that run once more than `__ffs`, and than the place of the highest bit (-1 of zero), say."""
+    body = """
+ld.param.u64 %rd1, [k_param_0]; ld.param.u32 %r1, [k_param_1];
+brev.b32 %r2, %r1; bfind.shiftamt.u32 %r3, %r2; add.s32 %r4, %r3, 2; bfind.u32 %r5, %r1; add.s32 %r6, %r5, 2;
+L1: red.global.add.u32 [%rd1], 1; add.s32 %r4, %r4, -1; setp.gt.s32 %p1, %r4, 0; @%p1 bra L1;
+L2: red.global.max.u32 [%rd1], 1; add.s32 %r6, %r6, -1; setp.gt.s32 %p2, %r6, 0; @%p2 bra L2;
+ret;"""
+    runs = executed(tmp_path, kernel_text(body, "u64", "u32"), "k=1:32", f"k.param1={number}")
+    assert runs["red.global.add.u32"] == (number & -number).bit_length() + 1
+    assert runs["red.global.max.u32"] == number.bit_length() + 1

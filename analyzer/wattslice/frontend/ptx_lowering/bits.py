@@ -24,7 +24,6 @@ _BITS = {
     "popc": ("__popc", Semantics.POPC),
     "clz": ("__clz", Semantics.CLZ),
     "brev": ("__brev", Semantics.BREV),
-    "bfind": ("__clz", Semantics.OPAQUE),
 }
 
 
@@ -37,6 +36,31 @@ def _count_bits(body: FunctionBody, instruction: Instruction) -> bool:
     result = INT32 if instruction.opcode != "brev" else replace(type_, signed=True)
     found = Intrinsic(name, values, operations, semantics, False, result, span)
     body.set(instruction.operands[0], found, span)
+    return True
+
+
+def _find_bit(body: FunctionBody, instruction: Instruction) -> bool:
+    """`bfind`: the place of the highest bit, -1 of zero; with `.shiftamt` how far it is from the top."""
+    type_ = working_type(instruction)
+    span = body.unit.span(instruction)
+    (value,) = values_of(body, instruction, type_)[:1]
+
+    def known(semantics: Semantics, *arguments: Expr) -> Intrinsic:
+        return Intrinsic("__clz", arguments, (), semantics, False, INT32, span)
+
+    def number(value: int) -> Constant:
+        return Constant(value, INT32, span)
+
+    if type_.signed:  # of a negative number the highest 0
+        found = known(Semantics.OPAQUE, value)
+    elif "shiftamt" in instruction.modifiers:  # __ffs(x) is this of the bits turned round, and 1
+        turned = Intrinsic("__brev", (value,), (), Semantics.BREV, False, type_, span)
+        found = known(Semantics.ADD, known(Semantics.FFS, turned), number(-1))
+    else:
+        zeros = known(Semantics.CLZ, value)
+        found = known(Semantics.FMA, zeros, number(-1), number(type_.bits - 1))
+    operations = (OperationCount(OperationClass.INT, 1.0),)
+    body.set(instruction.operands[0], replace(found, operations=operations), span)
     return True
 
 
@@ -84,7 +108,7 @@ LOWERINGS: dict[str, Callable[[FunctionBody, Instruction], bool]] = {
     "popc": _count_bits,
     "clz": _count_bits,
     "brev": _count_bits,
-    "bfind": _count_bits,
+    "bfind": _find_bit,
     "lop3": _lop3,
     "bfe": _extract_bits,
     "shf": _funnel,
