@@ -15,6 +15,7 @@ from wattslice.geometry.types import Dim3, KernelLaunch, LaunchSource
 from wattslice.ir import Diagnostic, Kernel, Program
 from wattslice.pipeline import read_program
 from wattslice.recursion import deep_recursion
+from wattslice.sources import is_ptx
 from wattslice_models.gpu import load_gpu
 from wattslice_models.instruction_energy import (
     ExecutedInstruction,
@@ -68,7 +69,7 @@ def check_ptx(path: Path) -> None:
             path=path,
             remedy=f"make PTX of it: nvcc -ptx -lineinfo -o {ptx} {path.name}",
         )
-    if path.suffix.lower() != ".ptx":
+    if not is_ptx(path):
         raise WattsliceError("is no .ptx file", path=path, remedy="nvcc -ptx -lineinfo makes one of CUDA")
     if path.is_file() and not path.read_bytes().strip():
         raise WattsliceError("is empty", path=path, remedy="nvcc -ptx -lineinfo makes PTX of CUDA")

@@ -36,7 +36,7 @@ def read_ptx(path: Path, options: ParseOptions | None = None, source: bytes | No
 
     text = _text(path, source)
     module = parse_ptx(text, path)
-    unit = Unit(path, module)
+    unit = Unit(path, module, moved=None if options is None else options.moved)
     for problem in module.problems:
         message = f"{problem.message} ({problem.remedy})" if problem.remedy else problem.message
         severity = ir.Severity.ERROR if problem.is_entry else ir.Severity.WARNING

@@ -72,7 +72,7 @@ def lower_call(
 
     parts.inlining.append(name)
     try:
-        there = as_called(function, instruction.location, body.unit.toolkit)
+        there = as_called(function, instruction.location, body.unit.foreign)
         inner = FunctionBody(parts, there, parameter, lower)
         for formal, actual in (
             *zip(function.parameters, call.arguments, strict=False),
