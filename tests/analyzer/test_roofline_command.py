@@ -14,7 +14,7 @@ from wattslice.machines import Coefficients, is_published_only, machines_of, pub
 from wattslice.pipeline import analyze_files
 from wattslice.placed_kernels import Bound, PowerSource, place_kernels
 from wattslice.report.roofline_picture import draw_rooflines
-from wattslice.rooflines import rooflines_of_gpu
+from wattslice.rooflines import Rooflines, rooflines_of_gpu
 from wattslice.roofs import Precision
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import load_gpu
@@ -347,6 +347,24 @@ def test_the_legend_has_room_for_what_it_tells(source, monkeypatch):
     (legend,) = figures[0].legends
     assert "more, see the table" in legend.get_texts()[-1].get_text()
     assert legend.get_window_extent().y0 >= 0.0
+
+
+def test_two_constant_powers_have_one_label(monkeypatch):
+    single, double = machines_of(load_gpu("gtx580"), OWN)
+    assert double.energies is not None
+    other = replace(double, roofline=replace(double.energies, constant_power_w=124.0))
+    words = []
+
+    def drawn(draw, inches, paths):
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=inches, layout="constrained")
+        draw(figure)
+        words.extend(text.get_text() for text in figure.axes[2].texts)
+
+    monkeypatch.setattr("wattslice.report.roofline_picture.save_picture", drawn)
+    draw_rooflines(Rooflines((single, other), "--gpu"))
+    assert [one for one in words if "constant" in one] == ["constant power 122 and 124 W"]
 
 
 @pytest.mark.parametrize("columns", ["80", "100"])
