@@ -182,6 +182,13 @@ def test_a_kernel_of_other_parameters_is_one_for_which_the_mangled_name_differs(
     assert "(factor is of 4 bytes, here of 8)" in message
 
 
+@pytest.mark.parametrize("settings", [("scale.width=5", "scale.param1=6"), ("width=5", "param1=6")])
+def test_a_parameter_of_two_values_is_refused(scale: Path, settings: tuple[str, str]):
+    with pytest.raises(OverrideError, match="param1=6 and width=5 of scale are one parameter"):
+        launches(scale, *settings)
+    launches(scale, "scale.width=5", "scale.param1=5")
+
+
 def test_a_suffix_in_capitals_is_one_of_ptx(scale: Path):
     capitals = scale.rename(scale.with_name("SCALE.PTX"))
     (launch,) = launches(capitals)
