@@ -87,7 +87,8 @@ class Config:
     makes a kernel branch-dense (None: that of `branches.py`). `overrides` come from options and settings;
     `typed_overrides` are those of the options alone, which must name something. `jobs` processes, 0: one per
     core; `cache`: the folder of kept results, None: without. `notes` are for the user's eyes (stderr).
-    `keep_sources`: the analysis carries the text of the sources, for reports that show it.
+    `keep_sources`: the analysis carries the text of the sources, for reports that show it. `moved_sources`:
+    what PTX files say to lie below the first folder lies below the second.
     """
 
     files: tuple[Path, ...]
@@ -114,6 +115,7 @@ class Config:
     cache_limit_bytes: int = DEFAULT_LIMIT_BYTES
     notes: tuple[str, ...] = ()
     keep_sources: bool = False
+    moved_sources: tuple[Path, Path] | None = None
 
 
 def make_config(options: Options, settings: Settings | None = None) -> Config:

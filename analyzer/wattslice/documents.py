@@ -62,7 +62,10 @@ class Value:
             bounds = f" to {high:g}" if math.isfinite(high) else ""
             bounds = f" from {low:g}{bounds}" if math.isfinite(low) else ""
             raise self.error(f"expected a number{bounds}, found {number!r}")
-        return float(number)
+        try:
+            return float(number)
+        except OverflowError:
+            raise self.error("expected a number, found one beyond 1.8e308") from None
 
     def list(self) -> list[Value]:
         """The entries of a list."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from wattslice_corpora.published import (
     CpuStateRow,
     GpuCharacteristicsRow,
     KernelCharacteristicsRow,
+    escape2018_kernels,
     escape2018_loop_work,
     escape2018_spherical_loops,
 )
@@ -38,6 +41,12 @@ def published_kernel(row: KernelCharacteristicsRow) -> KernelCharacteristics:
     )
 
 
+@cache
+def acraneb2() -> tuple[KernelCharacteristics, ...]:
+    """The seven kernels of Table 9."""
+    return tuple(map(published_kernel, escape2018_kernels()))
+
+
 def published_gpu(row: GpuCharacteristicsRow) -> GpuCharacteristics:
     """A GPU of Table 10, its peaks as printed."""
     return GpuCharacteristics(
@@ -65,6 +74,7 @@ def published_rates(row: CpuStateRow) -> CpuRates[float] | None:
     )
 
 
+@cache
 def spherical_harmonics() -> tuple[Loop, ...]:
     """The loops of the spherical-harmonics dwarf, TCO639, on one node: Tables 24 and 30.
 

@@ -169,7 +169,7 @@ def _found(analysis: Analysis) -> tuple[Finding, ...]:
         )
         found += (_advised(kernel, advice) for advice in kernel.advice)
         if kernel.may_hit_power_limit and (kernel.file, kernel.line) not in told_of_limit:
-            found.append(_power_limit(kernel))
+            found.append(power_limit_warning(kernel))
     return tuple(dict.fromkeys(found))
 
 
@@ -231,7 +231,8 @@ def told_by(finding: Finding, kernel: KernelAnalysis, advice: Advice) -> bool:
     return same and set(finding.lines) == lines and finding.message.startswith(advice.message)
 
 
-def _power_limit(kernel: KernelAnalysis) -> Finding:
+def power_limit_warning(kernel: KernelAnalysis) -> Finding:
+    """PW021 of a kernel that may or would hit the limit."""
     hits = "would" if would_hit_power_limit(kernel) else "may"
     message = f"{kernel.name} {hits} hit the power limit"
     if kernel.power_limit_w is not None:

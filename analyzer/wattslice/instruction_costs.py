@@ -15,6 +15,7 @@ from wattslice.geometry.types import Dim3, KernelLaunch, LaunchSource
 from wattslice.ir import Diagnostic, Kernel, Program
 from wattslice.pipeline import read_program
 from wattslice.recursion import deep_recursion
+from wattslice.sources import is_ptx
 from wattslice_models.gpu import load_gpu
 from wattslice_models.instruction_energy import (
     ExecutedInstruction,
@@ -61,14 +62,14 @@ def check_ptx(path: Path) -> None:
     """Raises `WattsliceError` for a file that holds no PTX; the remedy tells how to make some of CUDA."""
     if path.is_dir():
         raise WattsliceError("is a folder", path=path, remedy="give a .ptx file")
-    if path.suffix in (".cu", ".cuh", ".c", ".cpp", ".h"):
+    if path.suffix.lower() in (".cu", ".cuh", ".c", ".cpp", ".h"):
         ptx = path.with_suffix(".ptx").name
         raise WattsliceError(
             "is source text, and energies are known per PTX instruction",
             path=path,
             remedy=f"make PTX of it: nvcc -ptx -lineinfo -o {ptx} {path.name}",
         )
-    if path.suffix != ".ptx":
+    if not is_ptx(path):
         raise WattsliceError("is no .ptx file", path=path, remedy="nvcc -ptx -lineinfo makes one of CUDA")
     if path.is_file() and not path.read_bytes().strip():
         raise WattsliceError("is empty", path=path, remedy="nvcc -ptx -lineinfo makes PTX of CUDA")

@@ -18,6 +18,7 @@ from wattslice.geometry.types import LaunchSource
 from wattslice.ir import Diagnostic
 from wattslice.profiles.binding import BoundProfile
 from wattslice.quoting import SourceText
+from wattslice.sources import is_ptx
 from wattslice.suppressions import Suppression
 
 
@@ -137,7 +138,7 @@ def _each_launch_once(results: tuple[FileAnalysis, ...]) -> tuple[FileAnalysis, 
     for number, result in enumerate(results):
         for kernel in result.kernels:
             # compiled code is another kernel than its source, although it is told of the same lines
-            compiled = result.file if result.file.endswith(".ptx") else ""
+            compiled = result.file if is_ptx(result.file) else ""
             definitions[kernel.file, kernel.line, kernel.name, compiled].append(_Told(kernel, number))
     kept: defaultdict[int, set[int]] = defaultdict(set)
     for group in definitions.values():

@@ -17,6 +17,7 @@ from wattslice.geometry.types import KernelLaunch
 from wattslice.heat import line_shares
 from wattslice.ir import Diagnostic, Kernel, MemorySpace, Severity
 from wattslice.launch_work import LaunchWork, launch_work, residency
+from wattslice.machines import machines_of
 from wattslice.method_answers import MethodAnswers
 from wattslice.methods import Method
 from wattslice.paths import arms_of_data
@@ -29,10 +30,8 @@ from wattslice.roofline import Roofline, make_roofline
 from wattslice.slicing.slices import slice_kernel
 from wattslice.traffic import Traffic, array_bytes
 from wattslice_models.access_power import access_power_factors
-from wattslice_models.energy import NoEnergyModel
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import Gpu
-from wattslice_models.store import ModelFileError, energy_model
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +118,8 @@ def _roofline(
 ) -> Roofline | None:
     if work.workload is None:
         return None
-    clocks = Clocks(config.core_clock_mhz, config.memory_clock_mhz)
-    try:
-        model = energy_model(gpu)
-    except ModelFileError as error:  # left by another version of the program
-        model = NoEnergyModel(gpu.id, str(error))
-    return make_roofline(work.workload, work.counts, gpu, clocks, model, power_w, time_s)
+    machines = machines_of(gpu, Clocks(config.core_clock_mhz, config.memory_clock_mhz))
+    return make_roofline(work.workload, work.counts, gpu, machines, power_w, time_s)
 
 
 def bare_facts(launch: KernelLaunch, gpu: Gpu) -> KernelAnalysis:

@@ -30,7 +30,8 @@ from wattslice.instructions.kinds import InstructionCount
 from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.operations import OperationCounts
 from wattslice.quoting import SourceText
-from wattslice.roofline import Precision, Roofline, RooflinePoint
+from wattslice.roofline import Roofline, RooflinePoint
+from wattslice.roofs import Precision
 from wattslice.settings import Settings, find_settings
 from wattslice.suppressions import Suppression
 from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline

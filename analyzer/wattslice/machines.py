@@ -1,20 +1,27 @@
 """Which rooflines a GPU has, one for each kind of arithmetic, and where their energies come from.
 
-Of the sources of coefficients the first that there is counts: a fit to an intensity sweep on that very GPU,
-what Choi et al. 2013 publish of two machines, the energy model of the GPU. Without any only time is known.
+All energies of a GPU come from one source, the first that there is: the energy model trained on that very
+GPU, from which the watts of kernels come as well; a fit to an intensity sweep on it; what Choi et al. 2013
+publish of two machines; an energy model carried over from another GPU. Without any only time is known.
+
+The roofs in time are the catalogue's at the clocks of the run, which predicted times lie under; only the
+machines of the paper keep their own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cache
 
 from wattslice.errors import WattsliceError
-from wattslice.roofline import Precision, is_presumed, model_roofline, time_roofline
+from wattslice.report.units import prefixed
+from wattslice.roofs import Precision, is_presumed, model_roofline, time_roofline
 from wattslice_corpora.published import MachineRow, choi2013_machines
 from wattslice_models.energy import EnergyModel, NoEnergyModel
 from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline
-from wattslice_models.energy_roofline_fit import SweepPrecision
+from wattslice_models.energy_roofline_fit import BestRates, SweepPrecision
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import Gpu, UnknownGpuError, load_gpu
 from wattslice_models.roofline_store import ClockFit, stored_roofline
@@ -52,6 +59,10 @@ def parse_precision(name: str) -> Precision:
 
 PUBLISHED_SOURCE = "Choi et al. 2013, Tables III and IV as recalled (docs/papers.md)"
 _SAME_CLOCK = 0.03
+_CHEAP_DOUBLE = (
+    "a flop in fp64 comes out cheaper than one in fp32, because fp32 was fitted on live values and fp64 on "
+    "idle ones only: on live values it costs more (docs/energy-model.md)"
+)
 _SWEEP_PRECISIONS = {Precision.FP32: SweepPrecision.SINGLE, Precision.FP64: SweepPrecision.DOUBLE}
 _PUBLISHED_PRECISIONS = {"single": Precision.FP32, "double": Precision.FP64}
 
@@ -62,8 +73,7 @@ class Machine:
 
     `gpu_id`, `name`: of the GPU, or of the machine of a paper. `roofline`: an `EnergyRoofline` where the
     energies are known, else `no_energies` says why not. `source`: where they come from, in words; `doubts`:
-    what not to believe of them; `is_sure` False: some of them cannot be told from zero. `power_limit_w` None:
-    none, or none known.
+    what not to believe of them. `power_limit_w` None: none, or none known.
     """
 
     gpu_id: str
@@ -75,7 +85,6 @@ class Machine:
     power_limit_w: float | None
     no_energies: str = ""
     doubts: tuple[str, ...] = ()
-    is_sure: bool = True
 
     @property
     def energies(self) -> EnergyRoofline | None:
@@ -83,10 +92,15 @@ class Machine:
         return self.roofline if isinstance(self.roofline, EnergyRoofline) else None
 
 
+@cache
+def _rows() -> tuple[MachineRow, ...]:
+    return choi2013_machines()
+
+
 def published_machines(name: str) -> tuple[Machine, ...]:
     """The machines of Choi et al. of that name, which may be that of a GPU of the catalogue."""
     wanted = _machine_name(name)
-    return tuple(_published(row) for row in choi2013_machines() if row.machine == wanted)
+    return tuple(_published(row) for row in _rows() if row.machine == wanted)
 
 
 def is_published_only(name: str) -> bool:
@@ -103,9 +117,8 @@ def is_published_only(name: str) -> bool:
 def machines_of(gpu: Gpu, clocks: Clocks, wanted: Coefficients = Coefficients.AUTO) -> tuple[Machine, ...]:
     """The machines of a GPU, in the order of `Precision`, those left out that it has no arithmetic for.
 
-    AUTO takes for each kind of arithmetic the first source that knows its energies, but not a fit of which a
-    coefficient cannot be told from zero as long as there is another. Raises `WattsliceError` where the wanted
-    coefficients do not exist, or not at these clocks.
+    A source that knows no energies of some kind of arithmetic leaves it a roof in time alone. Raises
+    `WattsliceError` where the wanted coefficients do not exist, or not at these clocks.
     """
     if wanted is Coefficients.FITTED:
         return _wanted(_fitted(gpu, clocks))
@@ -114,19 +127,25 @@ def machines_of(gpu: Gpu, clocks: Clocks, wanted: Coefficients = Coefficients.AU
     if wanted is Coefficients.NONE:
         return _by_model(gpu, clocks, NoEnergyModel(gpu.id, "--coefficients none"))
     model = _model(gpu)
-    by_model = _by_model(gpu, clocks, model)
     if wanted is Coefficients.MODEL:
-        return _wanted(model.reason if isinstance(model, NoEnergyModel) else by_model)
-    found = {machine.precision: machine for machine in by_model}
-    for better in (_published_of(gpu, clocks), _fitted(gpu, clocks)):
-        for machine in () if isinstance(better, str) else better:
-            known = found.get(machine.precision)
-            if machine.is_sure or known is None or known.energies is None:
-                found[machine.precision] = machine
-            else:
-                note = "a fit to an intensity sweep is less sure: see it with --coefficients fitted"
-                found[machine.precision] = replace(known, doubts=(*known.doubts, note))
-    return tuple(found[precision] for precision in Precision if precision in found)
+        return _wanted(model.reason if isinstance(model, NoEnergyModel) else _by_model(gpu, clocks, model))
+    if isinstance(model, NoEnergyModel) or model.measured_on != gpu.id:
+        for better in (_fitted(gpu, clocks), _published_of(gpu, clocks)):
+            if not isinstance(better, str):
+                return better
+    return _by_model(gpu, clocks, model)
+
+
+def unusable_fit(gpu: Gpu) -> str:
+    """Why a fit to a sweep of this GPU, which there is, makes no machine; empty where it does, or is none."""
+    try:
+        trained = stored_roofline(gpu.id)
+    except ModelFileError as error:
+        return str(error)
+    if trained is None:
+        return ""
+    found = _fitted(gpu, Clocks(trained.reference.core_mhz))
+    return found if isinstance(found, str) else ""
 
 
 def _wanted(found: tuple[Machine, ...] | str) -> tuple[Machine, ...]:
@@ -139,11 +158,11 @@ def _published_of(gpu: Gpu, clocks: Clocks) -> tuple[Machine, ...] | str:
     """Its machines in the paper, or why there are none."""
     machines = published_machines(gpu.id)
     if not machines:
-        names = ", ".join(dict.fromkeys(row.machine for row in choi2013_machines()))
+        names = ", ".join(dict.fromkeys(row.machine for row in _rows()))
         return f"nothing is published of {gpu.id}: Choi et al. have {names}"
     if clocks != Clocks():
         return "what is published holds at the clocks of the paper, not at --core-mhz and --mem-mhz"
-    return machines
+    return _with_time_roofs(machines, gpu, clocks, "the paper has them of fp32 and fp64 only")
 
 
 def _fitted(gpu: Gpu, clocks: Clocks) -> tuple[Machine, ...] | str:
@@ -165,16 +184,18 @@ def _fitted(gpu: Gpu, clocks: Clocks) -> tuple[Machine, ...] | str:
         if asked is not None and (measured is None or abs(asked / measured - 1.0) > _SAME_CLOCK):
             known = "not told" if measured is None else f"{measured:g} MHz"
             return f"the sweep of {gpu.id} has no run near {option} {asked:g}: nearest {known}"
-    at, fit = Clocks(nearest.core_mhz, nearest.memory_mhz), nearest.relative_fit
+    fit = nearest.relative_fit
     found: list[Machine] = []
     for precision, sweep_precision in _SWEEP_PRECISIONS.items():
-        reached = fit.rates.reached(sweep_precision)
-        roof = time_roofline(gpu, precision, at)
+        roof = time_roofline(gpu, precision, clocks)
         if roof is None:
             continue
         try:
             roofline = fit.roofline(
-                sweep_precision, gpu.power_limit_w, flop_time_s=None if reached else roof.flop_time_s
+                sweep_precision,
+                gpu.power_limit_w,
+                flop_time_s=roof.flop_time_s,
+                byte_time_s=roof.byte_time_s,
             )
         except ValueError as error:
             return f"the roofline fitted to a sweep of {gpu.id} is impossible: {error}"
@@ -185,26 +206,30 @@ def _fitted(gpu: Gpu, clocks: Clocks) -> tuple[Machine, ...] | str:
                 precision=precision,
                 roofline=roofline,
                 coefficients=Coefficients.FITTED,
-                source=_fit_source(nearest, reached),
+                source=_fit_source(nearest),
                 power_limit_w=gpu.power_limit_w,
-                doubts=(*fit.doubts, *trained.caveats),
-                is_sure=all(
-                    one.significant
-                    for one in (
-                        fit.flop_energy(sweep_precision),
-                        fit.byte_energy_j,
-                        fit.constant_power_w,
-                    )
-                ),
+                doubts=(_best_rates(fit.rates), *fit.doubts, *trained.caveats),
             )
         )
-    return tuple(found)
+    return _with_time_roofs(found, gpu, clocks, "the sweep measured fp32 and fp64 only")
 
 
-def _fit_source(nearest: ClockFit, reached: bool) -> str:
+def _fit_source(nearest: ClockFit) -> str:
     at = "" if nearest.core_mhz is None else f" at {nearest.core_mhz:g} MHz"
-    peak = "" if reached else ", the peak that of the catalogue"
-    return f"fitted to an intensity sweep of this GPU{at}, its runs weighted alike{peak}"
+    return f"fitted to an intensity sweep of this GPU{at}, its errors taken for equal shares of the energies"
+
+
+def _best_rates(rates: BestRates) -> str:
+    single, double = (prefixed(1.0 / rates.flop_time_s(one), "flop/s") for one in SweepPrecision)
+    best = f"the best of the sweep: {single} in single, {double} in double precision"
+    return f"{best}, {prefixed(rates.bytes_per_s, 'B/s')}; the roofs are the catalogue's"
+
+
+def _with_time_roofs(known: Sequence[Machine], gpu: Gpu, clocks: Clocks, why: str) -> tuple[Machine, ...]:
+    """The machines and, without energies, those of the kinds of arithmetic that they leave out."""
+    by_precision = {machine.precision: machine for machine in known}
+    others = _by_model(gpu, clocks, NoEnergyModel(gpu.id, why))
+    return tuple(by_precision.get(one.precision, one) for one in others)
 
 
 def _by_model(gpu: Gpu, clocks: Clocks, model: EnergyModel | NoEnergyModel) -> tuple[Machine, ...]:
@@ -228,7 +253,7 @@ def _by_model(gpu: Gpu, clocks: Clocks, model: EnergyModel | NoEnergyModel) -> t
                 doubts=_doubts(model, precision),
             )
         )
-    return tuple(found)
+    return tuple(_doubted(machine, found) for machine in found)
 
 
 def _model(gpu: Gpu) -> EnergyModel | NoEnergyModel:
@@ -248,6 +273,15 @@ def _doubts(model: EnergyModel | NoEnergyModel, precision: Precision) -> tuple[s
     if isinstance(model, EnergyModel) and is_presumed(model, precision):
         return (f"energy of a flop ({precision.value}): seen by no training kernel, an order of magnitude",)
     return ()
+
+
+def _doubted(machine: Machine, others: Sequence[Machine]) -> Machine:
+    """With a doubt where a double-precision flop comes out cheaper than a single-precision one."""
+    single = next((one.energies for one in others if one.precision is Precision.FP32), None)
+    double = machine.energies if machine.precision is Precision.FP64 else None
+    if single is None or double is None or double.flop_energy_j >= single.flop_energy_j:
+        return machine
+    return replace(machine, doubts=(*machine.doubts, _CHEAP_DOUBLE))
 
 
 def _machine_name(name: str) -> str:

@@ -18,6 +18,7 @@ _SETTINGS: Any = {
     "svg.fonttype": "path",
     "font.family": "DejaVu Sans",
     "font.size": 9.0,
+    "text.parse_math": False,  # names are shown as they are, whatever they have between dollar signs
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.titlesize": 10.0,
@@ -70,6 +71,5 @@ def save_picture(draw: Callable[[Figure], None], inches: tuple[float, float], pa
         figure = figures.Figure(figsize=inches, layout="constrained")
         draw(figure)
         for path in paths:
-            path.parent.mkdir(parents=True, exist_ok=True)
             told = {"Date": None} if path.suffix.lower() == ".svg" else {"Software": None}
             figure.savefig(path, dpi=150, metadata=told)  # pyright: ignore[reportUnknownMemberType, reportArgumentType]

@@ -26,6 +26,7 @@ from wattslice.quoting import Quoter, SourceText
 from wattslice.recursion import deep_recursion
 from wattslice.result_cache.current_inputs import CurrentInputs
 from wattslice.result_cache.keeper import Keeper, keeper
+from wattslice.sources import is_ptx
 from wattslice.suppressions import suppressions_in
 from wattslice.workers import Workers, on_workers
 from wattslice_models.gpu import Gpu, load_gpu
@@ -209,20 +210,16 @@ def _is_lasting(result: FileAnalysis) -> bool:
 
 def caller_reader(path: Path, config: Config) -> CallerReader | None:
     """Reads the files beside a CUDA file that call its functions, for the sizes they pass."""
-    if path.suffix in _WITHOUT_CALLERS:
+    if path.suffix == ".c" or is_ptx(path):  # kernels no other file is asked about
         return None
     return partial(read_callers, path, options=parse_options(config))
 
 
 def launcher_reader(path: Path, config: Config) -> LauncherReader | None:
     """Reads the file beside a CUDA file that includes it and launches its kernels."""
-    if path.suffix in _WITHOUT_CALLERS:
+    if path.suffix == ".c" or is_ptx(path):  # kernels no other file is asked about
         return None
     return partial(read_launcher, path, options=parse_options(config))
-
-
-_WITHOUT_CALLERS = frozenset({".c", ".ptx"})
-"""Files whose kernels no other file is asked about: C functions, and kernels that are compiled already."""
 
 
 def parse_options(config: Config) -> ParseOptions:
@@ -231,6 +228,7 @@ def parse_options(config: Config) -> ParseOptions:
         include_dirs=config.include_directories,
         defines=config.definitions,
         compile_commands=config.compile_commands_directory,
+        moved=config.moved_sources,
     )
     if config.language_standard is not None:
         options = replace(options, standard=config.language_standard)
@@ -249,7 +247,7 @@ def read_program(
         from wattslice.frontend.c import read_c
 
         return read_c(path, options, source)
-    if path.suffix == ".ptx":
+    if is_ptx(path):
         from wattslice.frontend.ptx import read_ptx
 
         return read_ptx(path, options, source)

@@ -8,7 +8,7 @@ from enum import Enum
 
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.machines import Machine
-from wattslice.roofline import Precision
+from wattslice.roofs import Precision
 
 
 class Bound(Enum):
@@ -30,8 +30,10 @@ class PlacedKernel:
     """One launch against `machine`, whose roofs are those of its `precision`; None is unknown.
 
     `flops` and `dram_bytes` per launch; `intensity` flops per byte. `power_w`: of the power model of the run,
-    or, where that knows none, of eq. (4) over the predicted time. `share_of_roof`: predicted flops per second
-    over those that roof and bandwidth allow. `time_bound`: by the time balance; `energy_bound`: by the
+    or, where that knows none, of eq. (4) over the predicted time. `throttled_time_s`: at the power limit a
+    launch is taken to last until the energy of its flops and bytes fits under it, as the lines do; None where
+    that is `time_s`. Flops per second and joule are over that time. `share_of_roof`: the least time by roof
+    and bandwidth over it. `time_bound`: by the time balance; `energy_bound`: by the
     effective balance point, below which more than half of the energy goes to memory and waiting for it.
     `why`: why it has no place in the pictures; empty where it has one.
     """
@@ -44,6 +46,7 @@ class PlacedKernel:
     flops: float | None
     dram_bytes: float | None
     time_s: float | None
+    throttled_time_s: float | None = None
     intensity: float | None = None
     flops_per_s: float | None = None
     share_of_roof: float | None = None
@@ -53,6 +56,13 @@ class PlacedKernel:
     time_bound: Bound | None = None
     energy_bound: Bound | None = None
     why: str = ""
+
+    @property
+    def slowdown(self) -> float | None:
+        """`throttled_time_s` over `time_s`; None where the limit does not throttle."""
+        return (
+            None if self.throttled_time_s is None or not self.time_s else self.throttled_time_s / self.time_s
+        )
 
 
 def place_kernels(analysis: Analysis, machines: Sequence[Machine]) -> tuple[PlacedKernel, ...]:
@@ -76,7 +86,9 @@ def _place(kernel: KernelAnalysis, machines: dict[Precision, Machine]) -> Placed
             PowerSource.ROOFLINE,
         )
     intensity = flops / dram_bytes if flops and dram_bytes else None
-    flops_per_s = flops / time_s if flops and time_s else None
+    throttled_s = _throttled_s(machine, flops, dram_bytes, time_s, power_w)
+    taken_s = throttled_s or time_s
+    flops_per_s = flops / taken_s if flops and taken_s else None
     return PlacedKernel(
         name=name,
         file=file,
@@ -86,9 +98,10 @@ def _place(kernel: KernelAnalysis, machines: dict[Precision, Machine]) -> Placed
         flops=flops,
         dram_bytes=dram_bytes,
         time_s=time_s,
+        throttled_time_s=throttled_s,
         intensity=intensity,
         flops_per_s=flops_per_s,
-        share_of_roof=_share(machine, flops, dram_bytes, time_s),
+        share_of_roof=_share(machine, flops, dram_bytes, taken_s),
         power_w=power_w,
         power_source=None if power_w is None else power_source,
         flops_per_j=None if flops_per_s is None or not power_w else flops_per_s / power_w,
@@ -107,8 +120,21 @@ def _why(
     return f"its arithmetic is mostly {precision.value}, the roofs are {shown}"
 
 
+def _throttled_s(
+    machine: Machine | None, flops: float, dram_bytes: float, time_s: float | None, power_w: float | None
+) -> float | None:
+    """The time under the power limit, where that is longer. A power below the limit is no throttled one."""
+    if machine is None or machine.energies is None or not time_s or power_w is None:
+        return None
+    limit_w = machine.energies.power_limit_w
+    if limit_w is None or power_w < limit_w:
+        return None
+    throttled_s = machine.energies.throttled_time_s(flops, dram_bytes, time_s)
+    return throttled_s if throttled_s > time_s else None
+
+
 def _share(machine: Machine | None, flops: float, dram_bytes: float, time_s: float | None) -> float | None:
-    """The least time by the roofs over the predicted one, which is the same share for flops per second."""
+    """The least time by the roofs over that of the launch: the same share as that of flops per second."""
     if machine is None or not time_s:
         return None
     return machine.roofline.without_limit().time_s(flops, dram_bytes) / time_s

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from wattslice.ir import numbered_lines
+
+MAX_BYTES = 64 << 20
+"""The largest file that lines are quoted from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +18,16 @@ class SourceText:
 
     file: str
     lines: tuple[str, ...]
+
+
+def text_of(file: str) -> str:
+    """The text of a regular file up to `MAX_BYTES`; empty for all else: a pipe never ends."""
+    try:
+        if not os.path.isfile(file) or os.path.getsize(file) > MAX_BYTES:  # noqa: PTH113, PTH202
+            return ""
+        return Path(file).read_bytes().decode("utf-8", errors="replace")
+    except (OSError, ValueError):
+        return ""
 
 
 class Quoter:
@@ -30,11 +44,7 @@ class Quoter:
     def line(self, file: str, line: int) -> str:
         """Line `line` (from 1) of `file`, without its end; empty when there is none."""
         if file not in self._lines:
-            try:
-                text = Path(file).read_text(encoding="utf-8", errors="replace")
-            except (OSError, ValueError):
-                text = ""
-            self._lines[file] = numbered_lines(text)
+            self._lines[file] = numbered_lines(text_of(file))
         lines = self._lines[file]
         return lines[line - 1].rstrip() if 0 < line <= len(lines) else ""
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wattslice.analysis import Analysis
 from wattslice.config import Config
 from wattslice.errors import WattsliceError
-from wattslice.machines import Coefficients, Machine, machines_of, published_machines
+from wattslice.machines import Coefficients, Machine, machines_of, published_machines, unusable_fit
 from wattslice.placed_kernels import PlacedKernel, place_kernels
-from wattslice.roofline import Precision
+from wattslice.roofs import Precision
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import load_gpu
 
@@ -38,7 +38,11 @@ def rooflines_of_gpu(
     Raises `WattsliceError` for coefficients or a precision that this GPU has not.
     """
     clocks = Clocks(config.core_clock_mhz, config.memory_clock_mhz)
-    machines = machines_of(load_gpu(config.gpu_id), clocks, wanted)
+    gpu = load_gpu(config.gpu_id)
+    machines = machines_of(gpu, clocks, wanted)
+    if wanted is Coefficients.AUTO and (fault := unusable_fit(gpu)):
+        doubt = f"a fit to a sweep of this GPU is left out: {fault}"
+        machines = tuple(replace(machine, doubts=(*machine.doubts, doubt)) for machine in machines)
     if analysis is None:
         return Rooflines(_chosen(machines, only, ()), config.gpu_source)
     worked = tuple(

@@ -11,6 +11,11 @@ SUFFIXES_IN_FOLDERS = (".cu",)
 """What counts as a source in a folder. Any other file (a ``.c`` kernel, PTX, a header) is named itself."""
 
 
+def is_ptx(path: str | Path) -> bool:
+    """Whether a file is read as PTX; its suffix may be in capitals."""
+    return str(path).lower().endswith(".ptx")
+
+
 class SourceError(WattsliceError):
     """A path that does not exist, cannot be read, or holds nothing to analyse."""
 

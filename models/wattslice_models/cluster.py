@@ -48,8 +48,10 @@ class OneNode:
 class ComponentRuns:
     """Ways to run one component, in arrays of one length. All times in s, energies in J, powers in W.
 
-    `compute_s`, `communication_s` are the parts of `time_s` before any overlap. `idle_power_w` is that of one
-    node, and `machine` says which components could take turns on the same nodes: equal numbers could.
+    `compute_s`, `communication_s` are the parts of `time_s` before any overlap. `highest_power_w` of all
+    nodes in the phase that draws most: all at work, one doing the serial share, all waiting for the network.
+    `idle_power_w` is that of one node, and `machine` says which components could take turns on the same
+    nodes: equal numbers could.
     """
 
     nodes: Array
@@ -59,6 +61,7 @@ class ComponentRuns:
     energy_j: Array
     energy_low_j: Array
     energy_high_j: Array
+    highest_power_w: Array
     idle_power_w: Array
     machine: NDArray[np.int64]
 
@@ -99,6 +102,13 @@ def on_nodes(
         # What is not waited for needs no idle power to be known.
         return power_w * work_s + np.where(waiting_s > 0, wait_w * waiting_s, 0.0)
 
+    wait_w = alone.power_w if waits_busy else alone.idle_power_w
+    together = alone.fixed_s > 0 or serial_share < 1
+    phases_w = (
+        np.where(together, nodes * alone.power_w, 0.0),
+        np.where(serial_share > 0, alone.power_w + np.where(nodes > 1, wait_w * (nodes - 1), 0.0), 0.0),
+        np.where(time_s > compute_s, nodes * wait_w, 0.0),
+    )
     return ComponentRuns(
         nodes=nodes,
         compute_s=compute_s,
@@ -107,6 +117,7 @@ def on_nodes(
         energy_j=energy_j(alone.power_w),
         energy_low_j=energy_j(alone.power_low_w),
         energy_high_j=energy_j(alone.power_high_w),
+        highest_power_w=np.maximum.reduce(phases_w),
         idle_power_w=np.full_like(nodes, alone.idle_power_w),
         machine=np.full(nodes.shape, machine, dtype=np.int64),
     )
@@ -128,16 +139,7 @@ def joined(parts: list[ComponentRuns]) -> ComponentRuns:
         energy_j=together("energy_j"),
         energy_low_j=together("energy_low_j"),
         energy_high_j=together("energy_high_j"),
+        highest_power_w=together("highest_power_w"),
         idle_power_w=together("idle_power_w"),
         machine=np.concatenate([part.machine for part in parts]),
     )
-
-
-def multinode_time_s(node_times_s: Array) -> Array:
-    """T_multinode = max(T_1, ..., T_n) over the last axis, for nodes that differ (section 4.3)."""
-    return node_times_s.max(axis=-1)
-
-
-def multinode_energy_j(node_energies_j: Array) -> Array:
-    """E_multi = sum of E_single over the last axis (section 5.6)."""
-    return node_energies_j.sum(axis=-1)

@@ -53,7 +53,8 @@ class Network:
 class Exchange:
     """One exchange of a component, `count` times (the paper's *iters*).
 
-    `data_bytes` of all nodes together; `dimensions` (1 to 3): along how many axes a domain is cut, for HALO.
+    `data_bytes` of all nodes together, for HALO of all six faces of the domain; `dimensions` (1 to 3): along
+    how many axes it is cut.
     Raises ``ValueError`` for a negative quantity or another number of dimensions.
     """
 
@@ -90,8 +91,12 @@ def busiest_node(exchange: Exchange, nodes: Array) -> NodeTraffic:
     one-to-all  what one node deals out, a part to each                  D(n-1)/n out              n-1
     all-to-one  what one node collects, a part from each                 D(n-1)/n in               n-1
     broadcast   what one node sends, all of it to each of the others     D(n-1) out                n-1
-    halo        the surface of the undivided domain, cut along d axes    D·n^(-(d-1)/d) in, out    4d
+    halo        the surface of the undivided domain, cut along d axes    D·(d/3)·n^(-(d-1)/d)      4d
+                                                                         in and out
     ==========  =======================================================  ========================  ========
+
+    A halo is that of a cube with edge L: D stands for its six faces, 6 L². Cut along d axes, a node inside
+    has two faces across each, of L² n^(-(d-1)/d): slabs 2 L², pencils 4 L²/√n, cubes 6 L²/n^(2/3).
 
     One node alone exchanges only what enters and leaves.
     """
@@ -113,7 +118,7 @@ def busiest_node(exchange: Exchange, nodes: Array) -> NodeTraffic:
             return NodeTraffic(zero, data * others, others)
         case Pattern.HALO:
             axes = exchange.dimensions
-            surface = np.where(nodes > 1, data * nodes ** (-(axes - 1.0) / axes), 0.0)
+            surface = np.where(nodes > 1, data * axes / 3.0 * nodes ** (-(axes - 1.0) / axes), 0.0)
             return NodeTraffic(surface, surface, np.where(nodes > 1, 4.0 * axes, 0.0))
 
 

@@ -118,22 +118,34 @@ def loop_time_s(
     """T_func = max(W T_flop, Q T_mop): arithmetic and transfers overlap perfectly.
 
     Work and rates may be arrays; they broadcast. A loop without a flop share must have no work: its work is
-    not looked at (`Loop` checks).
+    not looked at (`Loop` checks). Raises ``ValueError`` for work at a flop rate that is not above 0, which a
+    negative S can make of it.
     """
     transfer_s = traffic_bytes / loop_bytes_per_s(rates, coefficients)
     if coefficients.flop_share is None:
         return transfer_s
-    return np.maximum(work_flop / loop_flop_per_s(rates, coefficients), transfer_s)
+    works, rate = np.asarray(work_flop), np.asarray(loop_flop_per_s(rates, coefficients))
+    if ((works > 0) & (rate <= 0)).any():
+        raise ValueError(f"P U + S = {rate.min():g} flop/s: not above 0")
+    # Without work the rate may be anything.
+    return np.maximum(works / np.where(rate > 0, rate, np.inf), transfer_s)
 
 
 def loops_time_s(loops: Sequence[Loop], rates: CpuRates[Values]) -> Values:
-    """T: loops one after the other on one node. Raises ``ValueError`` without any."""
+    """T: loops one after the other on one node.
+
+    Raises ``ValueError`` without any, and as `loop_time_s`, with the name of the loop.
+    """
     if not loops:
         raise ValueError("no loops: nothing to time")
-    first, *others = (
-        cast("Values", loop_time_s(loop.work_flop, loop.traffic_bytes, rates, loop.coefficients))
-        for loop in loops
-    )
+    first, *others = (_loop_s(loop, rates) for loop in loops)
     for seconds in others:
         first = first + seconds
     return first
+
+
+def _loop_s(loop: Loop, rates: CpuRates[Values]) -> Values:
+    try:
+        return cast("Values", loop_time_s(loop.work_flop, loop.traffic_bytes, rates, loop.coefficients))
+    except ValueError as error:
+        raise ValueError(f"{loop.name}: {error}") from None

@@ -76,7 +76,7 @@ class TimeRoofline:
     def flops_per_s(self, intensity: Numbers) -> Numbers:
         """The time roofline in flop/s over flops per byte, which are finite and above 0."""
         _positive(intensity)
-        return 1.0 / self.time_s(1.0 + 0.0 * intensity, 1.0 / intensity)
+        return intensity / self.time_s(intensity, 1.0 + 0.0 * intensity)
 
     def relative_speed(self, intensity: Numbers) -> Numbers:
         """The roofline of Fig. 2a: speed over peak, min(1, I / B_τ) where nothing throttles."""
@@ -159,6 +159,16 @@ class EnergyRoofline(TimeRoofline):
         return 1.0 / self.actual_flop_energy_j
 
     @property
+    def limited_flops_per_s(self) -> float:
+        """What the limit leaves of the peak, where memory asks for nothing; without a limit the peak."""
+        return 1.0 / self.time_s(1.0, 0.0)
+
+    @property
+    def limited_flops_per_j(self) -> float:
+        """The same of the best energy efficiency: a longer time at π0 for every flop."""
+        return 1.0 / self.energy_j(1.0, 0.0)
+
+    @property
     def balance_gap(self) -> float:
         """B_ε / B_τ: above 1, code that is balanced in time still spends most dynamic energy on memory."""
         return self.energy_balance / self.time_balance
@@ -201,6 +211,13 @@ class EnergyRoofline(TimeRoofline):
         """What flops and bytes cost, constant power left out: it is the same however long a run takes."""
         return work_flop * self.flop_energy_j + traffic_bytes * self.byte_energy_j
 
+    def throttled_time_s(self, work_flop: float, traffic_bytes: float, time_s: float) -> float:
+        """A time that is known from elsewhere, or longer: until (4) fits under the limit."""
+        if self.power_limit_w is None:
+            return time_s
+        budget_w = self.power_limit_w - self.constant_power_w
+        return max(time_s, self.dynamic_energy_j(work_flop, traffic_bytes) / budget_w)
+
     def power_of_run_w(self, work_flop: float, traffic_bytes: float, time_s: float) -> float:
         """(4) in watts, over a time above 0 that is known from elsewhere; at most the limit."""
         _not_negative("work_flop", work_flop)
@@ -219,7 +236,7 @@ class EnergyRoofline(TimeRoofline):
     def flops_per_j(self, intensity: Numbers) -> Numbers:
         """The arch line in flop/J."""
         _positive(intensity)
-        return 1.0 / self.energy_j(1.0 + 0.0 * intensity, 1.0 / intensity)
+        return intensity / self.energy_j(intensity, 1.0 + 0.0 * intensity)
 
     def relative_efficiency(self, intensity: Numbers) -> Numbers:
         """The arch line of Fig. 2a: flops per joule over their peak, 1 / (1 + B̂_ε(I) / I) without a limit."""
@@ -228,8 +245,9 @@ class EnergyRoofline(TimeRoofline):
     def demanded_power_w(self, intensity: Numbers) -> Numbers:
         """(7) in watts, whatever the limit."""
         _positive(intensity)
-        speed = 1.0 / _larger(self.flop_time_s + 0.0 * intensity, self.byte_time_s / intensity)
-        return self.constant_power_w + speed * (self.flop_energy_j + self.byte_energy_j / intensity)
+        byte = 1.0 + 0.0 * intensity
+        free_s = TimeRoofline.time_s(self, intensity, byte)
+        return self.constant_power_w + self.dynamic_energy_j(intensity, byte) / free_s
 
     def power_w(self, intensity: Numbers) -> Numbers:
         """The power line in watts: (7), at most the limit. `energy_j` over `time_s`."""

@@ -25,6 +25,7 @@ and `requested_bytes` times N half of the traffic of Tables 1 to 3. The paper do
 this wherever the *published* characteristics are used, and nowhere else.
 """
 WARP_SIZE = 32
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,9 @@ class ProfilerCounters:
 class KernelCharacteristics:
     """Table 8, independent of GPU and domain: counts are for one cell, or for whatever `gpu_time` counts.
 
-    Shares are of the lane slots that issued warps occupy (32 times the warp instructions). Raises
-    ``ValueError`` for negative and for non-finite numbers, and for an efficiency or a rate of zero.
+    The three shares are parts of the lane slots that issued warps occupy (32 times the warp instructions):
+    fractions, not percent. Raises ``ValueError`` for shares that are more than the whole together, for
+    negative and non-finite numbers, and for an efficiency or a rate of zero.
     """
 
     inactive_share: float
@@ -69,7 +71,8 @@ class KernelCharacteristics:
     control_flow_share: float
     """P_cfl"""
     memory_efficiency: float
-    """G_e: bytes asked for over bytes moved. Can exceed 1 where lanes share what they read."""
+    """G_e: bytes asked for over bytes moved. Exceeds 1 where lanes read the same word or caches serve them:
+    no bound, and Table 11 then moves fewer bytes than are asked for."""
     requested_bytes: float
     """G_r: bytes of global memory that threads ask for."""
     integer_instructions: float
@@ -91,10 +94,23 @@ class KernelCharacteristics:
         for name in ("memory_efficiency", "instructions_per_clock_per_sm"):
             if not getattr(self, name):
                 raise ValueError(f"{name} = 0: must be positive")
+        shares = self.inactive_share + self.miscellaneous_share + self.control_flow_share
+        if shares > 1 + _ROUNDING:
+            raise ValueError(
+                f"inactive_share + miscellaneous_share + control_flow_share = {shares:g}: fractions of one"
+                " whole, at most 1 together"
+            )
 
     @staticmethod
     def from_counters(counters: ProfilerCounters, cells: float) -> KernelCharacteristics:
-        """Table 8 for one run over `cells` cells. A kernel that moves nothing counts as efficient."""
+        """Table 8 for one run over `cells` cells. A kernel that moves nothing counts as efficient.
+
+        Raises ``ValueError`` where nothing was issued, or for no cells.
+        """
+        if not (counters.warp_instructions > 0 and cells > 0):
+            raise ValueError(
+                f"{counters.warp_instructions:g} warp instructions for {cells:g} cells: nothing ran"
+            )
         slots = counters.warp_instructions * WARP_SIZE
         moved = counters.transferred_bytes
         return KernelCharacteristics(
@@ -223,6 +239,11 @@ def gpu_time(kernel: KernelCharacteristics, gpu: GpuCharacteristics, cells: Valu
         integer_s=integer_s * cells,
         transfer_s=transfer_s * cells,
     )
+
+
+def kernels_time_s(kernels: Sequence[KernelCharacteristics], gpu: GpuCharacteristics, cells: float) -> float:
+    """Seconds of kernels one after the other. Raises ``ValueError`` as `gpu_time`."""
+    return math.fsum(gpu_time(kernel, gpu, cells).total_s for kernel in kernels)
 
 
 def _arithmetic_s(operations: float, per_second: float | None, kind: str, gpu: GpuCharacteristics) -> float:

@@ -150,6 +150,21 @@ _IDENTITY = (*_TEXT, "aliases", "compute_capability")
 _NUMBERS = tuple(f for f in (f.name for f in dataclass_fields(Gpu)) if f not in (*_IDENTITY, "sources"))
 # The annotations are strings here, which is exactly what is needed to see what a field may hold.
 _ANNOTATION = {f.name: str(f.type) for f in dataclass_fields(Gpu)}
+_MAY_BE_ZERO = frozenset(
+    {
+        "fp64_fma_per_clock_per_sm",
+        "int32_add_per_clock_per_sm",
+        "int32_mul_per_clock_per_sm",
+        "sfu_per_clock_per_sm",
+        "fp16_vector_fma_per_clock_per_sm",
+        "tensor_fp16_dense_fma_per_clock_per_sm",
+        "shared_memory_optin_bytes_per_block",
+        "shared_memory_reserved_bytes_per_block",
+        "l2_bytes",
+        "idle_power_w",
+    }
+)
+_MAY_BE_NEGATIVE = frozenset({"nvml_static_error_low", "nvml_static_error_high"})
 
 
 def read_gpu(path: Path) -> Gpu:
@@ -213,9 +228,11 @@ def _number(path: Path, place: str, field: str, entry: object) -> tuple[object, 
                 if "bool" in annotation:
                     return flag, source
             case {"value": int(number), "source": str(source)} if source and "bool" not in annotation:
+                _check_sign(path, place, field, number)
                 return (float(number) if "float" in annotation else int(number)), source
             case {"value": float(number), "source": str(source)} if source and "float" in annotation:
                 if math.isfinite(number):
+                    _check_sign(path, place, field, number)
                     return number, source
             case _:
                 pass
@@ -223,6 +240,15 @@ def _number(path: Path, place: str, field: str, entry: object) -> tuple[object, 
     if "None" in annotation:
         allowed += ' or { unknown = "why" }'
     raise GpuFileError(path, f"{place}: expected {allowed}, found {entry!r}")
+
+
+def _check_sign(path: Path, place: str, field: str, number: float) -> None:
+    """Refuses a number that no GPU can have, before something is divided by it."""
+    if field in _MAY_BE_NEGATIVE or number > 0 or (number == 0 and field in _MAY_BE_ZERO):
+        return
+    allowed = "0 or more" if field in _MAY_BE_ZERO else "more than 0"
+    unknown = ', or write { unknown = "why" }' if "None" in _ANNOTATION[field] else ""
+    raise GpuFileError(path, f"{place}: must be {allowed}, found {number:g}{unknown}")
 
 
 def gpu_ids() -> tuple[str, ...]:

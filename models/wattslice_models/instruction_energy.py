@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from wattslice_models.instruction_rows import STAND_INS, opcodes_of, reason_without
+from wattslice_models.instruction_rows import STAND_INS, opcodes_of, reason_without, same_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,11 @@ def opcode_row(
     above_idle_j: float | None = None,
     category: str = "",
 ) -> InstructionEnergy:
-    """A row for one opcode alone, or for each of several measured together (``sub.cc.u32+subc.u32``)."""
-    opcodes = "|".join(re.escape(opcode) for opcode in instruction.split("+"))
+    """A row for one opcode and those of the same machine code (`same_code`).
+
+    Or for each of several measured together (``sub.cc.u32+subc.u32``).
+    """
+    opcodes = "|".join(same_code(opcode) for opcode in instruction.split("+"))
     return InstructionEnergy(category, instruction, opcodes, energy_j, note, above_idle_j)
 
 
@@ -120,7 +123,13 @@ class InstructionEnergies:
         return Price(None, Basis.NONE, "", f"the table has {reason_without(opcode)}")
 
     def _row(self, opcode: str) -> InstructionEnergy | None:
-        return next((row for row in self.rows if re.fullmatch(row.opcodes, opcode)), None)
+        """Of the rows that hold for the opcode, that with a number, then that of its very name."""
+        rows = [row for row in self.rows if re.fullmatch(row.opcodes, opcode)]
+        return min(
+            rows,
+            key=lambda row: (row.energy_j is None, opcode not in row.instruction.split("+")),
+            default=None,
+        )
 
     def _stand_in(self, opcode: str) -> Price | None:
         for guess in STAND_INS:

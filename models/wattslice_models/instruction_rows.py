@@ -60,6 +60,22 @@ TABLE_1: tuple[tuple[str, str, str], ...] = (
 """Category and row as printed, and its opcodes (a regular expression of the whole opcode)."""
 
 
+_SAME_CODE = (
+    (r"((?:add|sub)c?(?:\.cc)?|(?:mul|mad)\.lo)\.[su](16|32|64)", r"\g<1>.[su]\g<2>"),
+    (r"(selp)\.[bsuf](32|64)", r"\g<1>.[bsuf]\g<2>"),
+)
+"""Opcodes that become one machine code whatever the sign or type: sums, the low half of products, selection.
+Not comparisons, shifts to the right, quotients and high halves, to which the sign matters."""
+
+
+def same_code(opcode: str) -> str:
+    """The opcodes that a measurement of one holds for, a regular expression of the whole opcode."""
+    for pattern, alike in _SAME_CODE:
+        if found := re.fullmatch(pattern, opcode):
+            return found.expand(alike).replace(".", r"\.")
+    return re.escape(opcode)
+
+
 def opcodes_of(category: str, instruction: str) -> str:
     """The opcodes of a row of Table I. Raises ``KeyError`` for a row that the table does not have."""
     for known_category, known_instruction, opcodes in TABLE_1:
@@ -82,8 +98,11 @@ class StandIn:
 
 
 STAND_INS = (
-    StandIn(r"add\.s32", ("add.u32",), 1, "the same addition of 32 bits"),
-    StandIn(r"add\.u32", ("add.s32",), 1, "the same addition of 32 bits"),
+    StandIn(r"(shl|shr)\.[bsu]32", ("shr.u32", "shr.s32", "shl.b32"), 1, "a shift all the same"),
+    StandIn(r"min\.[su]32", ("min.s32", "min.u32", "max.s32"), 1, "the same comparison, other sign or end"),
+    StandIn(r"max\.[su]32", ("max.s32", "max.u32", "min.s32"), 1, "the same comparison, other sign or end"),
+    StandIn(r"div\.[su]32", ("div.s32", "div.u32"), 1, "a division of the other sign"),
+    StandIn(r"rem\.[su]32", ("rem.s32", "rem.u32"), 1, "a remainder of the other sign"),
     StandIn(r"(add|sub|neg)\.[su]64", ("add.u32", "add.s32"), 2, "two additions of 32 bits with a carry"),
     StandIn(r"neg\.s32", ("add.u32", "add.s32"), 1, "a subtraction from zero"),
     StandIn(r"(and|or|xor|not)\.b64", ("and.b32",), 2, "two operations on 32 bits"),

@@ -64,14 +64,26 @@ def pareto_front(time_s: Array, energy_j: Array, tolerance: float = SAME) -> NDA
 def keeping(outcomes: Outcomes, limits: Limits) -> NDArray[np.bool_]:
     """Which configurations keep the limits; one of unknown energy or power keeps no limit on it."""
     kept = np.isfinite(outcomes.time_s)
-    for values, bound in (
+    for values, bound in _bounded(outcomes, limits):
+        kept &= values <= bound  # False for NaN
+    return kept
+
+
+def exceeding(outcomes: Outcomes, limits: Limits) -> NDArray[np.bool_]:
+    """Which configurations are known to be over a limit; the others keep them, or it is unknown."""
+    over = np.zeros(len(outcomes), dtype=np.bool_)
+    for values, bound in _bounded(outcomes, limits):
+        over |= values > bound  # False for NaN
+    return over
+
+
+def _bounded(outcomes: Outcomes, limits: Limits) -> list[tuple[Array, float]]:
+    pairs = (
         (outcomes.time_s, limits.deadline_s),
         (outcomes.energy_j, limits.energy_budget_j),
         (outcomes.highest_power_w, limits.power_budget_w),
-    ):
-        if bound is not None:
-            kept &= values <= bound  # False for NaN
-    return kept
+    )
+    return [(values, bound) for values, bound in pairs if bound is not None]
 
 
 def best(outcomes: Outcomes, objective: Objective, limits: Limits = NO_LIMITS) -> int | None:

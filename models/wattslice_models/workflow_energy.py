@@ -37,8 +37,9 @@ class Outcomes:
     """Every configuration of a workflow; arrays of length c, `choice` (c, k): which way component k runs.
 
     Times in s, energies in J, powers in W, `delay_product_js` in J*s. `idle_j` is the part of `energy_j` that
-    machines draw while their components do not work. `highest_power_w`: the mean power of the phase that
-    draws most. NaN where a power is unknown.
+    machines draw while their components do not work. `highest_power_w` in the phase that draws most
+    (`ComponentRuns`), with what idles beside it; of components that overlap, the sum of their highest. NaN
+    where a power is unknown.
     """
 
     choice: NDArray[np.int64]
@@ -68,6 +69,15 @@ def configurations(components: Sequence[ComponentRuns]) -> int:
     return math.prod(len(runs) for runs in components)
 
 
+def _combinations(numbers: Sequence[int]) -> NDArray[np.int64]:
+    """All combinations of an index below each number, (k, c): more numbers than an array may have axes."""
+    rest = np.arange(math.prod(numbers))
+    found = np.empty((len(numbers), len(rest)), dtype=np.int64)
+    for place in reversed(range(len(numbers))):
+        rest, found[place] = np.divmod(rest, numbers[place])
+    return found
+
+
 def workflow_outcomes(
     components: Sequence[ComponentRuns], *, overlap: bool, share_nodes: bool = True
 ) -> Outcomes:
@@ -78,7 +88,7 @@ def workflow_outcomes(
     """
     if not components:
         raise ValueError("a workflow has at least one component")
-    choice = np.indices([len(runs) for runs in components]).reshape(len(components), -1)
+    choice = _combinations([len(runs) for runs in components])
 
     def each(name: str) -> Array:
         """A field of the ways chosen, (k, c)."""
@@ -89,7 +99,7 @@ def workflow_outcomes(
     if overlap or not share_nodes:
         machines = np.broadcast_to(np.arange(len(components))[:, None], machines.shape)
     time_s = times_s.max(axis=0) if overlap else times_s.sum(axis=0)
-    idle_j, all_idle_w = np.zeros_like(time_s), np.zeros_like(time_s)
+    idle_j, powers_w = np.zeros_like(time_s), each("highest_power_w")
     for number, machine in enumerate(machines):
         same = machines == machine
         # The first component on a machine accounts for all that run there.
@@ -98,9 +108,14 @@ def workflow_outcomes(
         idle_s = held * time_s - np.where(same, nodes * times_s, 0.0).sum(axis=0)
         waits = first & (idle_s > _ROUNDING * held * time_s)
         idle_j += np.where(waits, idle_w[number] * idle_s, 0.0)
-        all_idle_w += np.where(first, idle_w[number] * held, 0.0)
-    power_w = energies_j / times_s
-    highest_w = power_w.sum(axis=0) if overlap else (power_w + all_idle_w - idle_w * nodes).max(axis=0)
+        if overlap:  # what is done first idles until the last is
+            idling_w = np.where(waits, idle_w[number] * nodes[number], 0.0)
+            powers_w[number] = np.maximum(powers_w[number], idling_w)
+            continue
+        for other in range(len(machines)):
+            idle_nodes = held - np.where(same[other], nodes[other], 0.0)
+            # Where no node idles, its power need not be known.
+            powers_w[other] += np.where(first & (idle_nodes > 0), idle_w[number] * idle_nodes, 0.0)
     return Outcomes(
         choice=choice.T,
         time_s=time_s,
@@ -108,5 +123,5 @@ def workflow_outcomes(
         energy_low_j=each("energy_low_j").sum(axis=0) + idle_j,
         energy_high_j=each("energy_high_j").sum(axis=0) + idle_j,
         idle_j=idle_j,
-        highest_power_w=highest_w,
+        highest_power_w=powers_w.sum(axis=0) if overlap else powers_w.max(axis=0),
     )

@@ -410,3 +410,19 @@ def test_a_compare_and_swap_that_is_repeated_succeeds_at_once(tmp_path, body, sw
     counted, operations = analyse(tmp_path, f"__global__ void k(int *p, int i) {{ {body} }}")
     assert operations.atomic == swaps
     assert [message in a.message for a in counted.assumptions if a.rule == "PW013"] == [True]
+
+
+@pytest.mark.parametrize(
+    ("first", "stores"), [("", 40 / 64), ("c.width = n;", 0.5), ("int *w = &c.width; *w = n;", 0.5)]
+)
+def test_a_struct_with_an_array_has_its_known_members(tmp_path, first, stores):
+    source = f"""struct C {{ int width; float k; double s[2]; }};
+__global__ void k(C c, const int *p, float *x) {{ int n = p[0]; {first}
+if (threadIdx.x < c.width) x[threadIdx.x] = 1.0f; }}
+int main() {{ C c; c.width = 40; float *x; int *p; k<<<1, 64>>>(c, p, x); }}"""
+    path = tmp_path / "k.cu"
+    path.write_text(source)
+    (launch,) = resolve_launches(read_cuda(path), parse_overrides((), ()), load_gpu("v100"))
+    counted = count(launch)
+    (arm,) = counted.arms
+    assert arm.probability == stores

@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 
 import pytest
@@ -11,10 +11,12 @@ from wattslice import ir
 from wattslice.cli import main
 from wattslice.config import Config
 from wattslice.frontend.cuda import read_cuda
-from wattslice.instruction_tables import published_energies, published_gpus, watt_step_j
+from wattslice.instruction_tables import measured_energies, published_energies, published_gpus, watt_step_j
+from wattslice_corpora.instruction_kernels import INSTRUCTIONS
 from wattslice_corpora.published import arafa2020_instruction_energies
 from wattslice_corpora.records import MeasuredInstruction, write_table
 from wattslice_models.gpu import load_gpu
+from wattslice_models.instruction_energy import Variant
 
 PAGE = (Path(__file__).parents[2] / "docs" / "instruction-energies.md").read_text(encoding="utf-8")
 (PTX,) = re.findall(r"```ptx\n(.*?)```", PAGE, flags=re.DOTALL)
@@ -255,13 +257,103 @@ def test_a_measured_table_alone_is_shown(tmp_path: Path, capsys: pytest.CaptureF
     assert "[2] too short" in out
 
 
+NVCC_WRITES = """
+    add.s32 %r2, %r1, 1;
+    sub.s32 %r2, %r2, %r1;
+    mul.lo.s32 %r2, %r2, %r1;
+    mad.lo.s32 %r2, %r2, %r1, %r2;
+    and.b32 %r2, %r2, 255;
+    shl.b32 %r2, %r2, 2;
+    selp.f32 %f1, 0f3F800000, 0f40000000, %q1;
+    selp.b32 %r2, %r1, %r2, %q1;
+    fma.rn.f32 %f1, %f1, %f1, %f1;
+    shr.s32 %r2, %r2, 3;
+    min.u32 %r2, %r2, %r1;
+"""
+
+
+def test_a_full_measured_table_prices_what_nvcc_writes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "K.PTX"  # the suffix may stand in capitals
+    head, _, tail = PTX.partition("LOOP:")
+    path.write_text(f"{head}{NVCC_WRITES}{tail[tail.index('st.global') :]}")
+    table = written(tmp_path, *(measured(one.name) for one in INSTRUCTIONS))
+    words = (str(path), "--energies", table, "--launch", "halves=1:32", "--stand-ins", "--format", "json")
+    status, out, _ = run(capsys, *words)
+    assert status == 0
+    (kernel,) = json.loads(out)["kernels"]
+    basis = {entry["opcode"]: entry["basis"] for entry in kernel["instructions"]}
+    asked = [line.split()[0] for line in NVCC_WRITES.splitlines() if line]
+    assert {basis[opcode] for opcode in asked[:9]} == {"named"}
+    assert [basis[opcode] for opcode in ("shr.s32", "min.u32")] == ["stand-in", "stand-in"]
+
+
+def test_the_row_of_the_very_opcode_comes_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = written(tmp_path, measured("add.u32"), measured("add.s32", energy_j=3e-7))
+    energies = measured_energies(Path(table), None, optimized=True, variant=Variant.LATENCY, method=None)
+    assert [energies.price(one).energy_j for one in ("add.u32", "add.s32")] == [1e-7, 3e-7]
+
+
+def test_a_measured_table_needs_few_columns_in_any_order(tmp_path: Path) -> None:
+    table = tmp_path / "e.csv"
+    table.write_text(
+        "mine,method,variant,board,optimized,energy_j,instruction\n7,MTSM,latency,V100,true,2e-7,add.u32\n"
+    )
+    energies = measured_energies(table, None, optimized=True, variant=Variant.LATENCY, method=None)
+    assert energies.price("add.s32").energy_j == 2e-7
+    section = PAGE.partition("## Measured tables")[2].partition("## JSON")[0]
+    for one in fields(MeasuredInstruction):
+        needed, _, optional = section.partition("may be missing")
+        assert f"`{one.name}`" in (needed if one.default is MISSING else optional), one.name
+
+
+@pytest.mark.parametrize(
+    ("row", "complaint"),
+    [
+        (measured(above_idle_j=2e-7), "'above_idle_j': 2e-07 is above 'energy_j', 1e-07"),
+        (measured(standard_error_j=-1e-9), "'standard_error_j': -1e-09 is below 0"),
+    ],
+)
+def test_a_measurement_that_cannot_be_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], row: MeasuredInstruction, complaint: str
+) -> None:
+    status, out, err = run(capsys, "--energies", written(tmp_path, row))
+    assert (status, out) == (2, "")
+    assert f"e.csv:3: column {complaint}" in err
+
+
+def test_names_in_a_table_do_not_steer_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = (
+        measured("add\x1b[31m.u32", category="\x1b]0;x\x07"),
+        measured("b", energy_j=None, reason="\x1b[2J"),
+    )
+    status, out, _ = run(capsys, "--energies", written(tmp_path, *rows))
+    assert status == 0
+    assert "\x1b" not in out
+
+
+def test_parameters_are_the_first_names_that_settings_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before `a1`, a register that is read after the block that sets it."""
+    path = tmp_path / "halves.ptx"
+    branch = "@%q1 bra LAST;\n    mul.f32 %f1, %f1, %f1;\nLAST:\n    div.rn"
+    path.write_text(PTX.replace("div.rn", branch).replace("%q", "%a"))
+    status, _, err = run(capsys, str(path), "--set", "halves.zzz=1")
+    assert status == 2
+    assert "(known: n, p, a1" in err
+
+
 def test_a_table_of_something_else_is_told_with_its_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "e.csv").write_text("gpu,opcode\n")
     status, _, err = run(capsys, "--energies", str(tmp_path / "e.csv"))
     assert status == 2
-    assert "e.csv:1: columns must be instruction," in err
+    assert "e.csv:1: without columns instruction, optimized, variant, method, energy_j, board" in err
 
 
 def test_without_a_file_the_table_of_a_gpu_beside_the_others(capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,3 +33,11 @@ def test_numbers_are_assumed_to_be_ordinary(tmp_path, test, taken):
     assert executed(tmp_path, text, "k=4:64")["mul.f32"] == taken
     (assumption,) = (a for a in analysed(tmp_path, text, "k=4:64").assumptions if a.rule == "PW012")
     assert ("slow path" in assumption.message) is (taken != 0.5)
+
+
+def test_a_test_that_two_functions_share_is_known(tmp_path):
+    """Sine and cosine of the same number: the comparison stays in a predicate."""
+    again = "@%p1 bra DONE; sub.f32 %f4, %f1, %f1;\n@%p1 bra DONE;"
+    text = TEMPLATE.replace("TEST @%p1 bra DONE;", f"setp.ltu.f32 %p1, %f2, 0f47CE4780;\n{again}")
+    runs = executed(tmp_path, kernel_text(text, "u64"), "k=4:64")
+    assert runs["sub.f32"] == runs["mul.f32"] == 0

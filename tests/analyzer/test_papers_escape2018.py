@@ -4,14 +4,18 @@ import numpy as np
 import pytest
 
 from wattslice.escape_published import published_rates, spherical_harmonics
+from wattslice.papers import escape2018_rooflines as rooflines
 from wattslice.papers.escape2018 import dwarf_time_s, escape2018, recomputed_times
 from wattslice.papers.escape2018_energy import coefficients, fitted_coefficients, spherical_node_energies
 from wattslice.papers.escape2018_nodes import spherical_time_s
+from wattslice.papers.escape2018_rooflines import contradictory_cells, escape2018_rooflines
 from wattslice.papers.markdown import relative_error, rms
 from wattslice_corpora.published import (
+    escape2018_bifft,
     escape2018_bifft_energy,
     escape2018_gpu_power,
     escape2018_haswell_states,
+    escape2018_path,
     escape2018_roofline,
     escape2018_skylake_states,
 )
@@ -111,3 +115,29 @@ def test_the_page_says_what_does_not_reproduce() -> None:
     assert "Largest difference from the printed T sim 0.55%" in text
     assert "A mean above the largest error is impossible" in text
     assert "L1 damaged in print" in text
+
+
+def test_cells_of_tables_4_to_6_that_the_paper_contradicts() -> None:
+    assert contradictory_cells() == (
+        "Table 4 prints 0.267 s (its T sim) for 30x30x80, Table 18 0.269 s as T prof",
+        "Table 6 prints Q = 2.46e+08 for 15x15x80, where the cells of 200x200x80 give 2.4e+08",
+    )
+
+
+@pytest.mark.parametrize("number", [1, 4, 18, 38])
+@pytest.mark.parametrize("column", [1, 2, 3, 4, 5])
+def test_a_wrong_cell_of_a_roofline_changes_the_page(number, column, tmp_path, monkeypatch) -> None:
+    before = escape2018_rooflines()
+    path = escape2018_path(number)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    cells = lines[-1].split(",")
+    cells[column] = f"{1.1 * float(cells[column]):.3g}"
+    damaged = tmp_path / path.name
+    damaged.write_text("\n".join([*lines[:-1], ",".join(cells)]) + "\n", encoding="utf-8")
+    reader = escape2018_bifft if number == 38 else escape2018_roofline
+
+    def read(wanted: int):
+        return reader(wanted, damaged if wanted == number else None)
+
+    monkeypatch.setattr(rooflines, reader.__name__, read)
+    assert escape2018_rooflines() != before

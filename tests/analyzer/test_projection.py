@@ -3,22 +3,33 @@
 import json
 import math
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from io import StringIO
 from pathlib import Path
 
 import pytest
 
 import wattslice_corpora
+import wattslice_models
 from wattslice.analysis import Analysis
 from wattslice.cli import main
+from wattslice.config import Options, make_config
+from wattslice.counting.count import count
 from wattslice.errors import WattsliceError
+from wattslice.escape_characteristics import launch_characteristics, predicted_ipc
+from wattslice.execution import Assumption
+from wattslice.geometry.resolver import resolve_launches
+from wattslice.ir import Diagnostic, Severity
+from wattslice.launch_work import launch_work, residency
 from wattslice.papers.escape2018_projection import escape2018_projection
-from wattslice.projection.kernels import launch_overhead_s
+from wattslice.pipeline import read_program
+from wattslice.projection import picture
+from wattslice.projection.kernels import time_parameters
 from wattslice.projection.projection import Configuration, project_workflow
 from wattslice.projection.reader import read_workflow
 from wattslice.projection.workflow import GpuNode
 from wattslice.report.projection import projection_json, write_projection
+from wattslice_models.escape_time import GpuCharacteristics, gpu_time
 from wattslice_models.gpu import load_gpu
 from wattslice_models.pareto import Objective
 
@@ -162,7 +173,7 @@ def test_a_kernel_takes_the_time_and_watts_of_its_analysis(projected):
     entry, other = all_of(projected(STATIC, analyses))[:2]
     assert asked == [("k.cu", "v100")]
     assert [part.gpus for part in other.parts] == [None, 2]
-    assert other.parts[1].time_s == pytest.approx(3 + 3 * launch_overhead_s("v100") / 2)
+    assert other.parts[1].time_s == pytest.approx(3 + 3 * time_parameters("v100").launch_overhead_s / 2)
     assert entry.parts[1].time_s == 6
     assert entry.parts[1].energy_j == pytest.approx(6 * (50 + 100))
     waits_j = 6 * 11 + 5 * 80  # the CPU node waits for the kernel, the GPU node for the component
@@ -213,7 +224,9 @@ def test_a_loop_whose_rate_is_not_above_zero_has_no_time(projected):
     )
     found = projected(node + loops)
     assert [way.cores for way in found.components[0].ways] == [14]
-    assert "with 1 cores at 2600 MHz P U + S is not above 0" in found.problems[0]
+    assert (
+        "with 1 cores at 2600 MHz components.a.loops[0]: P U + S = -7.92e+10 flop/s: not" in found.problems[0]
+    )
 
 
 CHARACTERISTICS = """
@@ -316,7 +329,14 @@ def test_nodes_with_more_gpus_are_other_machines(projected):
         ("nodes = [1, 2]", 'communication = [{ pattern = "ring" }]', "'ring' is no communication pattern"),
         ("time_s = 5", "time_s = inf", "expected a number above 0, found inf"),
         ("time_s = 5", "time_s = nan", "expected a number, found nan"),
+        ("nodes = [1, 2]", "on = []", "components.a.on: names no node kind"),
+        ("nodes = [1, 2]", "on = ['g']", r"measured\[0\]: c is not in components.a.on"),
+        ("nodes = [1, 2]\n[[components.a.measured]]\n", "power = { package_full = 1, package_idle = 0 }\n"
+         "[[components.a.measured]]\npower_w = 9\n", "components.a.power: tells nothing"),
         ("time_s = 5", "time = 5", "did you mean time_s?"),
+        ("time_s = 5", f"time_s = 1{400 * '0'}", r"measured\[0\].time_s: .* found one beyond 1.8e308"),
+        ("time_s = 5", f"time_s = 1{5000 * '0'}", "not valid TOML"),
+        ("{ cores = 3,", f"{{ cores = 1{400 * '0'},", "cores: expected a whole number from 1 to"),
         ("cores = 1\ntime", "cores = 7\ntime", "cores = 7 is none of that node kind .nodes.c has 1, 2"),
         ("cores = 1\ntime", "time", "'cores' is missing .nodes.c has 1, 2"),
         ('node = "c"', 'node = "d"', "'d' is no node kind"),
@@ -334,6 +354,12 @@ def test_nodes_with_more_gpus_are_other_machines(projected):
         ("[components.a]", "[components.b]\nloops = [{traffic_bytes = 0, Z = 1}]\non = 'h'\n[components.a]",
          "b on h 1 core 2600 MHz: takes 0 s"),
         ("{ cores = 3,", "{ cores = 1,", "the same cores and clock stand there twice"),
+        ('node = "c"\ncores = 1\ntime_s = 5', 'node = "g"\ntime_s = 5\npower_w = 49',
+         r"measured\[0\]: power_w = 49 is less than the host_idle_w = 50 of g .*gpu_power_w"),
+        ('node = "c"\ncores = 1\ntime_s = 5',
+         'node = "g"\ntime_s = 5\npower_w = 60\npower_low_w = 49\npower_high_w = 70', "power_low_w = 49"),
+        ("nodes = [1, 2]", "power = { package_full = -0.5, package_idle = 0.5 }",
+         r"components.a.power: makes -5 W of the package and 2 W of memory .*correct package_full"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told_with_its_place(projected, old, new, message):
@@ -362,7 +388,7 @@ def test_limits_choose_and_may_leave_nothing(projected, write, capsys):
     path = write(limited.replace("22\n", "21\n"))
     assert main(["project", str(path)]) == 1
     streams = capsys.readouterr()
-    assert "no configuration of known time keeps the limits" in streams.err
+    assert "no best configuration: no configuration keeps the limits" in streams.err
     assert "0 within power budget 21.0 W" in streams.out
 
 
@@ -437,4 +463,189 @@ def test_what_the_paper_says_of_bifft_is_reproduced():
     page = "\n".join(escape2018_projection())
     figure_28 = page.partition("### Figure 28")[2].partition("###")[0]
     assert figure_28.count("| yes |") == 3
+    assert "109.5 W of one core of the Xeon, whose full load with one core is 56.0 W" in figure_28
+    assert "12.9 kJ instead of 6.59 kJ; what the paper says of the figure holds with either" in figure_28
     assert "| NO |" in page.partition("### Figures 29")[2]
+
+
+UNKNOWN_IDLE = """
+[workflow]
+power_budget_w = 5000
+[nodes.v]
+gpu = "v100"
+host_idle_w = 150
+[components.c]
+nodes = [1, 2]
+[[components.c.measured]]
+node = "v"
+time_s = 10
+gpu_power_w = 200
+"""
+
+
+def test_an_unknown_idle_power_is_no_limit_exceeded(projected, write, capsys):
+    assert all_of(projected(UNKNOWN_IDLE))[1].highest_power_w == 700
+    waiting = UNKNOWN_IDLE.replace("nodes = [1, 2]", "nodes = 2\nserial_share = 0.5")
+    (entry,) = all_of(found := projected(waiting))
+    assert (entry.highest_power_w, entry.keeps_limits) == (None, None)
+    assert "(give nodes.v.gpu_idle_w)" in found.problems[0]
+    (over,) = all_of(projected(waiting.replace("[nodes.v]", "deadline_s = 1\n[nodes.v]")))
+    assert over.keeps_limits is False
+    assert main(["project", str(write(waiting))]) == 1
+    streams = capsys.readouterr()
+    assert "no configuration is known to keep the limits (1 of unknown energy or power)" in streams.err
+    assert "0 (1 unknown) within power budget" in streams.out
+
+
+def test_the_front_is_that_of_what_keeps_the_limits(projected):
+    found = projected(BASE.replace("[components.a]", "[workflow]\npower_budget_w = 30\n[components.a]"))
+    assert [found.configuration(index).parts[0].nodes for index in found.front] == [1]
+    document = json.loads(projection_json(found, False))
+    assert [entry["keeps_limits"] for entry in document["pareto_front"]] == [True]
+    file = StringIO()
+    write_projection(found, False, file)
+    assert "Pareto front within the limits: 1 of 2" in file.getvalue()
+
+
+def test_without_energies_the_objective_that_needs_none_is_named(write, capsys):
+    node = '[nodes.c]\ncpu = "e5-2697v3"\ncores = 14\nclocks_mhz = 2600\n'
+    path = write(node + "[components.a]\nloops = [{ traffic_bytes = 1e9, Z = 1 }]\n")
+    assert main(["project", str(path)]) == 1
+    told = 'no best configuration: no energy is known (objective = "least-time" needs none)'
+    assert told in capsys.readouterr().err
+
+
+def test_a_clock_is_not_cut_to_whole_mhz(projected):
+    text = BASE.replace("clocks_mhz = 2600\npackage", "clocks_mhz = 1380.5\npackage").replace(
+        "{ cores = 1,", "{ clock_mhz = 1380.5, cores = 1,"
+    )
+    entry = all_of(projected(text))[0]
+    assert entry.parts[0].clock_mhz == 1380.5
+    assert entry.energy_j == 5 * 22
+
+
+def test_an_interval_may_start_at_nothing(projected):
+    given = "time_s = 5\npower_w = 100\npower_low_w = 0\npower_high_w = 200"
+    entry = all_of(projected(BASE.replace("time_s = 5", given)))[0]
+    assert (entry.energy_low_j, entry.energy_high_j) == (0, 1000)
+
+
+def test_what_the_analysis_warns_of_is_listed_for_each_gpu(projected):
+    scaled = Diagnostic("PW030", Severity.NOTE, "", 0, "coefficients of another GPU")
+
+    def analyses(_use, _gpu_id):
+        return replace(kernel_analysis(may_hit_power_limit=True, power_limit_w=300.0), diagnostics=(scaled,))
+
+    told = projected(STATIC, analyses).assumptions
+    assert "v100: coefficients of another GPU [PW030]" in told
+    assert "kernel twice on v100: may hit the power limit of 300 W [PW021]" in told
+
+
+def test_a_fix_is_told_as_keys_of_the_workflow_file(projected):
+    entries = (
+        Assumption("PW010", 2, "n assumed", "--set twice.n=VALUE --set twice.m=VALUE"),
+        Assumption("PW012", 3, "a branch", "--profile FILE"),
+        Assumption("PW016", 4, "a gather", ""),
+    )
+    told = projected(STATIC, always(assumptions=entries)).assumptions
+    assert 'kernel twice (k.cu:2): n assumed (set = ["twice.n=VALUE", "twice.m=VALUE"])' in told
+    assert 'kernel twice (k.cu:3): a branch (profile = "FILE")' in told
+    assert "kernel twice (k.cu:4): a gather" in told
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ('set = ["n"]', r"b.kernels\[0\].set: set 'n' cannot be read \(write set NAME=NUMBER"),
+        ('set = ["no_such=1"]', r"b.kernels\[0\].set: no variable 'no_such'"),
+        ('launch = "foo"', r"b.kernels\[0\].launch: launch 'foo' cannot be read \(write launch 'KERNEL="),
+        ('profile = "no.json"', r"b.kernels\[0\]: .*no.json"),
+    ],
+)
+def test_errors_of_a_kernels_options_name_file_and_key(projected, key, message):
+    with pytest.raises(WattsliceError, match=message) as caught:
+        projected(STATIC.replace("launches = 3", key))
+    assert caught.value.path
+    assert caught.value.path.name == "workflow.toml"
+
+
+def test_names_are_drawn_as_they_are(write, tmp_path):
+    pytest.importorskip("matplotlib")
+    name, kind = r"cost $x_{1$ of \\frac", "c$_{$"
+    text = BASE.replace("[nodes.c]", f'[workflow]\nname = "{name}"\n[nodes."{kind}"]')
+    text = text.replace('node = "c"', f'node = "{kind}"').replace("[components.a", '[components."k$^$"')
+    path = write(text)
+    assert main(["project", str(path), "-o", str(tmp_path / "plot.svg")]) == 0
+
+
+def test_a_workflow_may_have_many_components(projected):
+    part = "[components.{}]\n" + BASE.partition("[components.a]\n")[2].replace("nodes = [1, 2]\n", "")
+    many = BASE + "".join(part.format(f"b{number}").replace(".a.", f".b{number}.") for number in range(70))
+    found = projected(many)
+    assert [entry.time_s for entry in all_of(found)] == pytest.approx([70 * 5 + 5, 70 * 5 + 2.5])
+
+
+def test_a_kernel_may_take_escapes_time_from_its_source(projected):
+    by_us, by_escape = (
+        projected(STATIC.replace("launches = 3", f"launches = 3\nlaunch_line = 3\n{model}"))
+        for model in ("", 'model = "escape"')
+    )
+    gpu = GpuCharacteristics.from_gpu(load_gpu("v100"))
+    path = by_us.workflow.components[1].kernels[0].source
+    config = make_config(Options(paths=(path,), gpu="v100"))
+    times_s: list[float] = []
+    for launch in resolve_launches(read_program(path, config, None), config.overrides, load_gpu("v100")):
+        profile = count(launch)
+        work = launch_work(launch, residency(launch, load_gpu("v100")), profile)
+        assert work.workload
+        ipc = predicted_ipc(work.workload, load_gpu("v100"), parameters=time_parameters("v100"))
+        kernel = launch_characteristics(launch, profile, work, ipc)
+        times_s.append(gpu_time(kernel, gpu, float(work.workload.threads)).total_s)
+    way, other = by_escape.components[1].ways
+    assert way.alone.time_s == pytest.approx(3 * sum(times_s))  # both launches of the line
+    assert other.alone.time_s == pytest.approx(3 * sum(times_s) / 2)  # without the overhead of a launch
+    assert way.source == "static analysis, ESCAPE's time model"
+    assert way.alone.power_w == pytest.approx(by_us.components[1].ways[0].alone.power_w, rel=1e-3)
+    assert any("time by ESCAPE's model (model)" in text for text in by_escape.assumptions)
+
+
+def test_a_gpu_of_ones_own_needs_an_id_of_its_own(projected, tmp_path):
+    known = (Path(wattslice_models.__file__).parent / "gpus" / "v100.toml").read_text(encoding="utf-8")
+    (tmp_path / "own.toml").write_text(known, encoding="utf-8")
+    with pytest.raises(WattsliceError, match=r"nodes.g.gpu: the id 'v100' of .*own.toml is taken"):
+        projected(BASE.replace('"v100"', '"own.toml"'))
+
+
+def test_the_overhead_of_launches_is_not_divided_among_gpus(projected):
+    found = projected(STATIC, always(time_s=1e-5))
+    one, two = (way.alone for way in found.components[1].ways)
+    overhead_s = 3 * time_parameters("v100").launch_overhead_s
+    assert (one.fixed_s, two.fixed_s) == (pytest.approx(overhead_s), pytest.approx(overhead_s))
+    assert two.time_s == pytest.approx(overhead_s + (3e-5 - overhead_s) / 2)
+
+
+def test_all_configurations_stand_in_json_as_each_of_them(projected):
+    found = projected(BASE)
+    document = json.loads(projection_json(found, True))
+    assert document["configurations"] == [json.loads(json.dumps(asdict(entry))) for entry in all_of(found)]
+    assert document["pareto_front"][0] in document["configurations"]
+    assert "configurations" not in json.loads(projection_json(found, False))
+
+
+def test_labels_tell_gpus_per_node_and_stand_below_the_ring(projected, monkeypatch):
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+    from matplotlib.text import Annotation
+
+    figures: list[Figure] = []
+
+    def keep(draw, _inches, _paths) -> None:
+        figures.append(Figure())
+        draw(figures[0])
+
+    monkeypatch.setattr(picture, "save_picture", keep)
+    text = BASE.replace('node = "c"\ncores = 1\ntime_s = 5', 'node = "g"\ntime_s = 5\ngpu_power_w = 100')
+    picture.plot_projection(projected(text.replace("nodes = [1, 2]", "nodes = [1, 2]\nserial_share = 0.5")))
+    labels = {found.get_text(): found for found in figures[0].findobj(Annotation)}
+    assert set(labels) <= {"1/1", "2/1", "1/2", "2/2"}
+    assert min(label.get_position()[1] for label in labels.values()) == -14  # of the best

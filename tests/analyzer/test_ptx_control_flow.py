@@ -6,7 +6,8 @@ from contextlib import suppress
 import pytest
 
 from wattslice.frontend.ptx_lowering.control_flow import ControlFlow, IrreducibleError
-from wattslice.frontend.ptx_lowering.structure import (
+from wattslice.frontend.ptx_lowering.structure import Structure
+from wattslice.frontend.ptx_lowering.tree import (
     Choice,
     Code,
     Ending,
@@ -17,7 +18,6 @@ from wattslice.frontend.ptx_lowering.structure import (
     Leave,
     Quit,
     Repeat,
-    Structure,
     Switching,
     Tree,
     Ways,

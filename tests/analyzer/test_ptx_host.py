@@ -57,8 +57,8 @@ def ptx(path: Path, *entries: str, sources: tuple[Path, ...], extra: str = "") -
 @pytest.fixture
 def scale(tmp_path: Path) -> Path:
     """scale.ptx in a folder of its own, of scale.cu and steps.h in another."""
-    (tmp_path / "src").mkdir()
-    (tmp_path / "made").mkdir()
+    for folder in ("src", "made", ".git"):
+        (tmp_path / folder).mkdir()
     (tmp_path / "src" / "scale.cu").write_text(SOURCE)
     (tmp_path / "src" / "steps.h").write_text("#define STEPS 8\n")
     return ptx(
@@ -171,6 +171,28 @@ def test_other_parameters_are_not_trusted(tmp_path: Path, written: str, differen
     assert difference in message
     (launch,) = launches(path)
     assert (launch.source, names(launch)) == (LaunchSource.ASSUMED, ["param0", "param1", "param2"])
+
+
+def test_a_kernel_of_other_parameters_is_one_for_which_the_mangled_name_differs(scale: Path):
+    path = ptx(
+        scale, entry("_Z5scalePfid", "u64", "u32", "f64"), sources=(scale.parents[1] / "src" / "scale.cu",)
+    )
+    (message,) = told(path)
+    assert message.startswith("'scale' has other parameters in ")
+    assert "(factor is of 4 bytes, here of 8)" in message
+
+
+@pytest.mark.parametrize("settings", [("scale.width=5", "scale.param1=6"), ("width=5", "param1=6")])
+def test_a_parameter_of_two_values_is_refused(scale: Path, settings: tuple[str, str]):
+    with pytest.raises(OverrideError, match="param1=6 and width=5 of scale are one parameter"):
+        launches(scale, *settings)
+    launches(scale, "scale.width=5", "scale.param1=5")
+
+
+def test_a_suffix_in_capitals_is_one_of_ptx(scale: Path):
+    capitals = scale.rename(scale.with_name("SCALE.PTX"))
+    (launch,) = launches(capitals)
+    assert (launch.grid, launch.source) == ((8, 1, 1), LaunchSource.HOST_CODE)
 
 
 def test_kernel_that_the_source_has_not(scale: Path):

@@ -13,11 +13,13 @@ from wattslice.errors import WattsliceError
 from wattslice.machines import Coefficients, is_published_only, machines_of, published_machines
 from wattslice.pipeline import analyze_files
 from wattslice.placed_kernels import Bound, PowerSource, place_kernels
-from wattslice.roofline import Precision
-from wattslice.rooflines import rooflines_of_gpu
+from wattslice.report.roofline_picture import draw_rooflines
+from wattslice.rooflines import Rooflines, rooflines_of_gpu
+from wattslice.roofs import Precision
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import load_gpu
-from wattslice_models.roofline_store import stored_roofline
+from wattslice_models.roofline_store import save_roofline, stored_roofline
+from wattslice_models.store import user_models
 
 CODE = """
 __global__ void saxpy(int n, float a, const float *x, float *y) {
@@ -46,6 +48,7 @@ int main() {
 }
 """
 OWN = Clocks()
+KERNELS = Path(__file__).parents[2] / "corpora" / "wattslice_corpora" / "kernels"
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +56,15 @@ def source(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("roofline") / "three.cu"
     path.write_text(CODE)
     return path
+
+
+@pytest.fixture
+def swept(monkeypatch, tmp_path) -> Path:
+    """The user's own fit for a GPU whose energy model is carried over."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    fit = stored_roofline("v100_pcie")
+    assert fit is not None
+    return save_roofline(user_models() / "titan_v", fit)
 
 
 @pytest.fixture(autouse=True)
@@ -96,28 +108,103 @@ def test_a_gpu_without_energies_has_a_time_roof_and_a_reason():
     assert "fermi chips differ" in machine.no_energies
 
 
-def test_a_fit_of_which_all_is_told_from_zero_comes_first():
-    sure = machines_of(load_gpu("quadro_rtx_8000"), OWN)
-    assert [one.coefficients for one in sure[:2]] == [Coefficients.FITTED, Coefficients.FITTED]
-    fit = stored_roofline("quadro_rtx_8000")
+def test_lines_and_points_come_from_the_energy_model_of_this_very_gpu(source):
+    gpu = load_gpu("quadro_rtx_8000")
+    machines = machines_of(gpu, OWN)
+    assert {machine.source for machine in machines} == {"the energy model of this GPU"}
+    config = make_config(Options(paths=(source,), gpu=gpu.id, no_cache=True))
+    for kernel in analyze_files(config).kernels:  # the page and the library take the same
+        assert kernel.roofline is not None
+        assert kernel.roofline.machine in [machine.roofline for machine in machines]
+
+
+def test_a_sweep_of_this_gpu_comes_before_a_model_carried_over(swept):
+    machines = machines_of(load_gpu("titan_v"), OWN)
+    assert [machine.coefficients for machine in machines] == [
+        Coefficients.FITTED,
+        Coefficients.FITTED,
+        Coefficients.NONE,
+        Coefficients.NONE,
+    ]
+    assert {machine.no_energies for machine in machines[2:]} == {"the sweep measured fp32 and fp64 only"}
+
+
+def test_a_fit_has_the_roofs_of_the_catalogue_and_tells_its_own_rates():
+    gpu = load_gpu("quadro_rtx_8000")
+    fitted, plain = (machines_of(gpu, OWN, one) for one in (Coefficients.FITTED, Coefficients.NONE))
+    fit = stored_roofline(gpu.id)
     assert fit is not None
-    assert sure[1].energies is not None
-    assert sure[1].energies.flop_energy_j == fit.reference.relative_fit.double_flop_energy_j.value
-    assert (
-        sure[0].roofline.peak_flops_per_s > fit.reference.relative_fit.rates.single_flops_per_s
-    )  # never reached
-    assert "at 1710 MHz" in sure[0].source
-    assert any("toggled" in doubt for doubt in sure[0].doubts)
+    assert fitted[1].energies is not None
+    assert fitted[1].energies.flop_energy_j == fit.reference.relative_fit.double_flop_energy_j.value
+    assert [one.roofline.peak_flops_per_s for one in fitted] == [
+        one.roofline.peak_flops_per_s for one in plain
+    ]
+    assert fitted[0].roofline.byte_time_s == plain[0].roofline.byte_time_s
+    assert "at 1710 MHz" in fitted[0].source
+    assert "equal shares" in fitted[0].source  # `relative_fit`, which does not weight runs alike
+    assert any("572 GB/s" in doubt for doubt in fitted[0].doubts)
+    assert any("toggled" in doubt for doubt in fitted[0].doubts)
 
 
-def test_a_fit_with_a_coefficient_near_zero_gives_way_to_the_energy_model():
-    gpu = load_gpu("v100_pcie")
-    machine = machines_of(gpu, OWN)[0]
-    assert machine.coefficients is Coefficients.MODEL
-    assert any("--coefficients fitted" in doubt for doubt in machine.doubts)
-    fitted = machines_of(gpu, OWN, Coefficients.FITTED)[0]
-    assert not fitted.is_sure
-    assert any("cannot be told from zero" in doubt for doubt in fitted.doubts)
+@pytest.mark.parametrize("gpu", ["quadro_rtx_8000", "v100_pcie", "gtx580"])
+def test_no_kernel_of_the_corpus_lies_above_its_roof(gpu):
+    paths = (KERNELS / "linear_algebra", KERNELS / "wang2013")
+    config = make_config(Options(paths=paths, gpu=gpu, no_cache=True))
+    analysis = analyze_files(config)
+    for wanted in (Coefficients.AUTO, Coefficients.FITTED):
+        if wanted is Coefficients.FITTED and stored_roofline(gpu) is None:
+            continue
+        shares = [
+            kernel.share_of_roof for kernel in rooflines_of_gpu(config, wanted, None, analysis).kernels or ()
+        ]
+        assert 0.5 < max(share for share in shares if share is not None) <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("gpu", "file", "name", "slower"),
+    [
+        ("t4", "crypto_media/branch_divergence.cu", "branchByWarp", 1.71),
+        ("gtx580", "linear_algebra/gemm_tensor.cu", "gemmTensor", 1.20),
+    ],
+)
+def test_a_kernel_at_the_power_limit_lies_on_its_lines(capsys, gpu, file, name, slower):
+    path = KERNELS / file
+    config = make_config(Options(paths=(path,), gpu=gpu, no_cache=True))
+    shown = rooflines_of_gpu(config, Coefficients.AUTO, None, analyze_files(config))
+    (kernel,) = (one for one in shown.kernels or () if one.name == name)
+    assert kernel.slowdown == pytest.approx(slower, abs=0.01)
+    assert kernel.machine is not None
+    assert kernel.machine.energies is not None
+    assert kernel.intensity is not None
+    assert kernel.flops_per_j == pytest.approx(kernel.machine.energies.flops_per_j(kernel.intensity))
+    assert (kernel.flops_per_s or 0.0) <= kernel.machine.energies.flops_per_s(kernel.intensity) * (1 + 1e-9)
+    out = run(capsys, str(path), "--gpu", gpu, "--no-cache")[1]
+    assert "†" in next(line for line in out.splitlines() if f" {name} " in line)
+    assert f"taken to run {slower:.2f} times as long" in " ".join(out.replace("up to ", "").split())
+
+
+def test_the_table_tells_what_the_limit_leaves(capsys):
+    out = run(capsys, "--gpu", "gtx580")[1]
+    rows = {line.strip().split("  ")[0]: line.split() for line in out.splitlines()}
+    assert rows["peak under the limit"][4:6] == ["1.22", "Tflop/s"]
+    assert rows["best efficiency under it"][4:6] == ["5.02", "Gflop/J"]
+
+
+def test_a_fit_that_cannot_be_used_is_told(capsys, swept):
+    swept.write_text("{}")
+    out = " ".join(run(capsys, "--gpu", "titan_v")[1].split())
+    assert "the energy model carried over from" in out
+    assert "a fit to a sweep of this GPU is left out:" in out
+
+
+def test_a_flop_in_fp64_cheaper_than_one_in_fp32_is_doubted(capsys):
+    out = " ".join(run(capsys, "--gpu", "v100")[1].split())
+    assert "a flop in fp64 comes out cheaper than one in fp32" in out
+    document = json.loads(run(capsys, "--gpu", "v100", "--format", "json")[1])
+    assert [any("cheaper" in doubt for doubt in roof["doubts"]) for roof in document["rooflines"]] == [
+        False,
+        True,
+    ]
 
 
 def test_a_fit_holds_near_its_clocks():
@@ -239,6 +326,57 @@ def test_pictures_have_all_panels_and_the_same_bytes_twice(capsys, source, tmp_p
     assert svg.read_text().count('id="axes_') == 3
 
 
+def test_the_legend_has_room_for_what_it_tells(source, monkeypatch):
+    config = make_config(Options(paths=(source,), gpu="v100", no_cache=True))
+    shown = rooflines_of_gpu(config, Coefficients.AUTO, None, analyze_files(config))
+    kernel = next(one for one in shown.kernels or () if one.intensity)
+    machines = machines_of(load_gpu("v100"), OWN)
+    crowd = replace(kernel, machine=machines[0])
+    crowded = replace(shown, machines=machines, kernels=(crowd,) * 70)
+    figures = []
+
+    def drawn(draw, inches, paths):
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=inches, layout="constrained")
+        draw(figure)
+        figures.append(figure)
+
+    monkeypatch.setattr("wattslice.report.roofline_picture.save_picture", drawn)
+    draw_rooflines(crowded)
+    (legend,) = figures[0].legends
+    assert "more, see the table" in legend.get_texts()[-1].get_text()
+    assert legend.get_window_extent().y0 >= 0.0
+
+
+def test_two_constant_powers_have_one_label(monkeypatch):
+    single, double = machines_of(load_gpu("gtx580"), OWN)
+    assert double.energies is not None
+    other = replace(double, roofline=replace(double.energies, constant_power_w=124.0))
+    words = []
+
+    def drawn(draw, inches, paths):
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=inches, layout="constrained")
+        draw(figure)
+        words.extend(text.get_text() for text in figure.axes[2].texts)
+
+    monkeypatch.setattr("wattslice.report.roofline_picture.save_picture", drawn)
+    draw_rooflines(Rooflines((single, other), "--gpu"))
+    assert [one for one in words if "constant" in one] == ["constant power 122 and 124 W"]
+
+
+@pytest.mark.parametrize("columns", ["80", "100"])
+def test_kernels_of_one_name_can_be_told_apart(capsys, monkeypatch, tmp_path, columns):
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.cu").write_text(CODE)
+    monkeypatch.setenv("COLUMNS", columns)
+    out = run(capsys, str(tmp_path), "--gpu", "v100", "--no-cache")[1]
+    assert [f"{name}.cu:2" in out for name in ("first", "second")] == [True, True]
+    assert max(map(len, out.splitlines())) <= int(columns)
+
+
 def test_a_time_roof_alone_is_drawn_too(capsys, source, tmp_path):
     path = tmp_path / "time.svg"
     assert run(capsys, str(source), "--gpu", "gtx480", "--no-cache", "-o", str(path))[0] == 0
@@ -253,9 +391,15 @@ def test_a_time_roof_alone_is_drawn_too(capsys, source, tmp_path):
         (["--gpu", "gtx480", "--precision", "tensor"], "no peak of it is known of GeForce GTX 480"),
         (["--gpu", "v100", "--coefficients", "x"], "one of auto, fitted, published, model, none"),
         (["--gpu", "i7-950", __file__], "is a processor"),
+        (["--gpu", "i7-950", "--core-mhz", "900"], "--core-mhz is about GPUs of the catalogue"),
+        (["--gpu", "i7-950", "--coefficients", "model"], "i7-950 is known as published only"),
+        (["--gpu", "i7-950", "--model", "foo"], "--model is about kernels"),
+        (["--gpu", "v100", "--launch", "k=1:1"], "--launch is about kernels (give a file"),
+        (["--gpu", "v100", "--set", "n=1"], "--set is about kernels"),
         (["--gpu", "nonsense"], "unknown GPU"),
         (["--gpu", "v100", "--core-mhz", "9999"], "no Tesla V100"),
         (["--gpu", "v100", "-o", "/proc/none/x.svg"], "cannot be written"),
+        (["--gpu", "v100", "-o", "no/such/folder/x.svg"], "no/such/folder/x.svg: cannot be written"),
         (["--gpu", "v100", "missing.cu"], "missing.cu"),
     ],
 )

@@ -19,6 +19,7 @@ from wattslice_corpora.measuring.program import Launch
 from wattslice_corpora.records import (
     MEASUREMENT_DIRECTORY,
     MeasuredRow,
+    SweepRow,
     read_measurements,
     read_sweep,
     read_utilisation,
@@ -180,6 +181,34 @@ def test_what_cannot_be_fitted_is_told_with_a_remedy(campaign, tmp_path, capsys)
     assert "wattslice measure --campaign --only roofline" in said
     assert main(["train", "--gpu", "gtx_titan_x", "--model", "roofline", "--out", str(tmp_path)]) == 2
     assert "there is no gtx_titan_x_sweep.csv" in capsys.readouterr().err
+
+
+def test_rates_beyond_the_catalogue_are_doubted(campaign, tmp_path, capsys):
+    """The runs of a board of 25 Tflop/s in double precision are not those of a Quadro."""
+    words = ["--model", "roofline", "--data", str(campaign / "measured.csv"), "--out", str(tmp_path)]
+    assert main(["train", "--gpu", "quadro_rtx_8000", *words]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "double precision ran at best 2.5e+04 GFLOP/s where the catalogue has" in out
+    assert "these are not runs of a Quadro RTX 8000" in out
+    assert main(["train", "--gpu", "h200", *words]) == 0
+    assert "where the catalogue has" not in capsys.readouterr().out
+
+
+def test_a_sweep_that_moves_next_to_nothing_is_doubted(campaign, tmp_path, capsys):
+    changed(tmp_path, list(read_measurements(campaign / "measured.csv")), "")
+    rows = [
+        replace(row, traffic_bytes=row.traffic_bytes / 1000)
+        for row in read_sweep(campaign / "measured_sweep.csv")
+    ]
+    write_table(tmp_path / "measured_sweep.csv", (), SweepRow, tuple(rows))
+    assert train_on(tmp_path) == 0
+    assert "memory moved at best 4 GB/s where the catalogue has" in " ".join(capsys.readouterr().out.split())
+
+
+def test_training_that_fails_leaves_no_folder(tmp_path, capsys):
+    out = tmp_path / "models" / "gtx_titan_x"
+    assert main(["train", "--gpu", "gtx_titan_x", "--model", "roofline", "--out", str(out)]) == 2
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_wrong_use_and_missing_packages_are_told(campaign, tmp_path, capsys, monkeypatch):

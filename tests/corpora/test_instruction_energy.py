@@ -162,13 +162,15 @@ WITH_S, WITHOUT_S = 2e-3, 4e-4
 
 
 @cache
-def entries(plan: tuple[Run, ...], with_w: float = 130.0, without_w: float = 120.0) -> tuple[Entry, ...]:
+def entries(
+    plan: tuple[Run, ...], with_w: float = 130.0, without_w: float = 120.0, with_s: float = WITH_S
+) -> tuple[Entry, ...]:
     """As if all of it had been measured on a board without an energy counter, every run a bit different."""
     found: list[Entry] = []
     for run in plan:
         configuration = run.configuration(SM_COUNT, KERNELS)
         power_w = (with_w if run.with_instances else without_w) * (1 + 0.001 * (run.repeat - 1))
-        taken = trace(power_w, launch_s=WITH_S if run.with_instances else WITHOUT_S)
+        taken = trace(power_w, launch_s=with_s if run.with_instances else WITHOUT_S)
         power = power_of(taken)
         launch = Launch(0, "?", (1, 1, 1), (1, 1, 1), 0, 0, 16, "0000:1B:00.0")
         row = measured_row(configuration, Measured(launch, taken), power)
@@ -206,6 +208,15 @@ def test_a_journal_becomes_rows_by_every_method():
     counter = found["energy counter"]
     assert counter.energy_j is None
     assert counter.reason == "the board does not offer what energy counter takes"
+
+
+def test_an_instruction_that_took_no_time_by_chance_has_no_part_above_idle(tmp_path: Path):
+    found = rows(entries(PLAN, with_w=300.0, with_s=0.99 * WITHOUT_S))
+    assert found["MTSM"].energy_j is not None
+    assert found["MTSM"].above_idle_j is None
+    made = tuple(found.values())
+    write_table(tmp_path / "instructions.csv", (), MeasuredInstruction, made)
+    assert read_instructions(tmp_path / "instructions.csv") == made
 
 
 def test_an_instruction_whose_kernel_without_it_is_missing_has_a_reason():

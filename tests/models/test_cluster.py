@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from wattslice_models.cluster import (
     OneNode,
     joined,
-    multinode_energy_j,
-    multinode_time_s,
     on_nodes,
 )
 
@@ -89,13 +87,26 @@ def test_joined_keeps_the_order():
         joined([])
 
 
-def test_unequal_nodes_end_with_the_slowest_and_add_up():
-    assert multinode_time_s(np.array([[3.0, 5.0], [7.0, 1.0]])).tolist() == [5, 7]
-    assert multinode_energy_j(np.array([3.0, 5.0, 7.0])) == 15
-
-
 def test_impossible_divisions_are_refused():
     with pytest.raises(ValueError, match="serial share"):
         on_nodes(ALONE, COUNTS, serial_share=1.5)
     with pytest.raises(ValueError, match="at least one node"):
         on_nodes(ALONE, np.array([0.0]))
+
+
+def test_the_highest_power_is_that_of_a_phase_not_a_mean():
+    # 100 nodes of 300 W at work for 1 s, then 99 s of waiting: the mean would be 5.25 kW.
+    talking = on_nodes(OneNode(100, 300, 300, 300, 50), np.array([100.0]), communication_s=np.array([99.0]))
+    assert talking.highest_power_w == 30_000
+    serial = on_nodes(ALONE, np.array([2.0]), serial_share=1.0)
+    assert serial.highest_power_w == 200 + 50
+    assert on_nodes(ALONE, np.array([2.0]), serial_share=0.9).highest_power_w == 400
+    busy = on_nodes(ALONE, np.array([2.0]), serial_share=1.0, waits_busy=True)
+    assert busy.highest_power_w == 400
+
+
+def test_waiting_is_a_phase_that_may_draw_most():
+    hungry = replace(ALONE, idle_power_w=300)
+    talking = on_nodes(hungry, np.array([2.0]), communication_s=np.array([10.0]))
+    assert talking.highest_power_w == 600
+    assert on_nodes(hungry, np.array([2.0])).highest_power_w == 400  # nobody waits

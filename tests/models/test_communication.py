@@ -28,13 +28,16 @@ def test_two_nodes_by_hand(pattern, received, sent, messages):
     assert (traffic.received_bytes, traffic.sent_bytes, traffic.messages) == (received, sent, messages)
 
 
-def test_the_surface_of_a_halo_shrinks_with_the_dimensions():
-    nodes = np.array([1.0, 8.0])
-    surfaces = [
-        busiest_node(Exchange(Pattern.HALO, 800, dimensions=axes), nodes).sent_bytes.tolist()
+def test_a_halo_is_the_faces_that_a_node_inside_exchanges():
+    # A cube of 1 x 1 x 1 with faces of 1 byte: six of them are its surface.
+    nodes = np.array([1.0, 64.0])
+    slabs, pencils, cubes = (
+        busiest_node(Exchange(Pattern.HALO, 6, dimensions=axes), nodes).sent_bytes.tolist()
         for axes in (1, 2, 3)
-    ]
-    assert surfaces == [[0, 800], [0, pytest.approx(800 / 8**0.5)], [0, pytest.approx(200)]]
+    )
+    assert slabs == [0, pytest.approx(2)]  # 1/64 x 1 x 1: two faces of 1 x 1
+    assert pencils == [0, pytest.approx(4 * 1 / 8)]  # 1/8 x 1/8 x 1: four faces of 1/8 x 1
+    assert cubes == [0, pytest.approx(6 / 4**2)]  # 1/4 x 1/4 x 1/4: six faces of 1/4 x 1/4
 
 
 def test_one_node_alone_exchanges_only_what_enters_and_leaves():

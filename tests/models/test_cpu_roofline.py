@@ -65,3 +65,13 @@ def test_a_fit_finds_the_coefficients_that_made_the_rates(offset: float) -> None
     assert fit_loop(states, moved).flop_share is None
     with pytest.raises(ValueError, match="all measured rates are zero"):
         fit_loop(states, np.zeros(24))
+
+
+def test_work_at_no_rate_is_refused_and_no_work_needs_none() -> None:
+    slow = LoopCoefficients(0.0, 0.0, 0.0, 1.0, flop_share=0.5, flop_offset_per_s=-20e9)
+    with pytest.raises(ValueError, match=r"a: P U \+ S = -9.6e\+09 flop/s: not above 0"):
+        loops_time_s((Loop("a", 1.0, 1.0, slow),), ONE_CORE)
+    both = CpuRates(*(np.array([one, 2 * one]) for one in (20.8e9, 126e9, 78e9, 33e9, 13e9)))
+    with pytest.raises(ValueError, match="not above 0"):
+        loop_time_s(1.0, 1.0, both, slow)
+    assert loop_time_s(0.0, 13e9, ONE_CORE, slow) == pytest.approx(1.0)

@@ -132,3 +132,18 @@ def test_impossible_intensities_are_refused(bad):
         MACHINE.power_w(bad)
     with pytest.raises(ValueError, match="work_flop"):
         MACHINE.time_s(-1.0 * abs(bad) - 1.0, 1.0 + 0.0 * abs(bad))
+
+
+def test_what_the_limit_leaves_of_peak_and_efficiency():
+    gtx580 = EnergyRoofline(1 / 1581.06e9, 1 / 192.4e9, 99.7e-12, 513e-12, 122.0, 244.0)
+    assert gtx580.limited_flops_per_s == pytest.approx(1.2237e12, rel=1e-4)
+    assert gtx580.limited_flops_per_j == pytest.approx(5.015e9, rel=1e-3)
+    free = gtx580.without_limit()
+    assert free.limited_flops_per_s == pytest.approx(free.peak_flops_per_s)
+    assert free.limited_flops_per_j == pytest.approx(free.peak_flops_per_j)
+
+
+def test_the_least_intensities_have_a_speed_and_watts():
+    machine = EnergyRoofline(1e-12, 1e-11, 1e-11, 1e-10, 100.0, 200.0)
+    assert machine.flops_per_s(1e-320) == pytest.approx(1e-309, rel=1e-3)
+    assert machine.demanded_power_w(1e-320) == pytest.approx(110.0)

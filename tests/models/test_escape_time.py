@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from wattslice_models.escape_time import (
     ProfilerCounters,
     gpu_time,
 )
-from wattslice_models.execution_time import Clocks
+from wattslice_models.execution_time import Clocks, nvidia_smi_memory_mhz
 from wattslice_models.gpu import Architecture, load_gpu
 
 COUNTERS = ProfilerCounters(
@@ -84,3 +85,25 @@ def test_impossible_characteristics_are_refused(field: int, value: float) -> Non
     values[field] = value
     with pytest.raises(ValueError, match="must be"):
         KernelCharacteristics(*values)
+
+
+def test_shares_are_parts_of_one_whole_and_an_efficiency_may_exceed_one() -> None:
+    with pytest.raises(ValueError, match=r"inactive_share .* = 61.8: fractions of one whole"):
+        KernelCharacteristics(61.68, 0.09, 0.03, 1.0, 8.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+    with pytest.raises(ValueError, match="at most 1 together"):
+        KernelCharacteristics(0.5, 0.3, 0.3, 1.0, 8.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+    assert KernelCharacteristics(0.5, 0.3, 0.2, 2.65, 8.0, 1.0, 1.0, 1.0, 1.0, 1.0).memory_efficiency == 2.65
+
+
+@pytest.mark.parametrize(("warps", "cells"), [(0.0, 1.0), (1.0, 0.0)])
+def test_counters_of_nothing_are_refused(warps: float, cells: float) -> None:
+    with pytest.raises(ValueError, match="nothing ran"):
+        KernelCharacteristics.from_counters(replace(COUNTERS, warp_instructions=warps), cells)
+
+
+def test_a_slower_memory_clock_moves_fewer_bytes() -> None:
+    gpu = load_gpu("v100")
+    whole = GpuCharacteristics.from_gpu(gpu)
+    slower = GpuCharacteristics.from_gpu(gpu, Clocks(memory_mhz=0.5 * nvidia_smi_memory_mhz(gpu)))
+    ratio = slower.memory_bandwidth_bytes_per_s / whole.memory_bandwidth_bytes_per_s
+    assert ratio == pytest.approx(0.5)

@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from dataclasses import fields
@@ -171,6 +172,25 @@ def test_a_damaged_file_names_the_entry(tmp_path: Path, old: str, new: str, mess
     with pytest.raises(GpuFileError, match=message) as caught:
         read_gpu(path)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("sm_count", "0", r"sm_count: must be more than 0, found 0$"),
+        ("warp_size", "-32", "warp_size: must be more than 0, found -32"),
+        ("fp32_fma_per_clock_per_sm", "0.0", "fp32_fma_per_clock_per_sm: must be more than 0"),
+        ("base_clock_mhz", "0", "base_clock_mhz: must be more than 0, found 0, or write { unknown"),
+        ("fp64_fma_per_clock_per_sm", "-1", "fp64_fma_per_clock_per_sm: must be 0 or more"),
+        ("idle_power_w", "-1", "idle_power_w: must be 0 or more"),
+    ],
+)
+def test_a_number_that_no_gpu_has_is_refused(tmp_path: Path, field: str, value: str, message: str) -> None:
+    changed, times = re.subn(rf"(?m)^{field} = .*$", f'{field} = {{ value = {value}, source = "x" }}', V100)
+    assert times == 1
+    (tmp_path / "mine.toml").write_text(changed)
+    with pytest.raises(GpuFileError, match=message):
+        read_gpu(tmp_path / "mine.toml")
 
 
 def test_a_new_gpu_is_a_new_file(tmp_path: Path) -> None:

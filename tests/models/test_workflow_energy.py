@@ -90,3 +90,18 @@ def test_overlap_is_never_slower(parts):
 def test_no_component_is_refused():
     with pytest.raises(ValueError, match="at least one"):
         workflow_outcomes([], overlap=False)
+
+
+def test_an_unknown_idle_power_leaves_the_power_known_where_nothing_idles():
+    alone = workflow_outcomes([runs(1, 100, math.nan, 2.0)], overlap=False)
+    assert alone.highest_power_w.tolist() == [200]
+    turns = [runs(1, 100, math.nan, 2.0), runs(1, 150, math.nan, 2.0)]
+    assert workflow_outcomes(turns, overlap=False).highest_power_w.tolist() == [300]
+    apart = workflow_outcomes(turns, overlap=False, share_nodes=False)
+    assert np.isnan(apart.highest_power_w).all()
+    assert workflow_outcomes(turns, overlap=True).highest_power_w.tolist() == [500]
+
+
+def test_what_is_done_first_idles_beside_the_rest():
+    overlapped = workflow_outcomes([runs(1, 100, 500), runs(2, 100, 10, machine=1)], overlap=True)
+    assert overlapped.highest_power_w.tolist() == [500 + 100]

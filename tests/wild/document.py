@@ -23,6 +23,8 @@ def write_section(path: Path, name: str, lines: list[str]) -> None:
     """
     script = name.split()[0]
     begin, end = (_MARK.format(edge=edge, name=name, script=script) for edge in ("begin", "end"))
+    if not path.is_file():
+        raise SystemExit(f"{path}: no such document, which has to have the marks of section {name!r}")
     text = path.read_text(encoding="utf-8")
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
     if pattern.search(text) is None:

@@ -109,7 +109,7 @@ def _evaluate(requests: list[Request], *, optional: bool) -> list[GpuEvaluation]
 def _plot(found: list[GpuEvaluation], folder: Path) -> dict[str, Path]:
     """Measured against predicted for every GPU, by the first protocol; nothing without matplotlib."""
     from wattslice.learning.plots import Panel, plot_measured_against_predicted
-    from wattslice.pictures import NoPlotsError
+    from wattslice.pictures import NoPlotsError, check
 
     pictures: dict[str, Path] = {}
     for entry in found:
@@ -117,6 +117,8 @@ def _plot(found: list[GpuEvaluation], folder: Path) -> dict[str, Path]:
         panels = [Panel(score.title, score.predicted) for score in first.scores if score.judgement.errors]
         path = folder / f"{entry.gpu.id}.svg"
         try:
+            check()
+            folder.mkdir(parents=True, exist_ok=True)
             plot_measured_against_predicted(panels, f"{entry.gpu.name}: {first.title}", path)
         except NoPlotsError as error:
             message(f"no pictures: {error}")

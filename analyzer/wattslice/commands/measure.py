@@ -54,7 +54,7 @@ class _Options:
     file: Path | None
     program_arguments: tuple[str, ...]
     kernel: str
-    occurrence: int
+    occurrence: int | None
     campaign: bool
     instructions: bool
     only: str | None
@@ -80,10 +80,8 @@ class _Options:
 @click.option(
     "--occurrence",
     type=click.IntRange(min=1),
-    default=1,
-    show_default="1",
     metavar="N",
-    help="The N-th launch of the kernel.",
+    help="The N-th launch of the kernel.  [default: 1]",
 )
 @click.option("--campaign", is_flag=True, help="Measure synthetic slices and the corpus, for training.")
 @click.option("--instructions", is_flag=True, help="Measure the energy of single PTX instructions.")
@@ -154,6 +152,10 @@ def _check(options: _Options) -> None:
         raise click.UsageError(f"--only {options.only!r}: of a campaign, {_SWEEP!r} can be measured alone")
     if not options.instructions and (options.optimization or options.variant):
         raise click.UsageError("--optimization and --variant are for --instructions")
+    if options.file is None and (options.kernel or options.occurrence):
+        raise click.UsageError("--kernel and --occurrence are for a FILE.cu")
+    if options.instructions and options.method:
+        raise click.UsageError("--method is not for --instructions, whose rows have every method")
     if options.file is None and options.out is None:
         raise click.UsageError(f"--{'campaign' if options.campaign else 'instructions'} needs --out DIR")
 
@@ -238,7 +240,7 @@ def _plan(options: _Options, machine: Machine, folder: Path) -> tuple[Configurat
         return campaign_plan(machine.chip.sm_count, machine.key, folder, options.seed, weights)
     program = machine.builder.build(options.file)
     command = Command(program, options.program_arguments, environment=visible(machine.board))
-    choice = Choice(options.kernel, options.occurrence - 1)
+    choice = Choice(options.kernel, (options.occurrence or 1) - 1)
     limit_s = machine.timing.start_limit_s
     return file_plan(options.file, command, choice, program.name, machine.key, limit_s)
 

@@ -105,13 +105,14 @@ def profile(
     begins the arguments of another run.
     """
     from wattslice.config import Options, make_config
+    from wattslice.sources import is_ptx
 
     _check_way(dict(zip(_WAYS, (data, build, counts, emit_probes, skeleton), strict=True)))
     if arguments and build is None:
         raise click.UsageError(f"{arguments[0]!r}: arguments are for the program that --build runs")
     if file.is_dir():
         raise WattsliceError("is a folder", path=file, remedy="profile one file")
-    if file.suffix == ".ptx":
+    if is_ptx(file):
         raise WattsliceError("PTX cannot be profiled", path=file, remedy="name its CUDA source")
     if not skeleton:
         inputs = tuple(path for path in (file, data, *counts, *sources) if path is not None)

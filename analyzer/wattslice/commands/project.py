@@ -37,7 +37,7 @@ def project(workflow_file: Path, report_format: str, everything: bool, outputs: 
     """Project a workflow of kernels onto CPU and GPU nodes: time-to-solution against energy-to-solution.
 
     The file names steps, components, node kinds and network; docs/project.md tells how. The exit status is 1
-    when no configuration keeps the file's limits.
+    when no configuration is best: none keeps the file's limits, or the energy of none is known.
     """
     from wattslice.projection.reader import read_workflow
 
@@ -49,7 +49,8 @@ def project(workflow_file: Path, report_format: str, everything: bool, outputs: 
         _check_pictures()
     workflow = read_workflow(workflow_file)
     from wattslice.projection.projection import project_workflow  # numpy loads here
-    from wattslice.report.projection import projection_json, write_projection
+    from wattslice.report.projection import projection_json, why_none, write_projection
+    from wattslice_models.pareto import Objective
 
     projection = project_workflow(workflow)
     for picture in pictures:
@@ -68,8 +69,13 @@ def project(workflow_file: Path, report_format: str, everything: bool, outputs: 
     else:
         write_result(lambda file: write_projection(projection, everything, file), output)
     if projection.chosen is None:
-        wanted = workflow.objective.value.removeprefix("least-")
-        message(f"no configuration of known {wanted} keeps the limits")
+        energy_needed = workflow.objective is not Objective.TIME
+        other = (
+            ' (objective = "least-time" needs none)'
+            if energy_needed and projection.within_limits.any()
+            else ""
+        )
+        message(f"no best configuration: {why_none(projection, energy_needed=energy_needed)}{other}")
         return FINDINGS
     return FINE
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from wattslice.rooflines import Rooflines
 
 _PICTURES = (".svg", ".png")
+_OF_RUNS = ("paths", "jobs", "backend", "scheduler", "cache", "no_cache")
+"""Parameters that say how files are analysed, not what the roofs are: of no harm where there is no file."""
+_OF_ROOFS = ("gpu", "core_clock_mhz", "memory_clock_mhz")
 
 
 @click.command(context_settings=CONTEXT)
@@ -67,7 +70,9 @@ def roofline(
     """
     _check_pictures(pictures)
     options = options_from(values)
-    shown, status = _rooflines(options, precision, coefficients)
+    if not options.paths:
+        _refuse(values, _OF_ROOFS, "about kernels", "give a file, or leave it out")
+    shown, status = _rooflines(options, values, precision, coefficients)
     if pictures:
         from wattslice.report.roofline_picture import draw_rooflines
 
@@ -88,6 +93,14 @@ def roofline(
     return status
 
 
+def _refuse(values: dict[str, object], known: tuple[str, ...], about: str, remedy: str) -> None:
+    """Raises `WattsliceError` for an analysis option that was given and would do nothing here."""
+    named = {one.name: max(one.opts, key=len) for one in roofline.params}
+    for name, value in values.items():
+        if name not in (*_OF_RUNS, *known) and value not in (None, (), False):
+            raise WattsliceError(f"{named[name]} is {about}", remedy=remedy)
+
+
 def _check_pictures(pictures: tuple[Path, ...]) -> None:
     for path in pictures:
         if path.suffix.lower() not in _PICTURES:
@@ -101,11 +114,13 @@ def _check_pictures(pictures: tuple[Path, ...]) -> None:
             raise WattsliceError(str(error)) from None
 
 
-def _rooflines(options: Options, precision: str | None, coefficients: str | None) -> tuple[Rooflines, int]:
+def _rooflines(
+    options: Options, values: dict[str, object], precision: str | None, coefficients: str | None
+) -> tuple[Rooflines, int]:
     """What to show, and the exit status: files without any kernel, or unread ones, are a failure."""
     from wattslice.config import make_config
     from wattslice.findings import unread_files
-    from wattslice.machines import is_published_only, parse_coefficients, parse_precision
+    from wattslice.machines import Coefficients, is_published_only, parse_coefficients, parse_precision
     from wattslice.rooflines import rooflines_of_gpu, rooflines_of_published
     from wattslice.settings import find_settings
 
@@ -116,6 +131,13 @@ def _rooflines(options: Options, precision: str | None, coefficients: str | None
             raise WattsliceError(
                 f"{options.gpu} is a processor: no kernel can be placed on it",
                 remedy="leave the files out, or name a GPU",
+            )
+        about = "about GPUs of the catalogue"
+        _refuse(values, ("gpu",), about, f"leave it out: {options.gpu} is known as published only")
+        if wanted not in (Coefficients.AUTO, Coefficients.PUBLISHED):
+            raise WattsliceError(
+                f"--coefficients {wanted.value}: {options.gpu} is known as published only",
+                remedy="leave the option out",
             )
         return rooflines_of_published(options.gpu, only), FINE
     here = (

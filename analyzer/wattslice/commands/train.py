@@ -108,10 +108,10 @@ def _told(error: OSError, what: str, otherwise: Path | None, remedy: str) -> Wat
 
 
 def _check_folder(folder: Path) -> None:
-    """Before hours of training: can anything be written there?"""
+    """Before hours of training: can anything be written there? Nothing stays behind."""
+    there = next(place for place in (folder, *folder.parents) if place.exists())
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".{os.getpid()}.tmp"
+        probe = there / f".{os.getpid()}.tmp"
         probe.touch()
         probe.unlink()
     except OSError as error:

@@ -12,7 +12,8 @@ from wattslice.counting.inductions import Induction
 from wattslice.counting.loop_shape import Bound, LoopShape
 from wattslice.counting.loop_steps import amount_of
 from wattslice.counting.masks import Mask
-from wattslice.counting.stepped_loops import measured_trips
+from wattslice.counting.rest_loops import most_of_the_rest, unrolled_by
+from wattslice.counting.stepped_loops import elements_at_a_step, measured_trips
 from wattslice.counting.trips import trip_count
 from wattslice.counting.values import (
     VARYING,
@@ -38,7 +39,7 @@ def known_trips(
     state = executor.state
     setting = state.settings.get(state.trip_name(loop))
     if setting is not None:
-        return int(setting), True
+        return _of_the_source(executor, loop, shape, int(setting), mask), True
     found: int | Lanes | None = None
     for bound in shape.bounds:
         induction = next(i for i in shape.inductions if i.variable is bound.variable)
@@ -62,6 +63,17 @@ def known_trips(
         return _plain(found), False
     _tell_unused_profile(executor, loop)
     return _plain(found), True
+
+
+def _of_the_source(executor: Executor, loop: ir.Loop, shape: LoopShape, setting: int, mask: Mask) -> int:
+    """Of iterations set for a loop of the source those that a compiled loop runs: its steps, or the rest."""
+    kernel = executor.state.launch.kernel
+    most = most_of_the_rest(kernel, loop, shape)
+    if most is not None:
+        return setting % (most + 1)
+    step = elements_at_a_step(executor, loop, shape, mask)
+    unrolled = step > 1 and (executor.state.trip_name(loop), step) in unrolled_by(kernel)
+    return setting // step if unrolled else setting
 
 
 def _tell_unused_profile(executor: Executor, loop: ir.Loop) -> None:

@@ -6,6 +6,7 @@ from wattslice import ir
 from wattslice.counting.bounds_checks import covered_parameters
 from wattslice.counting.state import State
 from wattslice.counting.values import Pointer
+from wattslice.geometry.values import offset_of
 
 DEFAULT_PARAMETER = 1024
 """Value assumed for an integer parameter nobody knows and no guard hints at."""
@@ -30,5 +31,22 @@ def bind_parameters(state: State, default: int) -> None:
         elif parameter.type.kind is ir.TypeKind.POINTER:
             state.environment[parameter] = Pointer(parameter, 0)
     state.guessed = frozenset(state.assumed_parameters)
+    written = _written(kernel) if launch.members else frozenset[ir.Variable]()
     for member in launch.members:
-        state.environment[(kernel.parameters[member.parameter], member.path)] = member.value
+        parameter = kernel.parameters[member.parameter]
+        if parameter.space is not ir.MemorySpace.LOCAL:
+            state.environment[(parameter, member.path)] = member.value
+        elif parameter not in written:  # a struct that holds an array lies in memory
+            state.constants[(parameter, offset_of(parameter.type, member.path))] = member.value
+
+
+def _written(kernel: ir.Kernel) -> frozenset[ir.Variable]:
+    """The variables whose address is used for more than to load from: they may not keep what they held."""
+    addresses: set[ir.AddressOf] = set()
+    loaded: set[ir.Expr] = set()
+    for expr in ir.expressions_below(kernel.body):
+        if isinstance(expr, ir.AddressOf):
+            addresses.add(expr)
+        elif isinstance(expr, ir.Load):
+            loaded.update(ir.walk_expressions(expr.place.address))
+    return frozenset(address.variable for address in addresses - loaded)

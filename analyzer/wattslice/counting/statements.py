@@ -121,9 +121,10 @@ class Executor(ExpressionEvaluator):
 
     def _usual(self, stmt: ir.If) -> bool | None:
         """How the test for a slow path ends that the compiler took from a mathematical function."""
-        if not self.state.launch.kernel.machine_instructions or self.profiled(stmt.span) is not None:
+        kernel = self.state.launch.kernel
+        if not kernel.machine_instructions or self.profiled(stmt.span) is not None:
             return None
-        usual = usual_outcome(stmt.condition)
+        usual = usual_outcome(kernel, stmt.condition)
         if usual is not None:
             self.state.assume(
                 "PW012",

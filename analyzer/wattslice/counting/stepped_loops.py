@@ -14,6 +14,7 @@ from wattslice import ir
 from wattslice.counting.loop_shape import LoopShape
 from wattslice.counting.loop_steps import amount_of, forget, test_once, unknown_like
 from wattslice.counting.masks import Mask
+from wattslice.counting.rest_loops import most_of_the_rest
 from wattslice.counting.retries import retries_a_swap
 from wattslice.counting.state import LoopFrame, LoopTally
 from wattslice.counting.syntax import Key, read_variable
@@ -56,7 +57,7 @@ def run_stepwise(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask
     tally = state.loop_tallies.setdefault(loop.region, LoopTally(loop.span))
     measured = measured_trips(executor, loop)
 
-    def run_rest() -> Mask:
+    def run_rest(already: float = 0.0) -> Mask:
         rest, of_warps = None, 0.0
         if measured is not None and running.thread_mean:
             rest = max(0.0, measured * mask.thread_mean - ran) / running.thread_mean
@@ -65,14 +66,14 @@ def run_stepwise(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask
         elif measured is None and executor.profiled(loop.span, LOOP) is None and retries_a_swap(loop):
             _assume_no_retry(executor, loop)
             rest = 0.0
-        return _run_assumed(executor, loop, shape, running, frame, rest, of_warps)
+        return _run_assumed(executor, loop, shape, running, frame, rest, of_warps, already)
 
     before_test = loop.kind is not ir.LoopKind.DO
     for iteration in range(limit + 1):
         if before_test or iteration:
             condition = _condition(executor, loop, running)
             if isinstance(condition, Chance):
-                out = masks.sum(out, run_rest())
+                out = masks.sum(out, run_rest(already=0.0 if before_test else 1.0))
                 break
             if isinstance(condition, bool):
                 if not condition:
@@ -154,12 +155,13 @@ def _run_assumed(
     frame: LoopFrame,
     measured: float | None,
     of_warps: float,
+    already: float,
 ) -> Mask:
     """One iteration with everything the loop assigns unknown, then the same times the iterations expected.
 
     A profile knows how many there are (`measured`: from here on, per thread of `mask`); one written by hand
     how often another iteration follows, or how often a branch inside leaves the loop. `of_warps`: as
-    `measured`, per warp.
+    `measured`, per warp. `already`: iterations that have run, of those that are assumed where nobody knows.
     """
     state = executor.state
     starts: dict[ir.Variable, Value] = {
@@ -170,9 +172,11 @@ def _run_assumed(
     for variable, start in starts.items():
         state.environment[variable] = _moved(start) if variable in uniform_step else unknown_like(start)
     profiled = executor.profiled(loop.span, LOOP)
-    step = _elements_at_a_step(executor, loop, shape, mask)
-    trips = max(1.0, DEFAULT_TRIPS / step)
-    again = 1.0 if is_endless(loop) else 1.0 - 1.0 / trips
+    step = elements_at_a_step(executor, loop, shape, mask)
+    most = most_of_the_rest(state.launch.kernel, loop, shape)
+    assumed = max(1.0, DEFAULT_TRIPS / step) if most is None else (most + 1) / 2
+    trips = assumed if profiled is not None else assumed - already
+    again = 1.0 if is_endless(loop) else 1.0 - 1.0 / assumed
     if profiled is not None:
         again = profiled
     if measured is not None:
@@ -181,7 +185,7 @@ def _run_assumed(
     state.uncertain += 1
     warp_trips = trips if measured is None else of_warps
     first = mask if trips > 1.0 else state.masks.diverging(mask, trips, warp_trips)
-    stay = 1.0 if first.is_empty else _run_once(executor, loop, first, frame)
+    stay = 1.0 if first.is_empty or trips <= 0.0 else _run_once(executor, loop, first, frame)
     is_measured = measured is not None or profiled is not None or frame.left_by_profile
     if is_measured and measured is None:
         trips = min(MOST_TRIPS, 1.0 / max(1e-12, 1.0 - again * stay))
@@ -193,8 +197,8 @@ def _run_assumed(
         state.assume(
             "PW013",
             loop.span,
-            f"trip count of the loop depends on data: {trips:g} iteration{'s' * (trips != 1.0)} assumed"
-            + (f" ({max(step, DEFAULT_TRIPS):g} elements in steps of {step})" if step > 1 else ""),
+            f"trip count of the loop depends on data: {assumed:g} iteration{'s' * (assumed != 1.0)} assumed"
+            + _why(step, most),
             f"--set {state.launch.kernel.name}.{state.trip_name(loop)}=VALUE",
         )
     tally = state.loop_tallies.setdefault(loop.region, LoopTally(loop.span))
@@ -207,7 +211,13 @@ def _run_assumed(
     return mask
 
 
-def _elements_at_a_step(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask) -> int:
+def _why(step: int, most: int | None) -> str:
+    if most is not None:
+        return f" (1 to {most}, the rest of an unrolled loop)"
+    return f" ({max(step, DEFAULT_TRIPS):g} elements in steps of {step})" if step > 1 else ""
+
+
+def elements_at_a_step(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask) -> int:
     """By how much an integer that the condition compares moves in one iteration; 1 when that is unknown."""
     compared = {
         read_variable(side)

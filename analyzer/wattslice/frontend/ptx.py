@@ -36,7 +36,7 @@ def read_ptx(path: Path, options: ParseOptions | None = None, source: bytes | No
 
     text = _text(path, source)
     module = parse_ptx(text, path)
-    unit = Unit(path, module)
+    unit = Unit(path, module, moved=None if options is None else options.moved)
     for problem in module.problems:
         message = f"{problem.message} ({problem.remedy})" if problem.remedy else problem.message
         severity = ir.Severity.ERROR if problem.is_entry else ir.Severity.WARNING
@@ -84,6 +84,7 @@ def _kernel(unit: Unit, function: Function) -> ir.Kernel:
     from wattslice.frontend.ptx_lowering.instructions import lower_instruction
     from wattslice.frontend.ptx_lowering.parameters import KernelParameters
     from wattslice.frontend.ptx_lowering.scoping import scoped
+    from wattslice.frontend.ptx_lowering.statements import block_of
 
     parameters = KernelParameters(unit, function)
     parts = KernelParts(unit, frozenset(parameter.name for parameter in parameters.variables))
@@ -91,7 +92,7 @@ def _kernel(unit: Unit, function: Function) -> ir.Kernel:
     is_complete = True
     try:
         body = FunctionBody(parts, function, parameters.at, lower_instruction, parameters.settle)
-        block = scoped(body.block())
+        block = scoped(block_of(body))
     except Exception as error:  # one kernel must not cost the others
         is_complete = False
         line = function.line

@@ -7,17 +7,19 @@ there.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wattslice.errors import FrontendError
 from wattslice.frontend.callers import launcher_files
+from wattslice.frontend.ptx_files import SUFFIXES
 from wattslice.frontend.ptx_lowering.context import Unit
 from wattslice.frontend.ptx_lowering.names import demangled
 from wattslice.frontend.ptx_source.syntax import Function, Parameter
-from wattslice.inputs import note_file, note_unrepeatable
+from wattslice.inputs import note_unrepeatable
 from wattslice.ir import Kernel, Program, Severity, TypeKind
 
 if TYPE_CHECKING:
@@ -28,8 +30,6 @@ MAX_READ = 4
 
 _CHECKOUT_NS = 10_000_000_000
 """Files written within this time may be those of one checkout or copy, whose order says nothing."""
-
-_SUFFIXES = frozenset({".cu", ".cuh", ".cpp", ".cc", ".cxx", ".C", ".h", ".hpp", ".inl", ".inc"})
 
 
 def read_origin(unit: Unit, options: ParseOptions | None = None) -> Program | None:
@@ -47,35 +47,42 @@ def read_origin(unit: Unit, options: ParseOptions | None = None) -> Program | No
         return None
     _report_newer(unit, sources)
     written = _kernels(program)
+    compiled = {_as_written(name) for name in entries}
+    namesakes = {k.qualified_name: k for mangled, k in written.items() if mangled not in compiled}
     missing: list[str] = []
     for name, function in entries.items():
         kernel = written.get(_as_written(name))
         if kernel is None:
-            missing.append(demangled(name).qualified)
-        elif (difference := _difference(function, kernel)) is None:
+            names = demangled(name)
+            namesake = namesakes.get(names.qualified)
+            if namesake is None:
+                missing.append(names.qualified)
+            else:
+                _report_other(unit, program, function, namesake)
+        elif _difference(function, kernel) is None:
             unit.originals[name] = kernel
         else:
-            message = (
-                f"'{kernel.name}' has other parameters in {program.file} ({difference}): nothing is taken"
-            )
-            unit.report("PW061", Severity.NOTE, function.line, f"{message} from there")
+            _report_other(unit, program, function, kernel)
     if missing:
         message = f"not found in {program.file}: {', '.join(missing)}; nothing is taken from there"
         unit.report("PW061", Severity.NOTE, 0, message)
     return replace(program, kernels=tuple(unit.originals.values()))
 
 
+def _report_other(unit: Unit, program: Program, function: Function, kernel: Kernel) -> None:
+    difference = _difference(function, kernel) or "of other types"
+    message = f"'{kernel.name}' has other parameters in {program.file} ({difference})"
+    unit.report("PW061", Severity.NOTE, function.line, f"{message}: nothing is taken from there")
+
+
 def _sources(unit: Unit) -> tuple[Path, ...]:
     """The sources that are there, those first that nvcc is given."""
     found: dict[Path, None] = {}
-    for file in unit.module.files:
-        beside = unit.path.parent / PurePath(file.path).name
-        for path in (Path(file.path), beside):
-            note_file(path, path.is_file())
-        path = Path(unit.files[file.number])
-        if path.suffix in _SUFFIXES and path.is_file() and file.number not in unit.toolkit:
+    for number, file in unit.files.items():
+        path = Path(file)
+        if number not in unit.foreign and path.suffix.lower() in SUFFIXES and os.path.isfile(path):  # noqa: PTH113
             found[path] = None
-    return tuple(sorted(found, key=lambda path: path.suffix != ".cu"))
+    return tuple(sorted(found, key=lambda path: path.suffix.lower() != ".cu"))
 
 
 def _best(

@@ -72,7 +72,7 @@ def plan(paths: Sequence[Path], config: Config, name: str) -> Comparison:
     touched = changed | added
     texts = _Texts(revision, [entries[path] for path in changed])
     folders = tuple(_inside(folder, root) for folder in config.include_directories)
-    known = Dependencies({*entries, *added}, folders, texts.both)
+    known = Dependencies({*entries, *added}, folders, texts.both, root.as_posix())
     affected = _affected(files, touched, known) if touched else set[str]()
     lacking = texts.lacking(changed)
     untold = {path: why for path in files if path in affected and (why := _untold(path, known, lacking))}
@@ -259,6 +259,7 @@ def _mapped(config: Config, comparison: Comparison, tree: Tree) -> Generator[Con
         files=tuple(tree.root / path for path in comparison.then if (tree.root / path).is_file()),
         include_directories=tuple(mapped(path) for path in config.include_directories),
         compile_commands_directory=folder,
+        moved_sources=(root, tree.root),
         typed_overrides=NO_OVERRIDES,  # that they name something is judged on the side of today
         notes=(),
     )

@@ -14,18 +14,28 @@ from pathlib import PurePosixPath
 
 from wattslice.frontend.callers import SUFFIXES as CALLER_SUFFIXES
 from wattslice.frontend.clang.source_files import included_names
+from wattslice.sources import is_ptx
 
 _FUNCTION = re.compile(rb"\b([A-Za-z_]\w*)\s*\([^;{}()]*(?:\([^;{}()]*\)[^;{}()]*)*\)\s*\{")
+_FILE = re.compile(rb'^[ \t]*\.file[ \t]+\d+[ \t]+"([^"\n]+)"', re.M)
 _MAIN = re.compile(rb"\bmain\s*\(")
 _NO_NAMES = frozenset((b"if", b"for", b"while", b"switch", b"catch", b"main", b"return"))
 
 
 class Dependencies:
-    """Over the files `paths` (with slashes, from the top folder); `texts` gives a file's known states."""
+    """Over the files `paths` (with slashes, from the top folder); `texts` gives a file's known states.
+
+    `root`: the top folder, as PTX files name it in the paths of their sources.
+    """
 
     def __init__(
-        self, paths: Iterable[str], include_dirs: tuple[str, ...], texts: Callable[[str], tuple[bytes, ...]]
+        self,
+        paths: Iterable[str],
+        include_dirs: tuple[str, ...],
+        texts: Callable[[str], tuple[bytes, ...]],
+        root: str = "",
     ) -> None:
+        self._root = root
         self._paths, self._include_dirs, self._texts = frozenset(paths), include_dirs, texts
         self._by_name: dict[str, list[str]] = {}
         self._by_folder: dict[str, list[str]] = {}
@@ -54,11 +64,26 @@ class Dependencies:
 
     def _included(self, path: str) -> tuple[str, ...]:
         known = self._targets.get(path)
-        if known is None:
+        if known is None and is_ptx(path):
+            known = self._targets[path] = tuple(self._compiled_from(path))
+        elif known is None:
             names = (name for text in self._texts(path) for name in included_names(text))
             known = tuple(dict.fromkeys(target for name in names for target in self._resolved(path, name)))
             self._targets[path] = known
         return known
+
+    def _compiled_from(self, path: str) -> dict[str, None]:
+        """The sources that a PTX file names, found as the frontend does."""
+        folder = path.rpartition("/")[0]
+        found: dict[str, None] = {}
+        for name in (match for text in self._texts(path) for match in _FILE.findall(text)):
+            written = name.decode("utf-8", "replace").removeprefix(f"{self._root}/")
+            beside = f"{folder}/{PurePosixPath(written).name}".lstrip("/")
+            for target in (os.path.normpath(f"{folder}/{written}").lstrip("/"), written, beside):
+                if target in self._paths:
+                    found[target] = None
+                    break
+        return found
 
     def _resolved(self, path: str, name: str) -> list[str]:
         for folder in (path.rpartition("/")[0], *self._include_dirs):
@@ -74,7 +99,12 @@ class Dependencies:
         return [min(matches, key=lambda other: _distance(other, path))] if matches else []
 
     def callers(self, path: str, among: Callable[[str], bool] = lambda _: True) -> list[str]:
-        """Files near `path` (of those that are `among`) that call its functions; a program needs none."""
+        """Files near `path` (of those that are `among`) that call its functions; a program needs none.
+
+        Of a PTX file those that call what it was compiled from.
+        """
+        if is_ptx(path):
+            return [other for source in self._included(path) for other in self.callers(source, among)]
         if self._is_program(path):
             return []
         near = [other for other in self._near(path) if other != path and among(other)]

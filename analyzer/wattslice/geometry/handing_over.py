@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from wattslice import ir
-from wattslice.geometry.overrides import names_kernel
+from wattslice.geometry.overrides import OverrideError, names_kernel
 from wattslice.geometry.types import ConstantValue, KernelLaunch, Overrides, Setting
 from wattslice.geometry.values import convert
 
@@ -32,16 +32,33 @@ def handed_over(launch: KernelLaunch, kernel: ir.Kernel, variables: Iterable[ir.
 
 
 def with_written_names(overrides: Overrides, kernels: Sequence[ir.Kernel]) -> Overrides:
-    """What `--set` says of `param2`, said of the parameter by its name in the source as well."""
-    added = [
-        Setting(kernel.mangled_name, parameter.name, setting.value)
-        for setting in overrides.settings
-        for kernel in kernels
-        if setting.kernel is None or names_kernel(setting.kernel, kernel)
-        for parameter, part in zip(kernel.parameters, kernel.argument_parts, strict=True)
-        if part.number_name == setting.name != parameter.name
-    ]
+    """What `--set` says of `param2`, said of the parameter by its name in the source as well.
+
+    Raises `OverrideError` where it says something else of that name.
+    """
+    added: list[Setting] = []
+    for setting in overrides.settings:
+        for kernel in kernels:
+            if setting.kernel is not None and not names_kernel(setting.kernel, kernel):
+                continue
+            for parameter, part in zip(kernel.parameters, kernel.argument_parts, strict=True):
+                if part.number_name == setting.name != parameter.name:
+                    _check_agreed(overrides, setting, kernel, parameter.name)
+                    added.append(Setting(kernel.mangled_name, parameter.name, setting.value))
     return replace(overrides, settings=(*overrides.settings, *added))
+
+
+def _check_agreed(overrides: Overrides, setting: Setting, kernel: ir.Kernel, name: str) -> None:
+    """Raises `OverrideError` where as much as `setting` says of a number is said of its `name`."""
+    for other in overrides.settings:
+        if other.name == name and other.value != setting.value:
+            both = other.kernel is not None and setting.kernel is not None
+            if names_kernel(other.kernel or "", kernel) if both else other.kernel is setting.kernel:
+                raise OverrideError(
+                    f"contradictory --set: {setting.name}={setting.value} and {name}={other.value} of"
+                    f" {kernel.name} are one parameter",
+                    remedy="keep one of them",
+                )
 
 
 def _arguments(launch: KernelLaunch, kernel: ir.Kernel) -> tuple[int | float | None, ...]:

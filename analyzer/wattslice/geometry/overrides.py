@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from wattslice import ir
@@ -149,12 +149,16 @@ def _without_spaces(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class KernelNames:
-    """How one kernel may be named on the command line, and the variables that `--set` may name in it."""
+    """How one kernel may be named on the command line, and the variables that `--set` may name in it.
+
+    `parameters` are those of the `variables` that are told first.
+    """
 
     name: str
     aliases: tuple[str, ...]
     variables: frozenset[str]
     loops: frozenset[str]
+    parameters: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +178,7 @@ def known_names(program: ir.Program) -> KnownNames:
                 _aliases(kernel),
                 frozenset(v.name for v in _kernel_variables(kernel)) | _number_names(kernel),
                 frozenset(trip_name(kernel, loop) for loop in _loops(kernel)),
+                frozenset(v.name for v in kernel.parameters) | _number_names(kernel),
             )
             for kernel in program.kernels
         ),
@@ -231,11 +236,13 @@ def _names_nothing(
         return None
     where = "the analysed files" if setting.kernel is None else f"kernel {setting.kernel!r}"
     what = "loop" if is_trip else "variable"
-    return OverrideError(f"no {what} {setting.name!r} in {where}", remedy=_nearest(setting.name, variables))
+    first = {name for kernel in kernels for name in kernel.parameters}
+    remedy = _nearest(setting.name, variables, first)
+    return OverrideError(f"no {what} {setting.name!r} in {where}", remedy=remedy)
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
-    candidates = sorted(known)
+def _nearest(name: str, known: Iterable[str], first: Collection[str] = ()) -> str:
+    candidates = sorted(known, key=lambda one: (one not in first, one))
     close = difflib.get_close_matches(name, candidates, n=3)
     if close:
         return f"did you mean {', '.join(close)}?"

@@ -10,6 +10,7 @@ from statistics import fmean, median
 from wattslice.errors import WattsliceError
 from wattslice.learning.examples import LeftOut
 from wattslice.learning.training import provenance
+from wattslice.roofs import Precision, time_roofline
 from wattslice_corpora.records import (
     DataCard,
     MeasuredRow,
@@ -33,12 +34,17 @@ from wattslice_models.energy_roofline_fit import (
     SweepPrecision,
     fit_energy_roofline,
 )
+from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import Gpu
 from wattslice_models.roofline_store import ClockFit, SweepResidual, TrainedRoofline
 from wattslice_models.store import DataFile
 
 FREE_CLOCK_SPREAD = 0.02
 """Runs whose clock the board chose belong together up to so far from their median."""
+MOST_OF_PEAK = 1.1
+"""A sweep that is faster than so many times the catalogue's peak is doubted."""
+LEAST_OF_BANDWIDTH = 0.1
+"""One whose runs never move more bytes than that share of the bandwidth, too."""
 _REMEDY = (
     "measure a sweep: `wattslice measure --campaign --only roofline --out DIR`, then "
     "`wattslice train --model roofline --gpu GPU --data DIR/measured.csv`"
@@ -113,7 +119,7 @@ def train_roofline(gpu: Gpu, files: tuple[Path, ...]) -> RooflineResult:
     data = tuple(DataFile(path.name, sha256(path)) for source in sources for path in source.files)
     trained = TrainedRoofline(
         provenance((gpu.id,), 0, data, ("wattslice", "numpy", "scipy")),
-        _caveats(used, cards),
+        (*(fault for one in clock_fits for fault in _rate_faults(gpu, one)), *_caveats(used, cards)),
         tuple(clock_fits),
         tuple(residuals),
     )
@@ -273,6 +279,24 @@ def _caveats(rows: list[MeasuredRow], cards: tuple[DataCard, ...]) -> tuple[str,
     ]
     idle = [_IDLE_DATA] if rows and all(row.input == "zeros" for row in rows) else []
     return tuple(dict.fromkeys((*idle, *faults)))
+
+
+def _rate_faults(gpu: Gpu, one: ClockFit) -> tuple[str, ...]:
+    """What the best rates of a sweep, beside those of the catalogue, say against its being of this GPU."""
+    rates, at = one.fit.rates, _clock(one.core_mhz)
+    pairs = [("memory moved", "GB/s", rates.bytes_per_s, gpu.memory_bandwidth_bytes_per_s)]
+    for precision, own in ((SweepPrecision.SINGLE, Precision.FP32), (SweepPrecision.DOUBLE, Precision.FP64)):
+        if (roof := time_roofline(gpu, own, Clocks(one.core_mhz))) is not None:
+            rate = 1.0 / rates.flop_time_s(precision)
+            pairs.append((f"{precision} precision ran", "GFLOP/s", rate, roof.peak_flops_per_s))
+    found: list[str] = []
+    for what, unit, rate, peak in pairs:
+        best = f"at {at} {what} at best {1e-9 * rate:.3g} {unit} where the catalogue has {1e-9 * peak:.3g}"
+        if rate > MOST_OF_PEAK * peak:
+            found.append(f"{best}: these are not runs of a {gpu.name}, or their work is not what is told")
+        elif what.startswith("memory") and rate < LEAST_OF_BANDWIDTH * peak:
+            found.append(f"{best}: no run is bound by memory, or its bytes are not what is told")
+    return tuple(found)
 
 
 def _clock(core_mhz: float | None) -> str:

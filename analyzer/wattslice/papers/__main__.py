@@ -29,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.plots is not None:
             from wattslice.papers.choi2013_pictures import plot_choi2013
 
+            options.plots.mkdir(parents=True, exist_ok=True)
             plot_choi2013(options.plots)
     except ImportError as error:  # without matplotlib
         print(error, file=sys.stderr)

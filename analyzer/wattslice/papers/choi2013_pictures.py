@@ -128,6 +128,7 @@ def _relative_lines(axis: Axes, machine: EnergyRoofline, places: Sequence[float]
         axis.annotate(
             f"$\\pi_0$ = 0: {free:.1f}",
             (free, 0.5),
+            parse_math=True,
             xytext=(6, -8),
             textcoords="offset points",
             fontsize=7,
@@ -140,6 +141,7 @@ def _upright(axis: Axes, intensity: float, words: str, colour: str, *, is_right:
     axis.annotate(
         words,
         (intensity, 0.03),
+        parse_math=True,
         xycoords=axis.get_xaxis_transform(),
         xytext=(2.5 if is_right else -2.5, 0),
         textcoords="offset points",

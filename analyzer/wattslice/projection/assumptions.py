@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from wattslice.projection.kernels import STATIC
 from wattslice.projection.ways import Way
 from wattslice.projection.workflow import FULL_LOAD, CpuNode, GpuNode, Measured, Workflow
 from wattslice.report.units import prefixed
@@ -18,7 +19,7 @@ def assumptions_of(
         *_communication(workflow),
         *_components(workflow),
         *_powers(workflow, ways),
-        *(f"kernel {text}" for text in dict.fromkeys(of_kernels)),
+        *dict.fromkeys(of_kernels),
     )
 
 
@@ -79,7 +80,7 @@ def _powers(workflow: Workflow, ways: Sequence[Sequence[Way]]) -> list[str]:
         told.append(
             "in CPU loops arithmetic and memory traffic overlap perfectly: T = max(W T_flop, Q T_mop)"
         )
-    if "static analysis" in sources:
+    if any(source.startswith(STATIC) for source in sources):
         told.append(
             "a kernel's predicted time divides by the number of GPUs, but for the overhead of its launch"
         )

@@ -14,8 +14,8 @@ from wattslice.projection.fields import (
     positive,
     texts,
 )
-from wattslice.projection.published_work import ACRANEB2, acraneb2, published_names, spherical_loops
-from wattslice.projection.workflow import CharacterisedKernels, KernelUse
+from wattslice.projection.published_work import ACRANEB2, published_names
+from wattslice.projection.workflow import CharacterisedKernels, KernelUse, TimeModel
 from wattslice_models.cpu_roofline import Loop, LoopCoefficients
 from wattslice_models.escape_time import PUBLISHED_CELLS_FACTOR, KernelCharacteristics
 
@@ -23,11 +23,13 @@ from wattslice_models.escape_time import PUBLISHED_CELLS_FACTOR, KernelCharacter
 def read_kernel(value: Value) -> KernelUse:
     """A kernel of a source file."""
     table = value.table()
-    table.only("source", "kernel", "launches", "launch_line", "launch", "set", "define", "include")
+    options = ("launch", "set", "define", "include", "profile")
+    table.only("source", "kernel", "launches", "launch_line", *options, "model")
     folder = value.path.parent
     source = folder / table.value("source").name()
     if not source.is_file():
         raise table.value("source").error(f"{source} is no file", "a path from the workflow file's folder")
+    profile, model = table.optional("profile"), table.optional("model")
     return KernelUse(
         place=value.place,
         source=source,
@@ -38,6 +40,8 @@ def read_kernel(value: Value) -> KernelUse:
         overrides=texts(table, "set"),
         definitions=texts(table, "define"),
         include=tuple(folder / text for text in texts(table, "include")),
+        model=TimeModel.OWN if model is None else TimeModel(one_of(model, list(TimeModel), "time model")),
+        profile=None if profile is None else folder / profile.name(),
     )
 
 
@@ -54,6 +58,8 @@ def read_characterised(component: Table, kinds: Iterable[str]) -> CharacterisedK
     elif published is not None and _is_acraneb2(published):
         table = published.table()
         table.only("name", "cells", "gpu_power_w")
+        from wattslice.escape_published import acraneb2
+
         kernels, source = acraneb2(), "characteristics of ESCAPE D3.5, Table 9"
         factor, place = PUBLISHED_CELLS_FACTOR, published
     else:
@@ -73,7 +79,9 @@ def read_loops(component: Table) -> tuple[Loop, ...]:
     known: tuple[Loop, ...] = ()
     if published is not None and not _is_acraneb2(published):
         published.table().only("name")
-        known = spherical_loops()
+        from wattslice.escape_published import spherical_harmonics
+
+        known = spherical_harmonics()
     return (*known, *(_loop(entry) for entry in component.list("loops")))
 
 
@@ -89,7 +97,9 @@ def _characteristics(value: Value) -> KernelCharacteristics:
     try:
         return KernelCharacteristics(**{name: not_negative(table.value(name)) for name in names})
     except ValueError as error:
-        raise value.error(str(error), "shares, and counts for one cell: ESCAPE D3.5, Table 8") from None
+        raise value.error(
+            str(error), "fractions (not percent), and counts for one cell: ESCAPE D3.5, Table 8"
+        ) from None
 
 
 def _loop(value: Value) -> Loop:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from wattslice.documents import Table, Value
 from wattslice.projection.component_work import read_characterised, read_kernel, read_loops
 from wattslice.projection.fields import (
+    MOST_NODES,
     counts,
     finite,
     maybe_not_negative,
@@ -51,13 +52,21 @@ def _component(name: str, value: Value, kinds: dict[str, NodeKind]) -> Component
     on = table.optional("on")
     if on is not None and isinstance(on.any, str):
         on = on.inside("", [on.any])
+    if on is not None and not on.list():
+        raise on.error("names no node kind", "remove it: the component may then run on all of them")
+    allowed = kinds if on is None else tuple(one_of(entry, kinds, "node kind") for entry in on.list())
     measured = tuple(_measured(entry, kinds) for entry in table.list("measured"))
     _check_once(table, measured)
+    for entry, found in zip(table.list("measured"), measured, strict=True):
+        if found.node not in allowed:
+            raise entry.error(
+                f"{found.node} is not in {table.itself.place}.on", "add it there, or remove this"
+            )
     component = Component(
         name=name,
         place=value.place,
         node_counts=counts(table.value("nodes"), "nodes") if "nodes" in table else (1,),
-        on=() if on is None else tuple(one_of(entry, kinds, "node kind") for entry in on.list()),
+        on=() if on is None else tuple(allowed),
         serial_share=table.value("serial_share").number(0.0, 1.0) if "serial_share" in table else 0.0,
         exchanges=tuple(_exchange(entry) for entry in table.list("communication")),
         measured=measured,
@@ -74,7 +83,21 @@ def _component(name: str, value: Value, kinds: dict[str, NodeKind]) -> Component
     if not (component.measured or component.kernels or component.characterised or component.loops):
         remedy = f"give [[{value.place}.kernels]], measured, loops, characteristics or published"
         raise value.error("nothing tells how long it takes", remedy)
+    power = table.optional("power")
+    if power is not None and not (component.loops or _asks_for_full_power(component, kinds)):
+        raise power.error(
+            "tells nothing: only loops, and times on CPU nodes without their own power_w, draw full_power",
+            "remove it, or the power_w",
+        )
     return component
+
+
+def _asks_for_full_power(component: Component, kinds: dict[str, NodeKind]) -> bool:
+    """Whether a time on a CPU node leaves its power to `full_power`."""
+    return any(
+        entry.power_w is None and isinstance(kinds[entry.node].processor, CpuNode)
+        for entry in component.measured
+    )
 
 
 def _exchange(value: Value) -> Exchange:
@@ -109,7 +132,7 @@ def _measured(value: Value, kinds: dict[str, NodeKind]) -> Measured:
         place=value.place,
         node=node,
         time_s=positive(table.value("time_s")),
-        cores=table.value("cores").whole(1) if "cores" in table else None,
+        cores=table.value("cores").whole(1, MOST_NODES) if "cores" in table else None,
         clock_mhz=maybe_positive(table, "clock_mhz"),
         power_w=maybe_positive(table, "power_w"),
         gpu_power_w=maybe_positive(table, "gpu_power_w"),
@@ -122,6 +145,7 @@ def _measured(value: Value, kinds: dict[str, NodeKind]) -> Measured:
     if isinstance(processor, GpuNode):
         if measured.cores is not None or measured.clock_mhz is not None:
             raise value.error(f"{node} is a GPU node: a time there has no cores and no clock", "remove them")
+        _check_host(value, measured, processor)
     else:
         _check_cpu(value, measured, processor)
     return measured
@@ -149,6 +173,19 @@ def _check_powers(value: Value, measured: Measured) -> None:
     if power_w is None or low_w is None or high_w is None or not low_w <= power_w <= high_w:
         raise value.error(
             "the interval does not hold the power", "power_low_w <= power_w <= power_high_w, all three given"
+        )
+
+
+def _check_host(value: Value, measured: Measured, node: GpuNode) -> None:
+    """`power_w` of a GPU node includes its host, so that what is left for the GPU is not negative."""
+    if measured.power_w is None:
+        return
+    low_w = measured.power_w if measured.power_low_w is None else measured.power_low_w
+    if low_w < node.host_idle_w:
+        key = "power_w" if measured.power_low_w is None else "power_low_w"
+        raise value.error(
+            f"{key} = {low_w:g} is less than the host_idle_w = {node.host_idle_w:g} of {measured.node}",
+            "power_w is that of the node with its host; that of the GPU alone is gpu_power_w",
         )
 
 

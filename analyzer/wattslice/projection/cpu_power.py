@@ -6,6 +6,10 @@ from wattslice.projection.workflow import CpuNode, CpuPower
 from wattslice_models.node_energy import PartPower, PowerCoefficients, part_power_w
 
 
+class ImpossiblePowerError(ValueError):
+    """Coefficients make a negative power of the given ones; the message has the watts."""
+
+
 def idle_power_w(cpu: CpuNode) -> float | None:
     """Package and memory without work; None: unknown."""
     if cpu.package_idle_w is None or cpu.memory_idle_w is None:
@@ -23,6 +27,8 @@ def working_power_w(
     """U E_pkg + S E_pkg,idle + X E_dram + Y E_dram,idle, or why it is unknown.
 
     Between two given numbers of cores the full power is interpolated, beyond them it is unknown.
+    Raises `ImpossiblePowerError` where the coefficients make less than nothing of package or memory, or
+    nothing of both.
     """
     if cores is None:
         return "the number of cores is not given"
@@ -35,10 +41,11 @@ def working_power_w(
     package_idle_w, memory_idle_w = cpu.package_idle_w, cpu.memory_idle_w
     if (package_idle_w is None and package.idle_share) or (memory_idle_w is None and memory.idle_share):
         return "package_idle_w and memory_idle_w are needed for it"
-    package_w, memory_w = full
-    return part_power_w(PartPower(package_w, package_idle_w or 0.0), package) + part_power_w(
-        PartPower(memory_w, memory_idle_w or 0.0), memory
-    )
+    package_w = part_power_w(PartPower(full[0], package_idle_w or 0.0), package)
+    memory_w = part_power_w(PartPower(full[1], memory_idle_w or 0.0), memory)
+    if package_w < 0 or memory_w < 0 or not package_w + memory_w:
+        raise ImpossiblePowerError(f"{package_w:g} W of the package and {memory_w:g} W of memory at work")
+    return package_w + memory_w
 
 
 def _interpolated(powers: list[CpuPower], cores: int) -> tuple[float, float] | None:

@@ -7,11 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wattslice.projection.workflow import KernelUse, Workflow, WorkflowError
+from wattslice.errors import WattsliceError
+from wattslice.projection.kernel_options import as_keys, error_of
+from wattslice.projection.workflow import KernelUse, TimeModel, Workflow, WorkflowError
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis, KernelAnalysis
+    from wattslice_models.execution_time import TimeParameters
 
+STATIC = "static analysis"
 Analyses = Callable[[KernelUse, str], "Analysis"]
 """The analysis of the source of a kernel for one GPU."""
 
@@ -41,7 +45,8 @@ def caching_analyses() -> Analyses:
     known: dict[tuple[object, ...], Analysis] = {}
 
     def analysis(use: KernelUse, gpu_id: str) -> Analysis:
-        key = (use.source, use.launch, use.overrides, use.definitions, use.include, gpu_id)
+        key = (use.source, use.launch, use.overrides, use.definitions, use.include, use.profile)
+        key = (*key, use.model, gpu_id)
         if key not in known:
             options = Options(
                 paths=(use.source,),
@@ -50,8 +55,14 @@ def caching_analyses() -> Analyses:
                 overrides=use.overrides,
                 definitions=use.definitions,
                 include_directories=use.include,
+                profile=use.profile,
             )
-            known[key] = analyze_files(make_config(options), lambda _path: None)
+            config = make_config(options)
+            known[key] = analyze_files(config, lambda _path: None)
+            if use.model is TimeModel.ESCAPE:
+                from wattslice.projection.escape_kernels import with_escape_times
+
+                known[key] = with_escape_times(known[key], config, time_parameters(gpu_id))
         return known[key]
 
     return analysis
@@ -62,23 +73,33 @@ def kernels_on_gpu(
 ) -> KernelsOnGpu:
     """The kernels one after the other. Raises `WattsliceError` for a kernel that is not in its source."""
     time_s, launching_s, energies_j = 0.0, 0.0, [0.0, 0.0, 0.0]
-    overhead_s = launch_overhead_s(gpu_id)
     problems: list[str] = []
     assumed: list[str] = []
     for use in uses:
-        analysis = analyses(use, gpu_id)
+        try:
+            analysis = analyses(use, gpu_id)
+        except WattsliceError as error:
+            raise error_of(use, workflow.path, error) from None
         for kernel in _launches(use, analysis, workflow):
             where = f"{kernel.name} ({use.source.name}:{kernel.line}) on {gpu_id}"
             assumed += [
-                f"{kernel.name} ({use.source.name}:{entry.line}): {entry.message} ({entry.fix})"
+                f"kernel {kernel.name} ({use.source.name}:{entry.line}): {entry.message}"
+                + (f" ({as_keys(entry.fix)})" if entry.fix else "")
                 for entry in kernel.assumptions
             ]
+            assumed += _warnings(kernel, analysis)
+            if use.model is TimeModel.ESCAPE:
+                assumed.append(
+                    f"kernel {kernel.name}: time by ESCAPE's model (model), which knows no overhead of a"
+                    " launch; watts by ours, for the time of ours"
+                )
             if kernel.time_s is None or kernel.power_w is None:
                 what = "time" if kernel.time_s is None else "power"
                 problems.append(f"the {what} of {where} is unknown{_reason(kernel, analysis)}")
             spent_s = math.nan if kernel.time_s is None else use.launches * kernel.time_s
             time_s += spent_s
-            launching_s += use.launches * overhead_s
+            if use.model is TimeModel.OWN:  # ESCAPE's knows no overhead of a launch
+                launching_s += use.launches * time_parameters(gpu_id).launch_overhead_s
             for index, power_w in enumerate((kernel.power_w, kernel.power_low_w, kernel.power_high_w)):
                 energies_j[index] += spent_s * (math.nan if power_w is None else power_w)
     power_w, low_w, high_w = (energy_j / time_s for energy_j in energies_j)
@@ -87,16 +108,23 @@ def kernels_on_gpu(
     )
 
 
-def launch_overhead_s(gpu_id: str) -> float:
-    """Seconds of a launch that does nothing, as the model that predicts times for this GPU has them."""
+def static_source(uses: tuple[KernelUse, ...]) -> str:
+    """Where the time of kernels of sources comes from."""
+    models = {use.model for use in uses}
+    if models == {TimeModel.OWN}:
+        return STATIC
+    return f"{STATIC}, ESCAPE's time model{' for some kernels' if len(models) > 1 else ''}"
+
+
+def time_parameters(gpu_id: str) -> TimeParameters:
+    """Those of the model that predicts times for this GPU."""
     from wattslice_models.energy import EnergyModel
     from wattslice_models.execution_time import DEFAULT_TIME_PARAMETERS
     from wattslice_models.gpu import load_gpu
     from wattslice_models.store import energy_model
 
     model = energy_model(load_gpu(gpu_id))
-    parameters = model.time if isinstance(model, EnergyModel) else DEFAULT_TIME_PARAMETERS
-    return parameters.launch_overhead_s
+    return model.time if isinstance(model, EnergyModel) else DEFAULT_TIME_PARAMETERS
 
 
 def _launches(use: KernelUse, analysis: Analysis, workflow: Workflow) -> tuple[KernelAnalysis, ...]:
@@ -125,6 +153,29 @@ def _launches(use: KernelUse, analysis: Analysis, workflow: Workflow) -> tuple[K
         remedy = f"launch_line = N chooses one of {ways}; without kernel all of them run"
         raise error(f"{use.kernel!r} is launched in {len(found)} ways in {use.source}", remedy)
     return found
+
+
+def _warnings(kernel: KernelAnalysis, analysis: Analysis) -> tuple[str, ...]:
+    """What else `analyze` tells of the kernel or of the GPU, but for why its power is unknown."""
+    from wattslice.findings import power_limit_warning, why_unknown
+
+    told = [
+        entry
+        for entry in analysis.diagnostics
+        if entry != why_unknown(kernel, analysis)
+        and entry.file in (kernel.file, "")
+        and (entry.line in (0, kernel.launch_line) or kernel.line <= entry.line <= kernel.end_line)
+    ]
+    where = f"kernel {kernel.name} on {analysis.gpu_id}"
+    texts = [
+        f"{where if entry.line else analysis.gpu_id}: {entry.message.removeprefix(f'{kernel.name}: ')}"
+        f" [{entry.rule}]"
+        for entry in told
+    ]
+    if kernel.may_hit_power_limit and not any(entry.rule == "PW021" for entry in told):
+        warning = power_limit_warning(kernel)
+        texts.append(f"{where}: {warning.message.removeprefix(f'{kernel.name} ')} [{warning.rule}]")
+    return tuple(texts)
 
 
 def _reason(kernel: KernelAnalysis, analysis: Analysis) -> str:

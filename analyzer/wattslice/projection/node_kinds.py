@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wattslice.documents import Table, Value
 from wattslice.projection.fields import (
+    MOST_NODES,
     counts,
     maybe_not_negative,
     named_tables,
@@ -14,7 +15,7 @@ from wattslice.projection.fields import (
 from wattslice.projection.published_cpus import published_cpus, published_states
 from wattslice.projection.workflow import CpuNode, CpuPower, CpuState, GpuNode, NodeKind
 from wattslice_models.cpu_roofline import CpuRates
-from wattslice_models.gpu import GpuFileError, UnknownGpuError, load_gpu
+from wattslice_models.gpu import GpuFileError, UnknownGpuError, gpu_ids, load_gpu
 
 _CPU_KEYS = (
     "cpu",
@@ -56,6 +57,8 @@ def _gpu_node(table: Table) -> GpuNode:
         raise asked.error(str(error)) from None
     except OSError as error:
         raise asked.error(f"{name} cannot be read: {error.strerror}") from None
+    if name.endswith(".toml") and gpu.id in gpu_ids():
+        raise asked.error(f"the id {gpu.id!r} of {name} is taken by the catalogue", "choose another id")
     idle_w = maybe_not_negative(table, "gpu_idle_w")
     number = table.optional("gpus")
     return GpuNode(
@@ -117,7 +120,7 @@ def _state(value: Value) -> CpuState:
     table = value.table()
     table.only("cores", "clock_mhz", *_RATES)
     return CpuState(
-        cores=table.value("cores").whole(1),
+        cores=table.value("cores").whole(1, MOST_NODES),
         clock_mhz=positive(table.value("clock_mhz")),
         rates=CpuRates(*(positive(table.value(key)) for key in _RATES)),
     )
@@ -150,7 +153,7 @@ def _full_power(value: Value) -> CpuPower:
     table.only("cores", "clock_mhz", "package_w", "memory_w")
     clock = table.optional("clock_mhz")
     return CpuPower(
-        cores=table.value("cores").whole(1),
+        cores=table.value("cores").whole(1, MOST_NODES),
         clock_mhz=None if clock is None else positive(clock),
         package_w=positive(table.value("package_w")),
         memory_w=not_negative(table.value("memory_w")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ from wattslice.report.units import energy, time
 _MANY_POINTS = 400
 """More of them are pixels in an SVG, else it grows to megabytes."""
 _MARKERS = "os^DvPX*"
+_Inside = Literal["cores", "gpus"]
+_INSIDE: tuple[tuple[_Inside, str], ...] = (("cores", "cores"), ("gpus", "GPUs"))
 _WIDE = 8.0
 """Largest over smallest from which an axis is logarithmic."""
 
@@ -47,8 +50,7 @@ def plot_projection(projection: Projection, *paths: Path) -> None:
         if drawn.size:
             figure.legend(loc="outside right upper")
         names = " + ".join(
-            f"{component.component.name}{' / cores' if _cores_differ(component) else ''}"
-            for component in _counted(projection)
+            f"{component.component.name}{_beside_nodes(component)}" for component in _counted(projection)
         )
         axis.set_title(
             f"numbers: nodes of {names or 'each component: 1'}{left_out}", fontsize=8, fontweight="normal"
@@ -91,9 +93,12 @@ def _points(axis: Axes, projection: Projection, drawn: NDArray[np.int64], groups
                 rasterized=drawn.size > _MANY_POINTS,
             )
         label = " + ".join(dict.fromkeys(kinds[int(kind)] for kind in group))
+        label = label if not label.startswith("_") else f" {label}"  # a legend leaves those out
         axis.scatter([], [], s=22, marker=marker, linewidths=0, color=colour, label=label)
     if not projection.within_limits[drawn].all():
-        axis.scatter([], [], s=22, linewidths=0, color="#bbbbbb", alpha=0.4, label="pale: over a limit")
+        axis.scatter(
+            [], [], s=22, linewidths=0, color="#bbbbbb", alpha=0.4, label="pale: not within the limits"
+        )
 
 
 def _front(axis: Axes, projection: Projection) -> None:
@@ -104,7 +109,7 @@ def _front(axis: Axes, projection: Projection) -> None:
             outcomes.energy_j[front],
             color="#222222",
             linewidth=1,
-            label="Pareto front",
+            label="Pareto front" + (" within the limits" if projection.has_limits else ""),
             zorder=1.5,
         )
         low_j, high_j = outcomes.energy_low_j[front], outcomes.energy_high_j[front]
@@ -136,8 +141,12 @@ def _front(axis: Axes, projection: Projection) -> None:
 
 
 def _counted(projection: Projection) -> list[ProjectedComponent]:
-    """The components whose number of nodes differs among configurations."""
-    return [component for component in projection.components if component.runs_per_way > 1]
+    """The components whose number of nodes, cores or GPUs differs among configurations."""
+    return [component for component in projection.components if _is_counted(component)]
+
+
+def _is_counted(component: ProjectedComponent) -> bool:
+    return component.runs_per_way > 1 or _differ(component, "cores") or _differ(component, "gpus")
 
 
 def _labels(axis: Axes, projection: Projection, drawn: NDArray[np.int64]) -> None:
@@ -159,22 +168,34 @@ def _labels(axis: Axes, projection: Projection, drawn: NDArray[np.int64]) -> Non
         ):
             continue
         placed.append((x, y, len(text)))
-        axis.annotate(text, point, xytext=(-3, -9), textcoords="offset points", fontsize=7, color="#444444")
+        below = -14 if index == best else -9  # of the ring around the best
+        axis.annotate(
+            text, point, xytext=(-3, below), textcoords="offset points", fontsize=7, color="#444444"
+        )
 
 
 def _counts(projection: Projection, index: int) -> str:
-    """`8`, or `8+1` of several components; `8/4` where a component's number of cores differs as well."""
+    """`8`, or `8+1` of several components; `8/4` where a component's cores or GPUs differ as well."""
     counts: list[str] = []
     for component, run in zip(projection.components, projection.outcomes.choice[index].tolist(), strict=True):
-        if component.runs_per_way > 1:
+        if _is_counted(component):
             way = component.way(run)
-            cores = f"/{way.cores}" if _cores_differ(component) and way.cores is not None else ""
-            counts.append(f"{component.runs.nodes[run]:.0f}{cores}")
+            number = way.cores if _differ(component, "cores") and way.cores is not None else None
+            if _differ(component, "gpus") and way.gpus is not None:
+                number = way.gpus
+            inside = "" if number is None else f"/{number}"
+            counts.append(f"{component.runs.nodes[run]:.0f}{inside}")
     return "+".join(counts)
 
 
-def _cores_differ(component: ProjectedComponent) -> bool:
-    return len({way.cores for way in component.ways} - {None}) > 1
+def _differ(component: ProjectedComponent, name: _Inside) -> bool:
+    return len({getattr(way, name) for way in component.ways} - {None}) > 1
+
+
+def _beside_nodes(component: ProjectedComponent) -> str:
+    """What a label tells beside the number of nodes."""
+    told = [word for name, word in _INSIDE if _differ(component, name)]
+    return f" / {' or '.join(told)}" if told else ""
 
 
 def _scales(axis: Axes, time_s: NDArray[np.float64], energy_j: NDArray[np.float64]) -> None:

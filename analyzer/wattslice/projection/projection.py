@@ -14,7 +14,7 @@ from wattslice.projection.ways import Way, ways_of
 from wattslice.projection.workflow import Component, Workflow, WorkflowError
 from wattslice_models.cluster import ComponentRuns, joined, on_nodes
 from wattslice_models.communication import communication_time_s
-from wattslice_models.pareto import Objective, best, keeping, pareto_front
+from wattslice_models.pareto import NO_LIMITS, Objective, best, exceeding, keeping, pareto_front
 from wattslice_models.workflow_energy import Outcomes, configurations, workflow_outcomes
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ class Configuration:
 
     `energy_low_j`, `energy_high_j` carry the intervals of the powers; `idle_j` of the energy is drawn by
     nodes that wait for the other components; `highest_power_w` is that of the phase that draws most.
+    `keeps_limits` None: not known to be over one, but a figure that one bounds is unknown.
     """
 
     time_s: float
@@ -87,7 +88,7 @@ class Configuration:
     average_power_w: float | None
     highest_power_w: float | None
     energy_delay_js: float | None
-    keeps_limits: bool
+    keeps_limits: bool | None
     parts: tuple[Part, ...]
 
 
@@ -95,6 +96,7 @@ class Configuration:
 class Projection:
     """The result; `front` and the values of `best` are indices of configurations, fastest first.
 
+    The front is that of the configurations that keep the limits; `over_limits` are known to exceed one.
     `best` has None for an objective that no configuration within the limits has a value of. `problems`: what
     is unknown and why; `assumptions`: what the figures take for granted.
     """
@@ -103,6 +105,7 @@ class Projection:
     components: tuple[ProjectedComponent, ...]
     outcomes: Outcomes
     within_limits: NDArray[np.bool_]
+    over_limits: NDArray[np.bool_]
     front: tuple[int, ...]
     best: tuple[tuple[Objective, int | None], ...]
     scaling: tuple[Scaling, ...]
@@ -113,6 +116,16 @@ class Projection:
     def chosen(self) -> int | None:
         """The best configuration under the workflow's objective."""
         return dict(self.best)[self.workflow.objective]
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether the workflow bounds time, energy or power."""
+        return self.workflow.limits != NO_LIMITS
+
+    @property
+    def unknown_limits(self) -> int:
+        """How many configurations may or may not keep the limits: what one bounds is unknown."""
+        return int((~self.within_limits & ~self.over_limits).sum())
 
     def configuration(self, index: int) -> Configuration:
         """One of the configurations."""
@@ -131,7 +144,7 @@ class Projection:
             average_power_w=_known(energy_j / time_s),
             highest_power_w=known(outcomes.highest_power_w),
             energy_delay_js=_known(energy_j * time_s),
-            keeps_limits=bool(self.within_limits[index]),
+            keeps_limits=True if self.within_limits[index] else False if self.over_limits[index] else None,
             parts=tuple(
                 _part(component, int(run))
                 for component, run in zip(self.components, outcomes.choice[index], strict=True)
@@ -174,14 +187,18 @@ def _project(workflow: Workflow, analyses: Analyses) -> Projection:
         overlap=workflow.overlap,
         share_nodes=workflow.share_nodes,
     )
+    import numpy as np
+
     waiting = _unknown_by_waiting(components, outcomes)
     problems += [text for node, text in idle_problems.items() if node in waiting]
+    kept = keeping(outcomes, workflow.limits)
     return Projection(
         workflow=workflow,
         components=tuple(components),
         outcomes=outcomes,
-        within_limits=keeping(outcomes, workflow.limits),
-        front=tuple(pareto_front(outcomes.time_s, outcomes.energy_j).tolist()),
+        within_limits=kept,
+        over_limits=exceeding(outcomes, workflow.limits),
+        front=tuple(pareto_front(np.where(kept, outcomes.time_s, np.nan), outcomes.energy_j).tolist()),
         best=tuple((objective, best(outcomes, objective, workflow.limits)) for objective in Objective),
         scaling=tuple(entry for component in components for entry in scaling_of(component)),
         problems=tuple(dict.fromkeys(problems)),
@@ -190,10 +207,10 @@ def _project(workflow: Workflow, analyses: Analyses) -> Projection:
 
 
 def _unknown_by_waiting(components: Sequence[ProjectedComponent], outcomes: Outcomes) -> set[str]:
-    """Node kinds whose unknown idle power makes the energy of a configuration unknown."""
+    """Node kinds whose unknown idle power makes the energy or the power of a configuration unknown."""
     import numpy as np
 
-    unknown = np.isnan(outcomes.energy_j)
+    unknown = np.isnan(outcomes.energy_j) | np.isnan(outcomes.highest_power_w)
     found: set[str] = set()
     for number, component in enumerate(components):
         runs = component.runs

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 
 from wattslice.projection.workflow import CpuState
-from wattslice_models.cpu_roofline import CpuRates
 
 _TABLES = {"e5-2697v3": "Tables 25 to 29", "xeon-gold-6148": "Table 37"}
 
@@ -22,6 +21,7 @@ def published_states(name: str) -> tuple[tuple[CpuState, ...], str]:
     Left out: turbo mode, whose clock falls with the number of cores, and a state with a rate that print
     damaged. Raises ``KeyError`` for another name.
     """
+    from wattslice.escape_published import published_rates
     from wattslice_corpora.published import escape2018_haswell_states, escape2018_skylake_states
 
     rows = {"e5-2697v3": escape2018_haswell_states, "xeon-gold-6148": escape2018_skylake_states}[name]()
@@ -29,15 +29,9 @@ def published_states(name: str) -> tuple[tuple[CpuState, ...], str]:
         CpuState(
             cores=row.cores,
             clock_mhz=float(round(row.clock_ghz * 1000.0)),
-            rates=CpuRates(
-                row.flop_per_s,
-                row.l1_bytes_per_s,
-                row.l2_bytes_per_s,
-                row.l3_bytes_per_s,
-                row.dram_bytes_per_s,
-            ),
+            rates=rates,
         )
         for row in rows
-        if row.clock_ghz is not None and row.l1_bytes_per_s is not None
+        if row.clock_ghz is not None and (rates := published_rates(row)) is not None
     )
     return states, f"ESCAPE D3.5, {_TABLES[name]} ({rows[0].cpu})"

@@ -30,7 +30,7 @@ def read_workflow(path: Path) -> Workflow:
         raise WorkflowError(f"cannot be read: {error.strerror}", path=path) from None
     except UnicodeDecodeError:
         raise WorkflowError("is no text in UTF-8", path=path) from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError, and whole numbers of thousands of digits
         raise WorkflowError(f"not valid TOML: {error}", path=path) from None
     root = Value(WorkflowError, path, "", document).table()
     root.only("workflow", "network", "nodes", "components")

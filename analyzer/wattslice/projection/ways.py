@@ -8,9 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
 
-from wattslice.projection.cpu_power import idle_power_w, working_power_w
-from wattslice.projection.kernels import Analyses, kernels_on_gpu
+from wattslice.projection.cpu_power import ImpossiblePowerError, idle_power_w, working_power_w
+from wattslice.projection.kernels import Analyses, kernels_on_gpu, static_source
 from wattslice.projection.published_work import characterised_source, characterised_time_s
 from wattslice.projection.workflow import (
     Component,
@@ -22,8 +24,10 @@ from wattslice.projection.workflow import (
     WorkflowError,
 )
 from wattslice_models.cluster import OneNode
-from wattslice_models.cpu_roofline import loop_flop_per_s, loops_time_s
+from wattslice_models.cpu_roofline import loops_time_s
 from wattslice_models.gpu import load_gpu
+
+Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,7 @@ def ways_of(component: Component, workflow: Workflow, analyses: Analyses) -> Way
         if isinstance(processor, GpuNode):
             ways = _on_gpus(component, node, processor, measured, workflow, analyses, found)
         else:
-            ways = _on_cpu(component, node, processor, measured, workflow.steps, found)
+            ways = _on_cpu(component, node, processor, measured, workflow, found)
         for way in ways:
             if 0 < way.alone.time_s < math.inf:
                 found.ways.append(way)
@@ -110,7 +114,7 @@ def _on_gpus(
         power_w, low_w, high_w = _measured_gpu_w(entry, node, gpu, found)
     elif component.kernels:
         kernels = kernels_on_gpu(component.kernels, gpu.gpu_id, workflow, analyses)
-        time_s, source = kernels.time_s, "static analysis"
+        time_s, source = kernels.time_s, static_source(component.kernels)
         fixed_s = min(kernels.launching_s, kernels.time_s)
         power_w, low_w, high_w = kernels.power_w, kernels.power_low_w, kernels.power_high_w
         found.problems += kernels.problems
@@ -181,7 +185,7 @@ def _on_cpu(
     node: NodeKind,
     cpu: CpuNode,
     measured: list[Measured],
-    steps: int,
+    workflow: Workflow,
     found: WaysOfComponent,
 ) -> Iterator[Way]:
     idle_w = idle_power_w(cpu)
@@ -194,12 +198,12 @@ def _on_cpu(
     for entry in measured:
         cores = entry.cores if entry.cores is not None else _only(cpu.cores)
         clock_mhz = entry.clock_mhz if entry.clock_mhz is not None else _only(cpu.clocks_mhz)
-        power_w = low_w = high_w = entry.power_w
+        power_w = entry.power_w
         if power_w is None:
-            power_w = low_w = high_w = _cpu_power_w(component, node, cpu, cores, clock_mhz, found)
-        elif entry.power_low_w is not None:
-            low_w, high_w = entry.power_low_w, entry.power_high_w or power_w
-        alone = OneNode(entry.time_s * steps, power_w, low_w or power_w, high_w or power_w, idle)
+            power_w = _cpu_power_w(component, node, cpu, cores, clock_mhz, workflow.path, found)
+        low_w = power_w if entry.power_low_w is None else entry.power_low_w
+        high_w = power_w if entry.power_high_w is None else entry.power_high_w
+        alone = OneNode(entry.time_s * workflow.steps, power_w, low_w, high_w, idle)
         yield Way(node.name, cores, clock_mhz, None, "measured", alone)
     if measured or not component.loops:
         return
@@ -210,21 +214,16 @@ def _on_cpu(
         )
     for state in cpu.states:
         if (state.cores, state.clock_mhz) in wanted:
-            still = [
-                loop.name
-                for loop in component.loops
-                if loop.work_flop and loop_flop_per_s(state.rates, loop.coefficients) <= 0
-            ]
-            if still:
+            try:
+                time_s = float(loops_time_s(component.loops, state.rates))
+            except ValueError as error:
                 found.problems.append(
                     f"{component.name} on {node.name}: with {state.cores} cores at {state.clock_mhz:g} MHz"
-                    f" P U + S is not above 0 for {', '.join(still)}"
+                    f" {error}"
                 )
                 continue
-            power_w = _cpu_power_w(component, node, cpu, state.cores, state.clock_mhz, found)
-            alone = OneNode(
-                float(loops_time_s(component.loops, state.rates)) * steps, power_w, power_w, power_w, idle
-            )
+            power_w = _cpu_power_w(component, node, cpu, state.cores, state.clock_mhz, workflow.path, found)
+            alone = OneNode(time_s * workflow.steps, power_w, power_w, power_w, idle)
             yield Way(node.name, state.cores, state.clock_mhz, None, f"loops on {cpu.rates_source}", alone)
 
 
@@ -234,15 +233,23 @@ def _cpu_power_w(
     cpu: CpuNode,
     cores: int | None,
     clock_mhz: float | None,
+    path: Path,
     found: WaysOfComponent,
 ) -> float:
-    power = working_power_w(cpu, component.package, component.memory, cores, clock_mhz)
+    try:
+        power = working_power_w(cpu, component.package, component.memory, cores, clock_mhz)
+    except ImpossiblePowerError as error:
+        raise WorkflowError(
+            f"{component.place}.power: makes {error} of what nodes.{node.name} draws with {cores} cores",
+            path=path,
+            remedy="correct package_full, package_idle, memory_full, memory_idle, or full_power of the node",
+        ) from None
     if isinstance(power, str):
         found.problems.append(f"{component.name} on {node.name}: the power is unknown: {power}")
         return math.nan
     return power
 
 
-def _only(numbers: tuple[float, ...] | tuple[int, ...]) -> int | None:
-    """The one number of a node kind that has only one; as an int, also for clocks in whole MHz."""
-    return int(numbers[0]) if len(numbers) == 1 else None
+def _only(numbers: tuple[Number, ...]) -> Number | None:
+    """The one number of a node kind that has only one."""
+    return numbers[0] if len(numbers) == 1 else None

@@ -6,6 +6,7 @@ Times, work and exchanges are those of one step; `Workflow.steps` multiplies the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from wattslice.errors import WattsliceError
@@ -99,6 +100,13 @@ class Measured:
     power_high_w: float | None = None
 
 
+class TimeModel(StrEnum):
+    """What tells how long a kernel of a source runs: our own model, or ESCAPE's (D3.5, Tables 8 to 11)."""
+
+    OWN = "wattslice"
+    ESCAPE = "escape"
+
+
 @dataclass(frozen=True, slots=True)
 class KernelUse:
     """A kernel of a source file that is analysed for every GPU; `kernel` None: every launch of the file.
@@ -115,6 +123,8 @@ class KernelUse:
     overrides: tuple[str, ...] = ()
     definitions: tuple[str, ...] = ()
     include: tuple[Path, ...] = ()
+    profile: Path | None = None
+    model: TimeModel = TimeModel.OWN
 
 
 @dataclass(frozen=True, slots=True)

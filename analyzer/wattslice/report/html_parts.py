@@ -82,7 +82,7 @@ class LaunchView:
     advice: tuple[Said, ...]
     assumptions: tuple[Said, ...]
     charts: tuple[str, ...]
-    no_charts: tuple[str, ...]
+    chart_notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,12 +161,14 @@ class _Page:
         kernel = self._kernels[index]
         roofline = kernel.roofline
         charts: tuple[str, ...] = ()
-        missing: tuple[str, ...] = ("No rooflines: the launch cannot run.",)
+        notes: tuple[str, ...] = ("No rooflines: the launch cannot run.",)
         if roofline is not None:
             charts = tuple(filter(None, (time_roofline_svg(roofline), power_line_svg(roofline, kernel))))
-            missing = (
+            notes = (
                 *([f"No point: {roofline.no_point}."] if roofline.no_point else ()),
-                *([f"No power line: {roofline.no_power_line}."] if roofline.no_power_line else ()),
+                f"No power line: {roofline.no_power_line}."
+                if roofline.no_power_line
+                else f"Energies of the power line: {roofline.source}.",
             )
         source = launch_text(kernel).plain.split(">>>", 1)[1].strip()
         return LaunchView(
@@ -201,7 +203,7 @@ class _Page:
                 for entry in kernel.assumptions
             ),
             charts=charts,
-            no_charts=missing,
+            chart_notes=notes,
         )
 
     def _of(self, kernel: AnnotatedKernel) -> tuple[LaunchView, ...]:

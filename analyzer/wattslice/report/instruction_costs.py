@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wattslice.instruction_costs import CostedFile, KernelCost
+from wattslice.report.printable import printable
 from wattslice.report.text import make_console, print_stripped
 from wattslice.report.units import energy, percent, three_digits
 from wattslice_models.gpu import load_gpu
@@ -47,11 +48,13 @@ def write_energies(table: TableOfGpus, file: TextIO) -> None:
     for row in own.rows:
         if row.category != category:
             category = row.category
-            grid.add_row(Text(category, style="bold"))
+            grid.add_row(Text(printable(category), style="bold"))
         ratios = (_ratio(_elsewhere_j(other, row), row.energy_j) for other in table.others)
         mark = f"[{notes.index(row.note) + 1}]" if row.note else ""
-        grid.add_row(f"  {row.instruction}", _joules(row.energy_j), *ratios, mark)
-    legend = (Text(f"[{number}] {note}", style="dim") for number, note in enumerate(notes, start=1))
+        grid.add_row(f"  {printable(row.instruction)}", _joules(row.energy_j), *ratios, mark)
+    legend = (
+        Text(f"[{number}] {printable(note)}", style="dim") for number, note in enumerate(notes, start=1)
+    )
     end = (*legend, Text(_caveat(own), style="dim"))
     print_stripped(make_console(file), _heading(own), Text(), grid, Text(), *end)
 
@@ -73,11 +76,14 @@ def _joules(energy_j: float | None) -> str:
 
 
 def _heading(energies: InstructionEnergies) -> Text:
-    return Text(
-        f"{load_gpu(energies.gpu_id).name} · {'-O3' if energies.optimized else '-O0'} · "
-        f"{energies.method.upper()} · {energies.variant} · {energies.source}",
-        style="bold",
+    words = (
+        load_gpu(energies.gpu_id).name,
+        "-O3" if energies.optimized else "-O0",
+        energies.method.upper(),
+        energies.variant,
+        energies.source,
     )
+    return Text(printable(" · ".join(words)), style="bold")
 
 
 def _caveat(energies: InstructionEnergies) -> str:
@@ -105,7 +111,7 @@ def write_costs(costed: CostedFile, energies: InstructionEnergies, file: TextIO)
 
 def _kernel(kernel: KernelCost) -> tuple[Text | Table, ...]:
     grid, block = (",".join(map(str, extent)) for extent in (kernel.grid, kernel.block))
-    title = Text(f"{kernel.file}:{kernel.line} {kernel.qualified_name}", style="bold")
+    title = Text(printable(f"{kernel.file}:{kernel.line} {kernel.qualified_name}"), style="bold")
     title.append(f"  grid {grid} block {block} ({kernel.launch_source.value})", style="dim")
     if kernel.thread is None:
         return title, Text(f"  executions unknown: {kernel.reason}")
@@ -165,20 +171,22 @@ def _priced_table(thread: ThreadEnergy, priced: tuple[PricedInstruction, ...]) -
             percent(thread.share(entry)),
             _short(entry.price.row) + mark,
         )
-    return grid, *(Text(f"  [{number}] {doubt}", style="dim") for number, doubt in enumerate(doubts, start=1))
+    return grid, *(
+        Text(f"  [{number}] {printable(doubt)}", style="dim") for number, doubt in enumerate(doubts, start=1)
+    )
 
 
 def _short(row: str) -> str:
     """A row of the published table without the words that all of them have."""
     for word in (" Instructions", " Arithmetic", " Mathematical", "Floating ", " Precision"):
         row = row.replace(word, "")
-    return row
+    return printable(row)
 
 
 def _bare_table(bare: tuple[PricedInstruction, ...]) -> Table:
     grid = _grid(("  without energy", "executions"), (), ("why",))
     for entry in bare:
-        grid.add_row(f"  {entry.opcode}", three_digits(entry.executions), entry.price.reason)
+        grid.add_row(f"  {entry.opcode}", three_digits(entry.executions), printable(entry.price.reason))
     return grid
 
 

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wattslice.report import units
+from wattslice.report.printable import printable
 from wattslice.report.text import make_console, print_stripped
 from wattslice_corpora.measuring.power import Method
 from wattslice_corpora.records import MeasuredInstruction
@@ -24,7 +25,7 @@ def write_instruction_energies(rows: tuple[MeasuredInstruction, ...], file: Text
     for same in _grouped(rows):
         first = same[0]
         table.add_row(
-            first.instruction,
+            printable(first.instruction),
             first.variant,
             "-O3" if first.optimized else "-O0",
             *(_energy(same, method) for method in Method),
@@ -38,7 +39,7 @@ def write_instruction_energies(rows: tuple[MeasuredInstruction, ...], file: Text
             where = f"{row.instruction}, {row.variant}, {level}: {row.reason}"
             reasons.setdefault(where, []).append(row.method)
     for reason, methods in reasons.items():
-        print_stripped(console, Text(f"{reason} ({', '.join(methods)})"))
+        print_stripped(console, Text(printable(f"{reason} ({', '.join(methods)})")))
 
 
 def _grouped(rows: tuple[MeasuredInstruction, ...]) -> tuple[tuple[MeasuredInstruction, ...], ...]:

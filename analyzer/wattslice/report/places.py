@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from wattslice.ir import numbered_lines
+from wattslice.quoting import text_of
 
 _SAFE = "/!$&'()*+,;=@-._~"
 """What RFC 3986 allows in a path, less the colon, which a relative reference must not have early on."""
@@ -91,10 +92,7 @@ class SourceTree:
 
     def _text(self, file: str) -> _Text:
         if file not in self._texts:
-            try:
-                whole = Path(file).read_bytes().decode(errors="replace")
-            except (OSError, ValueError):
-                whole = ""
+            whole = text_of(file)
             self._texts[file] = _Text(whole, numbered_lines(whole))
             while len(self._texts) > _OPEN:
                 self._texts.popitem(last=False)

@@ -177,6 +177,7 @@ def _draw_balances(axis: Axes, panel: Panel, rooflines: Rooflines, known: list[M
         axis.annotate(
             f"{panel.balance_name} {three_digits(mark)}",
             (mark, 0.02 if place < 2 else 0.02 + 0.25 * (place - 1)),
+            parse_math=True,
             xycoords=axis.get_xaxis_transform(),
             xytext=(2.5 if place else -2.5, 2.0),
             textcoords="offset points",
@@ -194,8 +195,10 @@ def _draw_limits(axis: Axes, rooflines: Rooflines, places: list[float]) -> None:
     if limit_w is not None:
         words = f"limit {three_digits(limit_w)} W"
         _draw_level(axis, places[-1], limit_w, words, "#222222", DASHED, above=True)
-    for watts in {one.energies.constant_power_w for one in rooflines.machines if one.energies is not None}:
-        words = f"constant power {three_digits(watts)} W"
+    constant = {one.energies.constant_power_w for one in rooflines.machines if one.energies is not None}
+    for place, watts in enumerate(sorted(constant)):  # one label for all, which may lie near each other
+        shown = dict.fromkeys(three_digits(one) for one in sorted(constant))
+        words = "" if place else f"constant power {' and '.join(shown)} W"
         _draw_level(axis, places[-1], watts, words, GREY, _DOTTED, above=False)
 
 

@@ -14,8 +14,8 @@ from wattslice.report.roofline_panels import DASHED, GREY, PANELS, Panel, draw_l
 from wattslice.rooflines import Rooflines
 
 _INCHES = (11.4, 4.0)
-_NAMED = 20
-"""Kernels that the legend names; the table has them all."""
+_LEGEND_LINES = 24
+"""So many have room; kernels that the legend cannot name are in the table."""
 _LEADER_FROM = 12.0
 """From this distance on, in points, a line leads from a point to its number."""
 _MARKERS = ("o", "s", "D", "^")
@@ -115,7 +115,14 @@ def _in_points(extent: Extent, to_points: float) -> Box:
 
 
 def _named(rooflines: Rooflines) -> list[tuple[int, PlacedKernel]]:
-    return list(placed(rooflines))[:_NAMED]
+    """The first kernels, as many as the legend has room for."""
+    kernels = list(placed(rooflines))
+    room = _LEGEND_LINES - len(rooflines.machines) - _is_capped(rooflines)
+    return kernels if len(kernels) <= room else kernels[: room - 1]
+
+
+def _is_capped(rooflines: Rooflines) -> bool:
+    return any(machine.energies is not None and machine.energies.is_capped for machine in rooflines.machines)
 
 
 def _legend(figure: Figure, axis: Axes, rooflines: Rooflines) -> None:
@@ -124,7 +131,7 @@ def _legend(figure: Figure, axis: Axes, rooflines: Rooflines) -> None:
         axis.plot([], [], color=COLOURS[index], linewidth=1.8, label=machine.precision.value)[0]
         for index, machine in enumerate(rooflines.machines)
     ]
-    if any(machine.energies is not None and machine.energies.is_capped for machine in rooflines.machines):
+    if _is_capped(rooflines):
         handles += axis.plot([], [], color=GREY, linewidth=1, linestyle=DASHED, label="if nothing throttled")
     named = _named(rooflines)
     unnamed = len(list(placed(rooflines))) - len(named)

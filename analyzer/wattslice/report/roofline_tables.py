@@ -67,6 +67,10 @@ def _of_energies(tell: Callable[[EnergyRoofline], str]) -> Callable[[Machine], s
     return lambda machine: _NOTHING if machine.energies is None else tell(machine.energies)
 
 
+def _of_limit(tell: Callable[[EnergyRoofline], str]) -> Callable[[Machine], str]:
+    return _of_energies(lambda one: _NOTHING if one.power_limit_w is None else tell(one))
+
+
 def _per_byte(balance: float) -> str:
     return f"{three_digits(balance)} flop/B"
 
@@ -85,6 +89,8 @@ _MACHINE_ROWS: tuple[tuple[str, Callable[[Machine], str]], ...] = (
     ("peak power, at B_τ", _of_energies(lambda one: f"{three_digits(one.peak_power_w)} W")),
     ("power limit", lambda machine: _watts(machine.power_limit_w)),
     ("throttled by the limit", _of_energies(lambda one: _throttled(one))),
+    ("peak under the limit", _of_limit(lambda one: prefixed(one.limited_flops_per_s, "flop/s"))),
+    ("best efficiency under it", _of_limit(lambda one: prefixed(one.limited_flops_per_j, "flop/J"))),
     ("race to halt", _of_energies(lambda one: "yes" if one.race_to_halt else "no")),
 )
 
@@ -120,30 +126,35 @@ def _kernel_table(kernels: tuple[PlacedKernel, ...], width: int) -> Table:
     names = tuple(Text(f"  {number} {_name(kernel)}") for number, kernel in enumerate(kernels, 1))
     columns = (
         Column("  kernel", names, least=14, wanted=30, stretch=True, cut=True),
-        Column("line", tuple(Text(_place(kernel), style="dim") for kernel in kernels), give_up=4),
+        Column("line", tuple(Text(place, style="dim") for place in _places(kernels)), give_up=1),
         column(
             "flops", lambda kernel: _NOTHING if kernel.precision is None else kernel.precision.name.lower()
         ),
         column("flop/B", lambda kernel: _digits(kernel.intensity)),
         column("Gflop/s", lambda kernel: _digits(kernel.flops_per_s, 1e-9)),
-        column("of roof", lambda kernel: percent(kernel.share_of_roof), give_up=1),
+        column("of roof", lambda kernel: percent(kernel.share_of_roof), give_up=2),
         column("Gflop/J", lambda kernel: _digits(kernel.flops_per_j, 1e-9)),
-        column("W", lambda kernel: _digits(kernel.power_w) + _MARKS[kernel.power_source]),
-        column("time", lambda kernel: _bound(kernel.time_bound), give_up=3),
-        column("energy", lambda kernel: _bound(kernel.energy_bound), give_up=2),
+        column("W", lambda kernel: _digits(kernel.power_w) + _mark(kernel)),
+        column("time", lambda kernel: _bound(kernel.time_bound), give_up=4),
+        column("energy", lambda kernel: _bound(kernel.energy_bound), give_up=3),
     )
     return fitting_table(columns, width)
 
 
-_MARKS = {None: "", PowerSource.MODEL: "", PowerSource.ROOFLINE: "*"}
+def _mark(kernel: PlacedKernel) -> str:
+    return ("*" if kernel.power_source is PowerSource.ROOFLINE else "") + ("†" if kernel.slowdown else "")
 
 
 def _name(kernel: PlacedKernel) -> str:
     return printable(kernel.name)
 
 
-def _place(kernel: PlacedKernel) -> str:
-    return tail(f"{printable(PurePath(kernel.file).name)}:{kernel.line}", 24)
+def _places(kernels: tuple[PlacedKernel, ...]) -> Iterator[str]:
+    """File and line, the line alone where all are of one file."""
+    alone = len({kernel.file for kernel in kernels}) == 1
+    for kernel in kernels:
+        place = printable(PurePath(kernel.file).name)
+        yield f"{kernel.line}" if alone else tail(f"{place}:{kernel.line}", 20)
 
 
 def _digits(value: float | None, factor: float = 1.0) -> str:
@@ -157,6 +168,9 @@ def _bound(bound: Bound | None) -> str:
 def _remarks(kernels: tuple[PlacedKernel, ...]) -> Iterator[str]:
     if any(kernel.power_source is PowerSource.ROOFLINE for kernel in kernels):
         yield "* by the roofline: the power model of this GPU knows no watts"
+    if slower := [kernel.slowdown for kernel in kernels if kernel.slowdown]:
+        most = f"{'up to ' if len(slower) > 1 else ''}{max(slower):.2f} times"
+        yield f"† at the power limit: taken to run {most} as long as predicted: its energy fits under it then"
     for why in dict.fromkeys(kernel.why for kernel in kernels if kernel.why):
         numbers = tuple(number for number, kernel in enumerate(kernels, 1) if kernel.why == why)
         yield f"no place for {line_ranges(numbers)}: {why}"
@@ -180,6 +194,7 @@ def render_json(rooflines: Rooflines) -> str:
 
 def _machine_json(machine: Machine) -> dict[str, Json]:
     roof, energies = machine.roofline, machine.energies
+    limited = None if energies is None or energies.power_limit_w is None else energies
     return {
         "precision": machine.precision.name.lower(),
         "coefficients": machine.coefficients.value,
@@ -196,7 +211,9 @@ def _machine_json(machine: Machine) -> dict[str, Json]:
         "flop_efficiency": None if energies is None else energies.flop_efficiency,
         "peak_flops_per_j": None if energies is None else energies.peak_flops_per_j,
         "peak_power_w": None if energies is None else energies.peak_power_w,
-        "throttled": None if energies is None or energies.power_limit_w is None else energies.is_capped,
+        "throttled": None if limited is None else limited.is_capped,
+        "limited_flops_per_s": None if limited is None else limited.limited_flops_per_s,
+        "limited_flops_per_j": None if limited is None else limited.limited_flops_per_j,
         "race_to_halt": None if energies is None else energies.race_to_halt,
         "energies_unknown_because": machine.no_energies or None,
         "doubts": list(machine.doubts),
@@ -212,6 +229,7 @@ def _kernel_json(kernel: PlacedKernel) -> dict[str, Json]:
         "flops": finite(kernel.flops),
         "dram_bytes": finite(kernel.dram_bytes),
         "time_s": finite(kernel.time_s),
+        "throttled_time_s": finite(kernel.throttled_time_s),
         "intensity_flops_per_byte": finite(kernel.intensity),
         "flops_per_s": finite(kernel.flops_per_s),
         "share_of_roof": finite(kernel.share_of_roof),

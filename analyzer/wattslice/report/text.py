@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import TextIO
@@ -51,9 +52,14 @@ _SEVERITY_STYLES = {Severity.NOTE: "dim", Severity.WARNING: WARM, Severity.ERROR
 
 
 def make_console(file: TextIO, most: int = MAX_COLUMNS) -> Console:
-    """A console of at most `most` columns; colours only on a terminal, and never with NO_COLOR."""
+    """A console of at most `most` columns; colours only on a terminal, and never with NO_COLOR.
+
+    In a file or pipe it is as wide as a terminal of COLUMNS, without that `MAX_COLUMNS`.
+    """
     console = Console(file=file, force_terminal=file.isatty(), highlight=False, emoji=False, markup=False)
-    console.width = min(console.width, most) if console.is_terminal else MAX_COLUMNS
+    told = os.environ.get("COLUMNS", "")
+    has_width = console.is_terminal or (told.isdecimal() and int(told) > 0)
+    console.width = min(console.width, most) if has_width else MAX_COLUMNS
     return console
 
 

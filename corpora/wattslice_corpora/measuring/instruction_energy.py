@@ -211,7 +211,7 @@ def _row(
         energy_j=None if believed is None else believed.energy_j,
         standard_error_j=None if found is None else found.standard_error_j,
         above_idle_j=None
-        if believed is None or idle_w is None
+        if believed is None or idle_w is None or believed.time_s < 0  # by chance: it took no time
         else believed.energy_j - idle_w * believed.time_s,
         time_s=None if found is None else found.time_s,
         repeats=len(valid),

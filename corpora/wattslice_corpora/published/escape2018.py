@@ -19,6 +19,8 @@ class RooflineRow:
     """Tables 1 to 6 and 18 to 20: work and traffic of a kernel, or of all of them on a domain of some size.
 
     `time_s`: measured in Tables 4 to 6; modelled in Tables 1 to 3 (equal to Tables 12 to 14) and 18 to 20.
+    `intensity` (flop per byte) and `flop_per_s` as printed. Tables 18 to 20 only: `profiled_s`, and
+    `difference` of the modelled from it, a fraction.
     """
 
     gpu: str
@@ -26,6 +28,10 @@ class RooflineRow:
     work_flop: float
     traffic_bytes: float
     time_s: float
+    intensity: float
+    flop_per_s: float
+    profiled_s: float | None
+    difference: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +105,10 @@ def escape2018_roofline(number: int, path: Path | None = None) -> tuple[Roofline
             work_flop=row.number("W_flop"),
             traffic_bytes=row.number("Q_byte"),
             time_s=row.number("T_s" if number <= 6 else "T_sim_s"),
+            intensity=row.number("W_per_Q_flop_per_byte" if number <= 6 else "W_per_Q"),
+            flop_per_s=row.number("W_per_T_gflop_s") * 1e9,
+            profiled_s=None if number <= 6 else row.number("T_prof_s"),
+            difference=None if number <= 6 else row.number("difference_pct"),
         )
         for row in table_rows(path or escape2018_path(number))
     )

@@ -64,12 +64,15 @@ class GpuPowerRow:
 
 @dataclass(frozen=True, slots=True)
 class BifftRow:
-    """Tables 38 and 39: BiFFT on one core and on several."""
+    """Tables 38 and 39: BiFFT on one core and on several. `intensity` in flop per byte."""
 
     case: str
     work_flop: float
     traffic_bytes: float
     time_s: float
+    intensity: float
+    flop_per_s: float
+    bytes_per_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +150,9 @@ def escape2018_bifft(number: int, path: Path | None = None) -> tuple[BifftRow, .
             work_flop=row.number("gflop") * 1e9,
             traffic_bytes=row.number("gbyte") * 1e9,
             time_s=row.number("time_s"),
+            intensity=row.number("I_flop_per_byte"),
+            flop_per_s=row.number("gflop_s") * 1e9,
+            bytes_per_s=row.number("gb_s") * 1e9,
         )
         for row in table_rows(path or escape2018_path(number))
     )

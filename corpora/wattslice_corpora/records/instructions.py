@@ -10,7 +10,7 @@ from wattslice_corpora.records.tables import read_table
 VARIANTS = ("latency", "throughput")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredInstruction:
     """What one PTX instruction cost on one board, by one method.
 
@@ -27,28 +27,31 @@ class MeasuredInstruction:
     """
 
     instruction: str
-    category: str
-    table_row: str
+    category: str = ""
+    table_row: str = ""
     optimized: bool
     variant: str
     method: str
     energy_j: float | None
-    standard_error_j: float | None
-    above_idle_j: float | None
-    time_s: float | None
-    repeats: int
-    sass: str
-    core_mhz: float | None
-    temperature_c: float | None
-    idle_power_w: float | None
+    standard_error_j: float | None = None
+    above_idle_j: float | None = None
+    time_s: float | None = None
+    repeats: int = 1
+    sass: str = ""
+    core_mhz: float | None = None
+    temperature_c: float | None = None
+    idle_power_w: float | None = None
     board: str
-    driver: str
-    reason: str
+    driver: str = ""
+    reason: str = ""
 
 
 def read_instructions(path: Path) -> tuple[MeasuredInstruction, ...]:
-    """The rows of ``instructions.csv``. Raises `RecordError`, ``OSError``."""
-    return read_table(path, MeasuredInstruction, _fault)
+    """The rows of ``instructions.csv``, its columns by name; those with a default may be missing.
+
+    Raises `RecordError`, ``OSError``.
+    """
+    return read_table(path, MeasuredInstruction, _fault, by_name=True)
 
 
 def _fault(row: MeasuredInstruction) -> str:
@@ -58,4 +61,8 @@ def _fault(row: MeasuredInstruction) -> str:
         return "no 'energy_j', and no 'reason' why"
     if row.energy_j is not None and row.energy_j <= 0:
         return f"column 'energy_j': {row.energy_j} is not above 0"
+    if row.standard_error_j is not None and row.standard_error_j < 0:
+        return f"column 'standard_error_j': {row.standard_error_j} is below 0"
+    if row.energy_j is not None and row.above_idle_j is not None and row.above_idle_j > row.energy_j:
+        return f"column 'above_idle_j': {row.above_idle_j} is above 'energy_j', {row.energy_j}"
     return ""

@@ -11,7 +11,7 @@ import io
 import math
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -29,9 +29,16 @@ class RecordError(ValueError):
 
 
 def read_table(
-    path: Path, row_type: type[_Row], fault: Callable[[_Row], str] | None = None
+    path: Path,
+    row_type: type[_Row],
+    fault: Callable[[_Row], str] | None = None,
+    *,
+    by_name: bool = False,
 ) -> tuple[_Row, ...]:
     """All rows of a table; `fault` says what is wrong with a row (empty: nothing).
+
+    `by_name`: the columns stand in any order, those of fields with a default may be missing, and others than
+    those of the fields are passed over.
 
     Raises `RecordError` with file and line (a row cut short, too), and ``OSError`` when unreadable.
     """
@@ -47,21 +54,35 @@ def read_table(
     while skipped < len(lines) and lines[skipped].startswith("#"):
         skipped += 1
     reader = _cells(path, csv.reader(lines[skipped:]))
-    header = next(reader, (0, None))[1]
-    if header != list(convert):
+    nothing: list[str] = []
+    header = next(reader, (0, nothing))[1]
+    if by_name:
+        _check_columns(f"{path}:{skipped + 1}", header, row_type)
+    elif header != list(convert):
         raise RecordError(f"{path}:{skipped + 1}: columns must be {','.join(convert)}")
     rows: list[_Row] = []
     for number, cells in reader:
         place = f"{path}:{skipped + number}"
-        if len(cells) != len(convert):
-            raise RecordError(f"{place}: {len(cells)} cells instead of {len(convert)}: is the row cut short?")
-        named = zip(convert.items(), cells, strict=True)
-        row = row_type(**{name: _cell(place, name, parse, cell) for (name, parse), cell in named})
+        if len(cells) != len(header):
+            raise RecordError(f"{place}: {len(cells)} cells instead of {len(header)}: is the row cut short?")
+        named = ((name, cell) for name, cell in zip(header, cells, strict=True) if name in convert)
+        row = row_type(**{name: _cell(place, name, convert[name], cell) for name, cell in named})
         complaint = fault(row) if fault else ""
         if complaint:
             raise RecordError(f"{place}: {complaint}")
         rows.append(row)
     return tuple(rows)
+
+
+def _check_columns(place: str, header: list[str], row_type: type[object]) -> None:
+    """Raises `RecordError` where a column is missing that every table needs, or one stands twice."""
+    needed = [one.name for one in fields(cast("Any", row_type)) if one.default is MISSING]
+    if missing := [name for name in needed if name not in header]:
+        raise RecordError(
+            f"{place}: without {'column' if len(missing) == 1 else 'columns'} {', '.join(missing)}"
+        )
+    if twice := [name for name in dict.fromkeys(header) if header.count(name) > 1]:
+        raise RecordError(f"{place}: column {twice[0]!r} stands there twice")
 
 
 def table_text(comments: tuple[str, ...], row_type: type[_Row], rows: tuple[_Row, ...]) -> str:

@@ -24,7 +24,8 @@ class ParseOptions:
     `include_dirs` are searched first. `defines` are `NAME` or `NAME=VALUE`. `compile_commands` is the folder
     that holds compile_commands.json. `search_root` bounds the search for headers that no include folder has;
     None means the git checkout around the file, else the file's own folder. `use_pch` False parses the
-    prelude anew each time (for measurements and for machines without a cache folder).
+    prelude anew each time (for measurements and for machines without a cache folder). `moved`: a source that
+    a PTX file says to lie below the first folder lies below the second.
     """
 
     include_dirs: tuple[Path, ...] = ()
@@ -35,6 +36,7 @@ class ParseOptions:
     compile_commands: Path | None = None
     search_root: Path | None = None
     use_pch: bool = True
+    moved: tuple[Path, Path] | None = None
 
 
 def language_flags(standard: str, gpu_arch: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from wattslice.frontend.ptx_lowering.structure import Ending, Fork, Goto, Leave, Ways
+from wattslice.frontend.ptx_lowering.tree import Ending, Fork, Goto, Leave, Ways
 from wattslice.frontend.ptx_source.syntax import (
     Address,
     Arguments,

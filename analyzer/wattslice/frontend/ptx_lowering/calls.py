@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from wattslice.frontend.ptx_lowering.blocks import NotUnderstoodError
 from wattslice.frontend.ptx_lowering.body import FunctionBody
 from wattslice.frontend.ptx_lowering.call_sites import as_called
+from wattslice.frontend.ptx_lowering.statements import block_of
 from wattslice.frontend.ptx_source.calls import Call, call_of
 from wattslice.frontend.ptx_source.syntax import Instruction, Operand, Register, Symbol
 from wattslice.ir import (
@@ -72,7 +73,7 @@ def lower_call(
 
     parts.inlining.append(name)
     try:
-        there = as_called(function, instruction.location, body.unit.toolkit)
+        there = as_called(function, instruction.location, body.unit.foreign)
         inner = FunctionBody(parts, there, parameter, lower)
         for formal, actual in (
             *zip(function.parameters, call.arguments, strict=False),
@@ -80,7 +81,7 @@ def lower_call(
         ):
             if formal.space == "reg" and isinstance(actual, Register):
                 inner.registers.share(formal.name, body.registers, actual.name)
-        block = inner.block()
+        block = block_of(inner)
     except NotUnderstoodError as error:
         _unknown(body, instruction, f"'{name}': {error}", call)
         return

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from wattslice.frontend.ptx_lowering.arithmetic import logic, working_type
-from wattslice.frontend.ptx_lowering.body import FunctionBody, negated
+from wattslice.frontend.ptx_lowering.body import FunctionBody
 from wattslice.frontend.ptx_lowering.types import scalar_types, type_of
+from wattslice.frontend.ptx_lowering.values import negated
 from wattslice.frontend.ptx_source.syntax import Instruction, Pair
 from wattslice.ir import (
     BOOL,

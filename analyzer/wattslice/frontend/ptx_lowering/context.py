@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
+from wattslice.frontend.ptx_files import named_files
 from wattslice.frontend.ptx_lowering.names import variable_name
 from wattslice.frontend.ptx_lowering.types import SPACES, type_of
 from wattslice.frontend.ptx_source import syntax
@@ -33,7 +34,9 @@ class TooLargeError(Exception):
 class Unit:
     """A PTX file: its variables and functions by name, and what has to be said about it.
 
-    `originals`: its kernels as the source has them, by mangled name, as far as that is known.
+    `originals`: its kernels as the source has them, by mangled name, as far as that is known. `foreign`: the
+    numbers of files that nothing is told of, those of the toolkit and those that may not be opened. `moved`:
+    see `named_files`.
     """
 
     path: Path
@@ -43,7 +46,8 @@ class Unit:
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
     files: dict[int, str] = field(default_factory=dict[int, str])
     originals: dict[str, Kernel] = field(default_factory=dict[str, Kernel])
-    toolkit: frozenset[int] = frozenset()
+    foreign: frozenset[int] = frozenset()
+    moved: tuple[Path, Path] | None = None
     pointer_parameters: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
 
     def __post_init__(self) -> None:
@@ -53,8 +57,12 @@ class Unit:
                 self.functions[function.name] = function
         for declared in self.module.variables:
             self.variables[declared.name] = variable_of(declared, Span(str(self.path), declared.line, 1, 0))
-        self.files = {file.number: _found(file.path, self.path) for file in self.module.files}
-        self.toolkit = frozenset(number for number, file in self.files.items() if _is_toolkit(file))
+        named = named_files(self.module.files, self.path, self.moved)
+        toolkit = frozenset(file.number for file in self.module.files if _is_toolkit(file.path))
+        self.files = {number: path for number, path in named.paths.items() if number not in named.barred}
+        self.foreign = toolkit | named.barred
+        for number in sorted(named.barred - toolkit):
+            self.report("PW061", Severity.NOTE, 0, _not_opened(named.paths[number]))
 
     def report(self, rule: str, severity: Severity, line: int, message: str) -> Diagnostic:
         """Adds a diagnostic on a line of the PTX file."""
@@ -71,11 +79,11 @@ class Unit:
     def span(self, instruction: syntax.Instruction) -> Span:
         """Where an instruction comes from: a line of the program that was compiled, else of the PTX file.
 
-        What a header of the toolkit does is told of the line that calls it, so is a line 0 inlined.
+        What a foreign file does is told of the line that calls it, so is a line 0 inlined.
         """
         place = instruction.location
         while place is not None and place.inlined_at is not None:
-            if place.file not in self.toolkit and place.line:
+            if place.file not in self.foreign and place.line:
                 break
             place = place.inlined_at
         file = None if place is None else self.files.get(place.file)
@@ -84,15 +92,10 @@ class Unit:
         return Span(file, place.line, max(1, place.column), place.line)
 
 
-def _found(written: str, ptx: Path) -> str:
-    """The file of a `.file` directive as others name it: beside the PTX file where it is not elsewhere."""
-    path = Path(written)
-    if not path.exists() and (beside := ptx.parent / PurePath(written).name).exists():
-        return str(beside)
-    try:
-        return str(path.relative_to(Path.cwd())) if path.is_absolute() else written
-    except ValueError:
-        return written
+def _not_opened(written: str) -> str:
+    shown = written if len(written) <= 120 else f"{written[:119]}…"
+    where = "below the working folder, the folder of the PTX or its repository"
+    return f"not opened: {shown!r} is no source of up to 32 MiB {where}; its lines are told as the PTX's"
 
 
 def _is_toolkit(file: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from wattslice.frontend.ptx_lowering import accesses, arithmetic, comparisons, special
+from wattslice.frontend.ptx_lowering import accesses, arithmetic, bits, comparisons, moves, special
 from wattslice.frontend.ptx_lowering.blocks import has_result, results_of
 from wattslice.frontend.ptx_lowering.body import FunctionBody
 from wattslice.frontend.ptx_lowering.calls import lower_call
@@ -36,6 +36,8 @@ Lowering = Callable[[FunctionBody, Instruction], bool]
 
 _LOWERINGS: dict[str, Lowering] = {
     **arithmetic.LOWERINGS,
+    **moves.LOWERINGS,
+    **bits.LOWERINGS,
     **comparisons.LOWERINGS,
     **accesses.LOWERINGS,
     **special.LOWERINGS,

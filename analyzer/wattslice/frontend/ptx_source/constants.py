@@ -112,6 +112,8 @@ def _expression(cursor: Cursor, lowest: int, words: list[str], depth: int) -> Va
 def _operand(cursor: Cursor, words: list[str], depth: int) -> Value:
     token = cursor.token
     if is_number(token):
+        if not token.isascii():
+            cursor.fail(f"{token[:40]!r} as a number")
         if len(token) > 400:  # beyond every type; int() would also take its time
             cursor.fail("a number of more than 400 digits")
         return literal_value(_taken(cursor, words))

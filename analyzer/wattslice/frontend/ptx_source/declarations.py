@@ -83,7 +83,7 @@ def registers(cursor: Cursor) -> list[RegisterDeclaration]:
         count: int | None = None
         if cursor.accept("<"):
             token = cursor.token
-            if not is_number(token) or not token.isdigit() or len(token) > 9:
+            if not is_number(token) or not token.isdecimal() or len(token) > 9:
                 cursor.fail(f"a number of registers expected, {cursor.shown} found")
             count = int(token)
             cursor.advance()

@@ -155,7 +155,7 @@ def is_word(token: str) -> bool:
 
 def is_number(token: str) -> bool:
     """Whether a token is a number without sign."""
-    return token[:1].isascii() and token[:1].isdecimal()
+    return "0" <= token[:1] <= "9"
 
 
 def is_directive(token: str) -> bool:
