@@ -461,3 +461,11 @@ def test_powers_of_two_that_copies_divide_by_are_shifts_and_masks():
     body = "int t = threadIdx.x; for (int s = 1; s < 64; s *= 2) { c[t / s] = t % s; __syncthreads(); }"
     mix = mix_of(body)
     assert (mix.number(K.SHF), mix.number(K.LOP), mix.number(K.MUFU)) == (6, 6, 0)
+
+
+def test_a_product_of_matrix_tiles_is_no_shuffle():
+    path = next(path for path in CORPUS if path.stem == "gemm_tensor")
+    launch = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("a100"))[0]
+    mix = lower_instructions(launch.kernel, count(launch))
+    assert mix.number(K.HMMA) == total_counts(launch.kernel, count(launch)).tensor
+    assert mix.number(K.SHFL) == 0

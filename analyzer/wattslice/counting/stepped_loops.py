@@ -73,7 +73,9 @@ def run_stepwise(executor: Executor, loop: ir.Loop, shape: LoopShape, mask: Mask
         if before_test or iteration:
             condition = _condition(executor, loop, running)
             if isinstance(condition, Chance):
-                out = masks.sum(out, run_rest(already=0.0 if before_test else 1.0))
+                # Of a loop of the source that tests at its end, the iterations assumed are those after.
+                compiled = bool(executor.state.launch.kernel.machine_instructions)
+                out = masks.sum(out, run_rest(already=1.0 if compiled and not before_test else 0.0))
                 break
             if isinstance(condition, bool):
                 if not condition:
