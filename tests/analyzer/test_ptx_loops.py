@@ -198,3 +198,13 @@ def test_an_atomic_that_is_a_loop_of_swaps_runs_it_once(tmp_path):
     assert kernel.counts_per_thread is not None
     assert kernel.counts_per_thread.atomic == 1
     assert ["compare-and-swap" in a.message for a in kernel.assumptions if a.rule == "PW013"] == [True]
+
+
+def test_the_rest_of_an_unrolled_loop_that_data_end_runs_less_often_than_the_unroll(tmp_path):
+    """Nobody knows n, but n & 3 is at most 3: two iterations are assumed of the rest, not eight."""
+    body = UNROLLED.replace("ld.param.u32 %r1, [k_param_1];", "ld.global.u32 %r1, [%rd2];")
+    body = body.replace('TAIL: .pragma "nounroll";', "xor.b32 %r8, %r3, 5; TAIL:")
+    body = body.replace("add.f32 %f9, %f9, %f5", "mul.f32 %f9, %f9, %f5")
+    runs = executed(tmp_path, kernel_text(body, "u64", "u32", "u64"), "k=1:32")
+    assert runs["mul.f32"] == 2 * runs["xor.b32"] > 0
+    assert runs["add.f32"] == 8 * runs["sub.s32"] > 0

@@ -27,5 +27,5 @@ def launch_bounds(function: Function) -> LaunchBounds:
 def _product(directive: Directive | None) -> int | None:
     if directive is None:
         return None
-    numbers = [int(text, 0) for text in directive.arguments if text.strip().isdigit()]
+    numbers = [int(text, 0) for text in directive.arguments if text.strip().isascii() and text.strip().isdecimal()]
     return prod(numbers) if numbers else None
