@@ -27,5 +27,6 @@ def launch_bounds(function: Function) -> LaunchBounds:
 def _product(directive: Directive | None) -> int | None:
     if directive is None:
         return None
-    numbers = [int(text, 0) for text in directive.arguments if text.strip().isascii() and text.strip().isdecimal()]
+    texts = (text.strip() for text in directive.arguments)
+    numbers = [int(text) for text in texts if text.isascii() and text.isdecimal()]
     return prod(numbers) if numbers else None
