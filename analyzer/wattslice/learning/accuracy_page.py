@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -45,6 +46,22 @@ def replace_section(path: Path, begin: str, end: str, section: str) -> None:
     """Replaces what stands between two markers. Raises `WattsliceError` without them, and ``OSError``."""
     before, after = _parts(path, path.read_text(encoding="utf-8"), begin, end)
     write_text(path, f"{before}{begin}\n\n{section}\n{end}{after}")
+
+
+def write_section(arguments: list[str], command: str, markers: tuple[str, str], section: str) -> int:
+    """What a module's `main` does: prints the section, or writes it between the markers of a document.
+
+    2 with a message of `command` when that cannot be.
+    """
+    if not arguments:
+        print(section)
+        return 0
+    try:
+        replace_section(Path(arguments[0]), *markers, section)
+    except (WattsliceError, OSError) as error:
+        print(f"{command}: {error}", file=sys.stderr)
+        return 2
+    return 0
 
 
 def _parts(path: Path, text: str, begin: str, end: str) -> tuple[str, str]:

@@ -9,7 +9,6 @@ import statistics
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from wattslice.config import Options, make_config
 from wattslice.counting.count import count
@@ -21,7 +20,7 @@ from wattslice.escape_characteristics import (
 )
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.launch_work import launch_work, residency
-from wattslice.learning.accuracy_page import replace_section
+from wattslice.learning.accuracy_page import write_section
 from wattslice.learning.escape_counters import counted_rows
 from wattslice.learning.examples import examples
 from wattslice.learning.judging import Errors, errors
@@ -266,15 +265,7 @@ def _told(found: Errors) -> str:
 
 def main(arguments: list[str]) -> int:
     """Prints the comparison, or writes it between the markers of a document."""
-    if not arguments:
-        print(comparison())
-        return 0
-    try:
-        replace_section(Path(arguments[0]), BEGIN, END, comparison())
-    except (WattsliceError, OSError) as error:
-        print(f"wattslice.learning.escape_times: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return write_section(arguments, "wattslice.learning.escape_times", (BEGIN, END), comparison())
 
 
 if __name__ == "__main__":

@@ -9,10 +9,8 @@ import os
 import platform
 import sys
 import time
-from pathlib import Path
 
-from wattslice.errors import WattsliceError
-from wattslice.learning.accuracy_page import replace_section
+from wattslice.learning.accuracy_page import write_section
 from wattslice.learning.training import training_data
 from wattslice_models.contract import NotEnoughDataError
 from wattslice_models.gpu import load_gpu
@@ -54,15 +52,7 @@ def speed_table() -> str:
 
 def main(arguments: list[str]) -> int:
     """Prints the table, or writes it between the markers of a document."""
-    if not arguments:
-        print(speed_table())
-        return 0
-    try:
-        replace_section(Path(arguments[0]), BEGIN, END, speed_table())
-    except (WattsliceError, OSError) as error:
-        print(f"wattslice.learning.speed: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return write_section(arguments, "wattslice.learning.speed", (BEGIN, END), speed_table())
 
 
 if __name__ == "__main__":
