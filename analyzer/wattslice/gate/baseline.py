@@ -21,6 +21,7 @@ from wattslice.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.gate.records import LaunchRecord, records_of
 from wattslice.geometry.types import Dim3
+from wattslice.inputs import file_bytes
 from wattslice_corpora.records import write_text
 from wattslice_models.gpu import load_gpu
 from wattslice_models.regression import NoRegressionError, published_regression
@@ -170,7 +171,7 @@ def _unquoted(text: str) -> str:
 def read_baseline(path: Path) -> Baseline:
     """Reads a baseline. Raises `BaselineError` with the line that is wrong."""
     try:
-        lines = [line.removesuffix("\r") for line in path.read_bytes().decode("utf-8-sig").split("\n")]
+        lines = [line.removesuffix("\r") for line in file_bytes(path).decode("utf-8-sig").split("\n")]
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text"
         raise BaselineError(

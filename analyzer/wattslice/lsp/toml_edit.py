@@ -7,9 +7,10 @@ the entry, else there is none.
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from typing import cast
+
+from wattslice.documents import parse_toml
 
 _TABLE = ("tool", "wattslice")
 
@@ -57,8 +58,8 @@ def has_entry(text: str, key: str, value: str, *, is_pyproject: bool) -> bool:
 
 def _read(text: str) -> dict[str, object] | None:
     try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
+        return parse_toml(text.encode())
+    except ValueError:
         return None
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from pygls.uris import to_fs_path
 
 from wattslice.errors import WattsliceError
+from wattslice.inputs import file_bytes
 from wattslice.settings import find_settings
 
 _NEW = "wattslice.toml"
@@ -59,6 +60,6 @@ def settings_file(path: Path, folders: tuple[Path, ...]) -> SettingsFile | None:
             return SettingsFile(new, None) if not new.exists() and not new.is_symlink() else None
         if folder_of(found, folders) is None or found.stat().st_size > _MOST_BYTES:
             return None
-        return SettingsFile(found, found.read_bytes().decode("utf-8-sig"))
+        return SettingsFile(found, file_bytes(found, _MOST_BYTES).decode("utf-8-sig"))
     except (OSError, UnicodeDecodeError, WattsliceError):
         return None

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 
 from wattslice.geometry.overrides import names_kernel
-from wattslice.inputs import note_text
+from wattslice.inputs import file_bytes, note_text
 from wattslice.ir import Diagnostic, Kernel, Program, Severity
 from wattslice.profiles.lines import line_digests, moved_lines
 from wattslice.profiles.regions import branches
@@ -91,7 +91,7 @@ class _Home:
             return _Home()
         source = max(fitting, key=lambda source: len(PurePath(source.file).parts))
         try:
-            data = Path(file).read_bytes() if given is None else given
+            data = file_bytes(Path(file)) if given is None else given
             note_text(file, data)
         except OSError:  # the frontend has read it: it will say what is wrong
             return _Home()
@@ -121,7 +121,7 @@ def _moved(old: tuple[LineDigest, ...], new: tuple[LineDigest, ...]) -> dict[int
 
 def _sha256(path: Path) -> str:
     try:
-        data = path.read_bytes()
+        data = file_bytes(path)
     except OSError:
         data = b""
     note_text(path, data)

@@ -7,6 +7,7 @@ from collections import Counter
 from difflib import SequenceMatcher
 from pathlib import Path
 
+from wattslice.inputs import file_bytes
 from wattslice.profiles.types import LineDigest, SourceLines
 
 _DIGITS = 8
@@ -15,7 +16,7 @@ _DIGITS = 8
 
 def source_lines(path: Path, name: str) -> SourceLines:
     """The source at `path` under the name that a profile gives it. Raises `OSError`."""
-    data = path.read_bytes()
+    data = file_bytes(path)
     return SourceLines(name, hashlib.sha256(data).hexdigest(), line_digests(data))
 
 
