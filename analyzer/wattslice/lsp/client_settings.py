@@ -155,7 +155,7 @@ def setup_for(path: Path, client: ClientSettings) -> Setup:
     found = find_settings((path,))
     check_entries(client.choices, "the editor's settings: wattslice.", None)
     check_settings(found)
-    config = make_config(Options(paths=()), _merged(found, client.choices))
+    config = replace(make_config(Options(paths=()), _merged(found, client.choices)), is_wary=True)
     power_w, energy_j = found.gate_max_power_w, found.gate_max_energy_j
     general = Budget(max_power_w=power_w, max_energy_j=energy_j)
     return Setup(config, (general, *found.gate_budgets))

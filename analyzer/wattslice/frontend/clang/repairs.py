@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from wattslice.errors import FrontendError
+from wattslice.errors import AbandonedError, FrontendError
 from wattslice.frontend.clang.autodeclare import (
     AUTO_DECLARED_FILE,
     Undeclared,
@@ -30,7 +31,8 @@ from wattslice.frontend.clang.flags import (
 from wattslice.frontend.clang.guards import may_exhaust_stack
 from wattslice.frontend.clang.includes import find_header
 from wattslice.frontend.clang.launch_brackets import joined_brackets
-from wattslice.frontend.clang.parse import ParseTimeoutError, budget_clock, raw_parse
+from wattslice.frontend.clang.macro_sizes import MacroSizes
+from wattslice.frontend.clang.parse import ParseAbandonedError, budget_clock, raw_parse
 from wattslice.frontend.clang.pch import prelude_pch
 from wattslice.frontend.clang.places import UnitHandle
 from wattslice.frontend.clang.probe import refuse_if_fatal
@@ -45,6 +47,11 @@ _MOST_HEADERS = 1_000
 _PARSE_BUDGET_S = 6.0
 # A parse that took longer is not repeated for repairs.
 _REPAIR_BUDGET_S = 2.0
+
+
+_MAY_GROW = re.compile(rb'\btemplate\b|\bconstexpr\b|#\s*include\s*"')
+_tried: set[Path] = set()
+"""Files that were parsed in a process of their own, for those who are wary."""
 
 
 class Clock:
@@ -118,9 +125,10 @@ def _is_file(path: Path) -> bool:
 
 def _look_ahead(file: Path, own: bytes, options: ParseOptions, search: _HeaderSearch) -> bool:
     """Find the headers of the file, and theirs, before clang asks for them: that saves a parse of every
-    second file. Returns whether one of all these texts may exhaust clang's stack.
+    second file. Returns whether one of all these texts may exhaust clang's stack or memory.
     """
     suspicious = may_exhaust_stack(own)
+    macros = MacroSizes(own)
     seen = {file}
     waiting = [(file, included_names(own))]
     while waiting and len(seen) < _MOST_HEADERS:
@@ -139,9 +147,11 @@ def _look_ahead(file: Path, own: bytes, options: ParseOptions, search: _HeaderSe
             header = folder / name
             if header not in seen:
                 seen.add(header)
-                suspicious = suspicious or may_exhaust_stack(search.files.text_of(header))
+                text = search.files.text_of(header)
+                suspicious = suspicious or may_exhaust_stack(text)
+                macros.add(text)
                 waiting.append((header, search.files.included_by(header)))
-    return suspicious
+    return suspicious or macros.may_exhaust_memory()
 
 
 def _refuse_device(file: Path, includer: Path, name: str) -> None:
@@ -175,7 +185,9 @@ def parse_with_repairs(
     unsaved = ((file, joined_brackets(own)),)
     if file != asked:
         unsaved = (*unsaved, (asked.resolve(), joined_brackets(source)))
-    if _look_ahead(file, own, options, search):
+    is_wary = options.is_wary and file not in _tried and _MAY_GROW.search(own) is not None
+    if _look_ahead(file, own, options, search) or is_wary:
+        _tried.add(file)
         flags = (*language_flags(options.standard, options.gpu_arch), *user_flags(options, search.flags()))
         refuse_if_fatal(file, flags, unsaved)
     declared: tuple[Undeclared, ...] = ()
@@ -223,12 +235,12 @@ def _parse(
                 return handle, complaints
         started = (*flags, f"-include{PRELUDE}", *include)
         handle = raw_parse(file, started, KEEP_GOING, unsaved, clock.remaining_s)
-    except ParseTimeoutError:
+    except ParseAbandonedError as error:
         note_unrepeatable()
-        raise FrontendError(
+        raise AbandonedError(
             file,
             None,
-            f"clang does not finish parsing it in {_PARSE_BUDGET_S:g} s",
+            str(error) or f"clang does not finish parsing it in {_PARSE_BUDGET_S:g} s",
             "look for templates, macros or headers that multiply without end, or split the file",
         ) from None
     if handle is None:
