@@ -11,6 +11,7 @@ import click
 
 from wattslice.cli import COMMANDS, FAILED
 from wattslice.errors import WattsliceError
+from wattslice.report.printable import printable
 from wattslice.streams import writing
 
 
@@ -42,5 +43,5 @@ def dispatch(arguments: list[str], debug: bool) -> int:
 
 
 def _fail(message: str) -> int:
-    click.echo(f"wattslice: {' '.join(message.split())}", err=True)
+    click.echo(f"wattslice: {printable(' '.join(message.split()))}", err=True)
     return FAILED

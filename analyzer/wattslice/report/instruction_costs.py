@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wattslice.instruction_costs import CostedFile, KernelCost
-from wattslice.report.printable import printable
+from wattslice.report.printable import printable, printable_json
 from wattslice.report.text import make_console, print_stripped
 from wattslice.report.units import energy, percent, three_digits
 from wattslice_models.gpu import load_gpu
@@ -270,4 +270,4 @@ def _kernel_json(kernel: KernelCost) -> dict[str, object]:
 
 
 def _json(document: dict[str, object]) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return printable_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"

@@ -13,6 +13,7 @@ import math
 from wattslice import __version__
 from wattslice.analysis import Analysis, KernelAnalysis, SliceAnalysis
 from wattslice.operations import JSON_NAMES
+from wattslice.report.printable import printable_json
 
 SCHEMA_VERSION = 1
 
@@ -41,7 +42,7 @@ def render_json(analysis: Analysis) -> str:
             for entry in analysis.diagnostics
         ],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return printable_json(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from wattslice import __version__
 from wattslice.projection.projection import Configuration, Part, Projection
-from wattslice.report.printable import printable
+from wattslice.report.printable import printable, printable_json
 from wattslice.report.text import make_console, print_stripped
 from wattslice.report.units import UNKNOWN, energy, prefixed, three_digits, time
 from wattslice_models.pareto import Objective
@@ -197,7 +197,7 @@ def projection_json(projection: Projection, everything: bool) -> str:
         "unknown": list(projection.problems),
         "assumptions": list(projection.assumptions),
     }
-    text = json.dumps(document, indent=2, ensure_ascii=False)
+    text = printable_json(json.dumps(document, indent=2, ensure_ascii=False))
     if not everything:
         return f"{text}\n"
     # One line each: there may be a million.
@@ -213,4 +213,4 @@ def _line(entry: Configuration) -> str:
     """As `asdict` and `json.dumps`, in a tenth of their time."""
     plain: dict[str, object] = {name: getattr(entry, name) for name in _CONFIGURATION}
     plain["parts"] = [{name: getattr(part, name) for name in _PARTS} for part in entry.parts]
-    return json.dumps(plain, ensure_ascii=False)
+    return printable_json(json.dumps(plain, ensure_ascii=False))

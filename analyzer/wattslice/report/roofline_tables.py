@@ -17,7 +17,7 @@ from wattslice.machines import Machine
 from wattslice.placed_kernels import Bound, PlacedKernel, PowerSource
 from wattslice.report.columns import Column, fitting_table
 from wattslice.report.json import Json, finite
-from wattslice.report.printable import printable, tail
+from wattslice.report.printable import printable, printable_json, tail
 from wattslice.report.text import GPU_SOURCES, make_console, print_stripped, section_title
 from wattslice.report.units import line_ranges, percent, prefixed, three_digits
 from wattslice.rooflines import Rooflines
@@ -189,7 +189,7 @@ def render_json(rooflines: Rooflines) -> str:
         "rooflines": [_machine_json(machine) for machine in rooflines.machines],
         "kernels": None if rooflines.kernels is None else [_kernel_json(one) for one in rooflines.kernels],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return printable_json(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def _machine_json(machine: Machine) -> dict[str, Json]:
