@@ -59,7 +59,7 @@ class MethodChoice(Enum):
 class BranchChoice(Enum):
     """What is assumed of a branch that data decide and no profile knows: HALF for either way, or heuristics.
 
-    HALF is the default because it is nearer to measured probabilities (docs/branches.md).
+    HALF is the default because it is nearer to measured probabilities (docs/appendix/branches.md).
     """
 
     HALF = "half"

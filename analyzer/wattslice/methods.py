@@ -9,8 +9,8 @@ All three are eq. (12), power weighted by slice length, over different counts:
 What thread indices decide is known, and counts as it runs in all three. Time is always the expected one.
 
 By default a kernel some of whose branches data decide is predicted by expectation: over the measured programs
-BDPM is no nearer than BSPM or the expectation (docs/branches.md), and the expectation is what models were
-trained on. Where data decide nothing it goes by the branch class, as the paper has it.
+BDPM is no nearer than BSPM or the expectation (docs/appendix/branches.md), and the expectation is what models
+were trained on. Where data decide nothing it goes by the branch class, as the paper has it.
 """
 
 from __future__ import annotations

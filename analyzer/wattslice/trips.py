@@ -12,7 +12,7 @@ from wattslice.paths import paths, regions_below
 
 TRIPS_SPREAD = 8.0
 """A loop that data end may run so many times more or fewer iterations than assumed, though at least one: the
-assumed 8 may be 1 to 64. A convention; measured ones were 1.06 to 512 (docs/branches.md)."""
+assumed 8 may be 1 to 64. A convention; measured ones were 1.06 to 512 (docs/appendix/branches.md)."""
 
 
 @dataclass(frozen=True, slots=True)

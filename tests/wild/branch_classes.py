@@ -1,6 +1,6 @@
 """How branchy are public kernels? The distribution of what makes a kernel branch-dense, as Markdown.
 
-    python tests/wild/branch_classes.py CHECKOUT... [-o docs/branches.md]
+    python tests/wild/branch_classes.py CHECKOUT... [-o docs/appendix/branches.md]
 
 Every launch of every `.cu` file (each content once), each kernel definition once: its branchiest launch. The
 measure is that of `branches.py`: the share of executed statements in arms that some visits take, some not.

@@ -1,7 +1,7 @@
 """Are heuristics better than one half? Both against measured probabilities, as Markdown.
 
     python tests/wild/branch_heuristics.py [--measured NV-DVFS-CHECKOUT] FILE_OR_FOLDER...
-                                           [-o docs/branches.md]
+                                           [-o docs/appendix/branches.md]
 
 Profiles are made on the spot from the committed data specs (`branch_profiles.py`); files without one are
 passed over. Every `if` that data decide and that its profile speaks of is one row: the probability of its
@@ -94,7 +94,7 @@ def _arm(profile: ExecutionProfile, region: int) -> BranchArm | None:
 
 
 def lines_of(rows: list[Row]) -> list[str]:
-    """The mean errors, how often each heuristic helps, how often the truth lies in the interval, and all."""
+    """The mean errors, how often each heuristic helps, how often the truth lies in the interval."""
     spoken = [row for row in rows if row.spoke]
     lines = ["| branches | number | heuristics | one half |", "|---|---|---|---|"]
     for name, own in (("all", rows), ("of which heuristics speak", spoken)):
@@ -116,17 +116,6 @@ def lines_of(rows: list[Row]) -> list[str]:
         own = [row for row in rows if heuristic in row.spoke]
         nearer = sum(abs(row.heuristic - row.truth) < abs(row.half - row.truth) for row in own)
         lines.append(f"| {heuristic.value} | {len(own)} | {nearer} |")
-    lines += [
-        "",
-        "| kernel | line | taken | heuristics say | one half | spoke |",
-        "|---|---|---|---|---|---|",
-    ]
-    for row in rows:
-        spoke = ", ".join(heuristic.value for heuristic in row.spoke) or "–"
-        lines.append(
-            f"| {row.kernel} ({row.file}) | {row.line} | {row.truth:.3f} | {row.heuristic:.3f} | "
-            f"{row.half:.3f} | {spoke} |"
-        )
     return lines
 
 

@@ -1,6 +1,6 @@
 """How far predicted ratios can be trusted: what `wattslice gate` knows of it, and its page of the docs.
 
-    python tests/wild/gate_ratios.py --data analyzer/wattslice/gate/ratio_trust.json -o docs/ci.md
+    python tests/wild/gate_ratios.py --data analyzer/wattslice/gate/ratio_trust.json -o docs/appendix/gate.md
 
 For pairs of measured runs on one board at one clock: the predicted ratio of watts, joules and seconds against
 the measured one. Two populations: variants of one microbenchmark, by models that were fitted without that

@@ -1,6 +1,6 @@
 """How fast the interpreter is, as Markdown.
 
-    python tests/wild/interpreter_speed.py [--repeats 3] [-o docs/interpreter.md]
+    python tests/wild/interpreter_speed.py [--repeats 3] [-o docs/appendix/speed.md]
 
 Thread-instructions are operations of our tree (operators, accesses, conversions, assignments, calls) times
 the threads that executed them. Meaningful on an otherwise idle machine only.

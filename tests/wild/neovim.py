@@ -1,6 +1,7 @@
 """A real client at work: Neovim, headless, set up as docs/editors.md says, on public files; as Markdown.
 
-    python tests/wild/neovim.py FILE.cu... [--neovim nvim] [--clangd clangd] [--edits 20] [-o docs/editors.md]
+    python tests/wild/neovim.py FILE.cu... [--neovim nvim] [--clangd clangd] [--edits 20]
+        [-o docs/appendix/editors.md]
 
 Of the first file the whole visit is told: hints, lenses, diagnostics, hover, an action applied. Of all of
 them the latency: from the change of the buffer until Neovim holds the hints of the new text, beside

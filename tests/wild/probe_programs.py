@@ -1,6 +1,6 @@
 """Which public programs the stand-in for CUDA builds and runs, with counters in them, as Markdown.
 
-    python tests/wild/probe_programs.py CHECKOUT... [--why] [--jobs 2] [-o docs/probes.md]
+    python tests/wild/probe_programs.py CHECKOUT... [--why] [--jobs 2] [-o docs/appendix/public-code.md]
 
 A program is a `.cu` file that has `main`, and of whose kernels the analyzer reads at least one, in the file
 or in those that it includes. Each is built alone, as `wattslice profile FILE --build cpu` does, with the

@@ -2,7 +2,7 @@
 
     python tests/wild/vscode.py --code-server node_modules/code-server/out/node/entry.js \\
         --playwright node_modules/playwright-core/index.mjs [--chromium chromium] [--picture hints.png] \\
-        [-o docs/editors.md]
+        [-o docs/appendix/editors.md]
 
 Both come from npm, into any folder. The extension is packaged (`npm run package`), installed into an empty
 profile and tried on a kernel of ours: hints, code lens, hover, status bar; then edits, each until VS Code

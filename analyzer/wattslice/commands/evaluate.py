@@ -34,7 +34,7 @@ _PATH = click.Path(path_type=Path)
 )
 @click.option("--trained-only", is_flag=True, help="Only models trained before: no leaving out, seconds.")
 @click.option(
-    "--document", type=_PATH, metavar="FILE", help="Renew the generated sections, e.g. docs/accuracy.md."
+    "--document", type=_PATH, metavar="FILE", help="Renew its generated sections (docs/appendix/accuracy.md)."
 )
 @click.option("--plots", type=_PATH, metavar="DIR", help="Pictures.  [default: plots beside the document]")
 @click.option("--seed", default=0, metavar="N", help="Of everything random.  [default: 0]")

@@ -2,7 +2,7 @@
 
 Heuristics: Ball & Larus, "Branch prediction for free", PLDI 1993. Hit rates as probabilities, and their
 combination: Wu & Larus, "Static branch frequency and program profile analysis", MICRO 27, 1994, Table 1.
-They were measured on CPU programs of that time; docs/branches.md shows how they do on kernels.
+They were measured on CPU programs of that time; docs/appendix/branches.md shows how they do on kernels.
 """
 
 from __future__ import annotations

@@ -168,7 +168,7 @@ def _counted_section() -> Iterator[str]:
         "P_i and its measured value (1 − warp_execution_efficiency); warp, integer, single and double "
         "precision instructions over those counted. Conversions stand under single precision, where nvprof "
         "does not count them. The programs are older than the sources read, and data decide the branches of "
-        "several; causes one by one: [accuracy](accuracy.md#static-counts-against-hardware-counters). *: "
+        "several; causes one by one: [counters](counters.md). *: "
         "addresses not followed."
     )
     yield ""

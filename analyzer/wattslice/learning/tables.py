@@ -104,7 +104,7 @@ def measured_tables(gpu_id: str) -> MeasuredTables:
 
 
 def tables_of_file(path: Path, gpu: Gpu) -> MeasuredTables:
-    """The user's measured runs, in the schema of docs/datasets.md.
+    """The user's measured runs, in the schema of docs/appendix/datasets.md.
 
     Features stand in ``NAME_workloads.csv`` and ``NAME_slices.csv`` beside ``NAME.csv``, or the table lies in
     the folder of a campaign with its sources, whose features are computed now. The card is ``NAME.toml`` or

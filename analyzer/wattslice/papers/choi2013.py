@@ -285,7 +285,7 @@ def _figures_4_and_5() -> tuple[str, ...]:
         "Q ε_mem) / "
         "(limit − π0)`, so that energy over time is the limit (`EnergyRoofline.time_s`); the paper "
         "of 2013 caps "
-        "the line alone. `python -m wattslice.papers --plots docs/plots` draws the pictures.",
+        "the line alone. `python -m wattslice.papers --plots docs/appendix/plots` draws the pictures.",
     )
 
 
