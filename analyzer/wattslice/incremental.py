@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from wattslice.analysis import Analysis
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.frontend.callers import CallerProgram, caller_files, first_launcher, read_caller
 from wattslice.frontend.lowering.reuse import LoweredFunctions

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from wattslice.config import Config
+from wattslice.config.config import Config
+from wattslice.config.sources import is_ptx
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.errors import WattsliceError
 from wattslice.execution import Assumption, ExecutionProfile
@@ -15,7 +16,6 @@ from wattslice.geometry.types import Dim3, KernelLaunch, LaunchSource
 from wattslice.ir import Diagnostic, Kernel, Program
 from wattslice.pipeline import read_program
 from wattslice.recursion import deep_recursion
-from wattslice.sources import is_ptx
 from wattslice_models.gpu import load_gpu
 from wattslice_models.instruction_energy import (
     ExecutedInstruction,

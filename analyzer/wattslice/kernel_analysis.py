@@ -9,7 +9,7 @@ from wattslice.advice.facts import LaunchFacts
 from wattslice.analysis import KernelAnalysis, LineHeat, MethodWatts, ProfileUse, SliceAnalysis
 from wattslice.arm_power import arm_analyses, with_swings
 from wattslice.branches import DENSE_FROM, BranchClass, branch_density
-from wattslice.config import BranchChoice, Config, MethodChoice
+from wattslice.config.config import BranchChoice, Config, MethodChoice
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.execution import Assumption, ExecutionProfile
 from wattslice.features import SliceFeatures, slice_features

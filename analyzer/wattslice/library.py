@@ -21,7 +21,8 @@ from wattslice.analysis import (
     SliceAnalysis,
 )
 from wattslice.branches import BranchClass
-from wattslice.config import Config, ConfigError, Options, make_config
+from wattslice.config.config import Config, ConfigError, Options, make_config
+from wattslice.config.settings import Settings, find_settings
 from wattslice.errors import FrontendError, WattsliceError
 from wattslice.execution import Assumption, LoopTrips, ProbabilitySource
 from wattslice.findings import Finding, findings_of
@@ -32,7 +33,6 @@ from wattslice.operations import OperationCounts
 from wattslice.quoting import SourceText
 from wattslice.roofline import Roofline, RooflinePoint
 from wattslice.roofs import Precision
-from wattslice.settings import Settings, find_settings
 from wattslice.suppressions import Suppression
 from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline
 from wattslice_models.program_power import SubSlice

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice.execution import ExecutionProfile
 from wattslice.features import SliceFeatures, slice_features
 from wattslice.geometry.types import KernelLaunch

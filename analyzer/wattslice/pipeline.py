@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from wattslice.analysis import Analysis
 from wattslice.clusters import Backend, check_package
-from wattslice.config import Config
+from wattslice.config.config import Config
+from wattslice.config.sources import is_ptx
 from wattslice.errors import WattsliceError
 from wattslice.findings import files_spoken_of
 from wattslice.frontend.callers import read_callers, read_launcher
@@ -26,7 +27,6 @@ from wattslice.quoting import Quoter, SourceText
 from wattslice.recursion import deep_recursion
 from wattslice.result_cache.current_inputs import CurrentInputs
 from wattslice.result_cache.keeper import Keeper, keeper
-from wattslice.sources import is_ptx
 from wattslice.suppressions import suppressions_in
 from wattslice.workers import Workers, on_workers
 from wattslice_models.gpu import Gpu, load_gpu

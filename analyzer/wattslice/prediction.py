@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from wattslice.config import ModelChoice
+from wattslice.config.config import ModelChoice
 from wattslice.features import SliceFeatures
 from wattslice.operations import OperationCounts
 from wattslice.power import (

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.pipeline import parse_options
 from wattslice.probes import (

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice.data_sets.arguments import MIB, prepare
 from wattslice.data_sets.spec import DataSetSpec, Shape, Spec, shape_of
 from wattslice.errors import WattsliceError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from wattslice.analysis import Analysis
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.machines import Coefficients, Machine, machines_of, published_machines, unusable_fit
 from wattslice.placed_kernels import PlacedKernel, place_kernels

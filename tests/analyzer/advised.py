@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from wattslice.analysis import Advice, KernelAnalysis
-from wattslice.config import Options, make_config
+from wattslice.config.config import Options, make_config
 from wattslice.pipeline import analyze_files
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from wattslice import ir, pipeline
 from wattslice.analysis import KernelAnalysis
-from wattslice.config import Options, make_config
+from wattslice.config.config import Options, make_config
 from wattslice.counting.count import count
 from wattslice.frontend.ptx import read_ptx
 from wattslice.geometry.overrides import parse_overrides

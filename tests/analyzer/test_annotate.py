@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from wattslice.analysis import SourceText
 from wattslice.annotation import annotate_files, stretches
 from wattslice.cli import main
-from wattslice.config import Options, make_config
+from wattslice.config.config import Options, make_config
 from wattslice.findings import Finding
 from wattslice.ir import Diagnostic, Severity, numbered_lines
 from wattslice.pipeline import analyze_files

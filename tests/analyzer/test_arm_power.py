@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from wattslice.analysis import BranchClass, KernelAnalysis
-from wattslice.config import BranchChoice, Config, MethodChoice
+from wattslice.config.config import BranchChoice, Config, MethodChoice
 from wattslice.execution import ProbabilitySource
 from wattslice.findings import operations_power_w
 from wattslice.pipeline import analyze_file

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from wattslice.budget import MAX_STEPS
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice.counting.count import count
 from wattslice.data_sets.spec import read_spec
 from wattslice.evaluations import evaluations

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice.data_sets.arguments import prepare
 from wattslice.data_sets.generators import DataError
 from wattslice.data_sets.skeleton import skeleton

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from wattslice.config import Options, make_config
+from wattslice.config.config import Options, make_config
 from wattslice.pipeline import analyze_files
 from wattslice.report.json import render_json
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from wattslice import incremental
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.frontend.lowering.reuse import LoweredFunctions
 from wattslice.geometry.types import KernelLaunch

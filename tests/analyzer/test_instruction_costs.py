@@ -9,7 +9,7 @@ import pytest
 
 from wattslice import ir
 from wattslice.cli import main
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice.frontend.cuda import read_cuda
 from wattslice.instruction_tables import measured_energies, published_energies, published_gpus, watt_step_j
 from wattslice_corpora.instruction_kernels import INSTRUCTIONS

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from wattslice.analysis import Analysis, LaunchSource
 from wattslice.commands.gate import gate
-from wattslice.config import Options, make_config
+from wattslice.config.config import Options, make_config
 from wattslice.findings import files_without_result
 from wattslice.frontend.callers import launcher_files
 from wattslice.incremental import IncrementalAnalyzer

@@ -15,7 +15,7 @@ import pytest
 import wattslice
 from wattslice import library
 from wattslice.commands.analyze import analyze as command
-from wattslice.config import Options, make_config
+from wattslice.config.config import Options, make_config
 from wattslice.pipeline import analyze_files
 from wattslice.report.json import render_json
 

@@ -7,7 +7,7 @@ import pytest
 
 from wattslice import kernel_analysis, pipeline
 from wattslice.analysis import Analysis, KernelAnalysis, LaunchSource
-from wattslice.config import Options, make_config
+from wattslice.config.config import Options, make_config
 from wattslice.errors import FrontendError, WattsliceError
 from wattslice.findings import findings_of
 from wattslice.gate.budgets import Budget

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice.ir import Span
 from wattslice.pipeline import analyze_file, analyze_files
 from wattslice.profiles.lines import line_digests, moved_lines

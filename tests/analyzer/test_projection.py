@@ -13,7 +13,7 @@ import wattslice_corpora
 import wattslice_models
 from wattslice.analysis import Analysis
 from wattslice.cli import main
-from wattslice.config import Options, make_config
+from wattslice.config.config import Options, make_config
 from wattslice.counting.count import count
 from wattslice.errors import WattsliceError
 from wattslice.escape_characteristics import launch_characteristics, predicted_ipc

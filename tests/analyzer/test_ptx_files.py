@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.config import Options, make_config
+from wattslice.config.config import Options, make_config
 from wattslice.frontend.ptx_files import MAX_BYTES, named_files
 from wattslice.frontend.ptx_source.syntax import SourceFile
 from wattslice.gate.dependencies import Dependencies

@@ -9,7 +9,7 @@ import pytest
 import wattslice_corpora
 from wattslice import ir, pipeline
 from wattslice.analysis import Analysis
-from wattslice.config import Options, make_config
+from wattslice.config.config import Options, make_config
 from wattslice.frontend.ptx import read_ptx
 from wattslice.geometry.overrides import OverrideError, parse_overrides
 from wattslice.geometry.resolver import resolve_launches

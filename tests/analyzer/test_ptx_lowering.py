@@ -8,7 +8,7 @@ import pytest
 
 from wattslice import pipeline
 from wattslice.cli import main
-from wattslice.config import Options, make_config
+from wattslice.config.config import Options, make_config
 from wattslice.frontend.ptx_operations import operation_of
 from wattslice.ir import OperationClass
 from wattslice.report.text import write_text

@@ -16,7 +16,7 @@ import pytest
 from wattslice import pipeline
 from wattslice.analysis import Analysis
 from wattslice.cli import main
-from wattslice.config import Config, Options, make_config
+from wattslice.config.config import Config, Options, make_config
 from wattslice.report.json import render_json
 from wattslice.report.text import write_text
 from wattslice.result_cache import run_key

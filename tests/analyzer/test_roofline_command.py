@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wattslice.cli import main
-from wattslice.config import Options, make_config
+from wattslice.config.config import Options, make_config
 from wattslice.errors import WattsliceError
 from wattslice.machines import Coefficients, is_published_only, machines_of, published_machines
 from wattslice.pipeline import analyze_files

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from wattslice.analysis import Advice
-from wattslice.config import Config, Options, make_config
+from wattslice.config.config import Config, Options, make_config
 from wattslice.findings import all_findings, findings_of, told_by
 from wattslice.pipeline import analyze_files
 from wattslice.report.text import write_text

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice.counting.count import count
 from wattslice.pipeline import analyze_file
 from wattslice.profiles.types import ArmProbability, BranchProfile, DataSet

@@ -15,7 +15,7 @@ from distributed import LocalCluster
 
 from wattslice import clusters, pipeline, workers
 from wattslice.clusters import Backend, Lost
-from wattslice.config import Config, Options, make_config
+from wattslice.config.config import Config, Options, make_config
 from wattslice.errors import WattsliceError
 from wattslice.report.json import render_json
 from wattslice.workers import Workers, on_workers

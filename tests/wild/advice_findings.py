@@ -22,7 +22,7 @@ from collections import Counter
 from pathlib import Path
 from types import FrameType
 
-from wattslice.config import Options, make_config
+from wattslice.config.config import Options, make_config
 from wattslice.errors import WattsliceError
 from wattslice.findings import findings_of
 from wattslice.pipeline import analyze_files

@@ -21,7 +21,8 @@ from branch_profiles import measured_profile, profile_of
 from document import publish
 
 from wattslice.calibration.checkout import find_recipes
-from wattslice.config import BranchProfile
+from wattslice.config.config import BranchProfile
+from wattslice.config.sources import source_files
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.errors import WattsliceError
 from wattslice.execution import BranchArm, ExecutionProfile, ProbabilitySource
@@ -29,7 +30,6 @@ from wattslice.frontend.cuda import read_cuda
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES
 from wattslice.heuristics import Heuristic, spread
-from wattslice.sources import source_files
 from wattslice_models.gpu import load_gpu
 
 

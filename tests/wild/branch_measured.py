@@ -17,7 +17,7 @@ from branch_profiles import measured_profile, only_loops
 from wattslice.branches import BranchClass, branch_density
 from wattslice.calibration import features
 from wattslice.calibration.checkout import runs_of
-from wattslice.config import BranchProfile, Config
+from wattslice.config.config import BranchProfile, Config
 from wattslice.counting.count import count
 from wattslice.errors import WattsliceError
 from wattslice.execution import ExecutionProfile, LoopTrips

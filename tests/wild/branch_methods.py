@@ -23,12 +23,12 @@ from document import publish
 from wattslice.analysis import KernelAnalysis
 from wattslice.branches import BranchClass
 from wattslice.calibration.checkout import find_recipes, gpus_of
-from wattslice.config import Config
+from wattslice.config.config import Config
+from wattslice.config.sources import source_files
 from wattslice.errors import WattsliceError
 from wattslice.execution import ProbabilitySource
 from wattslice.methods import Method
 from wattslice.pipeline import analyze_file
-from wattslice.sources import source_files
 from wattslice_models.gpu import Gpu, load_gpu
 
 NO_VALUE = "–"

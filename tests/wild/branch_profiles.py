@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from wattslice.budget import MAX_STEPS
-from wattslice.config import BranchProfile, Config
+from wattslice.config.config import BranchProfile, Config
 from wattslice.data_sets.spec import read_spec
 from wattslice.profiles.making import make_profile
 from wattslice.profiles.types import LOOP, Making

@@ -16,7 +16,7 @@ from pathlib import Path
 from document import write_section
 
 from wattslice.budget import MAX_STEPS
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice.data_sets.spec import read_spec
 from wattslice.profiles.making import make_profile
 from wattslice.profiles.types import RIGHT, ArmProbability, BranchProfile, Making

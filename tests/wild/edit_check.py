@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "analyzer"))
 from ir_tokens import ir_tokens  # pyright: ignore[reportMissingImports]
 from text_edits import edited  # pyright: ignore[reportMissingImports]
 
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.frontend.lowering.reuse import LoweredFunctions
 from wattslice.incremental import IncrementalAnalyzer

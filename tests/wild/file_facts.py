@@ -14,7 +14,7 @@ from checkouts import text_facts
 
 from wattslice import ir
 from wattslice.analysis import KernelAnalysis, LaunchSource
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice.counting import count as counting
 from wattslice.errors import WattsliceError
 from wattslice.frontend.clang.cursors import UnitHandle

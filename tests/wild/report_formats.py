@@ -31,7 +31,7 @@ import jsonschema
 from document import publish
 
 from wattslice.analysis import Analysis
-from wattslice.config import Options, make_config
+from wattslice.config.config import Options, make_config
 from wattslice.findings import Finding, findings_of
 from wattslice.pipeline import analyze_files
 from wattslice.report.formats import FORMATS, render

@@ -28,7 +28,7 @@ from pathlib import Path
 from checkouts import cuda_files, revision
 from document import publish
 
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice.frontend.clang import ParseOptions
 from wattslice.frontend.clang.flags import FALLBACK_STUBS, KEEP_GOING, PRELUDE, language_flags, user_flags
 from wattslice.frontend.clang.libclang import version

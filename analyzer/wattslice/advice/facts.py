@@ -10,7 +10,7 @@ from functools import lru_cache
 from wattslice import ir
 from wattslice.accesses import MemoryAccess
 from wattslice.analysis import Advice, LineHeat
-from wattslice.config import ModelChoice
+from wattslice.config.config import ModelChoice
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.execution import ExecutionProfile, SiteStatistics
 from wattslice.geometry.types import KernelLaunch, LaunchSource

@@ -42,7 +42,7 @@ def analyze(report_format: str, output: Path | None, **values: object) -> int:
 
     A folder stands for all .cu files below it; a .c or .ptx file must be named itself.
     """
-    from wattslice.config import make_config  # modules load when they are needed, not for --help
+    from wattslice.config.config import make_config  # modules load when they are needed, not for --help
 
     config = config_for(report_format, make_config(options_from(values)))
     for note in config.notes:

@@ -8,8 +8,8 @@ import click
 
 from wattslice.cli import FINE
 from wattslice.commands.common import CONTEXT, write_result
+from wattslice.config.settings import find_settings
 from wattslice.result_cache.folder import CacheFolder, Usage, default_cache, is_used
-from wattslice.settings import find_settings
 
 
 @click.command(context_settings=CONTEXT)

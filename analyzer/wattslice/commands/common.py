@@ -18,7 +18,7 @@ from wattslice.streams import StdoutError, flush, is_closed, writing
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
-    from wattslice.config import Config, Options
+    from wattslice.config.config import Config, Options
     from wattslice.findings import Finding
 
 Command = TypeVar("Command", bound=Callable[..., int])
@@ -111,7 +111,7 @@ def _with_options(command: Command) -> Command:
 
 def options_from(values: dict[str, object]) -> Options:
     """The values click collected for `analysis_options`, typed."""
-    from wattslice.config import Options  # not for --help
+    from wattslice.config.config import Options  # not for --help
 
     return Options(**values)  # pyright: ignore[reportArgumentType]  (click has checked the types)
 

@@ -52,7 +52,7 @@ def evaluate(
     Models trained before are asked about applications that they never saw; then models are trained anew
     without each application in turn. Needs more packages: pip install 'wattslice[train,report]'.
     """
-    from wattslice.gpu_choice import known_gpu
+    from wattslice.config.gpu_choice import known_gpu
     from wattslice.learning.accuracy_page import check_document, summary_lines, update
     from wattslice.learning.evaluation import Request
     from wattslice_corpora.records import RecordError, measured_gpu_ids

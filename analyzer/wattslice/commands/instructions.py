@@ -81,7 +81,7 @@ def instructions(
             )
         _show_table(energies, report_format, output)
         return FINE
-    from wattslice.config import Options, make_config
+    from wattslice.config.config import Options, make_config
     from wattslice.instruction_costs import check_ptx, file_costs
 
     check_ptx(path)
@@ -106,7 +106,7 @@ def instructions(
 def _energies(
     gpu: str | None, optimized: bool, method: str | None, table: Path | None, variant: str
 ) -> InstructionEnergies:
-    from wattslice.gpu_choice import known_gpu
+    from wattslice.config.gpu_choice import known_gpu
     from wattslice.instruction_tables import DEFAULT_METHOD, measured_energies, published_energies
     from wattslice_models.instruction_energy import Variant
 

@@ -17,7 +17,7 @@ from wattslice.commands.progress import told_when_slow
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
-    from wattslice.config import Config
+    from wattslice.config.config import Config
     from wattslice.profiles.types import BranchProfile, DataSetCounts, Making
     from wattslice.report.profile_table import RunRow
 
@@ -104,8 +104,8 @@ def profile(
     is executed. --build and --emit-probes take the data of the program's own main; each further `--` in ARGS
     begins the arguments of another run.
     """
-    from wattslice.config import Options, make_config
-    from wattslice.sources import is_ptx
+    from wattslice.config.config import Options, make_config
+    from wattslice.config.sources import is_ptx
 
     _check_way(dict(zip(_WAYS, (data, build, counts, emit_probes, skeleton), strict=True)))
     if arguments and build is None:

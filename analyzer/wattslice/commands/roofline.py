@@ -20,7 +20,7 @@ from wattslice.commands.common import (
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
-    from wattslice.config import Options
+    from wattslice.config.config import Options
     from wattslice.rooflines import Rooflines
 
 _PICTURES = (".svg", ".png")
@@ -118,11 +118,11 @@ def _rooflines(
     options: Options, values: dict[str, object], precision: str | None, coefficients: str | None
 ) -> tuple[Rooflines, int]:
     """What to show, and the exit status: files without any kernel, or unread ones, are a failure."""
-    from wattslice.config import make_config
+    from wattslice.config.config import make_config
+    from wattslice.config.settings import find_settings
     from wattslice.findings import unread_files
     from wattslice.machines import Coefficients, is_published_only, parse_coefficients, parse_precision
     from wattslice.rooflines import rooflines_of_gpu, rooflines_of_published
-    from wattslice.settings import find_settings
 
     wanted = parse_coefficients(coefficients)
     only = None if precision is None else parse_precision(precision)

@@ -50,7 +50,7 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
     Writes coefficients (JSON), a model card (Markdown) and pictures. `wattslice analyze --gpu` then uses
     what is in the user's data folder. Needs more packages: pip install 'wattslice[train,report]'.
     """
-    from wattslice.gpu_choice import known_gpu
+    from wattslice.config.gpu_choice import known_gpu
     from wattslice.learning.training import AUTO, check_packages, steps, training_data
     from wattslice.learning.training import train as learn
     from wattslice_corpora.records import RecordError

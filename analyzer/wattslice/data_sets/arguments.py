@@ -8,10 +8,10 @@ from typing import Protocol, cast
 
 import numpy as np
 
+from wattslice.config.documents import Table, Value
 from wattslice.data_sets.arrays import Bytes, Setting, array_bytes, element_size, fields_of, scalar_bytes
 from wattslice.data_sets.spec import DataSetSpec, Spec
 from wattslice.data_sets.textures import is_texture, texture
-from wattslice.documents import Table, Value
 from wattslice.geometry.types import KernelLaunch
 from wattslice.interpreter import Texture
 from wattslice.ir import UINT32, MemorySpace, Program, Type, TypeKind, Variable

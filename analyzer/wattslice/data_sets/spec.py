@@ -18,8 +18,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from wattslice.config.documents import Table, Value
 from wattslice.data_sets.generators import DataError
-from wattslice.documents import Table, Value
 from wattslice.geometry.types import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, Dim3, KernelLaunch
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from wattslice.config.documents import Table, Value
 from wattslice.data_sets.arrays import Setting, array_bytes, scalar_dtype
-from wattslice.documents import Table, Value
 from wattslice.interpreter import Addressing, Texture
 from wattslice.ir import FLOAT32, Type, TypeKind
 

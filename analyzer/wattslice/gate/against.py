@@ -17,7 +17,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
 from wattslice.analysis import Analysis
-from wattslice.config import Config
+from wattslice.config.config import Config
+from wattslice.config.sources import SUFFIXES_IN_FOLDERS
 from wattslice.findings import Finding
 from wattslice.gate.blame import Blame
 from wattslice.gate.changes import Policy, compare, with_losses
@@ -38,7 +39,6 @@ from wattslice.gate.revision import (
 )
 from wattslice.gate.verdict import Compared
 from wattslice.geometry.types import NO_OVERRIDES
-from wattslice.sources import SUFFIXES_IN_FOLDERS
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from wattslice import __version__
 from wattslice.analysis import Analysis
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.gate.records import LaunchRecord, records_of
 from wattslice.geometry.types import Dim3

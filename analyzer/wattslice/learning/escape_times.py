@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from wattslice.config import Options, make_config
+from wattslice.config.config import Options, make_config
 from wattslice.counting.count import count
 from wattslice.errors import WattsliceError
 from wattslice.escape_characteristics import (

@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 from typing import cast
 
-from wattslice.documents import Table, Value
+from wattslice.config.documents import Table, Value
 from wattslice.errors import WattsliceError
 from wattslice.profiles.types import (
     LOOP,

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import replace
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.config import BranchChoice, Config
+from wattslice.config.config import BranchChoice, Config
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.escape_characteristics import launch_characteristics, predicted_ipc
 from wattslice.geometry.types import KernelLaunch

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice.inputs import recorded
 from wattslice.result_cache.current_inputs import CurrentInputs
 from wattslice.result_cache.entry import entry_bytes, read_entry

@@ -13,7 +13,7 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice_models.frozen_json import encoded
 from wattslice_models.gpu import load_gpu
 from wattslice_models.store import user_models

@@ -9,7 +9,7 @@ import pytest
 
 from wattslice import incremental
 from wattslice.analysis import Analysis
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.lsp.client_settings import NO_CLIENT_SETTINGS, Setup, setup_for
 from wattslice.lsp.worker import Outcome, Task, Worker

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from wattslice.clusters import Backend, check_address
+from wattslice.config.gpu_choice import GpuChoice, choose_gpu
+from wattslice.config.settings import Choices, Settings, find_settings, settings_prefix
+from wattslice.config.sources import source_files
 from wattslice.errors import WattsliceError
 from wattslice.geometry.overrides import OverrideError, parse_overrides
 from wattslice.geometry.types import NO_OVERRIDES, Overrides
-from wattslice.gpu_choice import GpuChoice, choose_gpu
 from wattslice.profiles.reader import read_branch_profile
 from wattslice.profiles.types import BranchProfile
 from wattslice.result_cache.folder import DEFAULT_LIMIT_BYTES, CacheError, CacheFolder, default_cache
-from wattslice.settings import Choices, Settings, find_settings, settings_prefix
-from wattslice.sources import source_files
 from wattslice_models.execution_time import (
     core_clock_range_mhz,
     memory_clock_range_mhz,
