@@ -9,7 +9,7 @@ from wattslice.execution import Assumption, LoopTrips, ProbabilitySource
 from wattslice.geometry.types import LaunchSource
 from wattslice.instructions.kinds import InstructionCount
 from wattslice.ir import Diagnostic, MemorySpace, Severity
-from wattslice.operations import OperationCounts
+from wattslice.ir.operation_counts import OperationCounts
 from wattslice.quoting import SourceText
 from wattslice.roofline import Roofline
 from wattslice.suppressions import Suppression

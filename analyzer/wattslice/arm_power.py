@@ -10,9 +10,9 @@ from wattslice.analysis import ArmAnalysis
 from wattslice.execution import BranchArm, ExecutionProfile
 from wattslice.heat import region_energies
 from wattslice.ir import If, Kernel, never_falls_through, walk_statements
+from wattslice.ir.operation_counts import OperationCounts
 from wattslice.method_answers import MethodAnswers
 from wattslice.methods import Method
-from wattslice.operations import OperationCounts
 from wattslice.paths import arm_regions, arms_of_data, paths, with_probability
 from wattslice.prediction import PowerAnswer
 from wattslice.trips import TripRange, left_at_once, trip_ranges, with_trips

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from wattslice.execution import BranchArm, ExecutionProfile
 from wattslice.ir import MemorySpace, OperationClass
-from wattslice.operations import SPACE_OF, OperationCounts
-from wattslice.region_operations import weighted_counts
+from wattslice.ir.operation_counts import SPACE_OF, OperationCounts
+from wattslice.ir.region_operations import weighted_counts
 from wattslice.slicing.slices import Slice
 from wattslice.slicing.statements import Arm, LogicalStatement, StatementKind
 from wattslice_models.program_power import SubSlice, arithmetic_density, normalised_accesses

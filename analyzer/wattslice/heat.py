@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from wattslice.execution import ExecutionProfile
 from wattslice.ir import Kernel
-from wattslice.operations import OperationCounts
-from wattslice.region_operations import COLUMN, operations
+from wattslice.ir.operation_counts import OperationCounts
+from wattslice.ir.region_operations import COLUMN, operations
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from wattslice.geometry.overrides import check_overrides, known_names
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import Dim3, KernelLaunch, LaunchSource
 from wattslice.ir import Diagnostic, Kernel, Program
+from wattslice.ir.recursion import deep_recursion
 from wattslice.pipeline import read_program
-from wattslice.recursion import deep_recursion
 from wattslice_models.gpu import load_gpu
 from wattslice_models.instruction_energy import (
     ExecutedInstruction,

@@ -29,7 +29,7 @@ from wattslice.findings import Finding, findings_of
 from wattslice.geometry.types import LaunchSource
 from wattslice.instructions.kinds import InstructionCount
 from wattslice.ir import Diagnostic, MemorySpace, Severity
-from wattslice.operations import OperationCounts
+from wattslice.ir.operation_counts import OperationCounts
 from wattslice.quoting import SourceText
 from wattslice.roofline import Roofline, RooflinePoint
 from wattslice.roofs import Precision

@@ -13,11 +13,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from wattslice import ir
-from wattslice.accesses import MemoryAccess, memory_accesses
-from wattslice.evaluations import child_regions, expression_regions
 from wattslice.execution import ExecutionProfile
 from wattslice.instructions.loops import PARTIAL_UNROLL
-from wattslice.loaded_registers import follows_data, loaded_registers
+from wattslice.ir.accesses import MemoryAccess, memory_accesses
+from wattslice.ir.evaluations import child_regions, expression_regions
+from wattslice.ir.loaded_registers import follows_data, loaded_registers
 
 MOST_IN_FLIGHT = 16.0
 """Outstanding loads of one warp taken to be possible at most: a bound of ours, not measured."""

@@ -20,11 +20,11 @@ from wattslice.geometry.overrides import KnownNames, check_overrides, known_name
 from wattslice.geometry.resolver import CallerReader, LauncherReader, resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
 from wattslice.ir import Diagnostic, Program, Severity
+from wattslice.ir.recursion import deep_recursion
 from wattslice.joining import FileAnalysis, joined
 from wattslice.kernel_analysis import LaunchResult, analyze_launch, bare_facts
 from wattslice.profiles.binding import about_profile, bind
 from wattslice.quoting import Quoter, SourceText
-from wattslice.recursion import deep_recursion
 from wattslice.result_cache.current_inputs import CurrentInputs
 from wattslice.result_cache.keeper import Keeper, keeper
 from wattslice.suppressions import suppressions_in

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from wattslice.features import SliceFeatures
-from wattslice.operations import OperationCounts
+from wattslice.ir.operation_counts import OperationCounts
 from wattslice_models.contract import PowerModel, SliceSample, Subject
 from wattslice_models.energy import Component, EnergyPrediction
 from wattslice_models.program_power import (

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from wattslice.config.config import ModelChoice
 from wattslice.features import SliceFeatures
-from wattslice.operations import OperationCounts
+from wattslice.ir.operation_counts import OperationCounts
 from wattslice.power import (
     ProgramWatts,
     energy_watts,

@@ -19,10 +19,10 @@ from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import KernelLaunch, LaunchSource
 from wattslice.interpreter import Budget, DeviceMemory, Execution, Launch, interpret
 from wattslice.ir import Program
+from wattslice.ir.recursion import deep_recursion
 from wattslice.pipeline import caller_reader, launcher_reader, read_program
 from wattslice.profiles.regions import arm_counts
 from wattslice.profiles.types import ArmCount, DataSetCounts
-from wattslice.recursion import deep_recursion
 from wattslice_models.gpu import load_gpu
 
 MOST_THREADS = 1 << 24

@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from wattslice.ir.operation_counts import OperationCounts
 from wattslice.machines import Machine
-from wattslice.operations import OperationCounts
 from wattslice.roofs import Precision
 from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline
 from wattslice_models.execution_time import traffic

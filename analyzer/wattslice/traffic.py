@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from wattslice.accesses import MemoryAccess, memory_accesses
 from wattslice.block_axes import block_axes
 from wattslice.counting.access import SECTOR_BYTES
 from wattslice.counting.sampling import WARP_SIZE
@@ -25,6 +24,7 @@ from wattslice.execution import ExecutionProfile, Reach, SiteStatistics
 from wattslice.geometry.types import KernelLaunch
 from wattslice.instructions.mix import RequestCount
 from wattslice.ir import Kernel, MemorySpace, TypeKind, Variable
+from wattslice.ir.accesses import MemoryAccess, memory_accesses
 from wattslice.l2_reuse import L2Reuse, SharedObject
 
 

@@ -17,7 +17,7 @@ from wattslice.analysis import (
 )
 from wattslice.execution import Assumption, LoopTrips, ProbabilitySource
 from wattslice.ir import Diagnostic, MemorySpace, Severity
-from wattslice.operations import OperationCounts
+from wattslice.ir.operation_counts import OperationCounts
 
 MATMUL = KernelAnalysis(
     name="matMul",

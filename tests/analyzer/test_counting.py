@@ -10,9 +10,9 @@ from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.frontend.cuda import read_cuda
 from wattslice.geometry.overrides import parse_overrides
 from wattslice.geometry.resolver import resolve_launches
-from wattslice.operations import OperationCounts
+from wattslice.ir.operation_counts import OperationCounts
+from wattslice.ir.region_operations import total_counts
 from wattslice.profiles.types import ArmProbability, BranchProfile
-from wattslice.region_operations import total_counts
 from wattslice_models.gpu import load_gpu
 
 

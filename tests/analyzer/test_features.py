@@ -10,8 +10,8 @@ from wattslice.frontend.cuda import read_cuda
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES
 from wattslice.heat import line_shares
-from wattslice.operations import OperationCounts
-from wattslice.region_operations import total_counts
+from wattslice.ir.operation_counts import OperationCounts
+from wattslice.ir.region_operations import total_counts
 from wattslice.slicing import slice_kernel
 from wattslice_models.gpu import load_gpu
 

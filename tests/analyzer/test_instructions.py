@@ -12,7 +12,7 @@ from wattslice.instructions import InstructionMix, lower_instructions
 from wattslice.instructions.expansions import measured
 from wattslice.instructions.kinds import InstructionKind as K
 from wattslice.instructions.kinds import kind_of_sass
-from wattslice.region_operations import total_counts
+from wattslice.ir.region_operations import total_counts
 from wattslice_models.gpu import load_gpu
 
 from .source_text import flat_profile, kernel_of, launched

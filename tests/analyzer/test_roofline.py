@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from wattslice.ir.operation_counts import OperationCounts
 from wattslice.machines import machines_of
-from wattslice.operations import OperationCounts
 from wattslice.roofline import Roofline, make_roofline
 from wattslice.roofs import Precision
 from wattslice_models.energy import Component, EnergyModel

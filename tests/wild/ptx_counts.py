@@ -23,7 +23,7 @@ from wattslice.geometry.handing_over import handed_over
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
 from wattslice.instructions import lower_instructions
-from wattslice.region_operations import operations, total_counts
+from wattslice.ir.region_operations import operations, total_counts
 from wattslice_models.gpu import load_gpu
 
 CLASSES: tuple[str, ...] = (

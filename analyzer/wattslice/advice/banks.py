@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from wattslice import ir
-from wattslice.accesses import MemoryAccess, memory_accesses
 from wattslice.advice.facts import LaunchFacts, name_of
 from wattslice.analysis import Advice
 from wattslice.counting.access import BANK_BYTES, BANKS
 from wattslice.instructions.mix import RequestCount
+from wattslice.ir.accesses import MemoryAccess, memory_accesses
 from wattslice.traffic import made_accesses
 
 LEAST_WAYS = 2.0

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from wattslice import ir
-from wattslice.accesses import MemoryAccess
 from wattslice.advice.facts import LaunchFacts, lanes_of, name_of
 from wattslice.analysis import Advice
 from wattslice.counting.access import SECTOR_BYTES
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.execution import SiteStatistics
 from wattslice.instructions.mix import RequestCount
+from wattslice.ir.accesses import MemoryAccess
 from wattslice.traffic import made_accesses
 
 LEAST_TIMES = 2.0

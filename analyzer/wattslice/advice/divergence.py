@@ -14,8 +14,8 @@ from wattslice.analysis import Advice
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.execution import BranchArm, ProbabilitySource
 from wattslice.instructions import lower_instructions
+from wattslice.ir.region_operations import region_operations
 from wattslice.paths import Path, paths
-from wattslice.region_operations import region_operations
 
 LEAST_IDLE = 0.25
 """Share of the lanes that reach a branch and idle in its arm, from which on the arm is told."""

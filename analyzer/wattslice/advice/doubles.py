@@ -12,8 +12,8 @@ from wattslice.advice.double_trees import DoubleTree, has_other_doubles, in_sing
 from wattslice.advice.facts import LaunchFacts
 from wattslice.advice.rewriting import rewritten
 from wattslice.analysis import Advice
-from wattslice.evaluations import evaluations
 from wattslice.execution import Reach, SiteStatistics
+from wattslice.ir.evaluations import evaluations
 from wattslice_models.workload import Workload
 
 _LITERAL = re.compile(r"(?<![\w.])(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")

@@ -19,7 +19,7 @@ from wattslice.advice.facts import LaunchFacts
 from wattslice.advice.loops import changed_in, loops_around
 from wattslice.advice.rewriting import rewritten
 from wattslice.analysis import Advice
-from wattslice.evaluations import evaluations
+from wattslice.ir.evaluations import evaluations
 
 LEAST_ACCESSES = 0.02
 """Of a kernel's instructions: fewer accesses to spare are not worth predicting the kernel again."""

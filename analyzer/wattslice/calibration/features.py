@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from wattslice.accesses import memory_accesses
 from wattslice.counting.count import count
 from wattslice.errors import WattsliceError
 from wattslice.execution import ExecutionProfile
@@ -15,9 +14,10 @@ from wattslice.frontend.cuda import read_cuda
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import KernelLaunch, LaunchOverride, Overrides, Setting
 from wattslice.ir import MemorySpace, Program, TypeKind
+from wattslice.ir.accesses import memory_accesses
+from wattslice.ir.loaded_registers import follows_data, loaded_registers
+from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launch_work import launch_work, residency
-from wattslice.loaded_registers import follows_data, loaded_registers
-from wattslice.operations import OperationCounts
 from wattslice.slicing.slices import slice_kernel
 from wattslice.traffic import Traffic
 from wattslice_corpora.records import (

@@ -19,7 +19,7 @@ from wattslice import ir
 from wattslice.errors import FrontendError
 from wattslice.frontend.c_source.nodes import Node
 from wattslice.inputs import note_text
-from wattslice.recursion import deep_recursion
+from wattslice.ir.recursion import deep_recursion
 
 if TYPE_CHECKING:
     from wattslice.frontend.clang.flags import ParseOptions

@@ -12,7 +12,7 @@ from wattslice.geometry.launch_geometry import without_dead
 from wattslice.geometry.memory import Memory
 from wattslice.geometry.relevance import Relevance, relevance_of
 from wattslice.geometry.statements import LaunchInstance
-from wattslice.recursion import deep_recursion
+from wattslice.ir.recursion import deep_recursion
 from wattslice_models.gpu import Gpu
 
 MAX_STEPS = 60_000

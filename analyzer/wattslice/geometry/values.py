@@ -10,8 +10,8 @@ import struct
 import zlib
 from dataclasses import dataclass, field
 
-from wattslice.c_arithmetic import converted, fold
 from wattslice.ir import COMPARISONS, BinaryOp, Type, TypeKind
+from wattslice.ir.c_arithmetic import converted, fold
 
 
 @dataclass(frozen=True, slots=True)

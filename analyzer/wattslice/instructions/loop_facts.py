@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from wattslice.evaluations import LEAVES, expression_regions
 from wattslice.instructions.environment import EnvironmentKey
 from wattslice.ir import (
     Assign,
@@ -36,7 +35,8 @@ from wattslice.ir import (
     children,
     nested_statements,
 )
-from wattslice.region_operations import own_operations
+from wattslice.ir.evaluations import LEAVES, expression_regions
+from wattslice.ir.region_operations import own_operations
 
 PREDICATED_SIZE = 12
 """Source operations in an arm up to which it is predicated instead of branched around."""

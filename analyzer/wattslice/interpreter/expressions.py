@@ -7,7 +7,6 @@ from typing import cast
 import numpy as np
 
 from wattslice import ir
-from wattslice.c_arithmetic import wrapped
 from wattslice.interpreter.arithmetic import binary, converter, quotient, remainder, truth
 from wattslice.interpreter.compiler import Compiler, compiles, convert
 from wattslice.interpreter.errors import InterpreterError, UnsupportedError
@@ -26,6 +25,7 @@ from wattslice.interpreter.layout import (
 )
 from wattslice.interpreter.machine import Evaluate
 from wattslice.interpreter.memory import UNINITIALISED
+from wattslice.ir.c_arithmetic import wrapped
 
 # --------------------------------------------------------------------------- leaves
 

@@ -24,7 +24,7 @@ from wattslice.interpreter.machine import Machine, Run
 from wattslice.interpreter.memory import DeviceMemory
 from wattslice.interpreter.variables import Register, Rows, Variables
 from wattslice.interpreter.work import operations_by_region
-from wattslice.recursion import deep_recursion
+from wattslice.ir.recursion import deep_recursion
 
 # These modules register what they compile when they are imported.
 _REGISTERED = (atomics, expressions, library, places, statements, textures)

@@ -9,11 +9,11 @@ from wattslice.analysis import Advice, KernelAnalysis, SliceAnalysis
 from wattslice.branches import BranchClass
 from wattslice.execution import Assumption, ProbabilitySource
 from wattslice.findings import operations_power_w, plain_reason, why_unknown, without_suppressed
+from wattslice.ir.operation_counts import FIELD_NAMES
 from wattslice.lsp.figures import heat_text, launches_text, stake_text
 from wattslice.lsp.fixes import settings_for
 from wattslice.lsp.markdown import code, plain, table
 from wattslice.lsp.views import View
-from wattslice.operations import FIELD_NAMES
 from wattslice.report.kernel_tables import launch_text
 from wattslice.report.units import energy, line_ranges, percent, power, three_digits, time
 

@@ -12,13 +12,13 @@ from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.frontend.clang.session import parse_cuda
 from wattslice.frontend.lowering.program import lower_program
+from wattslice.ir.recursion import deep_recursion
 from wattslice.probes.included import IncludedFiles
 from wattslice.probes.instrument import instrument
 from wattslice.probes.reach import Position, Reach, reach
 from wattslice.probes.source_text import SourceText
 from wattslice.probes.types import InstrumentedSource, NotProbed, Probe, ProbeError
 from wattslice.probes.writer import BranchWriter
-from wattslice.recursion import deep_recursion
 
 IN_CONSTEXPR = "in a constexpr function, which the compiler may evaluate"
 NO_ROOM = "in a place where no counter can be written"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from wattslice.evaluations import evaluations
 from wattslice.ir import (
     Break,
     Case,
@@ -22,6 +21,7 @@ from wattslice.ir import (
     nested_statements,
     walk_statements,
 )
+from wattslice.ir.evaluations import evaluations
 from wattslice.profiles.types import DEFAULT, ELSE, LOOP, RIGHT, THEN, ArmCount
 
 

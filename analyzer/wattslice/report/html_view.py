@@ -21,7 +21,7 @@ from wattslice.annotation import (
 )
 from wattslice.findings import Finding, findings_of, plain_reason, told_by, why_unknown, would_hit_power_limit
 from wattslice.ir import MemorySpace
-from wattslice.operations import JSON_NAMES
+from wattslice.ir.operation_counts import JSON_NAMES
 from wattslice.report.annotated import CONTEXT, IN_HEADER, SPREAD, basis, line_watts, owner_words, runs, stake
 from wattslice.report.c_text import Piece, pieces
 from wattslice.report.html_charts import power_bar_svg, power_line_svg, time_roofline_svg

@@ -12,7 +12,7 @@ import math
 
 from wattslice import __version__
 from wattslice.analysis import Analysis, KernelAnalysis, SliceAnalysis
-from wattslice.operations import JSON_NAMES
+from wattslice.ir.operation_counts import JSON_NAMES
 
 SCHEMA_VERSION = 1
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from wattslice.accesses import MemoryAccess
 from wattslice.calibration.features import parameter_value, with_arrays
 from wattslice.counting.count import count
 from wattslice.counting.sampling import WARP_SIZE
@@ -19,6 +18,7 @@ from wattslice.geometry.types import KernelLaunch, LaunchOverride, Overrides, Se
 from wattslice.instructions import InstructionKind
 from wattslice.instructions.mix import RequestCount
 from wattslice.ir import MemorySpace
+from wattslice.ir.accesses import MemoryAccess
 from wattslice.launch_work import LaunchWork, launch_work, residency
 from wattslice.traffic import made_accesses, request_passes, request_sectors
 from wattslice_corpora.counters import CounterRow

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from wattslice.c_arithmetic import fold, wrapped
 from wattslice.frontend.c_source.types import UNSIGNED_LONG
 from wattslice.ir import COMPARISONS, INT64, BinaryOp, Type
+from wattslice.ir.c_arithmetic import fold, wrapped
 
 
 @dataclass(frozen=True, slots=True)

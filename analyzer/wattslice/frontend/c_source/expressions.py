@@ -10,7 +10,6 @@ from dataclasses import replace
 from pycparser import c_ast
 
 from wattslice import ir
-from wattslice.c_arithmetic import converted
 from wattslice.frontend.c_source.calls import Calls
 from wattslice.frontend.c_source.literals import constant_of
 from wattslice.frontend.c_source.nodes import Node
@@ -24,6 +23,7 @@ from wattslice.frontend.c_source.types import (
 )
 from wattslice.frontend.c_source.values import cast_to, constant_dimensions, root_of, stride_of
 from wattslice.ir import BOOL, INT32, UNKNOWN_TYPE, BinaryOp, MemorySpace, Span, Type, TypeKind, UnaryOp
+from wattslice.ir.c_arithmetic import converted
 
 _BINARY = {op.value: op for op in BinaryOp}
 MAX_NODES = 100_000

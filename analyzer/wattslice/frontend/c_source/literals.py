@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 
 from wattslice import ir
-from wattslice.c_arithmetic import wrapped
 from wattslice.frontend.c_source.nodes import Node
 from wattslice.frontend.c_source.types import UNSIGNED_LONG
 from wattslice.ir import INT32, Type, TypeKind
+from wattslice.ir.c_arithmetic import wrapped
 
 _ESCAPES = {"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39, '"': 34, "a": 7, "b": 8, "f": 12, "v": 11}
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from wattslice import ir
-from wattslice.c_arithmetic import converted, wrapped
 from wattslice.frontend.c_source.constants import Number, constant_number
 from wattslice.frontend.c_source.nodes import Node
 from wattslice.frontend.c_source.types import (
@@ -21,6 +20,7 @@ from wattslice.frontend.c_source.types import (
 )
 from wattslice.frontend.c_source.values import Dimensions, constant_dimensions
 from wattslice.ir import INT32, INT64, UNKNOWN_TYPE, MemorySpace, Span, Type, TypeKind
+from wattslice.ir.c_arithmetic import converted, wrapped
 
 
 class CLoweringError(Exception):

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from wattslice import ir
-from wattslice.c_arithmetic import converted
 from wattslice.frontend.c_source.types import (
     common,
 )
 from wattslice.ir import BinaryOp, Span, Type, TypeKind
+from wattslice.ir.c_arithmetic import converted
 
 Dimensions = tuple["int | ir.Expr | None", ...]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from wattslice.c_arithmetic import converted
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.lowering import folding
@@ -30,6 +29,7 @@ from wattslice.ir import (
     TypeKind,
     Variable,
 )
+from wattslice.ir.c_arithmetic import converted
 
 # --------------------------------------------------------------------------- leaves
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from wattslice.c_arithmetic import converted, fold
 from wattslice.ir import Binary, BinaryOp, Cast, Constant, Expr, Span, Type, TypeKind, Unary, UnaryOp
+from wattslice.ir.c_arithmetic import converted, fold
 
 
 def binary(op: BinaryOp, left: Expr, right: Expr, operand_type: Type, type_: Type, span: Span) -> Expr:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from wattslice.c_arithmetic import converted, fold
 from wattslice.frontend.lowering.context import Body
 from wattslice.frontend.lowering.folding import folded_unary
 from wattslice.ir import Binary, Cast, Constant, Expr, Logical, LogicalOp, Read, Unary
+from wattslice.ir.c_arithmetic import converted, fold
 
 
 def known_value(body: Body, expr: Expr) -> int | float | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from wattslice.c_arithmetic import converted
 from wattslice.frontend.clang.cursors import Node
 from wattslice.frontend.clang.kinds import CursorKind as C
 from wattslice.frontend.lowering.context import Binding, Body, LoweringError
@@ -25,6 +24,7 @@ from wattslice.ir import (
     Variable,
     VariableRole,
 )
+from wattslice.ir.c_arithmetic import converted
 
 _SPACES = {
     C.CUDASHARED_ATTR: MemorySpace.SHARED,

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from wattslice.evaluations import decision_region, evaluations
 from wattslice.execution import ExecutionProfile
 from wattslice.ir import (
     Assign,
@@ -38,7 +37,8 @@ from wattslice.ir import (
     Unary,
     UnaryOp,
 )
-from wattslice.operations import CLASS_FIELD, FIELD_NAMES, OperationCounts
+from wattslice.ir.evaluations import decision_region, evaluations
+from wattslice.ir.operation_counts import CLASS_FIELD, FIELD_NAMES, OperationCounts
 
 LOAD_CLASS: dict[MemorySpace, OperationClass] = {
     MemorySpace.GLOBAL: OperationClass.GLOBAL_LOAD,

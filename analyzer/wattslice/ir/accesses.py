@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from wattslice import ir
-from wattslice.evaluations import evaluations
+from wattslice.ir.evaluations import evaluations
 
 
 @dataclass(frozen=True, slots=True)
