@@ -244,7 +244,7 @@ def read_program(
     """
     options = parse_options(config)
     if path.suffix == ".c":
-        from wattslice.frontend.c import read_c
+        from wattslice.frontend.c.read import read_c
 
         return read_c(path, options, source)
     if is_ptx(path):

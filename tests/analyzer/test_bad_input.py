@@ -299,7 +299,7 @@ def test_long_c_expressions_are_followed(analyze):
 
 
 def test_c_functions_too_large_to_be_followed_are_told(analyze, monkeypatch):
-    monkeypatch.setattr("wattslice.frontend.c_source.expressions.MAX_NODES", 1_000)
+    monkeypatch.setattr("wattslice.frontend.c.expressions.MAX_NODES", 1_000)
     Path("k.c").write_text("void k(float* x) {" + "x[0] = x[1] + 1;" * 200 + "}")
     run = analyze("k.c")
     assert "PW007" in run.rules

@@ -8,13 +8,13 @@ from __future__ import annotations
 from pycparser import c_ast
 
 from wattslice import ir
-from wattslice.frontend.c_source.library import COSTLESS, library_function, operation_class
-from wattslice.frontend.c_source.nodes import Node
-from wattslice.frontend.c_source.scope import Scope, Value
-from wattslice.frontend.c_source.types import (
+from wattslice.frontend.c.library import COSTLESS, library_function, operation_class
+from wattslice.frontend.c.nodes import Node
+from wattslice.frontend.c.scope import Scope, Value
+from wattslice.frontend.c.types import (
     pointer_to,
 )
-from wattslice.frontend.c_source.values import cast_to, opaque
+from wattslice.frontend.c.values import cast_to, opaque
 from wattslice.ir import INT32, UNKNOWN_TYPE, VOID, Span, Type
 
 MAX_INLINE_DEPTH = 24

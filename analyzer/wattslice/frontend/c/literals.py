@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 
 from wattslice import ir
-from wattslice.frontend.c_source.nodes import Node
-from wattslice.frontend.c_source.types import UNSIGNED_LONG
+from wattslice.frontend.c.nodes import Node
+from wattslice.frontend.c.types import UNSIGNED_LONG
 from wattslice.ir import INT32, Type, TypeKind
 from wattslice.ir.c_arithmetic import wrapped
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from wattslice.frontend.c_source.literals import constant_of
-from wattslice.frontend.c_source.nodes import Node
-from wattslice.frontend.c_source.types import UNSIGNED_LONG, TypeTable, common, promoted
+from wattslice.frontend.c.literals import constant_of
+from wattslice.frontend.c.nodes import Node
+from wattslice.frontend.c.types import UNSIGNED_LONG, TypeTable, common, promoted
 from wattslice.ir import COMPARISONS, INT32, BinaryOp, Type, TypeKind
 from wattslice.ir.c_arithmetic import converted, fold
 

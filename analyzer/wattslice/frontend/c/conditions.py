@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from wattslice.frontend.c_source.types import UNSIGNED_LONG
+from wattslice.frontend.c.types import UNSIGNED_LONG
 from wattslice.ir import COMPARISONS, INT64, BinaryOp, Type
 from wattslice.ir.c_arithmetic import fold, wrapped
 

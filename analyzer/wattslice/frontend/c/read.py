@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from wattslice import ir
 from wattslice.errors import FrontendError
-from wattslice.frontend.c_source.nodes import Node
+from wattslice.frontend.c.nodes import Node
 from wattslice.inputs import note_text
 from wattslice.ir.recursion import deep_recursion
 
@@ -31,7 +31,7 @@ _PLACE = re.compile(r"^(?P<file>.*?):(?P<line>\d+)(?::\d+)?:\s*(?P<message>.*)$"
 
 def read_c(path: Path, options: ParseOptions | None = None, source: bytes | None = None) -> ir.Program:
     """Read a C file; `source` None: what is on the disk. Raises `FrontendError` when it cannot be read."""
-    from wattslice.frontend.c_source.preprocessor import Preprocessor
+    from wattslice.frontend.c.preprocessor import Preprocessor
 
     text = _text(path, _read(path) if source is None else source)
     include_dirs = () if options is None else options.include_dirs
@@ -108,7 +108,7 @@ def _parse(path: Path, expanded: str, missing: list[tuple[str, int, str]]) -> No
 def _program(path: Path, text: str, tree: Node) -> ir.Program:
     from pycparser import c_ast
 
-    from wattslice.frontend.c_source.lowering import Unit, span_of
+    from wattslice.frontend.c.lowering import Unit, span_of
 
     unit = Unit()
     for node in tree.ext:
@@ -131,7 +131,7 @@ def _program(path: Path, text: str, tree: Node) -> ir.Program:
 
 
 def _global(unit: Node, node: Node, span: ir.Span) -> ir.Variable | None:
-    from wattslice.frontend.c_source.lowering import Body
+    from wattslice.frontend.c.lowering import Body
 
     body = Body(unit, is_host=False)
     ctype = unit.types.of(node)
@@ -193,7 +193,7 @@ def _kernel_definitions(unit: Node, tree: Node, path: Path) -> list[Node]:
 
 
 def _kernel(unit: Node, node: Node) -> ir.Kernel:
-    from wattslice.frontend.c_source.lowering import Body, CLoweringError, CTooLargeError, span_of
+    from wattslice.frontend.c.lowering import Body, CLoweringError, CTooLargeError, span_of
 
     body = Body(unit, is_host=False)
     name = node.decl.name
@@ -215,8 +215,8 @@ def _kernel(unit: Node, node: Node) -> ir.Kernel:
 
 
 def _host_function(unit: Node, node: Node, kernels: frozenset[str]) -> ir.Function | None:
-    from wattslice.frontend.c_source.host import lower_host_function
-    from wattslice.frontend.c_source.scope import CTooLargeError
+    from wattslice.frontend.c.host import lower_host_function
+    from wattslice.frontend.c.scope import CTooLargeError
 
     try:
         return lower_host_function(unit, node, kernels)

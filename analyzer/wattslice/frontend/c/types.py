@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from pycparser import c_ast
 
-from wattslice.frontend.c_source.nodes import Node
+from wattslice.frontend.c.nodes import Node
 from wattslice.ir import BOOL, FLOAT32, FLOAT64, INT32, UNKNOWN_TYPE, VOID, Field, Type, TypeKind
 
 UNSIGNED_LONG = Type(TypeKind.INT, bits=64, signed=False)

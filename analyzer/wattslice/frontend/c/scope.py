@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from wattslice import ir
-from wattslice.frontend.c_source.constants import Number, constant_number
-from wattslice.frontend.c_source.nodes import Node
-from wattslice.frontend.c_source.types import (
+from wattslice.frontend.c.constants import Number, constant_number
+from wattslice.frontend.c.nodes import Node
+from wattslice.frontend.c.types import (
     CType,
     TypeTable,
     pointer_to,
 )
-from wattslice.frontend.c_source.values import Dimensions, constant_dimensions
+from wattslice.frontend.c.values import Dimensions, constant_dimensions
 from wattslice.ir import INT32, INT64, UNKNOWN_TYPE, MemorySpace, Span, Type, TypeKind
 from wattslice.ir.c_arithmetic import converted, wrapped
 

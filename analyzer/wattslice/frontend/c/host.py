@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from wattslice import ir
-from wattslice.frontend.c_source.lowering import Body, CLoweringError, Unit, span_of
-from wattslice.frontend.c_source.nodes import Node
+from wattslice.frontend.c.lowering import Body, CLoweringError, Unit, span_of
+from wattslice.frontend.c.nodes import Node
 
 
 class HostBody(Body):

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from wattslice import ir
-from wattslice.frontend.c_source.types import (
+from wattslice.frontend.c.types import (
     common,
 )
 from wattslice.ir import BinaryOp, Span, Type, TypeKind

@@ -10,18 +10,18 @@ from dataclasses import replace
 from pycparser import c_ast
 
 from wattslice import ir
-from wattslice.frontend.c_source.calls import Calls
-from wattslice.frontend.c_source.literals import constant_of
-from wattslice.frontend.c_source.nodes import Node
-from wattslice.frontend.c_source.scope import CLoweringError, CTooLargeError, Object, Value, span_of
-from wattslice.frontend.c_source.types import (
+from wattslice.frontend.c.calls import Calls
+from wattslice.frontend.c.literals import constant_of
+from wattslice.frontend.c.nodes import Node
+from wattslice.frontend.c.scope import CLoweringError, CTooLargeError, Object, Value, span_of
+from wattslice.frontend.c.types import (
     CHAR,
     UNSIGNED_LONG,
     common,
     pointer_to,
     promoted,
 )
-from wattslice.frontend.c_source.values import cast_to, constant_dimensions, root_of, stride_of
+from wattslice.frontend.c.values import cast_to, constant_dimensions, root_of, stride_of
 from wattslice.ir import BOOL, INT32, UNKNOWN_TYPE, BinaryOp, MemorySpace, Span, Type, TypeKind, UnaryOp
 from wattslice.ir.c_arithmetic import converted
 

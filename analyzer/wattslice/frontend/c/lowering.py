@@ -10,11 +10,11 @@ import re
 from pycparser import c_ast
 
 from wattslice import ir
-from wattslice.frontend.c_source.expressions import Expressions
-from wattslice.frontend.c_source.nodes import Node
-from wattslice.frontend.c_source.scope import CLoweringError, CTooLargeError, Unit, span_of
-from wattslice.frontend.c_source.types import CType, promoted
-from wattslice.frontend.c_source.values import cast_to, root_of
+from wattslice.frontend.c.expressions import Expressions
+from wattslice.frontend.c.nodes import Node
+from wattslice.frontend.c.scope import CLoweringError, CTooLargeError, Unit, span_of
+from wattslice.frontend.c.types import CType, promoted
+from wattslice.frontend.c.values import cast_to, root_of
 from wattslice.ir import Span
 from wattslice.ir.c_arithmetic import wrapped
 

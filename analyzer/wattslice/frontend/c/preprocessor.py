@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wattslice.errors import FrontendError
-from wattslice.frontend.c_source.conditions import ConditionParser
+from wattslice.frontend.c.conditions import ConditionParser
 from wattslice.inputs import note_file, note_text
 
 PRELUDE = """
