@@ -248,7 +248,7 @@ def read_program(
 
         return read_c(path, options, source)
     if is_ptx(path):
-        from wattslice.frontend.ptx import read_ptx
+        from wattslice.frontend.ptx.read import read_ptx
 
         return read_ptx(path, options, source)
     from wattslice.frontend.cuda import read_cuda

@@ -7,7 +7,7 @@ from wattslice import ir, pipeline
 from wattslice.analysis import KernelAnalysis
 from wattslice.config.config import Options, make_config
 from wattslice.counting.count import count
-from wattslice.frontend.ptx import read_ptx
+from wattslice.frontend.ptx.read import read_ptx
 from wattslice.geometry.overrides import parse_overrides
 from wattslice.geometry.resolver import resolve_launches
 from wattslice_models.gpu import load_gpu

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from wattslice.config.config import Options, make_config
-from wattslice.frontend.ptx_files import MAX_BYTES, named_files
-from wattslice.frontend.ptx_source.syntax import SourceFile
+from wattslice.frontend.ptx.files import MAX_BYTES, named_files
+from wattslice.frontend.ptx.syntax.syntax import SourceFile
 from wattslice.gate.dependencies import Dependencies
 from wattslice.pipeline import analyze_file
 from wattslice.quoting import Quoter

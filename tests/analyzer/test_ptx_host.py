@@ -10,7 +10,7 @@ import wattslice_corpora
 from wattslice import ir, pipeline
 from wattslice.analysis import Analysis
 from wattslice.config.config import Options, make_config
-from wattslice.frontend.ptx import read_ptx
+from wattslice.frontend.ptx.read import read_ptx
 from wattslice.geometry.overrides import OverrideError, parse_overrides
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import KernelLaunch, LaunchSource

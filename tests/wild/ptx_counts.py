@@ -18,7 +18,7 @@ from wattslice.counting.count import count
 from wattslice.execution import ExecutionProfile, ProbabilitySource
 from wattslice.frontend.clang.flags import ParseOptions
 from wattslice.frontend.cuda import read_cuda
-from wattslice.frontend.ptx import read_ptx
+from wattslice.frontend.ptx.read import read_ptx
 from wattslice.geometry.handing_over import handed_over
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "analyzer"))
 from ptx_text import statement_texts  # pyright: ignore[reportMissingImports]
 
 from wattslice.errors import FrontendError
-from wattslice.frontend.ptx_source.parser import parse_ptx
+from wattslice.frontend.ptx.syntax.parser import parse_ptx
 
 VARIANTS = (("-arch=sm_75",), ("-arch=sm_90", "-lineinfo"))
 DEBUG = ("-arch=sm_90", "-G")

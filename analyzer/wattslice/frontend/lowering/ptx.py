@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from wattslice.frontend.ptx_operations import access_kind_of, operation_of, parts_of
+from wattslice.frontend.ptx.operations import access_kind_of, operation_of, parts_of
 from wattslice.ir import AtomicOp, MemorySpace, OperationClass, OperationCount, Type, TypeKind
 
 _MNEMONIC = re.compile(r"(?:@!?%?\w+\s+)?([a-z][a-z0-9_]*(?:[.:]+[a-z0-9_]+)*)\s*(.*)", re.I | re.S)
