@@ -102,7 +102,7 @@ def _ending_in_order() -> Generator[None]:
 
 def _leave_runaways(status: int) -> None:
     """A parse that was given up still runs in a thread: do not tear libclang down under it."""
-    parse = sys.modules.get("wattslice.frontend.clang.parse")
+    parse = sys.modules.get("wattslice.frontend.cuda.clang.parse")
     if parse is not None and parse.was_abandoned():
         import atexit
 

@@ -17,8 +17,8 @@ from typing import Generic, TypeVar
 from wattslice.analysis import Analysis
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
-from wattslice.frontend.callers import CallerProgram, caller_files, first_launcher, read_caller
-from wattslice.frontend.lowering.reuse import LoweredFunctions
+from wattslice.frontend.cuda.callers import CallerProgram, caller_files, first_launcher, read_caller
+from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
 from wattslice.geometry.overrides import check_overrides
 from wattslice.geometry.resolver import CallerReader, LauncherReader
 from wattslice.geometry.types import KernelLaunch

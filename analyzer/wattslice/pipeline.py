@@ -14,8 +14,8 @@ from wattslice.config.config import Config
 from wattslice.config.sources import is_ptx
 from wattslice.errors import WattsliceError
 from wattslice.findings import files_spoken_of
-from wattslice.frontend.callers import read_callers, read_launcher
-from wattslice.frontend.clang.flags import ParseOptions
+from wattslice.frontend.cuda.callers import read_callers, read_launcher
+from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.geometry.overrides import KnownNames, check_overrides, known_names, unmatched_settings
 from wattslice.geometry.resolver import CallerReader, LauncherReader, resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
@@ -32,7 +32,7 @@ from wattslice.workers import Workers, on_workers
 from wattslice_models.gpu import Gpu, load_gpu
 
 if TYPE_CHECKING:
-    from wattslice.frontend.lowering.reuse import LoweredFunctions
+    from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
 
 
 def analyze_files(config: Config, done: Callable[[Path], None] = lambda path: None) -> Analysis:
@@ -251,7 +251,7 @@ def read_program(
         from wattslice.frontend.ptx.read import read_ptx
 
         return read_ptx(path, options, source)
-    from wattslice.frontend.cuda import read_cuda
+    from wattslice.frontend.cuda.read import read_cuda
 
     return read_cuda(path, options, source, earlier)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from wattslice.counting.count import count
 from wattslice.execution import ExecutionProfile
-from wattslice.frontend.cuda import read_cuda
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
 from wattslice.ir import Kernel

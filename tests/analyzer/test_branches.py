@@ -7,7 +7,7 @@ import pytest
 from wattslice.analysis import BranchClass
 from wattslice.branches import branch_density
 from wattslice.counting.count import count
-from wattslice.frontend.cuda import read_cuda
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES
 from wattslice.slicing import slice_kernel

@@ -8,7 +8,7 @@ from wattslice.budget import MAX_STEPS
 from wattslice.config.config import Config
 from wattslice.counting.count import count
 from wattslice.data_sets.spec import read_spec
-from wattslice.frontend.cuda import read_cuda
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir.evaluations import evaluations
 from wattslice.probes import emit_probes
 from wattslice.profiles.binding import bind

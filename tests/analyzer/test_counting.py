@@ -6,8 +6,8 @@ import pytest
 
 from wattslice.counting.count import count
 from wattslice.execution import ExecutionProfile, ProbabilitySource
-from wattslice.frontend.clang.flags import ParseOptions
-from wattslice.frontend.cuda import read_cuda
+from wattslice.frontend.cuda.clang.flags import ParseOptions
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.geometry.overrides import parse_overrides
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.ir.operation_counts import OperationCounts

@@ -6,7 +6,7 @@ import pytest
 
 from wattslice.counting.count import count
 from wattslice.features import slice_features
-from wattslice.frontend.cuda import read_cuda
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES
 from wattslice.heat import line_shares

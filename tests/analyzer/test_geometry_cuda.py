@@ -9,8 +9,8 @@ import pytest
 from wattslice import ir
 from wattslice.analysis import LaunchSource
 from wattslice.counting.count import count
-from wattslice.frontend.callers import read_callers
-from wattslice.frontend.cuda import read_cuda
+from wattslice.frontend.cuda.callers import read_callers
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.geometry.call_graph import CallGraph
 from wattslice.geometry.relevance import relevance_of
 from wattslice.geometry.resolver import resolve_launches

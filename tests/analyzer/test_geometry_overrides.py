@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wattslice import ir
-from wattslice.frontend.cuda import read_cuda
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.geometry.overrides import (
     OverrideError,
     check_overrides,

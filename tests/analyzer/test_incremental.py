@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from wattslice import incremental
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
-from wattslice.frontend.lowering.reuse import LoweredFunctions
+from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
 from wattslice.geometry.types import KernelLaunch
 from wattslice.incremental import CancelledError, IncrementalAnalyzer
 from wattslice.kernel_analysis import LaunchResult

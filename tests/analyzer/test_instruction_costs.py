@@ -10,7 +10,7 @@ import pytest
 from wattslice import ir
 from wattslice.cli import main
 from wattslice.config.config import Config
-from wattslice.frontend.cuda import read_cuda
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.instruction_tables import measured_energies, published_energies, published_gpus, watt_step_j
 from wattslice_corpora.instruction_kernels import INSTRUCTIONS
 from wattslice_corpora.published import arafa2020_instruction_energies

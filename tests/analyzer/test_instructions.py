@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from wattslice.counting.count import count
-from wattslice.frontend.cuda import read_cuda
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES
 from wattslice.instructions import InstructionMix, lower_instructions

@@ -11,7 +11,7 @@ from wattslice.analysis import Analysis, LaunchSource
 from wattslice.commands.gate import gate
 from wattslice.config.config import Options, make_config
 from wattslice.findings import files_without_result
-from wattslice.frontend.callers import launcher_files
+from wattslice.frontend.cuda.callers import launcher_files
 from wattslice.incremental import IncrementalAnalyzer
 from wattslice.pipeline import analyze_files
 from wattslice.report.json import render_json

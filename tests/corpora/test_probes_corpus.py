@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.frontend.cuda import read_cuda
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.interpreter import Budget, interpret
 from wattslice.probes import FILE_VARIABLE, emit_probes, read_counts
 from wattslice.probes.cuda_on_cpu.toolchain import Toolchain, run

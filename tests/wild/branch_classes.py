@@ -19,7 +19,7 @@ from document import publish
 from wattslice.branches import DENSE_FROM, branch_density
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.errors import WattsliceError
-from wattslice.frontend.cuda import read_cuda
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES
 from wattslice.paths import arms_of_data

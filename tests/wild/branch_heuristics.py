@@ -26,7 +26,7 @@ from wattslice.config.sources import source_files
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.errors import WattsliceError
 from wattslice.execution import BranchArm, ExecutionProfile, ProbabilitySource
-from wattslice.frontend.cuda import read_cuda
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES
 from wattslice.heuristics import Heuristic, spread

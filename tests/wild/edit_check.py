@@ -25,7 +25,7 @@ from text_edits import edited  # pyright: ignore[reportMissingImports]
 
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
-from wattslice.frontend.lowering.reuse import LoweredFunctions
+from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
 from wattslice.incremental import IncrementalAnalyzer
 from wattslice.pipeline import read_program
 

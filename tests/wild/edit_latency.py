@@ -29,12 +29,12 @@ from pathlib import Path
 from document import publish
 
 from wattslice.config.config import Config
-from wattslice.frontend.clang import ParseOptions
-from wattslice.frontend.clang.flags import FALLBACK_STUBS, KEEP_GOING, language_flags, user_flags
-from wattslice.frontend.clang.libclang import version
-from wattslice.frontend.clang.parse import raw_parse
-from wattslice.frontend.clang.pch import prelude_pch
-from wattslice.frontend.clang.session import parse_cuda
+from wattslice.frontend.cuda.clang import ParseOptions
+from wattslice.frontend.cuda.clang.flags import FALLBACK_STUBS, KEEP_GOING, language_flags, user_flags
+from wattslice.frontend.cuda.clang.libclang import version
+from wattslice.frontend.cuda.clang.parse import raw_parse
+from wattslice.frontend.cuda.clang.pch import prelude_pch
+from wattslice.frontend.cuda.clang.session import parse_cuda
 from wattslice.incremental import IncrementalAnalyzer
 from wattslice.pipeline import read_program
 

@@ -17,8 +17,8 @@ from wattslice.analysis import KernelAnalysis, LaunchSource
 from wattslice.config.config import Config
 from wattslice.counting import count as counting
 from wattslice.errors import WattsliceError
-from wattslice.frontend.clang.cursors import UnitHandle
-from wattslice.frontend.clang.flags import (
+from wattslice.frontend.cuda.clang.cursors import UnitHandle
+from wattslice.frontend.cuda.clang.flags import (
     FALLBACK_STUBS,
     KEEP_GOING,
     PRELUDE,
@@ -26,10 +26,10 @@ from wattslice.frontend.clang.flags import (
     language_flags,
     user_flags,
 )
-from wattslice.frontend.clang.libclang import CXSourceLocation, CXSourceRange, library
-from wattslice.frontend.clang.parse import raw_parse
-from wattslice.frontend.clang.session import parse_cuda
-from wattslice.frontend.cuda import read_cuda
+from wattslice.frontend.cuda.clang.libclang import CXSourceLocation, CXSourceRange, library
+from wattslice.frontend.cuda.clang.parse import raw_parse
+from wattslice.frontend.cuda.clang.session import parse_cuda
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.pipeline import FileAnalysis, analyze_file
 
 _OTHER_PARAMETER = 768

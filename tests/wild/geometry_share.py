@@ -22,8 +22,8 @@ from pathlib import Path
 from wattslice import ir
 from wattslice.analysis import LaunchSource
 from wattslice.errors import FrontendError
-from wattslice.frontend.callers import read_callers
-from wattslice.frontend.cuda import read_cuda
+from wattslice.frontend.cuda.callers import read_callers
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES
 from wattslice_models.gpu import load_gpu

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from document import write_section
 
-from wattslice.frontend.cuda import read_cuda
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.interpreter import DeviceMemory, Execution, Launch, interpret
 
 

@@ -27,7 +27,7 @@ from document import write_section
 from isolated import run_isolated
 
 from wattslice.errors import WattsliceError
-from wattslice.frontend.clang.flags import ParseOptions
+from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.probes import Build, ProbeError, build_probed
 
 Value = TypeVar("Value")

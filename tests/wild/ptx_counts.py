@@ -16,8 +16,8 @@ from sass_emulator import BudgetError, Execution
 from wattslice import ir
 from wattslice.counting.count import count
 from wattslice.execution import ExecutionProfile, ProbabilitySource
-from wattslice.frontend.clang.flags import ParseOptions
-from wattslice.frontend.cuda import read_cuda
+from wattslice.frontend.cuda.clang.flags import ParseOptions
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.frontend.ptx.read import read_ptx
 from wattslice.geometry.handing_over import handed_over
 from wattslice.geometry.resolver import resolve_launches

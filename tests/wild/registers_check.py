@@ -22,7 +22,7 @@ import numpy as np
 
 from wattslice import ir
 from wattslice.errors import FrontendError
-from wattslice.frontend.cuda import read_cuda
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.occupancy import occupancy
 from wattslice.registers import estimate_registers, features, register_pressure
 from wattslice_models.gpu import load_gpu

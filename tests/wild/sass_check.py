@@ -20,8 +20,8 @@ from sass import SassFunction, compile_cubin, disassemble
 from sass_emulator import BudgetError, Execution, Thread, run
 
 from wattslice.counting.count import count
-from wattslice.frontend.clang.flags import ParseOptions
-from wattslice.frontend.cuda import read_cuda
+from wattslice.frontend.cuda.clang.flags import ParseOptions
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
 from wattslice.instructions import InstructionMix, lower_instructions

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from wattslice.calibration.features import launch_features, launch_rows
 from wattslice.errors import WattsliceError
-from wattslice.frontend.clang.flags import ParseOptions
-from wattslice.frontend.cuda import read_cuda
+from wattslice.frontend.cuda.clang.flags import ParseOptions
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.geometry.overrides import names_kernel
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import KernelLaunch, LaunchOverride, Overrides, Setting

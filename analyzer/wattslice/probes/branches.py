@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from wattslice.frontend.clang.cursors import Node
-from wattslice.frontend.clang.kinds import BinaryOperator as B
-from wattslice.frontend.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
+from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.probes.constants import is_constant
 from wattslice.probes.source_text import Piece
 from wattslice.probes.types import ProbeKind

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from wattslice.frontend.clang.cursors import Node
-from wattslice.frontend.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 
 
 def is_constant(expression: Node) -> bool:

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
-from wattslice.frontend.clang.cursors import Node
-from wattslice.frontend.clang.flags import ParseOptions
-from wattslice.frontend.clang.session import parse_cuda
-from wattslice.frontend.lowering.program import lower_program
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.flags import ParseOptions
+from wattslice.frontend.cuda.clang.session import parse_cuda
+from wattslice.frontend.cuda.lowering.program import lower_program
 from wattslice.ir.recursion import deep_recursion
 from wattslice.probes.included import IncludedFiles
 from wattslice.probes.instrument import instrument

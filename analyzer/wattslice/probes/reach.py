@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from wattslice.frontend.clang.cursors import Node
-from wattslice.frontend.clang.kinds import CursorKind as C
-from wattslice.frontend.clang.unit import ParsedUnit
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.unit import ParsedUnit
 from wattslice.ir import Constant, If, Loop, Program, Select, Span, Switch
 from wattslice.ir.walking import expressions_below, walk_statements
 

@@ -17,7 +17,7 @@ from enum import Enum
 from pathlib import Path
 from typing import IO
 
-from wattslice.frontend.clang.flags import ParseOptions
+from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.probes.counts import FILE_VARIABLE, read_counts
 from wattslice.probes.cuda_on_cpu.toolchain import PLAIN, Toolchain
 from wattslice.probes.emit import emit_probes

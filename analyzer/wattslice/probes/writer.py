@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from wattslice.frontend.clang.cursors import Node
-from wattslice.frontend.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.probes.reach import ReachedFunction
 from wattslice.probes.source_text import Piece, SourceText
 from wattslice.probes.types import NotProbed, Probe, ProbeKind

@@ -10,9 +10,9 @@ from wattslice.calibration.counters.causes import HostRun
 from wattslice.calibration.counters.launches import recipe_of, source_root
 from wattslice.calibration.features import parameter_value
 from wattslice.errors import WattsliceError
-from wattslice.frontend.callers import read_callers
-from wattslice.frontend.clang.flags import ParseOptions
-from wattslice.frontend.cuda import read_cuda
+from wattslice.frontend.cuda.callers import read_callers
+from wattslice.frontend.cuda.clang.flags import ParseOptions
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import Dim3, KernelLaunch, LaunchSource, Overrides, Setting
 from wattslice_corpora.counters import CounterRow

@@ -11,8 +11,8 @@ from wattslice.counting.count import count
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.errors import WattsliceError
 from wattslice.execution import ExecutionProfile
-from wattslice.frontend.clang.flags import ParseOptions
-from wattslice.frontend.cuda import read_cuda
+from wattslice.frontend.cuda.clang.flags import ParseOptions
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.geometry.resolver import resolve_launches
 from wattslice.geometry.types import KernelLaunch, LaunchOverride, Overrides, Setting
 from wattslice.instructions import InstructionKind

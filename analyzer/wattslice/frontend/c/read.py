@@ -22,7 +22,7 @@ from wattslice.inputs import note_text
 from wattslice.ir.recursion import deep_recursion
 
 if TYPE_CHECKING:
-    from wattslice.frontend.clang.flags import ParseOptions
+    from wattslice.frontend.cuda.clang.flags import ParseOptions
 
 # pycparser reads some 300 KB a second.
 MAX_BYTES = 600_000

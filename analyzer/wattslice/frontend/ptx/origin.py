@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wattslice.errors import FrontendError
-from wattslice.frontend.callers import launcher_files
+from wattslice.frontend.cuda.callers import launcher_files
 from wattslice.frontend.ptx.files import SUFFIXES
 from wattslice.frontend.ptx.lowering.context import Unit
 from wattslice.frontend.ptx.lowering.names import demangled
@@ -23,7 +23,7 @@ from wattslice.inputs import note_unrepeatable
 from wattslice.ir import Kernel, Program, Severity, TypeKind
 
 if TYPE_CHECKING:
-    from wattslice.frontend.clang.flags import ParseOptions
+    from wattslice.frontend.cuda.clang.flags import ParseOptions
 
 MAX_READ = 4
 """Files read at most in search of the one that launches the kernels."""
@@ -114,7 +114,7 @@ def _best(
 
 
 def _read(path: Path, options: ParseOptions | None) -> Program | None:
-    from wattslice.frontend.cuda import read_cuda
+    from wattslice.frontend.cuda.read import read_cuda
 
     try:
         return read_cuda(path, options)

@@ -16,7 +16,7 @@ from wattslice.inputs import note_text
 from wattslice.ir.recursion import deep_recursion
 
 if TYPE_CHECKING:
-    from wattslice.frontend.clang.flags import ParseOptions
+    from wattslice.frontend.cuda.clang.flags import ParseOptions
     from wattslice.frontend.ptx.lowering.context import KernelParts, Unit
     from wattslice.frontend.ptx.lowering.parameters import KernelParameters
     from wattslice.frontend.ptx.syntax.syntax import Function
