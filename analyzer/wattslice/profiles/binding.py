@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path, PurePath
 
+from wattslice.frontend.inputs import note_text
 from wattslice.geometry.overrides import names_kernel
-from wattslice.inputs import note_text
 from wattslice.ir import Diagnostic, Kernel, Program, Severity
 from wattslice.profiles.lines import line_digests, moved_lines
 from wattslice.profiles.regions import branches

@@ -11,7 +11,7 @@ import json
 import zlib
 from typing import Generic, NamedTuple, TypeVar, cast
 
-from wattslice.inputs import Inputs
+from wattslice.frontend.inputs import Inputs
 from wattslice_models.frozen_json import FrozenJsonError, decoded, encoded
 
 Result = TypeVar("Result")

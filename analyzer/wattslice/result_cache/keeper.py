@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from wattslice.config.config import Config
-from wattslice.inputs import recorded
+from wattslice.frontend.inputs import recorded
 from wattslice.result_cache.current_inputs import CurrentInputs
 from wattslice.result_cache.entry import entry_bytes, read_entry
 from wattslice.result_cache.folder import CacheError, CacheFolder

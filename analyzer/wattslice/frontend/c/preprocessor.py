@@ -14,7 +14,7 @@ from pathlib import Path
 
 from wattslice.errors import FrontendError
 from wattslice.frontend.c.conditions import ConditionParser
-from wattslice.inputs import note_file, note_text
+from wattslice.frontend.inputs import note_file, note_text
 
 PRELUDE = """
 typedef unsigned long size_t; typedef long ssize_t; typedef long ptrdiff_t; typedef long intptr_t;

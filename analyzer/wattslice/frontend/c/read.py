@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from wattslice import ir
 from wattslice.errors import FrontendError
 from wattslice.frontend.c.nodes import Node
-from wattslice.inputs import note_text
+from wattslice.frontend.inputs import note_text
 from wattslice.ir.recursion import deep_recursion
 
 if TYPE_CHECKING:

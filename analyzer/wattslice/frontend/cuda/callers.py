@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wattslice.errors import FrontendError
-from wattslice.inputs import Search, note_search
+from wattslice.frontend.inputs import Search, note_search
 from wattslice.ir import Program
 
 if TYPE_CHECKING:

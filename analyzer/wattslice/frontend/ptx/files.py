@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from wattslice.frontend.cuda.clang.includes import repository_root
+from wattslice.frontend.inputs import note_file
 from wattslice.frontend.ptx.syntax.syntax import SourceFile
-from wattslice.inputs import note_file
 
 SUFFIXES = frozenset(
     (".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc")

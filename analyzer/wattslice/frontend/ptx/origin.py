@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 from wattslice.errors import FrontendError
 from wattslice.frontend.cuda.callers import launcher_files
+from wattslice.frontend.inputs import note_unrepeatable
 from wattslice.frontend.ptx.files import SUFFIXES
 from wattslice.frontend.ptx.lowering.context import Unit
 from wattslice.frontend.ptx.lowering.names import demangled
 from wattslice.frontend.ptx.syntax.syntax import Function, Parameter
-from wattslice.inputs import note_unrepeatable
 from wattslice.ir import Kernel, Program, Severity, TypeKind
 
 if TYPE_CHECKING:

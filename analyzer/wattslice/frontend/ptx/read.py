@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from wattslice import ir
 from wattslice.errors import FrontendError
 from wattslice.frontend.bounds import MOST_KERNELS
-from wattslice.inputs import note_text
+from wattslice.frontend.inputs import note_text
 from wattslice.ir.recursion import deep_recursion
 
 if TYPE_CHECKING:

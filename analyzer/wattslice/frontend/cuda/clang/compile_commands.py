@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from wattslice.errors import FrontendError
 from wattslice.frontend.cuda.clang.flags import ParseOptions
-from wattslice.inputs import note_text
+from wattslice.frontend.inputs import note_text
 
 _STANDARDS = frozenset(("c++11", "c++14", "c++17", "c++20", "gnu++11", "gnu++14", "gnu++17", "gnu++20"))
 # The GPUs libclang 18 knows; a newer one parses as the newest of them.

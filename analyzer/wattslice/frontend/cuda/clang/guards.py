@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from wattslice.errors import FrontendError
-from wattslice.inputs import note_text
+from wattslice.frontend.inputs import note_text
 
 _MOST_BYTES = 32 * 1024 * 1024
 _MOST_NESTING = 2_000

@@ -6,7 +6,7 @@ import os
 from pathlib import Path, PurePosixPath
 
 from wattslice.frontend.cuda.clang.source_files import SourceFiles
-from wattslice.inputs import Search, note_search
+from wattslice.frontend.inputs import Search, note_search
 
 _UNITS = frozenset((".cu", ".c", ".cc", ".cpp", ".cxx"))
 _MOST_HOPS = 3

@@ -19,7 +19,7 @@ from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.flags import KEEP_GOING, PRELUDE
 from wattslice.frontend.cuda.clang.libclang import library
 from wattslice.frontend.cuda.clang.parse import raw_parse
-from wattslice.inputs import note_unrepeatable
+from wattslice.frontend.inputs import note_unrepeatable
 
 PATIENCE_S = 4.0  # of the processor, which a busy machine does not stretch
 _MOST_STRETCHED = 10

@@ -37,7 +37,7 @@ from wattslice.frontend.cuda.clang.probe import refuse_if_fatal
 from wattslice.frontend.cuda.clang.source_files import SourceFiles, included_names
 from wattslice.frontend.cuda.clang.unit import ParsedUnit, Recovered
 from wattslice.frontend.cuda.clang.unit_inputs import note_unit
-from wattslice.inputs import note_file, note_unrepeatable
+from wattslice.frontend.inputs import note_file, note_unrepeatable
 
 _MOST_INCLUDE_ROUNDS = 4
 _MOST_DECLARE_ROUNDS = 3

@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from wattslice.inputs import Search, note_search, note_text
+from wattslice.frontend.inputs import Search, note_search, note_text
 
 _SOURCES = frozenset(
     (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".c", ".cc", ".cpp", ".cxx", ".inl", ".inc")

@@ -9,7 +9,7 @@ from pathlib import Path
 from wattslice.frontend.cuda.clang.flags import FALLBACK_STUBS, STUBS
 from wattslice.frontend.cuda.clang.libclang import INCLUSION_VISITOR, library
 from wattslice.frontend.cuda.clang.places import UnitHandle
-from wattslice.inputs import is_recording, note_file, note_text, note_unrepeatable
+from wattslice.frontend.inputs import is_recording, note_file, note_text, note_unrepeatable
 
 _ASKED = re.compile(
     rb'#[ \t]*(?:include|include_next|import)[ \t]*[<"]([^>"\n]+)[>"]'
