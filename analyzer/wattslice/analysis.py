@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from wattslice.branches import BranchClass
 from wattslice.execution import Assumption, LoopTrips, ProbabilitySource
-from wattslice.geometry.types import LaunchSource
 from wattslice.instructions.kinds import InstructionCount
 from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.ir.operation_counts import OperationCounts
+from wattslice.launches.types import LaunchSource
 from wattslice.quoting import SourceText
 from wattslice.roofline import Roofline
 from wattslice.suppressions import Suppression

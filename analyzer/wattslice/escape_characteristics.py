@@ -7,10 +7,10 @@ counts in which class is told by its manual; a class of our instructions goes wh
 from __future__ import annotations
 
 from wattslice.execution import ExecutionProfile
-from wattslice.geometry.types import KernelLaunch
 from wattslice.instructions import InstructionKind
 from wattslice.ir import MemorySpace
 from wattslice.launch_work import LaunchWork
+from wattslice.launches.types import KernelLaunch
 from wattslice.traffic import made_accesses
 from wattslice_models.escape_time import WARP_SIZE, KernelCharacteristics
 from wattslice_models.execution_time import (

@@ -19,11 +19,11 @@ from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.callers import CallerProgram, caller_files, first_launcher, read_caller
 from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
-from wattslice.geometry.overrides import check_overrides
-from wattslice.geometry.resolver import CallerReader, LauncherReader
-from wattslice.geometry.types import KernelLaunch
 from wattslice.ir import Kernel, Program
 from wattslice.kernel_analysis import LaunchResult
+from wattslice.launches.overrides import check_overrides
+from wattslice.launches.resolver import CallerReader, LauncherReader
+from wattslice.launches.types import KernelLaunch
 from wattslice.pipeline import Stages, analyze_file, collected, parse_options, read_program
 from wattslice.quoting import Quoter
 from wattslice_models.gpu import Gpu

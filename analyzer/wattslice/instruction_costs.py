@@ -10,11 +10,11 @@ from wattslice.config.sources import is_ptx
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.errors import WattsliceError
 from wattslice.execution import Assumption, ExecutionProfile
-from wattslice.geometry.overrides import check_overrides, known_names
-from wattslice.geometry.resolver import resolve_launches
-from wattslice.geometry.types import Dim3, KernelLaunch, LaunchSource
 from wattslice.ir import Diagnostic, Kernel, Program
 from wattslice.ir.recursion import deep_recursion
+from wattslice.launches.overrides import check_overrides, known_names
+from wattslice.launches.resolver import resolve_launches
+from wattslice.launches.types import Dim3, KernelLaunch, LaunchSource
 from wattslice.pipeline import read_program
 from wattslice_models.gpu import load_gpu
 from wattslice_models.instruction_energy import (

@@ -14,9 +14,9 @@ from typing import Protocol, TypeVar
 
 from wattslice.analysis import KernelAnalysis
 from wattslice.config.sources import is_ptx
-from wattslice.geometry.overrides import KnownNames
-from wattslice.geometry.types import LaunchSource
 from wattslice.ir import Diagnostic
+from wattslice.launches.overrides import KnownNames
+from wattslice.launches.types import LaunchSource
 from wattslice.profiles.binding import BoundProfile
 from wattslice.quoting import SourceText
 from wattslice.suppressions import Suppression

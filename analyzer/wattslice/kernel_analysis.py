@@ -13,10 +13,10 @@ from wattslice.config.config import BranchChoice, Config, MethodChoice
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.execution import Assumption, ExecutionProfile
 from wattslice.features import SliceFeatures, slice_features
-from wattslice.geometry.types import KernelLaunch
 from wattslice.heat import line_shares
 from wattslice.ir import Diagnostic, Kernel, MemorySpace, Severity
 from wattslice.launch_work import LaunchWork, launch_work, residency
+from wattslice.launches.types import KernelLaunch
 from wattslice.machines import machines_of
 from wattslice.method_answers import MethodAnswers
 from wattslice.methods import Method

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wattslice.execution import ExecutionProfile
-from wattslice.geometry.types import KernelLaunch
 from wattslice.instructions import InstructionMix, Isa, isa_of, lower_instructions
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.ir.region_operations import total_counts
+from wattslice.launches.types import KernelLaunch
 from wattslice.occupancy import Occupancy, occupancy, shared_bytes, sm_saturation
 from wattslice.registers import estimate_registers
 from wattslice.traffic import Traffic, traffic

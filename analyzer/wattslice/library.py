@@ -26,10 +26,10 @@ from wattslice.config.settings import Settings, find_settings
 from wattslice.errors import FrontendError, WattsliceError
 from wattslice.execution import Assumption, LoopTrips, ProbabilitySource
 from wattslice.findings import Finding, findings_of
-from wattslice.geometry.types import LaunchSource
 from wattslice.instructions.kinds import InstructionCount
 from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.ir.operation_counts import OperationCounts
+from wattslice.launches.types import LaunchSource
 from wattslice.quoting import SourceText
 from wattslice.roofline import Roofline, RooflinePoint
 from wattslice.roofs import Precision

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from wattslice.config.config import Config
 from wattslice.execution import ExecutionProfile
 from wattslice.features import SliceFeatures, slice_features
-from wattslice.geometry.types import KernelLaunch
 from wattslice.launch_work import LaunchWork, Residency, launch_work
+from wattslice.launches.types import KernelLaunch
 from wattslice.methods import Method, counts_for
 from wattslice.paths import arms_of_data
 from wattslice.prediction import PowerAnswer, PowerQuestion, answer

@@ -16,13 +16,13 @@ from wattslice.errors import WattsliceError
 from wattslice.findings import files_spoken_of
 from wattslice.frontend.cuda.callers import read_callers, read_launcher
 from wattslice.frontend.cuda.clang.flags import ParseOptions
-from wattslice.geometry.overrides import KnownNames, check_overrides, known_names, unmatched_settings
-from wattslice.geometry.resolver import CallerReader, LauncherReader, resolve_launches
-from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
 from wattslice.ir import Diagnostic, Program, Severity
 from wattslice.ir.recursion import deep_recursion
 from wattslice.joining import FileAnalysis, joined
 from wattslice.kernel_analysis import LaunchResult, analyze_launch, bare_facts
+from wattslice.launches.overrides import KnownNames, check_overrides, known_names, unmatched_settings
+from wattslice.launches.resolver import CallerReader, LauncherReader, resolve_launches
+from wattslice.launches.types import NO_OVERRIDES, KernelLaunch
 from wattslice.profiles.binding import about_profile, bind
 from wattslice.quoting import Quoter, SourceText
 from wattslice.result_cache.current_inputs import CurrentInputs

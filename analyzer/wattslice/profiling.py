@@ -14,12 +14,12 @@ from wattslice.config.config import Config
 from wattslice.data_sets.arguments import MIB, prepare
 from wattslice.data_sets.spec import DataSetSpec, Shape, Spec, shape_of
 from wattslice.errors import WattsliceError
-from wattslice.geometry.overrides import names_kernel
-from wattslice.geometry.resolver import resolve_launches
-from wattslice.geometry.types import KernelLaunch, LaunchSource
 from wattslice.interpreter import Budget, DeviceMemory, Execution, Launch, interpret
 from wattslice.ir import Program
 from wattslice.ir.recursion import deep_recursion
+from wattslice.launches.overrides import names_kernel
+from wattslice.launches.resolver import resolve_launches
+from wattslice.launches.types import KernelLaunch, LaunchSource
 from wattslice.pipeline import caller_reader, launcher_reader, read_program
 from wattslice.profiles.regions import arm_counts
 from wattslice.profiles.types import ArmCount, DataSetCounts

@@ -21,11 +21,11 @@ from wattslice.block_axes import block_axes
 from wattslice.counting.access import SECTOR_BYTES
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.execution import ExecutionProfile, Reach, SiteStatistics
-from wattslice.geometry.types import KernelLaunch
 from wattslice.instructions.mix import RequestCount
 from wattslice.ir import Kernel, MemorySpace, TypeKind, Variable
 from wattslice.ir.accesses import MemoryAccess, memory_accesses
 from wattslice.l2_reuse import L2Reuse, SharedObject
+from wattslice.launches.types import KernelLaunch
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 
 from wattslice.execution import ExecutionProfile
-from wattslice.geometry.types import KernelLaunch
 from wattslice.instructions import InstructionKind, InstructionMix
 from wattslice.ir.operation_counts import OperationCounts
+from wattslice.launches.types import KernelLaunch
 from wattslice.parallelism import loads_in_flight
 from wattslice.traffic import Traffic
 from wattslice_models.workload import Instructions, Workload

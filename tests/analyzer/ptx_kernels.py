@@ -8,8 +8,8 @@ from wattslice.analysis import KernelAnalysis
 from wattslice.config.config import Options, make_config
 from wattslice.counting.count import count
 from wattslice.frontend.ptx.read import read_ptx
-from wattslice.geometry.overrides import parse_overrides
-from wattslice.geometry.resolver import resolve_launches
+from wattslice.launches.overrides import parse_overrides
+from wattslice.launches.resolver import resolve_launches
 from wattslice_models.gpu import load_gpu
 
 HEADER = ".version 8.0\n.target sm_80\n.address_size 64\n"

@@ -8,10 +8,10 @@ from wattslice.counting.count import count
 from wattslice.execution import ExecutionProfile, ProbabilitySource
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
-from wattslice.geometry.overrides import parse_overrides
-from wattslice.geometry.resolver import resolve_launches
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.ir.region_operations import total_counts
+from wattslice.launches.overrides import parse_overrides
+from wattslice.launches.resolver import resolve_launches
 from wattslice.profiles.types import ArmProbability, BranchProfile
 from wattslice_models.gpu import load_gpu
 

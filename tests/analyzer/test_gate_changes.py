@@ -11,8 +11,8 @@ from wattslice.gate.blame import line_map
 from wattslice.gate.changes import Change, Policy, changes_of, compare, failing, told, with_losses
 from wattslice.gate.ratio_trust import DATA, Kin, Quantity, curve, curves
 from wattslice.gate.records import LaunchRecord, Pair, match
-from wattslice.geometry.types import LaunchSource
 from wattslice.ir import Diagnostic, Severity
+from wattslice.launches.types import LaunchSource
 from wattslice_corpora.records import measurements_path, sha256
 
 from .samples import EMPTY, MATMUL

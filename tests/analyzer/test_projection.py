@@ -18,9 +18,9 @@ from wattslice.counting.count import count
 from wattslice.errors import WattsliceError
 from wattslice.escape_characteristics import launch_characteristics, predicted_ipc
 from wattslice.execution import Assumption
-from wattslice.geometry.resolver import resolve_launches
 from wattslice.ir import Diagnostic, Severity
 from wattslice.launch_work import launch_work, residency
+from wattslice.launches.resolver import resolve_launches
 from wattslice.papers.escape2018_projection import escape2018_projection
 from wattslice.pipeline import read_program
 from wattslice.projection import picture

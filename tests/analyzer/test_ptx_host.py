@@ -11,9 +11,9 @@ from wattslice import ir, pipeline
 from wattslice.analysis import Analysis
 from wattslice.config.config import Options, make_config
 from wattslice.frontend.ptx.read import read_ptx
-from wattslice.geometry.overrides import OverrideError, parse_overrides
-from wattslice.geometry.resolver import resolve_launches
-from wattslice.geometry.types import KernelLaunch, LaunchSource
+from wattslice.launches.overrides import OverrideError, parse_overrides
+from wattslice.launches.resolver import resolve_launches
+from wattslice.launches.types import KernelLaunch, LaunchSource
 from wattslice_models.gpu import load_gpu
 
 GPU = load_gpu("v100")

@@ -20,8 +20,8 @@ from wattslice.branches import DENSE_FROM, branch_density
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.read import read_cuda
-from wattslice.geometry.resolver import resolve_launches
-from wattslice.geometry.types import NO_OVERRIDES
+from wattslice.launches.resolver import resolve_launches
+from wattslice.launches.types import NO_OVERRIDES
 from wattslice.paths import arms_of_data
 from wattslice.slicing.slices import slice_kernel
 from wattslice_models.gpu import load_gpu

@@ -27,9 +27,9 @@ from wattslice.counting.count import BudgetExceededError, count
 from wattslice.errors import WattsliceError
 from wattslice.execution import BranchArm, ExecutionProfile, ProbabilitySource
 from wattslice.frontend.cuda.read import read_cuda
-from wattslice.geometry.resolver import resolve_launches
-from wattslice.geometry.types import NO_OVERRIDES
 from wattslice.heuristics import Heuristic, spread
+from wattslice.launches.resolver import resolve_launches
+from wattslice.launches.types import NO_OVERRIDES
 from wattslice_models.gpu import load_gpu
 
 

@@ -22,9 +22,9 @@ from wattslice.counting.count import count
 from wattslice.errors import WattsliceError
 from wattslice.execution import ExecutionProfile, LoopTrips
 from wattslice.features import slice_features
-from wattslice.geometry.types import KernelLaunch
 from wattslice.ir import Loop, walk_statements
 from wattslice.launch_work import launch_work, residency
+from wattslice.launches.types import KernelLaunch
 from wattslice.learning.examples import examples_of
 from wattslice.learning.tables import MeasuredTables, measured_tables
 from wattslice.methods import Method, counts_for

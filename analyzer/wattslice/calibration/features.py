@@ -11,13 +11,13 @@ from wattslice.execution import ExecutionProfile
 from wattslice.features import SliceFeatures, slice_features
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
-from wattslice.geometry.resolver import resolve_launches
-from wattslice.geometry.types import KernelLaunch, LaunchOverride, Overrides, Setting
 from wattslice.ir import MemorySpace, Program, TypeKind
 from wattslice.ir.accesses import memory_accesses
 from wattslice.ir.loaded_registers import follows_data, loaded_registers
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launch_work import launch_work, residency
+from wattslice.launches.resolver import resolve_launches
+from wattslice.launches.types import KernelLaunch, LaunchOverride, Overrides, Setting
 from wattslice.slicing.slices import slice_kernel
 from wattslice.traffic import Traffic
 from wattslice_corpora.records import (

@@ -15,8 +15,8 @@ from wattslice.config.gpu_choice import GpuChoice, choose_gpu
 from wattslice.config.settings import Choices, Settings, find_settings, settings_prefix
 from wattslice.config.sources import source_files
 from wattslice.errors import WattsliceError
-from wattslice.geometry.overrides import OverrideError, parse_overrides
-from wattslice.geometry.types import NO_OVERRIDES, Overrides
+from wattslice.launches.overrides import OverrideError, parse_overrides
+from wattslice.launches.types import NO_OVERRIDES, Overrides
 from wattslice.profiles.reader import read_branch_profile
 from wattslice.profiles.types import BranchProfile
 from wattslice.result_cache.folder import DEFAULT_LIMIT_BYTES, CacheError, CacheFolder, default_cache

@@ -12,7 +12,7 @@ from wattslice.counting.sampling import sample_threads
 from wattslice.counting.state import BudgetExceededError, State
 from wattslice.counting.statements import Executor
 from wattslice.execution import BranchArm, ExecutionProfile, LoopTrips, ProbabilitySource
-from wattslice.geometry.types import KernelLaunch
+from wattslice.launches.types import KernelLaunch
 from wattslice.profiles.regions import arm_name
 
 if TYPE_CHECKING:

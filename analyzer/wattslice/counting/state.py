@@ -12,8 +12,8 @@ from wattslice.counting.sites import SiteTally
 from wattslice.counting.syntax import Key, chosen_between
 from wattslice.counting.values import Value, select
 from wattslice.execution import Assumption, ProbabilitySource, SiteStatistics
-from wattslice.geometry.types import KernelLaunch, trip_name
 from wattslice.heuristics import Heuristic
+from wattslice.launches.types import KernelLaunch, trip_name
 
 
 class BudgetExceededError(Exception):

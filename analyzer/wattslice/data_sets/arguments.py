@@ -12,9 +12,9 @@ from wattslice.config.documents import Table, Value
 from wattslice.data_sets.arrays import Bytes, Setting, array_bytes, element_size, fields_of, scalar_bytes
 from wattslice.data_sets.spec import DataSetSpec, Spec
 from wattslice.data_sets.textures import is_texture, texture
-from wattslice.geometry.types import KernelLaunch
 from wattslice.interpreter import Texture
 from wattslice.ir import UINT32, MemorySpace, Program, Type, TypeKind, Variable
+from wattslice.launches.types import KernelLaunch
 
 MIB = 1 << 20
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from operator import mul
 
-from wattslice.geometry.types import Dim3, KernelLaunch
 from wattslice.ir import (
     Assign,
     Atomic,
@@ -24,6 +23,7 @@ from wattslice.ir import (
     Variable,
     expressions_below,
 )
+from wattslice.launches.types import Dim3, KernelLaunch
 
 MOST_THREADS = 1 << 14
 """Larger launches of the host code are made smaller: a profile wants every way taken, not every element."""

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from wattslice.config.documents import Table, Value
 from wattslice.data_sets.generators import DataError
-from wattslice.geometry.types import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, Dim3, KernelLaunch
+from wattslice.launches.types import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, Dim3, KernelLaunch
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.geometry.types import Dim3
+from wattslice.launches.types import Dim3
 from wattslice.quoting import Quoter
 
 _TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|[^\s\w]")

@@ -18,8 +18,8 @@ from wattslice.escape_characteristics import (
     predicted_ipc,
     workload_characteristics,
 )
-from wattslice.geometry.resolver import resolve_launches
 from wattslice.launch_work import launch_work, residency
+from wattslice.launches.resolver import resolve_launches
 from wattslice.learning.accuracy_page import write_section
 from wattslice.learning.escape_counters import counted_rows
 from wattslice.learning.examples import examples

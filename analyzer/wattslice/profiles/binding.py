@@ -9,8 +9,8 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 
 from wattslice.frontend.inputs import note_text
-from wattslice.geometry.overrides import names_kernel
 from wattslice.ir import Diagnostic, Kernel, Program, Severity
+from wattslice.launches.overrides import names_kernel
 from wattslice.profiles.lines import line_digests, moved_lines
 from wattslice.profiles.regions import branches
 from wattslice.profiles.types import ArmProbability, BranchProfile, LineDigest, SourceLines, is_tail

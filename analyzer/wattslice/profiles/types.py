@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import NamedTuple
 
-from wattslice.geometry.overrides import names_kernel
 from wattslice.ir import Kernel, Span
+from wattslice.launches.overrides import names_kernel
 
 SCHEMA_VERSION = 2
 

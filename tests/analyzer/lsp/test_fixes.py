@@ -6,8 +6,8 @@ import pytest
 
 from wattslice.execution import LoopTrips
 from wattslice.findings import Finding
-from wattslice.geometry.types import LaunchSource
 from wattslice.ir import Severity
+from wattslice.launches.types import LaunchSource
 from wattslice.lsp.fixes import settings_for
 
 from ..samples import MATMUL

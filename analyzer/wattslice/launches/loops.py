@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from wattslice import ir
-from wattslice.geometry.call_graph import CallGraph
-from wattslice.geometry.memory import Memory
-from wattslice.geometry.relevance import Relevance
-from wattslice.geometry.statements import Flow, StatementRunner
-from wattslice.geometry.values import Unknown, Value, same, truth
+from wattslice.launches.call_graph import CallGraph
+from wattslice.launches.memory import Memory
+from wattslice.launches.relevance import Relevance
+from wattslice.launches.statements import Flow, StatementRunner
+from wattslice.launches.values import Unknown, Value, same, truth
 from wattslice_models.gpu import Gpu
 
 MAX_ITERATIONS = (64, 16, 4)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from wattslice import ir
-from wattslice.geometry.call_graph import CallGraph
+from wattslice.launches.call_graph import CallGraph
 
 _Source = ir.Variable | ir.Function
 

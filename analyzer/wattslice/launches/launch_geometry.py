@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wattslice import ir
-from wattslice.geometry.statements import LaunchInstance
-from wattslice.geometry.types import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, Dim3
-from wattslice.geometry.values import Record, Unknown, Value, convert
+from wattslice.launches.statements import LaunchInstance
+from wattslice.launches.types import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, Dim3
+from wattslice.launches.values import Record, Unknown, Value, convert
 
 
 @dataclass(frozen=True, slots=True)

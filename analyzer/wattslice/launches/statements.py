@@ -8,13 +8,13 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from wattslice import ir
-from wattslice.geometry import host_api
-from wattslice.geometry.call_graph import CallGraph
-from wattslice.geometry.evaluator import Evaluator
-from wattslice.geometry.memory import Delta, Memory
-from wattslice.geometry.relevance import Relevance
-from wattslice.geometry.types import ConstantValue
-from wattslice.geometry.values import Pointer, Record, Unknown, Value, condition_of, same, truth
+from wattslice.launches import host_api
+from wattslice.launches.call_graph import CallGraph
+from wattslice.launches.evaluator import Evaluator
+from wattslice.launches.memory import Delta, Memory
+from wattslice.launches.relevance import Relevance
+from wattslice.launches.types import ConstantValue
+from wattslice.launches.values import Pointer, Record, Unknown, Value, condition_of, same, truth
 from wattslice_models.gpu import Gpu
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from wattslice import ir
-from wattslice.geometry import host_api
-from wattslice.geometry.facts import symbol_of
-from wattslice.geometry.memory import Memory, construct
-from wattslice.geometry.values import Pointer, Unknown, Value
+from wattslice.launches import host_api
+from wattslice.launches.facts import symbol_of
+from wattslice.launches.memory import Memory, construct
+from wattslice.launches.values import Pointer, Unknown, Value
 from wattslice_models.gpu import Gpu
 
 _Arguments = tuple[Value, ...]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from wattslice.geometry.values import (
+from wattslice.ir import Construct, Type, TypeKind, Variable, VariableRole
+from wattslice.launches.values import (
     Record,
     Storage,
     Unknown,
@@ -16,7 +17,6 @@ from wattslice.geometry.values import (
     member_of,
     same,
 )
-from wattslice.ir import Construct, Type, TypeKind, Variable, VariableRole
 
 Cell = tuple[Storage, int]
 Delta = dict[Cell, Value]

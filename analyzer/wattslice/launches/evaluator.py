@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from wattslice import ir
-from wattslice.geometry import host_api
-from wattslice.geometry.memory import Memory, construct
-from wattslice.geometry.values import (
+from wattslice.launches import host_api
+from wattslice.launches.memory import Memory, construct
+from wattslice.launches.values import (
     Pointer,
     Record,
     Storage,

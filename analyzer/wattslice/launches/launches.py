@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from wattslice import ir
 from wattslice.execution import Assumption
-from wattslice.geometry.launch_geometry import geometry_of, is_read
-from wattslice.geometry.statements import AssumedVariable, LaunchInstance
-from wattslice.geometry.types import (
+from wattslice.launches.launch_geometry import geometry_of, is_read
+from wattslice.launches.statements import AssumedVariable, LaunchInstance
+from wattslice.launches.types import (
     BLOCKS_PER_SM,
     DEFAULT_BLOCK,
     Dim3,
@@ -24,7 +24,7 @@ from wattslice.geometry.types import (
     MemberValue,
     NamedValue,
 )
-from wattslice.geometry.values import Pointer, Record, Unknown, Value, convert
+from wattslice.launches.values import Pointer, Record, Unknown, Value, convert
 from wattslice_models.gpu import Gpu
 
 MAX_LAUNCHES_PER_KERNEL = 8

@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from wattslice import ir
-from wattslice.geometry.assumed_variables import with_assumed_variables
-from wattslice.geometry.call_graph import CallGraph
-from wattslice.geometry.collection import HostCode
-from wattslice.geometry.handing_over import handed_over, with_written_names
-from wattslice.geometry.launch_geometry import is_read
-from wattslice.geometry.launches import assumed_launch, launches_kernel, launches_of
-from wattslice.geometry.overrides import names_kernel
-from wattslice.geometry.statements import LaunchInstance
-from wattslice.geometry.types import KernelLaunch, LaunchOverride, LaunchSource, NamedValue, Overrides
-from wattslice.geometry.values import Unknown, convert
+from wattslice.launches.assumed_variables import with_assumed_variables
+from wattslice.launches.call_graph import CallGraph
+from wattslice.launches.collection import HostCode
+from wattslice.launches.handing_over import handed_over, with_written_names
+from wattslice.launches.launch_geometry import is_read
+from wattslice.launches.launches import assumed_launch, launches_kernel, launches_of
+from wattslice.launches.overrides import names_kernel
+from wattslice.launches.statements import LaunchInstance
+from wattslice.launches.types import KernelLaunch, LaunchOverride, LaunchSource, NamedValue, Overrides
+from wattslice.launches.values import Unknown, convert
 from wattslice_models.gpu import Gpu
 
 CallerReader = Callable[[frozenset[str]], Sequence[ir.Program]]

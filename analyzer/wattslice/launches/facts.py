@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from wattslice import ir
-from wattslice.geometry import host_api
-from wattslice.geometry.call_graph import CallGraph
+from wattslice.launches import host_api
+from wattslice.launches.call_graph import CallGraph
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from wattslice.geometry.types import MAX_BLOCK, MAX_GRID
-from wattslice.geometry.values import Pointer, Storage, Unknown, Value, member_of
 from wattslice.ir import Semantics, Type
+from wattslice.launches.types import MAX_BLOCK, MAX_GRID
+from wattslice.launches.values import Pointer, Storage, Unknown, Value, member_of
 from wattslice_models.gpu import Gpu
 
 Number = int | float

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wattslice import ir
-from wattslice.geometry.call_graph import CallGraph
-from wattslice.geometry.evaluator import BudgetExceededError
-from wattslice.geometry.interpreter import Interpreter
-from wattslice.geometry.launch_geometry import without_dead
-from wattslice.geometry.memory import Memory
-from wattslice.geometry.relevance import Relevance, relevance_of
-from wattslice.geometry.statements import LaunchInstance
 from wattslice.ir.recursion import deep_recursion
+from wattslice.launches.call_graph import CallGraph
+from wattslice.launches.evaluator import BudgetExceededError
+from wattslice.launches.interpreter import Interpreter
+from wattslice.launches.launch_geometry import without_dead
+from wattslice.launches.memory import Memory
+from wattslice.launches.relevance import Relevance, relevance_of
+from wattslice.launches.statements import LaunchInstance
 from wattslice_models.gpu import Gpu
 
 MAX_STEPS = 60_000

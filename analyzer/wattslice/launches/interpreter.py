@@ -10,16 +10,16 @@ loops are visited at their first, middle and last iteration. Steps are bounded.
 from __future__ import annotations
 
 from wattslice import ir
-from wattslice.geometry import host_api
-from wattslice.geometry.call_graph import CallGraph
-from wattslice.geometry.dependence import HostDependence
-from wattslice.geometry.library import library_call
-from wattslice.geometry.loops import LoopRunner
-from wattslice.geometry.memory import Frame, Memory
-from wattslice.geometry.relevance import Relevance
-from wattslice.geometry.statements import LaunchInstance
-from wattslice.geometry.types import ConstantValue
-from wattslice.geometry.values import Storage, Unknown, Value, convert
+from wattslice.launches import host_api
+from wattslice.launches.call_graph import CallGraph
+from wattslice.launches.dependence import HostDependence
+from wattslice.launches.library import library_call
+from wattslice.launches.loops import LoopRunner
+from wattslice.launches.memory import Frame, Memory
+from wattslice.launches.relevance import Relevance
+from wattslice.launches.statements import LaunchInstance
+from wattslice.launches.types import ConstantValue
+from wattslice.launches.values import Storage, Unknown, Value, convert
 from wattslice_models.gpu import Gpu
 
 MAX_CALL_DEPTH = 12

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from wattslice import ir
-from wattslice.geometry import host_api
-from wattslice.geometry.call_graph import CallGraph
-from wattslice.geometry.facts import ANYTHING, FactReader, Facts, Location, ScalarType, scalar_types
+from wattslice.launches import host_api
+from wattslice.launches.call_graph import CallGraph
+from wattslice.launches.facts import ANYTHING, FactReader, Facts, Location, ScalarType, scalar_types
 
 _T = TypeVar("_T")
 _MAX_PASSES = 30

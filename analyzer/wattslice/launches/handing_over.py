@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from wattslice import ir
-from wattslice.geometry.overrides import OverrideError, names_kernel
-from wattslice.geometry.types import ConstantValue, KernelLaunch, Overrides, Setting
-from wattslice.geometry.values import convert
+from wattslice.launches.overrides import OverrideError, names_kernel
+from wattslice.launches.types import ConstantValue, KernelLaunch, Overrides, Setting
+from wattslice.launches.values import convert
 
 
 def handed_over(launch: KernelLaunch, kernel: ir.Kernel, variables: Iterable[ir.Variable]) -> KernelLaunch:
