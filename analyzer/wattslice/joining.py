@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from wattslice.analysis import KernelAnalysis
+from wattslice.branch_profile.binding import BoundProfile
 from wattslice.config.sources import is_ptx
 from wattslice.ir import Diagnostic
 from wattslice.launches.overrides import KnownNames
 from wattslice.launches.types import LaunchSource
-from wattslice.profiles.binding import BoundProfile
 from wattslice.quoting import SourceText
 from wattslice.suppressions import Suppression
 

@@ -8,6 +8,8 @@ from wattslice.advice.advise import advise
 from wattslice.advice.facts import LaunchFacts
 from wattslice.analysis import KernelAnalysis, LineHeat, MethodWatts, ProfileUse, SliceAnalysis
 from wattslice.arm_power import arm_analyses, with_swings
+from wattslice.branch_profile.binding import branches_known
+from wattslice.branch_profile.types import BranchProfile
 from wattslice.branches import DENSE_FROM, BranchClass, branch_density
 from wattslice.config.config import BranchChoice, Config, MethodChoice
 from wattslice.counting.count import BudgetExceededError, count
@@ -23,8 +25,6 @@ from wattslice.methods import Method
 from wattslice.paths import arms_of_data
 from wattslice.power import ProgramWatts
 from wattslice.prediction import PowerAnswer
-from wattslice.profiles.binding import branches_known
-from wattslice.profiles.types import BranchProfile
 from wattslice.quoting import Quoter
 from wattslice.roofline import Roofline, make_roofline
 from wattslice.slicing.slices import slice_kernel

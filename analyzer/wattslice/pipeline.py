@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wattslice.analysis import Analysis
+from wattslice.branch_profile.binding import about_profile, bind
 from wattslice.clusters import Backend, check_package
 from wattslice.config.config import Config
 from wattslice.config.sources import is_ptx
@@ -23,7 +24,6 @@ from wattslice.kernel_analysis import LaunchResult, analyze_launch, bare_facts
 from wattslice.launches.overrides import KnownNames, check_overrides, known_names, unmatched_settings
 from wattslice.launches.resolver import CallerReader, LauncherReader, resolve_launches
 from wattslice.launches.types import NO_OVERRIDES, KernelLaunch
-from wattslice.profiles.binding import about_profile, bind
 from wattslice.quoting import Quoter, SourceText
 from wattslice.result_cache.current_inputs import CurrentInputs
 from wattslice.result_cache.keeper import Keeper, keeper

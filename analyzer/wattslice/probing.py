@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from wattslice.branch_profile.types import ArmCount, DataSetCounts
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.pipeline import parse_options
@@ -20,7 +21,6 @@ from wattslice.probes import (
     emit_probes,
     read_counts,
 )
-from wattslice.profiles.types import ArmCount, DataSetCounts
 
 Tell = Callable[[str], None]
 _MOST_TOLD = 5

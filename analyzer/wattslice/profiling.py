@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from wattslice.branch_profile.regions import arm_counts
+from wattslice.branch_profile.types import ArmCount, DataSetCounts
 from wattslice.config.config import Config
 from wattslice.data_sets.arguments import MIB, prepare
 from wattslice.data_sets.spec import DataSetSpec, Shape, Spec, shape_of
@@ -21,8 +23,6 @@ from wattslice.launches.overrides import names_kernel
 from wattslice.launches.resolver import resolve_launches
 from wattslice.launches.types import KernelLaunch, LaunchSource
 from wattslice.pipeline import caller_reader, launcher_reader, read_program
-from wattslice.profiles.regions import arm_counts
-from wattslice.profiles.types import ArmCount, DataSetCounts
 from wattslice_models.gpu import load_gpu
 
 MOST_THREADS = 1 << 24

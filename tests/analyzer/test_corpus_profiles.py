@@ -4,6 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from wattslice.branch_profile.binding import bind
+from wattslice.branch_profile.making import make_profile
+from wattslice.branch_profile.regions import branches
+from wattslice.branch_profile.types import Making
 from wattslice.budget import MAX_STEPS
 from wattslice.config.config import Config
 from wattslice.counting.count import count
@@ -11,10 +15,6 @@ from wattslice.data_sets.spec import read_spec
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir.evaluations import evaluations
 from wattslice.probes import emit_probes
-from wattslice.profiles.binding import bind
-from wattslice.profiles.making import make_profile
-from wattslice.profiles.regions import branches
-from wattslice.profiles.types import Making
 from wattslice.profiling import Limits, counted_by, known_launches, run_data_sets
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 

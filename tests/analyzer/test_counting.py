@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from wattslice.branch_profile.types import ArmProbability, BranchProfile
 from wattslice.counting.count import count
 from wattslice.execution import ExecutionProfile, ProbabilitySource
 from wattslice.frontend.cuda.clang.flags import ParseOptions
@@ -12,7 +13,6 @@ from wattslice.ir.operation_counts import OperationCounts
 from wattslice.ir.region_operations import total_counts
 from wattslice.launches.overrides import parse_overrides
 from wattslice.launches.resolver import resolve_launches
-from wattslice.profiles.types import ArmProbability, BranchProfile
 from wattslice_models.gpu import load_gpu
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from wattslice.branch_profile.reader import read_branch_profile
+from wattslice.branch_profile.types import ArmCount
 from wattslice.cli import main
 from wattslice.probes import Build, Counted, NotProbed
-from wattslice.profiles.reader import read_branch_profile
-from wattslice.profiles.types import ArmCount
 
 SOURCE = """\
 __device__ int clamped(int v) { return v < 0 ? 0 : v > 9 ? 9 : v; }

@@ -12,11 +12,11 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+from wattslice.branch_profile.making import make_profile
+from wattslice.branch_profile.types import LOOP, Making
 from wattslice.budget import MAX_STEPS
 from wattslice.config.config import BranchProfile, Config
 from wattslice.data_sets.spec import read_spec
-from wattslice.profiles.making import make_profile
-from wattslice.profiles.types import LOOP, Making
 from wattslice.profiling import Limits, counted_by, run_data_sets
 from wattslice_corpora.records import BenchmarkRecipe, Recipes
 

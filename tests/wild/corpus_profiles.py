@@ -15,11 +15,11 @@ from pathlib import Path
 
 from document import write_section
 
+from wattslice.branch_profile.making import make_profile
+from wattslice.branch_profile.types import RIGHT, ArmProbability, BranchProfile, Making
 from wattslice.budget import MAX_STEPS
 from wattslice.config.config import Config
 from wattslice.data_sets.spec import read_spec
-from wattslice.profiles.making import make_profile
-from wattslice.profiles.types import RIGHT, ArmProbability, BranchProfile, Making
 from wattslice.profiling import Limits, counted_by, run_data_sets
 from wattslice.report.units import line_ranges
 from wattslice_corpora.manifest import CorpusKernel, load_manifest

@@ -17,8 +17,8 @@ from wattslice.commands.progress import told_when_slow
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
+    from wattslice.branch_profile.types import BranchProfile, DataSetCounts, Making
     from wattslice.config.config import Config
-    from wattslice.profiles.types import BranchProfile, DataSetCounts, Making
     from wattslice.report.profile_table import RunRow
 
 _PATH = click.Path(path_type=Path)
@@ -192,7 +192,7 @@ def _interpret(
     from wattslice.data_sets.spec import read_spec
 
     spec = read_spec(data)
-    from wattslice.profiles.types import Making
+    from wattslice.branch_profile.types import Making
     from wattslice.profiling import (
         Limits,
         counted_by,
@@ -225,9 +225,9 @@ def _run(
     sources: tuple[Path, ...],
     kernel: str | None,
 ) -> _Made:
+    from wattslice.branch_profile.types import Making
     from wattslice.probes import Build
     from wattslice.probing import run_program
-    from wattslice.profiles.types import Making
 
     runs: list[tuple[str, ...]] = [()]
     for word in arguments:
@@ -240,8 +240,8 @@ def _run(
 
 
 def _read_counts(file: Path, counts: tuple[Path, ...], kernel: str | None) -> _Made:
+    from wattslice.branch_profile.types import Making
     from wattslice.probing import counted_elsewhere
-    from wattslice.profiles.types import Making
 
     return _Made(counted_elsewhere(file, counts, kernel), Making.PROBES)
 
@@ -273,8 +273,8 @@ def _write_skeleton(file: Path, config: Config, kernel: str | None, output: Path
 
 
 def _finish(made: _Made, output: Path | None) -> int:
-    from wattslice.profiles.making import make_profile
-    from wattslice.profiles.writer import profile_json
+    from wattslice.branch_profile.making import make_profile
+    from wattslice.branch_profile.writer import profile_json
 
     words: tuple[str, ...] = click.get_current_context().meta[_WORDS]
     try:

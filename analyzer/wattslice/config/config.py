@@ -10,6 +10,8 @@ from enum import Enum
 from pathlib import Path
 from typing import TypeVar
 
+from wattslice.branch_profile.reader import read_branch_profile
+from wattslice.branch_profile.types import BranchProfile
 from wattslice.clusters import Backend, check_address
 from wattslice.config.gpu_choice import GpuChoice, choose_gpu
 from wattslice.config.settings import Choices, Settings, find_settings, settings_prefix
@@ -17,8 +19,6 @@ from wattslice.config.sources import source_files
 from wattslice.errors import WattsliceError
 from wattslice.launches.overrides import OverrideError, parse_overrides
 from wattslice.launches.types import NO_OVERRIDES, Overrides
-from wattslice.profiles.reader import read_branch_profile
-from wattslice.profiles.types import BranchProfile
 from wattslice.result_cache.folder import DEFAULT_LIMIT_BYTES, CacheError, CacheFolder, default_cache
 from wattslice_models.execution_time import (
     core_clock_range_mhz,

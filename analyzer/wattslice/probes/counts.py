@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from wattslice.branch_profile.types import ELSE, LOOP, RIGHT, THEN, ArmCount
 from wattslice.probes.types import ProbeError, ProbeKind
-from wattslice.profiles.types import ELSE, LOOP, RIGHT, THEN, ArmCount
 
 FILE_VARIABLE = "WATTSLICE_COUNTS"
 """The environment variable that names the file to an instrumented program."""

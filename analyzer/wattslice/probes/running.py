@@ -17,13 +17,13 @@ from enum import Enum
 from pathlib import Path
 from typing import IO
 
+from wattslice.branch_profile.types import ArmCount
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.probes.counts import FILE_VARIABLE, read_counts
 from wattslice.probes.cuda_on_cpu.toolchain import PLAIN, Toolchain
 from wattslice.probes.emit import emit_probes
 from wattslice.probes.refusals import refusal
 from wattslice.probes.types import InstrumentedSource, NotProbed, ProbeError
-from wattslice.profiles.types import ArmCount
 
 TIMEOUT_S = 600.0
 _MOST_TOLD, _MOST_KEPT = 500, 64 * 1024

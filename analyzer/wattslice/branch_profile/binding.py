@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path, PurePath
 
+from wattslice.branch_profile.lines import line_digests, moved_lines
+from wattslice.branch_profile.regions import branches
+from wattslice.branch_profile.types import ArmProbability, BranchProfile, LineDigest, SourceLines, is_tail
 from wattslice.frontend.inputs import note_text
 from wattslice.ir import Diagnostic, Kernel, Program, Severity
 from wattslice.launches.overrides import names_kernel
-from wattslice.profiles.lines import line_digests, moved_lines
-from wattslice.profiles.regions import branches
-from wattslice.profiles.types import ArmProbability, BranchProfile, LineDigest, SourceLines, is_tail
 
 _Branches = dict[str, frozenset[tuple[str, int, int]]]
 """By the name that entries give a kernel (empty: any): file, line and column of its branches."""

@@ -14,9 +14,7 @@ import re
 from pathlib import Path
 from typing import cast
 
-from wattslice.config.documents import Table, Value
-from wattslice.errors import WattsliceError
-from wattslice.profiles.types import (
+from wattslice.branch_profile.types import (
     LOOP,
     RIGHT,
     SCHEMA_VERSION,
@@ -27,6 +25,8 @@ from wattslice.profiles.types import (
     Making,
     SourceLines,
 )
+from wattslice.config.documents import Table, Value
+from wattslice.errors import WattsliceError
 
 _ARM = re.compile(r"then|else|default|loop|right|case -?\d+")
 _TOKEN = re.compile(r"([0-9a-f]+)(?:\+(\d+))?")

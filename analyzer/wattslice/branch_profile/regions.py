@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from wattslice.branch_profile.types import DEFAULT, ELSE, LOOP, RIGHT, THEN, ArmCount
 from wattslice.ir import (
     Break,
     Case,
@@ -22,7 +23,6 @@ from wattslice.ir import (
     walk_statements,
 )
 from wattslice.ir.evaluations import evaluations
-from wattslice.profiles.types import DEFAULT, ELSE, LOOP, RIGHT, THEN, ArmCount
 
 
 def arm_counts(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from wattslice import __version__
-from wattslice.profiles.types import (
+from wattslice.branch_profile.types import (
     SCHEMA_VERSION,
     ArmProbability,
     BranchProfile,

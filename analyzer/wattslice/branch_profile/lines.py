@@ -7,7 +7,7 @@ from collections import Counter
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from wattslice.profiles.types import LineDigest, SourceLines
+from wattslice.branch_profile.types import LineDigest, SourceLines
 
 _DIGITS = 8
 """Hexadecimal digits of a line's digest: two different lines of a file hardly ever share one."""

@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from wattslice.profiles.lines import source_lines
-from wattslice.profiles.types import (
+from wattslice.branch_profile.lines import source_lines
+from wattslice.branch_profile.types import (
     ArmCount,
     ArmProbability,
     BranchProfile,
