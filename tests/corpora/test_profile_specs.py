@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.data_sets.spec import read_spec
+from wattslice.profiling.data_sets.spec import read_spec
 from wattslice_corpora.records import read_recipes, recipes_path
 
 MEASURED = recipes_path("nv_dvfs_benchmark").parent / "profiles"

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from wattslice.branch_profile.making import make_profile
 from wattslice.branch_profile.types import LOOP, Making
-from wattslice.budget import MAX_STEPS
 from wattslice.config.config import BranchProfile, Config
-from wattslice.data_sets.spec import read_spec
-from wattslice.profiling import Limits, counted_by, run_data_sets
+from wattslice.profiling.data_sets.spec import read_spec
+from wattslice.profiling.interpreted import Limits, counted_by, run_data_sets
+from wattslice.profiling.interpreter.budget import MAX_STEPS
 from wattslice_corpora.records import BenchmarkRecipe, Recipes
 
 PUBLIC = Path(__file__).with_name("profiles")

@@ -17,10 +17,10 @@ from document import write_section
 
 from wattslice.branch_profile.making import make_profile
 from wattslice.branch_profile.types import RIGHT, ArmProbability, BranchProfile, Making
-from wattslice.budget import MAX_STEPS
 from wattslice.config.config import Config
-from wattslice.data_sets.spec import read_spec
-from wattslice.profiling import Limits, counted_by, run_data_sets
+from wattslice.profiling.data_sets.spec import read_spec
+from wattslice.profiling.interpreted import Limits, counted_by, run_data_sets
+from wattslice.profiling.interpreter.budget import MAX_STEPS
 from wattslice.report.units import line_ranges
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 

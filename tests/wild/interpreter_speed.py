@@ -20,7 +20,7 @@ import numpy as np
 from document import write_section
 
 from wattslice.frontend.cuda.read import read_cuda
-from wattslice.interpreter import DeviceMemory, Execution, Launch, interpret
+from wattslice.profiling.interpreter import DeviceMemory, Execution, Launch, interpret
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from isolated import run_isolated
 
 from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.clang.flags import ParseOptions
-from wattslice.probes import Build, ProbeError, build_probed
+from wattslice.profiling.probes import Build, ProbeError, build_probed
 
 Value = TypeVar("Value")
 HARD_LIMIT_S = 150.0

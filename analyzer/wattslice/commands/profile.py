@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.budget import MAX_MEMORY_MIB, MAX_STEPS
 from wattslice.cli import FINE
 from wattslice.commands.common import CONTEXT, message, write_result
 from wattslice.commands.progress import told_when_slow
 from wattslice.errors import WattsliceError
+from wattslice.profiling.interpreter.budget import MAX_MEMORY_MIB, MAX_STEPS
 
 if TYPE_CHECKING:
     from wattslice.branch_profile.types import BranchProfile, DataSetCounts, Making
@@ -189,11 +189,11 @@ class _Made:
 def _interpret(
     file: Path, config: Config, data: Path, kernel: str | None, steps: int, memory_mib: int
 ) -> _Made:
-    from wattslice.data_sets.spec import read_spec
+    from wattslice.profiling.data_sets.spec import read_spec
 
     spec = read_spec(data)
     from wattslice.branch_profile.types import Making
-    from wattslice.profiling import (
+    from wattslice.profiling.interpreted import (
         Limits,
         counted_by,
         hardly_met,
@@ -226,8 +226,8 @@ def _run(
     kernel: str | None,
 ) -> _Made:
     from wattslice.branch_profile.types import Making
-    from wattslice.probes import Build
-    from wattslice.probing import run_program
+    from wattslice.profiling.instrumented import run_program
+    from wattslice.profiling.probes import Build
 
     runs: list[tuple[str, ...]] = [()]
     for word in arguments:
@@ -241,14 +241,14 @@ def _run(
 
 def _read_counts(file: Path, counts: tuple[Path, ...], kernel: str | None) -> _Made:
     from wattslice.branch_profile.types import Making
-    from wattslice.probing import counted_elsewhere
+    from wattslice.profiling.instrumented import counted_elsewhere
 
     return _Made(counted_elsewhere(file, counts, kernel), Making.PROBES)
 
 
 def _emit(file: Path, config: Config, output: Path) -> int:
-    from wattslice.probes import DEFAULT_FILE, FILE_VARIABLE
-    from wattslice.probing import instrumented
+    from wattslice.profiling.instrumented import instrumented
+    from wattslice.profiling.probes import DEFAULT_FILE, FILE_VARIABLE
 
     text = instrumented(file, config, message).text
     write_result(lambda stream: click.echo(text, stream, nl=False), output)
@@ -258,8 +258,8 @@ def _emit(file: Path, config: Config, output: Path) -> int:
 
 
 def _write_skeleton(file: Path, config: Config, kernel: str | None, output: Path | None) -> int:
-    from wattslice.data_sets.skeleton import skeleton
-    from wattslice.profiling import choose_kernel, known_launches
+    from wattslice.profiling.data_sets.skeleton import skeleton
+    from wattslice.profiling.interpreted import choose_kernel, known_launches
 
     program, known = known_launches(file, config)
     chosen = known if kernel is None and known else (choose_kernel(kernel, known, file),)
