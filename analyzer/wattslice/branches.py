@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from wattslice.execution import ExecutionProfile
-from wattslice.features import arm_probability, executed_length
+from wattslice.slicing.features import arm_probability, executed_length
 from wattslice.slicing.slices import Slice
 
 DENSE_FROM = 0.2

@@ -14,7 +14,6 @@ from wattslice.branches import DENSE_FROM, BranchClass, branch_density
 from wattslice.config.config import BranchChoice, Config, MethodChoice
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.execution import Assumption, ExecutionProfile
-from wattslice.features import SliceFeatures, slice_features
 from wattslice.heat import line_shares
 from wattslice.ir import Diagnostic, Kernel, MemorySpace, Severity
 from wattslice.launch_work import LaunchWork, launch_work, residency
@@ -27,6 +26,7 @@ from wattslice.power import ProgramWatts
 from wattslice.prediction import PowerAnswer
 from wattslice.quoting import Quoter
 from wattslice.roofline import Roofline, make_roofline
+from wattslice.slicing.features import SliceFeatures, slice_features
 from wattslice.slicing.slices import slice_kernel
 from wattslice.traffic import Traffic, array_bytes
 from wattslice_models.access_power import access_power_factors

@@ -18,9 +18,9 @@ from __future__ import annotations
 from enum import Enum
 
 from wattslice.execution import ExecutionProfile
-from wattslice.features import without_improbable
 from wattslice.ir import Kernel
 from wattslice.paths import as_if_taken
+from wattslice.slicing.features import without_improbable
 from wattslice.slicing.slices import Slice
 
 

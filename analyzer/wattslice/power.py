@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from wattslice.features import SliceFeatures
 from wattslice.ir.operation_counts import OperationCounts
+from wattslice.slicing.features import SliceFeatures
 from wattslice_models.contract import PowerModel, SliceSample, Subject
 from wattslice_models.energy import Component, EnergyPrediction
 from wattslice_models.program_power import (

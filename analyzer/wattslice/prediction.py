@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from wattslice.config.config import ModelChoice
-from wattslice.features import SliceFeatures
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.power import (
     ProgramWatts,
@@ -15,6 +14,7 @@ from wattslice.power import (
     trained_watts,
     unknown_watts,
 )
+from wattslice.slicing.features import SliceFeatures
 from wattslice_models.contract import LaunchWork, PowerModel, Subject
 from wattslice_models.energy import EnergyModel, NoEnergyModel
 from wattslice_models.execution_time import (

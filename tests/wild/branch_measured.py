@@ -21,7 +21,6 @@ from wattslice.config.config import BranchProfile, Config
 from wattslice.counting.count import count
 from wattslice.errors import WattsliceError
 from wattslice.execution import ExecutionProfile, LoopTrips
-from wattslice.features import slice_features
 from wattslice.ir import Loop, walk_statements
 from wattslice.launch_work import launch_work, residency
 from wattslice.launches.types import KernelLaunch
@@ -29,6 +28,7 @@ from wattslice.learning.examples import examples_of
 from wattslice.learning.tables import MeasuredTables, measured_tables
 from wattslice.methods import Method, counts_for
 from wattslice.paths import arms_of_data
+from wattslice.slicing.features import slice_features
 from wattslice.slicing.slices import slice_kernel
 from wattslice_corpora.records import BenchmarkRecipe, LaunchRecipe, MeasuredRow, Recipes, RecordError, Use
 from wattslice_models.access_power import access_power_factors

@@ -8,7 +8,6 @@ from pathlib import Path
 from wattslice.counting.count import count
 from wattslice.errors import WattsliceError
 from wattslice.execution import ExecutionProfile
-from wattslice.features import SliceFeatures, slice_features
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir import MemorySpace, Program, TypeKind
@@ -18,6 +17,7 @@ from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launch_work import launch_work, residency
 from wattslice.launches.resolver import resolve_launches
 from wattslice.launches.types import KernelLaunch, LaunchOverride, Overrides, Setting
+from wattslice.slicing.features import SliceFeatures, slice_features
 from wattslice.slicing.slices import slice_kernel
 from wattslice.traffic import Traffic
 from wattslice_corpora.records import (
