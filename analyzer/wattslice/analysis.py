@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wattslice.branches import BranchClass
-from wattslice.execution import Assumption, LoopTrips, ProbabilitySource
+from wattslice.counting.profile import Assumption, LoopTrips, ProbabilitySource
 from wattslice.instructions.kinds import InstructionCount
 from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.ir.operation_counts import OperationCounts

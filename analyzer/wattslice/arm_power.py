@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from wattslice.analysis import ArmAnalysis
-from wattslice.execution import BranchArm, ExecutionProfile
+from wattslice.counting.profile import BranchArm, ExecutionProfile
 from wattslice.heat import region_energies
 from wattslice.ir import If, Kernel, never_falls_through, walk_statements
 from wattslice.ir.operation_counts import OperationCounts

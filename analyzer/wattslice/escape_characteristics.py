@@ -6,7 +6,7 @@ counts in which class is told by its manual; a class of our instructions goes wh
 
 from __future__ import annotations
 
-from wattslice.execution import ExecutionProfile
+from wattslice.counting.profile import ExecutionProfile
 from wattslice.instructions import InstructionKind
 from wattslice.ir import MemorySpace
 from wattslice.launch_work import LaunchWork

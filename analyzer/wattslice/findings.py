@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from wattslice.analysis import Advice, Analysis, KernelAnalysis, also_in, lines_told
-from wattslice.execution import Assumption
+from wattslice.counting.profile import Assumption
 from wattslice.ir import Diagnostic, Severity
 from wattslice.suppressions import Suppression
 

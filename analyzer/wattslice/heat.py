@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wattslice.execution import ExecutionProfile
+from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import Kernel
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.ir.region_operations import COLUMN, operations

@@ -8,8 +8,8 @@ from pathlib import Path
 from wattslice.config.config import Config
 from wattslice.config.sources import is_ptx
 from wattslice.counting.count import BudgetExceededError, count
+from wattslice.counting.profile import Assumption, ExecutionProfile
 from wattslice.errors import WattsliceError
-from wattslice.execution import Assumption, ExecutionProfile
 from wattslice.ir import Diagnostic, Kernel, Program
 from wattslice.ir.recursion import deep_recursion
 from wattslice.launches.overrides import check_overrides, known_names

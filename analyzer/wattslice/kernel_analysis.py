@@ -13,7 +13,7 @@ from wattslice.branch_profile.types import BranchProfile
 from wattslice.branches import DENSE_FROM, BranchClass, branch_density
 from wattslice.config.config import BranchChoice, Config, MethodChoice
 from wattslice.counting.count import BudgetExceededError, count
-from wattslice.execution import Assumption, ExecutionProfile
+from wattslice.counting.profile import Assumption, ExecutionProfile
 from wattslice.heat import line_shares
 from wattslice.ir import Diagnostic, Kernel, MemorySpace, Severity
 from wattslice.launch_work import LaunchWork, launch_work, residency

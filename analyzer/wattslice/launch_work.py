@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wattslice.execution import ExecutionProfile
+from wattslice.counting.profile import ExecutionProfile
 from wattslice.instructions import InstructionMix, Isa, isa_of, lower_instructions
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.ir.region_operations import total_counts

@@ -23,8 +23,8 @@ from wattslice.analysis import (
 from wattslice.branches import BranchClass
 from wattslice.config.config import Config, ConfigError, Options, make_config
 from wattslice.config.settings import Settings, find_settings
+from wattslice.counting.profile import Assumption, LoopTrips, ProbabilitySource
 from wattslice.errors import FrontendError, WattsliceError
-from wattslice.execution import Assumption, LoopTrips, ProbabilitySource
 from wattslice.findings import Finding, findings_of
 from wattslice.instructions.kinds import InstructionCount
 from wattslice.ir import Diagnostic, MemorySpace, Severity

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from wattslice.config.config import Config
-from wattslice.execution import ExecutionProfile
+from wattslice.counting.profile import ExecutionProfile
 from wattslice.launch_work import LaunchWork, Residency, launch_work
 from wattslice.launches.types import KernelLaunch
 from wattslice.methods import Method, counts_for

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from wattslice.execution import ExecutionProfile
+from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import Kernel
 from wattslice.paths import as_if_taken
 from wattslice.slicing.features import without_improbable

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from wattslice import ir
-from wattslice.execution import ExecutionProfile
+from wattslice.counting.profile import ExecutionProfile
 from wattslice.instructions.loops import PARTIAL_UNROLL
 from wattslice.ir.accesses import MemoryAccess, memory_accesses
 from wattslice.ir.evaluations import child_regions, expression_regions

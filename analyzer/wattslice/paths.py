@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from wattslice.counting.profile import BranchArm, ExecutionProfile, ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE
-from wattslice.execution import BranchArm, ExecutionProfile, ProbabilitySource
 from wattslice.ir import (
     If,
     InlinedCall,

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 
 from wattslice.block_axes import block_axes
 from wattslice.counting.access import SECTOR_BYTES
+from wattslice.counting.profile import ExecutionProfile, Reach, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
-from wattslice.execution import ExecutionProfile, Reach, SiteStatistics
 from wattslice.instructions.mix import RequestCount
 from wattslice.ir import Kernel, MemorySpace, TypeKind, Variable
 from wattslice.ir.accesses import MemoryAccess, memory_accesses

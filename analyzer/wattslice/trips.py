@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from wattslice.execution import ExecutionProfile
+from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import If, Kernel, Loop, walk_statements
 from wattslice.paths import paths, regions_below
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from wattslice.execution import ExecutionProfile
+from wattslice.counting.profile import ExecutionProfile
 from wattslice.instructions import InstructionKind, InstructionMix
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.types import KernelLaunch

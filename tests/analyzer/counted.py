@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from wattslice.counting.count import count
-from wattslice.execution import ExecutionProfile
+from wattslice.counting.profile import ExecutionProfile
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.launches.overrides import parse_overrides

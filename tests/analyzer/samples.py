@@ -15,7 +15,7 @@ from wattslice.analysis import (
     MethodWatts,
     SliceAnalysis,
 )
-from wattslice.execution import Assumption, LoopTrips, ProbabilitySource
+from wattslice.counting.profile import Assumption, LoopTrips, ProbabilitySource
 from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.ir.operation_counts import OperationCounts
 

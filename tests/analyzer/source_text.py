@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from wattslice.counting.count import count
-from wattslice.execution import ExecutionProfile
+from wattslice.counting.profile import ExecutionProfile
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir import Kernel
 from wattslice.launches.resolver import resolve_launches

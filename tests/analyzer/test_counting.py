@@ -6,7 +6,7 @@ import pytest
 
 from wattslice.branch_profile.types import ArmProbability, BranchProfile
 from wattslice.counting.count import count
-from wattslice.execution import ExecutionProfile, ProbabilitySource
+from wattslice.counting.profile import ExecutionProfile, ProbabilitySource
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir.operation_counts import OperationCounts

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from wattslice.analysis import KernelAnalysis
+from wattslice.counting.profile import Assumption, LoopTrips
 from wattslice.errors import WattsliceError
-from wattslice.execution import Assumption, LoopTrips
 from wattslice.gate.blame import line_map
 from wattslice.gate.changes import Change, Policy, changes_of, compare, failing, told, with_losses
 from wattslice.gate.ratio_trust import DATA, Kin, Quantity, curve, curves

@@ -11,7 +11,7 @@ import pytest
 import wattslice_corpora
 from wattslice.analysis import Advice, Analysis
 from wattslice.config.config import Options, make_config
-from wattslice.execution import LoopTrips
+from wattslice.counting.profile import LoopTrips
 from wattslice.pipeline import analyze_files
 from wattslice.report.json import render_json
 

@@ -4,7 +4,7 @@ import pytest
 
 from wattslice.branch_profile.types import ArmProbability, BranchProfile
 from wattslice.counting.count import count
-from wattslice.execution import ExecutionProfile
+from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir.region_operations import total_counts
 from wattslice.methods import Method, counts_for
 from wattslice.paths import arm_regions, arms_of_data, as_if_taken, with_probability

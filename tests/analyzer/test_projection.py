@@ -15,9 +15,9 @@ from wattslice.analysis import Analysis
 from wattslice.cli import main
 from wattslice.config.config import Options, make_config
 from wattslice.counting.count import count
+from wattslice.counting.profile import Assumption
 from wattslice.errors import WattsliceError
 from wattslice.escape_characteristics import launch_characteristics, predicted_ipc
-from wattslice.execution import Assumption
 from wattslice.ir import Diagnostic, Severity
 from wattslice.launch_work import launch_work, residency
 from wattslice.launches.resolver import resolve_launches

@@ -24,8 +24,8 @@ from wattslice.calibration.checkout import find_recipes
 from wattslice.config.config import BranchProfile
 from wattslice.config.sources import source_files
 from wattslice.counting.count import BudgetExceededError, count
+from wattslice.counting.profile import BranchArm, ExecutionProfile, ProbabilitySource
 from wattslice.errors import WattsliceError
-from wattslice.execution import BranchArm, ExecutionProfile, ProbabilitySource
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.heuristics import Heuristic, spread
 from wattslice.launches.resolver import resolve_launches

@@ -19,8 +19,8 @@ from wattslice.calibration import features
 from wattslice.calibration.checkout import runs_of
 from wattslice.config.config import BranchProfile, Config
 from wattslice.counting.count import count
+from wattslice.counting.profile import ExecutionProfile, LoopTrips
 from wattslice.errors import WattsliceError
-from wattslice.execution import ExecutionProfile, LoopTrips
 from wattslice.ir import Loop, walk_statements
 from wattslice.launch_work import launch_work, residency
 from wattslice.launches.types import KernelLaunch

@@ -25,8 +25,8 @@ from wattslice.branches import BranchClass
 from wattslice.calibration.checkout import find_recipes, gpus_of
 from wattslice.config.config import Config
 from wattslice.config.sources import source_files
+from wattslice.counting.profile import ProbabilitySource
 from wattslice.errors import WattsliceError
-from wattslice.execution import ProbabilitySource
 from wattslice.methods import Method
 from wattslice.pipeline import analyze_file
 from wattslice_models.gpu import Gpu, load_gpu

@@ -15,7 +15,7 @@ from sass_emulator import BudgetError, Execution
 
 from wattslice import ir
 from wattslice.counting.count import count
-from wattslice.execution import ExecutionProfile, ProbabilitySource
+from wattslice.counting.profile import ExecutionProfile, ProbabilitySource
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.frontend.ptx.read import read_ptx

@@ -16,8 +16,8 @@ from wattslice import ir
 from wattslice.advice.facts import LaunchFacts, lanes_of, name_of
 from wattslice.analysis import Advice
 from wattslice.counting.access import SECTOR_BYTES
+from wattslice.counting.profile import SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
-from wattslice.execution import SiteStatistics
 from wattslice.instructions.mix import RequestCount
 from wattslice.ir.accesses import MemoryAccess
 from wattslice.traffic import made_accesses

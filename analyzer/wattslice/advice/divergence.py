@@ -11,8 +11,8 @@ from dataclasses import replace
 from wattslice import ir
 from wattslice.advice.facts import LaunchFacts
 from wattslice.analysis import Advice
+from wattslice.counting.profile import BranchArm, ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE
-from wattslice.execution import BranchArm, ProbabilitySource
 from wattslice.instructions import lower_instructions
 from wattslice.ir.region_operations import region_operations
 from wattslice.paths import Path, paths

@@ -12,7 +12,7 @@ from wattslice.advice.double_trees import DoubleTree, has_other_doubles, in_sing
 from wattslice.advice.facts import LaunchFacts
 from wattslice.advice.rewriting import rewritten
 from wattslice.analysis import Advice
-from wattslice.execution import Reach, SiteStatistics
+from wattslice.counting.profile import Reach, SiteStatistics
 from wattslice.ir.evaluations import evaluations
 from wattslice_models.workload import Workload
 

@@ -10,8 +10,8 @@ from functools import lru_cache
 from wattslice import ir
 from wattslice.analysis import Advice, LineHeat
 from wattslice.config.config import ModelChoice
+from wattslice.counting.profile import ExecutionProfile, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
-from wattslice.execution import ExecutionProfile, SiteStatistics
 from wattslice.instructions.mix import RequestCount, lower_instructions
 from wattslice.ir.accesses import MemoryAccess
 from wattslice.ir.loaded_registers import register_assignments, value_parts

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wattslice.counting.count import count
+from wattslice.counting.profile import ExecutionProfile
 from wattslice.errors import WattsliceError
-from wattslice.execution import ExecutionProfile
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir import MemorySpace, Program, TypeKind

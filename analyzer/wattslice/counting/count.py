@@ -9,10 +9,10 @@ from wattslice import ir
 from wattslice.branch_profile.regions import arm_name
 from wattslice.counting.loops import ALLOWANCE
 from wattslice.counting.parameters import DEFAULT_PARAMETER, SMALL_PARAMETER, bind_parameters
+from wattslice.counting.profile import BranchArm, ExecutionProfile, LoopTrips, ProbabilitySource
 from wattslice.counting.sampling import sample_threads
 from wattslice.counting.state import BudgetExceededError, State
 from wattslice.counting.statements import Executor
-from wattslice.execution import BranchArm, ExecutionProfile, LoopTrips, ProbabilitySource
 from wattslice.launches.types import KernelLaunch
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from wattslice.branch_profile.types import ELSE, RIGHT, THEN
 from wattslice.counting.functions import apply
 from wattslice.counting.grounds import parameters_behind
 from wattslice.counting.masks import Mask
+from wattslice.counting.profile import ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.counting.state import State
 from wattslice.counting.syntax import key_of
@@ -34,7 +35,6 @@ from wattslice.counting.values import (
     select,
     truth,
 )
-from wattslice.execution import ProbabilitySource
 from wattslice.heuristics import Opinion, combined, compared_registers, comparison_opinion
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from wattslice.branch_profile.regions import arm_name
 from wattslice.counting.expressions import ExpressionEvaluator, heard
 from wattslice.counting.loops import ALLOWANCE, run_loop
 from wattslice.counting.masks import Mask
+from wattslice.counting.profile import ProbabilitySource
 from wattslice.counting.state import CallFrame, LoopFrame, State
 from wattslice.counting.values import VARYING, Chance, Value, is_warp_uniform, join, scalar, select, truth
-from wattslice.execution import ProbabilitySource
 from wattslice.heuristics import arm_opinions, usual_outcome
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 
-from wattslice.execution import ExecutionProfile
+from wattslice.counting.profile import ExecutionProfile
 from wattslice.instructions.environment import EnvironmentKey
 from wattslice.instructions.expressions import Expressions, Step, Steps
 from wattslice.instructions.kinds import InstructionKind

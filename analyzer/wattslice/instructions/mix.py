@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from wattslice.execution import ExecutionProfile
+from wattslice.counting.profile import ExecutionProfile
 from wattslice.instructions.isa import Isa
 from wattslice.instructions.kinds import InstructionCount, InstructionKind
 from wattslice.instructions.loops import loop_trips

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from wattslice import ir
-from wattslice.execution import Assumption
+from wattslice.counting.profile import Assumption
 from wattslice.launches.launch_geometry import geometry_of, is_read
 from wattslice.launches.statements import AssumedVariable, LaunchInstance
 from wattslice.launches.types import (

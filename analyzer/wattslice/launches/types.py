@@ -7,7 +7,7 @@ from enum import Enum
 from pathlib import PurePath
 from typing import NamedTuple
 
-from wattslice.execution import Assumption
+from wattslice.counting.profile import Assumption
 from wattslice.ir import Kernel, Loop, Variable
 
 Dim3 = tuple[int, int, int]

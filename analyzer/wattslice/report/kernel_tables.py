@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wattslice.analysis import ArmAnalysis, KernelAnalysis, LaunchSource, LineHeat, SliceAnalysis
-from wattslice.execution import Assumption, ProbabilitySource
+from wattslice.counting.profile import Assumption, ProbabilitySource
 from wattslice.findings import operations_power_w
 from wattslice.report.bars import WARM, heat_style, share_bar
 from wattslice.report.columns import ORNAMENT, Column, fitting_table

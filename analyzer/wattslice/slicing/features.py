@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from wattslice.execution import BranchArm, ExecutionProfile
+from wattslice.counting.profile import BranchArm, ExecutionProfile
 from wattslice.ir import MemorySpace, OperationClass
 from wattslice.ir.operation_counts import SPACE_OF, OperationCounts
 from wattslice.ir.region_operations import weighted_counts

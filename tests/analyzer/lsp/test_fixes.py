@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from wattslice.execution import LoopTrips
+from wattslice.counting.profile import LoopTrips
 from wattslice.findings import Finding
 from wattslice.ir import Severity
 from wattslice.launches.types import LaunchSource

@@ -7,7 +7,7 @@ import pytest
 from lsprotocol import types
 
 from wattslice.analysis import Advice, KernelAnalysis, LineHeat
-from wattslice.execution import Assumption
+from wattslice.counting.profile import Assumption
 from wattslice.ir import Diagnostic, Severity
 from wattslice.lsp.diagnostics import MOST, diagnostics_of
 from wattslice.lsp.documents import Document

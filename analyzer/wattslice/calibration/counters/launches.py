@@ -8,9 +8,9 @@ from pathlib import Path
 
 from wattslice.calibration.features import parameter_value, with_arrays
 from wattslice.counting.count import count
+from wattslice.counting.profile import ExecutionProfile
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.errors import WattsliceError
-from wattslice.execution import ExecutionProfile
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.instructions import InstructionKind
