@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from wattslice.branches import BranchClass
 from wattslice.counting.profile import Assumption, LoopTrips, ProbabilitySource
-from wattslice.instructions.kinds import InstructionCount
 from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.types import LaunchSource
 from wattslice.quoting import SourceText
 from wattslice.roofline import Roofline
 from wattslice.suppressions import Suppression
+from wattslice.workload.instructions.kinds import InstructionCount
 from wattslice_models.program_power import SubSlice
 
 

@@ -7,11 +7,11 @@ counts in which class is told by its manual; a class of our instructions goes wh
 from __future__ import annotations
 
 from wattslice.counting.profile import ExecutionProfile
-from wattslice.instructions import InstructionKind
 from wattslice.ir import MemorySpace
-from wattslice.launch_work import LaunchWork
 from wattslice.launches.types import KernelLaunch
-from wattslice.traffic import made_accesses
+from wattslice.workload.instructions import InstructionKind
+from wattslice.workload.launch_work import LaunchWork
+from wattslice.workload.traffic import made_accesses
 from wattslice_models.escape_time import WARP_SIZE, KernelCharacteristics
 from wattslice_models.execution_time import (
     DEFAULT_TIME_PARAMETERS,

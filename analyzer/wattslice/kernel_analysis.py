@@ -16,7 +16,6 @@ from wattslice.counting.count import BudgetExceededError, count
 from wattslice.counting.profile import Assumption, ExecutionProfile
 from wattslice.heat import line_shares
 from wattslice.ir import Diagnostic, Kernel, MemorySpace, Severity
-from wattslice.launch_work import LaunchWork, launch_work, residency
 from wattslice.launches.types import KernelLaunch
 from wattslice.machines import machines_of
 from wattslice.method_answers import MethodAnswers
@@ -28,7 +27,8 @@ from wattslice.quoting import Quoter
 from wattslice.roofline import Roofline, make_roofline
 from wattslice.slicing.features import SliceFeatures, slice_features
 from wattslice.slicing.slices import slice_kernel
-from wattslice.traffic import Traffic, array_bytes
+from wattslice.workload.launch_work import LaunchWork, launch_work, residency
+from wattslice.workload.traffic import Traffic, array_bytes
 from wattslice_models.access_power import access_power_factors
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import Gpu

@@ -26,7 +26,6 @@ from wattslice.config.settings import Settings, find_settings
 from wattslice.counting.profile import Assumption, LoopTrips, ProbabilitySource
 from wattslice.errors import FrontendError, WattsliceError
 from wattslice.findings import Finding, findings_of
-from wattslice.instructions.kinds import InstructionCount
 from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.types import LaunchSource
@@ -34,6 +33,7 @@ from wattslice.quoting import SourceText
 from wattslice.roofline import Roofline, RooflinePoint
 from wattslice.roofs import Precision
 from wattslice.suppressions import Suppression
+from wattslice.workload.instructions.kinds import InstructionCount
 from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline
 from wattslice_models.program_power import SubSlice
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from wattslice.config.config import Config
 from wattslice.counting.profile import ExecutionProfile
-from wattslice.launch_work import LaunchWork, Residency, launch_work
 from wattslice.launches.types import KernelLaunch
 from wattslice.methods import Method, counts_for
 from wattslice.paths import arms_of_data
 from wattslice.prediction import PowerAnswer, PowerQuestion, answer
 from wattslice.slicing.features import SliceFeatures, slice_features
 from wattslice.slicing.slices import Slice
+from wattslice.workload.launch_work import LaunchWork, Residency, launch_work
 from wattslice_models.access_power import access_power_factors
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import Gpu

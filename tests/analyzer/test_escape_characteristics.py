@@ -8,9 +8,9 @@ from wattslice.escape_characteristics import (
     predicted_ipc,
     workload_characteristics,
 )
-from wattslice.launch_work import launch_work, residency
 from wattslice.learning.escape_counters import counted_kernels
 from wattslice.learning.escape_times import BEGIN, END, CorpusTime, corpus_times
+from wattslice.workload.launch_work import launch_work, residency
 from wattslice_corpora.manifest import load_manifest
 from wattslice_models.escape_time import GpuCharacteristics, gpu_time
 from wattslice_models.execution_time import DEFAULT_TIME_PARAMETERS, predict_time

@@ -6,13 +6,13 @@ import pytest
 
 from wattslice.counting.count import count
 from wattslice.frontend.cuda.read import read_cuda
-from wattslice.instructions import InstructionMix, lower_instructions
-from wattslice.instructions.expansions import measured
-from wattslice.instructions.kinds import InstructionKind as K
-from wattslice.instructions.kinds import kind_of_sass
 from wattslice.ir.region_operations import total_counts
 from wattslice.launches.resolver import resolve_launches
 from wattslice.launches.types import NO_OVERRIDES
+from wattslice.workload.instructions import InstructionMix, lower_instructions
+from wattslice.workload.instructions.expansions import measured
+from wattslice.workload.instructions.kinds import InstructionKind as K
+from wattslice.workload.instructions.kinds import kind_of_sass
 from wattslice_models.gpu import load_gpu
 
 from .source_text import flat_profile, kernel_of, launched

@@ -19,7 +19,6 @@ from wattslice.counting.profile import Assumption
 from wattslice.errors import WattsliceError
 from wattslice.escape_characteristics import launch_characteristics, predicted_ipc
 from wattslice.ir import Diagnostic, Severity
-from wattslice.launch_work import launch_work, residency
 from wattslice.launches.resolver import resolve_launches
 from wattslice.papers.escape2018_projection import escape2018_projection
 from wattslice.pipeline import read_program
@@ -29,6 +28,7 @@ from wattslice.projection.projection import Configuration, project_workflow
 from wattslice.projection.reader import read_workflow
 from wattslice.projection.workflow import GpuNode
 from wattslice.report.projection import projection_json, write_projection
+from wattslice.workload.launch_work import launch_work, residency
 from wattslice_models.escape_time import GpuCharacteristics, gpu_time
 from wattslice_models.gpu import load_gpu
 from wattslice_models.pareto import Objective

@@ -22,7 +22,6 @@ from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile, LoopTrips
 from wattslice.errors import WattsliceError
 from wattslice.ir import Loop, walk_statements
-from wattslice.launch_work import launch_work, residency
 from wattslice.launches.types import KernelLaunch
 from wattslice.learning.examples import examples_of
 from wattslice.learning.tables import MeasuredTables, measured_tables
@@ -30,6 +29,7 @@ from wattslice.methods import Method, counts_for
 from wattslice.paths import arms_of_data
 from wattslice.slicing.features import slice_features
 from wattslice.slicing.slices import slice_kernel
+from wattslice.workload.launch_work import launch_work, residency
 from wattslice_corpora.records import BenchmarkRecipe, LaunchRecipe, MeasuredRow, Recipes, RecordError, Use
 from wattslice_models.access_power import access_power_factors
 from wattslice_models.contract import Example

@@ -19,11 +19,11 @@ from wattslice.counting.profile import ExecutionProfile, ProbabilitySource
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.frontend.ptx.read import read_ptx
-from wattslice.instructions import lower_instructions
 from wattslice.ir.region_operations import operations, total_counts
 from wattslice.launches.handing_over import handed_over
 from wattslice.launches.resolver import resolve_launches
 from wattslice.launches.types import NO_OVERRIDES, KernelLaunch
+from wattslice.workload.instructions import lower_instructions
 from wattslice_models.gpu import load_gpu
 
 CLASSES: tuple[str, ...] = (

@@ -4,7 +4,7 @@ Usage: python tests/wild/registers_check.py CHECKOUT... [--arch sm_80] [--most 1
 
 Files are taken evenly from all checkouts, as far as nvcc compiles them. Reported: the median and mean
 absolute error in registers, and how often the estimate gives the same occupancy (blocks of 256 threads).
-`--fit` prints weights for `wattslice.registers` of the least absolute error, and their error when
+`--fit` prints weights for `wattslice.workload.registers` of the least absolute error, and their error when
 cross-validated over files.
 """
 
@@ -23,8 +23,8 @@ import numpy as np
 from wattslice import ir
 from wattslice.errors import FrontendError
 from wattslice.frontend.cuda.read import read_cuda
-from wattslice.occupancy import occupancy
-from wattslice.registers import estimate_registers, features, register_pressure
+from wattslice.workload.occupancy import occupancy
+from wattslice.workload.registers import estimate_registers, features, register_pressure
 from wattslice_models.gpu import load_gpu
 
 _ENTRY = re.compile(r"Compiling entry function '(\w+)'.*?Used (\d+) registers", re.S)

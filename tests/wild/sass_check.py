@@ -22,10 +22,10 @@ from sass_emulator import BudgetError, Execution, Thread, run
 from wattslice.counting.count import count
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
-from wattslice.instructions import InstructionMix, lower_instructions
-from wattslice.instructions.kinds import InstructionKind
 from wattslice.launches.resolver import resolve_launches
 from wattslice.launches.types import NO_OVERRIDES, KernelLaunch
+from wattslice.workload.instructions import InstructionMix, lower_instructions
+from wattslice.workload.instructions.kinds import InstructionKind
 from wattslice_models.gpu import load_gpu
 
 FIRST_PARAMETER = 0x160

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from sass import Instruction, SassFunction
 
-from wattslice.instructions.kinds import InstructionKind, kind_of_sass
+from wattslice.workload.instructions.kinds import InstructionKind, kind_of_sass
 
 MASK = 0xFFFFFFFF
 Word = int | None

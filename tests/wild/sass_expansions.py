@@ -21,7 +21,7 @@ from pathlib import Path
 
 from sass import Instruction, SassFunction, compile_cubin, disassemble
 
-from wattslice.instructions.kinds import InstructionKind, kind_of_sass
+from wattslice.workload.instructions.kinds import InstructionKind, kind_of_sass
 
 TARGET = Path(__file__).parents[2] / "analyzer" / "wattslice" / "instructions" / "expansions.txt"
 _UNARY_FLOAT = [

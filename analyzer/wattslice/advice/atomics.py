@@ -13,7 +13,7 @@ from wattslice import ir
 from wattslice.advice.facts import LaunchFacts, lanes_of, name_of
 from wattslice.analysis import Advice
 from wattslice.ir.evaluations import evaluations
-from wattslice.traffic import made_accesses
+from wattslice.workload.traffic import made_accesses
 
 LEAST_LANES = 2.0
 """Lanes per request from which on they queue up: one per warp is what the remedy leaves."""

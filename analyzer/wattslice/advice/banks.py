@@ -14,9 +14,9 @@ from wattslice import ir
 from wattslice.advice.facts import LaunchFacts, name_of
 from wattslice.analysis import Advice
 from wattslice.counting.access import BANK_BYTES, BANKS
-from wattslice.instructions.mix import RequestCount
 from wattslice.ir.accesses import MemoryAccess, memory_accesses
-from wattslice.traffic import made_accesses
+from wattslice.workload.instructions.mix import RequestCount
+from wattslice.workload.traffic import made_accesses
 
 LEAST_WAYS = 2.0
 """Passes per request, on average over all requests of an access, from which on it is told."""

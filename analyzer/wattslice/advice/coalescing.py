@@ -18,9 +18,9 @@ from wattslice.analysis import Advice
 from wattslice.counting.access import SECTOR_BYTES
 from wattslice.counting.profile import SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
-from wattslice.instructions.mix import RequestCount
 from wattslice.ir.accesses import MemoryAccess
-from wattslice.traffic import made_accesses
+from wattslice.workload.instructions.mix import RequestCount
+from wattslice.workload.traffic import made_accesses
 
 LEAST_TIMES = 2.0
 """Times the sectors needed, from which on an access is uncoalesced: misalignment alone costs 1.25."""

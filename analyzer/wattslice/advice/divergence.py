@@ -13,9 +13,9 @@ from wattslice.advice.facts import LaunchFacts
 from wattslice.analysis import Advice
 from wattslice.counting.profile import BranchArm, ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE
-from wattslice.instructions import lower_instructions
 from wattslice.ir.region_operations import region_operations
 from wattslice.paths import Path, paths
+from wattslice.workload.instructions import lower_instructions
 
 LEAST_IDLE = 0.25
 """Share of the lanes that reach a branch and idle in its arm, from which on the arm is told."""

@@ -19,10 +19,10 @@ from wattslice.advice.loops import changed_in, loops_around
 from wattslice.advice.rewriting import rewritten
 from wattslice.analysis import Advice
 from wattslice.counting.syntax import strip_casts
-from wattslice.instructions.expansions import call_cost, measured
-from wattslice.instructions.operators import is_power
-from wattslice.instructions.value_graph import Cost
 from wattslice.ir.evaluations import evaluations
+from wattslice.workload.instructions.expansions import call_cost, measured
+from wattslice.workload.instructions.operators import is_power
+from wattslice.workload.instructions.value_graph import Cost
 
 _EXPONENTS = {2.0: "x * x", 3.0: "x * x * x", 0.5: "sqrtf(x)"}
 _NAMES = frozenset({"pow", "powf"})

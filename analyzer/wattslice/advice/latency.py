@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from wattslice.advice.facts import LaunchFacts
 from wattslice.analysis import Advice
-from wattslice.occupancy import LimitingResource
+from wattslice.workload.occupancy import LimitingResource
 from wattslice_models.execution_time import Resource
 
 MOST_OCCUPANCY = 0.5

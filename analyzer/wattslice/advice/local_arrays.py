@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from wattslice import ir
 from wattslice.advice.facts import LaunchFacts, variables_behind
 from wattslice.analysis import Advice
-from wattslice.instructions import InstructionKind
 from wattslice.ir.accesses import memory_accesses
 from wattslice.ir.loaded_registers import value_parts
+from wattslice.workload.instructions import InstructionKind
 
 LEAST_SHARE = 0.05
 """Accesses to local memory among a kernel's instructions."""

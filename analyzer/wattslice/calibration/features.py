@@ -14,12 +14,12 @@ from wattslice.ir import MemorySpace, Program, TypeKind
 from wattslice.ir.accesses import memory_accesses
 from wattslice.ir.loaded_registers import follows_data, loaded_registers
 from wattslice.ir.operation_counts import OperationCounts
-from wattslice.launch_work import launch_work, residency
 from wattslice.launches.resolver import resolve_launches
 from wattslice.launches.types import KernelLaunch, LaunchOverride, Overrides, Setting
 from wattslice.slicing.features import SliceFeatures, slice_features
 from wattslice.slicing.slices import slice_kernel
-from wattslice.traffic import Traffic
+from wattslice.workload.launch_work import launch_work, residency
+from wattslice.workload.traffic import Traffic
 from wattslice_corpora.records import (
     UNKNOWN_DATA,
     BenchmarkRecipe,

@@ -18,13 +18,13 @@ from wattslice.escape_characteristics import (
     predicted_ipc,
     workload_characteristics,
 )
-from wattslice.launch_work import launch_work, residency
 from wattslice.launches.resolver import resolve_launches
 from wattslice.learning.accuracy_page import write_section
 from wattslice.learning.escape_counters import counted_rows
 from wattslice.learning.examples import examples
 from wattslice.learning.judging import Errors, errors
 from wattslice.pipeline import read_program
+from wattslice.workload.launch_work import launch_work, residency
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 from wattslice_corpora.records import Use
 from wattslice_models.contract import Example

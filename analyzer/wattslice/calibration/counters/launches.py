@@ -13,14 +13,14 @@ from wattslice.counting.sampling import WARP_SIZE
 from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
-from wattslice.instructions import InstructionKind
-from wattslice.instructions.mix import RequestCount
 from wattslice.ir import MemorySpace
 from wattslice.ir.accesses import MemoryAccess
-from wattslice.launch_work import LaunchWork, launch_work, residency
 from wattslice.launches.resolver import resolve_launches
 from wattslice.launches.types import KernelLaunch, LaunchOverride, Overrides, Setting
-from wattslice.traffic import made_accesses, request_passes, request_sectors
+from wattslice.workload.instructions import InstructionKind
+from wattslice.workload.instructions.mix import RequestCount
+from wattslice.workload.launch_work import LaunchWork, launch_work, residency
+from wattslice.workload.traffic import made_accesses, request_passes, request_sectors
 from wattslice_corpora.counters import CounterRow
 from wattslice_corpora.records import BenchmarkRecipe, LaunchRecipe, Recipes, RecordError
 from wattslice_models.gpu import Gpu

@@ -11,7 +11,7 @@ from enum import Enum
 
 from wattslice.calibration.counters.launches import CountedLaunch
 from wattslice.counting.access import SECTOR_BYTES
-from wattslice.instructions import InstructionKind as Kind
+from wattslice.workload.instructions import InstructionKind as Kind
 from wattslice_corpora.counters import CounterRow
 
 

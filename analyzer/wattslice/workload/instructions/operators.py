@@ -5,11 +5,11 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
-from wattslice.instructions.expansions import measured
-from wattslice.instructions.kinds import InstructionKind as K
-from wattslice.instructions.linear_forms import LinearForms
-from wattslice.instructions.value_graph import Shape, Value, deepest, inputs_key, varying
 from wattslice.ir import COMPARISONS, BinaryOp, Type, TypeKind, UnaryOp
+from wattslice.workload.instructions.expansions import measured
+from wattslice.workload.instructions.kinds import InstructionKind as K
+from wattslice.workload.instructions.linear_forms import LinearForms
+from wattslice.workload.instructions.value_graph import Shape, Value, deepest, inputs_key, varying
 
 FLOAT_KINDS: dict[int, tuple[K, K, K, K]] = {  # bits: sum, product, fused, comparison
     16: (K.HFMA2, K.HFMA2, K.HFMA2, K.HFMA2),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from wattslice.instructions.kinds import InstructionKind
-from wattslice.instructions.value_graph import LoopLevel, Shape, Value
+from wattslice.workload.instructions.kinds import InstructionKind
+from wattslice.workload.instructions.value_graph import LoopLevel, Shape, Value
 
 BITS = 8
 """Tests that one R2P, one LOP3 and one comparison do: seven bits at a time, the eighth on its own."""

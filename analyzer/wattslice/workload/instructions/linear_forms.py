@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from wattslice.instructions.environment import Environment
-from wattslice.instructions.expansions import measured
-from wattslice.instructions.kinds import InstructionKind as K
-from wattslice.instructions.value_graph import Cost, Shape, Value, deepest, linear, varying
 from wattslice.ir import Type
+from wattslice.workload.instructions.environment import Environment
+from wattslice.workload.instructions.expansions import measured
+from wattslice.workload.instructions.kinds import InstructionKind as K
+from wattslice.workload.instructions.value_graph import Cost, Shape, Value, deepest, linear, varying
 
 MOST_TERMS = 8
 """Terms of a sum above which its operands are no longer looked into: sums of sums would grow without end."""

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from wattslice import ir
 from wattslice.counting.profile import ExecutionProfile
-from wattslice.instructions.loops import PARTIAL_UNROLL
 from wattslice.ir.accesses import MemoryAccess, memory_accesses
 from wattslice.ir.evaluations import child_regions, expression_regions
 from wattslice.ir.loaded_registers import follows_data, loaded_registers
+from wattslice.workload.instructions.loops import PARTIAL_UNROLL
 
 MOST_IN_FLIGHT = 16.0
 """Outstanding loads of one warp taken to be possible at most: a bound of ours, not measured."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from wattslice.instructions.bit_tests import group_bit_tests
-from wattslice.instructions.isa import Isa
-from wattslice.instructions.kinds import InstructionKind
-from wattslice.instructions.logic import within_lop3
-from wattslice.instructions.sum_cost import is_taken_along, sum_cost
-from wattslice.instructions.value_graph import (
+from wattslice.workload.instructions.bit_tests import group_bit_tests
+from wattslice.workload.instructions.isa import Isa
+from wattslice.workload.instructions.kinds import InstructionKind
+from wattslice.workload.instructions.logic import within_lop3
+from wattslice.workload.instructions.sum_cost import is_taken_along, sum_cost
+from wattslice.workload.instructions.value_graph import (
     Cost,
     LoopLevel,
     Placement,

@@ -6,12 +6,6 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 from wattslice.counting.profile import ExecutionProfile
-from wattslice.instructions.environment import EnvironmentKey
-from wattslice.instructions.expressions import Expressions, Step, Steps
-from wattslice.instructions.kinds import InstructionKind
-from wattslice.instructions.loop_facts import CodeFacts, kernel_facts
-from wattslice.instructions.operators import is_power
-from wattslice.instructions.value_graph import Cost, LoopLevel, Shape, Value, varying
 from wattslice.ir import (
     Assign,
     Binary,
@@ -34,6 +28,12 @@ from wattslice.ir import (
     Variable,
     walk_expressions,
 )
+from wattslice.workload.instructions.environment import EnvironmentKey
+from wattslice.workload.instructions.expressions import Expressions, Step, Steps
+from wattslice.workload.instructions.kinds import InstructionKind
+from wattslice.workload.instructions.loop_facts import CodeFacts, kernel_facts
+from wattslice.workload.instructions.operators import is_power
+from wattslice.workload.instructions.value_graph import Cost, LoopLevel, Shape, Value, varying
 
 FULL_UNROLL_TRIPS = 1024
 """A loop of known, constant trip count is unrolled fully up to this many iterations ..."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from wattslice.counting.profile import ExecutionProfile
-from wattslice.instructions.isa import Isa
-from wattslice.instructions.kinds import InstructionCount, InstructionKind
-from wattslice.instructions.loops import loop_trips
-from wattslice.instructions.statements import Lowered, lower
 from wattslice.ir import Kernel
+from wattslice.workload.instructions.isa import Isa
+from wattslice.workload.instructions.kinds import InstructionCount, InstructionKind
+from wattslice.workload.instructions.loops import loop_trips
+from wattslice.workload.instructions.statements import Lowered, lower
 
 
 class RequestCount(NamedTuple):

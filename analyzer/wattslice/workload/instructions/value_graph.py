@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from wattslice.instructions.kinds import InstructionKind
 from wattslice.ir import MemorySpace
+from wattslice.workload.instructions.kinds import InstructionKind
 
 Cost = tuple[tuple[InstructionKind, float], ...]
 Terms = tuple[tuple["Value", int], ...]

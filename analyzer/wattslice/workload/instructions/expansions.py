@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from wattslice.instructions.kinds import InstructionKind
-from wattslice.instructions.value_graph import Cost
 from wattslice.ir import OperationClass, OperationCount, Type, TypeKind
+from wattslice.workload.instructions.kinds import InstructionKind
+from wattslice.workload.instructions.value_graph import Cost
 
 _TABLE = Path(__file__).with_name("expansions.txt")
 

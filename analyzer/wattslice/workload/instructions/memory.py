@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from wattslice.instructions.kinds import InstructionKind as K
-from wattslice.instructions.operators import Operators
-from wattslice.instructions.value_graph import LoopLevel, MemoryRequest, Shape, Value, deepest, linear
 from wattslice.ir import MemoryPlace, MemorySpace, Type, TypeKind, Variable
+from wattslice.workload.instructions.kinds import InstructionKind as K
+from wattslice.workload.instructions.operators import Operators
+from wattslice.workload.instructions.value_graph import (
+    LoopLevel,
+    MemoryRequest,
+    Shape,
+    Value,
+    deepest,
+    linear,
+)
 
 _LOAD: dict[MemorySpace, K] = {
     MemorySpace.SHARED: K.LDS,

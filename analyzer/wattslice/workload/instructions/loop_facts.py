@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from wattslice.instructions.environment import EnvironmentKey
 from wattslice.ir import (
     Assign,
     Binary,
@@ -37,6 +36,7 @@ from wattslice.ir import (
 )
 from wattslice.ir.evaluations import LEAVES, expression_regions
 from wattslice.ir.region_operations import own_operations
+from wattslice.workload.instructions.environment import EnvironmentKey
 
 PREDICATED_SIZE = 12
 """Source operations in an arm up to which it is predicated instead of branched around."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from wattslice.instructions.value_graph import Shape, Value
+from wattslice.workload.instructions.value_graph import Shape, Value
 
 INPUTS = 3
 """Operands of one LOP3, an immediate among them."""

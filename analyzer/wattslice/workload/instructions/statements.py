@@ -6,13 +6,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from wattslice.instructions.charging import Charge, Request, charges
-from wattslice.instructions.environment import EnvironmentKey
-from wattslice.instructions.expressions import Step, Steps, drive
-from wattslice.instructions.isa import Isa
-from wattslice.instructions.kinds import InstructionKind
-from wattslice.instructions.loops import Loops, LoopTrips
-from wattslice.instructions.value_graph import Shape, Value
 from wattslice.ir import (
     Block,
     Break,
@@ -29,6 +22,13 @@ from wattslice.ir import (
     Switch,
     TypeKind,
 )
+from wattslice.workload.instructions.charging import Charge, Request, charges
+from wattslice.workload.instructions.environment import EnvironmentKey
+from wattslice.workload.instructions.expressions import Step, Steps, drive
+from wattslice.workload.instructions.isa import Isa
+from wattslice.workload.instructions.kinds import InstructionKind
+from wattslice.workload.instructions.loops import Loops, LoopTrips
+from wattslice.workload.instructions.value_graph import Shape, Value
 
 
 class Lowered(NamedTuple):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wattslice.counting.profile import ExecutionProfile
-from wattslice.instructions import InstructionMix, Isa, isa_of, lower_instructions
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.ir.region_operations import total_counts
 from wattslice.launches.types import KernelLaunch
-from wattslice.occupancy import Occupancy, occupancy, shared_bytes, sm_saturation
-from wattslice.registers import estimate_registers
-from wattslice.traffic import Traffic, traffic
-from wattslice.workloads import workload
+from wattslice.workload.instructions import InstructionMix, Isa, isa_of, lower_instructions
+from wattslice.workload.occupancy import Occupancy, occupancy, shared_bytes, sm_saturation
+from wattslice.workload.registers import estimate_registers
+from wattslice.workload.traffic import Traffic, traffic
+from wattslice.workload.workloads import workload
 from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Workload
 

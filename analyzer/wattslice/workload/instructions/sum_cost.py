@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from wattslice.instructions.isa import Isa
-from wattslice.instructions.kinds import InstructionKind
-from wattslice.instructions.value_graph import Cost, Shape, Value
+from wattslice.workload.instructions.isa import Isa
+from wattslice.workload.instructions.kinds import InstructionKind
+from wattslice.workload.instructions.value_graph import Cost, Shape, Value
 
 
 def is_taken_along(term: Value, value: Value, isa: Isa) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from wattslice.instructions.value_graph import (
+from wattslice.ir import BinaryOp, MemorySpace, RegisterPlace, Type, TypeKind, Variable
+from wattslice.workload.instructions.value_graph import (
     Cost,
     LoopLevel,
     Placement,
@@ -16,7 +17,6 @@ from wattslice.instructions.value_graph import (
     placed,
     varying,
 )
-from wattslice.ir import BinaryOp, MemorySpace, RegisterPlace, Type, TypeKind, Variable
 
 EnvironmentKey = Variable | tuple[Variable, tuple[str, ...]]
 

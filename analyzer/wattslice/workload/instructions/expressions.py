@@ -7,11 +7,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Generator
 from typing import Any, cast
 
-from wattslice.instructions.expansions import call_cost
-from wattslice.instructions.kinds import InstructionKind as K
-from wattslice.instructions.memory import Memory
-from wattslice.instructions.operators import FLOAT_KINDS, per_operation
-from wattslice.instructions.value_graph import Cost, MemoryRequest, Shape, Value, inputs_key, linear
 from wattslice.ir import (
     AddressOf,
     Assign,
@@ -44,6 +39,11 @@ from wattslice.ir import (
     TypeKind,
     Unary,
 )
+from wattslice.workload.instructions.expansions import call_cost
+from wattslice.workload.instructions.kinds import InstructionKind as K
+from wattslice.workload.instructions.memory import Memory
+from wattslice.workload.instructions.operators import FLOAT_KINDS, per_operation
+from wattslice.workload.instructions.value_graph import Cost, MemoryRequest, Shape, Value, inputs_key, linear
 
 Steps = Generator["Step", Any, "Value | None"]
 """A computation driven by `drive`: yields what must be run first, returns a value."""

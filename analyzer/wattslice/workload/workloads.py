@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 
 from wattslice.counting.profile import ExecutionProfile
-from wattslice.instructions import InstructionKind, InstructionMix
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.types import KernelLaunch
-from wattslice.parallelism import loads_in_flight
-from wattslice.traffic import Traffic
+from wattslice.workload.instructions import InstructionKind, InstructionMix
+from wattslice.workload.parallelism import loads_in_flight
+from wattslice.workload.traffic import Traffic
 from wattslice_models.workload import Instructions, Workload
 
 TENSOR_FMA_PER_THREAD = 16 * 16 * 16 / 32
