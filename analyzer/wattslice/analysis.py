@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wattslice.branches import BranchClass
 from wattslice.counting.profile import Assumption, LoopTrips, ProbabilitySource
 from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.types import LaunchSource
+from wattslice.power.branches import BranchClass
 from wattslice.quoting import SourceText
 from wattslice.roofline import Roofline
 from wattslice.suppressions import Suppression

@@ -7,22 +7,22 @@ from dataclasses import dataclass, replace
 from wattslice.advice.advise import advise
 from wattslice.advice.facts import LaunchFacts
 from wattslice.analysis import KernelAnalysis, LineHeat, MethodWatts, ProfileUse, SliceAnalysis
-from wattslice.arm_power import arm_analyses, with_swings
 from wattslice.branch_profile.binding import branches_known
 from wattslice.branch_profile.types import BranchProfile
-from wattslice.branches import DENSE_FROM, BranchClass, branch_density
 from wattslice.config.config import BranchChoice, Config, MethodChoice
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.counting.profile import Assumption, ExecutionProfile
-from wattslice.heat import line_shares
 from wattslice.ir import Diagnostic, Kernel, MemorySpace, Severity
 from wattslice.launches.types import KernelLaunch
 from wattslice.machines import machines_of
-from wattslice.method_answers import MethodAnswers
-from wattslice.methods import Method
-from wattslice.paths import arms_of_data
-from wattslice.power import ProgramWatts
-from wattslice.prediction import PowerAnswer
+from wattslice.power.answer import PowerAnswer
+from wattslice.power.branches import DENSE_FROM, BranchClass, branch_density
+from wattslice.power.heat import line_shares
+from wattslice.power.intervals import arm_analyses, with_swings
+from wattslice.power.method_answers import MethodAnswers
+from wattslice.power.methods import Method
+from wattslice.power.paths import arms_of_data
+from wattslice.power.slices import ProgramWatts
 from wattslice.quoting import Quoter
 from wattslice.roofline import Roofline, make_roofline
 from wattslice.slicing.features import SliceFeatures, slice_features

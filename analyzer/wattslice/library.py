@@ -20,7 +20,6 @@ from wattslice.analysis import (
     ProfileUse,
     SliceAnalysis,
 )
-from wattslice.branches import BranchClass
 from wattslice.config.config import Config, ConfigError, Options, make_config
 from wattslice.config.settings import Settings, find_settings
 from wattslice.counting.profile import Assumption, LoopTrips, ProbabilitySource
@@ -29,6 +28,7 @@ from wattslice.findings import Finding, findings_of
 from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.types import LaunchSource
+from wattslice.power.branches import BranchClass
 from wattslice.quoting import SourceText
 from wattslice.roofline import Roofline, RooflinePoint
 from wattslice.roofs import Precision

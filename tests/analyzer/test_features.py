@@ -6,11 +6,11 @@ import pytest
 
 from wattslice.counting.count import count
 from wattslice.frontend.cuda.read import read_cuda
-from wattslice.heat import line_shares
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.ir.region_operations import total_counts
 from wattslice.launches.resolver import resolve_launches
 from wattslice.launches.types import NO_OVERRIDES
+from wattslice.power.heat import line_shares
 from wattslice.slicing import slice_kernel
 from wattslice.slicing.features import slice_features
 from wattslice_models.gpu import load_gpu

@@ -16,13 +16,13 @@ from pathlib import Path
 from checkouts import cuda_files, revision
 from document import publish
 
-from wattslice.branches import DENSE_FROM, branch_density
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.launches.resolver import resolve_launches
 from wattslice.launches.types import NO_OVERRIDES
-from wattslice.paths import arms_of_data
+from wattslice.power.branches import DENSE_FROM, branch_density
+from wattslice.power.paths import arms_of_data
 from wattslice.slicing.slices import slice_kernel
 from wattslice_models.gpu import load_gpu
 

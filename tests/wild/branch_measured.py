@@ -14,7 +14,6 @@ from pathlib import Path
 
 from branch_profiles import measured_profile, only_loops
 
-from wattslice.branches import BranchClass, branch_density
 from wattslice.calibration import features
 from wattslice.calibration.checkout import runs_of
 from wattslice.config.config import BranchProfile, Config
@@ -25,8 +24,9 @@ from wattslice.ir import Loop, walk_statements
 from wattslice.launches.types import KernelLaunch
 from wattslice.learning.examples import examples_of
 from wattslice.learning.tables import MeasuredTables, measured_tables
-from wattslice.methods import Method, counts_for
-from wattslice.paths import arms_of_data
+from wattslice.power.branches import BranchClass, branch_density
+from wattslice.power.methods import Method, counts_for
+from wattslice.power.paths import arms_of_data
 from wattslice.slicing.features import slice_features
 from wattslice.slicing.slices import slice_kernel
 from wattslice.workload.launch_work import launch_work, residency

@@ -21,14 +21,14 @@ from checkouts import revision
 from document import publish
 
 from wattslice.analysis import KernelAnalysis
-from wattslice.branches import BranchClass
 from wattslice.calibration.checkout import find_recipes, gpus_of
 from wattslice.config.config import Config
 from wattslice.config.sources import source_files
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.errors import WattsliceError
-from wattslice.methods import Method
 from wattslice.pipeline import analyze_file
+from wattslice.power.branches import BranchClass
+from wattslice.power.methods import Method
 from wattslice_models.gpu import Gpu, load_gpu
 
 NO_VALUE = "–"

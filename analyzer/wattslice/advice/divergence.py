@@ -14,7 +14,7 @@ from wattslice.analysis import Advice
 from wattslice.counting.profile import BranchArm, ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.ir.region_operations import region_operations
-from wattslice.paths import Path, paths
+from wattslice.power.paths import Path, paths
 from wattslice.workload.instructions import lower_instructions
 
 LEAST_IDLE = 0.25

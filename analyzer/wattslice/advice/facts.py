@@ -16,7 +16,7 @@ from wattslice.ir.accesses import MemoryAccess
 from wattslice.ir.loaded_registers import register_assignments, value_parts
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.types import KernelLaunch, LaunchSource
-from wattslice.prediction import PowerAnswer, PowerQuestion, answer
+from wattslice.power.answer import PowerAnswer, PowerQuestion, answer
 from wattslice.quoting import Quoter
 from wattslice.workload.instructions.mix import RequestCount, lower_instructions
 from wattslice.workload.launch_work import LaunchWork, Residency, launch_work

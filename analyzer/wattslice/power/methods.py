@@ -19,7 +19,7 @@ from enum import Enum
 
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import Kernel
-from wattslice.paths import as_if_taken
+from wattslice.power.paths import as_if_taken
 from wattslice.slicing.features import without_improbable
 from wattslice.slicing.slices import Slice
 

@@ -8,7 +8,7 @@ from itertools import chain
 
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import If, Kernel, Loop, walk_statements
-from wattslice.paths import paths, regions_below
+from wattslice.power.paths import paths, regions_below
 
 TRIPS_SPREAD = 8.0
 """A loop that data end may run so many times more or fewer iterations than assumed, though at least one: the

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from wattslice.config.config import Config
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.launches.types import KernelLaunch
-from wattslice.methods import Method, counts_for
-from wattslice.paths import arms_of_data
-from wattslice.prediction import PowerAnswer, PowerQuestion, answer
+from wattslice.power.answer import PowerAnswer, PowerQuestion, answer
+from wattslice.power.methods import Method, counts_for
+from wattslice.power.paths import arms_of_data
 from wattslice.slicing.features import SliceFeatures, slice_features
 from wattslice.slicing.slices import Slice
 from wattslice.workload.launch_work import LaunchWork, Residency, launch_work

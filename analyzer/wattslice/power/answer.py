@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from wattslice.config.config import ModelChoice
 from wattslice.ir.operation_counts import OperationCounts
-from wattslice.power import (
+from wattslice.power.slices import (
     ProgramWatts,
     energy_watts,
     limited,

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 from wattslice.analysis import ArmAnalysis
 from wattslice.counting.profile import BranchArm, ExecutionProfile
-from wattslice.heat import region_energies
 from wattslice.ir import If, Kernel, never_falls_through, walk_statements
 from wattslice.ir.operation_counts import OperationCounts
-from wattslice.method_answers import MethodAnswers
-from wattslice.methods import Method
-from wattslice.paths import arm_regions, arms_of_data, paths, with_probability
-from wattslice.prediction import PowerAnswer
-from wattslice.trips import TripRange, left_at_once, trip_ranges, with_trips
+from wattslice.power.answer import PowerAnswer
+from wattslice.power.heat import region_energies
+from wattslice.power.method_answers import MethodAnswers
+from wattslice.power.methods import Method
+from wattslice.power.paths import arm_regions, arms_of_data, paths, with_probability
+from wattslice.power.trips import TripRange, left_at_once, trip_ranges, with_trips
 
 MOST_SWUNG = 8
 """Branches whose interval is carried into the watts: those whose paths cost most."""
