@@ -10,7 +10,7 @@ from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.types import LaunchSource
 from wattslice.power.branches import BranchClass
 from wattslice.quoting import SourceText
-from wattslice.roofline import Roofline
+from wattslice.roofline.point import Roofline
 from wattslice.suppressions import Suppression
 from wattslice.workload.instructions.kinds import InstructionCount
 from wattslice_models.program_power import SubSlice

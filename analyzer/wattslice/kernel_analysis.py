@@ -14,7 +14,6 @@ from wattslice.counting.count import BudgetExceededError, count
 from wattslice.counting.profile import Assumption, ExecutionProfile
 from wattslice.ir import Diagnostic, Kernel, MemorySpace, Severity
 from wattslice.launches.types import KernelLaunch
-from wattslice.machines import machines_of
 from wattslice.power.answer import PowerAnswer
 from wattslice.power.branches import DENSE_FROM, BranchClass, branch_density
 from wattslice.power.heat import line_shares
@@ -24,7 +23,8 @@ from wattslice.power.methods import Method
 from wattslice.power.paths import arms_of_data
 from wattslice.power.slices import ProgramWatts
 from wattslice.quoting import Quoter
-from wattslice.roofline import Roofline, make_roofline
+from wattslice.roofline.machines import machines_of
+from wattslice.roofline.point import Roofline, make_roofline
 from wattslice.slicing.features import SliceFeatures, slice_features
 from wattslice.slicing.slices import slice_kernel
 from wattslice.workload.launch_work import LaunchWork, launch_work, residency

@@ -30,8 +30,8 @@ from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.types import LaunchSource
 from wattslice.power.branches import BranchClass
 from wattslice.quoting import SourceText
-from wattslice.roofline import Roofline, RooflinePoint
-from wattslice.roofs import Precision
+from wattslice.roofline.point import Roofline, RooflinePoint
+from wattslice.roofline.roofs import Precision
 from wattslice.suppressions import Suppression
 from wattslice.workload.instructions.kinds import InstructionCount
 from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline

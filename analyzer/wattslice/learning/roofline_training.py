@@ -10,7 +10,7 @@ from statistics import fmean, median
 from wattslice.errors import WattsliceError
 from wattslice.learning.examples import LeftOut
 from wattslice.learning.training import provenance
-from wattslice.roofs import Precision, time_roofline
+from wattslice.roofline.roofs import Precision, time_roofline
 from wattslice_corpora.records import (
     DataCard,
     MeasuredRow,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from wattslice.machines import published_roofline
 from wattslice.papers.markdown import table
 from wattslice.pictures import fraction
+from wattslice.roofline.machines import published_roofline
 from wattslice_corpora.published import (
     FigureLabel,
     MachineRow,

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from wattslice.analysis import Analysis
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
-from wattslice.machines import Coefficients, Machine, machines_of, published_machines, unusable_fit
-from wattslice.placed_kernels import PlacedKernel, place_kernels
-from wattslice.roofs import Precision
+from wattslice.roofline.kernels import PlacedKernel, place_kernels
+from wattslice.roofline.machines import Coefficients, Machine, machines_of, published_machines, unusable_fit
+from wattslice.roofline.roofs import Precision
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import load_gpu
 

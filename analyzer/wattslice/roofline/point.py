@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from wattslice.ir.operation_counts import OperationCounts
-from wattslice.machines import Machine
-from wattslice.roofs import Precision
+from wattslice.roofline.machines import Machine
+from wattslice.roofline.roofs import Precision
 from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline
 from wattslice_models.execution_time import traffic
 from wattslice_models.gpu import Gpu

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.machines import Machine
-from wattslice.roofs import Precision
+from wattslice.roofline.machines import Machine
+from wattslice.roofline.roofs import Precision
 
 
 class Bound(Enum):
