@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wattslice.counting.profile import Assumption, LoopTrips, ProbabilitySource
+from wattslice.findings.quoting import SourceText
+from wattslice.findings.suppressions import Suppression
 from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.types import LaunchSource
 from wattslice.power.branches import BranchClass
-from wattslice.quoting import SourceText
 from wattslice.roofline.point import Roofline
-from wattslice.suppressions import Suppression
 from wattslice.workload.instructions.kinds import InstructionCount
 from wattslice_models.program_power import SubSlice
 

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from wattslice.analysis import Analysis, KernelAnalysis, LineHeat
-from wattslice.findings import Finding, findings_of
+from wattslice.findings.findings import Finding, findings_of
 
 LEAST_FOLDED = 4
 """Lines that a fold hides at least: fewer stay where they are."""

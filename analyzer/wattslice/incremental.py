@@ -17,6 +17,7 @@ from typing import Generic, TypeVar
 from wattslice.analysis import Analysis
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
+from wattslice.findings.quoting import Quoter
 from wattslice.frontend.cuda.callers import CallerProgram, caller_files, first_launcher, read_caller
 from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
 from wattslice.ir import Kernel, Program
@@ -25,7 +26,6 @@ from wattslice.launches.overrides import check_overrides
 from wattslice.launches.resolver import CallerReader, LauncherReader
 from wattslice.launches.types import KernelLaunch
 from wattslice.pipeline import Stages, analyze_file, collected, parse_options, read_program
-from wattslice.quoting import Quoter
 from wattslice_models.gpu import Gpu
 
 _KEPT_ROUNDS = 8

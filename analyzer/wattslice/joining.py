@@ -15,11 +15,11 @@ from typing import Protocol, TypeVar
 from wattslice.analysis import KernelAnalysis
 from wattslice.branch_profile.binding import BoundProfile
 from wattslice.config.sources import is_ptx
+from wattslice.findings.quoting import SourceText
+from wattslice.findings.suppressions import Suppression
 from wattslice.ir import Diagnostic
 from wattslice.launches.overrides import KnownNames
 from wattslice.launches.types import LaunchSource
-from wattslice.quoting import SourceText
-from wattslice.suppressions import Suppression
 
 
 @dataclass(frozen=True, slots=True)

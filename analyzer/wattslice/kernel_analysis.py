@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from wattslice.advice.advise import advise
-from wattslice.advice.facts import LaunchFacts
 from wattslice.analysis import KernelAnalysis, LineHeat, MethodWatts, ProfileUse, SliceAnalysis
 from wattslice.branch_profile.binding import branches_known
 from wattslice.branch_profile.types import BranchProfile
 from wattslice.config.config import BranchChoice, Config, MethodChoice
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.counting.profile import Assumption, ExecutionProfile
+from wattslice.findings.advice.advise import advise
+from wattslice.findings.advice.facts import LaunchFacts
+from wattslice.findings.quoting import Quoter
 from wattslice.ir import Diagnostic, Kernel, MemorySpace, Severity
 from wattslice.launches.types import KernelLaunch
 from wattslice.power.answer import PowerAnswer
@@ -22,7 +23,6 @@ from wattslice.power.method_answers import MethodAnswers
 from wattslice.power.methods import Method
 from wattslice.power.paths import arms_of_data
 from wattslice.power.slices import ProgramWatts
-from wattslice.quoting import Quoter
 from wattslice.roofline.machines import machines_of
 from wattslice.roofline.point import Roofline, make_roofline
 from wattslice.slicing.features import SliceFeatures, slice_features

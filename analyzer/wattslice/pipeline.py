@@ -14,7 +14,9 @@ from wattslice.clusters import Backend, check_package
 from wattslice.config.config import Config
 from wattslice.config.sources import is_ptx
 from wattslice.errors import WattsliceError
-from wattslice.findings import files_spoken_of
+from wattslice.findings.findings import files_spoken_of
+from wattslice.findings.quoting import Quoter, SourceText
+from wattslice.findings.suppressions import suppressions_in
 from wattslice.frontend.cuda.callers import read_callers, read_launcher
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.ir import Diagnostic, Program, Severity
@@ -24,10 +26,8 @@ from wattslice.kernel_analysis import LaunchResult, analyze_launch, bare_facts
 from wattslice.launches.overrides import KnownNames, check_overrides, known_names, unmatched_settings
 from wattslice.launches.resolver import CallerReader, LauncherReader, resolve_launches
 from wattslice.launches.types import NO_OVERRIDES, KernelLaunch
-from wattslice.quoting import Quoter, SourceText
 from wattslice.result_cache.current_inputs import CurrentInputs
 from wattslice.result_cache.keeper import Keeper, keeper
-from wattslice.suppressions import suppressions_in
 from wattslice.workers import Workers, on_workers
 from wattslice_models.gpu import Gpu, load_gpu
 

@@ -13,7 +13,7 @@ from wattslice.analysis import SourceText
 from wattslice.annotation import annotate_files, stretches
 from wattslice.cli import main
 from wattslice.config.config import Options, make_config
-from wattslice.findings import Finding
+from wattslice.findings.findings import Finding
 from wattslice.ir import Diagnostic, Severity, numbered_lines
 from wattslice.pipeline import analyze_files
 from wattslice.report.annotated import stake, write_annotated

@@ -8,7 +8,7 @@ from wattslice.analysis import BranchClass, KernelAnalysis
 from wattslice.branch_profile.types import ArmProbability, BranchProfile, DataSet
 from wattslice.config.config import BranchChoice, Config, MethodChoice
 from wattslice.counting.profile import ProbabilitySource
-from wattslice.findings import operations_power_w
+from wattslice.findings.findings import operations_power_w
 from wattslice.pipeline import analyze_file
 from wattslice.report.kernel_tables import arms_shown
 

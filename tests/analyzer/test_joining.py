@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from wattslice.analysis import Analysis, LaunchSource
 from wattslice.commands.gate import gate
 from wattslice.config.config import Options, make_config
-from wattslice.findings import files_without_result
+from wattslice.findings.findings import files_without_result
 from wattslice.frontend.cuda.callers import launcher_files
 from wattslice.incremental import IncrementalAnalyzer
 from wattslice.pipeline import analyze_files

@@ -9,7 +9,7 @@ from wattslice import kernel_analysis, pipeline
 from wattslice.analysis import Analysis, KernelAnalysis, LaunchSource
 from wattslice.config.config import Options, make_config
 from wattslice.errors import FrontendError, WattsliceError
-from wattslice.findings import findings_of
+from wattslice.findings.findings import findings_of
 from wattslice.gate.budgets import Budget
 from wattslice.gate.verdict import UnknownPolicy, judge
 from wattslice.ir import Severity

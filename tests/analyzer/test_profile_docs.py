@@ -8,7 +8,7 @@ import pytest
 
 from wattslice.cli import main
 from wattslice.config.config import Options, make_config
-from wattslice.findings import findings_of
+from wattslice.findings.findings import findings_of
 from wattslice.pipeline import analyze_files
 from wattslice.report.gcc import render_gcc
 

@@ -14,7 +14,7 @@ import pytest
 from wattslice.analysis import Analysis
 from wattslice.cli import main
 from wattslice.config.config import Options, make_config
-from wattslice.findings import Finding, findings_of
+from wattslice.findings.findings import Finding, findings_of
 from wattslice.ir import Severity
 from wattslice.pipeline import analyze_files
 from wattslice.report.formats import FORMATS, render

@@ -2,7 +2,7 @@ import re
 from dataclasses import replace
 
 from wattslice.analysis import Analysis
-from wattslice.findings import Finding, findings_of
+from wattslice.findings.findings import Finding, findings_of
 from wattslice.ir import Severity
 from wattslice.report.gcc import finding_line, render_gcc
 

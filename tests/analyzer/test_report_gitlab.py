@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wattslice.findings import Finding, findings_of
+from wattslice.findings.findings import Finding, findings_of
 from wattslice.ir import Severity
 from wattslice.report.gitlab import render_gitlab
 from wattslice.report.places import SourceTree

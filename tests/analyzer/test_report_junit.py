@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wattslice.analysis import Analysis
-from wattslice.findings import Finding, findings_of
+from wattslice.findings.findings import Finding, findings_of
 from wattslice.ir import Diagnostic, Severity
 from wattslice.report.junit import render_junit
 from wattslice.report.places import SourceTree

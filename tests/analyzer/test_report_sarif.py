@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wattslice.analysis import Analysis
-from wattslice.findings import Finding, findings_of
+from wattslice.findings.findings import Finding, findings_of
+from wattslice.findings.rules import RULES
+from wattslice.findings.suppressions import Suppression
 from wattslice.ir import Diagnostic, Severity
 from wattslice.report.places import SourceTree
 from wattslice.report.sarif import render_sarif
 from wattslice.report.sarif_rules import MAX_BYTES, MAX_RESULTS, MAX_TEXT, default_severity
-from wattslice.rules import RULES
-from wattslice.suppressions import Suppression
 
 from .samples import ANALYSIS, EMPTY, MATMUL
 from .sarif_schema import validator

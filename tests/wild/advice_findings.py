@@ -24,7 +24,7 @@ from types import FrameType
 
 from wattslice.config.config import Options, make_config
 from wattslice.errors import WattsliceError
-from wattslice.findings import findings_of
+from wattslice.findings.findings import findings_of
 from wattslice.pipeline import analyze_files
 
 SEED = 6

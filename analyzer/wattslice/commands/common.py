@@ -19,7 +19,7 @@ from wattslice.streams import StdoutError, flush, is_closed, writing
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
     from wattslice.config.config import Config, Options
-    from wattslice.findings import Finding
+    from wattslice.findings.findings import Finding
 
 Command = TypeVar("Command", bound=Callable[..., int])
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}

@@ -6,7 +6,7 @@ import click
 
 from wattslice.cli import FINE
 from wattslice.commands.common import CONTEXT, write_result
-from wattslice.rules import RULES, Rule, find_rule
+from wattslice.findings.rules import RULES, Rule, find_rule
 
 
 @click.command(context_settings=CONTEXT)

@@ -106,7 +106,7 @@ def gate(
     if not analysis.files:
         message(f"no file changed against {against}: nothing to compare")
     compared = [*_against_baseline(known, analysis, policy), *_against(comparison, config, analysis, policy)]
-    from wattslice.findings import findings_of
+    from wattslice.findings.findings import findings_of
     from wattslice.gate.verdict import judge
     from wattslice.report.verdict import write_verdict
 
@@ -322,7 +322,7 @@ def _against(
 
 def _tell_problems(analysis: Analysis) -> None:
     """What the source withheld goes to stderr: a gate that passed should not hide what it rests on."""
-    from wattslice.findings import findings_of
+    from wattslice.findings.findings import findings_of
     from wattslice.ir import Severity
     from wattslice.report.gcc import finding_line
 

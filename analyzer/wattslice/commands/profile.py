@@ -292,7 +292,7 @@ def _finish(made: _Made, output: Path | None) -> int:
 
 
 def _print(found: BranchProfile, made: _Made) -> None:
-    from wattslice.quoting import Quoter
+    from wattslice.findings.quoting import Quoter
     from wattslice.report.profile_table import write_profile
 
     quoter = Quoter("", ())

@@ -120,7 +120,7 @@ def _rooflines(
     """What to show, and the exit status: files without any kernel, or unread ones, are a failure."""
     from wattslice.config.config import make_config
     from wattslice.config.settings import find_settings
-    from wattslice.findings import unread_files
+    from wattslice.findings.findings import unread_files
     from wattslice.roofline.machines import (
         Coefficients,
         is_published_only,

@@ -19,7 +19,7 @@ from typing import Any, cast
 from wattslice.analysis import Analysis
 from wattslice.config.config import Config
 from wattslice.config.sources import SUFFIXES_IN_FOLDERS
-from wattslice.findings import Finding
+from wattslice.findings.findings import Finding
 from wattslice.gate.blame import Blame
 from wattslice.gate.changes import Policy, compare, with_losses
 from wattslice.gate.dependencies import Dependencies

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wattslice.analysis import KernelAnalysis
+from wattslice.findings.quoting import Quoter
 from wattslice.gate.ratio_trust import Quantity
 from wattslice.gate.records import Pair
-from wattslice.quoting import Quoter
 from wattslice.report.units import energy, power
 
 MOST_LINES = 3

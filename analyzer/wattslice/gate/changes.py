@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.errors import WattsliceError
-from wattslice.findings import Finding
+from wattslice.findings.findings import Finding
 from wattslice.gate.lost import losses, names
 from wattslice.gate.ratio_trust import Kin, Quantity, curve
 from wattslice.gate.records import LaunchRecord, Matching, Pair

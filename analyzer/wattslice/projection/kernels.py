@@ -157,7 +157,7 @@ def _launches(use: KernelUse, analysis: Analysis, workflow: Workflow) -> tuple[K
 
 def _warnings(kernel: KernelAnalysis, analysis: Analysis) -> tuple[str, ...]:
     """What else `analyze` tells of the kernel or of the GPU, but for why its power is unknown."""
-    from wattslice.findings import power_limit_warning, why_unknown
+    from wattslice.findings.findings import power_limit_warning, why_unknown
 
     told = [
         entry

@@ -20,7 +20,13 @@ from wattslice.annotation import (
     other_findings,
     stretches,
 )
-from wattslice.findings import Finding, operations_power_w, plain_reason, why_unknown, would_hit_power_limit
+from wattslice.findings.findings import (
+    Finding,
+    operations_power_w,
+    plain_reason,
+    why_unknown,
+    would_hit_power_limit,
+)
 from wattslice.ir import MemorySpace, Severity
 from wattslice.report.bars import HOT, WARM, share_bar
 from wattslice.report.c_text import Piece, TextKind, pieces

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the names of the formats are part of --help, which must not wait for numpy
     from wattslice.analysis import Analysis
-    from wattslice.findings import Finding
+    from wattslice.findings.findings import Finding
 
 
 Renderer = Callable[["Analysis", "tuple[Finding, ...]", "int | None"], str]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.findings import Finding, why_unknown
+from wattslice.findings.findings import Finding, why_unknown
 from wattslice.report.printable import printable
 from wattslice.report.units import energy, power, time
 

@@ -7,14 +7,14 @@ whatever their kind, and all of them stand in the summary.
 from __future__ import annotations
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.findings import Finding
+from wattslice.findings.findings import Finding
+from wattslice.findings.rules import RULES
 from wattslice.ir import Severity
 from wattslice.report.located import importance
 from wattslice.report.markdown import escaped
 from wattslice.report.places import SourceTree, clean
 from wattslice.report.printable import printable
 from wattslice.report.units import energy, power, time
-from wattslice.rules import RULES
 
 ANNOTATIONS = 10
 """Findings told as annotations."""

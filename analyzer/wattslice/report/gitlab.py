@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from wattslice.findings import Finding
+from wattslice.findings.findings import Finding
 from wattslice.ir import Severity
 from wattslice.report.json import Json
 from wattslice.report.located import located

@@ -19,7 +19,14 @@ from wattslice.annotation import (
     other_findings,
     stretches,
 )
-from wattslice.findings import Finding, findings_of, plain_reason, told_by, why_unknown, would_hit_power_limit
+from wattslice.findings.findings import (
+    Finding,
+    findings_of,
+    plain_reason,
+    told_by,
+    why_unknown,
+    would_hit_power_limit,
+)
 from wattslice.ir import MemorySpace
 from wattslice.ir.operation_counts import JSON_NAMES
 from wattslice.report.annotated import CONTEXT, IN_HEADER, SPREAD, basis, line_watts, owner_words, runs, stake

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from xml.etree import ElementTree
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.findings import GATE_RULES, Finding, plain_reason, unread_files, why_unknown
+from wattslice.findings.findings import GATE_RULES, Finding, plain_reason, unread_files, why_unknown
 from wattslice.ir import Severity
 from wattslice.report.gcc import finding_line
 from wattslice.report.places import SourceTree, clean

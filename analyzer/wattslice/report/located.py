@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from wattslice.findings import Finding
+from wattslice.findings.findings import Finding
 from wattslice.ir import Severity
 from wattslice.report.places import Place, SourceTree
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
+from wattslice.findings.quoting import text_of
 from wattslice.ir import numbered_lines
-from wattslice.quoting import text_of
 
 _SAFE = "/!$&'()*+,;=@-._~"
 """What RFC 3986 allows in a path, less the colon, which a relative reference must not have early on."""

@@ -12,7 +12,7 @@ import zlib
 
 from wattslice import __version__
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.findings import Finding, all_findings, unread_files
+from wattslice.findings.findings import Finding, all_findings, unread_files
 from wattslice.ir import Severity
 from wattslice.report.json import Json, finite
 from wattslice.report.located import Located, importance, located

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from wattslice.findings.rules import RULES, Rule
 from wattslice.ir import Severity
 from wattslice.report.json import Json
-from wattslice.rules import RULES, Rule
 
 MAX_RESULTS = 25_000
 """Results a run may have; a file with more is rejected."""

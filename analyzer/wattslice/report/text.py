@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.findings import (
+from wattslice.findings.findings import (
     Finding,
     findings_of,
     plain_reason,

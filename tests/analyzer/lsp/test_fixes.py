@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from wattslice.counting.profile import LoopTrips
-from wattslice.findings import Finding
+from wattslice.findings.findings import Finding
 from wattslice.ir import Severity
 from wattslice.launches.types import LaunchSource
 from wattslice.lsp.fixes import settings_for

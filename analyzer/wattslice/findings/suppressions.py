@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from wattslice.findings.quoting import Quoter
+from wattslice.findings.rules import RULES
 from wattslice.ir import Diagnostic, Severity
-from wattslice.quoting import Quoter
-from wattslice.rules import RULES
 
 NEVER_SUPPRESSED = frozenset({"PW024", "PW025", "PW099"})
 """A defect of ours must not be hidden in somebody's source; no suppression hides what is wrong with one."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 import difflib
 
 from wattslice.errors import WattsliceError
-from wattslice.rules.advice import ADVICE_RULES
-from wattslice.rules.assumed import ASSUMED_RULES
-from wattslice.rules.power import POWER_RULES
-from wattslice.rules.rule import Rule
-from wattslice.rules.source import SOURCE_RULES
+from wattslice.findings.rules.advice import ADVICE_RULES
+from wattslice.findings.rules.assumed import ASSUMED_RULES
+from wattslice.findings.rules.power import POWER_RULES
+from wattslice.findings.rules.rule import Rule
+from wattslice.findings.rules.source import SOURCE_RULES
 
 __all__ = ["RULES", "Rule", "UnknownRuleError", "find_rule"]
 

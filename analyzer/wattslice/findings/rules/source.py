@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wattslice.rules.rule import Rule
+from wattslice.findings.rules.rule import Rule
 
 SOURCE_RULES = (
     Rule(

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from wattslice import ir
-from wattslice.advice.facts import LaunchFacts, name_of
 from wattslice.analysis import Advice
 from wattslice.counting.access import BANK_BYTES, BANKS
+from wattslice.findings.advice.facts import LaunchFacts, name_of
 from wattslice.ir.accesses import MemoryAccess, memory_accesses
 from wattslice.workload.instructions.mix import RequestCount
 from wattslice.workload.traffic import made_accesses

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wattslice import ir
-from wattslice.advice.facts import LaunchFacts, variables_behind
 from wattslice.analysis import Advice
+from wattslice.findings.advice.facts import LaunchFacts, variables_behind
 from wattslice.ir.accesses import memory_accesses
 from wattslice.ir.loaded_registers import value_parts
 from wattslice.workload.instructions import InstructionKind

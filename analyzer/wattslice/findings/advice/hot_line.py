@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wattslice.advice.facts import LaunchFacts
 from wattslice.analysis import Advice
+from wattslice.findings.advice.facts import LaunchFacts
 from wattslice.ir import Severity
 
 MOST_OF_IT = 0.75

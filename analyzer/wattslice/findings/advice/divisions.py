@@ -14,11 +14,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from wattslice import ir
-from wattslice.advice.facts import LaunchFacts
-from wattslice.advice.loops import changed_in, loops_around
-from wattslice.advice.rewriting import rewritten
 from wattslice.analysis import Advice
 from wattslice.counting.syntax import strip_casts
+from wattslice.findings.advice.facts import LaunchFacts
+from wattslice.findings.advice.loops import changed_in, loops_around
+from wattslice.findings.advice.rewriting import rewritten
 from wattslice.ir.evaluations import evaluations
 from wattslice.workload.instructions.expansions import call_cost, measured
 from wattslice.workload.instructions.operators import is_power

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wattslice import ir
-from wattslice.advice.facts import LaunchFacts, lanes_of, name_of
 from wattslice.analysis import Advice
+from wattslice.findings.advice.facts import LaunchFacts, lanes_of, name_of
 from wattslice.ir.evaluations import evaluations
 from wattslice.workload.traffic import made_accesses
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields, replace
 
-from wattslice.advice.facts import LaunchFacts
 from wattslice.analysis import Advice
+from wattslice.findings.advice.facts import LaunchFacts
 from wattslice_models.workload import Instructions, Workload
 
 _NOT_WORK = frozenset(

@@ -5,7 +5,7 @@ At stake is the difference to the same launch predicted again, by the same model
 
 from __future__ import annotations
 
-from wattslice.rules.rule import Rule
+from wattslice.findings.rules.rule import Rule
 
 ADVICE_RULES = (
     Rule(

@@ -15,10 +15,10 @@ from functools import lru_cache, partial
 from typing import Any
 
 from wattslice import ir
-from wattslice.advice.facts import LaunchFacts
-from wattslice.advice.loops import changed_in, loops_around
-from wattslice.advice.rewriting import rewritten
 from wattslice.analysis import Advice
+from wattslice.findings.advice.facts import LaunchFacts
+from wattslice.findings.advice.loops import changed_in, loops_around
+from wattslice.findings.advice.rewriting import rewritten
 from wattslice.ir.evaluations import evaluations
 
 LEAST_ACCESSES = 0.02

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from wattslice.advice.atomics import contended_atomics
-from wattslice.advice.banks import serialised
-from wattslice.advice.coalescing import uncoalesced
-from wattslice.advice.divergence import divergent_branches
-from wattslice.advice.divisions import replaceable
-from wattslice.advice.doubles import doubles
-from wattslice.advice.facts import LaunchFacts
-from wattslice.advice.hot_line import hot_line
-from wattslice.advice.latency import low_occupancy
-from wattslice.advice.local_arrays import local_arrays
-from wattslice.advice.loop_memory import repeated_accesses
-from wattslice.advice.saturation import idle_sms
 from wattslice.analysis import Advice
+from wattslice.findings.advice.atomics import contended_atomics
+from wattslice.findings.advice.banks import serialised
+from wattslice.findings.advice.coalescing import uncoalesced
+from wattslice.findings.advice.divergence import divergent_branches
+from wattslice.findings.advice.divisions import replaceable
+from wattslice.findings.advice.doubles import doubles
+from wattslice.findings.advice.facts import LaunchFacts
+from wattslice.findings.advice.hot_line import hot_line
+from wattslice.findings.advice.latency import low_occupancy
+from wattslice.findings.advice.local_arrays import local_arrays
+from wattslice.findings.advice.loop_memory import repeated_accesses
+from wattslice.findings.advice.saturation import idle_sms
 
 AdviceRule = Callable[[LaunchFacts], Iterator[Advice]]
 

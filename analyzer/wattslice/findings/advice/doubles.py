@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from wattslice import ir
-from wattslice.advice.divisions import is_small_power
-from wattslice.advice.double_trees import DoubleTree, has_other_doubles, in_single, unintended_trees
-from wattslice.advice.facts import LaunchFacts
-from wattslice.advice.rewriting import rewritten
 from wattslice.analysis import Advice
 from wattslice.counting.profile import Reach, SiteStatistics
+from wattslice.findings.advice.divisions import is_small_power
+from wattslice.findings.advice.double_trees import DoubleTree, has_other_doubles, in_single, unintended_trees
+from wattslice.findings.advice.facts import LaunchFacts
+from wattslice.findings.advice.rewriting import rewritten
 from wattslice.ir.evaluations import evaluations
 from wattslice_models.workload import Workload
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from wattslice.advice.facts import LaunchFacts
 from wattslice.analysis import Advice
+from wattslice.findings.advice.facts import LaunchFacts
 from wattslice.workload.occupancy import LimitingResource
 from wattslice_models.execution_time import Resource
 
