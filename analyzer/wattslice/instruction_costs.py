@@ -15,7 +15,7 @@ from wattslice.ir.recursion import deep_recursion
 from wattslice.launches.overrides import check_overrides, known_names
 from wattslice.launches.resolver import resolve_launches
 from wattslice.launches.types import Dim3, KernelLaunch, LaunchSource
-from wattslice.pipeline import read_program
+from wattslice.pipeline.files import read_program
 from wattslice_models.gpu import load_gpu
 from wattslice_models.instruction_energy import (
     ExecutedInstruction,

@@ -114,7 +114,7 @@ def analyze(
     Raises `WattsliceError` for a wrong option, a missing file, or a single file that cannot be read; of
     several files those that cannot be read become diagnostics.
     """
-    from wattslice.pipeline import analyze_files
+    from wattslice.pipeline.files import analyze_files
 
     files = _paths(paths)
     if not files:
@@ -170,7 +170,7 @@ def analyze_text(
     Its name tells CUDA from C, its folder is where headers, calling files and settings are looked for.
     Raises `WattsliceError` as `analyze` does for a single file.
     """
-    from wattslice.incremental import IncrementalAnalyzer
+    from wattslice.pipeline.incremental import IncrementalAnalyzer
 
     options = Options(
         paths=(),

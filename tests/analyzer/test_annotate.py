@@ -15,7 +15,7 @@ from wattslice.cli import main
 from wattslice.config.config import Options, make_config
 from wattslice.findings.findings import Finding
 from wattslice.ir import Diagnostic, Severity, numbered_lines
-from wattslice.pipeline import analyze_files
+from wattslice.pipeline.files import analyze_files
 from wattslice.report.annotated import stake, write_annotated
 from wattslice.report.c_text import TextKind, pieces
 

@@ -9,7 +9,7 @@ from wattslice.branch_profile.types import ArmProbability, BranchProfile, DataSe
 from wattslice.config.config import BranchChoice, Config, MethodChoice
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.findings.findings import operations_power_w
-from wattslice.pipeline import analyze_file
+from wattslice.pipeline.files import analyze_file
 from wattslice.report.kernel_tables import arms_shown
 
 from .test_paths import BOTH

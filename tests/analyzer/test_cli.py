@@ -41,9 +41,9 @@ def pipeline(monkeypatch):
                 raise result
             return result
 
-        module = ModuleType("wattslice.pipeline")
+        module = ModuleType("wattslice.pipeline.files")
         module.analyze_files = analyze_files  # type: ignore[attr-defined]
-        monkeypatch.setitem(sys.modules, "wattslice.pipeline", module)
+        monkeypatch.setitem(sys.modules, "wattslice.pipeline.files", module)
         return configs
 
     return install
@@ -189,7 +189,7 @@ def test_sigterm_is_an_exception_while_a_command_runs(source, pipeline, monkeypa
         os.kill(os.getpid(), signal.SIGTERM)
 
     pipeline(ANALYSIS)
-    monkeypatch.setattr(sys.modules["wattslice.pipeline"], "analyze_files", terminated)
+    monkeypatch.setattr(sys.modules["wattslice.pipeline.files"], "analyze_files", terminated)
     with pytest.raises(SystemExit) as leaving:
         main(["analyze", "k.cu"])
     assert leaving.value.code == 143

@@ -9,7 +9,7 @@ import pytest
 from wattslice.cli import main
 from wattslice.config.config import Options, make_config
 from wattslice.findings.findings import findings_of
-from wattslice.pipeline import analyze_files
+from wattslice.pipeline.files import analyze_files
 from wattslice.report.gcc import render_gcc
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "profiles.md"

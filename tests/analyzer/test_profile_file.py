@@ -10,7 +10,7 @@ from wattslice.branch_profile.types import ArmCount, ArmProbability, BranchProfi
 from wattslice.branch_profile.writer import profile_json
 from wattslice.config.config import Config
 from wattslice.ir import Span
-from wattslice.pipeline import analyze_file, analyze_files
+from wattslice.pipeline.files import analyze_file, analyze_files
 
 from .lowered import lower
 

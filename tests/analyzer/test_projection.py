@@ -21,7 +21,7 @@ from wattslice.escape_characteristics import launch_characteristics, predicted_i
 from wattslice.ir import Diagnostic, Severity
 from wattslice.launches.resolver import resolve_launches
 from wattslice.papers.escape2018_projection import escape2018_projection
-from wattslice.pipeline import read_program
+from wattslice.pipeline.files import read_program
 from wattslice.projection import picture
 from wattslice.projection.kernels import time_parameters
 from wattslice.projection.projection import Configuration, project_workflow

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from wattslice import pipeline
 from wattslice.cli import main
 from wattslice.config.config import Options, make_config
 from wattslice.frontend.ptx.operations import operation_of
 from wattslice.ir import OperationClass
+from wattslice.pipeline import files as pipeline
 from wattslice.report.text import write_text
 
 from .ptx_kernels import ADDRESS, HEADER, THREAD, analysed, executed, kernel_text, read

@@ -16,7 +16,7 @@ from wattslice.cli import main
 from wattslice.config.config import Options, make_config
 from wattslice.findings.findings import Finding, findings_of
 from wattslice.ir import Severity
-from wattslice.pipeline import analyze_files
+from wattslice.pipeline.files import analyze_files
 from wattslice.report.formats import FORMATS, render
 from wattslice.report.github import step_summary
 

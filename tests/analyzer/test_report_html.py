@@ -15,7 +15,7 @@ import pytest
 from wattslice.analysis import LineHeat, SourceText
 from wattslice.cli import main
 from wattslice.config.config import Options, make_config
-from wattslice.pipeline import analyze_files
+from wattslice.pipeline.files import analyze_files
 from wattslice.report import html
 from wattslice.report.html import render_html
 from wattslice.report.printable import printable

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from wattslice import pipeline
 from wattslice.analysis import Analysis
 from wattslice.cli import main
 from wattslice.config.config import Config, Options, make_config
+from wattslice.pipeline import files as pipeline
+from wattslice.pipeline.cache import run_key
+from wattslice.pipeline.cache.folder import CacheError, CacheFolder
 from wattslice.report.json import render_json
 from wattslice.report.text import write_text
-from wattslice.result_cache import run_key
-from wattslice.result_cache.folder import CacheError, CacheFolder
 from wattslice_models import gpu as gpu_module
 from wattslice_models.store import SHIPPED, user_models
 

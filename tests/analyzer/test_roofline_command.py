@@ -10,7 +10,7 @@ import pytest
 from wattslice.cli import main
 from wattslice.config.config import Options, make_config
 from wattslice.errors import WattsliceError
-from wattslice.pipeline import analyze_files
+from wattslice.pipeline.files import analyze_files
 from wattslice.report.roofline_picture import draw_rooflines
 from wattslice.roofline.kernels import Bound, PowerSource, place_kernels
 from wattslice.roofline.machines import Coefficients, is_published_only, machines_of, published_machines

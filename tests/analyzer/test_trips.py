@@ -7,7 +7,7 @@ import pytest
 from wattslice.branch_profile.types import ArmProbability, BranchProfile, DataSet
 from wattslice.config.config import Config
 from wattslice.counting.count import count
-from wattslice.pipeline import analyze_file
+from wattslice.pipeline.files import analyze_file
 from wattslice.power.trips import TRIPS_SPREAD, left_at_once, trip_ranges, with_trips
 
 from .source_text import launch_of

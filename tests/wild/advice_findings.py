@@ -25,7 +25,7 @@ from types import FrameType
 from wattslice.config.config import Options, make_config
 from wattslice.errors import WattsliceError
 from wattslice.findings.findings import findings_of
-from wattslice.pipeline import analyze_files
+from wattslice.pipeline.files import analyze_files
 
 SEED = 6
 MOST_SECONDS = 60.0

@@ -26,7 +26,7 @@ from wattslice.config.config import Config
 from wattslice.config.sources import source_files
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.errors import WattsliceError
-from wattslice.pipeline import analyze_file
+from wattslice.pipeline.files import analyze_file
 from wattslice.power.branches import BranchClass
 from wattslice.power.methods import Method
 from wattslice_models.gpu import Gpu, load_gpu

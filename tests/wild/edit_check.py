@@ -26,8 +26,8 @@ from text_edits import edited  # pyright: ignore[reportMissingImports]
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
-from wattslice.incremental import IncrementalAnalyzer
-from wattslice.pipeline import read_program
+from wattslice.pipeline.files import read_program
+from wattslice.pipeline.incremental import IncrementalAnalyzer
 
 
 def outcome(path: Path, text: str, memory: LoweredFunctions | None) -> list[str]:

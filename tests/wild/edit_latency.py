@@ -35,8 +35,8 @@ from wattslice.frontend.cuda.clang.libclang import version
 from wattslice.frontend.cuda.clang.parse import raw_parse
 from wattslice.frontend.cuda.clang.pch import prelude_pch
 from wattslice.frontend.cuda.clang.session import parse_cuda
-from wattslice.incremental import IncrementalAnalyzer
-from wattslice.pipeline import read_program
+from wattslice.pipeline.files import read_program
+from wattslice.pipeline.incremental import IncrementalAnalyzer
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from wattslice.frontend.cuda.clang.libclang import CXSourceLocation, CXSourceRan
 from wattslice.frontend.cuda.clang.parse import raw_parse
 from wattslice.frontend.cuda.clang.session import parse_cuda
 from wattslice.frontend.cuda.read import read_cuda
-from wattslice.pipeline import FileAnalysis, analyze_file
+from wattslice.pipeline.files import FileAnalysis, analyze_file
 
 _OTHER_PARAMETER = 768
 """In place of the value assumed for unknown parameters: a trip count that changes rests on that value."""

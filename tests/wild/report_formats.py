@@ -33,7 +33,7 @@ from document import publish
 from wattslice.analysis import Analysis
 from wattslice.config.config import Options, make_config
 from wattslice.findings.findings import Finding, findings_of
-from wattslice.pipeline import analyze_files
+from wattslice.pipeline.files import analyze_files
 from wattslice.report.formats import FORMATS, render
 from wattslice.report.github import SUMMARY_BYTES, step_summary
 

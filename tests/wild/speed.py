@@ -41,7 +41,7 @@ from wattslice.frontend.cuda.clang.libclang import version
 from wattslice.frontend.cuda.clang.parse import raw_parse
 from wattslice.frontend.cuda.clang.pch import prelude_pch
 from wattslice.frontend.cuda.clang.session import parse_cuda
-from wattslice.pipeline import analyze_file
+from wattslice.pipeline.files import analyze_file
 
 ARCH = "sm_80"
 

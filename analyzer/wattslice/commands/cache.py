@@ -9,7 +9,7 @@ import click
 from wattslice.cli import FINE
 from wattslice.commands.common import CONTEXT, write_result
 from wattslice.config.settings import find_settings
-from wattslice.result_cache.folder import CacheFolder, Usage, default_cache, is_used
+from wattslice.pipeline.cache.folder import CacheFolder, Usage, default_cache, is_used
 
 
 @click.command(context_settings=CONTEXT)

@@ -132,7 +132,7 @@ def config_for(report_format: str, config: Config) -> Config:
 def analyzed(config: Config) -> Analysis:
     """The analysis, with a bar on a terminal while several files are under way."""
     from wattslice.commands.progress import files_progress
-    from wattslice.pipeline import analyze_files  # numpy and libclang load here, after all checks
+    from wattslice.pipeline.files import analyze_files  # numpy and libclang load here, after all checks
 
     with files_progress(len(config.files)) as done:
         analysis = analyze_files(config, done)

@@ -12,14 +12,14 @@ from typing import TypeVar
 
 from wattslice.branch_profile.reader import read_branch_profile
 from wattslice.branch_profile.types import BranchProfile
-from wattslice.clusters import Backend, check_address
 from wattslice.config.gpu_choice import GpuChoice, choose_gpu
 from wattslice.config.settings import Choices, Settings, find_settings, settings_prefix
 from wattslice.config.sources import source_files
 from wattslice.errors import WattsliceError
 from wattslice.launches.overrides import OverrideError, parse_overrides
 from wattslice.launches.types import NO_OVERRIDES, Overrides
-from wattslice.result_cache.folder import DEFAULT_LIMIT_BYTES, CacheError, CacheFolder, default_cache
+from wattslice.pipeline.cache.folder import DEFAULT_LIMIT_BYTES, CacheError, CacheFolder, default_cache
+from wattslice.pipeline.clusters import Backend, check_address
 from wattslice_models.execution_time import (
     core_clock_range_mhz,
     memory_clock_range_mhz,

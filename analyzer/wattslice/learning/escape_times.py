@@ -23,7 +23,7 @@ from wattslice.learning.accuracy_page import write_section
 from wattslice.learning.escape_counters import counted_rows
 from wattslice.learning.examples import examples
 from wattslice.learning.judging import Errors, errors
-from wattslice.pipeline import read_program
+from wattslice.pipeline.files import read_program
 from wattslice.workload.launch_work import launch_work, residency
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 from wattslice_corpora.records import Use

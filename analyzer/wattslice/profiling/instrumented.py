@@ -11,7 +11,7 @@ from pathlib import Path
 from wattslice.branch_profile.types import ArmCount, DataSetCounts
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
-from wattslice.pipeline import parse_options
+from wattslice.pipeline.files import parse_options
 from wattslice.profiling.probes import (
     Build,
     InstrumentedSource,

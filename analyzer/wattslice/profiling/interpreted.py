@@ -19,7 +19,7 @@ from wattslice.ir.recursion import deep_recursion
 from wattslice.launches.overrides import names_kernel
 from wattslice.launches.resolver import resolve_launches
 from wattslice.launches.types import KernelLaunch, LaunchSource
-from wattslice.pipeline import caller_reader, launcher_reader, read_program
+from wattslice.pipeline.files import caller_reader, launcher_reader, read_program
 from wattslice.profiling.data_sets.arguments import MIB, prepare
 from wattslice.profiling.data_sets.spec import DataSetSpec, Shape, Spec, shape_of
 from wattslice.profiling.interpreter import Budget, DeviceMemory, Execution, Launch, interpret

@@ -12,9 +12,9 @@ from wattslice.escape_characteristics import launch_characteristics, predicted_i
 from wattslice.findings.quoting import Quoter
 from wattslice.ir import Diagnostic, Severity
 from wattslice.ir.recursion import deep_recursion
-from wattslice.kernel_analysis import LaunchResult
 from wattslice.launches.types import KernelLaunch
-from wattslice.pipeline import Stages, analyze_file, bare_facts
+from wattslice.pipeline.files import Stages, analyze_file, bare_facts
+from wattslice.pipeline.launch import LaunchResult
 from wattslice.workload.launch_work import launch_work, residency
 from wattslice_models.escape_time import GpuCharacteristics, gpu_time
 from wattslice_models.execution_time import Clocks, TimeParameters

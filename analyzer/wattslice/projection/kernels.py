@@ -40,7 +40,7 @@ class KernelsOnGpu:
 def caching_analyses() -> Analyses:
     """Analyses that are made once for each source, its options and GPU, however many kernels ask."""
     from wattslice.config.config import Options, make_config
-    from wattslice.pipeline import analyze_files
+    from wattslice.pipeline.files import analyze_files
 
     known: dict[tuple[object, ...], Analysis] = {}
 

@@ -11,10 +11,10 @@ from typing import Generic, TypeVar
 
 from wattslice.config.config import Config
 from wattslice.frontend.inputs import recorded
-from wattslice.result_cache.current_inputs import CurrentInputs
-from wattslice.result_cache.entry import entry_bytes, read_entry
-from wattslice.result_cache.folder import CacheError, CacheFolder
-from wattslice.result_cache.run_key import run_key
+from wattslice.pipeline.cache.current_inputs import CurrentInputs
+from wattslice.pipeline.cache.entry import entry_bytes, read_entry
+from wattslice.pipeline.cache.folder import CacheError, CacheFolder
+from wattslice.pipeline.cache.run_key import run_key
 
 Result = TypeVar("Result")
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from wattslice.analysis import Analysis
 from wattslice.branch_profile.binding import about_profile, bind
-from wattslice.clusters import Backend, check_package
 from wattslice.config.config import Config
 from wattslice.config.sources import is_ptx
 from wattslice.errors import WattsliceError
@@ -21,14 +20,15 @@ from wattslice.frontend.cuda.callers import read_callers, read_launcher
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.ir import Diagnostic, Program, Severity
 from wattslice.ir.recursion import deep_recursion
-from wattslice.joining import FileAnalysis, joined
-from wattslice.kernel_analysis import LaunchResult, analyze_launch, bare_facts
 from wattslice.launches.overrides import KnownNames, check_overrides, known_names, unmatched_settings
 from wattslice.launches.resolver import CallerReader, LauncherReader, resolve_launches
 from wattslice.launches.types import NO_OVERRIDES, KernelLaunch
-from wattslice.result_cache.current_inputs import CurrentInputs
-from wattslice.result_cache.keeper import Keeper, keeper
-from wattslice.workers import Workers, on_workers
+from wattslice.pipeline.cache.current_inputs import CurrentInputs
+from wattslice.pipeline.cache.keeper import Keeper, keeper
+from wattslice.pipeline.clusters import Backend, check_package
+from wattslice.pipeline.joining import FileAnalysis, joined
+from wattslice.pipeline.launch import LaunchResult, analyze_launch, bare_facts
+from wattslice.pipeline.workers import Workers, on_workers
 from wattslice_models.gpu import Gpu, load_gpu
 
 if TYPE_CHECKING:
