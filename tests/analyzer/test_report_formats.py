@@ -17,8 +17,8 @@ from wattslice.config.config import Options, make_config
 from wattslice.findings.findings import Finding, findings_of
 from wattslice.ir import Severity
 from wattslice.pipeline.files import analyze_files
+from wattslice.report.ci.github import step_summary
 from wattslice.report.formats import FORMATS, render
-from wattslice.report.github import step_summary
 
 from .samples import ANALYSIS, EMPTY
 from .sarif_schema import validator

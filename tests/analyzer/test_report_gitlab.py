@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from wattslice.findings.findings import Finding, findings_of
 from wattslice.ir import Severity
-from wattslice.report.gitlab import render_gitlab
-from wattslice.report.places import SourceTree
+from wattslice.report.ci.gitlab import render_gitlab
+from wattslice.report.ci.places import SourceTree
 
 from .samples import ANALYSIS
 from .test_report_sarif import many

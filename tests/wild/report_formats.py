@@ -34,8 +34,8 @@ from wattslice.analysis import Analysis
 from wattslice.config.config import Options, make_config
 from wattslice.findings.findings import Finding, findings_of
 from wattslice.pipeline.files import analyze_files
+from wattslice.report.ci.github import SUMMARY_BYTES, step_summary
 from wattslice.report.formats import FORMATS, render
-from wattslice.report.github import SUMMARY_BYTES, step_summary
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from analyzer.sarif_schema import validator

@@ -74,7 +74,7 @@ def _only(analysis: Analysis, name: str) -> Analysis:
 
 def _render(analysis: Analysis, report_format: str, show_all: bool, file: TextIO) -> None:
     if report_format == "html":
-        from wattslice.report.html import render_html
+        from wattslice.report.html.page import render_html
 
         file.write(render_html(analysis))
     else:

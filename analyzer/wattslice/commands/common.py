@@ -123,7 +123,7 @@ def config_for(report_format: str, config: Config) -> Config:
     """
     if report_format != "html":
         return config
-    from wattslice.report.html import check_packages
+    from wattslice.report.html.page import check_packages
 
     check_packages()
     return replace(config, keep_sources=True)
@@ -175,7 +175,7 @@ def _summarize_step(analysis: Analysis, findings: tuple[Finding, ...]) -> None:
     name = os.environ.get("GITHUB_STEP_SUMMARY")
     if not name:
         return
-    from wattslice.report.github import SUMMARY_BYTES, step_summary
+    from wattslice.report.ci.github import SUMMARY_BYTES, step_summary
 
     path = Path(name)
     try:

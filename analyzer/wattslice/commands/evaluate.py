@@ -109,7 +109,7 @@ def _evaluate(requests: list[Request], *, optional: bool) -> list[GpuEvaluation]
 def _plot(found: list[GpuEvaluation], folder: Path) -> dict[str, Path]:
     """Measured against predicted for every GPU, by the first protocol; nothing without matplotlib."""
     from wattslice.learning.plots import Panel, plot_measured_against_predicted
-    from wattslice.pictures import NoPlotsError, check
+    from wattslice.report.pictures import NoPlotsError, check
 
     pictures: dict[str, Path] = {}
     for entry in found:

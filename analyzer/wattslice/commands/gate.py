@@ -324,7 +324,7 @@ def _tell_problems(analysis: Analysis) -> None:
     """What the source withheld goes to stderr: a gate that passed should not hide what it rests on."""
     from wattslice.findings.findings import findings_of
     from wattslice.ir import Severity
-    from wattslice.report.gcc import finding_line
+    from wattslice.report.ci.gcc import finding_line
 
     for finding in findings_of(analysis):
         if finding.severity is not Severity.NOTE and finding.rule != "PW021":

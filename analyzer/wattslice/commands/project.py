@@ -81,7 +81,7 @@ def project(workflow_file: Path, report_format: str, everything: bool, outputs: 
 
 
 def _check_pictures() -> None:
-    from wattslice.pictures import NoPlotsError, check
+    from wattslice.report.pictures import NoPlotsError, check
 
     try:
         check()

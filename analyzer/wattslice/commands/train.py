@@ -127,7 +127,7 @@ def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path,
         plot_measured_against_predicted,
         plot_residuals,
     )
-    from wattslice.pictures import NoPlotsError
+    from wattslice.report.pictures import NoPlotsError
     from wattslice_models.learners import MEANS
     from wattslice_models.store import save, save_choice
 

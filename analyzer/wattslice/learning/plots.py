@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wattslice.pictures import COLOURS, Axes, Figure, check, plain, save_picture
+from wattslice.report.pictures import COLOURS, Axes, Figure, check, plain, save_picture
 from wattslice_models.cross_validation import HeldOut
 
 Coordinate = Callable[[HeldOut], float]

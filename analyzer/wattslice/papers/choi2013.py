@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from wattslice.papers.markdown import table
-from wattslice.pictures import fraction
+from wattslice.report.pictures import fraction
 from wattslice.roofline.machines import published_roofline
 from wattslice_corpora.published import (
     FigureLabel,

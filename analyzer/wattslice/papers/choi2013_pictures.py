@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from wattslice.pictures import COLOURS, Axes, Figure, fraction, save_picture
+from wattslice.report.pictures import COLOURS, Axes, Figure, fraction, save_picture
 from wattslice.roofline.machines import published_roofline
 from wattslice_corpora.published import MachineRow, choi2013_fermi, choi2013_machines
 from wattslice_models.energy_roofline import EnergyRoofline

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from wattslice.pictures import COLOURS, Axes, Figure, save_picture
 from wattslice.projection.projection import ProjectedComponent, Projection
+from wattslice.report.pictures import COLOURS, Axes, Figure, save_picture
 from wattslice.report.units import energy, time
 
 _MANY_POINTS = 400

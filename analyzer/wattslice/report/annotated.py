@@ -11,15 +11,6 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.annotation import (
-    AnnotatedFile,
-    AnnotatedKernel,
-    AnnotatedLine,
-    LineMark,
-    annotate_files,
-    other_findings,
-    stretches,
-)
 from wattslice.findings.findings import (
     Finding,
     operations_power_w,
@@ -28,10 +19,19 @@ from wattslice.findings.findings import (
     would_hit_power_limit,
 )
 from wattslice.ir import MemorySpace, Severity
+from wattslice.report.annotation import (
+    AnnotatedFile,
+    AnnotatedKernel,
+    AnnotatedLine,
+    LineMark,
+    annotate_files,
+    other_findings,
+    stretches,
+)
 from wattslice.report.bars import HOT, WARM, share_bar
-from wattslice.report.c_text import Piece, TextKind, pieces
+from wattslice.report.html.c_text import Piece, TextKind, pieces
+from wattslice.report.html.palette import SPACE_STYLES
 from wattslice.report.kernel_tables import launch_text
-from wattslice.report.palette import SPACE_STYLES
 from wattslice.report.printable import printable, tail
 from wattslice.report.text import (
     MAX_COLUMNS,

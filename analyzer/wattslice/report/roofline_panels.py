@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from wattslice.pictures import COLOURS, Axes, fraction, plain
+from wattslice.report.pictures import COLOURS, Axes, fraction, plain
 from wattslice.report.units import three_digits
 from wattslice.roofline.kernels import PlacedKernel
 from wattslice.roofline.machines import Machine

@@ -6,9 +6,9 @@ import json
 
 from wattslice.findings.findings import Finding
 from wattslice.ir import Severity
+from wattslice.report.ci.located import located
+from wattslice.report.ci.places import SourceTree, clean
 from wattslice.report.json import Json
-from wattslice.report.located import located
-from wattslice.report.places import SourceTree, clean
 
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.NOTE: "info"}
 

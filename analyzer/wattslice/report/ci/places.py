@@ -85,7 +85,7 @@ class SourceTree:
         """What `line_hashes` says of a line (from 1); empty when there is none or it cannot be read."""
         text = self._text(file)
         if text.whole and not text.hashes:
-            from wattslice.report.line_hashes import line_hashes
+            from wattslice.report.ci.line_hashes import line_hashes
 
             text.hashes = line_hashes(text.whole)
         return text.hashes[line - 1] if 0 < line <= len(text.hashes) else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wattslice.report.c_text import Piece
+from wattslice.report.html.c_text import Piece
 
 
 @dataclass(frozen=True, slots=True)

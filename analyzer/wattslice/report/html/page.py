@@ -17,9 +17,9 @@ from wattslice.analysis import Analysis
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
-    from wattslice.report.c_text import Piece
-    from wattslice.report.html_parts import PageView
-    from wattslice.report.palette import PageColours
+    from wattslice.report.html.c_text import Piece
+    from wattslice.report.html.palette import PageColours
+    from wattslice.report.html.parts import PageView
 
 _PAGE = Path(__file__).parent / "page"
 _BASIS = (
@@ -44,7 +44,7 @@ def render_html(analysis: Analysis) -> str:
     import jinja2
     import markupsafe
 
-    from wattslice.report.html_view import page_view
+    from wattslice.report.html.view import page_view
 
     view = page_view(analysis)
     css = markupsafe.Markup(_style_sheet(view))
@@ -90,7 +90,7 @@ def _hash(text: str) -> str:
 
 
 def _style_sheet(view: PageView) -> str:
-    from wattslice.report.palette import CHOSEN_TINT, DARK, HOT_TINT, LIGHT, LIT_TINT, SPACE_STYLES
+    from wattslice.report.html.palette import CHOSEN_TINT, DARK, HOT_TINT, LIGHT, LIT_TINT, SPACE_STYLES
 
     spaces = SPACE_STYLES.items()
     light = [(space.value, style.light) for space, style in spaces]

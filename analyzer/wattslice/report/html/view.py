@@ -10,15 +10,6 @@ from itertools import count, pairwise
 from pathlib import PurePath
 
 from wattslice.analysis import Analysis, KernelAnalysis, LaunchSource, SliceAnalysis
-from wattslice.annotation import (
-    AnnotatedFile,
-    AnnotatedKernel,
-    AnnotatedLine,
-    LineMark,
-    annotate_files,
-    other_findings,
-    stretches,
-)
 from wattslice.findings.findings import (
     Finding,
     findings_of,
@@ -30,9 +21,19 @@ from wattslice.findings.findings import (
 from wattslice.ir import MemorySpace
 from wattslice.ir.operation_counts import JSON_NAMES
 from wattslice.report.annotated import CONTEXT, IN_HEADER, SPREAD, basis, line_watts, owner_words, runs, stake
-from wattslice.report.c_text import Piece, pieces
-from wattslice.report.html_charts import power_bar_svg, power_line_svg, time_roofline_svg
-from wattslice.report.html_parts import (
+from wattslice.report.annotation import (
+    AnnotatedFile,
+    AnnotatedKernel,
+    AnnotatedLine,
+    LineMark,
+    annotate_files,
+    other_findings,
+    stretches,
+)
+from wattslice.report.html.c_text import Piece, pieces
+from wattslice.report.html.charts import power_bar_svg, power_line_svg, time_roofline_svg
+from wattslice.report.html.palette import SPACE_STYLES
+from wattslice.report.html.parts import (
     BlockView,
     Fact,
     FileView,
@@ -45,7 +46,6 @@ from wattslice.report.html_parts import (
     SliceView,
 )
 from wattslice.report.kernel_tables import launch_text
-from wattslice.report.palette import SPACE_STYLES
 from wattslice.report.printable import printable
 from wattslice.report.text import GPU_SOURCES
 from wattslice.report.units import energy, percent, power, prefixed, three_digits, time

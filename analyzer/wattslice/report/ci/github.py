@@ -10,9 +10,9 @@ from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.findings.findings import Finding
 from wattslice.findings.rules import RULES
 from wattslice.ir import Severity
-from wattslice.report.located import importance
-from wattslice.report.markdown import escaped
-from wattslice.report.places import SourceTree, clean
+from wattslice.report.ci.located import importance
+from wattslice.report.ci.markdown import escaped
+from wattslice.report.ci.places import SourceTree, clean
 from wattslice.report.printable import printable
 from wattslice.report.units import energy, power, time
 

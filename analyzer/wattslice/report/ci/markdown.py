@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from wattslice.report.places import clean
+from wattslice.report.ci.places import clean
 from wattslice.report.printable import printable
 
 _MEANS_SOMETHING = re.compile(r"([\\`*_\[\]<>|~&@:#!$])")

@@ -15,8 +15,8 @@ from xml.etree import ElementTree
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.findings.findings import GATE_RULES, Finding, plain_reason, unread_files, why_unknown
 from wattslice.ir import Severity
-from wattslice.report.gcc import finding_line
-from wattslice.report.places import SourceTree, clean
+from wattslice.report.ci.gcc import finding_line
+from wattslice.report.ci.places import SourceTree, clean
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _WHOLE_RUN = "wattslice"

@@ -14,10 +14,10 @@ from wattslice import __version__
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.findings.findings import Finding, all_findings, unread_files
 from wattslice.ir import Severity
+from wattslice.report.ci.located import Located, importance, located
+from wattslice.report.ci.places import Place, SourceTree, clean
+from wattslice.report.ci.sarif_rules import MAX_BYTES, MAX_RESULTS, RULE_INDEX, clipped, rule_descriptors
 from wattslice.report.json import Json, finite
-from wattslice.report.located import Located, importance, located
-from wattslice.report.places import Place, SourceTree, clean
-from wattslice.report.sarif_rules import MAX_BYTES, MAX_RESULTS, RULE_INDEX, clipped, rule_descriptors
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _FINGERPRINT = "wattslice/v1"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from wattslice.findings.findings import Finding
 from wattslice.ir import Severity
-from wattslice.report.places import Place, SourceTree
+from wattslice.report.ci.places import Place, SourceTree
 
 
 @dataclass(frozen=True, slots=True)
