@@ -11,7 +11,7 @@ import contextlib
 import os
 import sys
 
-from wattslice.streams import StdoutError, flush, prepare_streams, writing
+from wattslice.commands.streams import StdoutError, flush, prepare_streams, writing
 
 TYPE_CHECKING = False  # typing itself would cost more than all the rest of --help
 if TYPE_CHECKING:

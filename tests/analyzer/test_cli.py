@@ -328,7 +328,7 @@ def test_a_reader_that_leaves_is_no_failure(source, command):
 
 def test_a_terminal_of_ascii_gets_bars_of_ascii():
     code = (
-        "import sys; from wattslice.streams import prepare_streams; prepare_streams();"
+        "import sys; from wattslice.commands.streams import prepare_streams; prepare_streams();"
         "sys.stdout.write('█▌▏▓░ ── 1–2 · 3 µs → é \\udcff\\n')"
     )
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
+from wattslice.commands.streams import StdoutError, flush, is_closed, writing
 from wattslice.errors import WattsliceError
 from wattslice.report.printable import printable
-from wattslice.streams import StdoutError, flush, is_closed, writing
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis

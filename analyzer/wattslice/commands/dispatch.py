@@ -10,8 +10,8 @@ from typing import cast
 import click
 
 from wattslice.cli import COMMANDS, FAILED
+from wattslice.commands.streams import writing
 from wattslice.errors import WattsliceError
-from wattslice.streams import writing
 
 
 def dispatch(arguments: list[str], debug: bool) -> int:
