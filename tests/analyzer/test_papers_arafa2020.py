@@ -2,7 +2,6 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.instruction_tables import watt_step_j
 from wattslice.papers.arafa2020 import (
     ADDITION,
     DIVISION,
@@ -20,6 +19,7 @@ from wattslice.papers.arafa2020_claims import (
     papi_minus_mtsm,
     unoptimized_over_optimized,
 )
+from wattslice.ptx_energy.tables import watt_step_j
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wattslice.instruction_tables import (
+from wattslice.papers.arafa2020_claims import claims, copies
+from wattslice.papers.arafa2020_table import GPUS, Row, cells, table_rows, value
+from wattslice.papers.markdown import table
+from wattslice.ptx_energy.tables import (
     ADD_KERNEL_S,
     DIV_KERNEL_S,
     OPTIMIZED_INSTRUCTIONS,
     UNOPTIMIZED_INSTRUCTIONS,
     watt_step_j,
 )
-from wattslice.papers.arafa2020_claims import claims, copies
-from wattslice.papers.arafa2020_table import GPUS, Row, cells, table_rows, value
-from wattslice.papers.markdown import table
 from wattslice_corpora.records import (
     measurements_path,
     read_measurements,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from wattslice.instruction_tables import gpu_of_column
+from wattslice.ptx_energy.tables import gpu_of_column
 from wattslice_corpora.published import arafa2020_instruction_energies
 
 Row = tuple[str, str]
