@@ -3,13 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.escape_characteristics import (
+from wattslice.learning.escape_counters import counted_kernels
+from wattslice.learning.escape_times import BEGIN, END, CorpusTime, corpus_times
+from wattslice.projection.escape_characteristics import (
     launch_characteristics,
     predicted_ipc,
     workload_characteristics,
 )
-from wattslice.learning.escape_counters import counted_kernels
-from wattslice.learning.escape_times import BEGIN, END, CorpusTime, corpus_times
 from wattslice.workload.launch_work import launch_work, residency
 from wattslice_corpora.manifest import load_manifest
 from wattslice_models.escape_time import GpuCharacteristics, gpu_time

@@ -17,12 +17,12 @@ from wattslice.config.config import Options, make_config
 from wattslice.counting.count import count
 from wattslice.counting.profile import Assumption
 from wattslice.errors import WattsliceError
-from wattslice.escape_characteristics import launch_characteristics, predicted_ipc
 from wattslice.ir import Diagnostic, Severity
 from wattslice.launches.resolver import resolve_launches
 from wattslice.papers.escape2018_projection import escape2018_projection
 from wattslice.pipeline.files import read_program
 from wattslice.projection import picture
+from wattslice.projection.escape_characteristics import launch_characteristics, predicted_ipc
 from wattslice.projection.kernels import time_parameters
 from wattslice.projection.projection import Configuration, project_workflow
 from wattslice.projection.reader import read_workflow

@@ -13,17 +13,17 @@ from dataclasses import dataclass, replace
 from wattslice.config.config import Options, make_config
 from wattslice.counting.count import count
 from wattslice.errors import WattsliceError
-from wattslice.escape_characteristics import (
-    launch_characteristics,
-    predicted_ipc,
-    workload_characteristics,
-)
 from wattslice.launches.resolver import resolve_launches
 from wattslice.learning.accuracy_page import write_section
 from wattslice.learning.escape_counters import counted_rows
 from wattslice.learning.examples import examples
 from wattslice.learning.judging import Errors, errors
 from wattslice.pipeline.files import read_program
+from wattslice.projection.escape_characteristics import (
+    launch_characteristics,
+    predicted_ipc,
+    workload_characteristics,
+)
 from wattslice.workload.launch_work import launch_work, residency
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 from wattslice_corpora.records import Use

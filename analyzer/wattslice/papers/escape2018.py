@@ -9,11 +9,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from wattslice.escape_published import acraneb2, published_gpu, published_kernel
 from wattslice.papers.escape2018_energy import escape2018_energy
 from wattslice.papers.escape2018_nodes import escape2018_nodes
 from wattslice.papers.escape2018_rooflines import contradictory_cells, escape2018_rooflines
 from wattslice.papers.markdown import mean, percent, relative_error, rms, table
+from wattslice.projection.escape_published import acraneb2, published_gpu, published_kernel
 from wattslice_corpora.published import (
     VerificationRow,
     escape2018_gpus,

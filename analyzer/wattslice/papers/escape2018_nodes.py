@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wattslice.escape_published import published_rates, spherical_harmonics
 from wattslice.papers.markdown import percent, relative_error, table
+from wattslice.projection.escape_published import published_rates, spherical_harmonics
 from wattslice_corpora.published import (
     escape2018_bifft_loops,
     escape2018_divided_work,
