@@ -6,9 +6,9 @@ import pytest
 
 import wattslice.calibration.__main__ as command
 from wattslice.calibration.dcgm import read_dcgm_table
-from wattslice.calibration.features import run_features
 from wattslice.calibration.measured import PUBLIC_SETS, read_public_table
 from wattslice.errors import WattsliceError
+from wattslice.training.launch_rows import run_features
 from wattslice_corpora.records import (
     ArrayBytes,
     BenchmarkRecipe,

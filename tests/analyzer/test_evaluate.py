@@ -12,12 +12,12 @@ pytest.importorskip("scipy")
 from wattslice.cli import main
 from wattslice.errors import WattsliceError
 from wattslice.learning.accuracy_page import begin_marker, gpu_section, update
-from wattslice.learning.counters import Counted, calibrated, counted, fit
-from wattslice.learning.counters import hold_out_each as hold_out_counters
-from wattslice.learning.evaluation import Request, evaluate
-from wattslice.learning.examples import examples
-from wattslice.learning.judging import errors, judge, judge_held_out, spearman
-from wattslice.learning.variants import SignScore, sign_score
+from wattslice.training.counters import Counted, calibrated, counted, fit
+from wattslice.training.counters import hold_out_each as hold_out_counters
+from wattslice.training.evaluation import Request, evaluate
+from wattslice.training.examples import examples
+from wattslice.training.judging import errors, judge, judge_held_out, spearman
+from wattslice.training.variants import SignScore, sign_score
 from wattslice_corpora.manifest import VariantRole, load_manifest
 from wattslice_corpora.records import Use, measured_gpu_ids, sha256
 from wattslice_corpora.records.measured import MEASUREMENT_DIRECTORY

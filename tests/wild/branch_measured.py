@@ -14,7 +14,6 @@ from pathlib import Path
 
 from branch_profiles import measured_profile, only_loops
 
-from wattslice.calibration import features
 from wattslice.calibration.checkout import runs_of
 from wattslice.config.config import BranchProfile, Config
 from wattslice.counting.count import count
@@ -22,13 +21,14 @@ from wattslice.counting.profile import ExecutionProfile, LoopTrips
 from wattslice.errors import WattsliceError
 from wattslice.ir import Loop, walk_statements
 from wattslice.launches.types import KernelLaunch
-from wattslice.learning.examples import examples_of
-from wattslice.learning.tables import MeasuredTables, measured_tables
 from wattslice.power.branches import BranchClass, branch_density
 from wattslice.power.methods import Method, counts_for
 from wattslice.power.paths import arms_of_data
 from wattslice.slicing.features import slice_features
 from wattslice.slicing.slices import slice_kernel
+from wattslice.training import launch_rows as features
+from wattslice.training.examples import examples_of
+from wattslice.training.tables import MeasuredTables, measured_tables
 from wattslice.workload.launch_work import launch_work, residency
 from wattslice_corpora.records import BenchmarkRecipe, LaunchRecipe, MeasuredRow, Recipes, RecordError, Use
 from wattslice_models.access_power import access_power_factors

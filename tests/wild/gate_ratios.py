@@ -28,8 +28,8 @@ from document import publish
 
 from wattslice.gate.ratio_trust import Curve, Kin, Knot, Quantity
 from wattslice.gate.ratio_trust import curves as known_curves
-from wattslice.learning.examples import examples
-from wattslice.learning.tables import measured_tables
+from wattslice.training.examples import examples
+from wattslice.training.tables import measured_tables
 from wattslice_corpora.records import Use, measurements_path, sha256, workloads_path
 from wattslice_models.contract import Example, PowerModel
 from wattslice_models.energy_power import EnergyPowerModel

@@ -48,7 +48,7 @@ ROUNDS = (
 
 _CODE = """
 import json, statistics, sys
-from wattslice.learning.examples import examples
+from wattslice.training.examples import examples
 from wattslice_corpora.records import Use
 from wattslice_models.energy_fit import EnergyLearner
 from wattslice_models.gpu import load_gpu

@@ -14,7 +14,7 @@ from statistics import fmean, median
 
 from document import publish
 
-from wattslice.learning.roofline_card import Estimate, estimates
+from wattslice.training.roofline_card import Estimate, estimates
 from wattslice_corpora.records import (
     measurements_path,
     option,

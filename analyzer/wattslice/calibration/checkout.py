@@ -6,8 +6,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from wattslice.calibration.features import RunFeatures, run_features
 from wattslice.errors import WattsliceError
+from wattslice.training.launch_rows import RunFeatures, run_features
 from wattslice_corpora.records import (
     MeasuredRow,
     Recipes,

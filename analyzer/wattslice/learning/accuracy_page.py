@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wattslice.errors import WattsliceError
-from wattslice.learning.evaluation import GpuEvaluation, Protocol, Score
-from wattslice.learning.judging import judge
-from wattslice.learning.model_card import TABLE_HEAD, judgement_line, left_out_lines
-from wattslice.learning.variants import CLEAR, sign_score
+from wattslice.training.evaluation import GpuEvaluation, Protocol, Score
+from wattslice.training.judging import judge
+from wattslice.training.model_card import TABLE_HEAD, judgement_line, left_out_lines
+from wattslice.training.variants import CLEAR, sign_score
 from wattslice_corpora.records import write_text
 from wattslice_models.contract import Example
 from wattslice_models.cross_validation import HeldOut

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from wattslice.learning.examples import workload_of
 from wattslice.projection.escape_characteristics import workload_characteristics
+from wattslice.training.examples import workload_of
 from wattslice_corpora.counters import CounterRow, counters_path, read_counters
 from wattslice_corpora.records import read_workloads, workloads_path
 from wattslice_models.escape_time import KernelCharacteristics

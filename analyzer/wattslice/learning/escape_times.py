@@ -16,14 +16,14 @@ from wattslice.errors import WattsliceError
 from wattslice.launches.resolver import resolve_launches
 from wattslice.learning.accuracy_page import write_section
 from wattslice.learning.escape_counters import counted_rows
-from wattslice.learning.examples import examples
-from wattslice.learning.judging import Errors, errors
 from wattslice.pipeline.files import read_program
 from wattslice.projection.escape_characteristics import (
     launch_characteristics,
     predicted_ipc,
     workload_characteristics,
 )
+from wattslice.training.examples import examples
+from wattslice.training.judging import Errors, errors
 from wattslice.workload.launch_work import launch_work, residency
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 from wattslice_corpora.records import Use

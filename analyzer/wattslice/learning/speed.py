@@ -11,7 +11,7 @@ import sys
 import time
 
 from wattslice.learning.accuracy_page import write_section
-from wattslice.learning.training import training_data
+from wattslice.training.training import training_data
 from wattslice_models.contract import NotEnoughDataError
 from wattslice_models.gpu import load_gpu
 from wattslice_models.learners import ENTRIES, MEANS, MissingPackageError, learner

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from wattslice.calibration.counters.causes import HostRun
 from wattslice.calibration.counters.launches import recipe_of, source_root
-from wattslice.calibration.features import parameter_value
 from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.callers import read_callers
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.launches.resolver import resolve_launches
 from wattslice.launches.types import Dim3, KernelLaunch, LaunchSource, Overrides, Setting
+from wattslice.training.launch_rows import parameter_value
 from wattslice_corpora.counters import CounterRow
 from wattslice_corpora.records import Recipes
 from wattslice_models.gpu import Gpu

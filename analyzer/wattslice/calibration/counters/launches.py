@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from wattslice.calibration.features import parameter_value, with_arrays
 from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.counting.sampling import WARP_SIZE
@@ -17,6 +16,7 @@ from wattslice.ir import MemorySpace
 from wattslice.ir.accesses import MemoryAccess
 from wattslice.launches.resolver import resolve_launches
 from wattslice.launches.types import KernelLaunch, LaunchOverride, Overrides, Setting
+from wattslice.training.launch_rows import parameter_value, with_arrays
 from wattslice.workload.instructions import InstructionKind
 from wattslice.workload.instructions.mix import RequestCount
 from wattslice.workload.launch_work import LaunchWork, launch_work, residency

@@ -8,9 +8,9 @@ from pathlib import Path
 from statistics import fmean, median
 
 from wattslice.errors import WattsliceError
-from wattslice.learning.examples import LeftOut
-from wattslice.learning.training import provenance
 from wattslice.roofline.roofs import Precision, time_roofline
+from wattslice.training.examples import LeftOut
+from wattslice.training.training import provenance
 from wattslice_corpora.records import (
     DataCard,
     MeasuredRow,

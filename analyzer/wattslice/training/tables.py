@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from wattslice.errors import WattsliceError
-from wattslice.learning.campaign import campaign_features, is_campaign
+from wattslice.training.campaign import campaign_features, is_campaign
 from wattslice_corpora.records import (
     DataCard,
     MeasuredRow,

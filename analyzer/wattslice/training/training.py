@@ -11,8 +11,8 @@ from math import fsum
 from pathlib import Path
 
 from wattslice.errors import WattsliceError
-from wattslice.learning.examples import Examples, LeftOut, examples_of
-from wattslice.learning.tables import measured_tables, tables_of_file
+from wattslice.training.examples import Examples, LeftOut, examples_of
+from wattslice.training.tables import measured_tables, tables_of_file
 from wattslice_corpora.records import DataCard, Use, sha256
 from wattslice_models.contract import Example, Learner, ModelKind, NotEnoughDataError
 from wattslice_models.cross_validation import HeldOut, Unit, calibrated_interval, dealt, hold_out_each

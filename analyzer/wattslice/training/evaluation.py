@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wattslice.errors import WattsliceError
-from wattslice.learning.counters import calibrated, counted
-from wattslice.learning.counters import hold_out_each as counters_held_out
-from wattslice.learning.examples import Examples, LeftOut, examples_of
-from wattslice.learning.judging import Judgement, errors, judge, judge_held_out
-from wattslice.learning.tables import measured_tables, tables_of_file
-from wattslice.learning.training import MOST_FOLDS
+from wattslice.training.counters import calibrated, counted
+from wattslice.training.counters import hold_out_each as counters_held_out
+from wattslice.training.examples import Examples, LeftOut, examples_of
+from wattslice.training.judging import Judgement, errors, judge, judge_held_out
+from wattslice.training.tables import measured_tables, tables_of_file
+from wattslice.training.training import MOST_FOLDS
 from wattslice_corpora.records import Use
 from wattslice_models.contract import Example, NotEnoughDataError, PowerModel
 from wattslice_models.cross_validation import HeldOut, calibrated_interval, dealt, hold_out_each

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
-from wattslice.learning.tables import MeasuredTables, measured_tables
+from wattslice.training.tables import MeasuredTables, measured_tables
 from wattslice_corpora.records import MeasuredRow, SliceRow, Use, WorkloadRow
 from wattslice_models.contract import Example, LaunchWork, SliceSample, Subject
 from wattslice_models.execution_time import Clocks

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from wattslice.learning.examples import LeftOut
-from wattslice.learning.judging import Judgement, judge_held_out
-from wattslice.learning.training import MOST_FOLDS, TrainedEntry, TrainingData, TrainingResult
+from wattslice.training.examples import LeftOut
+from wattslice.training.judging import Judgement, judge_held_out
+from wattslice.training.training import MOST_FOLDS, TrainedEntry, TrainingData, TrainingResult
 from wattslice_models.energy import MULTIPLIERS, Component, ComponentEnergy
 from wattslice_models.energy_power import EnergyPowerModel
 from wattslice_models.execution_time import TimeParameters

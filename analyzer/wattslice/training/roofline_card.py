@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from wattslice.learning.roofline_training import RooflineResult
+from wattslice.training.roofline_training import RooflineResult
 from wattslice_models.energy_roofline_fit import Coefficient, EnergyRooflineFit, SweepPrecision
 from wattslice_models.gpu import Gpu
 from wattslice_models.roofline_store import ClockFit
