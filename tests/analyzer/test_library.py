@@ -13,7 +13,7 @@ import click
 import pytest
 
 import wattslice
-from wattslice import library
+from wattslice import api as library
 from wattslice.commands.analyze import analyze as command
 from wattslice.config.config import Options, make_config
 from wattslice.pipeline.files import analyze_files

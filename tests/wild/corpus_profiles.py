@@ -21,7 +21,7 @@ from wattslice.config.config import Config
 from wattslice.profiling.data_sets.spec import read_spec
 from wattslice.profiling.interpreted import Limits, counted_by, run_data_sets
 from wattslice.profiling.interpreter.budget import MAX_STEPS
-from wattslice.report.units import line_ranges
+from wattslice.units import line_ranges
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 
 LIMITS = Limits(MAX_STEPS, 1024)

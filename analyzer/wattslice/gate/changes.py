@@ -15,7 +15,7 @@ from wattslice.gate.ratio_trust import Kin, Quantity, curve
 from wattslice.gate.records import LaunchRecord, Matching, Pair
 from wattslice.gate.verdict import Compared
 from wattslice.ir import Severity
-from wattslice.report.units import energy, power, time
+from wattslice.units import energy, power, time
 
 SAME = 2e-5
 """|ln ratio| up to which two figures are the same: a baseline keeps six digits."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from wattslice.projection.projection import ProjectedComponent, Projection
 from wattslice.report.pictures import COLOURS, Axes, Figure, save_picture
-from wattslice.report.units import energy, time
+from wattslice.units import energy, time
 
 _MANY_POINTS = 400
 """More of them are pixels in an SVG, else it grows to megabytes."""

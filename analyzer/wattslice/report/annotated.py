@@ -41,7 +41,7 @@ from wattslice.report.text import (
     power_line,
     section_title,
 )
-from wattslice.report.units import energy, percent, power, time
+from wattslice.units import energy, percent, power, time
 
 CONTEXT = 2
 """Lines shown around heat and findings."""

@@ -13,7 +13,7 @@ from wattslice import __version__
 from wattslice.projection.projection import Configuration, Part, Projection
 from wattslice.report.printable import printable
 from wattslice.report.text import make_console, print_stripped
-from wattslice.report.units import UNKNOWN, energy, prefixed, three_digits, time
+from wattslice.units import UNKNOWN, energy, prefixed, three_digits, time
 from wattslice_models.pareto import Objective
 
 _NAMES = {

@@ -33,7 +33,7 @@ from wattslice.report.kernel_tables import (
     slice_table,
 )
 from wattslice.report.printable import printable, tail
-from wattslice.report.units import UNKNOWN, energy, percent, power, three_digits, time
+from wattslice.units import UNKNOWN, energy, percent, power, three_digits, time
 
 MAX_COLUMNS = 100
 _NARROW = 70

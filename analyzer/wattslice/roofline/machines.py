@@ -16,8 +16,8 @@ from enum import Enum
 from functools import cache
 
 from wattslice.errors import WattsliceError
-from wattslice.report.units import prefixed
 from wattslice.roofline.roofs import Precision, is_presumed, model_roofline, time_roofline
+from wattslice.units import prefixed
 from wattslice_corpora.published import MachineRow, choi2013_machines
 from wattslice_models.energy import EnergyModel, NoEnergyModel
 from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline

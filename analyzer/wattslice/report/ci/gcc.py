@@ -5,7 +5,7 @@ from __future__ import annotations
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.findings.findings import Finding, why_unknown
 from wattslice.report.printable import printable
-from wattslice.report.units import energy, power, time
+from wattslice.units import energy, power, time
 
 
 def render_gcc(analysis: Analysis, findings: tuple[Finding, ...]) -> str:

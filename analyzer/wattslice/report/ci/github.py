@@ -14,7 +14,7 @@ from wattslice.report.ci.located import importance
 from wattslice.report.ci.markdown import escaped
 from wattslice.report.ci.places import SourceTree, clean
 from wattslice.report.printable import printable
-from wattslice.report.units import energy, power, time
+from wattslice.units import energy, power, time
 
 ANNOTATIONS = 10
 """Findings told as annotations."""

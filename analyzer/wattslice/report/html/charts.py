@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from html import escape
 
 from wattslice.analysis import KernelAnalysis
-from wattslice.report.units import energy, power, prefixed, three_digits
 from wattslice.roofline.point import Roofline, RooflinePoint
+from wattslice.units import energy, power, prefixed, three_digits
 
 _WIDTH, _HEIGHT = 312, 214
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 16, 22, 38

@@ -48,7 +48,7 @@ from wattslice.report.html.parts import (
 from wattslice.report.kernel_tables import launch_text
 from wattslice.report.printable import printable
 from wattslice.report.text import GPU_SOURCES
-from wattslice.report.units import energy, percent, power, prefixed, three_digits, time
+from wattslice.units import energy, percent, power, prefixed, three_digits, time
 
 MOST_COLUMNS = 2000
 """Longer lines end there: nobody reads them, and a browser chokes on them."""
