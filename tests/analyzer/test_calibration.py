@@ -3,10 +3,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import wattslice_tools.public_sets.__main__ as command
+from wattslice_tools.public_sets.dcgm import read_dcgm_table
+from wattslice_tools.public_sets.measured import PUBLIC_SETS, read_public_table
 
-import wattslice.calibration.__main__ as command
-from wattslice.calibration.dcgm import read_dcgm_table
-from wattslice.calibration.measured import PUBLIC_SETS, read_public_table
 from wattslice.errors import WattsliceError
 from wattslice.training.launch_rows import run_features
 from wattslice_corpora.records import (
@@ -194,4 +194,4 @@ def test_the_command_reports_instead_of_crashing(tmp_path, capsys):
     assert command.main(["--measurements", str(tmp_path / "missing.csv")]) == 2
     assert command.main(["--sources", str(tmp_path), "--gpu", "v100_pcie"]) == 2
     assert command.main(["--dcgm", str(tmp_path / "missing.csv")]) == 2
-    assert capsys.readouterr().err.count("wattslice.calibration: ") == 3
+    assert capsys.readouterr().err.count("wattslice_tools.public_sets: ") == 3

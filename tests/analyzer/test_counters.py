@@ -4,14 +4,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import wattslice_tools.public_sets.counters.__main__ as command
+from wattslice_tools.public_sets.counters.causes import (
+    Cause,
+    HostRun,
+    Notes,
+    read_notes,
+    stale,
+    without_cause,
+)
+from wattslice_tools.public_sets.counters.document import BEGIN, END, NO_CAUSE, Comparison, section, update
+from wattslice_tools.public_sets.counters.geometry import read_geometry
+from wattslice_tools.public_sets.counters.launches import counted_launch
+from wattslice_tools.public_sets.counters.nvprof import read_nvprof_table
+from wattslice_tools.public_sets.counters.quantities import compare
 
-import wattslice.calibration.counters.__main__ as command
-from wattslice.calibration.counters.causes import Cause, HostRun, Notes, read_notes, stale, without_cause
-from wattslice.calibration.counters.document import BEGIN, END, NO_CAUSE, Comparison, section, update
-from wattslice.calibration.counters.geometry import read_geometry
-from wattslice.calibration.counters.launches import counted_launch
-from wattslice.calibration.counters.nvprof import read_nvprof_table
-from wattslice.calibration.counters.quantities import compare
 from wattslice.errors import WattsliceError
 from wattslice_corpora.counters import COUNTERS, counters_path, read_counters
 from wattslice_corpora.records import BenchmarkRecipe, LaunchRecipe, ParameterValue, Recipes

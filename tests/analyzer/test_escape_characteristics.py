@@ -2,9 +2,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from wattslice_tools.accuracy.escape_counters import counted_kernels
+from wattslice_tools.accuracy.escape_times import BEGIN, END, CorpusTime, corpus_times
 
-from wattslice.learning.escape_counters import counted_kernels
-from wattslice.learning.escape_times import BEGIN, END, CorpusTime, corpus_times
 from wattslice.projection.escape_characteristics import (
     launch_characteristics,
     predicted_ipc,

@@ -9,9 +9,10 @@ import pytest
 
 pytest.importorskip("scipy")
 
+from wattslice_tools.accuracy.accuracy_page import begin_marker, gpu_section, update
+
 from wattslice.cli import main
 from wattslice.errors import WattsliceError
-from wattslice.learning.accuracy_page import begin_marker, gpu_section, update
 from wattslice.training.counters import Counted, calibrated, counted, fit
 from wattslice.training.counters import hold_out_each as hold_out_counters
 from wattslice.training.evaluation import Request, evaluate

@@ -2,12 +2,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from wattslice_tools.papers.__main__ import main
+from wattslice_tools.papers.choi2013 import checked_labels
+from wattslice_tools.papers.choi2013_pictures import plot_choi2013
+from wattslice_tools.papers.page import papers_markdown
+from wattslice_tools.papers.wang2013 import measured_over_computed, wang2013
 
-from wattslice.papers.__main__ import main
-from wattslice.papers.choi2013 import checked_labels
-from wattslice.papers.choi2013_pictures import plot_choi2013
-from wattslice.papers.page import papers_markdown
-from wattslice.papers.wang2013 import measured_over_computed, wang2013
 from wattslice_corpora.published import (
     wang2013_dense_programs,
     wang2013_regressions,
@@ -19,7 +19,9 @@ COMMITTED = Path(__file__).parents[2] / "docs" / "papers.md"
 
 
 def test_the_committed_file_is_the_generated_text() -> None:
-    assert COMMITTED.read_text(encoding="utf-8") == papers_markdown(), "run `python -m wattslice.papers`"
+    assert COMMITTED.read_text(encoding="utf-8") == papers_markdown(), (
+        "run `python -m wattslice_tools.papers`"
+    )
 
 
 def test_models_use_table_1_as_printed() -> None:
@@ -46,7 +48,7 @@ def test_the_known_mismatch_is_reported() -> None:
 def test_check_says_what_to_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "papers.md"
     assert main(["--check", str(path)]) == 1
-    assert "run `python -m wattslice.papers" in capsys.readouterr().err
+    assert "run `python -m wattslice_tools.papers" in capsys.readouterr().err
     assert main([str(path)]) == 0
     assert main(["--check", str(path)]) == 0
     assert main([str(tmp_path / "no" / "papers.md")]) == 2

@@ -1,8 +1,7 @@
 from pathlib import Path
 
 import pytest
-
-from wattslice.papers.arafa2020 import (
+from wattslice_tools.papers.arafa2020 import (
     ADDITION,
     DIVISION,
     READINGS,
@@ -12,13 +11,14 @@ from wattslice.papers.arafa2020 import (
     latency_clocks,
     shared_power,
 )
-from wattslice.papers.arafa2020_claims import (
+from wattslice_tools.papers.arafa2020_claims import (
     copied_rows,
     least,
     least_error_sum,
     papi_minus_mtsm,
     unoptimized_over_optimized,
 )
+
 from wattslice.ptx_energy.tables import watt_step_j
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -2,13 +2,17 @@ from statistics import stdev
 
 import numpy as np
 import pytest
+from wattslice_tools.papers import escape2018_rooflines as rooflines
+from wattslice_tools.papers.escape2018 import dwarf_time_s, escape2018, recomputed_times
+from wattslice_tools.papers.escape2018_energy import (
+    coefficients,
+    fitted_coefficients,
+    spherical_node_energies,
+)
+from wattslice_tools.papers.escape2018_nodes import spherical_time_s
+from wattslice_tools.papers.escape2018_rooflines import contradictory_cells, escape2018_rooflines
+from wattslice_tools.papers.markdown import relative_error, rms
 
-from wattslice.papers import escape2018_rooflines as rooflines
-from wattslice.papers.escape2018 import dwarf_time_s, escape2018, recomputed_times
-from wattslice.papers.escape2018_energy import coefficients, fitted_coefficients, spherical_node_energies
-from wattslice.papers.escape2018_nodes import spherical_time_s
-from wattslice.papers.escape2018_rooflines import contradictory_cells, escape2018_rooflines
-from wattslice.papers.markdown import relative_error, rms
 from wattslice.projection.escape_published import published_rates, spherical_harmonics
 from wattslice_corpora.published import (
     escape2018_bifft,

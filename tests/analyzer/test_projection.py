@@ -8,6 +8,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from wattslice_tools.papers.escape2018_projection import escape2018_projection
 
 import wattslice_corpora
 import wattslice_models
@@ -19,7 +20,6 @@ from wattslice.counting.profile import Assumption
 from wattslice.errors import WattsliceError
 from wattslice.ir import Diagnostic, Severity
 from wattslice.launches.resolver import resolve_launches
-from wattslice.papers.escape2018_projection import escape2018_projection
 from wattslice.pipeline.files import read_program
 from wattslice.projection import picture
 from wattslice.projection.escape_characteristics import launch_characteristics, predicted_ipc

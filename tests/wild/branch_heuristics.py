@@ -19,8 +19,8 @@ from pathlib import Path
 
 from branch_profiles import measured_profile, profile_of
 from document import publish
+from wattslice_tools.public_sets.checkout import find_recipes
 
-from wattslice.calibration.checkout import find_recipes
 from wattslice.config.config import BranchProfile
 from wattslice.config.sources import source_files
 from wattslice.counting.count import BudgetExceededError, count

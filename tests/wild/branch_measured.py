@@ -13,8 +13,8 @@ from enum import Enum
 from pathlib import Path
 
 from branch_profiles import measured_profile, only_loops
+from wattslice_tools.public_sets.checkout import runs_of
 
-from wattslice.calibration.checkout import runs_of
 from wattslice.config.config import BranchProfile, Config
 from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile, LoopTrips

@@ -19,9 +19,9 @@ from branch_measured import DELTA, INFORMED, MODELS, PLAIN, VARIANTS, Compared, 
 from branch_profiles import profile_of
 from checkouts import revision
 from document import publish
+from wattslice_tools.public_sets.checkout import find_recipes, gpus_of
 
 from wattslice.analysis import KernelAnalysis
-from wattslice.calibration.checkout import find_recipes, gpus_of
 from wattslice.config.config import Config
 from wattslice.config.sources import source_files
 from wattslice.counting.profile import ProbabilitySource

@@ -52,8 +52,9 @@ def evaluate(
     Models trained before are asked about applications that they never saw; then models are trained anew
     without each application in turn. Needs more packages: pip install 'wattslice[train,report]'.
     """
+    from wattslice_tools.accuracy.accuracy_page import check_document, summary_lines, update
+
     from wattslice.config.gpu_choice import known_gpu
-    from wattslice.learning.accuracy_page import check_document, summary_lines, update
     from wattslice.training.evaluation import Request
     from wattslice_corpora.records import RecordError, measured_gpu_ids
     from wattslice_models.gpu import load_gpu

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import statistics
 
-from wattslice.papers.arafa2020_table import GPUS, METHODS, Row, cells, places, table_rows, value
-from wattslice.papers.markdown import mean, table
+from wattslice_tools.papers.arafa2020_table import GPUS, METHODS, Row, cells, places, table_rows, value
+from wattslice_tools.papers.markdown import mean, table
 
 MAPE_MTSM, MAPE_PAPI = 0.0639, 0.1024
 """As printed in section VI-A: TITAN V, against a power meter."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from wattslice.papers.markdown import percent, relative_error, table
 from wattslice_corpora.published import (
     RooflineRow,
     escape2018_bifft,
     escape2018_roofline,
     escape2018_verification,
 )
+from wattslice_tools.papers.markdown import percent, relative_error, table
 
 _KERNELS, _DOMAINS, _MODELLED = (1, 2, 3), (4, 5, 6), (18, 19, 20)
 _SUM = "SUM"

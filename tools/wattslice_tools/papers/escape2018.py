@@ -9,10 +9,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from wattslice.papers.escape2018_energy import escape2018_energy
-from wattslice.papers.escape2018_nodes import escape2018_nodes
-from wattslice.papers.escape2018_rooflines import contradictory_cells, escape2018_rooflines
-from wattslice.papers.markdown import mean, percent, relative_error, rms, table
 from wattslice.projection.escape_published import acraneb2, published_gpu, published_kernel
 from wattslice_corpora.published import (
     VerificationRow,
@@ -27,6 +23,10 @@ from wattslice_corpora.published import (
 )
 from wattslice_models.escape_time import PUBLISHED_CELLS_FACTOR, GpuTime, gpu_time, kernels_time_s
 from wattslice_models.gpu import Architecture
+from wattslice_tools.papers.escape2018_energy import escape2018_energy
+from wattslice_tools.papers.escape2018_nodes import escape2018_nodes
+from wattslice_tools.papers.escape2018_rooflines import contradictory_cells, escape2018_rooflines
+from wattslice_tools.papers.markdown import mean, percent, relative_error, rms, table
 
 _CAPTION_ERRORS = {12: 0.08, 13: 0.15, 14: 0.23, 15: 0.07, 16: 0.15, 17: 0.23}
 """The "square error" that the caption of each table prints."""

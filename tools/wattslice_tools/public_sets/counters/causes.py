@@ -6,9 +6,9 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from wattslice.calibration.counters.quantities import QUANTITIES, Compared
 from wattslice.errors import WattsliceError
 from wattslice_corpora.records import ParameterValue
+from wattslice_tools.public_sets.counters.quantities import QUANTITIES, Compared
 
 CAUSES_FILE = Path(__file__).with_name("causes.toml")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wattslice.papers.markdown import held, magnitudes, mean, percent, relative_error, rms, table
 from wattslice_corpora.published import (
     DenseProgramRow,
     RelativeErrorRow,
@@ -18,6 +17,7 @@ from wattslice_corpora.published import (
 )
 from wattslice_models.access_power import measured_access_energies
 from wattslice_models.regression import RegressionModel, published_regression
+from wattslice_tools.papers.markdown import held, magnitudes, mean, percent, relative_error, rms, table
 
 
 def wang2013() -> tuple[str, ...]:

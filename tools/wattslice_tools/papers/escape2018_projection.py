@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from wattslice.papers.escape2018_energy import coefficients
-from wattslice.papers.markdown import table
 from wattslice.projection.projection import Configuration, Projection, project_workflow
 from wattslice.projection.reader import read_workflow
 from wattslice.projection.workflow import Component, Workflow
+from wattslice_tools.papers.escape2018_energy import coefficients
+from wattslice_tools.papers.markdown import table
 
 _WORKFLOWS = "corpora/wattslice_corpora/workflows"
 _ITERATIONS = 100

@@ -1,4 +1,4 @@
-"""``python -m wattslice.calibration``: from public measurements and sources to the tables of this package."""
+"""``python -m wattslice_tools.public_sets``: from public measurements and sources to the tables of this package."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from wattslice.calibration.checkout import find_recipes, public_features, runs_of
-from wattslice.calibration.dcgm import read_dcgm_table
-from wattslice.calibration.measured import public_gpu_ids, read_public_table
 from wattslice.errors import WattsliceError
 from wattslice_corpora.records import (
     DataCard,
@@ -27,11 +24,14 @@ from wattslice_corpora.records import (
     write_text,
 )
 from wattslice_models.gpu import load_gpu
+from wattslice_tools.public_sets.checkout import find_recipes, public_features, runs_of
+from wattslice_tools.public_sets.dcgm import read_dcgm_table
+from wattslice_tools.public_sets.measured import public_gpu_ids, read_public_table
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m wattslice.calibration",
+        prog="python -m wattslice_tools.public_sets",
         description="Makes the tables of measured runs (--measurements), of DCGM activity (--dcgm) and of "
         "our features of the kernels (--sources) anew. `wattslice train` learns from them.",
     )
@@ -71,7 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
                 if any(entry.recipes == recipes.path.stem for entry in card.datasets):
                     _analyze(options.sources, card, recipes)
     except (WattsliceError, RecordError, OSError) as error:
-        print(f"wattslice.calibration: {error}", file=sys.stderr)
+        print(f"wattslice_tools.public_sets: {error}", file=sys.stderr)
         return 2
     return 0
 

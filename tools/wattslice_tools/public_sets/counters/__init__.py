@@ -1,4 +1,4 @@
-"""Our static counts beside hardware counters: ``python -m wattslice.calibration.counters --help``.
+"""Our static counts beside hardware counters: ``python -m wattslice_tools.public_sets.counters --help``.
 
 `nvprof` turns the public table of counters into the project's own, `quantities` says which of our figures
 stands against which counter, `launches` analyses the counted launches in a checkout of their sources,

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wattslice.papers.arafa2020_claims import claims, copies
-from wattslice.papers.arafa2020_table import GPUS, Row, cells, table_rows, value
-from wattslice.papers.markdown import table
 from wattslice.ptx_energy.tables import (
     ADD_KERNEL_S,
     DIV_KERNEL_S,
@@ -21,6 +18,9 @@ from wattslice_corpora.records import (
     workloads_path,
 )
 from wattslice_models.gpu import load_gpu
+from wattslice_tools.papers.arafa2020_claims import claims, copies
+from wattslice_tools.papers.arafa2020_table import GPUS, Row, cells, table_rows, value
+from wattslice_tools.papers.markdown import table
 
 UNITS = (("J", 1.0), ("mJ", 1e-3), ("µJ", 1e-6), ("nJ", 1e-9))
 IDLE_W = (30.0, 41.0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from statistics import stdev
 
-from wattslice.papers.markdown import magnitudes, mean, percent, relative_error, table
 from wattslice_corpora.published import (
     CoefficientRow,
     escape2018_bifft,
@@ -24,6 +23,7 @@ from wattslice_models.node_energy import (
     node_energy,
     part_power_w,
 )
+from wattslice_tools.papers.markdown import magnitudes, mean, percent, relative_error, table
 
 
 def escape2018_energy() -> tuple[str, ...]:

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from wattslice.calibration.counters.causes import HostRun
-from wattslice.calibration.counters.launches import recipe_of, source_root
 from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.callers import read_callers
 from wattslice.frontend.cuda.clang.flags import ParseOptions
@@ -18,6 +16,8 @@ from wattslice.training.launch_rows import parameter_value
 from wattslice_corpora.counters import CounterRow
 from wattslice_corpora.records import Recipes
 from wattslice_models.gpu import Gpu
+from wattslice_tools.public_sets.counters.causes import HostRun
+from wattslice_tools.public_sets.counters.launches import recipe_of, source_root
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from wattslice.papers.markdown import table
 from wattslice.report.pictures import fraction
 from wattslice.roofline.machines import published_roofline
 from wattslice_corpora.published import (
@@ -18,6 +17,7 @@ from wattslice_corpora.published import (
     table_source,
 )
 from wattslice_models.energy_roofline import EnergyRoofline
+from wattslice_tools.papers.markdown import table
 
 INTENSITIES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 """Of Figures 4 and 5, in flops per byte."""
@@ -285,7 +285,7 @@ def _figures_4_and_5() -> tuple[str, ...]:
         "Q ε_mem) / "
         "(limit − π0)`, so that energy over time is the limit (`EnergyRoofline.time_s`); the paper "
         "of 2013 caps "
-        "the line alone. `python -m wattslice.papers --plots docs/plots` draws the pictures.",
+        "the line alone. `python -m wattslice_tools.papers --plots docs/plots` draws the pictures.",
     )
 
 

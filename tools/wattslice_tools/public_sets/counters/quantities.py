@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from wattslice.calibration.counters.launches import CountedLaunch
 from wattslice.counting.access import SECTOR_BYTES
 from wattslice.workload.instructions import InstructionKind as Kind
 from wattslice_corpora.counters import CounterRow
+from wattslice_tools.public_sets.counters.launches import CountedLaunch
 
 
 class Target(Enum):

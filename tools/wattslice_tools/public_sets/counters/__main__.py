@@ -1,4 +1,4 @@
-"""``python -m wattslice.calibration.counters``: our static counts beside hardware counters."""
+"""``python -m wattslice_tools.public_sets.counters``: our static counts beside hardware counters."""
 
 from __future__ import annotations
 
@@ -6,13 +6,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from wattslice.calibration.checkout import checkout_commit
-from wattslice.calibration.counters.causes import CAUSES_FILE, read_notes, stale, without_cause
-from wattslice.calibration.counters.document import Comparison, NotCompared, update
-from wattslice.calibration.counters.geometry import ReadGeometry, read_geometry
-from wattslice.calibration.counters.launches import counted_launch, recipes_of
-from wattslice.calibration.counters.nvprof import read_nvprof_table
-from wattslice.calibration.counters.quantities import Compared, compare
 from wattslice.errors import WattsliceError
 from wattslice_corpora.counters import CounterRow, counters_path, read_counters
 from wattslice_corpora.records import (
@@ -24,6 +17,13 @@ from wattslice_corpora.records import (
     write_table,
 )
 from wattslice_models.gpu import Gpu, load_gpu
+from wattslice_tools.public_sets.checkout import checkout_commit
+from wattslice_tools.public_sets.counters.causes import CAUSES_FILE, read_notes, stale, without_cause
+from wattslice_tools.public_sets.counters.document import Comparison, NotCompared, update
+from wattslice_tools.public_sets.counters.geometry import ReadGeometry, read_geometry
+from wattslice_tools.public_sets.counters.launches import counted_launch, recipes_of
+from wattslice_tools.public_sets.counters.nvprof import read_nvprof_table
+from wattslice_tools.public_sets.counters.quantities import Compared, compare
 
 _GPU = "gtx_1080_ti"
 _RECIPES = ("nv_dvfs_benchmark", "rodinia", "cuda_samples")
@@ -33,7 +33,7 @@ _TABLE = "csvs/raw/gtx1080ti-dvfs-real-Performance-Power.csv"
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m wattslice.calibration.counters",
+        prog="python -m wattslice_tools.public_sets.counters",
         description="Compares our static counts with the hardware counters of public kernels, one by one. "
         f"Why a count misses stands in {CAUSES_FILE.name}, written by people.",
     )
@@ -67,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.document:
             update(options.document, comparison)
     except (WattsliceError, RecordError, OSError) as error:
-        print(f"wattslice.calibration.counters: {error}", file=sys.stderr)
+        print(f"wattslice_tools.public_sets.counters: {error}", file=sys.stderr)
         return 2
     return _verdict(comparison)
 

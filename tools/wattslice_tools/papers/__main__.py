@@ -1,4 +1,4 @@
-"""``python -m wattslice.papers`` writes the page, ``--check`` only says whether it is up to date."""
+"""``python -m wattslice_tools.papers`` writes the page, ``--check`` only says whether it is up to date."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from wattslice.papers.page import COMMAND, papers_markdown
+from wattslice_tools.papers.page import COMMAND, papers_markdown
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         path.write_text(text, encoding="utf-8")
         if options.plots is not None:
-            from wattslice.papers.choi2013_pictures import plot_choi2013
+            from wattslice_tools.papers.choi2013_pictures import plot_choi2013
 
             options.plots.mkdir(parents=True, exist_ok=True)
             plot_choi2013(options.plots)

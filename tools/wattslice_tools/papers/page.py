@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from wattslice.papers.arafa2020 import arafa2020
-from wattslice.papers.choi2013 import choi2013
-from wattslice.papers.escape2018 import escape2018
-from wattslice.papers.escape2018_projection import escape2018_projection
-from wattslice.papers.wang2013 import wang2013
+from wattslice_tools.papers.arafa2020 import arafa2020
+from wattslice_tools.papers.choi2013 import choi2013
+from wattslice_tools.papers.escape2018 import escape2018
+from wattslice_tools.papers.escape2018_projection import escape2018_projection
+from wattslice_tools.papers.wang2013 import wang2013
 
-COMMAND = "python -m wattslice.papers"
+COMMAND = "python -m wattslice_tools.papers"
 _PAPERS = (wang2013, choi2013, arafa2020, escape2018, escape2018_projection)
 """One function for each paper, which gives its paragraphs and tables."""
 

@@ -48,9 +48,9 @@ def features(
     A recipe file tells how each program of the repository was run; the runs come from the tables of measured
     kernels. What could not be analysed, and why, is told on stderr and in the table's comments.
     """
-    from wattslice.calibration.checkout import find_recipes, public_features
     from wattslice_corpora.records import RecordError
     from wattslice_models.gpu import load_gpu
+    from wattslice_tools.public_sets.checkout import find_recipes, public_features
 
     if not sources.is_dir():
         raise WattsliceError("is no folder", path=sources, remedy="clone the repository of the kernels")
@@ -70,8 +70,8 @@ def features(
 
 
 def _runs(recipes: Recipes, gpu_id: str | None, runs: Path | None) -> tuple[str, tuple[MeasuredRow, ...]]:
-    from wattslice.calibration.checkout import gpus_of, runs_of
     from wattslice_corpora.records import measured_gpu_ids, read_measurements
+    from wattslice_tools.public_sets.checkout import gpus_of, runs_of
 
     measured_on = gpus_of(recipes)
     if gpu_id is None:
