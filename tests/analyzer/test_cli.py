@@ -11,7 +11,8 @@ from types import ModuleType
 import pytest
 
 import wattslice
-from wattslice.cli import COMMANDS, main
+from wattslice.cli import main
+from wattslice.commands.table import COMMANDS
 from wattslice.ir import Diagnostic, Severity
 
 from .samples import ANALYSIS, EMPTY, MATMUL

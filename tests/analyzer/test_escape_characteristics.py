@@ -2,8 +2,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from wattslice_tools.accuracy.escape_counters import counted_kernels
-from wattslice_tools.accuracy.escape_times import BEGIN, END, CorpusTime, corpus_times
 
 from wattslice.projection.escape_characteristics import (
     launch_characteristics,
@@ -16,6 +14,8 @@ from wattslice_models.escape_time import GpuCharacteristics, gpu_time
 from wattslice_models.execution_time import DEFAULT_TIME_PARAMETERS, predict_time
 from wattslice_models.gpu import load_gpu
 from wattslice_models.workload import Instructions, Workload
+from wattslice_tools.accuracy.escape_counters import counted_kernels
+from wattslice_tools.accuracy.escape_times import BEGIN, END, CorpusTime, corpus_times
 
 from .counted import counted
 

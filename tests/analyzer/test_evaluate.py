@@ -9,8 +9,6 @@ import pytest
 
 pytest.importorskip("scipy")
 
-from wattslice_tools.accuracy.accuracy_page import begin_marker, gpu_section, update
-
 from wattslice.cli import main
 from wattslice.errors import WattsliceError
 from wattslice.training.counters import Counted, calibrated, counted, fit
@@ -29,6 +27,7 @@ from wattslice_models.gpu import load_gpu
 from wattslice_models.learners import MEANS
 from wattslice_models.store import SHIPPED, load
 from wattslice_models.types import Prediction
+from wattslice_tools.accuracy.accuracy_page import begin_marker, gpu_section, update
 
 from .learning_data import campaign
 

@@ -1,4 +1,4 @@
-"""Lowering rules, one small kernel each; the SASS behind them: tests/wild/sass_check.py."""
+"""Lowering rules, one small kernel each; the SASS behind them: tools/wattslice_tools/wild/sass_check.py."""
 
 from pathlib import Path
 

@@ -8,7 +8,6 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from wattslice_tools.papers.escape2018_projection import escape2018_projection
 
 import wattslice_corpora
 import wattslice_models
@@ -32,6 +31,7 @@ from wattslice.workload.launch_work import launch_work, residency
 from wattslice_models.escape_time import GpuCharacteristics, gpu_time
 from wattslice_models.gpu import load_gpu
 from wattslice_models.pareto import Objective
+from wattslice_tools.papers.escape2018_projection import escape2018_projection
 
 from .samples import ANALYSIS
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.cli import FAILED, FINE
 from wattslice.commands.common import (
     CONTEXT,
     analysis_options,
@@ -17,6 +16,7 @@ from wattslice.commands.common import (
     options_from,
     write_report,
 )
+from wattslice.commands.table import FAILED, FINE
 from wattslice.report.formats import FORMATS
 
 if TYPE_CHECKING:

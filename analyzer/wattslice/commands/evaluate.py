@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.cli import FINE
 from wattslice.commands.common import CONTEXT, message, write_result
 from wattslice.commands.progress import progress
+from wattslice.commands.table import FINE
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
@@ -52,14 +52,13 @@ def evaluate(
     Models trained before are asked about applications that they never saw; then models are trained anew
     without each application in turn. Needs more packages: pip install 'wattslice[train,report]'.
     """
-    from wattslice_tools.accuracy.accuracy_page import check_document, summary_lines, update
-
     from wattslice.config.gpu_choice import known_gpu
     from wattslice.training.evaluation import Request
     from wattslice_corpora.records import RecordError, measured_gpu_ids
     from wattslice_models.gpu import load_gpu
     from wattslice_models.learners import NAMES, MissingPackageError
     from wattslice_models.store import ModelFileError
+    from wattslice_tools.accuracy.accuracy_page import check_document, summary_lines, update
 
     for name in names:
         if name not in NAMES:

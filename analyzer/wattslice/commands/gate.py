@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.cli import FAILED, FINDINGS, FINE
 from wattslice.commands.analyze import no_kernels
 from wattslice.commands.common import (
     CONTEXT,
@@ -22,6 +21,7 @@ from wattslice.commands.common import (
     write_report,
     write_result,
 )
+from wattslice.commands.table import FAILED, FINDINGS, FINE
 from wattslice.report.formats import FORMATS
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from wattslice.cli import FINDINGS, FINE
 from wattslice.commands.common import CONTEXT, message, write_result
+from wattslice.commands.table import FINDINGS, FINE
 from wattslice.errors import WattsliceError
 
 _PATH = click.Path(path_type=Path)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.cli import FAILED, FINE
 from wattslice.commands.analyze import no_kernels
 from wattslice.commands.common import (
     CONTEXT,
@@ -17,6 +16,7 @@ from wattslice.commands.common import (
     options_of_perhaps_an_analysis,
     write_result,
 )
+from wattslice.commands.table import FAILED, FINE
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from wattslice.cli import FINE
 from wattslice.commands.common import CONTEXT, message, write_result
 from wattslice.commands.progress import progress
+from wattslice.commands.table import FINE
 from wattslice.commands.train_roofline import fit_and_write
 from wattslice.errors import WattsliceError
 

@@ -233,7 +233,8 @@ def register_pressure(kernel: ir.Kernel) -> RegisterPressure:
 
 
 WEIGHTS = (5.9, 0.90, 0.09, 0.95, 1.4, 12.8)
-"""Weights of `features`, fitted with tests/wild/registers_check.py to what nvcc 13 reports for sm_80.
+"""Weights of `features`, fitted with tools/wattslice_tools/wild/registers_check.py to what nvcc 13 reports
+for sm_80.
 
 On 95 kernels of 57 public files: median error 3 registers, mean 4.3 (always guessing the median: 6 and 7);
 same occupancy for 93 % of them. Cross-validated over files: 5.0 and 6.7. On other architectures unchecked.

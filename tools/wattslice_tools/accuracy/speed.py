@@ -1,4 +1,5 @@
-"""How long training and predicting take on this machine: ``python -m wattslice_tools.accuracy.speed [DOCUMENT]``.
+"""How long training and predicting take on this machine: ``python -m wattslice_tools.accuracy.speed
+[DOCUMENT]``.
 
 Times are those of one machine on one day: no test holds them, and a document says where they were taken.
 """

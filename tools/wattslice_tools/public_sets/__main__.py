@@ -1,4 +1,5 @@
-"""``python -m wattslice_tools.public_sets``: from public measurements and sources to the tables of this package."""
+"""``python -m wattslice_tools.public_sets``: from public measurements and sources to the tables of this
+package."""
 
 from __future__ import annotations
 

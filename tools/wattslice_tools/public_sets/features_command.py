@@ -1,14 +1,17 @@
-"""`wattslice features`"""
+"""`python -m wattslice_tools.public_sets.features_command`: features of public kernels whose power was
+measured."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.cli import FINE
 from wattslice.commands.common import CONTEXT, message, write_result
+from wattslice.commands.dispatch import run_command
+from wattslice.commands.table import FINE
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
@@ -48,6 +51,7 @@ def features(
     A recipe file tells how each program of the repository was run; the runs come from the tables of measured
     kernels. What could not be analysed, and why, is told on stderr and in the table's comments.
     """
+    from wattslice.config.gpu_choice import known_gpu
     from wattslice_corpora.records import RecordError
     from wattslice_models.gpu import load_gpu
     from wattslice_tools.public_sets.checkout import find_recipes, public_features
@@ -57,7 +61,7 @@ def features(
     try:
         recipes = find_recipes(sources, wanted)
         chosen, measured = _runs(recipes, gpu_id, runs)
-        found = public_features(sources, recipes, measured, load_gpu(chosen))
+        found = public_features(sources, recipes, measured, load_gpu(known_gpu(chosen)))
     except RecordError as error:
         raise WattsliceError(str(error)) from None
     except OSError as error:
@@ -97,3 +101,12 @@ def _runs(recipes: Recipes, gpu_id: str | None, runs: Path | None) -> tuple[str,
             f"no measured runs of the recipes {recipes.path.name} on {gpu_id!r}", remedy=remedy
         )
     return gpu_id, runs_of(recipes, gpu_id)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; its exit status."""
+    return run_command(features, "python -m wattslice_tools.public_sets.features_command", arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

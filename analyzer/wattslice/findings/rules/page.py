@@ -57,7 +57,8 @@ this was looked up in what nvcc 13 writes.
 
 Public code (gpu-rodinia, cuda-samples, PolyBench-ACC, Parboil, gpu-parboil, llm.c, NV-DVFS-Benchmark,
 gpuPTXModel, HeCBench) in an order drawn with seed 6, no options: 559 of 2265 files for a V100, 344 for an
-RTX 3090 where the table says so. `tests/wild/advice_findings.py` analyses them and draws what to read,
+RTX 3090 where the table says so. `tools/wattslice_tools/wild/advice_findings.py` analyses them and draws
+what to read,
 ten findings of a rule or all there are. *Right*: what the finding says is so in the source, and the
 remedy concerns it; where that could not be decided it counts as wrong. An earlier reading of 300 files
 led to mends, after which everything was counted anew: strides and block shapes that were assumed, arms

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from wattslice.report.html.palette import PageColours
     from wattslice.report.html.parts import PageView
 
-_PAGE = Path(__file__).parent / "page"
+_PAGE = Path(__file__).parent / "assets"
 _BASIS = (
     "Watts are predicted from the source, per launch. A line's watts are its part of what the operations of "
     "the kernel draw; its percentage is of that part."
