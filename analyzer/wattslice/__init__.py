@@ -6,7 +6,7 @@
 docs/library.md shows more. Nothing is loaded before it is used.
 """
 
-__version__ = "0.1.0"
+from wattslice.version import __version__
 
 TYPE_CHECKING = False  # typing itself would cost more than the whole of this file
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wattslice.counting.profile import Assumption, LoopTrips, ProbabilitySource
+from wattslice.counting.profile import LoopTrips, ProbabilitySource
 from wattslice.findings.quoting import SourceText
 from wattslice.findings.suppressions import Suppression
 from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.ir.operation_counts import OperationCounts
-from wattslice.launches.types import LaunchSource
+from wattslice.launches.types import Assumption, LaunchSource
 from wattslice.power.branches import BranchClass
 from wattslice.roofline.point import Roofline
 from wattslice.workload.instructions.kinds import InstructionCount

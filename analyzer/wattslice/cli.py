@@ -100,7 +100,7 @@ def _overview(arguments: list[str]) -> int | None:
         print(help_text(), file=sys.stdout if arguments else sys.stderr)
         return FINE if arguments else FAILED
     if arguments[0] == "--version":
-        from wattslice import __version__
+        from wattslice.version import __version__
 
         print(f"wattslice {__version__}")
         return FINE

@@ -6,11 +6,10 @@ import pytest
 
 from wattslice.branch_profile.types import ArmProbability, BranchProfile
 from wattslice.counting.count import count
-from wattslice.counting.profile import ExecutionProfile, ProbabilitySource
+from wattslice.counting.profile import ExecutionProfile, ProbabilitySource, total_counts
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir.operation_counts import OperationCounts
-from wattslice.ir.region_operations import total_counts
 from wattslice.launches.overrides import parse_overrides
 from wattslice.launches.resolver import resolve_launches
 from wattslice_models.gpu import load_gpu

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from wattslice.counting.count import count
+from wattslice.counting.profile import total_counts
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir.operation_counts import OperationCounts
-from wattslice.ir.region_operations import total_counts
 from wattslice.launches.resolver import resolve_launches
 from wattslice.launches.types import NO_OVERRIDES
 from wattslice.power.heat import line_shares

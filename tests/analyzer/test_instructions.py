@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from wattslice.counting.count import count
+from wattslice.counting.profile import total_counts
 from wattslice.frontend.cuda.read import read_cuda
-from wattslice.ir.region_operations import total_counts
 from wattslice.launches.resolver import resolve_launches
 from wattslice.launches.types import NO_OVERRIDES
 from wattslice.workload.instructions import InstructionMix, lower_instructions

@@ -15,17 +15,17 @@ from wattslice.analysis import Analysis
 from wattslice.cli import main
 from wattslice.config.config import Options, make_config
 from wattslice.counting.count import count
-from wattslice.counting.profile import Assumption
 from wattslice.errors import WattsliceError
 from wattslice.ir import Diagnostic, Severity
 from wattslice.launches.resolver import resolve_launches
+from wattslice.launches.types import Assumption
 from wattslice.pipeline.files import read_program
-from wattslice.projection import picture
 from wattslice.projection.escape_characteristics import launch_characteristics, predicted_ipc
 from wattslice.projection.kernels import time_parameters
 from wattslice.projection.projection import Configuration, project_workflow
 from wattslice.projection.reader import read_workflow
 from wattslice.projection.workflow import GpuNode
+from wattslice.report import projection_picture as picture
 from wattslice.report.projection import projection_json, write_projection
 from wattslice.workload.launch_work import launch_work, residency
 from wattslice_models.escape_time import GpuCharacteristics, gpu_time

@@ -25,7 +25,7 @@ from wattslice.branch_profile.types import (
     Making,
     SourceLines,
 )
-from wattslice.config.documents import Table, Value
+from wattslice.documents import Table, Value
 from wattslice.errors import WattsliceError
 
 _ARM = re.compile(r"then|else|default|loop|right|case -?\d+")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-from wattslice import __version__
 from wattslice.branch_profile.types import (
     SCHEMA_VERSION,
     ArmProbability,
@@ -13,6 +12,7 @@ from wattslice.branch_profile.types import (
     LineDigest,
     SourceLines,
 )
+from wattslice.version import __version__
 
 
 def profile_json(profile: BranchProfile) -> str:

@@ -108,8 +108,8 @@ def _evaluate(requests: list[Request], *, optional: bool) -> list[GpuEvaluation]
 
 def _plot(found: list[GpuEvaluation], folder: Path) -> dict[str, Path]:
     """Measured against predicted for every GPU, by the first protocol; nothing without matplotlib."""
+    from wattslice.report.model_plots import Panel, plot_measured_against_predicted
     from wattslice.report.pictures import NoPlotsError, check
-    from wattslice.training.plots import Panel, plot_measured_against_predicted
 
     pictures: dict[str, Path] = {}
     for entry in found:

@@ -54,7 +54,7 @@ def project(workflow_file: Path, report_format: str, everything: bool, outputs: 
 
     projection = project_workflow(workflow)
     for picture in pictures:
-        from wattslice.projection.picture import plot_projection
+        from wattslice.report.projection_picture import plot_projection
 
         try:
             plot_projection(projection, picture)

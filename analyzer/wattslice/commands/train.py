@@ -119,15 +119,15 @@ def _check_folder(folder: Path) -> None:
 
 
 def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path, ...]:
-    from wattslice.report.pictures import NoPlotsError
-    from wattslice.training.model_card import model_card
-    from wattslice.training.plots import (
+    from wattslice.report.model_plots import (
         Curve,
         Panel,
         plot_learning_curves,
         plot_measured_against_predicted,
         plot_residuals,
     )
+    from wattslice.report.pictures import NoPlotsError
+    from wattslice.training.model_card import model_card
     from wattslice_models.learners import MEANS
     from wattslice_models.store import save, save_choice
 

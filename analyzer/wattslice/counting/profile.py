@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from wattslice.heuristics import spread
+from wattslice.ir import Kernel
+from wattslice.ir.operation_counts import OperationCounts
+from wattslice.ir.region_operations import operations, weighted_counts
+from wattslice.launches.types import Assumption
 
 
 class ProbabilitySource(Enum):
@@ -16,20 +20,6 @@ class ProbabilitySource(Enum):
     PROFILE = "profile"  # --profile
     HEURISTIC = "heuristic"  # data-dependent, weighed by what its text looks like
     DEFAULT = "default"  # data-dependent, and nothing speaks for either way: the stated default
-
-
-@dataclass(frozen=True, slots=True)
-class Assumption:
-    """Something the analysis had to assume, the line it concerns, and the option that settles it.
-
-    `file`: empty for the kernel's own file, else the file of an inlined function or of the host code.
-    """
-
-    rule: str
-    line: int
-    message: str
-    fix: str
-    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,3 +131,14 @@ class ExecutionProfile:
     loops: tuple[LoopTrips, ...]
     arms: tuple[BranchArm, ...]
     assumptions: tuple[Assumption, ...]
+
+
+def total_counts(kernel: Kernel, profile: ExecutionProfile) -> OperationCounts:
+    """Mean source operations per launched thread: `counts_per_thread` of the JSON contract.
+
+    Raises `ValueError` when the profile is not one of this kernel.
+    """
+    if len(profile.thread_counts) != kernel.region_count:
+        message = f"{len(profile.thread_counts)} thread counts for {kernel.region_count} regions"
+        raise ValueError(message)
+    return weighted_counts(operations(kernel), profile.thread_counts)

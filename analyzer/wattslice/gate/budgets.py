@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 
-from wattslice.config.documents import Value
+from wattslice.documents import Value
 from wattslice.errors import WattsliceError
 
 

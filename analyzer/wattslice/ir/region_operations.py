@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import (
     Assign,
     Atomic,
@@ -138,17 +137,6 @@ def region_operations(kernel: Kernel) -> tuple[OperationCounts, ...]:
     for operation in operations(kernel):
         table[operation.region][COLUMN[operation.operation]] += operation.number
     return tuple(OperationCounts(*row) for row in table)
-
-
-def total_counts(kernel: Kernel, profile: ExecutionProfile) -> OperationCounts:
-    """Mean source operations per launched thread: `counts_per_thread` of the JSON contract.
-
-    Raises `ValueError` when the profile is not one of this kernel.
-    """
-    if len(profile.thread_counts) != kernel.region_count:
-        message = f"{len(profile.thread_counts)} thread counts for {kernel.region_count} regions"
-        raise ValueError(message)
-    return weighted_counts(operations(kernel), profile.thread_counts)
 
 
 def weighted_counts(parts: Iterable[Operation], counts: tuple[float, ...]) -> OperationCounts:

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from wattslice import ir
-from wattslice.counting.profile import Assumption
 from wattslice.launches.launch_geometry import geometry_of, is_read
 from wattslice.launches.statements import AssumedVariable, LaunchInstance
 from wattslice.launches.types import (
     BLOCKS_PER_SM,
     DEFAULT_BLOCK,
+    Assumption,
     Dim3,
     KernelLaunch,
     LaunchSource,

@@ -7,7 +7,6 @@ from enum import Enum
 from pathlib import PurePath
 from typing import NamedTuple
 
-from wattslice.counting.profile import Assumption
 from wattslice.ir import Kernel, Loop, Variable
 
 Dim3 = tuple[int, int, int]
@@ -24,6 +23,20 @@ DEFAULT_BLOCK: Dim3 = (256, 1, 1)
 
 BLOCKS_PER_SM = 8
 """Blocks per SM of an assumed grid: 8 blocks of 256 threads fill the 2048 threads of most SMs once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """Something the analysis had to assume, the line it concerns, and the option that settles it.
+
+    `file`: empty for the kernel's own file, else the file of an inlined function or of the host code.
+    """
+
+    rule: str
+    line: int
+    message: str
+    fix: str
+    file: str = ""
 
 
 class LaunchSource(Enum):

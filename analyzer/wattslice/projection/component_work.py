@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import fields
 
-from wattslice.config.documents import Table, Value
+from wattslice.documents import Table, Value
 from wattslice.projection.fields import (
     finite,
     maybe_not_negative,

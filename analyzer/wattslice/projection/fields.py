@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterable
 
-from wattslice.config.documents import Table, Value
+from wattslice.documents import Table, Value
 
 MOST_NODES = 1_000_000
 MOST_COUNTS = 100_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wattslice.config.documents import Table, Value
+from wattslice.documents import Table, Value
 from wattslice.projection.fields import (
     MOST_NODES,
     counts,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from wattslice.config.documents import Table, Value
+from wattslice.documents import Table, Value
 from wattslice.projection.components import read_components
 from wattslice.projection.fields import (
     maybe_positive,

@@ -12,7 +12,6 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from wattslice import __version__
 from wattslice.report.columns import Column, fitting_table
 from wattslice.report.json import Json, finite
 from wattslice.report.printable import printable, tail
@@ -21,6 +20,7 @@ from wattslice.roofline.kernels import Bound, PlacedKernel, PowerSource
 from wattslice.roofline.machines import Machine
 from wattslice.roofline.rooflines import Rooflines
 from wattslice.units import line_ranges, percent, prefixed, three_digits
+from wattslice.version import __version__
 from wattslice_models.energy_roofline import EnergyRoofline
 
 SCHEMA_VERSION = 1

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wattslice.counting.profile import ExecutionProfile
+from wattslice.counting.profile import ExecutionProfile, total_counts
 from wattslice.ir.operation_counts import OperationCounts
-from wattslice.ir.region_operations import total_counts
 from wattslice.launches.types import KernelLaunch
 from wattslice.workload.instructions import InstructionMix, Isa, isa_of, lower_instructions
 from wattslice.workload.occupancy import Occupancy, occupancy, shared_bytes, sm_saturation

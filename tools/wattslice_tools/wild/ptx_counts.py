@@ -10,11 +10,11 @@ from pathlib import Path
 
 from wattslice import ir
 from wattslice.counting.count import count
-from wattslice.counting.profile import ExecutionProfile, ProbabilitySource
+from wattslice.counting.profile import ExecutionProfile, ProbabilitySource, total_counts
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.frontend.ptx.read import read_ptx
-from wattslice.ir.region_operations import operations, total_counts
+from wattslice.ir.region_operations import operations
 from wattslice.launches.handing_over import handed_over
 from wattslice.launches.resolver import resolve_launches
 from wattslice.launches.types import NO_OVERRIDES, KernelLaunch

@@ -15,8 +15,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from wattslice.config.user_folders import cache_folder
 from wattslice.errors import WattsliceError
+from wattslice.user_folders import cache_folder
 
 DEFAULT_LIMIT_BYTES = 256 << 20
 NAME = "results"

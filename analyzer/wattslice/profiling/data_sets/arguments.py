@@ -8,7 +8,7 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from wattslice.config.documents import Table, Value
+from wattslice.documents import Table, Value
 from wattslice.ir import UINT32, MemorySpace, Program, Type, TypeKind, Variable
 from wattslice.launches.types import KernelLaunch
 from wattslice.profiling.data_sets.arrays import (

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wattslice.config.documents import Table, Value
+from wattslice.documents import Table, Value
 from wattslice.ir import DIM3, UINT32, Field, Type, TypeKind
 from wattslice.profiling.data_sets.files import Reserve, read_npy, read_raw, read_text
 from wattslice.profiling.data_sets.generators import GENERATORS, Request

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wattslice.config.documents import Table
+from wattslice.documents import Table
 from wattslice.errors import WattsliceError
 
 Numbers = NDArray[Any]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wattslice.config.documents import Table, Value
+from wattslice.documents import Table, Value
 from wattslice.ir import FLOAT32, Type, TypeKind
 from wattslice.profiling.data_sets.arrays import Setting, array_bytes, scalar_dtype
 from wattslice.profiling.interpreter import Addressing, Texture

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import zlib
 
-from wattslice import __version__
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.findings.findings import Finding, all_findings, unread_files
 from wattslice.ir import Severity
@@ -18,6 +17,7 @@ from wattslice.report.ci.located import Located, importance, located
 from wattslice.report.ci.places import Place, SourceTree, clean
 from wattslice.report.ci.sarif_rules import MAX_BYTES, MAX_RESULTS, RULE_INDEX, clipped, rule_descriptors
 from wattslice.report.json import Json, finite
+from wattslice.version import __version__
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _FINGERPRINT = "wattslice/v1"

@@ -12,9 +12,9 @@ import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wattslice import __version__
 from wattslice.analysis import Analysis
 from wattslice.errors import WattsliceError
+from wattslice.version import __version__
 
 if TYPE_CHECKING:
     from wattslice.report.html.c_text import Piece

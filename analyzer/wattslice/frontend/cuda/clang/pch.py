@@ -14,10 +14,10 @@ import os
 import tempfile
 from pathlib import Path
 
-from wattslice.config.user_folders import cache_folder
 from wattslice.frontend.cuda.clang.flags import FOR_SERIALIZATION, INCOMPLETE, PRELUDE, STUBS, language_flags
 from wattslice.frontend.cuda.clang.libclang import library, version
 from wattslice.frontend.cuda.clang.parse import raw_parse
+from wattslice.user_folders import cache_folder
 
 
 @functools.cache
