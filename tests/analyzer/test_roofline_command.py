@@ -12,9 +12,8 @@ from wattslice.config.config import Options, make_config
 from wattslice.errors import WattsliceError
 from wattslice.pipeline.files import analyze_files
 from wattslice.report.roofline_picture import draw_rooflines
-from wattslice.roofline.kernels import Bound, PowerSource, place_kernels
+from wattslice.roofline.kernels import Bound, PowerSource, Rooflines, place_kernels, rooflines_of_gpu
 from wattslice.roofline.machines import Coefficients, is_published_only, machines_of, published_machines
-from wattslice.roofline.rooflines import Rooflines, rooflines_of_gpu
 from wattslice.roofline.roofs import Precision
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import load_gpu

@@ -21,7 +21,7 @@ from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
     from wattslice.config.config import Options
-    from wattslice.roofline.rooflines import Rooflines
+    from wattslice.roofline.kernels import Rooflines
 
 _PICTURES = (".svg", ".png")
 _OF_RUNS = ("paths", "jobs", "backend", "scheduler", "cache", "no_cache")
@@ -121,13 +121,13 @@ def _rooflines(
     from wattslice.config.config import make_config
     from wattslice.config.settings import find_settings
     from wattslice.findings.findings import unread_files
+    from wattslice.roofline.kernels import rooflines_of_gpu, rooflines_of_published
     from wattslice.roofline.machines import (
         Coefficients,
         is_published_only,
         parse_coefficients,
         parse_precision,
     )
-    from wattslice.roofline.rooflines import rooflines_of_gpu, rooflines_of_published
 
     wanted = parse_coefficients(coefficients)
     only = None if precision is None else parse_precision(precision)

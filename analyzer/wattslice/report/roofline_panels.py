@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from wattslice.report.pictures import COLOURS, Axes, fraction, plain
-from wattslice.roofline.kernels import PlacedKernel
+from wattslice.roofline.kernels import PlacedKernel, Rooflines
 from wattslice.roofline.machines import Machine
-from wattslice.roofline.rooflines import Rooflines
 from wattslice.units import three_digits
 from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline
 
