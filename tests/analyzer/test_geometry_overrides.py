@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from wattslice import ir
-from wattslice.frontend.cuda import read_cuda
-from wattslice.geometry.overrides import (
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.launches.overrides import (
     OverrideError,
     check_overrides,
     known_names,
@@ -15,8 +15,8 @@ from wattslice.geometry.overrides import (
     parse_setting,
     unmatched_settings,
 )
-from wattslice.geometry.resolver import resolve_launches
-from wattslice.geometry.types import MAX_THREADS_PER_BLOCK
+from wattslice.launches.resolver import resolve_launches
+from wattslice.launches.types import MAX_THREADS_PER_BLOCK
 from wattslice_models.gpu import gpu_ids, load_gpu
 
 SPAN = ir.Span("a.cu", 1, 1, 1)

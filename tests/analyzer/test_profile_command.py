@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from wattslice.branch_profile.reader import read_branch_profile
+from wattslice.branch_profile.types import ArmCount
 from wattslice.cli import main
-from wattslice.probes import Build, Counted, NotProbed
-from wattslice.profiles.reader import read_branch_profile
-from wattslice.profiles.types import ArmCount
+from wattslice.profiling.probes import Build, Counted, NotProbed
 
 SOURCE = """\
 __device__ int clamped(int v) { return v < 0 ? 0 : v > 9 ? 9 : v; }
@@ -248,7 +248,7 @@ def test_a_program_with_probes_and_two_runs(tmp_path, monkeypatch, capsys):
         assert sources == (Path("more.cu"),)
         yield Program()
 
-    monkeypatch.setattr("wattslice.probing.build_probed", built)
+    monkeypatch.setattr("wattslice.profiling.instrumented.build_probed", built)
     monkeypatch.chdir(tmp_path)
     Path("p.cu").write_text(PROGRAM)
     options = ("--build", "cpu", "--flag=-O1", "--source", "more.cu", "-o", "p.json")

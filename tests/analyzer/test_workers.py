@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 from distributed import LocalCluster
 
-from wattslice import clusters, pipeline, workers
-from wattslice.clusters import Backend, Lost
-from wattslice.config import Config, Options, make_config
+from wattslice.config.config import Config, Options, make_config
 from wattslice.errors import WattsliceError
+from wattslice.pipeline import clusters, workers
+from wattslice.pipeline import files as pipeline
+from wattslice.pipeline.clusters import Backend, Lost
+from wattslice.pipeline.workers import Workers, on_workers
 from wattslice.report.json import render_json
-from wattslice.workers import Workers, on_workers
 
 KERNEL = """__global__ void k{0}(float *y, int n) {{
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -178,7 +179,7 @@ def test_a_run_that_ends_early_leaves_nobody(tmp_path, number, said):
         "import os, signal, threading\n"
         "from pathlib import Path\n"
         "from slow import task\n"
-        "from wattslice.workers import Workers, on_workers\n"
+        "from wattslice.pipeline.workers import Workers, on_workers\n"
         f"threading.Timer(2.0, os.kill, (os.getpid(), {int(number)})).start()\n"
         "try:\n"
         "    list(on_workers(task, [Path('a'), Path('b')], Workers(3), print))\n"  # one waits for work

@@ -14,7 +14,7 @@ ERRORS = DOCS / "appendix" / "accuracy.md"
 BEGIN = "<!-- errors: from docs/appendix/accuracy.md, by pytest --update-golden tests/docs -->"
 END = "<!-- end of errors -->"
 PROTOCOL = "Trained before, tested on applications"
-HEAD = "| GPU | applications, runs | mean error in watts | a mean that knows no kernel | inside the 90 % interval |"
+HEAD = "| GPU | runs of applications | mean error | of the mean at each clock | in the 90 % interval |"
 
 
 def error_table() -> str:

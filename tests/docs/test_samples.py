@@ -22,9 +22,7 @@ from wattslice.cli import main
 
 from .pages import BEGIN, END, PAGES, README, ROOT, error_table
 
-STEP = re.compile(
-    r"<!-- (file|run|sample|show|change|git): (.*?) -->\n(?:```\w*\n(.*?)```\n)?", re.DOTALL
-)
+STEP = re.compile(r"<!-- (file|run|sample|show|change|git): (.*?) -->\n(?:```\w*\n(.*?)```\n)?", re.DOTALL)
 TIME = re.compile(r"\d[\d.]* (ms|µs|s)\b")
 WITH_STEPS = [page for page in PAGES if STEP.search(page.read_text(encoding="utf-8"))]
 

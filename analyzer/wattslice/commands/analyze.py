@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.cli import FAILED, FINE
 from wattslice.commands.common import (
     CONTEXT,
     analysis_options,
@@ -17,6 +16,7 @@ from wattslice.commands.common import (
     options_from,
     write_report,
 )
+from wattslice.commands.table import FAILED, FINE
 from wattslice.report.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -42,12 +42,12 @@ def analyze(report_format: str, output: Path | None, **values: object) -> int:
 
     A folder stands for all .cu files below it; a .c or .ptx file must be named itself.
     """
-    from wattslice.config import make_config  # modules load when they are needed, not for --help
+    from wattslice.config.config import make_config  # modules load when they are needed, not for --help
 
     config = config_for(report_format, make_config(options_from(values)))
     for note in config.notes:
         message(note)
-    from wattslice.findings import findings_of
+    from wattslice.findings.findings import findings_of
 
     analysis = analyzed(config)
     write_report(report_format, analysis, findings_of(analysis), output, exit_status(analysis))
@@ -56,14 +56,14 @@ def analyze(report_format: str, output: Path | None, **values: object) -> int:
 
 def exit_status(analysis: Analysis) -> int:
     """That of an analysis that was reported: without any kernel, or with nothing of a file, it failed."""
-    from wattslice.findings import unread_files
+    from wattslice.findings.findings import unread_files
 
     return FINE if analysis.kernels and not unread_files(analysis) else FAILED
 
 
 def outcome(analysis: Analysis) -> int:
     """The exit status of an analysis that was reported; what is missing in it goes to stderr."""
-    from wattslice.findings import unread_files
+    from wattslice.findings.findings import unread_files
 
     unread = unread_files(analysis)
     if not analysis.kernels:

@@ -45,7 +45,7 @@ def annotate(
     Lines are coloured by the memory space of the slice they belong to. In a file or a pipe they are whole, on
     a terminal they are cut at its edge.
     """
-    from wattslice.config import make_config  # modules load when they are needed, not for --help
+    from wattslice.config.config import make_config  # modules load when they are needed, not for --help
 
     config = replace(config_for(report_format, make_config(options_from(values))), keep_sources=True)
     for note in config.notes:
@@ -74,7 +74,7 @@ def _only(analysis: Analysis, name: str) -> Analysis:
 
 def _render(analysis: Analysis, report_format: str, show_all: bool, file: TextIO) -> None:
     if report_format == "html":
-        from wattslice.report.html import render_html
+        from wattslice.report.html.page import render_html
 
         file.write(render_html(analysis))
     else:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from wattslice.cli import FINE
 from wattslice.commands.common import CONTEXT, write_result
-from wattslice.result_cache.folder import CacheFolder, Usage, default_cache, is_used
-from wattslice.settings import find_settings
+from wattslice.commands.table import FINE
+from wattslice.config.settings import find_settings
+from wattslice.pipeline.cache.folder import CacheFolder, Usage, default_cache, is_used
 
 
 @click.command(context_settings=CONTEXT)

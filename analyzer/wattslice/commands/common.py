@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
+from wattslice.commands.streams import StdoutError, flush, is_closed, writing
 from wattslice.errors import WattsliceError
 from wattslice.report.printable import printable
-from wattslice.streams import StdoutError, flush, is_closed, writing
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
-    from wattslice.config import Config, Options
-    from wattslice.findings import Finding
+    from wattslice.config.config import Config, Options
+    from wattslice.findings.findings import Finding
 
 Command = TypeVar("Command", bound=Callable[..., int])
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -111,7 +111,7 @@ def _with_options(command: Command) -> Command:
 
 def options_from(values: dict[str, object]) -> Options:
     """The values click collected for `analysis_options`, typed."""
-    from wattslice.config import Options  # not for --help
+    from wattslice.config.config import Options  # not for --help
 
     return Options(**values)  # pyright: ignore[reportArgumentType]  (click has checked the types)
 
@@ -123,7 +123,7 @@ def config_for(report_format: str, config: Config) -> Config:
     """
     if report_format != "html":
         return config
-    from wattslice.report.html import check_packages
+    from wattslice.report.html.page import check_packages
 
     check_packages()
     return replace(config, keep_sources=True)
@@ -132,7 +132,7 @@ def config_for(report_format: str, config: Config) -> Config:
 def analyzed(config: Config) -> Analysis:
     """The analysis, with a bar on a terminal while several files are under way."""
     from wattslice.commands.progress import files_progress
-    from wattslice.pipeline import analyze_files  # numpy and libclang load here, after all checks
+    from wattslice.pipeline.files import analyze_files  # numpy and libclang load here, after all checks
 
     with files_progress(len(config.files)) as done:
         analysis = analyze_files(config, done)
@@ -175,7 +175,7 @@ def _summarize_step(analysis: Analysis, findings: tuple[Finding, ...]) -> None:
     name = os.environ.get("GITHUB_STEP_SUMMARY")
     if not name:
         return
-    from wattslice.report.github import SUMMARY_BYTES, step_summary
+    from wattslice.report.ci.github import SUMMARY_BYTES, step_summary
 
     path = Path(name)
     try:

@@ -9,9 +9,9 @@ from typing import cast
 
 import click
 
-from wattslice.cli import COMMANDS, FAILED
+from wattslice.commands.streams import writing
+from wattslice.commands.table import COMMANDS, FAILED
 from wattslice.errors import WattsliceError
-from wattslice.streams import writing
 
 
 def dispatch(arguments: list[str], debug: bool) -> int:
@@ -24,16 +24,21 @@ def dispatch(arguments: list[str], debug: bool) -> int:
         remedy = f"did you mean {close[0]}?" if close else "`wattslice --help` lists the commands"
         return _fail(f"no {kind} {name!r} ({remedy})")
     command = cast(click.Command, getattr(import_module(f"wattslice.commands.{name}"), name))
+    return run_command(command, f"wattslice {name}", rest, debug)
+
+
+def run_command(command: click.Command, program: str, rest: list[str], debug: bool = False) -> int:
+    """Run a click command as `program`; its exit status. Foreseen errors are one line on stderr."""
     asks_help = not {"-h", "--help"}.isdisjoint(rest)
     try:
         with writing() if asks_help else nullcontext():
-            status = command.main(rest, prog_name=f"wattslice {name}", standalone_mode=False)
+            status = command.main(rest, prog_name=program, standalone_mode=False)
     except WattsliceError as error:
         if debug:
             raise
         return _fail(str(error))
     except click.UsageError as error:
-        return _fail(f"{error.format_message()} (`wattslice {name} --help` lists the options)")
+        return _fail(f"{error.format_message()} (`{program} --help` lists the options)")
     except click.ClickException as error:
         return _fail(error.format_message())
     except click.Abort:

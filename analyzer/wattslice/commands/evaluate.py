@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.cli import FINE
 from wattslice.commands.common import CONTEXT, message, write_result
 from wattslice.commands.progress import progress
+from wattslice.commands.table import FINE
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
-    from wattslice.learning.evaluation import GpuEvaluation, Request
+    from wattslice.training.evaluation import GpuEvaluation, Request
 
 _PATH = click.Path(path_type=Path)
 
@@ -52,13 +52,13 @@ def evaluate(
     Models trained before are asked about applications that they never saw; then models are trained anew
     without each application in turn. Needs more packages: pip install 'wattslice[train,report]'.
     """
-    from wattslice.gpu_choice import known_gpu
-    from wattslice.learning.accuracy_page import check_document, summary_lines, update
-    from wattslice.learning.evaluation import Request
+    from wattslice.config.gpu_choice import known_gpu
+    from wattslice.training.evaluation import Request
     from wattslice_corpora.records import RecordError, measured_gpu_ids
     from wattslice_models.gpu import load_gpu
     from wattslice_models.learners import NAMES, MissingPackageError
     from wattslice_models.store import ModelFileError
+    from wattslice_tools.accuracy.accuracy_page import check_document, summary_lines, update
 
     for name in names:
         if name not in NAMES:
@@ -92,7 +92,7 @@ def evaluate(
 
 
 def _evaluate(requests: list[Request], *, optional: bool) -> list[GpuEvaluation]:
-    from wattslice.learning.evaluation import evaluate as judged
+    from wattslice.training.evaluation import evaluate as judged
 
     found: list[GpuEvaluation] = []
     with progress(None) as tell:
@@ -108,8 +108,8 @@ def _evaluate(requests: list[Request], *, optional: bool) -> list[GpuEvaluation]
 
 def _plot(found: list[GpuEvaluation], folder: Path) -> dict[str, Path]:
     """Measured against predicted for every GPU, by the first protocol; nothing without matplotlib."""
-    from wattslice.learning.plots import Panel, plot_measured_against_predicted
-    from wattslice.pictures import NoPlotsError, check
+    from wattslice.report.model_plots import Panel, plot_measured_against_predicted
+    from wattslice.report.pictures import NoPlotsError, check
 
     pictures: dict[str, Path] = {}
     for entry in found:

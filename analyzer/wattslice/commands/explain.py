@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from wattslice.cli import FINE
 from wattslice.commands.common import CONTEXT, write_result
-from wattslice.rules import RULES, Rule, find_rule
+from wattslice.commands.table import FINE
+from wattslice.findings.rules import RULES, Rule, find_rule
 
 
 @click.command(context_settings=CONTEXT)

@@ -7,8 +7,8 @@ from dataclasses import asdict
 
 import click
 
-from wattslice.cli import FINE
 from wattslice.commands.common import CONTEXT, write_result
+from wattslice.commands.table import FINE
 from wattslice.report.catalogue import catalogue_entries, write_catalogue
 
 

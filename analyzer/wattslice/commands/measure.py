@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.cli import FAILED, FINE
 from wattslice.commands.common import CONTEXT, message, write_result
 from wattslice.commands.measure_common import errors_told, progress, result_folder, tell_found
+from wattslice.commands.table import FAILED, FINE
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:

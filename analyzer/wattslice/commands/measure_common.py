@@ -55,7 +55,7 @@ def progress(total: int) -> Generator[Callable[[Progress], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as Bar
 
-    from wattslice.report import units
+    from wattslice import units
 
     console = Console(stderr=True)
     if not console.is_terminal:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.cli import FAILED, FINE
 from wattslice.commands.common import message, write_result
 from wattslice.commands.measure_common import progress, tell_found
+from wattslice.commands.table import FAILED, FINE
 
 if TYPE_CHECKING:
     from wattslice_corpora.measuring.campaign import Progress

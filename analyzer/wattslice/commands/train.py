@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from wattslice.cli import FINE
 from wattslice.commands.common import CONTEXT, message, write_result
 from wattslice.commands.progress import progress
+from wattslice.commands.table import FINE
 from wattslice.commands.train_roofline import fit_and_write
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
-    from wattslice.learning.training import TrainingResult
+    from wattslice.training.training import TrainingResult
 
 _PATH = click.Path(path_type=Path)
 
@@ -50,9 +50,9 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
     Writes coefficients (JSON), a model card (Markdown) and pictures. `wattslice analyze --gpu` then uses
     what is in the user's data folder. Needs more packages: pip install 'wattslice[train,report]'.
     """
-    from wattslice.gpu_choice import known_gpu
-    from wattslice.learning.training import AUTO, check_packages, steps, training_data
-    from wattslice.learning.training import train as learn
+    from wattslice.config.gpu_choice import known_gpu
+    from wattslice.training.training import AUTO, check_packages, steps, training_data
+    from wattslice.training.training import train as learn
     from wattslice_corpora.records import RecordError
     from wattslice_models.contract import NotEnoughDataError
     from wattslice_models.gpu import load_gpu
@@ -119,15 +119,15 @@ def _check_folder(folder: Path) -> None:
 
 
 def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path, ...]:
-    from wattslice.learning.model_card import model_card
-    from wattslice.learning.plots import (
+    from wattslice.report.model_plots import (
         Curve,
         Panel,
         plot_learning_curves,
         plot_measured_against_predicted,
         plot_residuals,
     )
-    from wattslice.pictures import NoPlotsError
+    from wattslice.report.pictures import NoPlotsError
+    from wattslice.training.model_card import model_card
     from wattslice_models.learners import MEANS
     from wattslice_models.store import save, save_choice
 
@@ -181,8 +181,8 @@ def _report(
     from rich.table import Table
     from rich.text import Text
 
-    from wattslice.learning.judging import judge_held_out
     from wattslice.report.text import make_console, print_stripped
+    from wattslice.training.judging import judge_held_out
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("model")

@@ -9,7 +9,7 @@ from wattslice.commands.common import message, write_result
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
-    from wattslice.learning.roofline_training import RooflineResult
+    from wattslice.training.roofline_training import RooflineResult
     from wattslice_models.gpu import Gpu
 
 CARD_NAME = "roofline.md"
@@ -20,8 +20,8 @@ def fit_and_write(gpu: Gpu, files: tuple[Path, ...], folder: Path) -> None:
 
     Raises as `train_roofline` does.
     """
-    from wattslice.learning.roofline_card import roofline_card
-    from wattslice.learning.roofline_training import train_roofline
+    from wattslice.training.roofline_card import roofline_card
+    from wattslice.training.roofline_training import train_roofline
     from wattslice_models.roofline_store import save_roofline
 
     try:
@@ -41,8 +41,8 @@ def _report(result: RooflineResult, written: Path, file: TextIO) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from wattslice.learning.roofline_card import clock_text, estimates, roofs
     from wattslice.report.text import make_console, print_stripped
+    from wattslice.training.roofline_card import clock_text, estimates, roofs
 
     one = result.trained.reference
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")

@@ -6,7 +6,7 @@ import math
 
 from wattslice import ir
 from wattslice.counting.syntax import read_variable, strip_casts, values_given
-from wattslice.geometry.types import KernelLaunch
+from wattslice.launches.types import KernelLaunch
 
 
 def covered_parameters(launch: KernelLaunch) -> dict[ir.Variable, int]:

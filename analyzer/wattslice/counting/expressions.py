@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice import ir
+from wattslice.branch_profile.types import ELSE, RIGHT, THEN
 from wattslice.counting.functions import apply
 from wattslice.counting.grounds import parameters_behind
 from wattslice.counting.masks import Mask
+from wattslice.counting.profile import ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.counting.state import State
 from wattslice.counting.syntax import key_of
@@ -33,12 +35,10 @@ from wattslice.counting.values import (
     select,
     truth,
 )
-from wattslice.execution import ProbabilitySource
 from wattslice.heuristics import Opinion, combined, compared_registers, comparison_opinion
-from wattslice.profiles.types import ELSE, RIGHT, THEN
 
 if TYPE_CHECKING:
-    from wattslice.profiles.types import BranchProfile
+    from wattslice.branch_profile.types import BranchProfile
 
 _AXES = "xyz"
 

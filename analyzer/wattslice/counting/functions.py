@@ -8,7 +8,6 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from wattslice.c_arithmetic import EXACT, wrapped
 from wattslice.counting.values import (
     UNIFORM,
     VARYING,
@@ -23,6 +22,7 @@ from wattslice.counting.values import (
     scalar,
 )
 from wattslice.ir import INT64, BinaryOp, Semantics, Type, TypeKind
+from wattslice.ir.c_arithmetic import EXACT, wrapped
 
 _REAL: dict[Semantics, Callable[..., Any]] = {
     Semantics.CEIL: np.ceil,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from wattslice import ir
+from wattslice.branch_profile.types import LOOP
 from wattslice.counting.grounds import parameters_behind
 from wattslice.counting.inductions import Induction
 from wattslice.counting.loop_shape import Bound, LoopShape
@@ -26,7 +27,6 @@ from wattslice.counting.values import (
     scalar,
     truth,
 )
-from wattslice.profiles.types import LOOP
 
 if TYPE_CHECKING:
     from wattslice.counting.statements import Executor

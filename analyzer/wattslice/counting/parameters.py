@@ -6,7 +6,7 @@ from wattslice import ir
 from wattslice.counting.bounds_checks import covered_parameters
 from wattslice.counting.state import State
 from wattslice.counting.values import Pointer
-from wattslice.geometry.values import offset_of
+from wattslice.launches.values import offset_of
 
 DEFAULT_PARAMETER = 1024
 """Value assumed for an integer parameter nobody knows and no guard hints at."""

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from wattslice.counting.access import bank_passes, distinct_share, sectors_per_request
 from wattslice.counting.masks import Mask
+from wattslice.counting.profile import Reach, SiteStatistics
 from wattslice.counting.sampling import SampledThreads
 from wattslice.counting.values import Pointer, Unknown, Value
-from wattslice.execution import Reach, SiteStatistics
 from wattslice.ir import MemorySpace
 
 DETAILED_VISITS = 6

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice import ir
+from wattslice.branch_profile.types import LOOP
 from wattslice.counting.loop_shape import LoopShape
 from wattslice.counting.loop_steps import amount_of, forget, test_once, unknown_like
 from wattslice.counting.masks import Mask
@@ -28,7 +29,6 @@ from wattslice.counting.values import (
     scalar,
     truth,
 )
-from wattslice.profiles.types import LOOP
 
 if TYPE_CHECKING:
     from wattslice.counting.statements import Executor

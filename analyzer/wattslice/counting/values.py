@@ -12,9 +12,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from wattslice.c_arithmetic import COMPARE, EXACT, converted, fold, wrapped
 from wattslice.heuristics import Heuristic
 from wattslice.ir import COMPARISONS, FLOAT64, INT64, BinaryOp, Type, TypeKind, Variable
+from wattslice.ir.c_arithmetic import COMPARE, EXACT, converted, fold, wrapped
 
 Lanes = NDArray[Any]  # int64, float64 or bool; uint64 only where a lane holds 2**63 or more
 Number = int | float

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from lsprotocol import types
 
-from wattslice.findings import Finding
+from wattslice.findings.findings import Finding
 from wattslice.lsp.diagnostics import SOURCE
 from wattslice.lsp.documents import Document, split_lines
 from wattslice.lsp.fixes import SettingEntry, settings_for

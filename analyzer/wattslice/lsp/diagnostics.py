@@ -7,7 +7,7 @@ from pathlib import Path
 from lsprotocol import types
 
 from wattslice.errors import WattsliceError
-from wattslice.findings import GATE_RULES, Finding
+from wattslice.findings.findings import GATE_RULES, Finding
 from wattslice.ir import Severity
 from wattslice.lsp.documents import Document
 from wattslice.lsp.figures import stake_text

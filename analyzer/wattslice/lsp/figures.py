@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from wattslice.analysis import KernelAnalysis, LineHeat
 from wattslice.lsp.views import spread
-from wattslice.report.units import UNKNOWN, energy, percent, power, three_digits, time
+from wattslice.units import UNKNOWN, energy, percent, power, three_digits, time
 
 
 def heat_text(heats: Iterable[LineHeat]) -> str:

@@ -14,8 +14,8 @@ from typing import cast
 
 from wattslice.analysis import KernelAnalysis
 from wattslice.errors import WattsliceError
-from wattslice.findings import Finding
-from wattslice.geometry.overrides import parse_launch, parse_setting
+from wattslice.findings.findings import Finding
+from wattslice.launches.overrides import parse_launch, parse_setting
 
 _KEYS = {"--set": "set", "--launch": "launch"}
 _LOOP = re.compile(r"trip_L(\d+)(?:@(.+))?")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from wattslice.probes.source_text import without_text
+from wattslice.profiling.probes.source_text import without_text
 
 _CONDITION = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b[ \t]*(.*)")
 _NEVER, _ALWAYS = ("0", "false", "(0)"), ("1", "true", "(1)")

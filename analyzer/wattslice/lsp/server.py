@@ -13,7 +13,6 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
-from wattslice import __version__
 from wattslice.lsp.actions import WRITE_SETTINGS, Abilities, Asked, code_actions, settings_edit
 from wattslice.lsp.client_settings import read_client_settings
 from wattslice.lsp.documents import Document
@@ -27,6 +26,7 @@ from wattslice.lsp.protocol import Protocol
 from wattslice.lsp.session import Open, Session
 from wattslice.lsp.worker import Outcome
 from wattslice.lsp.workspace import SettingsFile, folder_of, path_of, settings_file
+from wattslice.version import __version__
 
 _WATCHED = ("**/wattslice.toml", "**/pyproject.toml", "**/compile_commands.json", "**/*.{cu,cuh,h,hpp}")
 _SECTION = "wattslice"

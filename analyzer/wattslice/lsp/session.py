@@ -9,6 +9,7 @@ from pathlib import Path
 
 from lsprotocol import types
 
+from wattslice.config.settings import find_settings
 from wattslice.errors import WattsliceError
 from wattslice.lsp.client_settings import NO_CLIENT_SETTINGS, ClientSettings, Setup, setup_for
 from wattslice.lsp.diagnostics import diagnostics_of, failure
@@ -19,7 +20,6 @@ from wattslice.lsp.scheduling import Schedule
 from wattslice.lsp.views import Torn, View
 from wattslice.lsp.worker import Outcome, Task, Worker
 from wattslice.lsp.workspace import path_of
-from wattslice.settings import find_settings
 
 _LANGUAGES = {"cuda": ".cu", "cuda-cpp": ".cu", "cudacpp": ".cu", "cu": ".cu", "c": ".c"}
 """What editors call the languages that are analysed, and the suffix of a text that has no file yet."""

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import BinaryIO, NoReturn
 
-from wattslice.cli import FAILED
+from wattslice.commands.table import FAILED
 from wattslice.lsp.server import Server
 
 

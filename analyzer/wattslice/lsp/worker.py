@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wattslice.analysis import Analysis
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.gate.budgets import Budget
 from wattslice.lsp.client_settings import Setup
 
 if TYPE_CHECKING:  # numpy and the parser are loaded on the thread, while the editor is already being answered
-    from wattslice.incremental import IncrementalAnalyzer
+    from wattslice.pipeline.incremental import IncrementalAnalyzer
 
 _LONE_CR = re.compile(r"\r(?!\n)")
 """Ends a line for editors and compilers; the sources of our own are read by LF."""
@@ -108,7 +108,7 @@ class Worker:
             self._running.cancelled.set()
 
     def _run(self) -> None:
-        import_module("wattslice.incremental")
+        import_module("wattslice.pipeline.incremental")
         while (task := self._next()) is not None:
             outcome = self._analyze(task)
             with self._changed:
@@ -136,8 +136,8 @@ class Worker:
 
     def _analyze(self, task: Task) -> Outcome | None:
         """None when it was cancelled, or made way for another one."""
-        from wattslice.frontend.clang import source_files
-        from wattslice.incremental import CancelledError
+        from wattslice.frontend.cuda.clang import source_files
+        from wattslice.pipeline.incremental import CancelledError
 
         if self._files_changed:
             self._files_changed = False
@@ -169,7 +169,7 @@ class Worker:
             if known == config:
                 self._analyzers.append(self._analyzers.pop(number))
                 return analyzer
-        from wattslice.incremental import IncrementalAnalyzer
+        from wattslice.pipeline.incremental import IncrementalAnalyzer
 
         analyzer = IncrementalAnalyzer(config)
         self._analyzers = [*self._analyzers[1 - _MOST_ANALYZERS :], (config, analyzer)]

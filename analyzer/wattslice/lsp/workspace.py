@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pygls.uris import to_fs_path
 
+from wattslice.config.settings import find_settings
 from wattslice.errors import WattsliceError
-from wattslice.settings import find_settings
 
 _NEW = "wattslice.toml"
 _MOST_BYTES = 1 << 20

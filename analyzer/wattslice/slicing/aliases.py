@@ -6,7 +6,6 @@ assume so without `__restrict__`; for slicing the programmer's view is the usefu
 
 from __future__ import annotations
 
-from wattslice.evaluations import evaluations
 from wattslice.ir import (
     AddressOf,
     Assign,
@@ -29,6 +28,7 @@ from wattslice.ir import (
     TypeKind,
     Variable,
 )
+from wattslice.ir.evaluations import evaluations
 from wattslice.slicing.statements import MemoryKey
 
 

@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from wattslice.evaluations import child_regions
 from wattslice.ir import (
     AddressOf,
     Assign,
@@ -30,7 +29,8 @@ from wattslice.ir import (
     VariableRole,
     children,
 )
-from wattslice.operations import SPACE_OF
+from wattslice.ir.evaluations import child_regions
+from wattslice.ir.operation_counts import SPACE_OF
 from wattslice.slicing.aliases import pointer_bases
 from wattslice.slicing.drafts import (
     Action,

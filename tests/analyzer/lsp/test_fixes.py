@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from wattslice.execution import LoopTrips
-from wattslice.findings import Finding
-from wattslice.geometry.types import LaunchSource
+from wattslice.counting.profile import LoopTrips
+from wattslice.findings.findings import Finding
 from wattslice.ir import Severity
+from wattslice.launches.types import LaunchSource
 from wattslice.lsp.fixes import settings_for
 
 from ..samples import MATMUL
