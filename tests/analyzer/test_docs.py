@@ -1,4 +1,4 @@
-"""What docs/command-line.md promises is what the program does."""
+"""What docs/json.md and docs/settings.md promise is what the program does."""
 
 import json
 import re
@@ -13,7 +13,8 @@ from wattslice.report.json import render_json
 
 from .samples import ANALYSIS
 
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+JSON = (DOCS / "json.md").read_text(encoding="utf-8")
 
 
 # Objects whose fields docs/counting.md and docs/instructions.md list.
@@ -22,7 +23,7 @@ ELSEWHERE = ("counts_per_thread", "instructions_per_thread")
 
 def documented_fields(heading: str) -> dict[str, set[str]]:
     """The fields of the table under a heading; for one that is a list of objects, the fields of those."""
-    rows = re.match(r"\n\|.*\n\|[-| ]+\|\n((?:\|.*\n)+)", DOCUMENT.split(heading, 1)[1])
+    rows = re.match(r"\n\|.*\n\|[-| ]+\|\n((?:\|.*\n)+)", JSON.split(heading, 1)[1])
     assert rows is not None
     found: dict[str, set[str]] = {}
     for row in rows[1].splitlines():
@@ -48,8 +49,10 @@ def test_every_json_field_is_documented_with_its_object():
 
 
 def test_the_settings_example_works(tmp_path):
-    (example,) = re.findall(r"```toml\n(.*?)```", DOCUMENT, flags=re.DOTALL)
-    (profile,) = re.findall(r"```json\n(.*?)```", DOCUMENT, flags=re.DOTALL)
+    settings_page = (DOCS / "settings.md").read_text(encoding="utf-8")
+    profile_page = (DOCS / "profiles.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```toml\n(.*?)```", settings_page, flags=re.DOTALL)
+    (profile,) = re.findall(r'```json\n(\{"schema_version": 1,.*?)```', profile_page, flags=re.DOTALL)
     (tmp_path / "pyproject.toml").write_text(example, encoding="utf-8")
     (tmp_path / "branches.json").write_text(profile, encoding="utf-8")
     (tmp_path / "src" / "include").mkdir(parents=True)

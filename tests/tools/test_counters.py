@@ -139,6 +139,6 @@ def test_a_wrong_checkout_is_told_without_traceback(tmp_path, capsys):
 
 
 def test_the_committed_document_has_a_cause_for_every_miss():
-    text = (Path(__file__).parents[2] / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "appendix" / "counters.md").read_text(encoding="utf-8")
     assert BEGIN in text
     assert NO_CAUSE not in text

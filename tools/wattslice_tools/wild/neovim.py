@@ -177,7 +177,7 @@ def main() -> None:
     parser.add_argument("--clangd", help="try it beside wattslice on the first file")
     parser.add_argument("--edits", type=int, default=20, help="per file")
     parser.add_argument(
-        "--document", type=Path, default=_HERE.parents[1] / "docs" / "editors.md", help="has the set-up"
+        "--document", type=Path, default=_HERE.parents[2] / "docs" / "editors.md", help="has the set-up"
     )
     parser.add_argument("-o", "--output", type=Path, help="replace this script's section of a Markdown file")
     options = parser.parse_args()

@@ -31,7 +31,7 @@ from typing import Any
 from wattslice_tools.wild.document import publish
 
 _HERE = Path(__file__).parent
-_ROOT = _HERE.parents[1]
+_ROOT = _HERE.parents[2]
 _KERNELS = _ROOT / "corpora" / "wattslice_corpora" / "kernels"
 _FILE, _KERNEL = "wang2013/transpose.cu", "transpose"
 _SETTINGS = {
