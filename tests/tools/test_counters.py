@@ -78,7 +78,7 @@ def test_a_miss_needs_a_cause_and_a_cause_a_miss(sources):
     assert NO_CAUSE in section(comparison(compared))
     why = Notes((Cause("vectorAdd", "fp32", "the counter was doubled"),), ())
     assert without_cause(why, compared) == ()
-    assert "| 0.50 | the counter was doubled |" in section(comparison(compared, why))
+    assert ": 0.50 | the counter was doubled |" in section(comparison(compared, why))
     assert stale(why, compare(ROW, launch)) == why.causes
 
 
