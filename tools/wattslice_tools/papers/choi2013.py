@@ -250,7 +250,8 @@ def _figures() -> tuple[str, ...]:
         "![Figure 5](plots/choi_fig5.svg)",
         "Where the limit caps the watts, this project lets the run last longer too, `T = (W ε_flop + "
         "Q ε_mem) / (limit − π0)`, so that energy over time is the limit (`EnergyRoofline.time_s`); the "
-        "paper of 2013 caps the line alone. `python -m wattslice_tools.papers --plots docs/appendix/plots` draws the pictures.",
+        "paper of 2013 caps the line alone. `python -m wattslice_tools.papers --plots docs/appendix/plots` "
+        "draws the pictures.",
     )
 
 

@@ -1,6 +1,7 @@
 """Compare `instructions_per_thread` with what SASS executes, kernel by kernel.
 
-    python -m wattslice_tools.wild.sass_check FILE.cu... [-I DIR] [-D NAME=VALUE] [-o DOCUMENT --section NAME]
+    python -m wattslice_tools.wild.sass_check FILE.cu... [-I DIR] [-D NAME=VALUE]
+        [-o docs/appendix/instructions.md --section NAME]
 
 Each file is compiled by nvcc; each launch read from its host code is run in `sass_emulator.py` for a few
 threads spread over the grid, and compared with the lowering for the same launch. A kernel whose control flow
