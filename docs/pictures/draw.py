@@ -26,6 +26,11 @@ MULTIPLY = "corpora/wattslice_corpora/kernels/wang2013/multiply_add.cu"
 FAMILY = "corpora/wattslice_corpora/kernels/wang2013"
 WORKFLOW = "corpora/wattslice_corpora/workflows/heat_on_gpus.toml"
 COLUMNS = 100
+TERMINALS: dict[str, tuple[list[str], str, int | None]] = {
+    "report": (["analyze", TRANSPOSE], "report", None),
+    "annotate-terminal": (["annotate", MULTIPLY, "--gpu", "v100"], "annotate-terminal", 44),
+}
+"""Words, file and number of lines of each picture of a terminal."""
 OFFLINE = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
 """rich's format without the fonts that it would load from a server."""
 
@@ -90,8 +95,8 @@ def page(name: str) -> None:
 
 def main() -> None:
     """Draws all of them."""
-    terminal(["analyze", TRANSPOSE], "report")
-    terminal(["annotate", MULTIPLY, "--gpu", "v100"], "annotate-terminal", 44)
+    for words, name, lines in TERMINALS.values():
+        terminal(words, name, lines)
     page("annotate-page")
     for words in (
         ["roofline", "--gpu", "v100", FAMILY, "-o", str(HERE / "roofline_v100.svg")],

@@ -58,7 +58,7 @@ def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere(tmp_
 
 
 def test_generated_sections_name_a_command_that_names_their_page():
-    """What is renewed by a script finds its way back: the page has its marks, the script the path of the page."""
+    """A page has the marks of a script, and the script the path of the page."""
     found = 0
     for page in PAGES:
         name = page.relative_to(ROOT).as_posix()
