@@ -22,7 +22,7 @@ from wattslice.ir import (
     nested_statements,
     walk_statements,
 )
-from wattslice.ir.evaluations import evaluations
+from wattslice.ir.walking import evaluations
 
 
 def arm_counts(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wattslice import ir
-from wattslice.ir.recursion import deep_recursion
+from wattslice.ir.walking import deep_recursion
 from wattslice.launches.call_graph import CallGraph
 from wattslice.launches.evaluator import BudgetExceededError
 from wattslice.launches.interpreter import Interpreter

@@ -15,7 +15,7 @@ from wattslice.branch_profile.types import ArmCount, DataSetCounts
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.ir import Program
-from wattslice.ir.recursion import deep_recursion
+from wattslice.ir.walking import deep_recursion
 from wattslice.launches.overrides import names_kernel
 from wattslice.launches.resolver import resolve_launches
 from wattslice.launches.types import KernelLaunch, LaunchSource

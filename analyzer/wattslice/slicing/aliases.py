@@ -28,7 +28,7 @@ from wattslice.ir import (
     TypeKind,
     Variable,
 )
-from wattslice.ir.evaluations import evaluations
+from wattslice.ir.walking import evaluations
 from wattslice.slicing.statements import MemoryKey
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from wattslice.ir import Expr, Kernel, MemoryPlace, MemorySpace, Span, Variable
-from wattslice.ir.region_operations import Operation, own_operations
+from wattslice.ir.operation_counts import Operation, own_operations
 from wattslice.slicing.aliases import Aliases
 from wattslice.slicing.statements import (
     SLICED_SPACES,

@@ -21,7 +21,7 @@ from wattslice.ir import (
     Switch,
     never_falls_through,
 )
-from wattslice.ir.region_operations import decision
+from wattslice.ir.operation_counts import decision
 from wattslice.slicing.drafts import Action, Context, Draft, Frame
 from wattslice.slicing.flatten_expressions import FlattenExpressions
 from wattslice.slicing.statements import Arm, Definition, FlatKernel, Mark, StatementKind

@@ -29,8 +29,8 @@ from wattslice.ir import (
     VariableRole,
     children,
 )
-from wattslice.ir.evaluations import child_regions
 from wattslice.ir.operation_counts import SPACE_OF
+from wattslice.ir.walking import child_regions
 from wattslice.slicing.aliases import pointer_bases
 from wattslice.slicing.drafts import (
     Action,
