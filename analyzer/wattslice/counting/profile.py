@@ -9,7 +9,7 @@ from enum import Enum
 from wattslice.heuristics import spread
 from wattslice.ir import Kernel
 from wattslice.ir.operation_counts import OperationCounts, operations, weighted_counts
-from wattslice.launches.types import Assumption
+from wattslice.launches.launch import Assumption
 
 
 class ProbabilitySource(Enum):

@@ -13,8 +13,8 @@ from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir import MemorySpace, Program, TypeKind
 from wattslice.ir.accesses import follows_data, loaded_registers, memory_accesses
 from wattslice.ir.operation_counts import OperationCounts
+from wattslice.launches.launch import KernelLaunch, LaunchOverride, Overrides, Setting
 from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import KernelLaunch, LaunchOverride, Overrides, Setting
 from wattslice.slicing.features import SliceFeatures, slice_features
 from wattslice.slicing.slices import slice_kernel
 from wattslice.workload.launch_work import launch_work, residency
