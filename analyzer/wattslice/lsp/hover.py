@@ -9,7 +9,7 @@ from wattslice.analysis import Advice, KernelAnalysis, SliceAnalysis
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.findings.findings import operations_power_w, plain_reason, why_unknown, without_suppressed
 from wattslice.ir.operation_counts import FIELD_NAMES
-from wattslice.launches.types import Assumption
+from wattslice.launches.launch import Assumption
 from wattslice.lsp.actions import settings_for
 from wattslice.lsp.views import View, code, heat_text, launches_text, plain, stake_text, table
 from wattslice.power.branches import BranchClass
