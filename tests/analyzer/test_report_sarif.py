@@ -19,8 +19,7 @@ from wattslice.findings.rules import RULES
 from wattslice.findings.suppressions import Suppression
 from wattslice.ir import Diagnostic, Severity
 from wattslice.report.ci.places import SourceTree
-from wattslice.report.ci.sarif import render_sarif
-from wattslice.report.ci.sarif_rules import MAX_BYTES, MAX_RESULTS, MAX_TEXT, default_severity
+from wattslice.report.ci.sarif import MAX_BYTES, MAX_RESULTS, MAX_TEXT, default_severity, render_sarif
 
 from .samples import ANALYSIS, EMPTY, MATMUL
 from .sarif_schema import validator

@@ -181,7 +181,7 @@ def _report(
     from rich.table import Table
     from rich.text import Text
 
-    from wattslice.report.text import make_console, print_stripped
+    from wattslice.report.terminal import make_console, print_stripped
     from wattslice.training.judging import judge_held_out
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")

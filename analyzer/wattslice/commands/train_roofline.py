@@ -41,7 +41,7 @@ def _report(result: RooflineResult, written: Path, file: TextIO) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from wattslice.report.text import make_console, print_stripped
+    from wattslice.report.terminal import make_console, print_stripped
     from wattslice.training.roofline_card import clock_text, estimates, roofs
 
     one = result.trained.reference

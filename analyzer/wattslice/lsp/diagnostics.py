@@ -14,7 +14,7 @@ from wattslice.lsp.figures import stake_text
 from wattslice.lsp.line_map import LineMap
 from wattslice.lsp.positions import Encoding, whole_line
 from wattslice.lsp.views import Torn, View
-from wattslice.report.printable import printable
+from wattslice.units import printable
 
 SOURCE = "wattslice"
 MOST = 500

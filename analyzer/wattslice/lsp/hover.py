@@ -15,7 +15,7 @@ from wattslice.lsp.fixes import settings_for
 from wattslice.lsp.markdown import code, plain, table
 from wattslice.lsp.views import View
 from wattslice.power.branches import BranchClass
-from wattslice.report.kernel_tables import launch_text
+from wattslice.report.text import launch_text
 from wattslice.units import energy, line_ranges, percent, power, three_digits, time
 
 _MOST_LAUNCHES = 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from wattslice.report.printable import printable
+from wattslice.units import printable
 
 # Only what would mean something: editors that show the text as it is show the backslashes too.
 _SPECIAL = re.compile(r"([\\`*<|&~]|\](?=[(\[:])|\b_|_\b)")

@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from wattslice.analysis import Advice
-from wattslice.findings.advice.atomics import contended_atomics
-from wattslice.findings.advice.banks import serialised
-from wattslice.findings.advice.coalescing import uncoalesced
-from wattslice.findings.advice.divergence import divergent_branches
-from wattslice.findings.advice.divisions import replaceable
-from wattslice.findings.advice.doubles import doubles
+from wattslice.findings.advice.arithmetic import doubles, replaceable
 from wattslice.findings.advice.facts import LaunchFacts
-from wattslice.findings.advice.hot_line import hot_line
-from wattslice.findings.advice.latency import low_occupancy
-from wattslice.findings.advice.local_arrays import local_arrays
+from wattslice.findings.advice.launches import divergent_branches, hot_line, idle_sms, low_occupancy
 from wattslice.findings.advice.loop_memory import repeated_accesses
-from wattslice.findings.advice.saturation import idle_sms
+from wattslice.findings.advice.memory import contended_atomics, local_arrays, serialised, uncoalesced
 
 AdviceRule = Callable[[LaunchFacts], Iterator[Advice]]
 
