@@ -29,18 +29,7 @@ MAX_BYTES = 10_000_000
 MAX_TEXT = 1024
 """Characters of a rule's descriptions; our own bound of a result's message."""
 
-_ERRORS = frozenset({"PW020", "PW022", "PW023", "PW099"})
-_NOTES = frozenset(
-    {"PW005", "PW006", "PW010", "PW011", "PW012", "PW013", "PW015", "PW016", "PW019", "PW027", "PW030"}
-)
 _GITHUB_SEVERITY = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "recommendation"}
-
-
-def default_severity(rule: str) -> Severity:
-    """How much findings of a rule matter as a rule; a finding of its own says how much that one does."""
-    if rule in _ERRORS:
-        return Severity.ERROR
-    return Severity.NOTE if rule in _NOTES else Severity.WARNING
 
 
 RULE_INDEX = {rule.id: index for index, rule in enumerate(RULES)}
@@ -57,17 +46,16 @@ def clipped(text: str, limit: int = MAX_TEXT) -> str:
 
 
 def _descriptor(rule: Rule) -> Json:
-    severity = default_severity(rule.id)
     return {
         "id": rule.id,
         "name": rule.name,
         "shortDescription": {"text": clipped(rule.what)},
         "fullDescription": {"text": clipped(f"{rule.what} {rule.why}")},
         "help": {"text": _help(rule), "markdown": _markdown_help(rule)},
-        "defaultConfiguration": {"level": severity.value},
+        "defaultConfiguration": {"level": rule.severity.value},
         "properties": {
             "tags": ["cuda", "energy", "power"],
-            "problem.severity": _GITHUB_SEVERITY[severity],
+            "problem.severity": _GITHUB_SEVERITY[rule.severity],
         },
     }
 
