@@ -1,7 +1,7 @@
 """docs/rules.md, every rule with its explanation: ``python -m wattslice_tools.rules_page FILE``
 
-`rules_checked.csv` beside this file holds what people found who read findings in their source: how many there were,
-how many were read, how many of those were right.
+`rules_checked.csv` beside this file holds what people found who read findings in their source: how many
+there were, how many were read, how many of those were right.
 """
 
 from __future__ import annotations

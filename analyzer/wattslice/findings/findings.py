@@ -13,7 +13,7 @@ from wattslice.analysis import Advice, Analysis, KernelAnalysis, also_in, lines_
 from wattslice.findings.rules import RULES
 from wattslice.findings.suppressions import Suppression
 from wattslice.ir import Diagnostic, Severity
-from wattslice.launches.types import Assumption
+from wattslice.launches.launch import Assumption
 
 _EXPLAINS = {rule.id: rule.explains_unknown for rule in RULES if rule.explains_unknown is not None}
 """Rules that can explain an unknown power, 1 for the likeliest."""

@@ -1,13 +1,14 @@
 """Every rule wattslice reports, under a stable id: what it says, why it matters, and what to do about it.
 
-This is the one table of rules: docs/rules.md, `wattslice explain` and the rules of a SARIF file are made from it.
-A new rule is a row here, and, where it is advice, the check that the row names (plus its test and its place in
-docs/rules.md, which a command writes). An id is never reused and never changes its meaning; a retired rule keeps
-its row.
+This is the one table of rules: docs/rules.md, `wattslice explain` and the rules of a SARIF file are made
+from it. A new rule is a row here, and, where it is advice, the check that the row names (plus its test and
+its place in docs/rules.md, which a command writes). An id is never reused and never changes its meaning; a
+retired rule keeps its row.
 
-PW001-PW009, PW060 and PW061: source text that could not be read as written. PW010-PW019: what the source does not
-tell and had to be assumed. PW020-PW039: what the predicted watts say, and when the models cannot say it. From PW040
-on: places that cost power, each with the watts and joules at stake per launch. PW099: our own failures.
+PW001-PW009, PW060 and PW061: source text that could not be read as written. PW010-PW019: what the source
+does not tell and had to be assumed. PW020-PW039: what the predicted watts say, and when the models cannot
+say it. From PW040 on: places that cost power, each with the watts and joules at stake per launch. PW099: our
+own failures.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ Check = Callable[["LaunchFacts"], "Iterator[Advice]"]
 class Rule:
     """One kind of finding: `what` happened, `why` it matters, an `example`, and the `remedy`.
 
-    `severity`: how much such findings matter as a rule; each of them tells its own. `told_by`: the stage (a folder
-    of the package) that finds it; of advice `check`: the module of `findings.advice` and the function in it that
-    does. `explains_unknown`: its place among the rules that can explain an unknown power, 1 for the likeliest.
-    `can_be_suppressed`: a defect of ours must not be hidden in somebody's source, and no suppression hides what is
-    wrong with one. `needs_profile`: it can fire only where a branch profile was given.
+    `severity`: how much such findings matter as a rule; each of them tells its own. `told_by`: the stage (a
+    folder of the package) that finds it; of advice `check`: the module of `findings.advice` and the function
+    in it that does. `explains_unknown`: its place among the rules that can explain an unknown power, 1 for
+    the likeliest. `can_be_suppressed`: a defect of ours must not be hidden in somebody's source, and no
+    suppression hides what is wrong with one. `needs_profile`: it fires only where a branch profile was given.
     """
 
     id: str
@@ -454,7 +455,9 @@ RULES: tuple[Rule, ...] = (
             " work would save dealt out evenly: an upper bound, for a serial recurrence cannot be spread."
         ),
         example="solve<<<16, 256>>>(a);   // 16 blocks for 80 SMs: 80 % of them idle",
-        remedy="More and smaller blocks, a multiple of the number of SMs; or several such launches in streams.",
+        remedy=(
+            "More and smaller blocks, a multiple of the number of SMs; or several such launches in streams."
+        ),
     ),
     Rule(
         id="PW044",
@@ -666,8 +669,8 @@ RULES: tuple[Rule, ...] = (
         explains_unknown=5,
         can_be_suppressed=False,
         what=(
-            "wattslice itself failed on this kernel or file, or the process that analysed it gave no "
-            "result: it was killed for its memory, crashed, or ran where the files are not. The others are not "
+            "wattslice itself failed on this kernel or file, or the process that analysed it gave no result: "
+            "it was killed for its memory, crashed, or ran where the files are not. The others are not "
             "affected."
         ),
         why=(

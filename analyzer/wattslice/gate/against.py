@@ -43,7 +43,7 @@ from wattslice.gate.revision import (
     wanted,
 )
 from wattslice.gate.verdict import Compared
-from wattslice.launches.types import NO_OVERRIDES
+from wattslice.launches.launch import NO_OVERRIDES
 
 _FUNCTION = re.compile(rb"\b([A-Za-z_]\w*)\s*\([^;{}()]*(?:\([^;{}()]*\)[^;{}()]*)*\)\s*\{")
 _FILE = re.compile(rb'^[ \t]*\.file[ \t]+\d+[ \t]+"([^"\n]+)"', re.M)

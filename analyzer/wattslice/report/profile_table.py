@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from wattslice.branch_profile.types import LOOP, ArmProbability, BranchProfile, DataSet, weighted_mean
+from wattslice.branch_profile.profile import LOOP, ArmProbability, BranchProfile, DataSet, weighted_mean
 from wattslice.report.terminal import ORNAMENT, Column, fitting_table, make_console, print_stripped
 from wattslice.units import line_ranges, percent, printable, tail, three_digits, time
 

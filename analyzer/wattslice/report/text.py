@@ -16,15 +16,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from wattslice.analysis import (
-    Advice,
-    Analysis,
-    ArmAnalysis,
-    KernelAnalysis,
-    LaunchSource,
-    LineHeat,
-    SliceAnalysis,
-)
+from wattslice.analysis import Advice, Analysis, ArmAnalysis, KernelAnalysis, LineHeat, SliceAnalysis
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.findings.findings import (
     Finding,
@@ -37,7 +29,7 @@ from wattslice.findings.findings import (
 )
 from wattslice.gate.verdict import Verdict
 from wattslice.ir import Diagnostic, Severity
-from wattslice.launches.types import Assumption
+from wattslice.launches.launch import Assumption, LaunchSource
 from wattslice.report.terminal import (
     COOL,
     HOT,

@@ -22,7 +22,7 @@ from wattslice.counting.profile import BranchArm, ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.findings.advice.facts import LaunchFacts
 from wattslice.ir import Severity
-from wattslice.ir.region_operations import region_operations
+from wattslice.ir.operation_counts import region_operations
 from wattslice.power.paths import Path, paths
 from wattslice.workload.instructions import lower_instructions
 from wattslice.workload.occupancy import LimitingResource

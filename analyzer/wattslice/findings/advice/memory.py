@@ -29,13 +29,12 @@ from dataclasses import replace
 
 from wattslice import ir
 from wattslice.analysis import Advice
-from wattslice.counting.access import BANK_BYTES, BANKS, SECTOR_BYTES
 from wattslice.counting.profile import SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
+from wattslice.counting.sites import BANK_BYTES, BANKS, SECTOR_BYTES
 from wattslice.findings.advice.facts import LaunchFacts, lanes_of, name_of, variables_behind
-from wattslice.ir.accesses import MemoryAccess, memory_accesses
-from wattslice.ir.evaluations import evaluations
-from wattslice.ir.loaded_registers import value_parts
+from wattslice.ir.accesses import MemoryAccess, memory_accesses, value_parts
+from wattslice.ir.walking import evaluations
 from wattslice.workload.instructions import InstructionKind
 from wattslice.workload.instructions.mix import RequestCount
 from wattslice.workload.traffic import made_accesses

@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Any, cast
 
 from wattslice import ir
-from wattslice.ir.evaluations import child_regions, expression_regions
-from wattslice.ir.loaded_registers import register_assignments
+from wattslice.ir.accesses import register_assignments
+from wattslice.ir.walking import child_regions, expression_regions
 
 _NODES = (*ir.Expr.__args__, *ir.Stmt.__args__, ir.MemoryPlace, ir.Case)
 _PARTS: dict[type[Any], tuple[str, ...]] = {

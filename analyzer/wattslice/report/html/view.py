@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import count, pairwise
 from pathlib import PurePath
 
-from wattslice.analysis import Analysis, KernelAnalysis, LaunchSource, SliceAnalysis
+from wattslice.analysis import Analysis, KernelAnalysis, SliceAnalysis
 from wattslice.findings.findings import (
     Finding,
     findings_of,
@@ -21,6 +21,7 @@ from wattslice.findings.findings import (
 )
 from wattslice.ir import MemorySpace
 from wattslice.ir.operation_counts import JSON_NAMES
+from wattslice.launches.launch import LaunchSource
 from wattslice.report.annotated import (
     CONTEXT,
     IN_HEADER,
