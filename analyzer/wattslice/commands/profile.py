@@ -14,7 +14,7 @@ from wattslice.commands.common import CONTEXT, message, write_result
 from wattslice.commands.progress import told_when_slow
 from wattslice.commands.table import FINE
 from wattslice.errors import WattsliceError
-from wattslice.profiling.interpreter.budget import MAX_MEMORY_MIB, MAX_STEPS
+from wattslice.profiling.interpreter.errors import MAX_MEMORY_MIB, MAX_STEPS
 
 if TYPE_CHECKING:
     from wattslice.branch_profile.types import BranchProfile, DataSetCounts, Making
