@@ -16,9 +16,9 @@ from wattslice.errors import WattsliceError
 from wattslice.findings.findings import power_limit_warning, why_unknown
 from wattslice.findings.quoting import Quoter
 from wattslice.ir import Diagnostic, Severity
-from wattslice.ir.recursion import deep_recursion
+from wattslice.ir.walking import deep_recursion
+from wattslice.launches.launch import KernelLaunch
 from wattslice.launches.overrides import OverrideError
-from wattslice.launches.types import KernelLaunch
 from wattslice.pipeline.files import Stages, analyze_file, analyze_files, bare_facts
 from wattslice.pipeline.launch import LaunchResult
 from wattslice.projection.escape_characteristics import launch_characteristics, predicted_ipc

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from wattslice.branch_profile.types import ELSE, LOOP, RIGHT, THEN, ArmCount
+from wattslice.branch_profile.profile import ELSE, LOOP, RIGHT, THEN, ArmCount
 from wattslice.errors import WattsliceError
 
 FILE_VARIABLE = "WATTSLICE_COUNTS"

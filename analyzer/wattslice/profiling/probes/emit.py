@@ -15,7 +15,7 @@ from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.clang.session import parse_cuda
 from wattslice.frontend.cuda.clang.unit import ParsedUnit
 from wattslice.frontend.cuda.lowering.program import lower_program
-from wattslice.ir.recursion import deep_recursion
+from wattslice.ir.walking import deep_recursion
 from wattslice.profiling.probes.counts import InstrumentedSource, NotProbed, Probe, ProbeError
 from wattslice.profiling.probes.instrument import BranchWriter, instrument
 from wattslice.profiling.probes.reach import Position, Reach, reach
