@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.config.config import BranchChoice, Config, Options, make_config
+from wattslice.config.config import Config, Options, make_config
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.errors import WattsliceError
 from wattslice.findings.findings import power_limit_warning, why_unknown
@@ -264,8 +264,7 @@ class _EscapeTimes(Stages):
         return LaunchResult(facts, (Diagnostic("PW030", Severity.WARNING, span.file, span.line, message),))
 
     def _time_s(self, launch: KernelLaunch, config: Config, gpu: Gpu) -> float:
-        heuristics = config.branches is BranchChoice.HEURISTIC
-        profile = count(launch, config.branch_profile, heuristics=heuristics)
+        profile = count(launch, config.branch_profile)
         work = launch_work(launch, residency(launch, gpu), profile)
         if work.workload is None:
             raise ValueError(f"the launch cannot run on the {gpu.name}")
