@@ -293,6 +293,9 @@ def _evaluate(requests: list[Request], *, optional: bool) -> list[GpuEvaluation]
     return found
 
 
+CARD_NAME = "roofline.md"
+
+
 def fit_and_write(gpu: Gpu, files: tuple[Path, ...], folder: Path) -> None:
     """Fit, write ``roofline.json`` and its card into `folder`, and say what was found.
 
