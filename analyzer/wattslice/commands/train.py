@@ -185,7 +185,7 @@ def _report(
     from rich.table import Table
     from rich.text import Text
 
-    from wattslice.report.text import make_console, print_stripped
+    from wattslice.report.terminal import make_console, print_stripped
     from wattslice.training.judging import judge_held_out
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
@@ -322,7 +322,7 @@ def _report_fit(result: RooflineResult, written: Path, file: TextIO) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from wattslice.report.text import make_console, print_stripped
+    from wattslice.report.terminal import make_console, print_stripped
     from wattslice.training.roofline_card import clock_text, estimates, roofs
 
     one = result.trained.reference
