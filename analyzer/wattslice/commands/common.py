@@ -32,11 +32,6 @@ _ANALYSIS_OPTIONS = (
     click.option("--model", metavar="NAME", help="Power model: auto, regression, wavelet or energy."),
     click.option("--method", metavar="NAME", help="How slices make a program: auto, bspm, bdpm or expected."),
     click.option(
-        "--branches",
-        metavar="NAME",
-        help="Of branches that data decide, without a profile: half or heuristic.  [default: half]",
-    ),
-    click.option(
         "--delta", type=float, metavar="P", help="Drop branches less likely than P from a slice (BDPM)."
     ),
     click.option(
