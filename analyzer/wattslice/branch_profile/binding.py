@@ -8,10 +8,17 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path, PurePath
 
-from wattslice.branch_profile.lines import line_digests, moved_lines
-from wattslice.branch_profile.regions import branches
-from wattslice.branch_profile.types import ArmProbability, BranchProfile, LineDigest, SourceLines, is_tail
-from wattslice.frontend.inputs import note_text
+from wattslice.branch_profile.making import branches
+from wattslice.branch_profile.profile import (
+    ArmProbability,
+    BranchProfile,
+    LineDigest,
+    SourceLines,
+    is_tail,
+    line_digests,
+    moved_lines,
+)
+from wattslice.frontend.inputs import file_bytes, note_text
 from wattslice.ir import Diagnostic, Kernel, Program, Severity
 from wattslice.launches.overrides import names_kernel
 
@@ -91,7 +98,7 @@ class _Home:
             return _Home()
         source = max(fitting, key=lambda source: len(PurePath(source.file).parts))
         try:
-            data = Path(file).read_bytes() if given is None else given
+            data = file_bytes(Path(file)) if given is None else given
             note_text(file, data)
         except OSError:  # the frontend has read it: it will say what is wrong
             return _Home()
@@ -121,7 +128,7 @@ def _moved(old: tuple[LineDigest, ...], new: tuple[LineDigest, ...]) -> dict[int
 
 def _sha256(path: Path) -> str:
     try:
-        data = path.read_bytes()
+        data = file_bytes(path)
     except OSError:
         data = b""
     note_text(path, data)

@@ -17,9 +17,8 @@ from typing import Any
 from wattslice import ir
 from wattslice.analysis import Advice
 from wattslice.findings.advice.facts import LaunchFacts
-from wattslice.findings.advice.loops import changed_in, loops_around
-from wattslice.findings.advice.rewriting import rewritten
-from wattslice.ir.evaluations import evaluations
+from wattslice.findings.advice.rewriting import changed_in, loops_around, rewritten
+from wattslice.ir.walking import evaluations
 
 LEAST_ACCESSES = 0.02
 """Of a kernel's instructions: fewer accesses to spare are not worth predicting the kernel again."""
