@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from wattslice.frontend.cuda.clang.includes import repository_root
+from wattslice.frontend.cuda.clang.source_files import repository_root
 from wattslice.frontend.inputs import note_file
 from wattslice.frontend.ptx.syntax.syntax import SourceFile
 

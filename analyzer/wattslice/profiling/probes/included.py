@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from wattslice.frontend.cuda.clang.unit import ParsedUnit
+from wattslice.frontend.cuda.clang.session import ParsedUnit
 from wattslice.profiling.probes.source_text import SourceText
 
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]*)"|<([^>\n]*)>)[^\n]*', re.MULTILINE)
