@@ -1,4 +1,4 @@
-"""Expressions without calls: literals, names, members, operators, conversions; constants are folded at once."""
+"""Expressions without calls: literals, names, members, operators, conversions; constants are folded."""
 
 from __future__ import annotations
 

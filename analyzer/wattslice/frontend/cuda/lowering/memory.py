@@ -1,4 +1,4 @@
-"""Objects: which one an expression names, in which space it lies, where pointers point, how it is accessed."""
+"""Objects: which one an expression names, in which space it lies, where pointers point, how to access it."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from wattslice.frontend.bounds import MOST_KERNELS
+from wattslice.frontend import MOST_KERNELS
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.flags import STUBS
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C

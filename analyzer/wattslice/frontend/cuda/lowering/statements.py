@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from wattslice.frontend.bounds import MOST_NESTED_BLOCKS
+from wattslice.frontend import MOST_NESTED_BLOCKS
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.context import (
