@@ -9,7 +9,7 @@ from wattslice.findings.quoting import SourceText
 from wattslice.findings.suppressions import Suppression
 from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.ir.operation_counts import OperationCounts
-from wattslice.launches.types import Assumption, LaunchSource
+from wattslice.launches.launch import Assumption, LaunchSource
 from wattslice.power.branches import BranchClass
 from wattslice.roofline.point import Roofline
 from wattslice.workload.instructions.kinds import InstructionCount

@@ -11,16 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from wattslice.commands.analyze import no_kernels
-from wattslice.commands.common import (
-    CONTEXT,
-    analysis_options,
-    analyzed,
-    config_for,
-    message,
-    options_from,
-    write_report,
-    write_result,
-)
+from wattslice.commands.common import analysis_options, analyzed, config_for, options_from
+from wattslice.commands.output import CONTEXT, message, write_report, write_result
 from wattslice.commands.table import FAILED, FINDINGS, FINE
 from wattslice.report.formats import FORMATS
 
@@ -250,7 +242,7 @@ def _comparison(paths: tuple[Path, ...], config: Config, against: str | None) ->
 
 def _analyze(config: Config, comparison: Comparison | None, *, everything: bool) -> Analysis:
     """The state of today: all files, or with nothing but a revision to compare with those that changed."""
-    from wattslice.launches.types import NO_OVERRIDES
+    from wattslice.launches.launch import NO_OVERRIDES
 
     if everything or comparison is None:
         return analyzed(config)

@@ -10,14 +10,14 @@ from enum import Enum
 from pathlib import Path
 from typing import TypeVar
 
-from wattslice.branch_profile.reader import read_branch_profile
-from wattslice.branch_profile.types import BranchProfile
+from wattslice.branch_profile.files import read_branch_profile
+from wattslice.branch_profile.profile import BranchProfile
 from wattslice.config.gpu_choice import GpuChoice, choose_gpu
 from wattslice.config.settings import Choices, Settings, find_settings, settings_prefix
 from wattslice.config.sources import source_files
 from wattslice.errors import WattsliceError
+from wattslice.launches.launch import NO_OVERRIDES, Overrides
 from wattslice.launches.overrides import OverrideError, parse_overrides
-from wattslice.launches.types import NO_OVERRIDES, Overrides
 from wattslice.pipeline.cache.folder import DEFAULT_LIMIT_BYTES, CacheError, CacheFolder, default_cache
 from wattslice.pipeline.clusters import Backend, check_address
 from wattslice_models.execution_time import (
@@ -56,16 +56,6 @@ class MethodChoice(Enum):
     EXPECTED = "expected"
 
 
-class BranchChoice(Enum):
-    """What is assumed of a branch that data decide and no profile knows: HALF for either way, or heuristics.
-
-    HALF is the default because it is nearer to measured probabilities (docs/branches.md).
-    """
-
-    HALF = "half"
-    HEURISTIC = "heuristic"
-
-
 class ConfigError(WattsliceError):
     """An option or setting with an impossible value."""
 
@@ -96,7 +86,6 @@ class Config:
     gpu_source: str = "default"
     model: ModelChoice = ModelChoice.AUTO
     method: MethodChoice = MethodChoice.AUTO
-    branches: BranchChoice = BranchChoice.HALF
     branch_threshold: float = DEFAULT_BRANCH_THRESHOLD
     dense_from: float | None = None
     overrides: Overrides = NO_OVERRIDES
@@ -148,7 +137,6 @@ def make_config(options: Options, settings: Settings | None = None) -> Config:
         gpu_source=gpu.source,
         model=_choice(ModelChoice, "--model", options.model or settings.model),
         method=_choice(MethodChoice, "--method", options.method or settings.method),
-        branches=_choice(BranchChoice, "--branches", options.branches or settings.branches),
         branch_threshold=_threshold(_first(options.delta, settings.delta)),
         dense_from=_share(_first(options.dense_from, settings.dense_from)),
         overrides=_overrides(options, settings),

@@ -18,8 +18,8 @@ from wattslice.config.sources import is_ptx
 from wattslice.findings.quoting import SourceText
 from wattslice.findings.suppressions import Suppression
 from wattslice.ir import Diagnostic
+from wattslice.launches.launch import LaunchSource
 from wattslice.launches.overrides import KnownNames
-from wattslice.launches.types import LaunchSource
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import Kernel
-from wattslice.ir.operation_counts import OperationCounts
-from wattslice.ir.region_operations import COLUMN, operations
+from wattslice.ir.operation_counts import COLUMN, OperationCounts, operations
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from wattslice.config.config import Config
 from wattslice.counting.profile import ExecutionProfile
-from wattslice.launches.types import KernelLaunch
+from wattslice.launches.launch import KernelLaunch
 from wattslice.power.answer import PowerAnswer, PowerQuestion, answer
 from wattslice.power.methods import Method, counts_for
 from wattslice.power.paths import arms_of_data

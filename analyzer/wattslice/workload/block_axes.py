@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from wattslice import ir
-from wattslice.ir.accesses import MemoryAccess
-from wattslice.ir.loaded_registers import register_assignments, value_parts
+from wattslice.ir.accesses import MemoryAccess, register_assignments, value_parts
 
 ALL_AXES = frozenset((0, 1, 2))
 """Also of addresses out of memory, or from anything else that is not followed."""

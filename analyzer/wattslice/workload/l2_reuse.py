@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from wattslice.launches.types import Dim3
+from wattslice.launches.launch import Dim3
 
 
 @dataclass(frozen=True, slots=True)

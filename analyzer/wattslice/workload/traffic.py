@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from wattslice.counting.access import SECTOR_BYTES
 from wattslice.counting.profile import ExecutionProfile, Reach, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
+from wattslice.counting.sites import SECTOR_BYTES
 from wattslice.ir import Kernel, MemorySpace, TypeKind, Variable
 from wattslice.ir.accesses import MemoryAccess, memory_accesses
-from wattslice.launches.types import KernelLaunch
+from wattslice.launches.launch import KernelLaunch
 from wattslice.workload.block_axes import block_axes
 from wattslice.workload.instructions.mix import RequestCount
 from wattslice.workload.l2_reuse import L2Reuse, SharedObject

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir.operation_counts import OperationCounts
-from wattslice.launches.types import KernelLaunch
+from wattslice.launches.launch import KernelLaunch
 from wattslice.workload.instructions import InstructionKind, InstructionMix
 from wattslice.workload.parallelism import loads_in_flight
 from wattslice.workload.traffic import Traffic

@@ -17,7 +17,7 @@ from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile, LoopTrips
 from wattslice.errors import WattsliceError
 from wattslice.ir import Loop, walk_statements
-from wattslice.launches.types import KernelLaunch
+from wattslice.launches.launch import KernelLaunch
 from wattslice.power.branches import BranchClass, branch_density
 from wattslice.power.methods import Method, counts_for
 from wattslice.power.paths import arms_of_data

@@ -23,8 +23,8 @@ from wattslice import ir
 from wattslice.analysis import LaunchSource
 from wattslice.errors import FrontendError
 from wattslice.frontend.cuda.read import read_callers, read_cuda
+from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import NO_OVERRIDES
 from wattslice_models.gpu import load_gpu
 
 

@@ -24,7 +24,7 @@ from wattslice.frontend.c.scope import CLoweringError, CTooLargeError, Unit, spa
 from wattslice.frontend.c.types import Node
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.inputs import note_text
-from wattslice.ir.recursion import deep_recursion
+from wattslice.ir.walking import deep_recursion
 
 # pycparser reads some 300 KB a second.
 MAX_BYTES = 600_000

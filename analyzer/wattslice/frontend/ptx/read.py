@@ -10,7 +10,6 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from wattslice import ir
 from wattslice.errors import FrontendError
@@ -34,11 +33,7 @@ from wattslice.frontend.ptx.lowering.statements import block_of, scoped
 from wattslice.frontend.ptx.syntax.parser import parse_ptx
 from wattslice.frontend.ptx.syntax.syntax import Function, Instruction, Parameter, SourceLocation, flat_body
 from wattslice.ir import Kernel, Program, Severity, TypeKind
-from wattslice.ir.recursion import deep_recursion
-
-if TYPE_CHECKING:
-    from wattslice.frontend.cuda.clang.flags import ParseOptions
-
+from wattslice.ir.walking import deep_recursion
 
 MAX_BYTES = 64 << 20
 

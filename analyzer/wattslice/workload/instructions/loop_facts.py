@@ -34,8 +34,8 @@ from wattslice.ir import (
     children,
     nested_statements,
 )
-from wattslice.ir.evaluations import LEAVES, expression_regions
-from wattslice.ir.region_operations import own_operations
+from wattslice.ir.operation_counts import own_operations
+from wattslice.ir.walking import LEAVES, expression_regions
 from wattslice.workload.instructions.environment import EnvironmentKey
 
 PREDICATED_SIZE = 12

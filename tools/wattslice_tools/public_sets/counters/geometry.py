@@ -9,8 +9,8 @@ from pathlib import Path
 from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_callers, read_cuda
+from wattslice.launches.launch import Dim3, KernelLaunch, LaunchSource, Overrides, Setting
 from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import Dim3, KernelLaunch, LaunchSource, Overrides, Setting
 from wattslice.training.launch_rows import parameter_value
 from wattslice_corpora.counters import CounterRow
 from wattslice_corpora.records import Recipes

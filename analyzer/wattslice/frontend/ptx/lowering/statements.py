@@ -55,7 +55,7 @@ from wattslice.ir import (
     walk_expressions,
     walk_statements,
 )
-from wattslice.ir.region_operations import own_operations
+from wattslice.ir.operation_counts import own_operations
 
 
 class _Statements:
