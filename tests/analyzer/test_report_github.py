@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from wattslice.cli import main
 from wattslice.findings.findings import Finding, findings_of
 from wattslice.ir import Severity
-from wattslice.report.ci.github import ANNOTATIONS, SUMMARY_BYTES, render_github, step_summary
-from wattslice.report.ci.markdown import escaped
+from wattslice.report.ci.github import ANNOTATIONS, SUMMARY_BYTES, escaped, render_github, step_summary
 from wattslice.report.ci.places import SourceTree
 
 from .samples import ANALYSIS, EMPTY, MATMUL

@@ -100,7 +100,7 @@ def gate(
     compared = [*_against_baseline(known, analysis, policy), *_against(comparison, config, analysis, policy)]
     from wattslice.findings.findings import findings_of
     from wattslice.gate.verdict import judge
-    from wattslice.report.verdict import write_verdict
+    from wattslice.report.text import write_verdict
 
     several = any(path.is_dir() for path in options.paths) and comparison is None
     verdict = judge(analysis, budgets, unknown_policy, compared, tell_unmatched=several)

@@ -23,7 +23,7 @@ from wattslice.frontend.c.preprocessor import Preprocessor
 from wattslice.frontend.c.scope import CLoweringError, CTooLargeError, Unit, span_of
 from wattslice.frontend.c.types import Node
 from wattslice.frontend.cuda.clang.flags import ParseOptions
-from wattslice.frontend.inputs import note_text
+from wattslice.frontend.inputs import file_bytes, note_text
 from wattslice.ir.walking import deep_recursion
 
 # pycparser reads some 300 KB a second.
@@ -66,7 +66,7 @@ def _too_many(number: int, what: str) -> str:
 
 def _read(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
+        data = file_bytes(path)
     except OSError as error:
         raise FrontendError(path, None, f"cannot be read: {error.strerror}", "check the path") from None
     note_text(path, data)

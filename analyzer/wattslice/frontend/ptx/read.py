@@ -16,7 +16,7 @@ from wattslice.errors import FrontendError
 from wattslice.frontend import MOST_KERNELS
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import launcher_files
-from wattslice.frontend.inputs import note_text, note_unrepeatable
+from wattslice.frontend.inputs import file_bytes, note_text, note_unrepeatable
 from wattslice.frontend.ptx.lowering.blocks import NotUnderstoodError
 from wattslice.frontend.ptx.lowering.body import FunctionBody
 from wattslice.frontend.ptx.lowering.context import (
@@ -76,7 +76,7 @@ def _text(path: Path, source: bytes | None) -> str:
     data = source
     if data is None:
         try:
-            data = path.read_bytes()
+            data = file_bytes(path)
         except OSError as error:
             raise FrontendError(path, None, f"cannot be read: {error.strerror}", "check the path") from None
         note_text(path, data)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.findings.findings import Finding, why_unknown
-from wattslice.report.printable import printable
-from wattslice.units import energy, power, time
+from wattslice.units import energy, power, printable, time
 
 
 def render_gcc(analysis: Analysis, findings: tuple[Finding, ...]) -> str:

@@ -6,8 +6,7 @@ import json
 
 from wattslice.findings.findings import Finding
 from wattslice.ir import Severity
-from wattslice.report.ci.located import located
-from wattslice.report.ci.places import SourceTree, clean
+from wattslice.report.ci.places import SourceTree, clean, located
 from wattslice.report.json import Json
 
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.NOTE: "info"}
