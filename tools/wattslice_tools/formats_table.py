@@ -1,4 +1,4 @@
-"""The table of docs/formats.md, from the table of formats: ``python -m wattslice_tools.formats_table FILE``"""
+"""The table of docs/formats.md: ``python -m wattslice_tools.formats_table FILE``"""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ Renderer = Callable[["Analysis", "tuple[Finding, ...]", "int | None"], str]
 class Format:
     """One format: who reads it, and what of findings and kernels stands in it, as docs/formats.md says.
 
-    `renderer`: the module of `wattslice.report` and the function (a `Renderer`) in it; it loads when asked for.
-    `needs`: the package that it cannot do without. `keeps_sources`: it shows the text of whole files.
-    `tells_suppressed`: findings that comments in the source suppress are marked there, and left out elsewhere.
+    `renderer`: the module of `wattslice.report` and the function (a `Renderer`) in it; it loads when asked
+    for. `needs`: the package that it cannot do without. `keeps_sources`: it shows the text of whole files.
+    `tells_suppressed`: findings that comments in the source suppress are marked there, elsewhere left out.
     """
 
     name: str
