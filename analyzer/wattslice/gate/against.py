@@ -24,9 +24,11 @@ from typing import Any, cast
 from wattslice.analysis import Analysis
 from wattslice.config.config import Config
 from wattslice.config.sources import SUFFIXES_IN_FOLDERS, is_ptx
+from wattslice.documents import parse_json
 from wattslice.findings.findings import Finding
-from wattslice.frontend.cuda.callers import SUFFIXES as CALLER_SUFFIXES
 from wattslice.frontend.cuda.clang.source_files import included_names
+from wattslice.frontend.cuda.read import SUFFIXES as CALLER_SUFFIXES
+from wattslice.frontend.inputs import file_bytes
 from wattslice.gate.changes import Blame, Policy, compare, with_losses
 from wattslice.gate.records import LaunchRecord, match, records_of
 from wattslice.gate.revision import (
@@ -414,7 +416,7 @@ def _mapped(config: Config, comparison: Comparison, tree: Tree) -> Generator[Con
 def _map_compile_commands(folder: Path, tree: Path, mapped: Callable[[Path], Path]) -> Path:
     """The build's file as it would be for the revision's folder, in a folder of its own there."""
     try:
-        document: Any = json.loads((folder / "compile_commands.json").read_text(encoding="utf-8"))
+        document: Any = parse_json(file_bytes(folder / "compile_commands.json"))
     except (OSError, ValueError):
         return folder  # today's side says what is wrong with it
     entries: list[dict[str, Any]] = []

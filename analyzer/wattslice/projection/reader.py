@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
-from wattslice.documents import Table, Value
+from wattslice.documents import Table, Value, parse_toml
+from wattslice.frontend.inputs import file_bytes
 from wattslice.projection.components import (
     MOST_NODES,
     counts,
@@ -182,12 +182,12 @@ _WAITING = ("idle", "busy")
 def read_workflow(path: Path) -> Workflow:
     """Read and check the file. Raises `WorkflowError`."""
     try:
-        document: dict[str, object] = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        document = parse_toml(file_bytes(path))
     except OSError as error:
         raise WorkflowError(f"cannot be read: {error.strerror}", path=path) from None
     except UnicodeDecodeError:
         raise WorkflowError("is no text in UTF-8", path=path) from None
-    except (ValueError, RecursionError) as error:  # TOMLDecodeError, and whole numbers of thousands of digits
+    except ValueError as error:
         raise WorkflowError(f"not valid TOML: {error}", path=path) from None
     root = Value(WorkflowError, path, "", document).table()
     root.only("workflow", "network", "nodes", "components")
