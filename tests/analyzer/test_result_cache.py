@@ -279,7 +279,7 @@ def test_what_another_try_may_change_is_not_kept(config, analysed, monkeypatch):
 def test_a_parse_that_the_clock_cut_short_is_not_kept(config, monkeypatch):
     edit(config, "k.cu", KERNEL.replace("FACTOR", "UNKNOWN"))
     with monkeypatch.context() as slow:
-        slow.setattr("wattslice.frontend.cuda.clang.repairs._REPAIR_BUDGET_S", 0.0)
+        slow.setattr("wattslice.frontend.cuda.clang.session._REPAIR_BUDGET_S", 0.0)
         pipeline.analyze_files(config)
     assert entries(config) == []
 

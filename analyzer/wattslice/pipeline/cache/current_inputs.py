@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from wattslice.frontend.cuda.callers import caller_files, launcher_files
-from wattslice.frontend.cuda.clang.includes import repository_root
-from wattslice.frontend.cuda.clang.source_files import SourceFiles, look_again
+from wattslice.frontend.cuda.clang.source_files import SourceFiles, look_again, repository_root
+from wattslice.frontend.cuda.read import caller_files, launcher_files
 from wattslice.frontend.inputs import Inputs, Search, SearchInput, digest_of_paths, digest_of_text, file_bytes
 
 
