@@ -72,3 +72,18 @@ def test_generated_sections_name_a_command_that_names_their_page():
             assert importlib.util.find_spec(module) is not None, module
             found += 1
     assert found > 25
+
+
+def test_every_page_that_the_code_names_exists():
+    suffixes = {".py", ".toml", ".md", ".yml", ".yaml", ".js", ".mjs"}
+    missing: list[str] = []
+    for folder in ("analyzer", "models", "corpora", "tools", "tests", "editors"):
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in suffixes and "node_modules" not in path.parts:
+                named = re.findall(
+                    r"(?<![\w/])docs/[\w/-]+\.(?:md|svg|png)", path.read_text(encoding="utf-8")
+                )
+                missing += [
+                    f"{path.relative_to(ROOT)}: {name}" for name in named if not (ROOT / name).exists()
+                ]
+    assert missing == []
