@@ -14,7 +14,7 @@ ERRORS = DOCS / "appendix" / "accuracy.md"
 BEGIN = "<!-- errors: from docs/appendix/accuracy.md, by pytest --update-golden tests/docs -->"
 END = "<!-- end of errors -->"
 PROTOCOL = "Trained before, tested on applications"
-HEAD = "| GPU | runs | mean error | worst | mean error of the mean at each clock | in the 90 % interval |"
+HEAD = "| GPU | runs | mean error | worst error | error of a guess by clock | in the 90 % interval |"
 
 
 def error_table() -> str:
