@@ -25,6 +25,8 @@ from wattslice_models.learners import MEANS, NAMES
 from wattslice_tools.accuracy.variants import CLEAR, sign_score
 
 _END = "<!-- evaluate: end of the generated part -->"
+_SHOWN = 8
+"""Applications in the table of those that are missed most."""
 
 
 def begin_marker(gpu_id: str) -> str:
@@ -193,7 +195,7 @@ def _by_application(protocol: Protocol) -> list[str]:
         f"| Application | measured W | {_titles(scores)} |",
         "|---" * (len(scores) + 2) + "|",
     ]
-    for one in sorted(first, key=worst):
+    for one in sorted(first, key=worst)[:_SHOWN]:
         cells = [_name(one.example, first), f"{one.example.power_w:.0f}"]
         for predictions in by_score:
             power_w = None
@@ -202,7 +204,8 @@ def _by_application(protocol: Protocol) -> list[str]:
             cells.append("–" if power_w is None else f"{power_w:.0f}")
         lines.append(f"| {' | '.join(cells)} |")
     core, memory = top
-    at = f"At {core:g} MHz (memory {memory:g} MHz), those that the best model from source misses most first:"
+    shown = f"the {min(_SHOWN, len(first))} of {len(first)} that the best model misses most:"
+    at = f"At {core:g} MHz (memory {memory:g} MHz), {shown}"
     return [at, "", *lines, ""]
 
 
