@@ -9,8 +9,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from wattslice.analysis import Advice, Analysis, KernelAnalysis, also_in, lines_told
-from wattslice.findings.suppressions import Suppression
+from wattslice.analysis import Advice, Analysis, KernelAnalysis, Suppression, also_in, lines_told
 from wattslice.ir import Diagnostic, Severity
 from wattslice.launches.types import Assumption
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from wattslice.analysis import Advice, KernelAnalysis, SliceAnalysis
+from wattslice.analysis import Advice, BranchClass, KernelAnalysis, SliceAnalysis
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.findings.findings import operations_power_w, plain_reason, why_unknown, without_suppressed
 from wattslice.ir.operation_counts import FIELD_NAMES
@@ -14,7 +14,6 @@ from wattslice.lsp.figures import heat_text, launches_text, stake_text
 from wattslice.lsp.fixes import settings_for
 from wattslice.lsp.markdown import code, plain, table
 from wattslice.lsp.views import View
-from wattslice.power.branches import BranchClass
 from wattslice.report.kernel_tables import launch_text
 from wattslice.units import energy, line_ranges, percent, power, three_digits, time
 

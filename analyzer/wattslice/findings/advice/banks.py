@@ -15,7 +15,7 @@ from wattslice.analysis import Advice
 from wattslice.counting.access import BANK_BYTES, BANKS
 from wattslice.findings.advice.facts import LaunchFacts, name_of
 from wattslice.ir.accesses import MemoryAccess, memory_accesses
-from wattslice.workload.instructions.mix import RequestCount
+from wattslice.workload.instructions.statements import RequestCount
 from wattslice.workload.traffic import made_accesses
 
 LEAST_WAYS = 2.0

@@ -19,7 +19,7 @@ from wattslice.counting.profile import SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.findings.advice.facts import LaunchFacts, lanes_of, name_of
 from wattslice.ir.accesses import MemoryAccess
-from wattslice.workload.instructions.mix import RequestCount
+from wattslice.workload.instructions.statements import RequestCount
 from wattslice.workload.traffic import made_accesses
 
 LEAST_TIMES = 2.0

@@ -20,9 +20,8 @@ from wattslice.findings.advice.facts import LaunchFacts
 from wattslice.findings.advice.loops import changed_in, loops_around
 from wattslice.findings.advice.rewriting import rewritten
 from wattslice.ir.evaluations import evaluations
-from wattslice.workload.instructions.expansions import call_cost, measured
+from wattslice.workload.instructions.kinds import Cost, call_cost, measured
 from wattslice.workload.instructions.operators import is_power
-from wattslice.workload.instructions.value_graph import Cost
 
 _EXPONENTS = {2.0: "x * x", 3.0: "x * x * x", 0.5: "sqrtf(x)"}
 _NAMES = frozenset({"pow", "powf"})
