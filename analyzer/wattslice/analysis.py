@@ -9,7 +9,7 @@ from enum import Enum
 from wattslice.counting.profile import LoopTrips, ProbabilitySource
 from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.ir.operation_counts import OperationCounts
-from wattslice.launches.types import Assumption, LaunchSource
+from wattslice.launches.launch import Assumption, LaunchSource
 from wattslice.workload.instructions.kinds import InstructionCount
 from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline
 from wattslice_models.program_power import SubSlice

@@ -33,7 +33,7 @@ from wattslice.errors import FrontendError, WattsliceError
 from wattslice.findings.findings import Finding, findings_of
 from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.ir.operation_counts import OperationCounts
-from wattslice.launches.types import Assumption, LaunchSource
+from wattslice.launches.launch import Assumption, LaunchSource
 from wattslice.workload.instructions.kinds import InstructionCount
 from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline
 from wattslice_models.program_power import SubSlice

@@ -6,9 +6,9 @@ from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.launches.launch import KernelLaunch
 from wattslice.launches.overrides import parse_overrides
 from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import KernelLaunch
 from wattslice_models.gpu import load_gpu
 
 

@@ -18,7 +18,7 @@ from wattslice.analysis import (
 from wattslice.counting.profile import LoopTrips, ProbabilitySource
 from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.ir.operation_counts import OperationCounts
-from wattslice.launches.types import Assumption
+from wattslice.launches.launch import Assumption
 
 MATMUL = KernelAnalysis(
     name="matMul",

@@ -10,8 +10,8 @@ from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir import Kernel
+from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
 from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import NO_OVERRIDES, KernelLaunch
 from wattslice_models.gpu import load_gpu
 from wattslice_models.types import PowerFactors
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from wattslice.analysis import BranchClass, KernelAnalysis
-from wattslice.branch_profile.types import ArmProbability, BranchProfile, DataSet
+from wattslice.branch_profile.profile import ArmProbability, BranchProfile, DataSet
 from wattslice.config.config import BranchChoice, Config, MethodChoice
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.findings.findings import operations_power_w

@@ -5,13 +5,12 @@ from dataclasses import replace
 import pytest
 
 from wattslice.branch_profile.binding import bind
-from wattslice.branch_profile.making import make_profile
-from wattslice.branch_profile.regions import branches
-from wattslice.branch_profile.types import Making
+from wattslice.branch_profile.making import branches, make_profile
+from wattslice.branch_profile.profile import Making
 from wattslice.config.config import Config
 from wattslice.counting.count import count
 from wattslice.frontend.cuda.read import read_cuda
-from wattslice.ir.evaluations import evaluations
+from wattslice.ir.walking import evaluations
 from wattslice.profiling.data_sets.spec import read_spec
 from wattslice.profiling.interpreted import Limits, counted_by, known_launches, run_data_sets
 from wattslice.profiling.interpreter.budget import MAX_STEPS

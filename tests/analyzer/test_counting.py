@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.branch_profile.types import ArmProbability, BranchProfile
+from wattslice.branch_profile.profile import ArmProbability, BranchProfile
 from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile, ProbabilitySource, total_counts
 from wattslice.frontend.cuda.clang.flags import ParseOptions

@@ -8,8 +8,8 @@ from wattslice.counting.count import count
 from wattslice.counting.profile import total_counts
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir.operation_counts import OperationCounts
+from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import NO_OVERRIDES
 from wattslice.power.slices import line_shares
 from wattslice.slicing import slice_kernel
 from wattslice.slicing.features import slice_features

@@ -11,8 +11,8 @@ from wattslice.analysis import LaunchSource
 from wattslice.counting.count import count
 from wattslice.errors import FrontendError
 from wattslice.frontend.c.read import read_c
+from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import NO_OVERRIDES
 from wattslice_models.gpu import load_gpu
 
 

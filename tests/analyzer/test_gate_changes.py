@@ -12,7 +12,7 @@ from wattslice.gate.changes import Change, Policy, changes_of, compare, failing,
 from wattslice.gate.ratio_trust import DATA, Kin, Quantity, curve, curves
 from wattslice.gate.records import LaunchRecord, Pair, match
 from wattslice.ir import Diagnostic, Severity
-from wattslice.launches.types import Assumption, LaunchSource
+from wattslice.launches.launch import Assumption, LaunchSource
 from wattslice_corpora.records import measurements_path, sha256
 
 from .samples import EMPTY, MATMUL

@@ -12,9 +12,9 @@ from wattslice.counting.count import count
 from wattslice.frontend.cuda.callers import read_callers
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.launches.call_graph import CallGraph
+from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.relevance import relevance_of
 from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import NO_OVERRIDES
 from wattslice_models.gpu import load_gpu
 
 GPU = load_gpu("v100")

@@ -6,6 +6,7 @@ import pytest
 
 from wattslice import ir
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.launches.launch import MAX_THREADS_PER_BLOCK
 from wattslice.launches.overrides import (
     OverrideError,
     check_overrides,
@@ -16,7 +17,6 @@ from wattslice.launches.overrides import (
     unmatched_settings,
 )
 from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import MAX_THREADS_PER_BLOCK
 from wattslice_models.gpu import gpu_ids, load_gpu
 
 SPAN = ir.Span("a.cu", 1, 1, 1)

@@ -13,7 +13,7 @@ from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.findings.quoting import Quoter
 from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
-from wattslice.launches.types import KernelLaunch
+from wattslice.launches.launch import KernelLaunch
 from wattslice.pipeline import incremental
 from wattslice.pipeline.files import analyze_file, analyze_files, read_program
 from wattslice.pipeline.incremental import CancelledError, IncrementalAnalyzer

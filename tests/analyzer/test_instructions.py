@@ -7,8 +7,8 @@ import pytest
 from wattslice.counting.count import count
 from wattslice.counting.profile import total_counts
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import NO_OVERRIDES
 from wattslice.workload.instructions import InstructionMix, lower_instructions
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.kinds import kind_of_sass, measured

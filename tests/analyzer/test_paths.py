@@ -2,7 +2,7 @@
 
 import pytest
 
-from wattslice.branch_profile.types import ArmProbability, BranchProfile
+from wattslice.branch_profile.profile import ArmProbability, BranchProfile
 from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile, total_counts
 from wattslice.power.methods import Method, counts_for

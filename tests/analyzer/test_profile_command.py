@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.branch_profile.reader import read_branch_profile
-from wattslice.branch_profile.types import ArmCount
+from wattslice.branch_profile.files import read_branch_profile
+from wattslice.branch_profile.profile import ArmCount
 from wattslice.cli import main
 from wattslice.profiling.probes import Build, Counted, NotProbed
 

@@ -3,11 +3,17 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.branch_profile.lines import line_digests, moved_lines
+from wattslice.branch_profile.files import BranchProfileError, profile_json, read_branch_profile
 from wattslice.branch_profile.making import make_profile
-from wattslice.branch_profile.reader import BranchProfileError, read_branch_profile
-from wattslice.branch_profile.types import ArmCount, ArmProbability, BranchProfile, DataSetCounts, Making
-from wattslice.branch_profile.writer import profile_json
+from wattslice.branch_profile.profile import (
+    ArmCount,
+    ArmProbability,
+    BranchProfile,
+    DataSetCounts,
+    Making,
+    line_digests,
+    moved_lines,
+)
 from wattslice.config.config import Config
 from wattslice.ir import Span
 from wattslice.pipeline.files import analyze_file, analyze_files

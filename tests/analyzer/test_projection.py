@@ -17,8 +17,8 @@ from wattslice.config.config import Options, make_config
 from wattslice.counting.count import count
 from wattslice.errors import WattsliceError
 from wattslice.ir import Diagnostic, Severity
+from wattslice.launches.launch import Assumption
 from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import Assumption
 from wattslice.pipeline.files import read_program
 from wattslice.projection.escape_characteristics import launch_characteristics, predicted_ipc
 from wattslice.projection.kernels import time_parameters

@@ -11,9 +11,9 @@ from wattslice import ir
 from wattslice.analysis import Analysis
 from wattslice.config.config import Options, make_config
 from wattslice.frontend.ptx.read import read_ptx
+from wattslice.launches.launch import KernelLaunch, LaunchSource
 from wattslice.launches.overrides import OverrideError, parse_overrides
 from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import KernelLaunch, LaunchSource
 from wattslice.pipeline import files as pipeline
 from wattslice_models.gpu import load_gpu
 

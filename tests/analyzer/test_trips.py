@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from wattslice.branch_profile.types import ArmProbability, BranchProfile, DataSet
+from wattslice.branch_profile.profile import ArmProbability, BranchProfile, DataSet
 from wattslice.config.config import Config
 from wattslice.counting.count import count
 from wattslice.pipeline.files import analyze_file

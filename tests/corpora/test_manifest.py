@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.launches.launch import NO_OVERRIDES, LaunchSource
 from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import NO_OVERRIDES, LaunchSource
 from wattslice_corpora.manifest import (
     KERNEL_DIRECTORY,
     BranchClass,

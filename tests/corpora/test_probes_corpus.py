@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.branch_profile.regions import arm_counts
-from wattslice.branch_profile.types import ArmCount
+from wattslice.branch_profile.making import arm_counts
+from wattslice.branch_profile.profile import ArmCount
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.profiling.interpreter import Budget, interpret
 from wattslice.profiling.probes import FILE_VARIABLE, emit_probes, read_counts

@@ -8,9 +8,16 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path, PurePath
 
-from wattslice.branch_profile.lines import line_digests, moved_lines
-from wattslice.branch_profile.regions import branches
-from wattslice.branch_profile.types import ArmProbability, BranchProfile, LineDigest, SourceLines, is_tail
+from wattslice.branch_profile.making import branches
+from wattslice.branch_profile.profile import (
+    ArmProbability,
+    BranchProfile,
+    LineDigest,
+    SourceLines,
+    is_tail,
+    line_digests,
+    moved_lines,
+)
 from wattslice.frontend.inputs import note_text
 from wattslice.ir import Diagnostic, Kernel, Program, Severity
 from wattslice.launches.overrides import names_kernel

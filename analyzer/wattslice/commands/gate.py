@@ -250,7 +250,7 @@ def _comparison(paths: tuple[Path, ...], config: Config, against: str | None) ->
 
 def _analyze(config: Config, comparison: Comparison | None, *, everything: bool) -> Analysis:
     """The state of today: all files, or with nothing but a revision to compare with those that changed."""
-    from wattslice.launches.types import NO_OVERRIDES
+    from wattslice.launches.launch import NO_OVERRIDES
 
     if everything or comparison is None:
         return analyzed(config)

@@ -17,7 +17,7 @@ from wattslice.errors import WattsliceError
 from wattslice.profiling.interpreter.budget import MAX_MEMORY_MIB, MAX_STEPS
 
 if TYPE_CHECKING:
-    from wattslice.branch_profile.types import BranchProfile, DataSetCounts, Making
+    from wattslice.branch_profile.profile import BranchProfile, DataSetCounts, Making
     from wattslice.config.config import Config
     from wattslice.report.profile_table import RunRow
 
@@ -192,7 +192,7 @@ def _interpret(
     from wattslice.profiling.data_sets.spec import read_spec
 
     spec = read_spec(data)
-    from wattslice.branch_profile.types import Making
+    from wattslice.branch_profile.profile import Making
     from wattslice.profiling.interpreted import (
         Limits,
         counted_by,
@@ -225,7 +225,7 @@ def _run(
     sources: tuple[Path, ...],
     kernel: str | None,
 ) -> _Made:
-    from wattslice.branch_profile.types import Making
+    from wattslice.branch_profile.profile import Making
     from wattslice.profiling.instrumented import run_program
     from wattslice.profiling.probes import Build
 
@@ -240,7 +240,7 @@ def _run(
 
 
 def _read_counts(file: Path, counts: tuple[Path, ...], kernel: str | None) -> _Made:
-    from wattslice.branch_profile.types import Making
+    from wattslice.branch_profile.profile import Making
     from wattslice.profiling.instrumented import counted_elsewhere
 
     return _Made(counted_elsewhere(file, counts, kernel), Making.PROBES)
@@ -273,8 +273,8 @@ def _write_skeleton(file: Path, config: Config, kernel: str | None, output: Path
 
 
 def _finish(made: _Made, output: Path | None) -> int:
+    from wattslice.branch_profile.files import profile_json
     from wattslice.branch_profile.making import make_profile
-    from wattslice.branch_profile.writer import profile_json
 
     words: tuple[str, ...] = click.get_current_context().meta[_WORDS]
     try:

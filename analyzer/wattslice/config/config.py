@@ -10,14 +10,14 @@ from enum import Enum
 from pathlib import Path
 from typing import TypeVar
 
-from wattslice.branch_profile.reader import read_branch_profile
-from wattslice.branch_profile.types import BranchProfile
+from wattslice.branch_profile.files import read_branch_profile
+from wattslice.branch_profile.profile import BranchProfile
 from wattslice.config.gpu_choice import GpuChoice, choose_gpu
 from wattslice.config.settings import Choices, Settings, find_settings, settings_prefix
 from wattslice.config.sources import source_files
 from wattslice.errors import WattsliceError
+from wattslice.launches.launch import NO_OVERRIDES, Overrides
 from wattslice.launches.overrides import OverrideError, parse_overrides
-from wattslice.launches.types import NO_OVERRIDES, Overrides
 from wattslice.pipeline.cache.folder import DEFAULT_LIMIT_BYTES, CacheError, CacheFolder, default_cache
 from wattslice.pipeline.clusters import Backend, check_address
 from wattslice_models.execution_time import (

@@ -8,9 +8,8 @@ from enum import Enum
 
 from wattslice.heuristics import spread
 from wattslice.ir import Kernel
-from wattslice.ir.operation_counts import OperationCounts
-from wattslice.ir.region_operations import operations, weighted_counts
-from wattslice.launches.types import Assumption
+from wattslice.ir.operation_counts import OperationCounts, operations, weighted_counts
+from wattslice.launches.launch import Assumption
 
 
 class ProbabilitySource(Enum):

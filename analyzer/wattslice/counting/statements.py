@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice import ir
-from wattslice.branch_profile.regions import arm_name
+from wattslice.branch_profile.making import arm_name
 from wattslice.counting.expressions import ExpressionEvaluator, heard
 from wattslice.counting.loops import ALLOWANCE, run_loop
-from wattslice.counting.masks import Mask
 from wattslice.counting.profile import ProbabilitySource
+from wattslice.counting.sampling import Mask
 from wattslice.counting.state import CallFrame, LoopFrame, State
 from wattslice.counting.values import VARYING, Chance, Value, is_warp_uniform, join, scalar, select, truth
 from wattslice.heuristics import arm_opinions, usual_outcome
 
 if TYPE_CHECKING:
-    from wattslice.branch_profile.types import BranchProfile
+    from wattslice.branch_profile.profile import BranchProfile
     from wattslice.counting.syntax import Key
 
 

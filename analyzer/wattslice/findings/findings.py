@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from wattslice.analysis import Advice, Analysis, KernelAnalysis, Suppression, also_in, lines_told
 from wattslice.ir import Diagnostic, Severity
-from wattslice.launches.types import Assumption
+from wattslice.launches.launch import Assumption
 
 _SAYS_WHY = ("PW031", "PW014", "PW015", "PW007", "PW099", "PW005", "PW001", "PW006", "PW060")
 """Rules that can explain an unknown power, the likeliest first."""

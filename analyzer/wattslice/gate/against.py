@@ -38,7 +38,7 @@ from wattslice.gate.revision import (
     wanted,
 )
 from wattslice.gate.verdict import Compared
-from wattslice.launches.types import NO_OVERRIDES
+from wattslice.launches.launch import NO_OVERRIDES
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from wattslice.analysis import Analysis
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.gate.records import LaunchRecord, records_of
-from wattslice.launches.types import Dim3
+from wattslice.launches.launch import Dim3
 from wattslice.version import __version__
 from wattslice_corpora.records import write_text
 from wattslice_models.gpu import load_gpu

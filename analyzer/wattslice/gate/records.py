@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.findings.quoting import Quoter
-from wattslice.launches.types import Dim3
+from wattslice.launches.launch import Dim3
 
 _TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|[^\s\w]")
 _COMMENT = re.compile(

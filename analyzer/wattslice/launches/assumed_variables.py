@@ -14,10 +14,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from wattslice import ir
-from wattslice.launches.launch_geometry import geometry_of, is_read, kernel_key, without_dead
-from wattslice.launches.statements import AssumedVariable, LaunchInstance
-from wattslice.launches.types import BLOCKS_PER_SM
-from wattslice.launches.values import Record, Unknown, Value
+from wattslice.launches.instances import (
+    AssumedVariable,
+    LaunchInstance,
+    geometry_of,
+    is_read,
+    kernel_key,
+    without_dead,
+)
+from wattslice.launches.launch import BLOCKS_PER_SM
+from wattslice.launches.memory import Record, Unknown, Value
 from wattslice_models.gpu import Gpu
 
 ASSUMED_SIZE = 1024

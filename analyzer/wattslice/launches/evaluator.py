@@ -9,8 +9,8 @@ from typing import Any
 
 from wattslice import ir
 from wattslice.launches import host_api
-from wattslice.launches.memory import Memory, construct
-from wattslice.launches.values import (
+from wattslice.launches.memory import (
+    Memory,
     Pointer,
     Record,
     Storage,
@@ -19,6 +19,7 @@ from wattslice.launches.values import (
     binary,
     cause,
     condition_of,
+    construct,
     convert,
     is_aggregate,
     member_of,

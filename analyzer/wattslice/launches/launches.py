@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from wattslice import ir
-from wattslice.launches.launch_geometry import geometry_of, is_read
-from wattslice.launches.statements import AssumedVariable, LaunchInstance
-from wattslice.launches.types import (
+from wattslice.launches.instances import AssumedVariable, LaunchInstance, geometry_of, is_read
+from wattslice.launches.launch import (
     BLOCKS_PER_SM,
     DEFAULT_BLOCK,
     Assumption,
@@ -24,7 +23,7 @@ from wattslice.launches.types import (
     MemberValue,
     NamedValue,
 )
-from wattslice.launches.values import Pointer, Record, Unknown, Value, convert
+from wattslice.launches.memory import Pointer, Record, Unknown, Value, convert
 from wattslice_models.gpu import Gpu
 
 MAX_LAUNCHES_PER_KERNEL = 8

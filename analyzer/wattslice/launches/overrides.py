@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from wattslice import ir
 from wattslice.errors import WattsliceError
-from wattslice.launches.types import (
+from wattslice.launches.launch import (
     MAX_BLOCK,
     MAX_GRID,
     MAX_THREADS_PER_BLOCK,

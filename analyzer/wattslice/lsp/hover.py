@@ -9,7 +9,7 @@ from wattslice.analysis import Advice, BranchClass, KernelAnalysis, SliceAnalysi
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.findings.findings import operations_power_w, plain_reason, why_unknown, without_suppressed
 from wattslice.ir.operation_counts import FIELD_NAMES
-from wattslice.launches.types import Assumption
+from wattslice.launches.launch import Assumption
 from wattslice.lsp.figures import heat_text, launches_text, stake_text
 from wattslice.lsp.fixes import settings_for
 from wattslice.lsp.markdown import code, plain, table

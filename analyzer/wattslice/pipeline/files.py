@@ -19,10 +19,10 @@ from wattslice.findings.suppressions import suppressions_in
 from wattslice.frontend.cuda.callers import read_callers, read_launcher
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.ir import Diagnostic, Program, Severity
-from wattslice.ir.recursion import deep_recursion
+from wattslice.ir.walking import deep_recursion
+from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
 from wattslice.launches.overrides import KnownNames, check_overrides, known_names, unmatched_settings
 from wattslice.launches.resolver import CallerReader, LauncherReader, resolve_launches
-from wattslice.launches.types import NO_OVERRIDES, KernelLaunch
 from wattslice.pipeline.cache.keeper import CurrentInputs, Keeper, keeper
 from wattslice.pipeline.clusters import Backend, check_package
 from wattslice.pipeline.joining import FileAnalysis, joined

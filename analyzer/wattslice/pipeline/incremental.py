@@ -21,9 +21,9 @@ from wattslice.findings.quoting import Quoter
 from wattslice.frontend.cuda.callers import CallerProgram, caller_files, first_launcher, read_caller
 from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
 from wattslice.ir import Kernel, Program
+from wattslice.launches.launch import KernelLaunch
 from wattslice.launches.overrides import check_overrides
 from wattslice.launches.resolver import CallerReader, LauncherReader
-from wattslice.launches.types import KernelLaunch
 from wattslice.pipeline.files import Stages, analyze_file, collected, parse_options, read_program
 from wattslice.pipeline.launch import LaunchResult
 from wattslice_models.gpu import Gpu

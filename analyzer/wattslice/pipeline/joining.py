@@ -16,8 +16,8 @@ from wattslice.analysis import KernelAnalysis, SourceText, Suppression
 from wattslice.branch_profile.binding import BoundProfile
 from wattslice.config.sources import is_ptx
 from wattslice.ir import Diagnostic
+from wattslice.launches.launch import LaunchSource
 from wattslice.launches.overrides import KnownNames
-from wattslice.launches.types import LaunchSource
 
 
 @dataclass(frozen=True, slots=True)

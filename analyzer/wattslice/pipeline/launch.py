@@ -14,7 +14,7 @@ from wattslice.analysis import (
     SliceAnalysis,
 )
 from wattslice.branch_profile.binding import branches_known
-from wattslice.branch_profile.types import BranchProfile
+from wattslice.branch_profile.profile import BranchProfile
 from wattslice.config.config import BranchChoice, Config, MethodChoice
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.counting.profile import ExecutionProfile
@@ -22,7 +22,7 @@ from wattslice.findings.advice.advise import advise
 from wattslice.findings.advice.facts import LaunchFacts
 from wattslice.findings.quoting import Quoter
 from wattslice.ir import Diagnostic, Kernel, MemorySpace, Severity
-from wattslice.launches.types import Assumption, KernelLaunch
+from wattslice.launches.launch import Assumption, KernelLaunch
 from wattslice.power.answer import PowerAnswer
 from wattslice.power.intervals import arm_analyses, with_swings
 from wattslice.power.methods import DENSE_FROM, Method, MethodAnswers, branch_density

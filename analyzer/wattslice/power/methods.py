@@ -31,7 +31,7 @@ from wattslice.analysis import BranchClass
 from wattslice.config.config import Config
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import Kernel
-from wattslice.launches.types import KernelLaunch
+from wattslice.launches.launch import KernelLaunch
 from wattslice.power.answer import PowerAnswer, PowerQuestion, answer
 from wattslice.power.paths import arms_of_data, as_if_taken
 from wattslice.slicing.features import (

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import Kernel
-from wattslice.ir.operation_counts import OperationCounts
-from wattslice.ir.region_operations import COLUMN, operations
+from wattslice.ir.operation_counts import COLUMN, OperationCounts, operations
 from wattslice.slicing.features import SliceFeatures
 from wattslice_models.contract import PowerModel, SliceSample, Subject
 from wattslice_models.energy import Component, EnergyPrediction

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from wattslice.branch_profile.types import ArmCount, DataSetCounts
+from wattslice.branch_profile.profile import ArmCount, DataSetCounts
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.pipeline.files import parse_options

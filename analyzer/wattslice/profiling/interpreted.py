@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from wattslice.branch_profile.regions import arm_counts
-from wattslice.branch_profile.types import ArmCount, DataSetCounts
+from wattslice.branch_profile.making import arm_counts
+from wattslice.branch_profile.profile import ArmCount, DataSetCounts
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.ir import Program
-from wattslice.ir.recursion import deep_recursion
+from wattslice.ir.walking import deep_recursion
+from wattslice.launches.launch import KernelLaunch, LaunchSource
 from wattslice.launches.overrides import names_kernel
 from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import KernelLaunch, LaunchSource
 from wattslice.pipeline.files import caller_reader, launcher_reader, read_program
 from wattslice.profiling.data_sets.arguments import MIB, prepare
 from wattslice.profiling.data_sets.spec import DataSetSpec, Shape, Spec, shape_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import MemorySpace
-from wattslice.launches.types import KernelLaunch
+from wattslice.launches.launch import KernelLaunch
 from wattslice.workload.instructions import InstructionKind
 from wattslice.workload.launch_work import LaunchWork
 from wattslice.workload.traffic import made_accesses

@@ -10,8 +10,8 @@ from wattslice.config.config import BranchChoice, Config
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.findings.quoting import Quoter
 from wattslice.ir import Diagnostic, Severity
-from wattslice.ir.recursion import deep_recursion
-from wattslice.launches.types import KernelLaunch
+from wattslice.ir.walking import deep_recursion
+from wattslice.launches.launch import KernelLaunch
 from wattslice.pipeline.files import Stages, analyze_file, bare_facts
 from wattslice.pipeline.launch import LaunchResult
 from wattslice.projection.escape_characteristics import launch_characteristics, predicted_ipc

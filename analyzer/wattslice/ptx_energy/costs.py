@@ -11,10 +11,10 @@ from wattslice.counting.count import BudgetExceededError, count
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.errors import WattsliceError
 from wattslice.ir import Diagnostic, Kernel, Program
-from wattslice.ir.recursion import deep_recursion
+from wattslice.ir.walking import deep_recursion
+from wattslice.launches.launch import Assumption, Dim3, KernelLaunch, LaunchSource
 from wattslice.launches.overrides import check_overrides, known_names
 from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import Assumption, Dim3, KernelLaunch, LaunchSource
 from wattslice.pipeline.files import read_program
 from wattslice_models.gpu import load_gpu
 from wattslice_models.instruction_energy import (

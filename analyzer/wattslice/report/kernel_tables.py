@@ -14,7 +14,7 @@ from rich.text import Text
 from wattslice.analysis import ArmAnalysis, KernelAnalysis, LaunchSource, LineHeat, SliceAnalysis
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.findings.findings import operations_power_w
-from wattslice.launches.types import Assumption
+from wattslice.launches.launch import Assumption
 from wattslice.report.bars import WARM, heat_style, share_bar
 from wattslice.report.columns import ORNAMENT, Column, fitting_table
 from wattslice.report.printable import printable, tail

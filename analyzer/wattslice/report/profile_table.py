@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from wattslice.branch_profile.types import LOOP, ArmProbability, BranchProfile, DataSet, weighted_mean
+from wattslice.branch_profile.profile import LOOP, ArmProbability, BranchProfile, DataSet, weighted_mean
 from wattslice.report.columns import ORNAMENT, Column, fitting_table
 from wattslice.report.printable import printable, tail
 from wattslice.report.text import make_console, print_stripped

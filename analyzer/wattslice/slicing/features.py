@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 
 from wattslice.counting.profile import BranchArm, ExecutionProfile
 from wattslice.ir import MemorySpace, OperationClass
-from wattslice.ir.operation_counts import SPACE_OF, OperationCounts
-from wattslice.ir.region_operations import weighted_counts
+from wattslice.ir.operation_counts import SPACE_OF, OperationCounts, weighted_counts
 from wattslice.slicing.slices import Slice
 from wattslice.slicing.statements import Arm, LogicalStatement, StatementKind
 from wattslice_models.program_power import SubSlice, arithmetic_density, normalised_accesses

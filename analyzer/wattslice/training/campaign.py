@@ -9,9 +9,9 @@ from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir import Program
+from wattslice.launches.launch import KernelLaunch, LaunchOverride, Overrides, Setting
 from wattslice.launches.overrides import names_kernel
 from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import KernelLaunch, LaunchOverride, Overrides, Setting
 from wattslice.training.launch_rows import launch_features, launch_rows
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 from wattslice_corpora.records import MeasuredRow, RecordError, SliceRow, WorkloadRow

@@ -11,11 +11,10 @@ from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir import MemorySpace, Program, TypeKind
-from wattslice.ir.accesses import memory_accesses
-from wattslice.ir.loaded_registers import follows_data, loaded_registers
+from wattslice.ir.accesses import follows_data, loaded_registers, memory_accesses
 from wattslice.ir.operation_counts import OperationCounts
+from wattslice.launches.launch import KernelLaunch, LaunchOverride, Overrides, Setting
 from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import KernelLaunch, LaunchOverride, Overrides, Setting
 from wattslice.slicing.features import SliceFeatures, slice_features
 from wattslice.slicing.slices import slice_kernel
 from wattslice.workload.launch_work import launch_work, residency

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from wattslice.counting.profile import ExecutionProfile, total_counts
 from wattslice.ir.operation_counts import OperationCounts
-from wattslice.launches.types import KernelLaunch
+from wattslice.launches.launch import KernelLaunch
 from wattslice.workload.instructions import InstructionKind, InstructionMix, Isa, isa_of, lower_instructions
 from wattslice.workload.occupancy import Occupancy, occupancy, shared_bytes, sm_saturation
 from wattslice.workload.parallelism import loads_in_flight

@@ -14,9 +14,8 @@ from typing import NamedTuple
 
 from wattslice import ir
 from wattslice.counting.profile import ExecutionProfile
-from wattslice.ir.accesses import MemoryAccess, memory_accesses
-from wattslice.ir.evaluations import child_regions, expression_regions
-from wattslice.ir.loaded_registers import follows_data, loaded_registers
+from wattslice.ir.accesses import MemoryAccess, follows_data, loaded_registers, memory_accesses
+from wattslice.ir.walking import child_regions, expression_regions
 from wattslice.workload.instructions.loops import PARTIAL_UNROLL
 
 MOST_IN_FLIGHT = 16.0

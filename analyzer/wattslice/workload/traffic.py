@@ -19,13 +19,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from wattslice import ir
-from wattslice.counting.access import SECTOR_BYTES
 from wattslice.counting.profile import ExecutionProfile, Reach, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
+from wattslice.counting.sites import SECTOR_BYTES
 from wattslice.ir import Kernel, MemorySpace, TypeKind, Variable
-from wattslice.ir.accesses import MemoryAccess, memory_accesses
-from wattslice.ir.loaded_registers import register_assignments, value_parts
-from wattslice.launches.types import Dim3, KernelLaunch
+from wattslice.ir.accesses import MemoryAccess, memory_accesses, register_assignments, value_parts
+from wattslice.launches.launch import Dim3, KernelLaunch
 from wattslice.workload.instructions.statements import RequestCount
 
 

@@ -7,7 +7,7 @@ import pytest
 from wattslice.counting.profile import LoopTrips
 from wattslice.findings.findings import Finding
 from wattslice.ir import Severity
-from wattslice.launches.types import LaunchSource
+from wattslice.launches.launch import LaunchSource
 from wattslice.lsp.fixes import settings_for
 
 from ..samples import MATMUL

@@ -8,7 +8,7 @@ from lsprotocol import types
 
 from wattslice.analysis import Advice, KernelAnalysis, LineHeat
 from wattslice.ir import Diagnostic, Severity
-from wattslice.launches.types import Assumption
+from wattslice.launches.launch import Assumption
 from wattslice.lsp.diagnostics import MOST, diagnostics_of
 from wattslice.lsp.documents import Document
 from wattslice.lsp.figures import heat_text, launches_text, stake_text

@@ -16,8 +16,8 @@ from pathlib import Path
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import NO_OVERRIDES
 from wattslice.power.methods import DENSE_FROM, branch_density
 from wattslice.power.paths import arms_of_data
 from wattslice.slicing.slices import slice_kernel

@@ -24,8 +24,8 @@ from wattslice.counting.profile import BranchArm, ExecutionProfile, ProbabilityS
 from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.heuristics import Heuristic, spread
+from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import NO_OVERRIDES
 from wattslice_models.gpu import load_gpu
 from wattslice_tools.public_sets.checkout import find_recipes
 from wattslice_tools.wild.branch_profiles import measured_profile, profile_of

@@ -18,7 +18,7 @@ from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile, LoopTrips
 from wattslice.errors import WattsliceError
 from wattslice.ir import Loop, walk_statements
-from wattslice.launches.types import KernelLaunch
+from wattslice.launches.launch import KernelLaunch
 from wattslice.power.methods import Method, branch_density, counts_for
 from wattslice.power.paths import arms_of_data
 from wattslice.slicing.features import slice_features

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from wattslice.branch_profile.making import make_profile
-from wattslice.branch_profile.types import LOOP, Making
+from wattslice.branch_profile.profile import LOOP, Making
 from wattslice.config.config import BranchProfile, Config
 from wattslice.profiling.data_sets.spec import read_spec
 from wattslice.profiling.interpreted import Limits, counted_by, run_data_sets

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from wattslice.branch_profile.making import make_profile
-from wattslice.branch_profile.types import RIGHT, ArmProbability, BranchProfile, Making
+from wattslice.branch_profile.profile import RIGHT, ArmProbability, BranchProfile, Making
 from wattslice.config.config import Config
 from wattslice.profiling.data_sets.spec import read_spec
 from wattslice.profiling.interpreted import Limits, counted_by, run_data_sets

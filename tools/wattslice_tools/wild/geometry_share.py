@@ -24,8 +24,8 @@ from wattslice.analysis import LaunchSource
 from wattslice.errors import FrontendError
 from wattslice.frontend.cuda.callers import read_callers
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import NO_OVERRIDES
 from wattslice_models.gpu import load_gpu
 
 

@@ -14,10 +14,9 @@ from wattslice.counting.profile import ExecutionProfile, ProbabilitySource, tota
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.frontend.ptx.read import read_ptx
-from wattslice.ir.region_operations import operations
-from wattslice.launches.handing_over import handed_over
-from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import NO_OVERRIDES, KernelLaunch
+from wattslice.ir.operation_counts import operations
+from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
+from wattslice.launches.resolver import handed_over, resolve_launches
 from wattslice.workload.instructions import lower_instructions
 from wattslice_models.gpu import load_gpu
 from wattslice_tools.wild.ptx_files import ptx_of

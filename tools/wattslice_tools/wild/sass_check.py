@@ -18,8 +18,8 @@ from pathlib import Path
 from wattslice.counting.count import count
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
 from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import NO_OVERRIDES, KernelLaunch
 from wattslice.workload.instructions import InstructionMix, lower_instructions
 from wattslice.workload.instructions.kinds import InstructionKind
 from wattslice_models.gpu import load_gpu

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from wattslice import ir
 from wattslice.analysis import Advice
 from wattslice.findings.advice.facts import LaunchFacts, lanes_of, name_of
-from wattslice.ir.evaluations import evaluations
+from wattslice.ir.walking import evaluations
 from wattslice.workload.traffic import made_accesses
 
 LEAST_LANES = 2.0

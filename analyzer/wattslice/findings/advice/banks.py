@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from wattslice import ir
 from wattslice.analysis import Advice
-from wattslice.counting.access import BANK_BYTES, BANKS
+from wattslice.counting.sites import BANK_BYTES, BANKS
 from wattslice.findings.advice.facts import LaunchFacts, name_of
 from wattslice.ir.accesses import MemoryAccess, memory_accesses
 from wattslice.workload.instructions.statements import RequestCount

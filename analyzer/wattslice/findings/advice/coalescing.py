@@ -14,9 +14,9 @@ from dataclasses import replace
 
 from wattslice import ir
 from wattslice.analysis import Advice
-from wattslice.counting.access import SECTOR_BYTES
 from wattslice.counting.profile import SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
+from wattslice.counting.sites import SECTOR_BYTES
 from wattslice.findings.advice.facts import LaunchFacts, lanes_of, name_of
 from wattslice.ir.accesses import MemoryAccess
 from wattslice.workload.instructions.statements import RequestCount

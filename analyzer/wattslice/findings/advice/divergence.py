@@ -13,7 +13,7 @@ from wattslice.analysis import Advice
 from wattslice.counting.profile import BranchArm, ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.findings.advice.facts import LaunchFacts
-from wattslice.ir.region_operations import region_operations
+from wattslice.ir.operation_counts import region_operations
 from wattslice.power.paths import Path, paths
 from wattslice.workload.instructions import lower_instructions
 

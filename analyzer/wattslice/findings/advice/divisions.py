@@ -19,7 +19,7 @@ from wattslice.counting.syntax import strip_casts
 from wattslice.findings.advice.facts import LaunchFacts
 from wattslice.findings.advice.loops import changed_in, loops_around
 from wattslice.findings.advice.rewriting import rewritten
-from wattslice.ir.evaluations import evaluations
+from wattslice.ir.walking import evaluations
 from wattslice.workload.instructions.kinds import Cost, call_cost, measured
 from wattslice.workload.instructions.operators import is_power
 

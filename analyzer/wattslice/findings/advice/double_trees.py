@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from wattslice import ir
-from wattslice.ir.evaluations import evaluations
+from wattslice.ir.walking import evaluations
 
 _NARROWED = frozenset({ir.BinaryOp.ADD, ir.BinaryOp.SUB, ir.BinaryOp.MUL, ir.BinaryOp.DIV})
 

@@ -13,7 +13,7 @@ from wattslice.findings.advice.divisions import is_small_power
 from wattslice.findings.advice.double_trees import DoubleTree, has_other_doubles, in_single, unintended_trees
 from wattslice.findings.advice.facts import LaunchFacts
 from wattslice.findings.advice.rewriting import rewritten
-from wattslice.ir.evaluations import evaluations
+from wattslice.ir.walking import evaluations
 from wattslice_models.workload import Workload
 
 _LITERAL = re.compile(r"(?<![\w.])(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")

@@ -13,10 +13,9 @@ from wattslice.config.config import ModelChoice
 from wattslice.counting.profile import ExecutionProfile, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.findings.quoting import Quoter
-from wattslice.ir.accesses import MemoryAccess
-from wattslice.ir.loaded_registers import register_assignments, value_parts
+from wattslice.ir.accesses import MemoryAccess, register_assignments, value_parts
 from wattslice.ir.operation_counts import OperationCounts
-from wattslice.launches.types import KernelLaunch, LaunchSource
+from wattslice.launches.launch import KernelLaunch, LaunchSource
 from wattslice.power.answer import PowerAnswer, PowerQuestion, answer
 from wattslice.workload.instructions.statements import RequestCount, lower_instructions
 from wattslice.workload.launch_work import PIPE_OF, LaunchWork, Residency, instructions_by_pipe, launch_work

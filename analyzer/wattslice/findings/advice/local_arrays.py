@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from wattslice import ir
 from wattslice.analysis import Advice
 from wattslice.findings.advice.facts import LaunchFacts, variables_behind
-from wattslice.ir.accesses import memory_accesses
-from wattslice.ir.loaded_registers import value_parts
+from wattslice.ir.accesses import memory_accesses, value_parts
 from wattslice.workload.instructions import InstructionKind
 
 LEAST_SHARE = 0.05

@@ -19,7 +19,7 @@ from wattslice.analysis import Advice
 from wattslice.findings.advice.facts import LaunchFacts
 from wattslice.findings.advice.loops import changed_in, loops_around
 from wattslice.findings.advice.rewriting import rewritten
-from wattslice.ir.evaluations import evaluations
+from wattslice.ir.walking import evaluations
 
 LEAST_ACCESSES = 0.02
 """Of a kernel's instructions: fewer accesses to spare are not worth predicting the kernel again."""

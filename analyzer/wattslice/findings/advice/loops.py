@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from wattslice import ir
-from wattslice.ir.evaluations import child_regions, expression_regions
-from wattslice.ir.loaded_registers import register_assignments
+from wattslice.ir.accesses import register_assignments
+from wattslice.ir.walking import child_regions, expression_regions
 
 
 @lru_cache(maxsize=4)

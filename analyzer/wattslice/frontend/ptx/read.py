@@ -13,7 +13,7 @@ from wattslice import ir
 from wattslice.errors import FrontendError
 from wattslice.frontend.bounds import MOST_KERNELS
 from wattslice.frontend.inputs import note_text
-from wattslice.ir.recursion import deep_recursion
+from wattslice.ir.walking import deep_recursion
 
 if TYPE_CHECKING:
     from wattslice.frontend.cuda.clang.flags import ParseOptions

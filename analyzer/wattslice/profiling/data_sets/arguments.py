@@ -10,7 +10,7 @@ import numpy as np
 
 from wattslice.documents import Table, Value
 from wattslice.ir import UINT32, MemorySpace, Program, Type, TypeKind, Variable
-from wattslice.launches.types import KernelLaunch
+from wattslice.launches.launch import KernelLaunch
 from wattslice.profiling.data_sets.arrays import (
     Bytes,
     Setting,

@@ -23,7 +23,7 @@ from wattslice.ir import (
     Variable,
     expressions_below,
 )
-from wattslice.launches.types import Dim3, KernelLaunch
+from wattslice.launches.launch import Dim3, KernelLaunch
 
 MOST_THREADS = 1 << 14
 """Larger launches of the host code are made smaller: a profile wants every way taken, not every element."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wattslice.documents import Table, Value
-from wattslice.launches.types import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, Dim3, KernelLaunch
+from wattslice.launches.launch import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, Dim3, KernelLaunch
 from wattslice.profiling.data_sets.generators import DataError
 
 

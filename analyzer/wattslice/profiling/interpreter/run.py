@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice import ir
-from wattslice.ir.recursion import deep_recursion
+from wattslice.ir.walking import deep_recursion
 from wattslice.profiling.interpreter import atomics, expressions, library, places, statements, textures
 from wattslice.profiling.interpreter.compiler import Compiler
 from wattslice.profiling.interpreter.errors import PROBES, InterpreterError, UnsupportedError

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from wattslice.branch_profile.types import ELSE, LOOP, RIGHT, THEN, ArmCount
+from wattslice.branch_profile.profile import ELSE, LOOP, RIGHT, THEN, ArmCount
 from wattslice.profiling.probes.types import ProbeError, ProbeKind
 
 FILE_VARIABLE = "WATTSLICE_COUNTS"

@@ -12,7 +12,7 @@ from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.clang.session import parse_cuda
 from wattslice.frontend.cuda.lowering.program import lower_program
-from wattslice.ir.recursion import deep_recursion
+from wattslice.ir.walking import deep_recursion
 from wattslice.profiling.probes.included import IncludedFiles
 from wattslice.profiling.probes.instrument import instrument
 from wattslice.profiling.probes.reach import Position, Reach, reach

@@ -17,7 +17,7 @@ from enum import Enum
 from pathlib import Path
 from typing import IO
 
-from wattslice.branch_profile.types import ArmCount
+from wattslice.branch_profile.profile import ArmCount
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.profiling.probes.counts import FILE_VARIABLE, read_counts
 from wattslice.profiling.probes.cuda_on_cpu.toolchain import PLAIN, Toolchain

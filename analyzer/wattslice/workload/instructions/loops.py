@@ -42,8 +42,8 @@ from wattslice.ir import (
     nested_statements,
     walk_expressions,
 )
-from wattslice.ir.evaluations import LEAVES, expression_regions
-from wattslice.ir.region_operations import own_operations
+from wattslice.ir.operation_counts import own_operations
+from wattslice.ir.walking import LEAVES, expression_regions
 from wattslice.workload.instructions.expressions import Expressions, Step, Steps
 from wattslice.workload.instructions.kinds import Cost, InstructionKind
 from wattslice.workload.instructions.operators import is_power

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wattslice.errors import WattsliceError
-from wattslice.launches.types import Dim3
+from wattslice.launches.launch import Dim3
 from wattslice_models.gpu import Gpu
 from wattslice_tools.public_sets.counters.causes import Cause, Notes
 from wattslice_tools.public_sets.counters.geometry import ReadGeometry

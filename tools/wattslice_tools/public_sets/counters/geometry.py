@@ -10,8 +10,8 @@ from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.callers import read_callers
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.launches.launch import Dim3, KernelLaunch, LaunchSource, Overrides, Setting
 from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import Dim3, KernelLaunch, LaunchSource, Overrides, Setting
 from wattslice.training.launch_rows import parameter_value
 from wattslice_corpora.counters import CounterRow
 from wattslice_corpora.records import Recipes

@@ -14,8 +14,8 @@ from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir import MemorySpace
 from wattslice.ir.accesses import MemoryAccess
+from wattslice.launches.launch import KernelLaunch, LaunchOverride, Overrides, Setting
 from wattslice.launches.resolver import resolve_launches
-from wattslice.launches.types import KernelLaunch, LaunchOverride, Overrides, Setting
 from wattslice.training.launch_rows import parameter_value, with_arrays
 from wattslice.workload.instructions import InstructionKind
 from wattslice.workload.instructions.statements import RequestCount

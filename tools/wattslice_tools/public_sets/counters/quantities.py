@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from wattslice.counting.access import SECTOR_BYTES
+from wattslice.counting.sites import SECTOR_BYTES
 from wattslice.workload.instructions import InstructionKind as Kind
 from wattslice_corpora.counters import CounterRow
 from wattslice_tools.public_sets.counters.launches import CountedLaunch

@@ -42,7 +42,7 @@ from wattslice.ir import (
     VariableRole,
     numbered_lines,
 )
-from wattslice.ir.recursion import deep_recursion
+from wattslice.ir.walking import deep_recursion
 
 _FUNCTIONS = (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD, C.CONSTRUCTOR)
 _SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL)

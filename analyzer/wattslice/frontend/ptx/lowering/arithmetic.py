@@ -26,7 +26,7 @@ from wattslice.ir import (
     Unary,
     UnaryOp,
 )
-from wattslice.ir.region_operations import arithmetic_class
+from wattslice.ir.operation_counts import arithmetic_class
 
 
 def values_of(body: FunctionBody, instruction: Instruction, type_: Type) -> list[Expr]:

@@ -35,7 +35,7 @@ from wattslice.ir import (
     Variable,
     walk_expressions,
 )
-from wattslice.ir.region_operations import own_operations
+from wattslice.ir.operation_counts import own_operations
 
 ParameterKey = tuple[str, int]
 """A place in parameter space: the parameter's name and the offset in it, in bytes."""

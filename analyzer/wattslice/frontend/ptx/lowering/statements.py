@@ -43,7 +43,7 @@ from wattslice.ir import (
     Switch,
     walk_expressions,
 )
-from wattslice.ir.region_operations import own_operations
+from wattslice.ir.operation_counts import own_operations
 
 
 class _Statements:

@@ -1,14 +1,39 @@
-"""Grid and block of one launch that the interpreter reached."""
+"""One time that the interpreter reaches a launch: what it found there, and grid and block of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from wattslice import ir
-from wattslice.launches.statements import LaunchInstance
-from wattslice.launches.types import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, Dim3
-from wattslice.launches.values import Record, Unknown, Value, convert
+from wattslice.launches.launch import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, ConstantValue, Dim3
+from wattslice.launches.memory import Record, Unknown, Value, convert
+
+
+class AssumedVariable(NamedTuple):
+    """A host variable that the source does not give: the value assumed for it, and why it is unknown."""
+
+    name: str
+    value: int | float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LaunchInstance:
+    """One time that a launch is reached: the evaluated configuration, and by which calls."""
+
+    node: ir.LaunchCall
+    path: tuple[ir.Call, ...]
+    grid: Value
+    block: Value
+    shared_bytes: Value
+    arguments: tuple[Value, ...]
+    is_certain: bool  # False: in an arm that the known values do not take
+    in_unknown_loop: bool
+    constants: tuple[ConstantValue, ...] = ()
+    assumed: tuple[AssumedVariable, ...] = ()  # what it was computed from and the source does not give
+    is_as_written: bool = True  # False: grid or block depend on what keeps the launch from being run
 
 
 @dataclass(frozen=True, slots=True)
