@@ -78,7 +78,6 @@ AnyPath = str | Path
 Number = int | float
 Model = Literal["auto", "regression", "wavelet", "energy"]
 Method = Literal["auto", "bspm", "bdpm", "expected"]
-Branches = Literal["half", "heuristic"]
 Backend = Literal["loky", "dask", "ray"]
 
 
@@ -88,7 +87,6 @@ def analyze(
     gpu: str | None = None,
     model: Model | None = None,
     method: Method | None = None,
-    branches: Branches | None = None,
     delta: float | None = None,
     dense_from: float | None = None,
     set: Mapping[str, Number] | Iterable[str] = (),  # noqa: A002  (the option's name)
@@ -125,7 +123,6 @@ def analyze(
         gpu=gpu,
         model=model,
         method=method,
-        branches=branches,
         delta=delta,
         dense_from=dense_from,
         overrides=_assignments(set),
@@ -153,7 +150,6 @@ def analyze_text(
     gpu: str | None = None,
     model: Model | None = None,
     method: Method | None = None,
-    branches: Branches | None = None,
     delta: float | None = None,
     dense_from: float | None = None,
     set: Mapping[str, Number] | Iterable[str] = (),  # noqa: A002
@@ -178,7 +174,6 @@ def analyze_text(
         gpu=gpu,
         model=model,
         method=method,
-        branches=branches,
         delta=delta,
         dense_from=dense_from,
         overrides=_assignments(set),

@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with writing():
             status = _overview(words)
         if status is None:
-            from wattslice.commands.dispatch import dispatch
+            from wattslice.commands.common import dispatch
 
             with _ending_in_order():
                 status = dispatch(words, debug)
@@ -109,8 +109,8 @@ def _overview(arguments: list[str]) -> int | None:
 
 def help_text() -> str:
     """The text of `wattslice --help`."""
-    width = 2 + max(len(name) for name, _ in (*COMMANDS, *_OPTIONS))
-    commands = "\n".join(f"  {name:{width}}{text}" for name, text in COMMANDS)
+    width = 2 + max(len(name) for name, *_ in (*COMMANDS, *_OPTIONS))
+    commands = "\n".join(f"  {name:{width}}{text}" for name, _, text in COMMANDS)
     options = "\n".join(f"  {name:{width}}{text}" for name, text in _OPTIONS)
     return (
         "Usage: wattslice [--debug] COMMAND ...\n\n"

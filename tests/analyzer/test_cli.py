@@ -53,7 +53,7 @@ def pipeline(monkeypatch):
 def test_help_lists_exactly_the_commands_that_work(capsys):
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
-    for name, _ in COMMANDS:
+    for name, *_ in COMMANDS:
         assert f"\n  {name} " in text
         assert main([name, "--help"]) == 0
         assert "Usage: wattslice " + name in capsys.readouterr().out

@@ -334,7 +334,7 @@ def test_a_long_run_says_that_it_is_at_work(kernel, capsys, monkeypatch):
     assert "still at" not in run(capsys, "profile", "k.cu", "--data", "k.toml")[2]
     Path("e.cu").write_text("__global__ void e(int *a) { while (a[0] == 0) a[1]++; }")
     Path("e.toml").write_text('[[data]]\nname = "x"\nlaunch = { grid = 1, block = 1 }\narguments.a = [0, 0]')
-    monkeypatch.setattr("wattslice.commands.progress.SLOW_S", 0.01)
+    monkeypatch.setattr("wattslice.commands.output.SLOW_S", 0.01)
     status, _, err = run(capsys, "profile", "e.cu", "--data", "e.toml", "--steps", "20000")
     first, *rest = err.splitlines()
     assert status == 2

@@ -149,7 +149,6 @@ def test_whatever_an_analysis_sees_makes_it_anew(config, analysed, change):
         {"language_standard": "c++14"},
         {"model": "wavelet"},
         {"method": "bdpm"},
-        {"branches": "heuristic"},
         {"delta": 0.2},
         {"dense_from": 0.5},
         {"core_clock_mhz": 1000.0},

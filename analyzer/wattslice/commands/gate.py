@@ -11,16 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from wattslice.commands.analyze import no_kernels
-from wattslice.commands.common import (
-    CONTEXT,
-    analysis_options,
-    analyzed,
-    config_for,
-    message,
-    options_from,
-    write_report,
-    write_result,
-)
+from wattslice.commands.common import analysis_options, analyzed, config_for, options_from
+from wattslice.commands.output import CONTEXT, message, write_report, write_result
 from wattslice.commands.table import FAILED, FINDINGS, FINE
 from wattslice.report.formats import FORMATS
 

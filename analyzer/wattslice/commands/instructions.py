@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.commands.common import CONTEXT, message, write_result
+from wattslice.commands.output import CONTEXT, message, write_result
 from wattslice.commands.table import FAILED, FINE
 from wattslice.errors import WattsliceError
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.commands.common import CONTEXT, message, write_result
-from wattslice.commands.progress import told_when_slow
+from wattslice.commands.output import CONTEXT, message, told_when_slow, write_result
 from wattslice.commands.table import FINE
 from wattslice.errors import WattsliceError
 from wattslice.profiling.interpreter.budget import MAX_MEMORY_MIB, MAX_STEPS

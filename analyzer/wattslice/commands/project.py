@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from wattslice.commands.common import CONTEXT, message, write_result
+from wattslice.commands.output import CONTEXT, message, write_result
 from wattslice.commands.table import FINDINGS, FINE
 from wattslice.errors import WattsliceError
 

@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from wattslice.commands.analyze import no_kernels
-from wattslice.commands.common import (
-    CONTEXT,
-    analyzed,
-    message,
-    options_from,
-    options_of_perhaps_an_analysis,
-    write_result,
-)
+from wattslice.commands.common import analyzed, options_from, options_of_perhaps_an_analysis
+from wattslice.commands.output import CONTEXT, message, write_result
 from wattslice.commands.table import FAILED, FINE
 from wattslice.errors import WattsliceError
 

@@ -56,16 +56,6 @@ class MethodChoice(Enum):
     EXPECTED = "expected"
 
 
-class BranchChoice(Enum):
-    """What is assumed of a branch that data decide and no profile knows: HALF for either way, or heuristics.
-
-    HALF is the default because it is nearer to measured probabilities (docs/branches.md).
-    """
-
-    HALF = "half"
-    HEURISTIC = "heuristic"
-
-
 class ConfigError(WattsliceError):
     """An option or setting with an impossible value."""
 
@@ -96,7 +86,6 @@ class Config:
     gpu_source: str = "default"
     model: ModelChoice = ModelChoice.AUTO
     method: MethodChoice = MethodChoice.AUTO
-    branches: BranchChoice = BranchChoice.HALF
     branch_threshold: float = DEFAULT_BRANCH_THRESHOLD
     dense_from: float | None = None
     overrides: Overrides = NO_OVERRIDES
@@ -148,7 +137,6 @@ def make_config(options: Options, settings: Settings | None = None) -> Config:
         gpu_source=gpu.source,
         model=_choice(ModelChoice, "--model", options.model or settings.model),
         method=_choice(MethodChoice, "--method", options.method or settings.method),
-        branches=_choice(BranchChoice, "--branches", options.branches or settings.branches),
         branch_threshold=_threshold(_first(options.delta, settings.delta)),
         dense_from=_share(_first(options.dense_from, settings.dense_from)),
         overrides=_overrides(options, settings),

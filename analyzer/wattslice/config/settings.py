@@ -32,7 +32,6 @@ class Choices:
     gpu: str | None = None
     model: str | None = None
     method: str | None = None
-    branches: str | None = None
     delta: float | None = None
     dense_from: float | None = None
     overrides: tuple[str, ...] = ()
@@ -86,7 +85,6 @@ _KEYS = (
     _Key("gpu", "gpu", "text"),
     _Key("model", "model", "text"),
     _Key("method", "method", "text"),
-    _Key("branches", "branches", "text"),
     _Key("delta", "delta", "a number"),
     _Key("dense-from", "dense_from", "a number"),
     _Key("set", "overrides", "a list of texts"),

@@ -72,7 +72,7 @@ def made_with(config: Config) -> Made:
     settings = (
         config.model.value,
         config.method.value,
-        config.branches.value,
+        "half",  # what was the option --branches: baselines made while there was one stay comparable
         config.branch_threshold,
         config.dense_from,
         config.overrides,

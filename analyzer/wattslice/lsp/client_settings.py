@@ -75,7 +75,6 @@ _CHOICES: dict[str, tuple[str, Callable[[object], object], str]] = {
     "gpu": ("gpu", _text, "a text"),
     "model": ("model", _text, "a text"),
     "method": ("method", _text, "a text"),
-    "branches": ("branches", _text, "a text"),
     "delta": ("delta", _number, "a number"),
     "dense-from": ("dense_from", _number, "a number"),
     "set": ("overrides", _texts, "a list of texts"),

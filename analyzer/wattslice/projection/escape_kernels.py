@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import replace
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.config.config import BranchChoice, Config
+from wattslice.config.config import Config
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.findings.quoting import Quoter
 from wattslice.ir import Diagnostic, Severity
@@ -58,8 +58,7 @@ class _EscapeTimes(Stages):
         return LaunchResult(facts, (Diagnostic("PW030", Severity.WARNING, span.file, span.line, message),))
 
     def _time_s(self, launch: KernelLaunch, config: Config, gpu: Gpu) -> float:
-        heuristics = config.branches is BranchChoice.HEURISTIC
-        profile = count(launch, config.branch_profile, heuristics=heuristics)
+        profile = count(launch, config.branch_profile)
         work = launch_work(launch, residency(launch, gpu), profile)
         if work.workload is None:
             raise ValueError(f"the launch cannot run on the {gpu.name}")

@@ -8,7 +8,7 @@ from wattslice.counting.profile import LoopTrips
 from wattslice.findings.findings import Finding
 from wattslice.ir import Severity
 from wattslice.launches.launch import LaunchSource
-from wattslice.lsp.fixes import settings_for
+from wattslice.lsp.actions import settings_for
 
 from ..samples import MATMUL
 

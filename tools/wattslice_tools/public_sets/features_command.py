@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.commands.common import CONTEXT, message, write_result
-from wattslice.commands.dispatch import run_command
+from wattslice.commands.common import run_command
+from wattslice.commands.output import CONTEXT, message, write_result
 from wattslice.commands.table import FINE
 from wattslice.errors import WattsliceError
 

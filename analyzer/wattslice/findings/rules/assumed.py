@@ -34,7 +34,7 @@ ASSUMED_RULES = (
     Rule(
         id="PW012",
         name="branch-probability-assumed",
-        what="Data decide this branch; the probability of its arms is a stated default, or by heuristics.",
+        what="Data decide this branch; the probability of its arms is a stated default.",
         why="Both arms are weighted by it. In a branch-dense kernel the prediction rests on these weights.",
         example="if (text[i] == pattern[0]) matches += compare(text + i, pattern);",
         remedy="Give measured probabilities with --profile FILE (JSON: file, line, arm, probability).",

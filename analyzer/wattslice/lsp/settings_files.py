@@ -1,15 +1,112 @@
-"""Adding an entry to a list of a settings file without touching anything else of its text.
+"""Settings files that actions write: which one, its text as the editor holds it, and an entry more in it.
 
-The edit is found by reading the text, and then proven: the edited text must hold what the old one held and
-the entry, else there is none.
+Only files within the folders that the editor has open are written.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import cast
+
+from pygls.uris import to_fs_path
+
+from wattslice.config.settings import find_settings
+from wattslice.errors import WattsliceError
+
+_NEW = "wattslice.toml"
+_MOST_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsFile:
+    """A settings file to edit; `text` is None when the file is yet to be created."""
+
+    path: Path
+    text: str | None
+
+    @property
+    def is_pyproject(self) -> bool:
+        """Whether the settings are a table of a pyproject.toml."""
+        return self.path.name == "pyproject.toml"
+
+
+def path_of(uri: str) -> Path | None:
+    """The file that a URI means, None for what is no file."""
+    found = to_fs_path(uri)
+    return Path(found) if found and "\0" not in found else None
+
+
+def folder_of(path: Path, folders: tuple[Path, ...]) -> Path | None:
+    """The innermost of the workspace's folders that really holds `path`, links followed; None outside."""
+    try:
+        real = path.resolve()
+        inside = [folder for folder in folders if real.is_relative_to(folder.resolve())]
+    except (OSError, RuntimeError):  # a loop of links
+        return None
+    return max(inside, key=lambda folder: len(folder.resolve().parts), default=None)
+
+
+def settings_file(path: Path, folders: tuple[Path, ...]) -> SettingsFile | None:
+    """The settings file that holds for a document, or the one to create at the root of its workspace folder.
+
+    None for a document outside the workspace, and where settings outside of it hold: a new file would
+    replace them all.
+    """
+    root = folder_of(path, folders)
+    if root is None:
+        return None
+    try:
+        found = find_settings((path,)).path
+        if found is None:
+            new = root / _NEW
+            return SettingsFile(new, None) if not new.exists() and not new.is_symlink() else None
+        if folder_of(found, folders) is None or found.stat().st_size > _MOST_BYTES:
+            return None
+        return SettingsFile(found, found.read_bytes().decode("utf-8-sig"))
+    except (OSError, UnicodeDecodeError, WattsliceError):
+        return None
+
+
+_Stamp = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    text: str
+    stamp: _Stamp | None
+
+
+class PendingTexts:
+    """What the editor was given to write, until the file on the disk changes: then that is what counts."""
+
+    def __init__(self) -> None:
+        self._known: dict[Path, _Pending] = {}
+
+    def applied(self, path: Path, text: str) -> None:
+        """The editor has taken this text over, and perhaps created the empty file for it."""
+        self._known[path] = _Pending(text, _stamp(path))
+
+    def now(self, settings: SettingsFile) -> SettingsFile:
+        """The file as the editor holds it."""
+        pending = self._known.get(settings.path)
+        if pending is None:
+            return settings
+        if pending.stamp != _stamp(settings.path):
+            del self._known[settings.path]
+            return settings
+        return replace(settings, text=pending.text)
+
+
+def _stamp(path: Path) -> _Stamp | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
 
 _TABLE = ("tool", "wattslice")
 
