@@ -10,10 +10,8 @@ from wattslice.counting.profile import ProbabilitySource
 from wattslice.findings.findings import operations_power_w, plain_reason, why_unknown, without_suppressed
 from wattslice.ir.operation_counts import FIELD_NAMES
 from wattslice.launches.launch import Assumption
-from wattslice.lsp.figures import heat_text, launches_text, stake_text
-from wattslice.lsp.fixes import settings_for
-from wattslice.lsp.markdown import code, plain, table
-from wattslice.lsp.views import View
+from wattslice.lsp.actions import settings_for
+from wattslice.lsp.views import View, code, heat_text, launches_text, plain, stake_text, table
 from wattslice.report.kernel_tables import launch_text
 from wattslice.units import energy, line_ranges, percent, power, three_digits, time
 
