@@ -10,7 +10,7 @@ from wattslice.config.config import Config, MethodChoice
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.findings.findings import operations_power_w
 from wattslice.pipeline.files import analyze_file
-from wattslice.report.kernel_tables import arms_shown
+from wattslice.report.text import arms_shown
 
 from .test_paths import BOTH
 

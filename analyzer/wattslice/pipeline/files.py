@@ -16,8 +16,8 @@ from wattslice.errors import WattsliceError
 from wattslice.findings.findings import files_spoken_of
 from wattslice.findings.quoting import Quoter
 from wattslice.findings.suppressions import suppressions_in
-from wattslice.frontend.cuda.callers import read_callers, read_launcher
 from wattslice.frontend.cuda.clang.flags import ParseOptions
+from wattslice.frontend.cuda.read import read_callers, read_launcher
 from wattslice.ir import Diagnostic, Program, Severity
 from wattslice.ir.walking import deep_recursion
 from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch

@@ -18,8 +18,7 @@ from wattslice.branch_profile.profile import BranchProfile
 from wattslice.config.config import Config, MethodChoice
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.counting.profile import ExecutionProfile
-from wattslice.findings.advice.advise import advise
-from wattslice.findings.advice.facts import LaunchFacts
+from wattslice.findings.advice.facts import LaunchFacts, advise
 from wattslice.findings.quoting import Quoter
 from wattslice.ir import Diagnostic, Kernel, MemorySpace, Severity
 from wattslice.launches.launch import Assumption, KernelLaunch

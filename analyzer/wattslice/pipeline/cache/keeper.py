@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import platform
+import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
@@ -21,10 +22,17 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar, cast
 
 from wattslice.config.config import Config
-from wattslice.frontend.cuda.callers import caller_files, launcher_files
-from wattslice.frontend.cuda.clang.includes import repository_root
-from wattslice.frontend.cuda.clang.source_files import SourceFiles, look_again
-from wattslice.frontend.inputs import Inputs, Search, SearchInput, digest_of_paths, digest_of_text, recorded
+from wattslice.frontend.cuda.clang.source_files import SourceFiles, look_again, repository_root
+from wattslice.frontend.cuda.read import caller_files, launcher_files
+from wattslice.frontend.inputs import (
+    Inputs,
+    Search,
+    SearchInput,
+    digest_of_paths,
+    digest_of_text,
+    file_bytes,
+    recorded,
+)
 from wattslice.pipeline.cache.folder import CacheError, CacheFolder
 from wattslice_models.frozen_json import FrozenJsonError, decoded, encoded
 from wattslice_models.gpu import load_gpu
@@ -127,7 +135,7 @@ class CurrentInputs:
         known = self._digests.get(path)
         if known is None:
             try:
-                content = Path(path).read_bytes() if os.path.isfile(path) else b""  # noqa: PTH113
+                content = file_bytes(Path(path))
             except OSError:
                 content = b""
             known = self._digests[path] = digest_of_text(content)
@@ -157,6 +165,11 @@ class CurrentInputs:
 
 _MAGIC = b"wattslice result 1\n"
 _MOST_BYTES = 512 << 20
+_SHARES = frozenset(
+    ("probability", "probability_low", "probability_high", "share", "share_of_power", "occupancy")
+)
+_MOST = sys.float_info.max
+_MOST_SHARE = 1 + 1e-9  # sums of shares are rounded
 
 
 class Kept(NamedTuple, Generic[Result]):
@@ -168,10 +181,35 @@ class Kept(NamedTuple, Generic[Result]):
 
     def result(self) -> Result | None:
         """The result; None when the entry is not what this version writes."""
+        if not _is_possible(self.document):
+            return None
         try:
             return decoded(self.kind, self.document, exact=True)
         except FrozenJsonError:
             return None
+
+
+def _is_possible(document: object) -> bool:
+    """Whether every number is one that an analysis may give: finite and not negative, shares up to 1.
+
+    Only what advice saves may be negative.
+    """
+    waiting: list[tuple[str, object, float]] = [("", document, 0.0)]
+    while waiting:
+        name, value, least = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [
+                (key, entry, -_MOST if key == "advice" else least)
+                for key, entry in cast("dict[str, object]", value).items()
+            ]
+        elif isinstance(value, list):
+            items = cast("list[object]", value)
+            waiting += [(name, entry, least) for entry in items if type(entry) is not str]
+        elif isinstance(value, int | float) and not (
+            least <= value <= (_MOST_SHARE if name in _SHARES else _MOST)
+        ):
+            return False
+    return True
 
 
 def entry_bytes(name: str, inputs: Inputs, result: object) -> bytes | None:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from wattslice.errors import FrontendError
-from wattslice.frontend.inputs import note_text
+from wattslice.frontend.inputs import file_bytes, note_text
 
 _MOST_BYTES = 32 * 1024 * 1024
 _MOST_NESTING = 2_000
@@ -33,7 +33,7 @@ def read_source(path: Path) -> bytes:
             raise FrontendError(path, None, "is not a regular file", "name a .cu file")
         if path.stat().st_size > _MOST_BYTES:
             raise _too_large(path)
-        source = path.read_bytes()
+        source = file_bytes(path, _MOST_BYTES)
     except OSError as error:
         reason = error.strerror or "unreadable"
         raise FrontendError(
@@ -116,3 +116,23 @@ def _is_deep(source: bytes) -> bool:
 
 def _operators(text: bytes) -> int:
     return len(text) - len(text.translate(None, _OPERATORS)) if len(text) > _MANY_OPERATORS else 0
+
+
+# ---------------------------------------------------------------------------
+# ``k << <grid, block >> > (x)``: launch brackets torn apart by a formatter; clang refuses them.
+
+
+_TORN = re.compile(rb"<[ \t]*<[ \t]*<(?P<configuration>[^;{}]*?)>[ \t]*>[ \t]*>(?=\s*\()")
+
+
+def joined_brackets(source: bytes) -> bytes:
+    """`source` with such brackets joined; everything else, and every place in it, stays as it is."""
+    if b"<< <" not in source and b"< <<" not in source:
+        return source
+    return _TORN.sub(_joined, source)
+
+
+def _joined(launch: re.Match[bytes]) -> bytes:
+    begin, end = launch.span("configuration")
+    opening, closing = begin - launch.start(), launch.end() - end
+    return b"<<<".ljust(opening) + launch["configuration"] + b">>>".rjust(closing)

@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from wattslice.frontend.inputs import Search, note_search, note_text
+from wattslice.frontend.inputs import Search, file_bytes, note_search, note_text
 
 _SOURCES = frozenset(
     (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".c", ".cc", ".cpp", ".cxx", ".inl", ".inc")
@@ -174,7 +174,7 @@ class _Listing:
             known = self._base_names.get(path)
             if known is None or stamp.changed_ns is None or known[0] != stamp:
                 is_small = path.is_file() and stamp.size_bytes <= _MOST_BYTES  # a pipe would never end
-                source = path.read_bytes() if is_small else b""
+                source = file_bytes(path, _MOST_BYTES) if is_small else b""
                 names = frozenset(map(_base_name, included_names(source)))
                 known = self._base_names[path] = (stamp, names)
         except OSError:
@@ -215,6 +215,60 @@ def _read(path: Path) -> bytes:
     try:
         if not path.is_file() or path.stat().st_size > _MOST_HEADER_BYTES:
             return b""
-        return path.read_bytes()
+        return file_bytes(path, _MOST_HEADER_BYTES)
     except OSError:
         return b""
+
+
+# ---------------------------------------------------------------------------
+# Finding headers and including files in the repository around a source file.
+
+
+_UNITS = frozenset((".cu", ".c", ".cc", ".cpp", ".cxx"))
+_MOST_HOPS = 3
+
+
+def repository_root(path: Path) -> Path:
+    """The nearest folder above the file that holds `.git`, else the file's own folder."""
+    folder = path.resolve().parent
+    around = (candidate for candidate in (folder, *folder.parents) if (candidate / ".git").exists())
+    root = next(around, folder)
+    note_search(Search.ROOT, path, (), (root,))
+    return root
+
+
+def find_header(name: str, source: Path, files: SourceFiles) -> Path | None:
+    """The folder to search so that `#include "name"` succeeds, nearest to the source, or None."""
+    wanted = tuple(
+        part for part in PurePosixPath(name.replace("\\", "/")).parts if part not in ("..", ".", "/")
+    )
+    if not wanted:
+        return None
+    matches = [p for p in files.named(wanted[-1]) if p.parts[-len(wanted) :] == wanted]
+    if not matches:
+        return None
+    best = min(matches, key=lambda p: _distance(p, source))
+    folder = best.parents[len(wanted) - 1]
+    ups = PurePosixPath(name).parts.count("..")
+    return folder / "/".join(["_"] * ups) if ups else folder
+
+
+def including_units(source: Path, files: SourceFiles) -> tuple[Path, ...]:
+    """The translation units that include this file, directly or over headers, nearest first."""
+    units: list[Path] = []
+    seen = {source}
+    front = [source]
+    for _ in range(_MOST_HOPS):
+        above = [p for included in front for p in files.includers_of(included.name) if p not in seen]
+        seen.update(above)
+        units.extend(sorted((p for p in above if p.suffix in _UNITS), key=lambda p: _distance(p, source)))
+        front = above
+        if units or not front:
+            break
+    return tuple(dict.fromkeys(units))
+
+
+def _distance(candidate: Path, source: Path) -> tuple[int, int, str]:
+    """Nearer first: most shared folders, then least depth."""
+    shared = len(Path(os.path.commonpath((candidate, source.parent))).parts)
+    return (-shared, len(candidate.parts), str(candidate))
