@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from wattslice.analysis import Advice, Analysis, KernelAnalysis, Suppression, also_in, lines_told
 from wattslice.findings.rules import RULES
-from wattslice.findings.suppressions import Suppression
 from wattslice.ir import Diagnostic, Severity
 from wattslice.launches.launch import Assumption
 

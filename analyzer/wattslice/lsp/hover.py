@@ -12,7 +12,6 @@ from wattslice.ir.operation_counts import FIELD_NAMES
 from wattslice.launches.launch import Assumption
 from wattslice.lsp.actions import settings_for
 from wattslice.lsp.views import View, code, heat_text, launches_text, plain, stake_text, table
-from wattslice.power.branches import BranchClass
 from wattslice.report.text import launch_text
 from wattslice.units import energy, line_ranges, percent, power, three_digits, time
 
