@@ -42,6 +42,7 @@ from wattslice.ir import (
     nested_statements,
     walk_expressions,
 )
+from wattslice.ir.loops import Induction, step_updates
 from wattslice.ir.operation_counts import own_operations
 from wattslice.ir.walking import LEAVES, expression_regions
 from wattslice.workload.instructions.expressions import Expressions, Step, Steps
@@ -66,6 +67,8 @@ _SUMS = (BinaryOp.ADD, BinaryOp.SUB)
 _SHIFTS = (BinaryOp.SHL, BinaryOp.SHR)
 _SCALINGS = (BinaryOp.MUL, BinaryOp.DIV)
 
+
+_Steps = dict[Variable, Induction]
 
 LoopTrips = tuple[tuple[int, float], ...]
 """Loops (their regions) with their mean iterations per entry; those that are never entered are not there."""
@@ -134,7 +137,7 @@ class Loops(Expressions):
         for key, head in heads:
             # Copies of an unrolled body shift the first value by constants, which their uses take in.
             step = None if isinstance(key, tuple) else steps.get(key)
-            is_folded = level.is_unrolled and step is not None and not step.is_sum
+            is_folded = level.is_unrolled and step is not None and step.op not in _SUMS
             if level.copies > 1 and self.halves.get(self.environment[key]) is head and head.bits == 32:
                 head.shape, is_folded = Shape.SHIFTED, False
             if head.step is None and head.shape is not Shape.CONSTANT and not is_folded:
@@ -145,7 +148,7 @@ class Loops(Expressions):
         self.clobber(facts.stores, facts.has_barrier, None)
         return None
 
-    def level(self, stmt: Loop, steps: dict[Variable, _Step]) -> LoopLevel:
+    def level(self, stmt: Loop, steps: _Steps) -> LoopLevel:
         """How the compiler unrolls a loop."""
         body = self.facts.blocks[stmt.body]
         size = body.size
@@ -189,7 +192,7 @@ class Loops(Expressions):
             trips,
         )
 
-    def has_constant_trips(self, stmt: Loop, steps: dict[Variable, _Step]) -> bool:
+    def has_constant_trips(self, stmt: Loop, steps: _Steps) -> bool:
         """Does the compiler know how often the loop runs: constant start, step and bound?"""
         if stmt.condition is None or not steps:
             return False
@@ -207,14 +210,12 @@ class Loops(Expressions):
                     return False
                 case _:
                     pass
-        return all(isinstance(step.amount, Constant) for step in steps.values())
+        return all(map(_is_constant, steps.values()))
 
-    def loop_head(
-        self, key: EnvironmentKey, initial: Value, level: LoopLevel, steps: dict[Variable, _Step]
-    ) -> Value:
+    def loop_head(self, key: EnvironmentKey, initial: Value, level: LoopLevel, steps: _Steps) -> Value:
         """The value of a variable or a part of one at the start of an iteration."""
         step = None if isinstance(key, tuple) else steps.get(key)
-        increment = self.constant_or_read(step.amount) if step is not None and step.is_sum else None
+        increment = self.constant_or_read(step) if step is not None and step.op in _SUMS else None
         is_counted = level.is_unrolled and step is not None and initial.shape is Shape.CONSTANT
         if is_counted and level.trips == 1.0 and initial.number is not None:
             head = initial  # the only iteration starts and ends with it
@@ -224,7 +225,7 @@ class Loops(Expressions):
                 Shape.CONSTANT, level, level.body_region, is_uniform=True, bits=initial.bits, varies=loops
             )
             head.step = increment
-            if step is not None and step.keeps_powers and self.is_power(initial):
+            if step is not None and _keeps_powers(step) and self.is_power(initial):
                 self.powers.add(head)
         else:
             head = Value(
@@ -243,11 +244,13 @@ class Loops(Expressions):
         self.environment[key] = head
         return head
 
-    def constant_or_read(self, step: Expr) -> Value | None:
+    def constant_or_read(self, step: Induction) -> Value | None:
         """The value of a step that is a constant or a variable."""
-        match step:
-            case Constant():
-                return self.constant(step.value, step.type)
+        match _amount(step):
+            case int(number):
+                return self.constant(number, step.variable.type)
+            case Constant() as constant:
+                return self.constant(constant.value, constant.type)
             case Read(place=place):
                 return self.environment.get(place.variable)
             case _:
@@ -281,70 +284,35 @@ def expr_is_transparent(expr: Expr) -> bool:
     return not isinstance(expr, Load | InlinedCall | Intrinsic | Assign | Increment)
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """What a loop's step does to a variable: ``i += amount``, ``s >>= amount``."""
-
-    amount: Expr
-    op: BinaryOp
-
-    @property
-    def is_sum(self) -> bool:
-        """Whether it adds."""
-        return self.op in _SUMS
-
-    @property
-    def keeps_powers(self) -> bool:
-        """Whether it makes a power of two of one."""
-        factor = self.amount.value if isinstance(self.amount, Constant) else None
-        return self.op in _SHIFTS or (self.op in _SCALINGS and factor is not None and is_power(factor))
+def _steps(loop: Loop, body: CodeFacts) -> _Steps:
+    """Variables that change only in the loop's step, and how."""
+    return {update.variable: update for update in step_updates(loop) if update.variable not in body.assigned}
 
 
-def _steps(loop: Loop, body: CodeFacts) -> dict[Variable, _Step]:
-    """Variables that change only in the loop's step, by a compound assignment, and how."""
-    if loop.step is None:
-        return {}
-    found: dict[Variable, _Step] = {}
-    for expr in walk_expressions(loop.step):
-        op: BinaryOp | None = BinaryOp.ADD
-        match expr:
-            case Increment(
-                target=RegisterPlace(variable=variable, path=()), delta=delta, type=type_, span=span
-            ):
-                step: Expr | None = Constant(delta, type_, span)
-            case Assign(target=RegisterPlace(variable=variable, path=()), op=op, value=value) if (
-                op is not None
-            ):
-                step = value
-            case Assign(target=RegisterPlace(variable=variable, path=()), value=Binary() as value):
-                step, op = _step_of(variable, value), value.op
-            case _:
-                continue
-        while isinstance(step, Cast | Unary):
-            step = step.operand
-        if step is not None and variable not in body.assigned:
-            found[variable] = _Step(step, op)
-    return found
+def _amount(step: Induction) -> Expr | int:
+    """What a step adds or multiplies by, without conversions and signs."""
+    amount = step.amount
+    while isinstance(amount, Cast | Unary):
+        amount = amount.operand
+    return amount
 
 
-def _step_of(variable: Variable, value: Binary) -> Expr | None:
-    """`i = i + s`: s."""
-    if value.op is BinaryOp.COMMA:
-        return None
-    match value.left, value.right:
-        case Read(place=place), step if place.variable is variable:
-            return step
-        case step, Read(place=place) if place.variable is variable:
-            return step
-        case _:
-            return None
+def _is_constant(step: Induction) -> bool:
+    return isinstance(_amount(step), Constant | int)
 
 
-def _unrolls(body: CodeFacts, steps: dict[Variable, _Step]) -> bool:
-    """Innermost, counted by constant steps, and with no more than short arms inside."""
-    counted = bool(steps) and all(
-        isinstance(step.amount, Constant) and step.is_sum for step in steps.values()
+def _keeps_powers(step: Induction) -> bool:
+    """Whether a step makes a power of two of one."""
+    amount = _amount(step)
+    factor = amount.value if isinstance(amount, Constant) else amount
+    return step.op in _SHIFTS or (
+        step.op in _SCALINGS and isinstance(factor, int | float) and is_power(factor)
     )
+
+
+def _unrolls(body: CodeFacts, steps: _Steps) -> bool:
+    """Innermost, counted by constant steps, and with no more than short arms inside."""
+    counted = bool(steps) and all(_is_constant(step) and step.op in _SUMS for step in steps.values())
     return counted and not body.has_nested and not body.has_long_arm
 
 
