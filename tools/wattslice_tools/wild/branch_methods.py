@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from wattslice.power.branches import BranchClass
+from wattslice.analysis import BranchClass
 from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_tools.public_sets.checkout import find_recipes, gpus_of
 from wattslice_tools.wild.branch_measured import (
