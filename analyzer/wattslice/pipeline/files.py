@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from wattslice.analysis import Analysis
 from wattslice.branch_profile.binding import about_profile, bind
 from wattslice.config.config import Config
+from wattslice.config.options import Backend
 from wattslice.config.sources import is_ptx
 from wattslice.errors import WattsliceError
 from wattslice.findings.findings import files_spoken_of
@@ -25,7 +26,7 @@ from wattslice.launches.overrides import KnownNames, check_overrides, known_name
 from wattslice.launches.resolver import CallerReader, LauncherReader, resolve_launches
 from wattslice.pipeline.cache.current_inputs import CurrentInputs
 from wattslice.pipeline.cache.keeper import Keeper, keeper
-from wattslice.pipeline.clusters import Backend, check_package
+from wattslice.pipeline.clusters import check_package
 from wattslice.pipeline.joining import FileAnalysis, joined
 from wattslice.pipeline.launch import LaunchResult, analyze_launch, bare_facts
 from wattslice.pipeline.workers import Workers, on_workers

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from wattslice.analysis import KernelAnalysis, LineHeat, MethodWatts, ProfileUse, SliceAnalysis
 from wattslice.branch_profile.binding import branches_known
 from wattslice.branch_profile.profile import BranchProfile
-from wattslice.config.config import Config, MethodChoice
+from wattslice.config.config import Config
+from wattslice.config.options import MethodChoice
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.findings.advice.facts import LaunchFacts, advise
