@@ -16,6 +16,7 @@ from wattslice.commands.streams import writing
 from wattslice.commands.table import COMMANDS, FAILED
 from wattslice.config.options import Kind, Option, Place, said_at
 from wattslice.errors import WattsliceError
+from wattslice.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
@@ -88,14 +89,11 @@ def configured(options: Options, report_format: str = "text", settings: Settings
     from wattslice.pipeline.cache.folder import with_usable_cache
 
     config = with_usable_cache(make_config(options, settings))
-    if report_format == "html":
-        from wattslice.report.html.page import check_packages
-
-        check_packages()
-        config = replace(config, keep_sources=True)
+    chosen = FORMATS[report_format]
+    chosen.check()
     for note in config.notes:
         message(note)
-    return config
+    return replace(config, keep_sources=True) if chosen.keeps_sources else config
 
 
 def analyzed(config: Config) -> Analysis:

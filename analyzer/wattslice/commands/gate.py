@@ -83,7 +83,7 @@ def gate(
         write_result(lambda file: write_verdict(verdict, analysis, file), output)
         _tell_problems(analysis)
     else:
-        suppressed = verdict.suppressed if report_format == "sarif" else ()  # the only one that marks them
+        suppressed = verdict.suppressed if FORMATS[report_format].tells_suppressed else ()
         findings = (*verdict.findings, *suppressed, *findings_of(analysis))
         write_report(report_format, analysis, findings, output, status)
     if is_empty:

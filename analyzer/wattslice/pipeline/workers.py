@@ -19,7 +19,7 @@ from typing import Generic, TypeVar, cast
 
 from wattslice.config.options import Backend
 from wattslice.errors import WattsliceError
-from wattslice.pipeline.cache.run_key import program_digest
+from wattslice.pipeline.cache.keeper import program_digest
 from wattslice.pipeline.clusters import Lost, cause, first_line, workers_of
 
 Result = TypeVar("Result")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path, PurePath
 from textwrap import dedent
 from typing import TextIO
@@ -328,6 +329,13 @@ def write_text(analysis: Analysis, file: TextIO) -> None:
     """Write the whole report to a file, pipe or terminal."""
     console = make_console(file)
     print_stripped(console, *_parts(analysis, console.width))
+
+
+def render_text(analysis: Analysis, _findings: tuple[Finding, ...] = (), _status: int | None = None) -> str:
+    """The whole report as a text without colours."""
+    buffer = StringIO()
+    write_text(analysis, buffer)
+    return buffer.getvalue()
 
 
 def _parts(analysis: Analysis, width: int) -> Iterator[RenderableType]:

@@ -29,7 +29,12 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE
 _NAMES = {rule.id: rule.name for rule in RULES}
 
 
-def render_github(analysis: Analysis, findings: tuple[Finding, ...], tree: SourceTree | None = None) -> str:
+def render_github(
+    analysis: Analysis,
+    findings: tuple[Finding, ...],
+    _status: int | None = None,
+    tree: SourceTree | None = None,
+) -> str:
     """Workflow commands, the most important first, then a line that tells how many findings there are.
 
     No line but the commands holds text of the sources: the runner would obey commands in it.

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 
 from wattslice.analysis import Analysis
-from wattslice.errors import WattsliceError
+from wattslice.findings.findings import Finding
 from wattslice.report.html.view import PageView, page_view
 from wattslice.report.source_text import SPACE_STYLES, Piece
 from wattslice.version import __version__
@@ -26,18 +25,8 @@ _BASIS = (
 _HINT = "Point at a line, or walk with Tab and the arrow keys: its slice lights up, and its watts stand here."
 
 
-def check_packages() -> None:
-    """Raises `WattsliceError` with the remedy when the page cannot be made."""
-    if importlib.util.find_spec("jinja2") is None:
-        raise WattsliceError("--format html needs jinja2", remedy="pip install 'wattslice[report]'")
-
-
-def render_html(analysis: Analysis) -> str:
-    """The page of an analysis of any number of files; its text is the same for the same analysis.
-
-    Raises `WattsliceError` without jinja2.
-    """
-    check_packages()
+def render_html(analysis: Analysis, _findings: tuple[Finding, ...] = (), _status: int | None = None) -> str:
+    """The page of an analysis of any number of files; its text is the same for the same analysis."""
     import jinja2
     import markupsafe
 
