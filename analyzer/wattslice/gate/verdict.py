@@ -14,6 +14,7 @@ from enum import Enum
 from pathlib import Path
 
 from wattslice.analysis import Analysis, KernelAnalysis
+from wattslice.config.budgets import Budget
 from wattslice.findings.findings import (
     Finding,
     in_order,
@@ -22,7 +23,6 @@ from wattslice.findings.findings import (
     why_unknown,
     with_suppressions,
 )
-from wattslice.gate.budgets import Budget
 from wattslice.ir import Diagnostic, Severity
 
 _WORD = re.compile(r"[A-Za-z_]\w*")

@@ -132,7 +132,8 @@ def tables_of_file(path: Path, gpu: Gpu) -> MeasuredTables:
             f"a table without features: neither {workloads.name} and {slices.name} nor a folder of sources "
             "lies beside it",
             path=path,
-            remedy="make them with `wattslice features` and `wattslice features --slices`",
+            remedy="make them with `python -m wattslice_tools.public_sets.features_command` "
+            "with and without --slices",
         )
     found = campaign_features(path.parent, measured, gpu)
     return MeasuredTables(measured, found.workloads, found.slices, card, found.reasons, (path,))
