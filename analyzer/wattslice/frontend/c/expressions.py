@@ -366,12 +366,11 @@ class Expressions(Scope):
 
 
 MAX_INLINE_DEPTH = 24
-_REAL = frozenset(
-    """
+_REAL_WORDS = """
     sqrt pow exp log log2 ceil floor fabs fmin fmax fma sin cos tan asin acos atan atan2 sinh cosh tanh exp2
     expm1 log10 log1p cbrt hypot erf erfc tgamma lgamma round rint trunc nearbyint copysign fmod
-    """.split()
-)
+"""
+_REAL = frozenset(_REAL_WORDS.split())
 """The functions of <math.h> in double precision; with the suffix f in single precision."""
 _WHOLE = frozenset({"abs", "labs"})
 _FMOD = Builtin("fmod", Cost.OF_TYPE)  # a few operations on a CPU
