@@ -86,7 +86,7 @@ main(["analyze", "--no-cache", "--gpu", "v100", "--format", "json", "-o", "out.j
 def test_one_row_becomes_its_instruction(tmp_path: Path):
     script = """
 from wattslice import ir
-from wattslice.workload.instructions.expansions import call_cost
+from wattslice.workload.instructions.kinds import call_cost
 print([(kind.value, number) for kind, number in call_cost("__thrice", ir.UINT32, ())])
 """
     assert _run(script, tmp_path).strip() == "[('imad', 1.0)]"

@@ -18,7 +18,7 @@ from wattslice.analysis import Analysis
 from wattslice.cli import main
 from wattslice.config.config import Config, Options, make_config
 from wattslice.pipeline import files as pipeline
-from wattslice.pipeline.cache import run_key
+from wattslice.pipeline.cache import keeper as run_key
 from wattslice.pipeline.cache.folder import CacheError, CacheFolder
 from wattslice.report.json import render_json
 from wattslice.report.text import write_text
