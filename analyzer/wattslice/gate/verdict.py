@@ -14,6 +14,7 @@ from enum import Enum
 from pathlib import Path
 
 from wattslice.analysis import Analysis, KernelAnalysis
+from wattslice.config.budgets import Budget
 from wattslice.findings.findings import (
     Finding,
     cause_of_unknown,
@@ -21,7 +22,6 @@ from wattslice.findings.findings import (
     unused_suppressions,
     with_suppressions,
 )
-from wattslice.gate.budgets import Budget
 from wattslice.ir import Diagnostic, Severity
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
