@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wattslice.errors import WattsliceError
-from wattslice.report.evaluation import plot_evaluations, rank
+from wattslice.report.model_plots import plot_evaluations, rank
 from wattslice.training.evaluation import GpuEvaluation, Protocol, Request, Score, evaluate
 from wattslice.training.judging import judge
 from wattslice.training.model_card import TABLE_HEAD, judgement_line, left_out_lines
