@@ -15,9 +15,10 @@ from wattslice.analysis import (
     MethodWatts,
     SliceAnalysis,
 )
-from wattslice.execution import Assumption, LoopTrips, ProbabilitySource
+from wattslice.counting.profile import LoopTrips, ProbabilitySource
 from wattslice.ir import Diagnostic, MemorySpace, Severity
-from wattslice.operations import OperationCounts
+from wattslice.ir.operation_counts import OperationCounts
+from wattslice.launches.launch import Assumption
 
 MATMUL = KernelAnalysis(
     name="matMul",
@@ -83,7 +84,7 @@ MATMUL = KernelAnalysis(
             0.16,
             0.0,
             0.53,
-            ProbabilitySource.HEURISTIC,
+            ProbabilitySource.DEFAULT,
             18.3,
             0.116,
             179.2,

@@ -3,19 +3,19 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.escape_characteristics import (
+from wattslice.projection.escape_characteristics import (
     launch_characteristics,
     predicted_ipc,
     workload_characteristics,
 )
-from wattslice.launch_work import launch_work, residency
-from wattslice.learning.escape_counters import counted_kernels
-from wattslice.learning.escape_times import BEGIN, END, CorpusTime, corpus_times
+from wattslice.workload.launch_work import launch_work, residency
 from wattslice_corpora.manifest import load_manifest
 from wattslice_models.escape_time import GpuCharacteristics, gpu_time
 from wattslice_models.execution_time import DEFAULT_TIME_PARAMETERS, predict_time
 from wattslice_models.gpu import load_gpu
 from wattslice_models.workload import Instructions, Workload
+from wattslice_tools.accuracy.escape_counters import counted_kernels
+from wattslice_tools.accuracy.escape_times import BEGIN, END, CorpusTime, corpus_times
 
 from .counted import counted
 
@@ -95,7 +95,7 @@ def test_characteristics_are_near_the_counters_of_a_simple_kernel() -> None:
 
 
 def test_the_document_has_the_generated_part() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "execution-time-escape.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "appendix" / "escape.md").read_text(encoding="utf-8")
     part = text.partition(BEGIN)[2].partition(END)[0]
     assert "| ESCAPE, DRAM bytes |" in part
     assert "| program | P_i | nvprof |" in part

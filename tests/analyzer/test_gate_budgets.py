@@ -4,12 +4,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from wattslice.analysis import Suppression
 from wattslice.commands.gate import gate
-from wattslice.gate.bounds import density
-from wattslice.gate.budgets import Budget
-from wattslice.gate.verdict import UnknownPolicy, judge
-from wattslice.settings import SettingsError, read_settings
-from wattslice.suppressions import Suppression
+from wattslice.config.budgets import Budget
+from wattslice.config.settings import SettingsError, read_settings
+from wattslice.gate.verdict import UnknownPolicy, density, judge
 
 from .samples import ANALYSIS, HOT, MATMUL, UNKNOWN
 

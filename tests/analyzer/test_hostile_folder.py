@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from wattslice.clusters import Backend, workers_of
+from wattslice.config.options import Backend
+from wattslice.pipeline.clusters import workers_of
 
 from .lsp.client import Client
 
@@ -28,7 +29,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 import wattslice.lsp.server
 from wattslice.cli import main
-from wattslice.workers import Workers, on_workers
+from wattslice.pipeline.workers import Workers, on_workers
 
 def modules(path):
     with redirect_stdout(io.StringIO()):
@@ -135,7 +136,7 @@ def test_nothing_of_the_folder_is_run_by_the_language_server(trap):
 DRAWING = """
 import sys
 from pathlib import Path
-from wattslice.pictures import save_picture
+from wattslice.report.pictures import save_picture
 save_picture(lambda figure: figure.text(0.5, 0.5, "watts"), (2, 2), [Path(sys.argv[1])])
 """
 

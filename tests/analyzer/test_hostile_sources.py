@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from wattslice import limits
 from wattslice.errors import AbandonedError
-from wattslice.frontend.clang.guards import may_exhaust_stack
-from wattslice.frontend.clang.macro_sizes import MacroSizes
-from wattslice.limits import limited
+from wattslice.frontend import limits
+from wattslice.frontend.cuda.clang.guards import may_exhaust_stack
+from wattslice.frontend.cuda.clang.macro_sizes import MacroSizes
+from wattslice.frontend.limits import limited
 
 from .lsp.client import Client
 

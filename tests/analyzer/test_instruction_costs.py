@@ -9,9 +9,9 @@ import pytest
 
 from wattslice import ir
 from wattslice.cli import main
-from wattslice.config import Config
-from wattslice.frontend.cuda import read_cuda
-from wattslice.instruction_tables import measured_energies, published_energies, published_gpus, watt_step_j
+from wattslice.config.config import Config
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.ptx_energy.tables import measured_energies, published_energies, published_gpus, watt_step_j
 from wattslice_corpora.instruction_kernels import INSTRUCTIONS
 from wattslice_corpora.published import arafa2020_instruction_energies
 from wattslice_corpora.records import MeasuredInstruction, write_table
@@ -76,7 +76,7 @@ def ptx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def read_program(path: Path, config: Config) -> ir.Program:
         return made_program
 
-    monkeypatch.setattr("wattslice.instruction_costs.read_program", read_program)
+    monkeypatch.setattr("wattslice.ptx_energy.costs.read_program", read_program)
     path = tmp_path / "k.ptx"
     path.write_text(".version 8.0\n")
     return path
@@ -150,16 +150,6 @@ def test_a_ptx_file_from_text_to_shares(tmp_path: Path, capsys: pytest.CaptureFi
     assert [executions[one] for one in ("mul.f32", "add.s32", "setp.lt.s32", "bra")] == [10, 10, 10, 10]
     assert [executions[one] for one in ("div.rn.f32", "st.global.f32", "ld.param.u64")] == [1, 1, 1]
     assert kernel["thread_energy_j"] == pytest.approx((10 * 0.4797 + 10 * 0.2384 + 33.3816) * 1e-6)
-
-
-def test_the_example_of_the_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("halves.ptx").write_text(PTX)
-    (command,) = re.findall(r"`wattslice instructions (halves.ptx .*?)` says", PAGE)
-    (expected,) = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
-    assert run(capsys, *command.split()) == (0, expected, "")
 
 
 @pytest.mark.parametrize(

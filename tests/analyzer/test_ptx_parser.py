@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.frontend.ptx_source.calls import call_of
-from wattslice.frontend.ptx_source.parser import parse_ptx
-from wattslice.frontend.ptx_source.scopes import flat_body
-from wattslice.frontend.ptx_source.syntax import (
+from wattslice.frontend.ptx.syntax.parser import parse_ptx
+from wattslice.frontend.ptx.syntax.syntax import (
     Address,
     Alias,
     Arguments,
@@ -30,6 +28,8 @@ from wattslice.frontend.ptx_source.syntax import (
     Symbol,
     Variable,
     Vector,
+    call_of,
+    flat_body,
 )
 
 from .ptx_reading import HEAD, body_of, one, operand, read

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wattslice.analysis import Analysis
-from wattslice.findings import Finding, findings_of
+from wattslice.findings.findings import Finding, findings_of
 from wattslice.ir import Diagnostic, Severity
-from wattslice.report.junit import render_junit
-from wattslice.report.places import SourceTree
+from wattslice.report.ci.junit import render_junit
+from wattslice.report.ci.places import SourceTree
 
 from .samples import ANALYSIS, EMPTY, HOT, MATMUL, UNKNOWN
 from .test_report_sarif import many
@@ -123,7 +123,7 @@ def test_findings_in_headers_stand_with_their_kernel():
 def test_any_text_is_well_formed_and_comes_back(message: str, name: str):
     kernel = replace(MATMUL, name=name, qualified_name=f"k{name}")
     finding = Finding("PW020", Severity.ERROR, MATMUL.file, MATMUL.line, name, f"]]><x/>{message}")
-    text = render_junit(replace(EMPTY, kernels=(kernel,)), (finding,), SourceTree(Path("/")))
+    text = render_junit(replace(EMPTY, kernels=(kernel,)), (finding,), tree=SourceTree(Path("/")))
     case = ElementTree.fromstring(text).find("testsuite/testcase")
     assert case is not None
     if name.isprintable():

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.config import Options, make_config
+from wattslice.config.config import Options, make_config
+from wattslice.config.settings import NO_SETTINGS, SettingsError, find_settings, read_settings
 from wattslice.errors import WattsliceError
-from wattslice.settings import NO_SETTINGS, SettingsError, find_settings, read_settings
 
 
 def written(path, text):

@@ -32,7 +32,7 @@ def test_a_defect_is_found(monkeypatch):
     def fail(*_: object) -> object:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("wattslice.pipeline.analyze_launch", fail)
+    monkeypatch.setattr("wattslice.pipeline.files.analyze_launch", fail)
     kind = KINDS["k.cu"]
     outcomes = [outcome_of(kind, command, kind.samples[0]) for command in kind.commands]
     assert all("PW099" in outcome.defect or "internal error" in outcome.defect for outcome in outcomes)

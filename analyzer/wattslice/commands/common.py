@@ -1,138 +1,105 @@
-"""What several commands share: the options of an analysis, and writing results."""
+"""From the words of a command line to a command, its options of an analysis, and the analysis."""
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import replace
-from io import StringIO
-from pathlib import Path
-from typing import TYPE_CHECKING, TextIO, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from wattslice.commands.output import FILE, Command, files_progress, message
+from wattslice.commands.streams import writing
+from wattslice.commands.table import COMMANDS, FAILED
+from wattslice.config.options import Kind, Option, Place, said_at
 from wattslice.errors import WattsliceError
-from wattslice.report.printable import printable
-from wattslice.streams import StdoutError, flush, is_closed, writing
+from wattslice.report.formats import FORMATS
+from wattslice.units import printable
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
-    from wattslice.config import Config, Options
-    from wattslice.findings import Finding
+    from wattslice.config.config import Config, Options
+    from wattslice.config.settings import Settings
 
-Command = TypeVar("Command", bound=Callable[..., int])
-CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
-_FILE = click.Path(path_type=Path)
-_PATHS = click.argument("paths", nargs=-1, required=True, type=_FILE, metavar="PATH...")
-_PERHAPS_PATHS = click.argument("paths", nargs=-1, type=_FILE, metavar="[PATH...]")
-_ANALYSIS_OPTIONS = (
-    click.option("--gpu", metavar="ID", help="GPU to predict for; `wattslice gpus` lists them."),
-    click.option("--model", metavar="NAME", help="Power model: auto, regression, wavelet or energy."),
-    click.option("--method", metavar="NAME", help="How slices make a program: auto, bspm, bdpm or expected."),
-    click.option(
-        "--branches",
-        metavar="NAME",
-        help="Of branches that data decide, without a profile: half or heuristic.  [default: half]",
-    ),
-    click.option(
-        "--delta", type=float, metavar="P", help="Drop branches less likely than P from a slice (BDPM)."
-    ),
-    click.option(
-        "--dense-from",
-        type=float,
-        metavar="SHARE",
-        help="Branch-dense from this share of statements in dividing branches on.  [default: 0.2]",
-    ),
-    click.option(
-        "--set",
-        "overrides",
-        multiple=True,
-        metavar="[KERNEL.]NAME=VALUE",
-        help="Value of a parameter, variable or loop (trip_L42=16). Repeatable.",
-    ),
-    click.option(
-        "--launch",
-        "launches",
-        multiple=True,
-        metavar="KERNEL=GRID:BLOCK[:SMEM]",
-        help="Launch configuration, e.g. 'mul=64,64:16,16'. Repeatable.",
-    ),
-    click.option(
-        "-I", "include_directories", multiple=True, type=_FILE, metavar="DIR", help="Folder of headers."
-    ),
-    click.option("-D", "definitions", multiple=True, metavar="NAME[=V]", help="Macro definition."),
-    click.option("--std", "language_standard", metavar="STD", help="Language standard, e.g. c++17."),
-    click.option(
-        "-p",
-        "compile_commands_directory",
-        type=_FILE,
-        metavar="DIR",
-        help="Folder of a compile_commands.json.",
-    ),
-    click.option("--profile", type=_FILE, metavar="FILE", help="Measured branch probabilities (JSON)."),
-    click.option("--core-mhz", "core_clock_mhz", type=float, metavar="N", help="Clock of the SMs."),
-    click.option(
-        "--mem-mhz", "memory_clock_mhz", type=float, metavar="N", help="Clock of the memory (nvidia-smi)."
-    ),
-    click.option(
-        "--jobs",
-        type=int,
-        metavar="N",
-        help="Processes to analyse files with; 0: one per core.  [default: 1]",
-    ),
-    click.option(
-        "--backend", metavar="NAME", help="Who runs the processes: loky, dask or ray.  [default: loky]"
-    ),
-    click.option("--scheduler", metavar="URL", help="Scheduler of a dask or ray cluster."),
-    click.option(
-        "--cache", type=_FILE, metavar="DIR", help="Folder of results to use again.  [default: the user's]"
-    ),
-    click.option("--no-cache", is_flag=True, help="Analyse everything anew and keep nothing."),
-)
+_TYPES = {Kind.NUMBER: float, Kind.WHOLE: int, Kind.PATH: FILE, Kind.PATHS: FILE}
+_LISTS = (Kind.TEXTS, Kind.PATHS)
+
+
+def with_options(command: Command, options: Iterable[Option]) -> Command:
+    """Add rows of the table of options. A list that does not add up is one word with commas."""
+    for option in reversed(tuple(options)):
+        several = option.kind in _LISTS and option.adds
+        of_words = option.kind in _LISTS and not several
+        command = click.option(
+            option.name,
+            option.field,
+            multiple=several,
+            is_flag=True if option.kind is Kind.SWITCH else None,
+            type=None if option.kind is Kind.SWITCH else _TYPES.get(option.kind, str),
+            callback=_words if of_words else None,
+            metavar=option.metavar or None,
+            help=option.help,
+        )(command)
+    return command
+
+
+def _words(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",")) if text else ()
 
 
 def analysis_options(command: Command) -> Command:
     """Add PATH... and every option that shapes the analysis itself."""
-    return _PATHS(_with_options(command))
+    paths = click.argument("paths", nargs=-1, required=True, type=FILE, metavar="PATH...")
+    return paths(with_options(command, said_at(Place.COMMAND).values()))
 
 
 def options_of_perhaps_an_analysis(command: Command) -> Command:
     """The same for a command that has something to tell without any file, too."""
-    return _PERHAPS_PATHS(_with_options(command))
+    paths = click.argument("paths", nargs=-1, type=FILE, metavar="[PATH...]")
+    return paths(with_options(command, said_at(Place.COMMAND).values()))
 
 
-def _with_options(command: Command) -> Command:
-    for decorate in reversed(_ANALYSIS_OPTIONS):
-        command = decorate(command)
-    return command
+def gate_options(command: Command) -> Command:
+    """Add those of `wattslice gate` that settings can say, too."""
+    return with_options(command, said_at(Place.GATE).values())
+
+
+def some_options(*keys: str) -> Callable[[Command], Command]:
+    """Add the options of these keys."""
+    return lambda command: with_options(command, (said_at(Place.COMMAND)[key] for key in keys))
 
 
 def options_from(values: dict[str, object]) -> Options:
-    """The values click collected for `analysis_options`, typed."""
-    from wattslice.config import Options  # not for --help
+    """The values click collected for options of the table; it has checked their types."""
+    from wattslice.config.config import Options  # not for --help
 
-    return Options(**values)  # pyright: ignore[reportArgumentType]  (click has checked the types)
+    checked: dict[str, Any] = values
+    return Options(**checked)
 
 
-def config_for(report_format: str, config: Config) -> Config:
-    """The configuration with what the format needs of the analysis.
+def configured(options: Options, report_format: str = "text", settings: Settings | None = None) -> Config:
+    """The configuration with what the format needs of the analysis; what the user should know goes to stderr.
 
-    Raises `WattsliceError` for a format whose packages are missing, before anything is analysed.
+    Raises `WattsliceError`, also for a format whose packages are missing.
     """
-    if report_format != "html":
-        return config
-    from wattslice.report.html import check_packages
+    from wattslice.config.config import make_config
+    from wattslice.pipeline.cache.folder import with_usable_cache
 
-    check_packages()
-    return replace(config, keep_sources=True)
+    config = with_usable_cache(make_config(options, settings))
+    chosen = FORMATS[report_format]
+    chosen.check()
+    for note in config.notes:
+        message(note)
+    return replace(config, keep_sources=True) if chosen.keeps_sources else config
 
 
 def analyzed(config: Config) -> Analysis:
     """The analysis, with a bar on a terminal while several files are under way."""
-    from wattslice.commands.progress import files_progress
-    from wattslice.pipeline import analyze_files  # numpy and libclang load here, after all checks
+    from wattslice.pipeline.files import analyze_files  # numpy and libclang load here, after all checks
 
     with files_progress(len(config.files)) as done:
         analysis = analyze_files(config, done)
@@ -141,80 +108,38 @@ def analyzed(config: Config) -> Analysis:
     return analysis
 
 
-def message(text: str) -> None:
-    """Tell the user something on stderr, on one line whatever files are called; stdout is for results."""
-    click.echo(f"wattslice: {printable(text)}", err=True)
+def dispatch(arguments: list[str], debug: bool) -> int:
+    """Run one command; its exit status. Raises only what nobody foresaw."""
+    name, *rest = arguments
+    known = {command: module for command, module, _ in COMMANDS}
+    if name not in known:
+        close = difflib.get_close_matches(name, known, n=1)
+        kind = "option" if name.startswith("-") else "command"
+        remedy = f"did you mean {close[0]}?" if close else "`wattslice --help` lists the commands"
+        return _fail(f"no {kind} {name!r} ({remedy})")
+    command = cast(click.Command, getattr(import_module(f"wattslice.commands.{known[name]}"), name))
+    return run_command(command, f"wattslice {name}", rest, debug)
 
 
-def write_report(
-    report_format: str,
-    analysis: Analysis,
-    findings: tuple[Finding, ...],
-    output: Path | None,
-    status: int | None = None,
-) -> None:
-    """Write a result in one of `report.formats.FORMATS`, as `write_result` does; for the rest see `render`.
-
-    The format `github` also appends to the summary of the step, where GitHub names its file.
-    """
-    from wattslice.report.formats import not_suppressed, render
-
-    if report_format == "text":  # as wide and as coloured as the terminal is
-        from wattslice.report.text import write_text
-
-        write_result(lambda file: write_text(analysis, file), output)
-        return
-    text = render(report_format, analysis, findings, status)
-    write_result(lambda file: print(text, end="", file=file), output)
-    if report_format == "github":
-        _summarize_step(analysis, not_suppressed(findings))
-
-
-def _summarize_step(analysis: Analysis, findings: tuple[Finding, ...]) -> None:
-    """Append to the file that GitHub shows beside the step. It is an extra: a failure is told, no more."""
-    name = os.environ.get("GITHUB_STEP_SUMMARY")
-    if not name:
-        return
-    from wattslice.report.github import SUMMARY_BYTES, step_summary
-
-    path = Path(name)
+def run_command(command: click.Command, program: str, rest: list[str], debug: bool = False) -> int:
+    """Run a click command as `program`; its exit status. Foreseen errors are one line on stderr."""
+    asks_help = not {"-h", "--help"}.isdisjoint(rest)
     try:
-        taken = path.stat().st_size if path.exists() else 0
-        summary = step_summary(analysis, findings, SUMMARY_BYTES - taken)
-        with path.open("a", encoding="utf-8") as file:
-            file.write(summary)
-    except OSError as error:
-        message(f"the step summary could not be written: {error.strerror or error}")
+        with writing() if asks_help else nullcontext():
+            status = command.main(rest, prog_name=program, standalone_mode=False)
+    except WattsliceError as error:
+        if debug:
+            raise
+        return _fail(str(error))
+    except click.UsageError as error:
+        return _fail(f"{error.format_message()} (`{program} --help` lists the options)")
+    except click.ClickException as error:
+        return _fail(error.format_message())
+    except click.Abort:
+        return _fail("interrupted")
+    return status if isinstance(status, int) else 0
 
 
-def write_result(render: Callable[[TextIO], None], output: Path | None) -> None:
-    """Render to stdout, or to a file that appears complete or not at all.
-
-    Raises `WattsliceError`, `StdoutError`.
-    """
-    if output is None:
-        if is_closed():
-            raise StdoutError("it is closed")
-        with writing():
-            render(sys.stdout)
-        flush()
-        return
-    buffer = StringIO()
-    render(buffer)
-    try:
-        _replace(output.resolve(), buffer.getvalue())
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise WattsliceError(
-            f"cannot be written: {reason}", path=output, remedy="choose another -o"
-        ) from None
-
-
-def _replace(target: Path, text: str) -> None:
-    from wattslice_corpora.records import write_text
-
-    if target.exists() and not target.is_file():  # a pipe or a device cannot be replaced
-        target.write_text(text, encoding="utf-8", errors="replace")
-        return
-    # A file name need not be UTF-8, and must not spoil the report it stands in.
-    write_text(target, text.encode(errors="replace").decode())
+def _fail(message: str) -> int:
+    click.echo(f"wattslice: {printable(' '.join(message.split()))}", err=True)
+    return FAILED

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.cli import FAILED, FINE
-from wattslice.commands.common import CONTEXT, message, write_result
+from wattslice.commands.common import some_options
+from wattslice.commands.output import CONTEXT, FILE, format_option, message, write_result
+from wattslice.commands.table import FAILED, FINE
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
     from wattslice_models.instruction_energy import InstructionEnergies
 
-_PATH = click.Path(path_type=Path)
-
 
 @click.command(context_settings=CONTEXT)
-@click.argument("path", required=False, type=_PATH, metavar="[FILE.ptx]")
+@click.argument("path", required=False, type=FILE, metavar="[FILE.ptx]")
 @click.option("--gpu", metavar="ID", help="GPU of the energies.  [default: the table's only one, or titan_v]")
 @click.option(
     "--optimized/--not-optimized",
@@ -27,7 +26,7 @@ _PATH = click.Path(path_type=Path)
     help="Energies of instructions compiled with -O3, or -O0.",
 )
 @click.option("--method", metavar="NAME", help="How the watts were read: mtsm, papi.  [default: mtsm]")
-@click.option("--energies", "table", type=_PATH, metavar="FILE.csv", help="Measured energies to use instead.")
+@click.option("--energies", "table", type=FILE, metavar="FILE.csv", help="Measured energies to use instead.")
 @click.option(
     "--variant",
     type=click.Choice(("latency", "throughput")),
@@ -38,20 +37,9 @@ _PATH = click.Path(path_type=Path)
 @click.option(
     "--stand-ins", is_flag=True, help="Count what has no energy as something alike: guesses, marked."
 )
-@click.option(
-    "--set", "overrides", multiple=True, metavar="[KERNEL.]NAME=VALUE", help="Value of a parameter or loop."
-)
-@click.option(
-    "--launch",
-    "launches",
-    multiple=True,
-    metavar="KERNEL=GRID:BLOCK[:SMEM]",
-    help="Launch configuration, e.g. 'mul=64,64:16,16'. Repeatable.",
-)
-@click.option(
-    "--format", "report_format", type=click.Choice(("text", "json")), default="text", show_default=True
-)
-@click.option("-o", "output", type=_PATH, metavar="FILE", help="Write the report there.  [default: stdout]")
+@some_options("set", "launch")
+@format_option("text", "json")
+@click.option("-o", "output", type=FILE, metavar="FILE", help="Write the report there.  [default: stdout]")
 def instructions(
     path: Path | None,
     gpu: str | None,
@@ -70,7 +58,7 @@ def instructions(
     Without a file: the table of a GPU. With one: the instructions of each kernel in it, how often a thread
     executes them, their energy, and which have none.
     """
-    from wattslice.instruction_tables import DEFAULT_GPU
+    from wattslice.ptx_energy.tables import DEFAULT_GPU
 
     chosen = None if gpu is None and table is not None else gpu or DEFAULT_GPU
     energies = _energies(chosen, optimized, None if method is None else method.lower(), table, variant)
@@ -81,8 +69,8 @@ def instructions(
             )
         _show_table(energies, report_format, output)
         return FINE
-    from wattslice.config import Options, make_config
-    from wattslice.instruction_costs import check_ptx, file_costs
+    from wattslice.config.config import Options, make_config
+    from wattslice.ptx_energy.costs import check_ptx, file_costs
 
     check_ptx(path)
     config = make_config(
@@ -106,8 +94,8 @@ def instructions(
 def _energies(
     gpu: str | None, optimized: bool, method: str | None, table: Path | None, variant: str
 ) -> InstructionEnergies:
-    from wattslice.gpu_choice import known_gpu
-    from wattslice.instruction_tables import DEFAULT_METHOD, measured_energies, published_energies
+    from wattslice.config.gpu_choice import known_gpu
+    from wattslice.ptx_energy.tables import DEFAULT_METHOD, measured_energies, published_energies
     from wattslice_models.instruction_energy import Variant
 
     gpu_id = None if gpu is None else known_gpu(gpu)
@@ -123,7 +111,7 @@ def _energies(
 
 
 def _show_table(energies: InstructionEnergies, report_format: str, output: Path | None) -> None:
-    from wattslice.instruction_tables import published_beside
+    from wattslice.ptx_energy.tables import published_beside
     from wattslice.report.instruction_costs import TableOfGpus, energies_json, write_energies
 
     shown = TableOfGpus(energies, published_beside(energies))

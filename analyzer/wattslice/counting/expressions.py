@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice import ir
-from wattslice.counting.functions import apply
-from wattslice.counting.grounds import parameters_behind
-from wattslice.counting.masks import Mask
-from wattslice.counting.sampling import WARP_SIZE
+from wattslice.branch_profile.profile import ELSE, RIGHT, THEN
+from wattslice.counting.parameters import parameters_behind
+from wattslice.counting.profile import ProbabilitySource
+from wattslice.counting.sampling import WARP_SIZE, Mask
 from wattslice.counting.state import State
-from wattslice.counting.syntax import key_of
 from wattslice.counting.values import (
     UNIFORM,
     VARYING,
@@ -25,6 +24,7 @@ from wattslice.counting.values import (
     Pointer,
     Record,
     Value,
+    apply,
     binary,
     convert,
     is_warp_uniform,
@@ -33,12 +33,9 @@ from wattslice.counting.values import (
     select,
     truth,
 )
-from wattslice.execution import ProbabilitySource
-from wattslice.heuristics import Opinion, combined, compared_registers, comparison_opinion
-from wattslice.profiles.types import ELSE, RIGHT, THEN
 
 if TYPE_CHECKING:
-    from wattslice.profiles.types import BranchProfile
+    from wattslice.branch_profile.profile import BranchProfile
 
 _AXES = "xyz"
 
@@ -128,7 +125,7 @@ class ExpressionEvaluator:
             self._note_assumed(place.variable, expr.span)
         if place.variable in state.chosen_between:
             return VARYING
-        value = state.environment.get(key_of(place))
+        value = state.environment.get(ir.register_key(place))
         if value is not None:
             return value
         if place.type.kind is ir.TypeKind.RECORD or place.type.lanes > 1:
@@ -227,17 +224,9 @@ class ExpressionEvaluator:
             return int(expr.op is ir.BinaryOp.NE)
         if isinstance(left, Pointer) and isinstance(right, Pointer):
             if left.root is not right.root or left.root is None:
-                return self._weighed(expr, Chance(0.5)) if expr.op in ir.COMPARISONS else VARYING
-            return self._weighed(expr, binary(expr.op, left.offset, right.offset, ir.INT64))
-        return self._weighed(expr, binary(expr.op, left, right, expr.operand_type))
-
-    def _weighed(self, expr: ir.Binary, outcome: Value) -> Value:
-        """The outcome of a comparison; where data decide it, with what its text says."""
-        if not isinstance(outcome, Chance) or not self.state.weighs:
-            return outcome
-        opinion = comparison_opinion(expr)
-        outcome = replace(outcome, compared=compared_registers(expr))
-        return outcome if opinion is None else heard(outcome, (opinion,))
+                return Chance(0.5) if expr.op in ir.COMPARISONS else VARYING
+            return binary(expr.op, left.offset, right.offset, ir.INT64)
+        return binary(expr.op, left, right, expr.operand_type)
 
     def profiled(self, span: ir.Span, arm: str = THEN) -> float | None:
         """The measured probability of an arm of the branch there; that of `then` also from its `else`."""
@@ -253,13 +242,12 @@ class ExpressionEvaluator:
     def probability(
         self, span: ir.Span, condition: Chance
     ) -> tuple[float | NDArray[np.float64], ProbabilitySource]:
-        """How probably `condition` holds: from the profile for its line, else heuristics, else one half."""
+        """How probably `condition` holds: from the profile for its line, else one half."""
         known = self.profiled(span)
         if known is not None:
             return known, ProbabilitySource.PROFILE
-        self.state.assume_branch(span, condition.heuristics)
-        source = ProbabilitySource.HEURISTIC if condition.heuristics else ProbabilitySource.DEFAULT
-        return condition.probability, source
+        self.state.assume_branch(span)
+        return condition.probability, ProbabilitySource.DEFAULT
 
     def overruled(
         self, span: ir.Span, expr: ir.Expr, outcome: bool | NDArray[np.bool_], mask: Mask, arm: str = THEN
@@ -301,7 +289,7 @@ class ExpressionEvaluator:
             if known is not None:
                 left = Chance(known if is_and else 1.0 - known, left.uniform)
             elif self.profiled(expr.span) is None:  # a profile by hand may know the whole condition only
-                self.state.assume_branch(expr.span, left.heuristics)
+                self.state.assume_branch(expr.span)
             chance = left.probability if is_and else 1.0 - left.probability
             inner = self.state.masks.perhaps(mask, chance, together=left.uniform)
         else:
@@ -376,7 +364,7 @@ class ExpressionEvaluator:
         if place.variable in self.state.chosen_between:
             return VARYING
         unset = Pointer(place.variable, 0) if place.type.kind is ir.TypeKind.POINTER else VARYING
-        return self.state.environment.get(key_of(place), unset)
+        return self.state.environment.get(ir.register_key(place), unset)
 
     def declare(self, variable: ir.Variable, value: Value) -> None:
         """Gives a new variable its value; lanes that do not run here never see it."""
@@ -392,7 +380,7 @@ class ExpressionEvaluator:
             for path, member in value.members:
                 self.state.assign((place.variable, (*place.path, *path)), member, mask)
         else:
-            self.state.assign(key_of(place), value, mask)
+            self.state.assign(ir.register_key(place), value, mask)
 
     def _increment(self, expr: ir.Increment, mask: Mask) -> Value:
         target = expr.target
@@ -407,7 +395,7 @@ class ExpressionEvaluator:
             new: Value = Pointer(old.root, scalar(binary(ir.BinaryOp.ADD, old.offset, step, ir.INT64)))
         else:
             new = binary(ir.BinaryOp.ADD, old, expr.delta, target.type)
-        self.state.assign(key_of(target), new, mask)
+        self.state.assign(ir.register_key(target), new, mask)
         return new if expr.is_prefix else old
 
     # ------------------------------------------------------------------ records and calls
@@ -442,16 +430,7 @@ class ExpressionEvaluator:
     def _intrinsic(self, expr: ir.Intrinsic, mask: Mask) -> Value:
         values = [self.evaluate(argument, mask) for argument in expr.arguments]
         bits = expr.arguments[0].type.bits if expr.arguments else 0
-        return convert(apply(expr.semantics, values, bits), expr.type)
-
-
-def heard(condition: Chance, opinions: tuple[Opinion, ...]) -> Chance:
-    """`condition` with these opinions weighed in."""
-    return replace(
-        condition,
-        probability=combined(condition.probability, opinions),
-        heuristics=(*condition.heuristics, *(opinion.heuristic for opinion in opinions)),
-    )
+        return convert(apply(expr.semantics, values, bits, expr.name), expr.type)
 
 
 def _compares_with_null(expr: ir.Binary, left: Value, right: Value) -> bool:
@@ -477,12 +456,6 @@ def _combine(
         uniform = all(
             side.uniform if isinstance(side, Chance) else is_warp_uniform(side) for side in (left, right)
         )
-        chances = [side for side in (left, right) if isinstance(side, Chance)]
-        return Chance(
-            float(chance) if np.ndim(chance) == 0 else cast(Lanes, chance),
-            uniform,
-            tuple(heuristic for side in chances for heuristic in side.heuristics),
-            tuple(variable for side in chances for variable in side.compared),
-        )
+        return Chance(float(chance) if np.ndim(chance) == 0 else cast(Lanes, chance), uniform)
     result = np.logical_and(left, right) if is_and else np.logical_or(left, right)
     return int(result) if np.ndim(result) == 0 else result

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from wattslice import ir
-from wattslice.counting.loop_shape import LoopShape, shape_of
-from wattslice.counting.masks import Mask, Masks
-from wattslice.counting.sampling import SampledThreads
+from wattslice.counting.profile import ProbabilitySource, SiteStatistics
+from wattslice.counting.sampling import Mask, Masks, SampledThreads
 from wattslice.counting.sites import SiteTally
-from wattslice.counting.syntax import Key, chosen_between
 from wattslice.counting.values import Value, select
-from wattslice.execution import Assumption, ProbabilitySource, SiteStatistics
-from wattslice.geometry.types import KernelLaunch, trip_name
-from wattslice.heuristics import Heuristic
+from wattslice.ir.loops import LoopShape, shape_of
+from wattslice.launches.launch import Assumption, KernelLaunch, trip_name
 
 
 class BudgetExceededError(Exception):
@@ -66,15 +64,12 @@ class CallFrame:
 class State:
     """The mutable heart of one evaluation of one launch."""
 
-    def __init__(
-        self, launch: KernelLaunch, threads: SampledThreads, max_steps: int, *, weighs: bool = False
-    ) -> None:
+    def __init__(self, launch: KernelLaunch, threads: SampledThreads, max_steps: int) -> None:
         kernel = launch.kernel
-        self.weighs = weighs  # whether heuristics are asked where data decide
         self.launch = launch
         self.threads = threads
         self.masks = Masks(threads)
-        self.environment: dict[Key, Value] = {}
+        self.environment: dict[ir.RegisterKey, Value] = {}
         self.live = self.masks.all
         self.uncertain = 0  # depth of arms taken only perhaps
         self.loops: list[LoopFrame] = []
@@ -85,7 +80,6 @@ class State:
         self.arm_sources: dict[int, ProbabilitySource] = {}
         self.never_left: set[int] = set()  # branches that leave a loop by data, assumed never to
         self.assumptions: dict[tuple[str, str, int, str], Assumption] = {}
-        self._heard: dict[tuple[str, int], frozenset[Heuristic]] = {}
         self.assumed_parameters: dict[ir.Variable, int] = {}
         self.chosen_between = chosen_between(kernel)
         self.guessed: frozenset[ir.Variable] = frozenset()  # those assumed, read or not
@@ -113,18 +107,21 @@ class State:
         found = Assumption(rule, span.line, message, fix, self.other_file(span))
         self.assumptions.setdefault((rule, span.file, span.line, message), found)
 
-    def assume_branch(self, span: ir.Span, heuristics: tuple[Heuristic, ...]) -> None:
-        """Notes what the probabilities of the branches on this line rest on: one assumption for a line."""
-        place = (span.file, span.line)
-        spoke = self._heard[place] = self._heard.get(place, frozenset()).union(heuristics)
-        names = ", ".join(heuristic.value for heuristic in Heuristic if heuristic in spoke)
-        message = (
-            f"branch depends on data: its arms weighed by heuristics ({names})"
-            if spoke
-            else "branch depends on data: each arm assumed as likely as the other"
+    def assume_branch(self, span: ir.Span) -> None:
+        """Notes that nothing is known of the branches on this line: one assumption for a line."""
+        self.assume(
+            "PW012", span, "branch depends on data: each arm assumed as likely as the other", "--profile FILE"
         )
-        found = Assumption("PW012", span.line, message, "--profile FILE", self.other_file(span))
-        self.assumptions[("PW012", *place, "branch")] = found
+
+    def assume_trips(self, loop: ir.Loop, message: str) -> None:
+        """Notes what was assumed of the iterations of a loop."""
+        self.assume(
+            "PW013", loop.span, message, f"--set {self.launch.kernel.name}.{self.trip_name(loop)}=VALUE"
+        )
+
+    def tally(self, loop: ir.Loop) -> LoopTally:
+        """The entries and iterations of a loop so far."""
+        return self.loop_tallies.setdefault(loop.region, LoopTally(loop.span))
 
     def trip_name(self, loop: ir.Loop) -> str:
         """How `--set` names the trip count of a loop."""
@@ -153,7 +150,7 @@ class State:
 
     # ------------------------------------------------------------------ registers
 
-    def assign(self, key: Key, value: Value, mask: Mask) -> None:
+    def assign(self, key: ir.RegisterKey, value: Value, mask: Mask) -> None:
         """Sets a register in the lanes of `mask`; lanes that left the kernel do not matter any more."""
         if mask.lanes_active < self.live.lanes_active:
             old = self.environment.get(key)
@@ -174,3 +171,19 @@ class State:
     def site_statistics(self) -> tuple[SiteStatistics, ...]:
         """The averages of every site, in site order."""
         return tuple(site.statistics() for site in self._sites)
+
+
+@lru_cache(maxsize=4)
+def chosen_between(kernel: ir.Kernel) -> frozenset[ir.Variable]:
+    """Registers that a pointer to one of several may mean (`c ? &a : &b`): its stores change their values."""
+    addresses: list[ir.Expr | None] = []
+    for expr in ir.expressions_below(kernel.body):
+        if isinstance(expr, ir.Select):
+            addresses += (expr.then, expr.otherwise)
+        elif isinstance(expr, ir.InlinedCall) and expr.type.kind is ir.TypeKind.POINTER:
+            addresses += (stmt.value for stmt in ir.walk_statements(expr.body) if isinstance(stmt, ir.Return))
+    return frozenset(
+        address.variable
+        for address in addresses
+        if isinstance(address, ir.AddressOf) and address.variable.space is ir.MemorySpace.REGISTER
+    )

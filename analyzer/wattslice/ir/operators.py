@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from enum import Enum
 
-from wattslice.ir.enums import IdentityEnum
 
-if TYPE_CHECKING:
-    pass
+class IdentityEnum(Enum):
+    """Hashed by identity: members are singletons, and they are keys in every hot loop."""
+
+    __hash__ = object.__hash__
 
 
 class UnaryOp(IdentityEnum):
@@ -106,6 +107,7 @@ class Semantics(IdentityEnum):
     LOG2 = "log2"
     LOG = "log"
     EXP = "exp"
+    COMPUTED = "computed"  # by the function in its row of `builtins.py`
     IDENTITY = "identity"  # the first argument (static_cast-like helpers, __ldg's address, std::move)
     BARRIER = "barrier"
     NONE = "none"  # no value (printf, fences)

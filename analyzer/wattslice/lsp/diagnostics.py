@@ -7,14 +7,11 @@ from pathlib import Path
 from lsprotocol import types
 
 from wattslice.errors import FrontendError, WattsliceError
-from wattslice.findings import GATE_RULES, Finding
+from wattslice.findings.findings import GATE_RULES, Finding
 from wattslice.ir import Severity
-from wattslice.lsp.documents import Document
-from wattslice.lsp.figures import stake_text
-from wattslice.lsp.line_map import LineMap
-from wattslice.lsp.positions import Encoding, whole_line
-from wattslice.lsp.views import Torn, View
-from wattslice.report.printable import printable
+from wattslice.lsp.documents import Document, Encoding, LineMap, whole_line
+from wattslice.lsp.views import Torn, View, stake_text
+from wattslice.units import printable
 
 SOURCE = "wattslice"
 MOST = 500

@@ -1,0 +1,311 @@
+"""Everything one run needs, parsed once and checked, and immutable from then on."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import os
+import re
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from wattslice.branch_profile.files import read_branch_profile
+from wattslice.branch_profile.profile import BranchProfile
+from wattslice.config.gpu_choice import GpuChoice, choose_gpu
+from wattslice.config.options import Backend, Choices, MethodChoice, ModelChoice, before
+from wattslice.config.settings import Settings, find_settings, settings_prefix
+from wattslice.config.sources import source_files
+from wattslice.errors import WattsliceError
+from wattslice.launches.launch import NO_OVERRIDES, Overrides
+from wattslice.launches.overrides import OverrideError, parse_overrides
+from wattslice.user_folders import default_cache
+from wattslice_models.execution_time import (
+    core_clock_range_mhz,
+    memory_clock_range_mhz,
+    nvidia_smi_memory_mhz,
+)
+from wattslice_models.gpu import Gpu, load_gpu
+
+DEFAULT_CACHE_BYTES = 256 << 20
+DEFAULT_BRANCH_THRESHOLD = 0.05
+"""δ of Wang & Chen 2013, Algorithm 4: sub-slices executed with a probability up to δ are dropped.
+
+The paper prints no value; this one is ours.
+"""
+_CXX_STANDARD = re.compile(r"(c|gnu)\+\+(11|0x|14|1y|17|1z|20|2a|23|2b|26|2c)")
+_C_STANDARD = re.compile(r"(c|gnu)(89|90|99|9x|11|1x|17|18|23|2x)")
+_STANDARDS = "c++11, c++14, c++17, c++20, c++23 or c++26, or gnu++ for c++"
+"""What libclang 18 takes for CUDA; before C++11 there was too little to write down CUDA's header in."""
+
+
+_PORT = r"[^\s/]+:\d{1,5}"
+_ADDRESSES = {
+    Backend.DASK: (re.compile(rf"((tcp|tls|ucx|wss?)://)?{_PORT}|inproc://.+"), "tcp://HOST:8786"),
+    Backend.RAY: (re.compile(rf"auto|local|(ray://)?{_PORT}"), "auto, HOST:6379 or ray://HOST:10001"),
+}
+"""What addresses of schedulers look like, and how to say it."""
+
+
+class ConfigError(WattsliceError):
+    """An option or setting with an impossible value."""
+
+
+class Options(Choices, frozen=True, kw_only=True):
+    """The command line as typed; None or empty where an option was not given."""
+
+    paths: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One run. Clocks None: the GPU's own; `language_standard` None: the frontend's default.
+
+    `files` as the user wrote them, at least one. `gpu_source` is "--gpu", "settings", "this machine" or
+    "default"; `branch_threshold` is δ in [0, 1), `dense_from` the share of statements in dividing arms that
+    makes a kernel branch-dense (None: that of `branches.py`). `overrides` come from options and settings;
+    `typed_overrides` are those of the options alone, which must name something. `jobs` processes, 0: one per
+    core; `cache`: the folder of kept results, None: without. `notes` are for the user's eyes (stderr).
+    `keep_sources`: the analysis carries the text of the sources, for reports that show it. `moved_sources`:
+    what PTX files say to lie below the first folder lies below the second. `is_wary`: a parse that has no
+    end would stay with the process for long, as in a server; try what may grow in a process of its own first.
+    """
+
+    files: tuple[Path, ...]
+    gpu_id: str
+    gpu_source: str = "default"
+    model: ModelChoice = ModelChoice.AUTO
+    method: MethodChoice = MethodChoice.AUTO
+    branch_threshold: float = DEFAULT_BRANCH_THRESHOLD
+    dense_from: float | None = None
+    overrides: Overrides = NO_OVERRIDES
+    typed_overrides: Overrides = NO_OVERRIDES
+    include_directories: tuple[Path, ...] = ()
+    definitions: tuple[str, ...] = ()
+    language_standard: str | None = None
+    compile_commands_directory: Path | None = None
+    branch_profile: BranchProfile | None = None
+    core_clock_mhz: float | None = None
+    memory_clock_mhz: float | None = None
+    jobs: int = 1
+    backend: Backend = Backend.LOKY
+    scheduler: str | None = None
+    cache: Path | None = None
+    cache_limit_bytes: int = DEFAULT_CACHE_BYTES
+    notes: tuple[str, ...] = ()
+    keep_sources: bool = False
+    moved_sources: tuple[Path, Path] | None = None
+    is_wary: bool = False
+
+
+def make_config(options: Options, settings: Settings | None = None) -> Config:
+    """Check everything and put it together: option before setting before default.
+
+    Lists (`-I`, `-D`, `--set`, `--launch`) of options and settings are both used, those of the settings
+    first; of two values for one name the option's counts. `settings` None: look for the file.
+    Raises `WattsliceError` saying which option or key is wrong.
+    """
+    files = source_files(options.paths)
+    if settings is None:
+        settings = find_settings(options.paths)
+    gpu = choose_gpu(options.gpu, settings.gpu, settings.file_of("gpu"))
+    said = merged(options, settings)
+    _check_folders(said.include_directories, said.compile_commands_directory)
+    _check_definitions(said.definitions)
+    board = load_gpu(gpu.gpu_id)
+    backend = _choice(Backend, "--backend", said.backend)
+    limit_bytes = _cache_limit_bytes(said.cache_mib)
+    cache, cache_notes = _cache(said.cache, options)
+    check_settings(settings)
+    return Config(
+        files=files,
+        gpu_id=gpu.gpu_id,
+        gpu_source=gpu.source,
+        model=_choice(ModelChoice, "--model", said.model),
+        method=_choice(MethodChoice, "--method", said.method),
+        branch_threshold=_threshold(said.delta),
+        dense_from=_share(said.dense_from),
+        overrides=parse_overrides(said.launches, said.overrides),
+        typed_overrides=parse_overrides(options.launches, options.overrides),
+        include_directories=said.include_directories,
+        definitions=said.definitions,
+        language_standard=_standard(said.language_standard, files),
+        compile_commands_directory=said.compile_commands_directory,
+        branch_profile=None if said.profile is None else read_branch_profile(said.profile),
+        core_clock_mhz=_clock("--core-mhz", said.core_clock_mhz, core_clock_range_mhz(board), board),
+        memory_clock_mhz=_clock("--mem-mhz", said.memory_clock_mhz, memory_clock_range_mhz(board), board),
+        jobs=_jobs(options.jobs if options.jobs is not None else _most_jobs(settings)),
+        backend=backend,
+        scheduler=_scheduler(options.scheduler, settings.scheduler, backend),
+        cache=cache,
+        cache_limit_bytes=limit_bytes,
+        notes=(*_notes(gpu, board, said.memory_clock_mhz), *cache_notes),
+    )
+
+
+Choice = TypeVar("Choice", bound=Enum)
+
+
+def _choice(kind: type[Choice], option: str, value: str | None) -> Choice:
+    known = [str(member.value) for member in kind]
+    if value is None:
+        value = known[0]
+    if value not in known:
+        close = difflib.get_close_matches(value, known, n=1)
+        remedy = f"did you mean {close[0]}?" if close else f"one of {', '.join(known)}"
+        raise ConfigError(f"{option}: unknown value {value!r}", remedy=remedy)
+    return kind(value)
+
+
+def _threshold(value: float | None) -> float:
+    if value is None:
+        return DEFAULT_BRANCH_THRESHOLD
+    if not 0 <= value < 1:
+        raise ConfigError(f"--delta: {value:g} is not a probability threshold", remedy="0 <= delta < 1")
+    return value
+
+
+def _share(value: float | None) -> float | None:
+    if value is not None and not 0 < value <= 1:
+        raise ConfigError(
+            f"--dense-from: {value:g} is not a share of statements", remedy="0 < share <= 1, such as 0.2"
+        )
+    return value
+
+
+def _clock(option: str, value: float | None, possible: tuple[float, float], board: Gpu) -> float | None:
+    if value is None:
+        return None
+    if not (math.isfinite(value) and value > 0):
+        raise ConfigError(f"{option}: {value:g} is not a clock", remedy="a positive number of MHz")
+    if not possible[0] <= value <= possible[1]:
+        remedy = f"{possible[0]:g} to {possible[1]:g} MHz"
+        raise ConfigError(f"{option}: no {board.name} runs at {value:.9g} MHz", remedy=remedy)
+    return value
+
+
+def _jobs(value: int | None) -> int:
+    if value is not None and value < 0:
+        raise ConfigError(
+            f"--jobs: {value} is not a number of processes", remedy="1 or more; 0 means one per core"
+        )
+    return 1 if value is None else value
+
+
+def _most_jobs(settings: Settings) -> int | None:
+    """What settings ask for; those beside sources, a stranger's perhaps, start no thousand processes."""
+    if settings.jobs is None or "jobs" in settings.users:
+        return settings.jobs
+    return min(settings.jobs, 4 * (os.cpu_count() or 1))
+
+
+def _scheduler(option: str | None, setting: str | None, backend: Backend) -> str | None:
+    if backend is not Backend.LOKY:
+        _check_address(backend, option or setting)
+        return option or setting
+    if option is not None:
+        raise ConfigError(
+            f"--scheduler {option}: processes of this machine need none",
+            remedy="add --backend dask or --backend ray",
+        )
+    return None
+
+
+def _check_address(backend: Backend, scheduler: str | None) -> None:
+    """Raises `WattsliceError` for what cannot be the address of a scheduler."""
+    pattern, example = _ADDRESSES.get(backend, (None, ""))
+    if scheduler is not None and pattern is not None and not pattern.fullmatch(scheduler):
+        message = f"--scheduler: {scheduler!r} is no address of a {backend.value} scheduler"
+        raise WattsliceError(message, remedy=f"such as {example}")
+
+
+def _cache_limit_bytes(mib: int | None) -> int:
+    if mib is not None and mib < 1:
+        raise ConfigError(f"cache-mib: {mib} is not a size", remedy="a whole number of MiB, 1 or more")
+    return DEFAULT_CACHE_BYTES if mib is None else mib << 20
+
+
+def _cache(said: Path | None, options: Options) -> tuple[Path | None, tuple[str, ...]]:
+    """The folder of kept results, None for no such folder; and why there is none by default."""
+    if options.no_cache and options.cache is not None:
+        raise ConfigError("--cache and --no-cache contradict each other", remedy="keep one of them")
+    if options.no_cache:
+        return None, ()
+    try:
+        path = said or default_cache()
+    except WattsliceError as error:
+        return None, (str(error),)
+    return None if path is None else path.absolute(), ()
+
+
+def _standard(value: str | None, files: tuple[Path, ...]) -> str | None:
+    if value is None or _CXX_STANDARD.fullmatch(value):
+        return value
+    if not _C_STANDARD.fullmatch(value):
+        raise ConfigError(f"--std: {value!r} is no standard that can be read", remedy=_STANDARDS)
+    cuda = next((file for file in files if file.suffix != ".c"), None)
+    if cuda is not None:
+        raise ConfigError(f"--std: {value} is C, and {cuda} is read as C++", remedy=_STANDARDS)
+    return value
+
+
+def _check_definitions(definitions: tuple[str, ...]) -> None:
+    for definition in definitions:
+        if not re.fullmatch(r"[A-Za-z_]\w*(\([^()]*\))?(=.*)?", definition, flags=re.DOTALL):
+            raise ConfigError(f"-D: {definition!r} is not NAME or NAME=VALUE", remedy="such as -D BLOCK=256")
+
+
+def _check_folders(include_directories: tuple[Path, ...], compile_commands: Path | None) -> None:
+    for folder in include_directories:
+        if not folder.is_dir():
+            raise ConfigError("-I: no such folder", path=folder, remedy="check the spelling")
+    if compile_commands is not None and not (compile_commands / "compile_commands.json").is_file():
+        remedy = "-p wants the folder that holds it, e.g. the build folder"
+        raise ConfigError("no compile_commands.json in this folder", path=compile_commands, remedy=remedy)
+
+
+def merged(first: Choices, settings: Settings) -> Settings:
+    """What counts where an option, or an editor's setting, comes before the settings files."""
+    return replace(settings, **before(first, settings))
+
+
+def check_settings(settings: Settings) -> None:
+    """Read the entries of `set` and `launch` of settings files. Raises `ConfigError` as `check_entries`."""
+    for choices, field in (
+        (Choices(launches=settings.launches), "launches"),
+        (Choices(overrides=settings.overrides), "overrides"),
+    ):
+        path = settings.file_of(field)
+        check_entries(choices, settings_prefix(path), path)
+
+
+def check_entries(choices: Choices, prefix: str, path: Path | None) -> None:
+    """Read the entries of `set` and `launch`, of a settings file `path` or of what else calls them `prefix`.
+
+    Raises `ConfigError` that says whose entry is wrong.
+    """
+    for key, launches, settings in (("launch", choices.launches, ()), ("set", (), choices.overrides)):
+        try:
+            parse_overrides(launches, settings)
+        except OverrideError as error:
+            message = error.message.replace(f"contradictory --{key}", "contradictory")
+            message = message.removeprefix(f"--{key} ")
+            remedy = error.remedy.replace(f"--{key} ", "")
+            raise ConfigError(f"{prefix}{key}: {message}", path=path, remedy=remedy) from None
+
+
+def _notes(choice: GpuChoice, board: Gpu, memory_mhz: float | None) -> tuple[str, ...]:
+    notes: list[str] = []
+    if choice.passed_over:
+        found = f"the GPU of this machine, {choice.passed_over!r}, is not in the catalogue"
+        notes.append(f"{found}; predicting for {choice.gpu_id}")
+    full_mhz, sheet_mhz = nvidia_smi_memory_mhz(board), board.memory_clock_mhz
+    if memory_mhz is None or sheet_mhz is None or full_mhz < 1.5 * sheet_mhz:
+        return tuple(notes)
+    if abs(memory_mhz / sheet_mhz - 1) < 0.02:
+        share = f"{memory_mhz / full_mhz:.0%} of the {board.name}'s {full_mhz:.0f} MHz"
+        notes.append(f"--mem-mhz counts as nvidia-smi does: {memory_mhz:g} MHz are {share}")
+    return tuple(notes)

@@ -1,0 +1,92 @@
+"""Which GPU to predict for: `--gpu`, else the settings, else the GPU of this machine, else the default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from wattslice.documents import parse_toml
+from wattslice.errors import WattsliceError
+from wattslice.frontend.inputs import file_bytes
+from wattslice_models.gpu import GpuFileError, UnknownGpuError, gpu_ids, load_gpu
+
+DEFAULT_GPU = "v100"
+DRIVER_FOLDER = Path("/proc/driver/nvidia/gpus")
+"""Where NVIDIA's Linux driver names the GPUs of this machine; reading it costs nothing and needs no tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuChoice:
+    """The chosen GPU and where the choice comes from: "--gpu", "settings", "this machine" or "default".
+
+    `passed_over` is the name of a GPU in this machine that the catalogue does not have, else empty.
+    """
+
+    gpu_id: str
+    source: str
+    passed_over: str = ""
+
+
+def choose_gpu(
+    option: str | None,
+    setting: str | None,
+    settings_path: Path | None = None,
+    driver_folder: Path = DRIVER_FOLDER,
+) -> GpuChoice:
+    """Choose the GPU. Raises `WattsliceError` for an unknown one that was asked for by name."""
+    if option is not None:
+        return GpuChoice(known_gpu(option, None), "--gpu")
+    if setting is not None:
+        return GpuChoice(known_gpu(setting, settings_path), "settings")
+    passed_over = ""
+    for name in gpus_of_this_machine(driver_folder):
+        try:
+            return GpuChoice(load_gpu(name).id, "this machine")
+        except UnknownGpuError:
+            passed_over = passed_over or name
+    return GpuChoice(DEFAULT_GPU, "default", passed_over)
+
+
+def gpus_of_this_machine(driver_folder: Path = DRIVER_FOLDER) -> tuple[str, ...]:
+    """Names as the driver prints them (``Tesla V100-SXM2-16GB``), in its order; empty without any."""
+    names: list[str] = []
+    try:
+        for file in sorted(driver_folder.glob("*/information")):
+            for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+                key, _, value = line.partition(":")
+                if key.strip() == "Model" and value.strip():
+                    names.append(value.strip())
+    except OSError:
+        return ()
+    return tuple(names)
+
+
+def known_gpu(wanted: str, path: Path | None = None) -> str:
+    """What `load_gpu` understands: the id of a GPU of the catalogue, or the name of a file of the user's own.
+
+    Raises `WattsliceError` for an unknown GPU and for a file that is none; `path`: the settings that name it.
+    """
+    try:
+        if wanted.endswith(".toml"):
+            parse_toml(file_bytes(Path(wanted), 1 << 20))
+        gpu = load_gpu(wanted)
+    except UnknownGpuError as error:
+        close = ", ".join(error.close_matches)
+        remedy = f"did you mean {close}?" if close else "`wattslice gpus` lists all"
+        raise WattsliceError(f"unknown GPU {wanted!r}", path=path, remedy=remedy) from None
+    except GpuFileError as error:
+        raise WattsliceError(str(error), remedy="docs/training.md tells what it must hold") from None
+    except ValueError as error:
+        message, remedy = f"not valid TOML: {error}", "docs/training.md tells what it must hold"
+        raise WattsliceError(message, path=Path(wanted), remedy=remedy) from None
+    except OSError as error:
+        raise WattsliceError(
+            f"cannot be read: {error.strerror}", path=Path(wanted), remedy="give the TOML file of a GPU"
+        ) from None
+    if not wanted.endswith(".toml"):
+        return gpu.id
+    if gpu.id in gpu_ids():
+        raise WattsliceError(
+            f"the id {gpu.id!r} is taken by the catalogue", path=Path(wanted), remedy="choose another id"
+        )
+    return wanted

@@ -1,0 +1,182 @@
+"""What to tell clang: the fixed flags of a device-side parse without any toolkit, and the user's choices."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from wattslice.documents import parse_json
+from wattslice.errors import FrontendError
+from wattslice.frontend.inputs import file_bytes, note_text
+
+STUBS = Path(__file__).with_name("stubs")
+FALLBACK_STUBS = STUBS / "fallback"
+PRELUDE = STUBS / "prelude.cuh"
+BUILTINS = STUBS / "wattslice_builtins.cuh"  # made of the table of builtins, not on the disk
+
+# CXTranslationUnit_Flags
+INCOMPLETE, FOR_SERIALIZATION, KEEP_GOING = 0x02, 0x10, 0x200
+
+# Nesting beyond this is refused by clang itself with an error, long before its stack ends.
+BRACKET_DEPTH = 256
+TEMPLATE_DEPTH = 900
+
+
+@dataclass(frozen=True, slots=True)
+class ParseOptions:
+    """How to read a file. Everything has a default that suits a file without a build system.
+
+    `include_dirs` are searched first. `defines` are `NAME` or `NAME=VALUE`. `compile_commands` is the folder
+    that holds compile_commands.json. `search_root` bounds the search for headers that no include folder has;
+    None means the git checkout around the file, else the file's own folder. `use_pch` False parses the
+    prelude anew each time (for measurements and for machines without a cache folder). `moved`: a source that
+    a PTX file says to lie below the first folder lies below the second. `is_wary`: a file with templates or
+    headers of its own is first parsed in a process of its own, and here only if that comes to an end.
+    """
+
+    include_dirs: tuple[Path, ...] = ()
+    defines: tuple[str, ...] = ()
+    undefines: tuple[str, ...] = ()
+    standard: str = "c++17"
+    gpu_arch: str = "sm_80"
+    compile_commands: Path | None = None
+    search_root: Path | None = None
+    use_pch: bool = True
+    moved: tuple[Path, Path] | None = None
+    is_wary: bool = False
+
+
+def language_flags(standard: str, gpu_arch: str) -> tuple[str, ...]:
+    """The flags that the prelude's PCH and every file that uses it must share."""
+    return (
+        "-x", "cuda", "--cuda-device-only", f"--cuda-gpu-arch={gpu_arch}", "-nocudainc", "-nocudalib",
+        "--cuda-path=/nonexistent", "--target=x86_64-unknown-linux-gnu", f"-std={standard}",
+        "-nostdinc", "-nostdinc++", "-ferror-limit=0", "-Wno-everything",
+        f"-fbracket-depth={BRACKET_DEPTH}", f"-ftemplate-depth={TEMPLATE_DEPTH}",
+        "-ftemplate-backtrace-limit=1",
+        "-fconstexpr-steps=1000000",
+        "-Xclang", "-fcuda-allow-variadic-functions", f"-isystem{STUBS}",
+    )  # fmt: skip
+
+
+def user_flags(options: ParseOptions, extra_dirs: tuple[Path, ...]) -> tuple[str, ...]:
+    """The user's folders and macros; `extra_dirs` (found by search) come after the user's own."""
+    return (
+        *(f"-I{folder}" for folder in (*options.include_dirs, *extra_dirs)),
+        *(f"-D{define}" for define in options.defines),
+        *(f"-U{name}" for name in options.undefines),
+    )
+
+
+# ---------------------------------------------------------------------------
+# compile_commands.json: what a build tells nvcc about a file, reduced to what matters to the parse.
+
+
+_STANDARDS = frozenset(("c++11", "c++14", "c++17", "c++20", "gnu++11", "gnu++14", "gnu++17", "gnu++20"))
+# The GPUs libclang 18 knows; a newer one parses as the newest of them.
+_ARCHITECTURES = (50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90)
+_VALUE_FLAGS = ("-I", "-isystem", "-D", "-U", "--include-path", "--system-include", "--define-macro",
+                "--undefine-macro", "-std", "--std", "-arch", "--gpu-architecture", "-gencode",
+                "--generate-code")  # fmt: skip
+
+
+def with_compile_commands(path: Path, options: ParseOptions) -> ParseOptions:
+    """The options plus what `options.compile_commands` says about the file; unchanged if it says nothing.
+
+    Raises `FrontendError` when the folder has no readable compile_commands.json.
+    """
+    folder = options.compile_commands
+    if folder is None:
+        return options
+    database = folder / "compile_commands.json" if folder.is_dir() else folder
+    remedy = "let the build write it, for example with CMAKE_EXPORT_COMPILE_COMMANDS=ON"
+    try:
+        data = file_bytes(database)
+        note_text(database, data)
+        entries: Any = parse_json(data)
+    except OSError as error:
+        raise FrontendError(database, None, error.strerror or "unreadable", remedy) from error
+    except ValueError as error:
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
+        raise FrontendError(database, line, "is not JSON", remedy) from error
+    if b"\\u0000" in data:  # the only way of JSON to write one
+        line = data.count(b"\n", 0, data.index(b"\\u0000")) + 1
+        raise FrontendError(database, line, "names a file or word with a NUL byte", remedy)
+    wanted = path.resolve()
+    for entry in cast("list[Any]", entries) if isinstance(entries, list) else ():
+        if not isinstance(entry, dict):
+            continue
+        fields = cast("dict[str, Any]", entry)
+        base = database.parent / str(fields.get("directory", ""))
+        if Path(os.path.realpath(base / str(fields.get("file", "")))) == wanted:
+            return _merged(options, _words(fields), base)
+    return options
+
+
+def _words(fields: dict[str, Any]) -> list[str]:
+    arguments = fields.get("arguments")
+    if isinstance(arguments, list):
+        return [str(word) for word in cast("list[Any]", arguments)]
+    try:
+        return shlex.split(str(fields.get("command", "")))
+    except ValueError:
+        return []
+
+
+def _flag_and_value(words: list[str], position: int) -> tuple[str, str, int]:
+    """The flag at a place with its value, written `-Ix`, `-I x` or `--flag=x`; and how many words."""
+    word = words[position]
+    for flag in _VALUE_FLAGS:
+        if word == flag:
+            return flag, words[position + 1] if position + 1 < len(words) else "", 2
+        if word.startswith(flag + "="):
+            return flag, word[len(flag) + 1 :], 1
+        if flag in ("-I", "-D", "-U", "-isystem") and word.startswith(flag):
+            return flag, word[len(flag) :], 1
+    return "", "", 1
+
+
+def _merged(options: ParseOptions, words: list[str], base: Path) -> ParseOptions:
+    include_dirs: list[Path] = []
+    defines: list[str] = []
+    undefines: list[str] = []
+    standard, gpu_arch = options.standard, options.gpu_arch
+    position = 1
+    while position < len(words):
+        flag, value, taken = _flag_and_value(words, position)
+        position += taken
+        match flag:
+            case "-I" | "-isystem" | "--include-path" | "--system-include":
+                include_dirs.extend(base / part for part in value.split(",") if part)
+            case "-D" | "--define-macro":
+                defines.append(value)
+            case "-U" | "--undefine-macro":
+                undefines.append(value)
+            case "-std" | "--std":
+                standard = value if value in _STANDARDS else standard
+            case "-arch" | "--gpu-architecture" | "-gencode" | "--generate-code":
+                gpu_arch = _known_architecture(value) or gpu_arch
+            case _:
+                pass
+    return replace(
+        options,
+        # What the user says on wattslice's own command line wins: first folder, last macro.
+        include_dirs=(*options.include_dirs, *include_dirs),
+        defines=(*defines, *options.defines),
+        undefines=(*undefines, *options.undefines),
+        standard=standard,
+        gpu_arch=gpu_arch,
+    )
+
+
+def _known_architecture(value: str) -> str | None:
+    match = re.search(r"(?:sm|compute)_(\d+)", value)
+    if match is None:
+        return None
+    known = [number for number in _ARCHITECTURES if number <= int(match[1])]
+    return f"sm_{known[-1]}" if known else None

@@ -1,0 +1,449 @@
+"""Calls: followed into when there is a body, else looked up in the table of library functions."""
+
+from __future__ import annotations
+
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.lowering.context import (
+    Body,
+    Cell,
+    Location,
+    LoweringError,
+    expression,
+    function_named,
+    location,
+)
+from wattslice.frontend.cuda.lowering.expressions import (
+    OPERATOR_NAMES,
+    aggregate,
+    arithmetic,
+    assign_value,
+    convert,
+    unary,
+)
+from wattslice.frontend.cuda.lowering.host_calls import (
+    allocated,
+    constructed,
+    has_object,
+    launch_of,
+    object_argument,
+)
+from wattslice.frontend.cuda.lowering.inlining import inline, materialise, may_inline, temporary_object
+from wattslice.frontend.cuda.lowering.library import (
+    THROUGH_POINTER,
+    TOO_DEEP,
+    group_call,
+    library_call,
+    opaque,
+    readable_values,
+)
+from wattslice.frontend.cuda.lowering.memory import chooses_result, dereference, gives_value, read
+from wattslice.frontend.cuda.lowering.statements import default_initialisers
+from wattslice.frontend.cuda.lowering.unit import DEVICE_LAUNCH, FunctionInfo
+from wattslice.ir import (
+    UINT32,
+    BinaryOp,
+    Call,
+    Constant,
+    Construct,
+    Expr,
+    ExprStmt,
+    Intrinsic,
+    Semantics,
+    Severity,
+    Span,
+    TypeKind,
+    UnaryOp,
+)
+from wattslice.ir.c_arithmetic import converted
+
+
+@expression(C.CALL_EXPR)
+def call(body: Body, node: Node) -> Expr:
+    """The value of a call."""
+    callee = node.referenced
+    if not body.is_host and (callee is None or callee.kind in (C.VAR_DECL, C.PARM_DECL)):
+        callee = function_named(body, expressions_in(node)[0]) if expressions_in(node) else None
+        if callee is not None and callee.kind == C.LAMBDA_EXPR:
+            info = body.unit.function(callee)
+            if may_inline(body, info):
+                return inline(body, node, info, None, expressions_in(node)[1:], body.span(node))[0]
+    if callee is None:
+        return unresolved_call(body, node, expressions_in(node))
+    kind = callee.kind
+    if kind == C.CONSTRUCTOR or (kind == C.FUNCTION_TEMPLATE and _is_constructor(body, node, callee)):
+        return construct(body, node, callee)
+    if body.is_host:
+        return _host_call(body, node, callee)
+    if kind not in (C.FUNCTION_DECL, C.CXX_METHOD, C.CONVERSION_FUNCTION, C.DESTRUCTOR, C.FUNCTION_TEMPLATE):
+        return unresolved_call(body, node, expressions_in(node))
+    info = body.unit.function(callee)
+    name = info.name
+    span = body.span(node)
+    arguments = list(node.arguments)
+    if len(node.children) > 1 and node.children[1].spelling == "cudaConfigureCall":
+        return _device_launch(body, node, name, span)
+    if kind == C.CONVERSION_FUNCTION and info.body is None:
+        return convert(body, object_value(body, node), body.type(node), span)
+    if info.is_builtin:
+        found = group_call(body, node, name, arguments, span)
+        if found is not None:
+            return found
+        if name.startswith("operator") and not name[8:9].isalnum():
+            found = builtin_operator(body, name, arguments, node, span)
+            if found is not None:
+                return found
+        found = library_call(body, node, name, arguments, span)
+        if found is not None:
+            return found
+    if is_plain_copy(info) and len(arguments) == 2:
+        return assign_record(body, arguments, span)
+    if may_inline(body, info):
+        where = inline(body, node, info, object_of(body, node, callee, arguments), arguments, span)
+        return where[0] if where[1] is None else _read_result(body, where[0], where[1], span)
+    if info.body is None and not info.is_builtin:
+        found = library_call(body, node, name, arguments, span)
+        if found is not None:
+            return found
+    if info.body is not None:
+        return opaque(body, node, name, arguments, span, TOO_DEEP)
+    return opaque(body, node, name, arguments, span)
+
+
+def _device_launch(body: Body, node: Node, name: str, span: Span) -> Expr:
+    body.unit.report("PW006", Severity.NOTE, span, DEVICE_LAUNCH)
+    return Intrinsic(name, (), (), Semantics.NONE, True, body.type(node), span)
+
+
+def _read_result(body: Body, value: Expr, where: Location, span: Span) -> Expr:
+    return read(body, where, span) if isinstance(where, Cell) else value
+
+
+@location(C.CALL_EXPR)
+def _(body: Body, node: Node) -> Location | None:
+    """A call that returns a reference names an object."""
+    if body.is_host:
+        return None
+    callee = node.referenced
+    if callee is None or callee.kind not in (C.FUNCTION_DECL, C.CXX_METHOD):
+        return None
+    info = body.unit.function(callee)
+    arguments = list(node.arguments)
+    span = body.span(node)
+    if is_plain_copy(info) and len(arguments) == 2:
+        body.before.append(ExprStmt(assign_record(body, arguments, span), body.region(), span))
+        return body.location(arguments[0])
+    if not info.returns_reference or not may_inline(body, info):
+        return None
+    if chooses_result(info) and gives_value(body, info):
+        return None
+    found = inline(body, node, info, object_of(body, node, callee, arguments), arguments, span)
+    value, where = found
+    if where is None:
+        return None
+    if isinstance(where, Cell):
+        return where
+    body.before.append(ExprStmt(value, body.region(), span))
+    return where
+
+
+def _is_constructor(body: Body, node: Node, callee: Node) -> bool:
+    return node.spelling == callee.spelling and body.type(node).name.split("<")[0].endswith(callee.spelling)
+
+
+# --------------------------------------------------------------------------- calls without a known callee
+
+
+def unresolved_call(body: Body, node: Node, children: list[Node]) -> Expr:
+    """A call in a template nobody instantiates, through a pointer, or around an error."""
+    span = body.span(node)
+    type_ = body.type(node)
+    if not children:
+        if any(child.kind in (C.TYPE_REF, C.TEMPLATE_REF) for child in node.children):
+            return Construct((), (), type_, span)
+        raise LoweringError("call that could not be read", node)
+    if body.is_host:
+        values = tuple(body.expr(c) for c in children[1:])
+        return Call("", node.spelling, values, type_, span, _pointer_called(body, children[0]))
+    if any(child.spelling == "cudaConfigureCall" for child in children[:2]):
+        return _device_launch(body, node, _callee_name(children[0]), span)
+    if any(child.kind == C.TYPE_REF for child in node.children) and len(children) == 1:
+        return convert(body, body.expr(children[0]), type_, span)  # T(x)
+    names = [_callee_name(child) for child in children]
+    for at, name in enumerate(names):
+        op = OPERATOR_NAMES.get(name)
+        if op is not None and len(children) == 3:
+            rest = [child for i, child in enumerate(children) if i != at]
+            return arithmetic(body, op, body.expr(rest[0]), body.expr(rest[1]), type_, span)
+    name, arguments = names[0], children[1:]
+    for overload in _overloads(children[0]):
+        if overload.kind in (C.FUNCTION_TEMPLATE, C.FUNCTION_DECL):
+            info = body.unit.function(overload)
+            if info.is_builtin:
+                found = library_call(body, node, info.name, arguments, span)
+                if found is not None:
+                    return found
+            elif info.body is not None and len(info.parameters) >= len(arguments) and may_inline(body, info):
+                return inline(body, node, info, None, arguments, span)[0]
+    if name:
+        found = library_call(body, node, name, arguments, span)
+        if found is not None:
+            return found
+    name = name or node.spelling
+    if not name or _called_pointer(children[0]):
+        return opaque(body, node, name or "a function pointer", arguments, span, THROUGH_POINTER)
+    return opaque(body, node, name, arguments, span)
+
+
+def _called_pointer(callee: Node) -> bool:
+    """Whether a call goes through a variable."""
+    declaration = callee.referenced
+    return declaration is not None and declaration.kind in (C.VAR_DECL, C.PARM_DECL, C.FIELD_DECL)
+
+
+def _callee_name(node: Node) -> str:
+    while node.kind in (C.UNEXPOSED_EXPR, C.PAREN_EXPR, C.DECL_REF_EXPR) and node.children:
+        if node.spelling:
+            return node.spelling
+        node = node.children[0]
+    return node.spelling
+
+
+def _overloads(node: Node) -> tuple[Node, ...]:
+    for inner in node.walk():
+        if inner.kind == C.OVERLOADED_DECL_REF:
+            return inner.overloads
+    return ()
+
+
+@expression(C.UNEXPOSED_EXPR)
+def _(body: Body, node: Node) -> Expr:
+    """Implicit conversions, temporaries, substituted template parameters, constant expressions."""
+    children = [child for child in node.children if child.kind >= 100]
+    if not children:
+        value = node.evaluate()
+        type_ = body.type(node)
+        if value is not None and type_.kind in (TypeKind.INT, TypeKind.BOOL, TypeKind.FLOAT):
+            number = converted(value, type_)
+            if number is not None:
+                return Constant(number, type_, body.span(node))
+        if type_.kind is TypeKind.RECORD:
+            return Construct((), (), type_, body.span(node))
+        if type_.kind is TypeKind.POINTER:
+            return Constant(0, type_, body.span(node))
+        raise LoweringError("expression that could not be read", node)
+    if len(children) > 1:
+        return unresolved_call(body, node, children)  # what clang kept of a faulty or dependent expression
+    return convert(body, body.expr(children[0]), body.type(node), body.span(node))
+
+
+# --------------------------------------------------------------------------- host
+
+
+def _host_call(body: Body, node: Node, callee: Node) -> Expr:
+    launch = launch_of(body, node, callee)
+    if launch is not None:
+        return launch
+    span = body.span(node)
+    name = callee.spelling
+    arguments = list(node.arguments)
+    values = readable_values(body, arguments, span)
+    type_ = body.type(node)
+    if name == "operator=" and len(arguments) == 2:
+        where = body.location(arguments[0])
+        if where is not None:
+            return assign_value(body, where, None, values[1], span)
+    if callee.kind == C.CONVERSION_FUNCTION:
+        return convert(body, object_value(body, node), type_, span)
+    if callee.kind in (C.PARM_DECL, C.VAR_DECL, C.FIELD_DECL):
+        return Call("", name, tuple(values), type_, span, _pointer_called(body, expressions_in(node)[0]))
+    if has_object(callee):
+        is_operator = name.startswith("operator") and bool(arguments)  # its object is the first argument
+        this = object_argument(body, node, span, arguments[0] if is_operator else None)
+        values[: 1 if is_operator else 0] = [Construct((), (), type_, span) if this is None else this]
+    return Call(callee.mangled_name, name, tuple(values), type_, span)
+
+
+def _pointer_called(body: Body, node: Node) -> Expr | None:
+    """The function pointer that a host call goes through; None when it cannot be read."""
+    try:
+        return body.expr(node)
+    except LoweringError:
+        return None
+
+
+# --------------------------------------------------------------------------- device heap
+
+
+@expression(C.CXX_NEW_EXPR, C.CXX_DELETE_EXPR)
+def _(body: Body, node: Node) -> Expr:
+    """The device heap: what an allocation costs is not known; host code needs only its absence."""
+    span = body.span(node)
+    what = "new" if node.kind == C.CXX_NEW_EXPR else "delete"
+    if not body.is_host:
+        body.hole("PW005", span, f"cost of '{what}' on the device heap is not counted")
+    elif what == "new":
+        return allocated(body, node, body.type(node), span)
+    return Intrinsic(what, (), (), Semantics.OPAQUE, True, body.type(node), span)
+
+
+# ---------------------------------------------------------------------------
+# Constructors: vectors and half numbers from their parts, records by following what the user wrote.
+
+
+def construct(body: Body, node: Node, constructor: Node) -> Expr:
+    """`T(a, b)`: vectors and dim3 from their parts, user types by following the constructor."""
+    type_ = body.type(node)
+    span = body.span(node)
+    arguments = expressions_in(node)
+    if type_.kind is TypeKind.ARRAY:  # an array of objects: only its default constructor
+        return Construct((), (), type_, span)
+    if type_.name == "dim3":
+        if len(arguments) == 1 and body.type(arguments[0]).kind in (TypeKind.RECORD, TypeKind.INT):
+            value = body.expr(arguments[0])
+            if value.type.kind is TypeKind.RECORD or value.type.lanes > 1:
+                return value
+            return aggregate(body, _filled(body, (value,), span), type_, span)
+        return aggregate(body, _filled(body, tuple(body.expr(a) for a in arguments), span), type_, span)
+    if type_.kind is TypeKind.FLOAT and type_.bits == 16:
+        values = tuple(body.expr(a) for a in arguments)
+        if type_.lanes > 1 and len(values) != 1:
+            return aggregate(body, values, type_, span)
+        return convert(body, values[0], type_, span) if values else Construct((), (), type_, span)
+    if type_.lanes > 1 or type_.kind is not TypeKind.RECORD:
+        if len(arguments) == 1:
+            return convert(body, body.expr(arguments[0]), type_, span)
+        return aggregate(body, tuple(body.expr(a) for a in arguments), type_, span)
+    info = body.unit.function(constructor)
+    if info.body is None or info.is_defaulted or body.is_host:
+        if len(arguments) == 1 and body.type(arguments[0]).kind is TypeKind.RECORD:
+            return body.expr(arguments[0])  # copy
+        if not arguments and not info.is_builtin:
+            fields = default_initialisers(body, constructor)
+            names = tuple(field.spelling for field, _ in fields)
+            return Construct(tuple(body.expr(value) for _, value in fields), names, type_, span)
+        if body.is_host and info.body is not None and not info.is_defaulted and type_.fields:
+            values = tuple(body.expr(a) for a in arguments)
+            return constructed(body, constructor.mangled_name, info.name, values, type_, span)
+        if not arguments or body.is_host or info.is_builtin:
+            return Construct(tuple(body.expr(a) for a in arguments), (), type_, span)
+        return opaque(body, node, info.name, arguments, span)
+    return inline_constructor(body, node, info, arguments, span)
+
+
+def inline_constructor(body: Body, node: Node, info: FunctionInfo, arguments: list[Node], span: Span) -> Expr:
+    """A user constructor: fill a temporary, yield its value."""
+    if not may_inline(body, info):
+        return opaque(body, node, info.name, arguments, span, TOO_DEEP)
+    this = temporary_object(body, body.type(node), span)
+    return inline(body, node, info, this, arguments, span, is_constructor=True)[0]
+
+
+def _filled(body: Body, parts: tuple[Expr, ...], span: Span) -> tuple[Expr, ...]:
+    return (*parts, *(Constant(1, UINT32, span) for _ in range(3 - len(parts))))
+
+
+# ---------------------------------------------------------------------------
+# Operators that are calls: assignment of whole records, arithmetic of the stubs' number types.
+
+
+def is_plain_copy(info: FunctionInfo) -> bool:
+    """An assignment that the compiler wrote, or that has no body here."""
+    if info.name != "operator=":
+        return False
+    return info.body is None or info.is_defaulted
+
+
+def assign_record(body: Body, arguments: list[Node], span: Span) -> Expr:
+    """A record copied as a whole."""
+    where = body.location(arguments[0])
+    if where is None:
+        raise LoweringError("assignment to something that is no object known here", arguments[0])
+    return assign_value(body, where, None, body.expr(arguments[1]), span)
+
+
+def builtin_operator(body: Body, name: str, arguments: list[Node], node: Node, span: Span) -> Expr | None:
+    """Operators on half and bfloat16, which the stubs declare as functions; None for any other call."""
+    type_ = body.type(node)
+    op = OPERATOR_NAMES.get(name)
+    if name == "operator=" and len(arguments) == 2:
+        where = body.location(arguments[0])
+        if where is None:
+            return None
+        return assign_value(body, where, None, convert(body, body.expr(arguments[1]), where.type, span), span)
+    if op is None:
+        return None
+    if len(arguments) == 1:
+        operand = body.expr(arguments[0])
+        if op is BinaryOp.SUB:
+            return unary(UnaryOp.NEGATE, operand, type_, span)
+        return operand
+    if len(arguments) != 2:
+        return None
+    if name.endswith("=") and op not in (
+        BinaryOp.EQ,
+        BinaryOp.NE,
+        BinaryOp.LE,
+        BinaryOp.GE,
+    ):
+        where = body.location(arguments[0])
+        if where is None:
+            return None
+        return assign_value(body, where, op, body.expr(arguments[1]), span)
+    left, right = body.expr(arguments[0]), body.expr(arguments[1])
+    if left.type.kind is TypeKind.RECORD:
+        return None
+    return arithmetic(body, op, left, right, type_, span)
+
+
+# ---------------------------------------------------------------------------
+# The object that a member function is called on.
+
+
+def expressions_in(node: Node) -> list[Node]:
+    """The children that are expressions (type and namespace references left out)."""
+    return [child for child in node.children if child.kind >= 100]
+
+
+def _object_node(node: Node) -> Node | None:
+    children = node.children
+    if children and children[0].kind == C.MEMBER_REF_EXPR:
+        inner = expressions_in(children[0])
+        return inner[0] if inner else None
+    return None
+
+
+def object_of(body: Body, node: Node, callee: Node, arguments: list[Node]) -> Location | None:
+    """The object that a member function is called on; removes it from an operator's arguments."""
+    if callee.kind not in (C.CXX_METHOD, C.CONVERSION_FUNCTION):
+        return None
+    children = node.children
+    if not (children and children[0].kind == C.MEMBER_REF_EXPR):
+        if callee.spelling.startswith("operator") and arguments:
+            return _object_location(body, arguments.pop(0))
+        return None
+    inner = _object_node(node)
+    if inner is None:
+        return body.frame.this
+    return _object_location(body, inner)
+
+
+def _object_location(body: Body, node: Node) -> Location:
+    type_ = body.type(node)
+    if type_.kind is TypeKind.POINTER:
+        return dereference(body, body.expr(node), type_.element or type_)
+    where = body.location(node)
+    if where is not None:
+        return where
+    return materialise(body, body.expr(node), body.span(node))
+
+
+def object_value(body: Body, node: Node) -> Expr:
+    """The value of the object that a conversion function is called on."""
+    inner = _object_node(node)
+    if inner is None:
+        children = expressions_in(node)
+        if not children:
+            raise LoweringError("conversion of an unknown object", node)
+        return body.expr(children[0])
+    return body.expr(inner)

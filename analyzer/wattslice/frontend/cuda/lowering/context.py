@@ -1,0 +1,504 @@
+"""The body being built: who lowers which kind of node, what names mean in it, numbering, inlined frames."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.lowering.types import is_wide_record, promoted
+from wattslice.frontend.cuda.lowering.unit import DEVICE_LAUNCH, FILE_BUDGET_NODES, FunctionInfo, Unit
+from wattslice.ir import (
+    INT32,
+    BuiltinKind,
+    Constant,
+    Diagnostic,
+    Expr,
+    Intrinsic,
+    MemorySpace,
+    RegisterPlace,
+    Semantics,
+    Severity,
+    Span,
+    Stmt,
+    Type,
+    TypeKind,
+    Variable,
+    VariableRole,
+)
+from wattslice.ir.c_arithmetic import converted
+
+INLINING_BUDGET_NODES = 20_000
+MOST_RECURSION = 64
+
+
+class TooLargeError(Exception):
+    """A kernel beyond what the analysis follows in reasonable time."""
+
+
+class LoweringError(Exception):
+    """A construct that lowering cannot express; the statement around it becomes a hole with a diagnostic."""
+
+    def __init__(self, message: str, node: Node) -> None:
+        super().__init__(message)
+        self.node = node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cell:
+    """An object in memory before anybody accesses it: a `MemoryPlace` without its site."""
+
+    address: Expr
+    space: MemorySpace
+    type: Type
+    root: Variable | None
+    is_volatile: bool = False
+
+
+Location = RegisterPlace | Cell
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PointsTo:
+    """A pointer variable known to point at a register place: `float* p = &x`, `f(&x)`."""
+
+    place: RegisterPlace
+
+
+# What a declared name means: a variable, another name for a place, a pointer to a register, or a known value.
+Binding = Variable | RegisterPlace | Cell | PointsTo | Constant
+
+
+@dataclass(frozen=True, slots=True)
+class Pointee:
+    """Where a pointer value points: the space and the variable its address is derived from."""
+
+    space: MemorySpace
+    root: Variable | None
+
+
+@dataclass(slots=True)
+class Frame:
+    """One inlined function while its body is lowered."""
+
+    info: FunctionInfo | None
+    this: Location | None
+    # What its `return`s give where they return a reference: the object, its address, or its value.
+    results_in_memory: bool = False
+    results_as_values: bool = False
+    result_locations: list[Location] = field(default_factory=list[Location])
+    result_pointees: list[Pointee] = field(default_factory=list[Pointee])
+
+
+ExpressionHandler = Callable[["Body", Node], Expr]
+LocationHandler = Callable[["Body", Node], "Location | None"]
+StatementHandler = Callable[["Body", Node], list[Stmt]]
+EXPRESSIONS: dict[int, ExpressionHandler] = {}
+LOCATIONS: dict[int, LocationHandler] = {}
+STATEMENTS: dict[int, StatementHandler] = {}
+
+
+def expression(*kinds: int) -> Callable[[ExpressionHandler], ExpressionHandler]:
+    """Register the lowering of expression kinds."""
+
+    def register(handler: ExpressionHandler) -> ExpressionHandler:
+        EXPRESSIONS.update(dict.fromkeys(map(int, kinds), handler))
+        return handler
+
+    return register
+
+
+def location(*kinds: int) -> Callable[[LocationHandler], LocationHandler]:
+    """Register how expression kinds name an object (None: this one names no object)."""
+
+    def register(handler: LocationHandler) -> LocationHandler:
+        LOCATIONS.update(dict.fromkeys(map(int, kinds), handler))
+        return handler
+
+    return register
+
+
+def statement(*kinds: int) -> Callable[[StatementHandler], StatementHandler]:
+    """Register the lowering of statement kinds."""
+
+    def register(handler: StatementHandler) -> StatementHandler:
+        STATEMENTS.update(dict.fromkeys(map(int, kinds), handler))
+        return handler
+
+    return register
+
+
+class Body:
+    """One kernel or host function while it is lowered: numbering, names in scope, inlined frames."""
+
+    def __init__(self, unit: Unit, *, is_host: bool) -> None:
+        self.unit = unit
+        self.is_host = is_host
+        self.regions = 0
+        self.sites = 0
+        self.nodes = 0
+        self.depth = 0
+        self.most_nodes = unit.nodes_left if not is_host else FILE_BUDGET_NODES
+        # The inlining budget: nodes that finished calls added, and the count when the running one began.
+        self.inlined_nodes = 0
+        self.nodes_at_call = 0
+        self.holes: list[Diagnostic] = []
+        self.names: dict[int, Binding] = {}
+        # Names of structured bindings; libclang does not list their declarations.
+        self.bindings: dict[str, Location] = {}
+        self.pointees: dict[tuple[Variable, tuple[str, ...]], Pointee] = {}
+        # Facts about expressions just built; the expression is kept beside them so that its id stays its own.
+        self.expression_pointees: dict[int, tuple[Expr, Pointee]] = {}
+        self.register_addresses: dict[int, tuple[Expr, RegisterPlace]] = {}
+        self.function: Node | None = None
+        self.frames: list[Frame] = [Frame(None, None)]
+        self.shared: list[Variable] = []
+        self.before: list[Stmt] = []
+        # Template values and constants by their spelling, for pragmas that name them.
+        self.named_constants: dict[str, int] = {}
+        self.known: dict[Variable, int | float] = {}
+        # Functions and lambdas that variables and parameters stand for.
+        self.functions: dict[int, Node] = {}
+        self.line_span: Span | None = None
+
+    # -- numbering -----------------------------------------------------------------------------------------
+
+    def region(self) -> int:
+        """The next region number."""
+        self.regions += 1
+        return self.regions - 1
+
+    def site(self) -> int:
+        """The next site number."""
+        self.sites += 1
+        return self.sites - 1
+
+    # -- spans ---------------------------------------------------------------------------------------------
+
+    def span(self, node: Node) -> Span:
+        """The span of an expression: that of its statement when the statement stands on one line."""
+        line = self.line_span
+        return self.unit.spans.span(node) if line is None else line
+
+    @contextmanager
+    def statement_span(self, node: Node) -> Generator[Span]:
+        """Set the span that the expressions of a one-line statement share."""
+        previous = self.line_span
+        span = self.unit.spans.span(node)
+        self.line_span = span if span.line == span.end_line and span.line else None
+        try:
+            yield span
+        finally:
+            self.line_span = previous
+
+    # -- trees ---------------------------------------------------------------------------------------------
+
+    def expr(self, node: Node) -> Expr:
+        """The value of an expression."""
+        self.nodes += 1
+        if self.nodes > self.most_nodes:
+            raise TooLargeError(f"the file's kernels hold more than {FILE_BUDGET_NODES} operations")
+        handler = EXPRESSIONS.get(node.kind)
+        if handler is None:
+            raise LoweringError(f"expression of kind {node.kind} is not supported", node)
+        return handler(self, node)
+
+    def location(self, node: Node) -> Location | None:
+        """The object that an expression names; None when it names none (it is a mere value)."""
+        handler = LOCATIONS.get(node.kind)
+        return None if handler is None else self.named(node, handler(self, node))
+
+    def named(self, node: Node, where: Location | None) -> Location | None:
+        """The object `where` under the name `node`, whose type says whether accesses are volatile."""
+        if isinstance(where, Cell) and not where.is_volatile and self.unit.types.is_volatile(node.raw):
+            return replace(where, is_volatile=True)
+        return where
+
+    def type(self, node: Node) -> Type:
+        """The type of a node."""
+        known = node.lowered_type
+        if known is None:
+            known = node.lowered_type = self.unit.types.of(node.raw)
+        return known
+
+    # -- names ---------------------------------------------------------------------------------------------
+
+    def home(self, type_: Type) -> MemorySpace:
+        """Where an automatic variable of a type lives."""
+        if self.is_host:
+            return MemorySpace.HOST
+        if type_.kind is TypeKind.ARRAY or is_wide_record(type_):
+            return MemorySpace.LOCAL
+        return MemorySpace.REGISTER
+
+    def temporary(self, name: str, type_: Type, span: Span) -> Variable:
+        """A fresh register variable that the source does not have."""
+        space = MemorySpace.HOST if self.is_host else MemorySpace.REGISTER
+        return Variable(name, type_, space, VariableRole.TEMPORARY, span)
+
+    @property
+    def frame(self) -> Frame:
+        """The innermost function."""
+        return self.frames[-1]
+
+    # -- diagnostics ---------------------------------------------------------------------------------------
+
+    def hole(self, rule: str, span: Span, message: str) -> None:
+        """Something in the body that could not be read."""
+        self.holes.append(self.unit.report(rule, Severity.WARNING, span, message))
+
+    def report_errors_in(self, node: Node) -> None:
+        """Errors that clang reported inside a kernel or a followed function: code may be missing there."""
+        unit = self.unit
+        if not unit.errors:
+            return
+        span = unit.spans.span(node)
+        for error in unit.errors:
+            if span.line <= error.line <= span.end_line and str(error.path) == span.file:
+                where = Span(span.file, error.line, error.column, error.line)
+                if unit.is_device_launch(error):
+                    unit.report("PW006", Severity.NOTE, where, DEVICE_LAUNCH)
+                    continue
+                self.hole("PW001", where, f"not understood: {error.message}")
+
+
+# ---------------------------------------------------------------------------
+# What a name refers to: bindings of the body, file-scope variables, constants known at compile time.
+
+
+_SPACES = {
+    C.CUDASHARED_ATTR: MemorySpace.SHARED,
+    C.CUDACONSTANT_ATTR: MemorySpace.CONSTANT,
+    C.CUDADEVICE_ATTR: MemorySpace.GLOBAL,
+}
+
+
+_BUILTINS = {
+    "threadIdx": BuiltinKind.THREAD_IDX,
+    "blockIdx": BuiltinKind.BLOCK_IDX,
+    "blockDim": BuiltinKind.BLOCK_DIM,
+    "gridDim": BuiltinKind.GRID_DIM,
+    "warpSize": BuiltinKind.WARP_SIZE,
+}
+
+
+def memory_attribute(declaration: Node) -> MemorySpace | None:
+    """The space that `__shared__`, `__constant__`, `__device__` or `__managed__` puts a variable in."""
+    found: MemorySpace | None = None
+    for child in declaration.children:
+        space = _SPACES.get(child.kind)  # type: ignore[call-overload]
+        if space is not None and found is not MemorySpace.CONSTANT and found is not MemorySpace.SHARED:
+            found = space
+        elif child.kind == C.ANNOTATE_ATTR and child.spelling == "managed":
+            found = found or MemorySpace.GLOBAL
+    return found
+
+
+def declaration_key(body: Body, node: Node) -> int:
+    """Identity of the declaration that a name refers to; 0 when it refers to none. One call into libclang."""
+    raw = body.unit.referenced(node.raw)
+    return 0 if 70 <= raw.kind <= 73 else raw.data0
+
+
+def builtin_vector(body: Body, node: Node) -> BuiltinKind | None:
+    """`threadIdx` and its like (`warpSize` too), when `node` names one of the prelude's."""
+    if node.kind != C.DECL_REF_EXPR or body.is_host:
+        return None
+    key = declaration_key(body, node)
+    known = body.unit.builtins
+    if key not in known:
+        kind = _BUILTINS.get(node.spelling)
+        declaration = None if kind is None else node.referenced
+        is_ours = declaration is not None and body.unit.parsed.is_builtin(declaration)
+        known[key] = kind if is_ours else None
+    return known[key]
+
+
+def binding_of(body: Body, node: Node) -> Binding:
+    """What the name in a DECL_REF_EXPR (or of a static member) means here."""
+    found = body.names.get(declaration_key(body, node))
+    if found is not None:
+        return found
+    declaration = node.referenced
+    if declaration is None:
+        raise LoweringError(f"'{node.spelling}' is not declared", node)
+    key = declaration.raw.data0
+    kind = declaration.kind
+    span = body.span(node)
+    if kind == C.ENUM_CONSTANT_DECL and body.unit.parsed.is_made_up(declaration):
+        unknown = file_scope_variable(body, declaration, key)
+        body.names[key] = unknown
+        return unknown
+    if kind == C.ENUM_CONSTANT_DECL:
+        value = Constant(declaration.enum_value, _enum_type(body, declaration), span)
+        body.names[key] = value
+        return value
+    if kind == C.PARM_DECL:
+        parameter = Variable(
+            declaration.spelling, body.type(declaration), body.home(body.type(declaration)),
+            VariableRole.PARAMETER, span
+        )  # fmt: skip
+        body.names[key] = parameter
+        return parameter
+    if kind == C.UNEXPOSED_DECL and declaration.spelling in body.bindings:
+        return body.bindings[declaration.spelling]
+    if kind in (C.VAR_DECL, C.UNEXPOSED_DECL):
+        constant = constant_of_global(body, declaration, key, span)
+        if constant is not None:
+            body.names[key] = constant
+            return constant
+        variable = file_scope_variable(body, declaration, key)
+        body.names[key] = variable
+        if variable.space is MemorySpace.SHARED and variable not in body.shared:
+            body.shared.append(variable)
+        return variable
+    if kind == C.TEMPLATE_NON_TYPE_PARAMETER:
+        variable = Variable(
+            node.spelling, body.type(node), MemorySpace.REGISTER, VariableRole.PARAMETER, span
+        )
+        body.names[key] = variable
+        return variable
+    raise LoweringError(f"'{node.spelling}' is no value", node)
+
+
+def _enum_type(body: Body, declaration: Node) -> Type:
+    type_ = body.type(declaration)
+    return promoted(type_) if type_.is_integral else INT32
+
+
+def constant_of_global(body: Body, declaration: Node, key: int, span: Span) -> Constant | None:
+    """The value of a const or constexpr scalar at file scope (or a static const local)."""
+    unit = body.unit
+    if key in unit.global_values:
+        known = unit.global_values[key]
+        return None if known is None else replace(known, span=span)
+    unit.global_values[key] = None
+    type_ = unit.types.of(declaration.raw)
+    if type_.kind in (TypeKind.INT, TypeKind.BOOL, TypeKind.FLOAT) and type_.lanes == 1:
+        clang = declaration.type
+        if clang.is_const or clang.canonical.is_const:
+            definition = declaration.definition or declaration
+            value = definition.evaluate()
+            number = None if value is None else converted(value, type_)
+            if number is not None and not unit.parsed.is_made_up(declaration):
+                unit.global_values[key] = Constant(number, type_, span)
+    return unit.global_values[key]
+
+
+def _first_mention(body: Body, name: str) -> Span:
+    """The first line of the analysed file with this word; its whole when only a header has it (line 0)."""
+    parsed = body.unit.parsed
+    found = re.search(rb"\b" + re.escape(name.encode()) + rb"\b", parsed.source)
+    line = 0 if found is None else parsed.source.count(b"\n", 0, found.start()) + 1
+    return Span(str(parsed.path), line, 1, line)
+
+
+def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
+    """The variable of a declaration outside the body, made once per unit (its initialiser comes later)."""
+    unit = body.unit
+    for seen_by_host in (False, body.is_host):
+        known = unit.globals.get((key, seen_by_host))
+        if known is not None and (body.is_host or not seen_by_host):
+            unit.touched.append((declaration, body.is_host, known))
+            return known
+    told = len(unit.reported)
+    type_ = unit.types.of(declaration.raw)
+    attribute = memory_attribute(declaration)
+    space = attribute or MemorySpace.HOST
+    if type_.kind is TypeKind.RECORD and type_.name.startswith(("texture<", "surface<", "texture ")):
+        space = MemorySpace.TEXTURE
+    clang = declaration.type
+    if unit.parsed.is_made_up(declaration):
+        space = MemorySpace.HOST if body.is_host else MemorySpace.REGISTER
+        message = f"'{declaration.spelling}' is declared nowhere: its value is unknown"
+        unit.report("PW001", Severity.WARNING, _first_mention(body, declaration.spelling), message)
+    elif space is MemorySpace.HOST and not body.is_host and _is_local(declaration):
+        # What a lambda captured where it was written on the host comes to the kernel as a parameter.
+        space = MemorySpace.REGISTER
+    elif space is MemorySpace.HOST and not body.is_host:
+        # A const array or constexpr object used on the device: the compiler puts it into constant memory.
+        space = MemorySpace.CONSTANT
+    variable = Variable(
+        declaration.spelling,
+        type_,
+        space,
+        VariableRole.FILE_SCOPE,
+        unit.spans.span(declaration),
+        dynamic=space is MemorySpace.SHARED and type_.kind is TypeKind.ARRAY and type_.length is None,
+        is_constant=clang.is_const,
+        initializer=_initializer(body, declaration, unit.spans.span(declaration)),
+    )
+    variable = unit.same_variable(declaration, variable)
+    unit.globals[(key, body.is_host and attribute is None)] = variable
+    unit.touched.append((declaration, body.is_host, variable))
+    del unit.reported[told:]  # told anew where the variable is named anew
+    return variable
+
+
+def _is_local(declaration: Node) -> bool:
+    parent = declaration.semantic_parent
+    return parent is not None and parent.kind in (C.FUNCTION_DECL, C.CXX_METHOD, C.FUNCTION_TEMPLATE)
+
+
+def _initializer(body: Body, declaration: Node, span: Span) -> Expr | None:
+    """The initial value of a file-scope variable; opaque where it is written but cannot be read.
+
+    In host code None for that too: nobody there takes a missing value for zero.
+    """
+    definition = declaration.definition or declaration
+    node = definition.initializer
+    if node is None or node.kind < 100:
+        return None
+    key = declaration.canonical.raw.data0
+    open_ones = body.unit.initialising
+    if key in open_ones:
+        raise LoweringError(f"'{declaration.spelling}' is initialised with itself", declaration)
+    open_ones.add(key)
+    try:
+        return Body(body.unit, is_host=True).expr(node)
+    except LoweringError:
+        if body.is_host:
+            return None
+        return Intrinsic("initial value", (), (), Semantics.OPAQUE, False, body.type(declaration), span)
+    finally:
+        open_ones.remove(key)
+
+
+def function_named(body: Body, node: Node) -> Node | None:
+    """The function or lambda that an expression names: `f`, `&f`, a template argument, a bound parameter."""
+    current: Node | None = node
+    while current is not None:
+        if current.kind == C.LAMBDA_EXPR:
+            return current
+        if current.kind in (C.DECL_REF_EXPR, C.MEMBER_REF_EXPR):
+            target = current.referenced
+            if target is not None:
+                if target.kind in (C.FUNCTION_DECL, C.CXX_METHOD):
+                    return target
+                if target.kind in (C.PARM_DECL, C.VAR_DECL):
+                    return body.functions.get(target.raw.data0)
+        inner = [child for child in current.children if child.kind >= 100]
+        wraps = current.kind in _FUNCTION_WRAPPERS and len(inner) == 1
+        current = inner[0] if wraps else None
+    return None
+
+
+_FUNCTION_WRAPPERS = (
+    C.UNEXPOSED_EXPR,
+    C.PAREN_EXPR,
+    C.UNARY_OPERATOR,
+    C.DECL_REF_EXPR,
+    C.CALL_EXPR,
+    C.MEMBER_REF_EXPR,
+    C.CSTYLE_CAST_EXPR,
+)
+
+
+def is_callable_type(type_: Type) -> bool:
+    """Function pointers and closures."""
+    if type_.kind is TypeKind.POINTER and type_.element is not None:
+        return type_.element.name == "function"
+    return type_.name == "function" or "lambda at" in type_.name

@@ -1,0 +1,346 @@
+"""Loops: `for`, `while`, `do`, ranges, and the pragmas in front of them."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
+from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.lowering.context import (
+    Body,
+    Cell,
+    LoweringError,
+    statement,
+)
+from wattslice.frontend.cuda.lowering.memory import note_pointer, read, with_effects
+from wattslice.frontend.cuda.lowering.statements import as_block, guarded, lower, split_condition
+from wattslice.frontend.cuda.lowering.types import pointer_to
+from wattslice.ir import (
+    BOOL,
+    INT64,
+    Binary,
+    BinaryOp,
+    Block,
+    Constant,
+    Declare,
+    Expr,
+    Increment,
+    Loop,
+    LoopKind,
+    PointerOffset,
+    Read,
+    RegisterPlace,
+    Severity,
+    Span,
+    Stmt,
+    TypeKind,
+    Variable,
+    VariableRole,
+)
+
+
+def repeated(body: Body, node: Node, declared: Sequence[Stmt] = ()) -> Expr:
+    """The condition or the step of a loop: with effects of its own, again in each iteration.
+
+    `declared`: what a condition declares, `while (int x = f())`.
+    """
+    mark = len(body.before)
+    body.before.extend(declared)
+    value = with_effects(body, mark, body.expr(node))
+    if len(body.before) > mark and not body.is_host:
+        body.hole(
+            "PW006", body.span(node), "an object made in the head of a loop is made once, before the loop"
+        )
+    return value
+
+
+@statement(C.FOR_STMT)
+def _(body: Body, node: Node) -> list[Stmt]:
+    return _for(body, node, None)
+
+
+def _for(body: Body, node: Node, unroll: int | None) -> list[Stmt]:
+    span = body.unit.spans.span(node)
+    parts = for_parts(body, node)
+    region = body.region()
+    init = tuple(lower(body, parts.init)) if parts.init is not None else ()
+    test_region = body.region()
+    condition = step = None
+    if parts.condition is not None:
+        with body.statement_span(parts.condition):
+            condition = repeated(body, parts.condition)
+    inner = as_block(body, parts.body)
+    step_region = body.region()
+    if parts.step is not None:
+        with body.statement_span(parts.step):
+            step = repeated(body, parts.step)
+    return [Loop(LoopKind.FOR, init, condition, step, inner, unroll, region, test_region, step_region, span)]
+
+
+@statement(C.WHILE_STMT)
+def _(body: Body, node: Node) -> list[Stmt]:
+    return _while(body, node, None)
+
+
+def _while(body: Body, node: Node, unroll: int | None) -> list[Stmt]:
+    span = body.unit.spans.span(node)
+    before, parts = split_condition(body, node, 1)
+    if len(parts) != 2:
+        raise LoweringError("while whose condition could not be read", node)
+    region, test_region = body.region(), body.region()
+    with body.statement_span(parts[0]):
+        condition = repeated(body, parts[0], before)
+    inner = as_block(body, parts[1])
+    step_region = body.region()
+    return [Loop(LoopKind.WHILE, (), condition, None, inner, unroll, region, test_region, step_region, span)]
+
+
+@statement(C.DO_STMT)
+def _(body: Body, node: Node) -> list[Stmt]:
+    return _do(body, node, None)
+
+
+def _do(body: Body, node: Node, unroll: int | None) -> list[Stmt]:
+    span = body.unit.spans.span(node)
+    children = node.children
+    if len(children) != 2:
+        raise LoweringError("do-while whose condition could not be read", node)
+    region = body.region()
+    inner = as_block(body, children[0])
+    test_region = body.region()
+    with body.statement_span(children[1]):
+        condition = repeated(body, children[1])
+    step_region = body.region()
+    return [Loop(LoopKind.DO, (), condition, None, inner, unroll, region, test_region, step_region, span)]
+
+
+@statement(C.CXX_FOR_RANGE_STMT)
+def _(body: Body, node: Node) -> list[Stmt]:
+    """`for (x : array)`: a counted loop over the array; the counter is the compiler's and costs nothing."""
+    children = list(node.children)
+    variables = [c for c in children if c.kind == C.VAR_DECL]
+    rest = [c for c in children if c.kind != C.VAR_DECL]
+    if len(variables) != 1 or len(rest) != 2:
+        raise LoweringError("range-based for that could not be read", node)
+    span = body.unit.spans.span(node)
+    range_type = body.type(rest[0])
+    where = body.location(rest[0])
+    if range_type.name.startswith("std::array<") and isinstance(where, Cell) and range_type.fields:
+        elements = range_type.fields[0]
+        range_type = elements.type
+        where = Cell(where.address, where.space, range_type, where.root)
+    if range_type.kind is not TypeKind.ARRAY or range_type.length is None or not isinstance(where, Cell):
+        raise LoweringError("range-based for over something that is no array", node)
+    element = range_type.element
+    assert element is not None
+    counter = body.temporary("__index", INT64, span)
+    place = RegisterPlace(counter, (), INT64)
+    region = body.region()
+    init: tuple[Stmt, ...] = (Declare(counter, Constant(0, INT64, span), body.region(), span),)
+    test_region = body.region()
+    condition: Expr = Binary(
+        BinaryOp.LT, Read(place, INT64, span), Constant(range_type.length, INT64, span), INT64, BOOL, span
+    )
+    address = PointerOffset(
+        where.address,
+        Read(place, INT64, span),
+        element.size_bytes,
+        0,
+        False,
+        False,
+        pointer_to(element),
+        span,
+    )
+    cell = Cell(address, where.space, element, where.root)
+    declared = _declare_element(body, variables[0], cell, span)
+    inner = as_block(body, rest[1])
+    inner = Block((*declared, *inner.statements), inner.region, inner.span)
+    step_region = body.region()
+    step = Increment(place, 1, True, 1, INT64, span)
+    return [Loop(LoopKind.FOR, init, condition, step, inner, None, region, test_region, step_region, span)]
+
+
+def _declare_element(body: Body, node: Node, cell: Cell, span: Span) -> list[Stmt]:
+    type_ = body.type(node)
+    if body.unit.types.is_reference(node.raw):
+        pointer = body.temporary(node.spelling, pointer_to(cell.type), span)
+        note_pointer(body, pointer, (), cell.address)
+        body.names[node.raw.data0] = Cell(
+            Read(RegisterPlace(pointer, (), pointer.type), pointer.type, span),
+            cell.space,
+            cell.type,
+            cell.root,
+        )
+        return [Declare(pointer, cell.address, body.region(), span)]
+    variable = Variable(node.spelling, type_, body.home(type_), VariableRole.LOCAL, span)
+    body.names[node.raw.data0] = variable
+    return [Declare(variable, read(body, cell, span), body.region(), span)]
+
+
+_LOOPS: dict[int, Callable[..., list[Stmt]]] = {
+    int(C.FOR_STMT): _for,
+    int(C.WHILE_STMT): _while,
+    int(C.DO_STMT): _do,
+}
+
+
+@statement(C.UNEXPOSED_STMT)
+def _(body: Body, node: Node) -> list[Stmt]:
+    """A statement with attributes; around a loop it is `#pragma unroll`."""
+    children = [c for c in node.children if c.kind < 400]
+    if not children:
+        return []
+    inner = children[-1]
+    unroll = unroll_of(body, node, inner)
+    loop = _LOOPS.get(inner.kind)
+    if loop is not None:
+        return guarded(body, inner, functools.partial(loop, unroll=unroll))
+    return lower(body, inner)
+
+
+# ---------------------------------------------------------------------------
+# Loop headers: which child of a `for` is which, and the number in `#pragma unroll`.
+
+
+@dataclass(frozen=True, slots=True)
+class ForParts:
+    """The parts of a `for`; what the source leaves out is None."""
+
+    init: Node | None
+    condition: Node | None
+    step: Node | None
+    body: Node
+
+
+def for_parts(body: Body, node: Node) -> ForParts:
+    """Tell the children of a FOR_STMT apart: libclang lists only those that exist."""
+    children = list(node.children)
+    if not children:
+        raise LoweringError("for without a body", node)
+    inner = children.pop()
+    if len(children) == 3:
+        return ForParts(children[0], children[1], children[2], inner)
+    if not children:
+        return ForParts(None, None, None, inner)
+    semicolons = _semicolons(body, node)
+    parts: list[Node | None] = [None, None, None]
+    for child in children:
+        slot = _slot_by_text(body, child, semicolons) if semicolons else None
+        if slot is None or parts[slot] is not None:
+            slot = _slot_by_kind(child, parts)
+        parts[slot] = child
+    if parts[1] is None and semicolons is not None and _has_text_between(body, node, semicolons):
+        # An undeclared name deletes the whole condition.
+        body.hole("PW001", body.unit.spans.span(node), "the condition of this loop could not be read")
+    return ForParts(parts[0], parts[1], parts[2], inner)
+
+
+def _semicolons(body: Body, node: Node) -> tuple[int, int] | None:
+    """Byte offsets of the two semicolons in the header; None when the loop comes out of a macro."""
+    found = body.unit.spans.source(node)
+    if found is None:
+        return None
+    file, begin, end = found
+    data = file.data
+    depth = 0
+    seen: list[int] = []
+    at = begin
+    while at < end:
+        byte = data[at : at + 1]
+        if data[at : at + 2] == b"//":
+            at = data.find(b"\n", at)
+            if at < 0:
+                return None
+        elif data[at : at + 2] == b"/*":
+            at = data.find(b"*/", at) + 1
+            if at <= 0:
+                return None
+        elif byte in (b'"', b"'"):
+            closing = data.find(byte, at + 1)
+            at = end if closing < 0 else closing
+        elif byte in b"([{":
+            depth += 1
+        elif byte in b")]}":
+            depth -= 1
+            if depth == 0:
+                return None
+        elif byte == b";" and depth == 1:
+            seen.append(at)
+            if len(seen) == 2:
+                return seen[0], seen[1]
+        at += 1
+    return None
+
+
+def _has_text_between(body: Body, node: Node, semicolons: tuple[int, int]) -> bool:
+    found = body.unit.spans.source(node)
+    if found is None:
+        return False
+    between = found[0].data[semicolons[0] + 1 : semicolons[1]]
+    return bool(re.sub(rb"/\*.*?\*/|//[^\n]*", b"", between, flags=re.S).strip())
+
+
+def _slot_by_text(body: Body, child: Node, semicolons: tuple[int, int]) -> int | None:
+    found = body.unit.spans.source(child)
+    begin = child.start.offset if found is None else found[1]
+    return 0 if begin < semicolons[0] else 1 if begin < semicolons[1] else 2
+
+
+def _slot_by_kind(child: Node, parts: list[Node | None]) -> int:
+    """A loop out of a macro: declarations and assignments start it, increments step it, the rest tests."""
+    free = [i for i in range(3) if parts[i] is None]
+    if child.kind in (C.DECL_STMT, C.VAR_DECL):
+        wanted = 0
+    elif child.kind in (C.COMPOUND_ASSIGNMENT_OPERATOR, C.UNARY_OPERATOR):
+        wanted = 2
+    elif child.kind == C.BINARY_OPERATOR and child.binary_operator == B.ASSIGN:
+        wanted = 0 if parts[1] is None and parts[0] is None else 2
+    else:
+        wanted = 1
+    return wanted if wanted in free else free[0]
+
+
+_UNROLL = re.compile(r"(no)?unroll\b\s*\(?\s*([^)\s\"]*)")
+_DEFINE = r"^[ \t]*#[ \t]*define[ \t]+{name}[ \t]+\(?(\d+)\)?"
+
+
+def unroll_of(body: Body, around: Node, loop: Node) -> int | None:
+    """The number in `#pragma unroll N` before a loop: 0 for the bare pragma, 1 for `nounroll`."""
+    outer, inner = body.unit.spans.source(around), body.unit.spans.source(loop)
+    if outer is None or inner is None:
+        return 0
+    file, begin, _ = outer
+    text = file.data[file.data.rfind(b"\n", 0, begin) + 1 : inner[1]].decode("utf-8", "replace")
+    matches = list(_UNROLL.finditer(text))
+    if not matches:
+        return None
+    no, argument = matches[-1][1], matches[-1][2].rstrip("uUlL;")
+    if no:
+        return 1
+    if not argument or argument.startswith(("//", "/*")):
+        return 0
+    try:
+        return int(argument, 0)
+    except ValueError:
+        pass
+    known = _value_of_name(body, argument, file.data)
+    if known is None:
+        span = body.unit.spans.span(around)
+        body.unit.report(
+            "PW006", Severity.NOTE, span, f"unroll count '{argument}' is not a number known here"
+        )
+        return 0
+    return known
+
+
+def _value_of_name(body: Body, name: str, data: bytes) -> int | None:
+    if not name.isidentifier():
+        return None
+    define = re.search(_DEFINE.format(name=re.escape(name)), data.decode("utf-8", "replace"), re.M)
+    if define is not None:
+        return int(define[1])
+    return body.named_constants.get(name)

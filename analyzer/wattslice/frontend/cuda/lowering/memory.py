@@ -1,0 +1,560 @@
+"""Objects: which one an expression names, in which space it lies, where pointers point, how to access it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.cursors import Type as ClangType
+from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
+from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.kinds import TypeKind as K
+from wattslice.frontend.cuda.clang.kinds import UnaryOperator
+from wattslice.frontend.cuda.lowering.context import (
+    Body,
+    Cell,
+    Location,
+    LoweringError,
+    Pointee,
+    PointsTo,
+    binding_of,
+    location,
+)
+from wattslice.frontend.cuda.lowering.types import is_wide_record, lane_of, pointer_to
+from wattslice.frontend.cuda.lowering.unit import FunctionInfo
+from wattslice.ir import (
+    AddressOf,
+    Assign,
+    Binary,
+    BinaryOp,
+    Cast,
+    Constant,
+    Construct,
+    Declare,
+    Expr,
+    ExprStmt,
+    Extract,
+    Increment,
+    InlinedCall,
+    Intrinsic,
+    Load,
+    MemoryPlace,
+    MemorySpace,
+    Place,
+    PointerOffset,
+    Read,
+    RegisterPlace,
+    Select,
+    Semantics,
+    Span,
+    Stmt,
+    Type,
+    TypeKind,
+    Variable,
+)
+
+
+def in_registers(body: Body, variable: Variable) -> bool:
+    """Whether a variable is read by name: registers, and everything but arrays on the host."""
+    return variable.space is MemorySpace.REGISTER or (
+        variable.space in (MemorySpace.HOST, MemorySpace.TEXTURE) and variable.type.kind is not TypeKind.ARRAY
+    )
+
+
+# --------------------------------------------------------------------------- pointers
+
+
+def pointee_of(body: Body, pointer: Expr) -> Pointee | None:
+    """Where a pointer-valued expression points; None for null and other constants."""
+    known = body.expression_pointees.get(id(pointer))
+    if known is not None:
+        return known[1]
+    match pointer:
+        case AddressOf(variable=variable):
+            space = MemorySpace.LOCAL if variable.space is MemorySpace.REGISTER else variable.space
+            return Pointee(space, variable)
+        case PointerOffset(pointer=inner) | Cast(operand=inner):
+            return pointee_of(body, inner)
+        case Read(place=place):
+            found = body.pointees.get((place.variable, place.path))
+            if found is not None:
+                return found
+            outside = MemorySpace.HOST if body.is_host else MemorySpace.GLOBAL
+            return Pointee(outside, place.variable)
+        case Load(place=place):
+            return Pointee(MemorySpace.HOST if body.is_host else MemorySpace.GLOBAL, place.root)
+        case Select(then=then, otherwise=otherwise):
+            return _join(pointee_of(body, then), pointee_of(body, otherwise))
+        case Assign(value=value):
+            return pointee_of(body, value)
+        case Increment(target=target):
+            if isinstance(target, RegisterPlace):
+                return body.pointees.get((target.variable, target.path)) or Pointee(
+                    MemorySpace.GLOBAL, target.variable
+                )
+            return Pointee(MemorySpace.GLOBAL, target.root)
+        case Binary(op=BinaryOp.COMMA, right=right):
+            return pointee_of(body, right)
+        case Intrinsic(semantics=Semantics.IDENTITY, arguments=arguments) if arguments:
+            return pointee_of(body, arguments[0])
+        case Constant() | Construct():
+            return None
+        case InlinedCall() | Extract():
+            return Pointee(MemorySpace.GLOBAL, None)
+        case _:
+            return Pointee(MemorySpace.HOST if body.is_host else MemorySpace.GLOBAL, None)
+
+
+def _join(left: Pointee | None, right: Pointee | None) -> Pointee | None:
+    if left is None or right is None:
+        return left or right
+    return joined_pointees(left, right)
+
+
+def joined_pointees(left: Pointee, right: Pointee) -> Pointee:
+    """What is known of a pointer that is one of two; one to either of two spaces counts as global."""
+    return Pointee(
+        left.space if left.space is right.space else MemorySpace.GLOBAL,
+        left.root if left.root is right.root else None,
+    )
+
+
+def note_pointer(body: Body, variable: Variable, path: tuple[str, ...], value: Expr) -> None:
+    """Remember where `variable` points after it is given `value`; records carry their members along.
+
+    The first address that is not null decides; a second one of another space makes the pointer generic,
+    which counts as global.
+    """
+    if isinstance(value, Construct):
+        for name, part in zip(value.field_names, value.arguments, strict=False):
+            note_pointer(body, variable, (*path, name), part)
+        return
+    kind = value.type.kind
+    if kind is TypeKind.RECORD and isinstance(value, Read):
+        source = value.place
+        depth = len(source.path)
+        for (owner, inner), pointee in list(body.pointees.items()):
+            if owner is source.variable and inner[:depth] == source.path:
+                body.pointees[(variable, path + inner[depth:])] = pointee
+        return
+    if kind is not TypeKind.POINTER:
+        return
+    new = pointee_of(body, value)
+    if new is None:
+        return
+    key = (variable, path)
+    old = body.pointees.get(key)
+    body.pointees[key] = new if old is None else (_join(old, new) or new)
+
+
+def dereference(body: Body, pointer: Expr, type_: Type) -> Location:
+    """The object that `pointer` points at."""
+    known = body.register_addresses.get(id(pointer))
+    if known is not None:
+        place = known[1]
+        return place if place.type is type_ else RegisterPlace(place.variable, place.path, type_)
+    found = pointee_of(body, pointer)
+    if found is None:
+        found = Pointee(MemorySpace.GLOBAL, None)
+    return Cell(pointer, found.space, type_, found.root)
+
+
+def address_of(body: Body, where: Location, span: Span) -> Expr:
+    """The address of an object; for a register place it is remembered what it is the address of."""
+    if isinstance(where, Cell):
+        return where.address
+    result = _address_in_variable(body, where, pointer_to(where.type), span)
+    body.register_addresses[id(result)] = (result, where)
+    return result
+
+
+# --------------------------------------------------------------------------- effects
+
+
+def with_effects(body: Body, mark: int, value: Expr) -> Expr:
+    """`value` together with what lowering it put before the statement at hand (`body.before` from `mark` on).
+
+    For an expression that is evaluated again and again, or not always: there its effects belong to it. What
+    fills an object in local memory stays before the statement.
+    """
+    effects = body.before[mark:]
+    places = [_assigned_by(effect) for effect in effects]
+    if not effects or body.is_host or None in places:
+        return value
+    del body.before[mark:]
+    for effect in reversed([place for place in places if place is not None]):
+        value = Binary(BinaryOp.COMMA, effect, value, value.type, value.type, value.span)
+    return value
+
+
+def _assigned_by(effect: Stmt) -> Expr | None:
+    match effect:
+        case ExprStmt(expr=expr):
+            return expr
+        case Declare(variable=variable, value=value) if (
+            value is not None and variable.space is MemorySpace.REGISTER
+        ):
+            place = RegisterPlace(variable, (), variable.type)
+            return Assign(place, None, value, variable.type, variable.type, effect.span)
+        case _:
+            return None
+
+
+# --------------------------------------------------------------------------- members
+
+
+def _address_in_variable(body: Body, where: RegisterPlace, type_: Type, span: Span) -> Expr:
+    """The address of a register place, with the member's offset (in host code, where records are memory, as
+    an operation of its own).
+    """
+    offset = _path_offset(where)
+    if not body.is_host:
+        return AddressOf(where.variable, type_, span, offset)
+    if not offset:
+        return AddressOf(where.variable, type_, span)
+    start = AddressOf(where.variable, pointer_to(where.variable.type), span)
+    return PointerOffset(start, None, 1, offset, False, False, type_, span)
+
+
+def _path_offset(where: RegisterPlace) -> int:
+    """Bytes from the start of the variable to the member; 0 when the layout is not known."""
+    offset, type_ = 0, where.variable.type
+    for name in where.path:
+        if type_.lanes > 1 and name in "xyzw":
+            lane = lane_of(type_)
+            offset, type_ = offset + "xyzw".index(name) * lane.size_bytes, lane
+            continue
+        found = next((inner for inner in type_.fields if inner.name == name), None)
+        if found is None:
+            return 0
+        offset, type_ = offset + found.offset_bytes, found.type
+    return offset
+
+
+def member(body: Body, base: Location, name: str, offset_bytes: int, type_: Type, span: Span) -> Location:
+    """The member `name` of an object."""
+    if isinstance(base, RegisterPlace):
+        return RegisterPlace(base.variable, (*base.path, name), type_)
+    address = PointerOffset(base.address, None, 1, offset_bytes, False, False, pointer_to(type_), span)
+    return Cell(address, base.space, type_, base.root)
+
+
+def place_for_access(body: Body, where: Location) -> Place:
+    """The place of one textual access: memory gets its site number here."""
+    if isinstance(where, RegisterPlace):
+        return where
+    return MemoryPlace(where.address, where.space, where.type, where.root, body.site(), where.is_volatile)
+
+
+def read(body: Body, where: Location, span: Span) -> Expr:
+    """The value of an object; an array's value is the address of its first element."""
+    if where.type.kind is TypeKind.ARRAY:
+        element = where.type.element or where.type
+        if isinstance(where, RegisterPlace):
+            result = address_of(body, where, span)
+            body.register_addresses.pop(id(result), None)
+            return _address_in_variable(body, where, pointer_to(element), span)
+        address = where.address
+        if isinstance(address, AddressOf):
+            return AddressOf(address.variable, pointer_to(element), span)
+        if isinstance(address, PointerOffset):
+            return replace(address, type=pointer_to(element))
+        return address
+    if isinstance(where, RegisterPlace):
+        return Read(where, where.type, span)
+    place = MemoryPlace(where.address, where.space, where.type, where.root, body.site(), where.is_volatile)
+    return Load(place, where.type, span)
+
+
+def location_of_variable(body: Body, variable: Variable, span: Span) -> Location:
+    """Where a variable itself is."""
+    if in_registers(body, variable):
+        return RegisterPlace(variable, (), variable.type)
+    return Cell(AddressOf(variable, pointer_to(variable.type), span), variable.space, variable.type, variable)
+
+
+# ---------------------------------------------------------------------------
+# Which object an expression names: variables, members, elements, what pointers point at.
+
+
+@location(C.DECL_REF_EXPR)
+def _(body: Body, node: Node) -> Location | None:
+    binding = binding_of(body, node)
+    if isinstance(binding, Variable):
+        return location_of_variable(body, binding, body.span(node))
+    if isinstance(binding, RegisterPlace | Cell):
+        return binding
+    if isinstance(binding, PointsTo):
+        return None
+    return None
+
+
+@location(C.MEMBER_REF_EXPR)
+def _(body: Body, node: Node) -> Location | None:
+    field = node.referenced
+    if field is not None and field.kind == C.VAR_DECL:  # static member
+        binding = binding_of(body, node)
+        return location_of_variable(body, binding, body.span(node)) if isinstance(binding, Variable) else None
+    if field is not None and field.kind != C.FIELD_DECL:
+        return None
+    base = _base_of_member(body, node)
+    if base is None:
+        return None
+    name = node.spelling
+    if not name or "(" in name:  # an anonymous union or struct: its members are the record's
+        return base
+    type_ = body.type(node)
+    offset = 0 if field is None or isinstance(base, RegisterPlace) else _offset_in_record(body, field)
+    return member(body, base, name, offset, type_, body.span(node))
+
+
+def _offset_in_record(body: Body, field: Node) -> int:
+    """Offset of a member, plus that of the anonymous records around it."""
+    return body.unit.types.field_offset_bytes(field.raw)
+
+
+def _base_of_member(body: Body, node: Node) -> Location | None:
+    children = [child for child in node.children if child.kind >= 100]
+    if not children:
+        this = body.frame.this
+        if this is None:
+            raise LoweringError(f"member '{node.spelling}' of an object that is not known here", node)
+        return this
+    base = children[0]
+    base_type = body.type(base)
+    if base_type.kind is TypeKind.POINTER:
+        pointer = body.expr(base)
+        return dereference(body, pointer, base_type.element or base_type)
+    return body.location(base)
+
+
+@location(C.ARRAY_SUBSCRIPT_EXPR)
+def _(body: Body, node: Node) -> Location | None:
+    children = node.children
+    if len(children) != 2:
+        raise LoweringError("subscript that could not be read", node)
+    base, index = children
+    if body.type(index).kind in (TypeKind.POINTER, TypeKind.ARRAY):
+        base, index = index, base
+    element = body.type(node)
+    pointer = body.expr(base)
+    subscript = body.expr(index)
+    if element.kind is TypeKind.UNKNOWN:
+        element = pointer.type.element or element
+    known = body.register_addresses.get(id(pointer))
+    if known is not None and isinstance(subscript, Constant):
+        lane = _lane_at(known[1], int(subscript.value), element)
+        if lane is not None:
+            return lane
+    if pointer.type.kind is not TypeKind.POINTER and pointer.type.lanes == 1:
+        inner = pointer.type.element
+        if inner is None:  # a recovered expression: nothing is known about what is subscripted
+            pointer = Cast(pointer, pointer_to(element), body.span(node))
+    offset = PointerOffset(
+        pointer, subscript, element.size_bytes, 0, False, False, pointer_to(element), body.span(node)
+    )
+    return dereference(body, offset, element)
+
+
+def _lane_at(place: RegisterPlace, index: int, element: Type) -> RegisterPlace | None:
+    """`(&v.x)[1]`, `p[0]` with `p = &x`: the part of a register that a constant subscript names."""
+    if index == 0 and place.type.size_bytes == element.size_bytes:
+        return RegisterPlace(place.variable, place.path, element)
+    path = place.path
+    if path and path[-1] in "xyzw" and len(path[-1]) == 1:
+        lane = "xyzw".index(path[-1]) + index
+        if 0 <= lane < 4:
+            return RegisterPlace(place.variable, (*path[:-1], "xyzw"[lane]), element)
+    if place.type.lanes > 1 and 0 <= index < place.type.lanes:
+        return RegisterPlace(place.variable, (*path, "xyzw"[index]), element)
+    return None
+
+
+@location(C.UNARY_OPERATOR)
+def _(body: Body, node: Node) -> Location | None:
+    operator = node.unary_operator
+    if operator == UnaryOperator.DEREF:
+        return dereference(body, body.expr(node.children[0]), body.type(node))
+    if operator in (UnaryOperator.PRE_INC, UnaryOperator.PRE_DEC):
+        return _after_effect(body, node, node.children[0])
+    if operator in (UnaryOperator.EXTENSION, UnaryOperator.REAL):
+        return body.location(node.children[0])
+    return None
+
+
+@location(C.BINARY_OPERATOR, C.COMPOUND_ASSIGNMENT_OPERATOR)
+def _(body: Body, node: Node) -> Location | None:
+    operator = node.binary_operator
+    if operator == B.COMMA:
+        _run_before(body, body.expr(node.children[0]), body.span(node))
+        return body.location(node.children[1])
+    if B.ASSIGN <= operator <= B.OR_ASSIGN:
+        return _after_effect(body, node, node.children[0])
+    return None
+
+
+def _after_effect(body: Body, node: Node, target: Node) -> Location | None:
+    """`(x += 1) = …`, `(++p)->a`: the effect becomes a statement before this one."""
+    _run_before(body, body.expr(node), body.span(node))
+    return body.location(target)
+
+
+def _run_before(body: Body, effect: Expr, span: Span) -> None:
+    body.before.append(ExprStmt(effect, body.region(), span))
+
+
+@location(C.PAREN_EXPR, C.UNEXPOSED_EXPR, C.CXX_CONST_CAST_EXPR)
+def _(body: Body, node: Node) -> Location | None:
+    children = [child for child in node.children if child.kind >= 100]
+    if len(children) != 1:
+        return None
+    inner = children[0]
+    type_ = body.type(node)
+    if type_.kind is TypeKind.POINTER and body.type(inner).kind is TypeKind.ARRAY:
+        return None
+    where = body.location(inner)
+    if where is None or where.type == type_ or where.type.kind is TypeKind.RECORD:
+        return where
+    return None
+
+
+@location(C.CSTYLE_CAST_EXPR, C.CXX_REINTERPRET_CAST_EXPR, C.CXX_STATIC_CAST_EXPR, C.CXX_FUNCTIONAL_CAST_EXPR)
+def _(body: Body, node: Node) -> Location | None:
+    """`reinterpret_cast<float4&>(x)`: the same object seen as another type."""
+    if node.type.canonical.kind in (103, 104) or _casts_to_reference(body, node):
+        inner = [child for child in node.children if child.kind >= 100][-1]
+        where = body.location(inner)
+        type_ = body.type(node)
+        if isinstance(where, RegisterPlace):
+            return RegisterPlace(where.variable, where.path, type_)
+        if where is not None:
+            return Cell(where.address, where.space, type_, where.root)
+    return None
+
+
+def _casts_to_reference(body: Body, node: Node) -> bool:
+    """libclang gives a reference cast the type referred to; the text still has its ampersand."""
+    text = body.unit.spans.text(node)
+    return "&>" in text or "& >" in text or "&)" in text.split("(", 2)[1] + ")" if "(" in text else False
+
+
+# ---------------------------------------------------------------------------
+# References to one of several objects, which only the run decides: `c ? a : b`, a function's `return`s.
+
+
+@location(C.CONDITIONAL_OPERATOR)
+def _(body: Body, node: Node) -> Location | None:
+    """The object at an address that is selected; None when an arm is a mere value, and so the whole."""
+    if body.is_host or len(node.children) != 3:
+        return None
+    condition, *arms = node.children
+    if not all(_may_name_an_object(arm) for arm in arms):
+        return None
+    before = list(body.before)
+    chosen = body.expr(condition)
+    if isinstance(chosen, Constant):
+        return body.location(arms[0] if chosen.value else arms[1])
+    span = body.unit.spans.span(node)  # its own, which tells several in one statement apart
+    then_region, otherwise_region = body.region(), body.region()
+    cells: list[Cell] = []
+    addresses: list[Expr] = []
+    for arm in arms:
+        mark = len(body.before)
+        where = body.location(arm)
+        if where is None:
+            body.before[:] = before
+            return None
+        cells.append(in_memory(body, where, span))
+        addresses.append(with_effects(body, mark, cells[-1].address))
+    type_ = cells[0].type
+    then, otherwise = addresses
+    pointer = Select(chosen, then, otherwise, then_region, otherwise_region, pointer_to(type_), span)
+    pointee = one_of(cells)
+    return Cell(pointer, pointee.space, type_, pointee.root, any(cell.is_volatile for cell in cells))
+
+
+def in_memory(body: Body, where: Location, span: Span) -> Cell:
+    """An object as one that an address names, also where it is a register."""
+    if isinstance(where, Cell):
+        return where
+    address = address_of(body, where, span)
+    del body.register_addresses[id(address)]  # what is reached through it is not always this register
+    found = pointee_of(body, address)
+    return Cell(address, MemorySpace.LOCAL if found is None else found.space, where.type, where.variable)
+
+
+def one_of(cells: list[Cell]) -> Pointee:
+    """What is known of an object that is one of these."""
+    found = Pointee(cells[0].space, cells[0].root)
+    for cell in cells[1:]:
+        found = joined_pointees(found, Pointee(cell.space, cell.root))
+    return found
+
+
+def is_choice(node: Node) -> bool:
+    """Whether an expression is `c ? a : b`, parentheses and implicit conversions aside."""
+    while node.kind in (C.PAREN_EXPR, C.UNEXPOSED_EXPR) and len(node.children) == 1:
+        node = node.children[0]
+    return node.kind == C.CONDITIONAL_OPERATOR
+
+
+def chooses_result(info: FunctionInfo) -> bool:
+    """Whether a function that returns a reference decides while it runs which object that names."""
+    if not info.returns_reference or info.body is None:
+        return False
+    returned = [node.children[0] for node in info.body.walk() if node.kind == C.RETURN_STMT and node.children]
+    return len({_name_of(node) for node in returned}) > 1 or any(map(is_choice, returned))
+
+
+def _name_of(node: Node) -> int:
+    """Equal for what certainly names the same object: `*this`, a variable."""
+    inner = node.children[0] if node.kind == C.UNARY_OPERATOR and node.children else node
+    if inner.kind == C.CXX_THIS_EXPR:
+        return 0
+    declaration = node.referenced if node.kind == C.DECL_REF_EXPR else None
+    return id(node) if declaration is None else declaration.raw.data0
+
+
+def gives_value(body: Body, info: FunctionInfo) -> bool:
+    """Whether a chosen `const T&` is as good as its value: then registers can stay what they are."""
+    result = info.declaration.type.result
+    type_ = body.unit.types.translate(result.canonical.pointee.raw)
+    return is_const_reference(result) and not is_wide_record(type_)
+
+
+def takes_only_values(info: FunctionInfo) -> bool:
+    """Whether a function changes nothing through references, so that it may get copies for `const T&`."""
+    return all(is_const_reference(p.node.type) for p in info.parameters if p.is_reference)
+
+
+def is_const_reference(type_: ClangType) -> bool:
+    """`const T&`."""
+    return type_.canonical.kind == K.LVALUEREFERENCE and type_.canonical.pointee.is_const
+
+
+def must_name_an_object(type_: ClangType) -> bool:
+    """`T&`, which C++ never binds to a temporary."""
+    return type_.canonical.kind == K.LVALUEREFERENCE and not type_.canonical.pointee.is_const
+
+
+def _may_name_an_object(node: Node) -> bool:
+    while node.kind in (C.PAREN_EXPR, C.UNEXPOSED_EXPR) and len(node.children) == 1:
+        node = node.children[0]
+    if node.kind == C.BINARY_OPERATOR:
+        return node.binary_operator in (B.COMMA, B.ASSIGN)
+    return node.kind in _OBJECTS
+
+
+_OBJECTS = (
+    C.DECL_REF_EXPR,
+    C.MEMBER_REF_EXPR,
+    C.ARRAY_SUBSCRIPT_EXPR,
+    C.UNARY_OPERATOR,
+    C.COMPOUND_ASSIGNMENT_OPERATOR,
+    C.CONDITIONAL_OPERATOR,
+    C.CALL_EXPR,
+    C.CSTYLE_CAST_EXPR,
+    C.CXX_STATIC_CAST_EXPR,
+    C.CXX_REINTERPRET_CAST_EXPR,
+    C.CXX_CONST_CAST_EXPR,
+)

@@ -1,0 +1,304 @@
+"""What lowering knows about a translation unit: its types, functions, places, names and diagnostics."""
+
+from __future__ import annotations
+
+import ctypes as ct
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.cursors import Type as ClangType
+from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic
+from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.libclang import CXSourceLocation, Place, UnitHandle, library
+from wattslice.frontend.cuda.clang.session import ParsedUnit
+from wattslice.frontend.cuda.lowering.types import TypeTable
+from wattslice.ir import BuiltinKind, Constant, Diagnostic, Severity, Span, Type, Variable
+
+# Nodes lowered of all kernels of a file together; each costs the whole analysis some tens of
+# microseconds. The largest of 450 public files has 46 000.
+FILE_BUDGET_NODES = 60_000
+DEVICE_LAUNCH = "launch from device code: the kernel it starts is not part of this one's figures"
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterInfo:
+    """A parameter of a function: `key` identifies its declaration."""
+
+    key: int
+    name: str
+    type: Type
+    is_reference: bool
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionInfo:
+    """A function as calls see it. `body` None: declared only, or one of the stubs'."""
+
+    key: int
+    name: str
+    declaration: Node
+    parameters: tuple[ParameterInfo, ...]
+    body: Node | None
+    is_builtin: bool
+    is_made_up: bool
+    returns_reference: bool
+    is_defaulted: bool  # written by the compiler: copies member by member, or does nothing
+
+
+class Unit:
+    """One parsed translation unit and everything cached about it."""
+
+    def __init__(self, parsed: ParsedUnit) -> None:
+        self.parsed = parsed
+        self.root = parsed.root  # one object, for its children are listed once
+        self.types = TypeTable(parsed.handle)
+        self.spans = SpanFinder(parsed.handle)
+        self.diagnostics: list[Diagnostic] = []
+        # Texts of asm statements out of macros, by function and statement.
+        self.assembly: dict[int, dict[int, str]] = {}
+        self.nodes_left = FILE_BUDGET_NODES
+        # Keyed by declaration and whether host code sees it (the two differ for plain file-scope objects).
+        self.globals: dict[tuple[int, bool], Variable] = {}
+        self.global_values: dict[int, Constant | None] = {}
+        # Variables whose initialisers are being lowered: what names itself there has no end.
+        self.initialising: set[int] = set()
+        self.errors = tuple(d for d in parsed.diagnostics if d.is_error)
+        self._functions: dict[int, FunctionInfo] = {}
+        self.builtins: dict[int, BuiltinKind | None] = {}
+        self.referenced: Any = library().clang_getCursorReferenced
+        # Whether known arguments may end a function's recursion.
+        self.recursive: dict[int, bool] = {}
+        self._seen: set[tuple[str, int, str]] = set()
+        # What the function at hand reported and which file-scope variables it named, the host's view or not.
+        self.reported: list[Diagnostic] = []
+        self.touched: list[tuple[Node, bool, Variable]] = []
+        # The object that stands for a variable's declaration in functions lowered earlier (`reuse.py`).
+        self.same_variable: Callable[[Node, Variable], Variable] = lambda _, variable: variable
+
+    def report(self, rule: str, severity: Severity, span: Span, message: str) -> Diagnostic:
+        """Add a diagnostic, each once."""
+        found = Diagnostic(rule, severity, span.file or str(self.parsed.path), span.line, message)
+        self.repeat(found)
+        return found
+
+    def repeat(self, found: Diagnostic) -> None:
+        """Add a diagnostic that is made already, each once."""
+        self.reported.append(found)
+        key = (found.rule, found.line, found.message)
+        if key not in self._seen:
+            self._seen.add(key)
+            self.diagnostics.append(found)
+
+    def is_device_launch(self, error: ParseDiagnostic) -> bool:
+        """Whether an error only says that clang 18 knows no launch in device code: nothing else is lost."""
+        if error.message.startswith("reference to __global__ function"):
+            return True
+        if not error.message.startswith("no matching function for call to") or error.path is None:
+            return False
+        lines = self.parsed.source_of(Place(error.path, error.line, 1, 0)).split(b"\n")
+        return any(b"<<<" in line for line in lines[error.line - 1 : error.line + 1])
+
+    def function(self, declaration: Node) -> FunctionInfo:
+        """What is known of a function, looked up once per declaration."""
+        key = declaration.raw.data0
+        known = self._functions.get(key)
+        if known is None:
+            known = self._functions[key] = self._describe(key, declaration)
+        return known
+
+    def _describe(self, key: int, declaration: Node) -> FunctionInfo:
+        builtin = self.parsed.is_builtin(declaration)
+        definition = declaration if builtin else (declaration.definition or declaration)
+        # Of our own declarations only those are followed that name a part of an object.
+        followed = not builtin or declaration.spelling == "operator[]"
+        parameters: list[ParameterInfo] = []
+        body: Node | None = None
+        for child in definition.children:
+            if child.kind == C.PARM_DECL:
+                reference = self.types.is_reference(child.raw)
+                parameters.append(
+                    ParameterInfo(child.raw.data0, child.spelling, self.types.of(child.raw), reference, child)
+                )
+            elif child.kind == C.COMPOUND_STMT:
+                body = child
+        result = definition.type.result.canonical.kind if followed else 0
+        members = (C.CXX_METHOD, C.CONSTRUCTOR)
+        defaulted = definition.kind in members and definition.is_defaulted
+        return FunctionInfo(
+            key,
+            declaration.spelling,
+            definition,
+            tuple(parameters),
+            body if followed else None,
+            builtin,
+            self.parsed.is_made_up(declaration),
+            result in (103, 104),
+            defaulted,
+        )
+
+
+# ---------------------------------------------------------------------------
+# Source spans from raw location numbers: one call into libclang per node instead of seven.
+
+
+_MACRO_BIT = 0x8000_0000
+
+
+@dataclass(slots=True)
+class SourceFile:
+    """One file as libclang parsed it: `base` is the location number of its first byte."""
+
+    name: str
+    base: int
+    data: bytes
+    line_starts: list[int]
+    last: int  # the location number one past its last byte
+
+    def line_and_column(self, offset: int) -> tuple[int, int]:
+        """1-based line and column of a byte offset."""
+        line = bisect_right(self.line_starts, offset)
+        return line, offset - self.line_starts[line - 1] + 1
+
+
+class SpanFinder:
+    """Turns cursors of one translation unit into spans and source text."""
+
+    def __init__(self, handle: UnitHandle) -> None:
+        self._handle = handle
+        self._library: Any = library()
+        self._extent = self._library.clang_getCursorExtent
+        self._files: dict[int, SourceFile] = {}
+        self._last: SourceFile | None = None
+        self._macros: dict[int, tuple[str, int, int]] = {}
+        self._contents = self._library.clang_getFileContents
+
+    def _slow(self, location: CXSourceLocation) -> tuple[int | None, int, int, int]:
+        file, line, column, offset = ct.c_void_p(), ct.c_uint(), ct.c_uint(), ct.c_uint()
+        self._library.clang_getExpansionLocation(
+            location, ct.byref(file), ct.byref(line), ct.byref(column), ct.byref(offset)
+        )
+        return file.value, line.value, column.value, offset.value
+
+    def _read(self, file: int, base: int) -> SourceFile:
+        size = ct.c_size_t()
+        address: int | None = self._contents(self._handle.unit, file, ct.byref(size))
+        data = ct.string_at(address, size.value) if address else b""
+        starts = [0, *accumulate(len(line) + 1 for line in data.split(b"\n")[:-1])]
+        path = self._handle.file_name(file)
+        return SourceFile("" if path is None else str(path), base, data, starts, base + len(data))
+
+    def _locate(self, range_: Any, number: int, at_end: bool) -> tuple[str, int, int]:  # noqa: ANN401
+        last = self._last
+        if last is not None and 0 <= number - last.base <= len(last.data):
+            return (last.name, *last.line_and_column(number - last.base))
+        if number & _MACRO_BIT:
+            known = self._macros.get(number)
+            if known is not None:
+                return known
+        else:
+            for source in self._files.values():
+                if 0 <= number - source.base <= len(source.data):
+                    self._last = source
+                    return (source.name, *source.line_and_column(number - source.base))
+        end = self._library.clang_getRangeEnd if at_end else self._library.clang_getRangeStart
+        file, line, column, offset = self._slow(end(range_))
+        if file is None:
+            return ("", 0, 0)
+        path = self._handle.file_name(file)
+        name = "" if path is None else str(path)
+        if number & _MACRO_BIT:
+            self._macros[number] = (name, line, column)
+        elif number - offset not in self._files:
+            self._last = self._files[number - offset] = self._read(file, number - offset)
+        return (name, line, column)
+
+    def span(self, node: Node) -> Span:
+        """Where `node` was written; what a macro yields stands where the macro is used. Line 0: nowhere."""
+        range_ = self._extent(node.raw)
+        begin, end = range_.begin, range_.end
+        last = self._last
+        if last is not None and last.base <= begin <= end <= last.last:  # the usual case, made short
+            starts = last.line_starts
+            offset = begin - last.base
+            line = bisect_right(starts, offset)
+            column = offset - starts[line - 1] + 1
+            offset = end - last.base
+            if line == len(starts) or offset < starts[line]:
+                return Span(last.name, line, column, line)
+            return Span(last.name, line, column, bisect_right(starts, offset, line))
+        name, line, column = self._locate(range_, begin, False)
+        _, end_line, _ = self._locate(range_, end, True)
+        return Span(name, line, column, max(line, end_line))
+
+    def source(self, node: Node) -> tuple[SourceFile, int, int] | None:
+        """The file and the byte offsets of the node's text; None when it comes out of a macro."""
+        range_ = self._extent(node.raw)
+        self._locate(range_, range_.begin, False)
+        for file in self._files.values():
+            if 0 <= range_.begin - file.base <= len(file.data):
+                if range_.end & _MACRO_BIT or not 0 <= range_.end - file.base <= len(file.data):
+                    return None
+                return file, range_.begin - file.base, range_.end - file.base
+        return None
+
+    def text(self, node: Node) -> str:
+        """The source text of the node; empty when it comes out of a macro."""
+        found = self.source(node)
+        if found is None:
+            return ""
+        file, begin, end = found
+        return file.data[begin:end].decode("utf-8", "replace")
+
+    def line_text(self, node: Node) -> str:
+        """The first source line of the node, from where it starts (for a macro: from its name)."""
+        range_ = self._extent(node.raw)
+        name, line, column = self._locate(range_, range_.begin, False)
+        for file in self._files.values():
+            if file.name == name and 0 < line <= len(file.line_starts):
+                begin = file.line_starts[line - 1] + column - 1
+                end = file.data.find(b"\n", begin)
+                return file.data[begin : end if end >= 0 else None].decode("utf-8", "replace")
+        return ""
+
+
+# ---------------------------------------------------------------------------
+# How functions are called: with their namespaces and template arguments.
+
+
+_USR_VALUE = re.compile(r"#V([a-zA-Z])(-?\d+)")
+_USR_FUNCTION = re.compile(r"#@F@(\w+)#")
+
+
+def qualified_name(function: Node) -> str:
+    """The name with namespaces and template arguments."""
+    names = [function.spelling]
+    arguments = function.template_arguments
+    if arguments:
+        names[0] += f"<{', '.join(_shown_arguments(function, arguments))}>"
+    parent = function.semantic_parent
+    while parent is not None and parent.kind != C.TRANSLATION_UNIT:
+        if parent.spelling and parent.kind != C.LINKAGE_SPEC:
+            names.insert(0, parent.spelling)
+        parent = parent.semantic_parent
+    return "::".join(names)
+
+
+def _shown_arguments(function: Node, arguments: tuple[ClangType | int | None, ...]) -> Iterator[str]:
+    """Template arguments as text; the USR tells booleans and functions, which libclang's values do not."""
+    usr = function.usr
+    values = iter(_USR_VALUE.findall(usr))
+    functions = iter(_USR_FUNCTION.findall(usr))
+    for argument in arguments:
+        if isinstance(argument, ClangType):
+            yield argument.spelling
+        elif argument is None:
+            yield next(functions, "?")
+        else:
+            kind, _ = next(values, ("", ""))
+            yield str(argument) if kind != "b" else "true" if argument else "false"

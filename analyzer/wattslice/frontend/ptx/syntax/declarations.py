@@ -1,0 +1,463 @@
+"""Parts of PTX statements: declarations with their initialisers, operands, source locations."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from wattslice.frontend.ptx.syntax.lexer import (
+    Cursor,
+    begins_constant,
+    constant,
+    integer,
+    is_directive,
+    is_number,
+    is_word,
+)
+from wattslice.frontend.ptx.syntax.syntax import (
+    TYPE_BITS,
+    Address,
+    Arguments,
+    Immediate,
+    Initializer,
+    InitializerList,
+    Operand,
+    Pair,
+    Parameter,
+    Register,
+    RegisterDeclaration,
+    Sink,
+    SourceFile,
+    SourceLocation,
+    Symbol,
+    Variable,
+    Vector,
+)
+
+LINKAGE = {".extern": "extern", ".visible": "visible", ".weak": "weak", ".common": "common"}
+SPACES = {f".{name}": name for name in ("global", "const", "shared", "local", "param", "tex")}
+_LANES = {".v2": 2, ".v4": 4, ".v8": 8}
+_OPAQUE = frozenset({"texref", "samplerref", "surfref"})
+_POINTED = frozenset({".global", ".const", ".shared", ".local", ".param"})
+_DEPTH = 32
+
+
+@dataclass(slots=True)
+class _Qualifiers:
+    """What stands between the space of a declaration and its name."""
+
+    type: str = ""
+    lanes: int = 1
+    alignment: int | None = None
+    pointer_space: str | None = None
+    pointer_alignment: int | None = None
+
+
+def skip_parentheses(cursor: Cursor) -> None:
+    """Step over `( ... )`."""
+    cursor.expect("(")
+    depth = 1
+    while depth:
+        if not cursor.token or cursor.token in ("{", "}", ";"):
+            cursor.fail(f"')' expected, {cursor.shown} found")
+        token = cursor.take()
+        depth += (token == "(") - (token == ")")
+
+
+def _qualifiers(cursor: Cursor) -> _Qualifiers:
+    found = _Qualifiers()
+    while is_directive(token := cursor.token):
+        cursor.advance()
+        if token[1:] in TYPE_BITS:
+            found.type = token[1:]
+        elif token in _LANES:
+            found.lanes = _LANES[token]
+        elif token == ".align":
+            alignment = integer(cursor, "an alignment")
+            if found.pointer_space is None:
+                found.alignment = alignment
+            else:
+                found.pointer_alignment = alignment
+        elif token == ".ptr":
+            found.pointer_space = "generic"
+        elif token in _POINTED and found.pointer_space is not None:
+            found.pointer_space = token[1:]
+        elif token == ".attribute":
+            skip_parentheses(cursor)
+        else:
+            cursor.fail(f"'{token[:40]}' is not part of a declaration")
+    if not found.type:
+        cursor.fail(f"a type expected, {cursor.shown} found")
+    return found
+
+
+def registers(cursor: Cursor) -> list[RegisterDeclaration]:
+    """What follows `.reg`, with its semicolon."""
+    line = cursor.line
+    found = _qualifiers(cursor)
+    made: list[RegisterDeclaration] = []
+    while True:
+        name = cursor.word("the name of a register")
+        count: int | None = None
+        if cursor.accept("<"):
+            token = cursor.token
+            if not is_number(token) or not token.isdecimal() or len(token) > 9:
+                cursor.fail(f"a number of registers expected, {cursor.shown} found")
+            count = int(token)
+            cursor.advance()
+            cursor.expect(">")
+        made.append(RegisterDeclaration(found.type, name, count, found.lanes, line))
+        if not cursor.accept(","):
+            cursor.expect(";")
+            return made
+
+
+def variables(cursor: Cursor, space: str, linkage: str) -> list[Variable]:
+    """What follows `.global`, `.shared`, ..., with its semicolon."""
+    line = cursor.line
+    if space == "const" and cursor.accept("["):  # a bank, of PTX before 2.2
+        integer(cursor, "a bank")
+        cursor.expect("]")
+    found = _qualifiers(cursor)
+    made: list[Variable] = []
+    while True:
+        name = cursor.word("the name of a variable")
+        dimensions = _dimensions(cursor)
+        initializer: Initializer | None = None
+        if cursor.accept("="):
+            if found.type in _OPAQUE:  # settings of a sampler: nothing that takes part in a computation
+                cursor.skip_braces()
+            else:
+                initializer = _initializer(cursor, 0)
+        made.append(
+            Variable(
+                space, found.type, name, found.lanes, found.alignment, dimensions, initializer, linkage, line
+            )
+        )
+        if not cursor.accept(","):
+            cursor.expect(";")
+            return made
+
+
+def parameters(cursor: Cursor) -> tuple[Parameter, ...]:
+    """`(.param .u64 a, .param .align 4 .b8 b[12])`, also empty."""
+    cursor.expect("(")
+    made: list[Parameter] = []
+    while cursor.token != ")":
+        line = cursor.line
+        space = cursor.token
+        if space not in (".param", ".reg"):
+            cursor.fail(f"'.param' or '.reg' expected, {cursor.shown} found")
+        cursor.advance()
+        found = _qualifiers(cursor)
+        name = cursor.word("the name of a parameter")
+        made.append(
+            Parameter(
+                space[1:],
+                found.type,
+                name,
+                found.alignment,
+                _dimensions(cursor),
+                found.pointer_space,
+                found.pointer_alignment,
+                line,
+            )
+        )
+        if not cursor.accept(",") and cursor.token != ")":
+            cursor.fail(f"',' or ')' expected, {cursor.shown} found")
+    cursor.advance()
+    return tuple(made)
+
+
+def _dimensions(cursor: Cursor) -> tuple[int | None, ...]:
+    found: list[int | None] = []
+    while cursor.accept("["):
+        if cursor.accept("]"):
+            found.append(None)
+            continue
+        size = integer(cursor, "the size of an array")
+        if size < 0:
+            cursor.fail(f"an array of {size} elements")
+        found.append(size)
+        cursor.expect("]")
+    return tuple(found)
+
+
+def _initializer(cursor: Cursor, depth: int) -> Initializer:
+    if depth > _DEPTH:
+        cursor.fail(f"an initialiser nested deeper than {_DEPTH}")
+    token = cursor.token
+    if token == "{":
+        cursor.advance()
+        elements: list[Initializer] = []
+        while cursor.token != "}":
+            elements.append(_initializer(cursor, depth + 1))
+            if not cursor.accept(",") and cursor.token != "}":
+                cursor.fail(f"',' or '}}' expected, {cursor.shown} found")
+        cursor.advance()
+        return InitializerList(tuple(elements))
+    if is_word(token) and token != "WARP_SZ":
+        return _symbol(cursor, None)
+    if not begins_constant(token):
+        cursor.fail(f"a value expected, {cursor.shown} found")
+    value = constant(cursor)
+    if cursor.token == "(" and isinstance(value.value, int):  # 0xFF00(name): one byte of an address
+        cursor.advance()
+        found = _symbol(cursor, value.value)
+        cursor.expect(")")
+        return found
+    return value
+
+
+def _symbol(cursor: Cursor, mask: int | None) -> Symbol:
+    name = cursor.word("a name")
+    generic = name == "generic" and cursor.accept("(")
+    if generic:
+        name = cursor.word("a name")
+        cursor.expect(")")
+    offset = 0
+    if cursor.token in ("+", "-"):
+        cursor.accept("+")
+        offset = integer(cursor, "an offset")
+    return Symbol(name, offset, generic, mask)
+
+
+# ---------------------------------------------------------------------------
+# Operands of PTX instructions, and which names are registers.
+
+
+_OPERAND_DEPTH = 16
+_DIGITS = 8
+"""The most digits of a register number that are told apart from its name."""
+SINK = Sink()
+
+
+class Registers:
+    """The registers that the scopes around an instruction declare.
+
+    Names with `%` are registers without being asked: compilers name nothing else that way.
+    """
+
+    def __init__(self) -> None:
+        self._scopes: list[set[str]] = [set()]
+        self._made: dict[str, Register] = {}
+
+    def begin_function(self) -> None:
+        """Nothing is declared yet."""
+        self._scopes = [set()]
+
+    def enter(self) -> None:
+        """A scope begins."""
+        self._scopes.append(set())
+
+    def leave(self) -> None:
+        """The innermost scope ends."""
+        self._scopes.pop()
+
+    def declare(self, found: RegisterDeclaration) -> None:
+        """A declaration in the innermost scope."""
+        if not found.name.startswith("%"):
+            self._scopes[-1].add(found.name if found.count is None else f"{found.name}<>")
+
+    def register(self, token: str) -> Register | None:
+        """The register of this name (`%r1`, `%tid.x`), None for the name of anything else."""
+        made = self._made.get(token)
+        if made is not None:
+            return made
+        name, _, component = token.partition(".")
+        if name[0] == "%":
+            made = self._made[token] = Register(name, component)
+            return made
+        if self._declared(name):
+            return Register(name, component)
+        return None
+
+    def _declared(self, name: str) -> bool:
+        names = {name}
+        for end in range(len(name) - 1, max(0, len(name) - _DIGITS), -1):
+            if not name[end].isdigit():
+                break
+            names.add(f"{name[:end]}<>")
+        return any(not names.isdisjoint(scope) for scope in self._scopes)
+
+
+def operand(cursor: Cursor, registers: Registers, in_call: bool = False, depth: int = 0) -> Operand:
+    """The operand at the cursor. `in_call`: parentheses hold arguments."""
+    token = cursor.token
+    if token[:1] == "%" and len(token) > 1:
+        first = registers.register(token)
+        cursor.advance()
+        return _paired(cursor, registers, first) if cursor.token == "|" else first or SINK
+    if token == "[":
+        return _address(cursor, registers, depth)
+    if token == "{":
+        return Vector(_list(cursor, registers, "}", in_call, depth))
+    if token == "(" and in_call:
+        return Arguments(_list(cursor, registers, ")", in_call, depth))
+    if token == "_":
+        cursor.advance()
+        return _paired(cursor, registers, SINK) if cursor.token == "|" else SINK
+    if token == "!":
+        return _negated(cursor, registers)
+    if begins_constant(token):
+        return constant(cursor)
+    if is_word(token):
+        found = registers.register(token)
+        cursor.advance()
+        if found is not None:
+            return _paired(cursor, registers, found) if cursor.token == "|" else found
+        return _symbol_operand(cursor, registers, token, depth)
+    return cursor.fail(f"an operand expected, {cursor.shown} found")
+
+
+def _list(cursor: Cursor, registers: Registers, end: str, in_call: bool, depth: int) -> tuple[Operand, ...]:
+    if depth > _OPERAND_DEPTH:
+        cursor.fail(f"operands nested deeper than {_OPERAND_DEPTH}")
+    cursor.advance()
+    found: list[Operand] = []
+    while cursor.token != end:
+        found.append(operand(cursor, registers, in_call, depth + 1))
+        if not cursor.accept(",") and cursor.token != end:
+            cursor.fail(f"',' or '{end}' expected, {cursor.shown} found")
+    cursor.advance()
+    return tuple(found)
+
+
+def _paired(cursor: Cursor, registers: Registers, first: Register | Sink | None) -> Pair:
+    cursor.expect("|")
+    token = cursor.word("a register")
+    second = SINK if token == "_" else registers.register(token)
+    if first is None or second is None:
+        cursor.fail("a register expected on both sides of '|'")
+    return Pair(first, second)
+
+
+def _negated(cursor: Cursor, registers: Registers) -> Operand:
+    cursor.expect("!")
+    if not is_word(cursor.token):
+        inner = constant(cursor)
+        return Immediate(f"!{inner.text}", int(not inner.value))
+    found = registers.register(cursor.token)
+    if found is None:
+        cursor.fail(f"a predicate expected after '!', {cursor.shown} found")
+    cursor.advance()
+    return Register(found.name, found.component, negated=True)
+
+
+def _symbol_operand(cursor: Cursor, registers: Registers, name: str, depth: int) -> Operand:
+    if cursor.token in ("+", "-"):
+        return Symbol(name, _offset(cursor))
+    if cursor.accept("["):
+        subscript = operand(cursor, registers, False, depth + 1)
+        cursor.expect("]")
+        return Address(Symbol(name), subscript=subscript)
+    return Symbol(name)
+
+
+def _offset(cursor: Cursor) -> int:
+    """`+12`, `+-4`, `-4`, or nothing: 0."""
+    if cursor.token == "+":
+        cursor.advance()
+        return integer(cursor, "an offset")
+    return integer(cursor, "an offset") if cursor.token == "-" else 0
+
+
+def _address(cursor: Cursor, registers: Registers, depth: int) -> Address:
+    if depth > _OPERAND_DEPTH:
+        cursor.fail(f"operands nested deeper than {_OPERAND_DEPTH}")
+    cursor.expect("[")
+    base: Register | Symbol | Immediate
+    subscript: Operand | None = None
+    if is_word(cursor.token) and cursor.token != "WARP_SZ":
+        token = cursor.take()
+        base = registers.register(token) or Symbol(token)
+        if cursor.accept("["):
+            subscript = operand(cursor, registers, False, depth + 1)
+            cursor.expect("]")
+        offset = _offset(cursor)
+    else:
+        base, offset = constant(cursor), 0
+    arguments: list[Operand] = []
+    while cursor.accept(","):
+        arguments.append(operand(cursor, registers, False, depth + 1))
+    cursor.expect("]")
+    return Address(base, offset, tuple(arguments), subscript)
+
+
+# ---------------------------------------------------------------------------
+# Where a PTX instruction comes from: `.file`, `.loc` and the names in `.debug_str`.
+
+
+_STRING_OF_LABEL = re.compile(r"(?<![\w$])([\w$]++):((?:\s*\.b8\s+[\d,\s]+)+)")
+_MOST_INLINED = 32
+"""The most calls that inlining removed around one place: also what ends a place inlined into itself."""
+_ESCAPE = re.compile(r"\\(.)")
+
+
+class Locations:
+    """The `.loc` that stands last before an instruction, with the calls that inlining removed."""
+
+    def __init__(self, names: dict[str, str]) -> None:
+        self._names = names
+        self._seen: dict[tuple[int, int, int], tuple[SourceLocation, int]] = {}
+        self.current: SourceLocation | None = None
+
+    def begin_function(self) -> None:
+        """What a function says of its lines ends with it."""
+        self._seen.clear()
+        self.current = None
+
+    def read(self, cursor: Cursor) -> None:
+        """What follows `.loc`: `1 9 68, function_name label, inlined_at 1 9 68`."""
+        place = _place(cursor)
+        function: str | None = None
+        inlined_at: SourceLocation | None = None
+        depth = 0
+        while cursor.accept(","):
+            word = cursor.word("'function_name' or 'inlined_at'")
+            if word == "inlined_at":
+                caller = _place(cursor)
+                inlined_at, depth = self._seen.get(caller, (None, 0))
+                if inlined_at is None or depth > _MOST_INLINED:
+                    inlined_at, depth = SourceLocation(*caller), 0
+            elif word == "function_name":
+                label = cursor.word("a label")
+                if cursor.accept("+"):
+                    integer(cursor, "an offset")
+                function = self._names.get(label)
+            else:
+                cursor.fail(f"'{word[:40]}' is not part of .loc")
+        if place[1] == 0 and inlined_at is None and self.current is not None:
+            return  # line 0: made or moved by the compiler, for what stands around it
+        self.current = SourceLocation(*place, inlined_at, function)
+        self._seen[place] = self.current, depth + 1
+
+
+def _place(cursor: Cursor) -> tuple[int, int, int]:
+    return (
+        integer(cursor, "a file number"),
+        integer(cursor, "a line number"),
+        integer(cursor, "a column number"),
+    )
+
+
+def function_names(text: str) -> dict[str, str]:
+    """The strings of the `.debug_str` section, by their labels."""
+    begin = text.rfind(".debug_str")
+    if begin < 0:
+        return {}
+    end = text.find("}", begin)
+    names: dict[str, str] = {}
+    for match in _STRING_OF_LABEL.finditer(text, begin, end if end >= 0 else len(text)):
+        numbers = [int(word) for word in re.findall(r"(?<=[\s,])\d{1,3}(?=[,\s]|$)", match[2])]
+        names[match[1]] = bytes(n & 255 for n in numbers).split(b"\0")[0].decode("utf-8", "replace")
+    return names
+
+
+def source_file(cursor: Cursor) -> SourceFile:
+    """What follows `.file`: `1 "path"`, in older files also a time and a size."""
+    number = integer(cursor, "a file number")
+    path = _ESCAPE.sub(r"\1", cursor.string("the path of the file"))
+    while cursor.accept(","):
+        integer(cursor, "a time or a size")
+    return SourceFile(number, path)

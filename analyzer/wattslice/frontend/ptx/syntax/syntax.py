@@ -1,0 +1,515 @@
+"""What a PTX file says, as written: a module of variables and functions, a function of statements.
+
+Names follow the PTX ISA. Types are the words of the language without their dot (`"f32"`, `"pred"`).
+Nothing is resolved here beyond what the text alone settles: which names are registers, the values of
+constant expressions, the source location that the last `.loc` gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+TYPE_BITS = (
+    {f"{kind}{bits}": bits for kind in "sub" for bits in (8, 16, 32, 64)}
+    | {"b128": 128, "f16": 16, "f16x2": 32, "bf16": 16, "bf16x2": 32, "tf32": 32, "f32": 32, "f64": 64}
+    | {"s16x2": 32, "u16x2": 32, "f32x2": 64}
+    | {"pred": 1, "texref": 64, "samplerref": 64, "surfref": 64}
+)
+"""The types that a register, a parameter, a variable or an instruction may have, and the bits of each."""
+
+
+def type_bytes(type_name: str) -> int:
+    """The bytes that a scalar type takes in memory: 4 for `f32`. Raises KeyError for what is no type."""
+    return (TYPE_BITS[type_name] + 7) // 8
+
+
+# Operands
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """`%r1`, `!%p2` (`negated`), a special register or one element of a vector (`%tid.x`: `component` x)."""
+
+    name: str
+    component: str = ""
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """`_`: a result that nobody wants, or an argument that is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Immediate:
+    """A constant or constant expression, as written (blanks left out) and its value.
+
+    `value` is a float for `0f3F800000`, `0d...` and decimal floating point, else an int.
+    """
+
+    text: str
+    value: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """The address of a variable, a function, a label or a parameter, `offset` bytes further on.
+
+    In initialisers also `generic(name)`, and one byte of an address: `mask` 0xFF00 of `0xFF00(name)`.
+    """
+
+    name: str
+    offset: int = 0
+    generic: bool = False
+    mask: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """`[base+offset]`; `arguments` are what follows a comma in the brackets (sampler, coordinates).
+
+    `offset` is in bytes. `name[3]`, an element of an array, has `subscript` 3, counted in elements.
+    """
+
+    base: Register | Symbol | Immediate
+    offset: int = 0
+    arguments: tuple[Operand, ...] = ()
+    subscript: Operand | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """`{%f1, %f2}`."""
+
+    elements: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """`%p1|%p2`: two results of one instruction."""
+
+    first: Register | Sink
+    second: Register | Sink
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """`(param0, param1)` of a call."""
+
+    elements: tuple[Operand, ...]
+
+
+Operand = Register | Sink | Immediate | Symbol | Address | Vector | Pair | Arguments
+
+
+# Statements
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLocation:
+    """A place in the program that was compiled, from `.loc`. `file` is a number of `Module.files`.
+
+    `inlined_at` is where the function that holds the place was called, `function` its mangled name (only
+    of inlined ones).
+    """
+
+    file: int
+    line: int
+    column: int
+    inlined_at: SourceLocation | None = None
+    function: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """`@%p1` or `@!%p1`."""
+
+    register: str
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction. `ld.global.nc.f32` has opcode `ld` and modifiers `("global", "nc", "f32")`.
+
+    Modifiers with `::` stay in one piece (`shared::cluster`). `line` counts from 1 in the PTX file.
+    """
+
+    opcode: str
+    modifiers: tuple[str, ...]
+    operands: tuple[Operand, ...]
+    guard: Guard | None
+    line: int
+    location: SourceLocation | None
+
+    @property
+    def mnemonic(self) -> str:
+        """Opcode and modifiers as written: `ld.global.nc.f32`."""
+        return ".".join((self.opcode, *self.modifiers))
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """`$L__BB0_2:`."""
+
+    name: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterDeclaration:
+    """`.reg .f32 %f<60>` declares %f0 to %f59 (`count` 60).
+
+    Without `<60>` `count` is None and `name` the register. `lanes` is 2 or 4 for `.reg .v4 .f32 %v`. A list
+    of names makes several of these.
+    """
+
+    type: str
+    name: str
+    count: int | None
+    lanes: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class InitializerList:
+    """`{1, 2, {3, 4}}`."""
+
+    elements: tuple[Initializer, ...]
+
+
+Initializer = Immediate | Symbol | InitializerList
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable of a state space: `global`, `const`, `shared`, `local`, `param` (around a call) or `tex`.
+
+    `dimensions` are the sizes of an array, outermost first, None where the text leaves one open. `linkage` is
+    `extern`, `visible`, `weak`, `common` or empty. `alignment` is in bytes, None when not written.
+    """
+
+    space: str
+    type: str
+    name: str
+    lanes: int
+    alignment: int | None
+    dimensions: tuple[int | None, ...]
+    initializer: Initializer | None
+    linkage: str
+    line: int
+
+    @property
+    def size_bytes(self) -> int | None:
+        """The bytes it takes, None when a dimension is open."""
+        return _size_bytes(self.type, self.lanes, self.dimensions)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter or a result: `.param .align 16 .b8 name[32]`, `.param .u64 .ptr .global .align 4 name`.
+
+    `space` is `param` or `reg`. `pointer_space` is the space that `.ptr` names (`generic` when it names
+    none), None without `.ptr`; `pointer_alignment` the alignment in bytes of what it points to.
+    """
+
+    space: str
+    type: str
+    name: str
+    alignment: int | None
+    dimensions: tuple[int | None, ...]
+    pointer_space: str | None
+    pointer_alignment: int | None
+    line: int
+
+    @property
+    def size_bytes(self) -> int | None:
+        """The bytes it takes, None when a dimension is open."""
+        return _size_bytes(self.type, 1, self.dimensions)
+
+
+def _size_bytes(type_name: str, lanes: int, dimensions: tuple[int | None, ...]) -> int | None:
+    size = type_bytes(type_name) * lanes
+    for dimension in dimensions:
+        if dimension is None:
+            return None
+        size *= dimension
+    return size
+
+
+@dataclass(frozen=True, slots=True)
+class BranchTargets:
+    """`name: .branchtargets L1, L2;` of `brx.idx`, or `name: .calltargets f, g;` (`of_call`) of a call."""
+
+    name: str
+    targets: tuple[str, ...]
+    of_call: bool
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallPrototype:
+    """`name: .callprototype (results) _ (parameters);` of an indirect call."""
+
+    name: str
+    results: tuple[Parameter, ...]
+    parameters: tuple[Parameter, ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pragma:
+    """`.pragma "nounroll";`, text without its quotes."""
+
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """`{ ... }`: declarations in it hide those of the same name outside."""
+
+    body: tuple[Statement, ...]
+    line: int
+
+
+Statement = (
+    Instruction | Label | RegisterDeclaration | Variable | BranchTargets | CallPrototype | Pragma | Scope
+)
+
+
+# Module
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """A directive between the header of a function and its body: `.maxntid 128, 1, 1`; values as written."""
+
+    name: str
+    arguments: tuple[str, ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """`.entry` (`is_entry`: a kernel) or `.func`. `body` is None for a declaration.
+
+    `line` is that of the `.entry` or `.func`, `end_line` of the closing brace (or the semicolon).
+    """
+
+    name: str
+    is_entry: bool
+    linkage: str
+    results: tuple[Parameter, ...]
+    parameters: tuple[Parameter, ...]
+    directives: tuple[Directive, ...]
+    body: tuple[Statement, ...] | None
+    line: int
+    end_line: int
+
+    def directive(self, name: str) -> Directive | None:
+        """The directive of this name (`maxntid`, `reqntid`, `minnctapersm`, ...), if it is there."""
+        return next((found for found in self.directives if found.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """`.alias name, aliasee;`: another name of a function."""
+
+    name: str
+    aliasee: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """`.file number "path"`."""
+
+    number: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that could not be read; the rest of the file was. `function` is lost, when it names one.
+
+    `is_entry`: the lost function is a kernel.
+    """
+
+    line: int
+    message: str
+    remedy: str
+    function: str | None = None
+    is_entry: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """One PTX file. `version` is that of the PTX ISA, `(9, 0)`; `target` the words of `.target`.
+
+    `address_bits` is 32 or 64. Functions and variables are in the order of the file, declarations included.
+    """
+
+    version: tuple[int, int]
+    target: tuple[str, ...]
+    address_bits: int
+    files: tuple[SourceFile, ...]
+    variables: tuple[Variable, ...]
+    functions: tuple[Function, ...]
+    aliases: tuple[Alias, ...]
+    problems: tuple[Problem, ...]
+
+
+# ---------------------------------------------------------------------------
+# A function body without scopes: what an inner scope declares gets a name of its own.
+
+
+FlatStatement = Instruction | Label | RegisterDeclaration | Variable | BranchTargets | CallPrototype | Pragma
+
+
+def flat_body(function: Function) -> tuple[FlatStatement, ...]:
+    """The statements of a function in order, those of scopes among them.
+
+    A name declared in a scope is written `name@n` there, n counting the scopes of the function from 1;
+    declarations at the outermost level keep theirs. Empty for a declaration without body.
+    """
+    if function.body is None:
+        return ()
+    return tuple(_Flattener().statements(function.body, _Names({}, {}), 0))
+
+
+class _Names:
+    """What the names of a scope are called outside: single names, and ranges by their prefix."""
+
+    def __init__(self, single: dict[str, str], ranges: dict[str, str]) -> None:
+        self.single = single
+        self.ranges = ranges
+
+    def of(self, name: str) -> str:
+        found = self.single.get(name)
+        if found is not None or not self.ranges:
+            return found or name
+        prefix = name.rstrip("0123456789")
+        renamed = self.ranges.get(prefix)
+        return name if renamed is None or prefix == name else renamed + name[len(prefix) :]
+
+
+class _Flattener:
+    def __init__(self) -> None:
+        self._scopes = 0
+
+    def statements(self, body: tuple[Statement, ...], names: _Names, number: int) -> Iterator[FlatStatement]:
+        for statement in body:
+            if isinstance(statement, Scope):
+                self._scopes += 1
+                inner = _with_declared(names, statement, self._scopes)
+                yield from self.statements(statement.body, inner, self._scopes)
+            elif number == 0:
+                yield statement
+            else:
+                yield _renamed(statement, names)
+
+
+def _with_declared(names: _Names, scope: Scope, number: int) -> _Names:
+    single, ranges = dict(names.single), dict(names.ranges)
+    for statement in scope.body:
+        match statement:
+            case RegisterDeclaration(name=name, count=int()):
+                ranges[name] = f"{name}@{number}_"
+            case (
+                RegisterDeclaration(name=name)
+                | Variable(name=name)
+                | Label(name=name)
+                | BranchTargets(name=name)
+                | CallPrototype(name=name)
+            ):
+                single[name] = f"{name}@{number}"
+            case _:
+                pass
+    return _Names(single, ranges)
+
+
+def _renamed(statement: FlatStatement, names: _Names) -> FlatStatement:
+    match statement:
+        case Instruction():
+            guard = statement.guard
+            if guard is not None:
+                guard = Guard(names.of(guard.register), guard.negated)
+            operands = tuple(_renamed_operand(operand, names) for operand in statement.operands)
+            return replace(statement, operands=operands, guard=guard)
+        case RegisterDeclaration(name=name, count=int()):
+            return replace(statement, name=names.ranges[name])
+        case BranchTargets():
+            targets = tuple(names.of(target) for target in statement.targets)
+            return replace(statement, name=names.of(statement.name), targets=targets)
+        case Pragma():
+            return statement
+        case _:
+            return replace(statement, name=names.of(statement.name))
+
+
+def _renamed_operand(operand: Operand, names: _Names) -> Operand:
+    match operand:
+        case Register() | Symbol():
+            name = names.of(operand.name)
+            return operand if name == operand.name else replace(operand, name=name)
+        case Address():
+            subscript = None if operand.subscript is None else _renamed_operand(operand.subscript, names)
+            base = operand.base
+            if not isinstance(base, Immediate):
+                base = replace(base, name=names.of(base.name))
+            arguments = tuple(_renamed_operand(argument, names) for argument in operand.arguments)
+            return Address(base, operand.offset, arguments, subscript)
+        case Vector() | Arguments():
+            return replace(
+                operand, elements=tuple(_renamed_operand(part, names) for part in operand.elements)
+            )
+        case Pair(first, second):
+            return Pair(_renamed_result(first, names), _renamed_result(second, names))
+        case Immediate() | Sink():
+            return operand
+
+
+def _renamed_result(operand: Register | Sink, names: _Names) -> Register | Sink:
+    return operand if isinstance(operand, Sink) else replace(operand, name=names.of(operand.name))
+
+
+# ---------------------------------------------------------------------------
+# The parts of a `call`.
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`call (results), callee, (arguments), prototype;`; `callee` is a register in an indirect call.
+
+    `prototype` names a `.callprototype` or `.calltargets`.
+    """
+
+    results: tuple[Operand, ...]
+    callee: Register | Symbol
+    arguments: tuple[Operand, ...]
+    prototype: str | None
+
+
+def call_of(instruction: Instruction) -> Call | None:
+    """The parts of a call, None for another instruction or a call of a form that PTX does not have."""
+    if instruction.opcode != "call":
+        return None
+    rest = list(instruction.operands)
+    results = _taken_arguments(rest)
+    callee = rest.pop(0) if rest else None
+    arguments = _taken_arguments(rest)
+    prototype = rest.pop(0) if rest else None
+    if not isinstance(callee, Register | Symbol) or rest or not isinstance(prototype, Symbol | None):
+        return None
+    name = None if prototype is None else prototype.name
+    return Call(results, callee, arguments, name)
+
+
+def _taken_arguments(rest: list[Operand]) -> tuple[Operand, ...]:
+    """The list that comes next, taken away; empty when none does."""
+    if rest and isinstance(first := rest[0], Arguments):
+        del rest[0]
+        return first.elements
+    return ()

@@ -1,0 +1,268 @@
+"""Counts of a launch if its branches went other ways, or its loops ran other iterations: what BSPM, BDPM and
+intervals of probabilities ask for.
+
+A kernel is counted once, by expectation: each arm with its probability. Everything here multiplies the counts
+of what stands in an arm (and, behind an arm that leaves, of what follows) and leaves the rest alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain
+
+from wattslice.counting.profile import BranchArm, ExecutionProfile, ProbabilitySource
+from wattslice.counting.sampling import WARP_SIZE
+from wattslice.ir import (
+    If,
+    InlinedCall,
+    Kernel,
+    Logical,
+    Loop,
+    Select,
+    Stmt,
+    Switch,
+    expressions_below,
+    nested_statements,
+    never_falls_through,
+    statement_expressions,
+    walk_expressions,
+    walk_statements,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """What runs when a branch goes one way: the `regions` of an arm, or of what follows one that leaves.
+
+    `arm`: the region of the arm; `of_region`: the branch. `negated`: it runs when the arm is *not* taken (an
+    else-block, or what follows). `first_region`: of what it begins with, so that its counts are known.
+    """
+
+    arm: int
+    of_region: int
+    negated: bool
+    first_region: int
+    regions: tuple[int, ...]
+
+
+def arms_of_data(profile: ExecutionProfile) -> tuple[BranchArm, ...]:
+    """The arms whose probability only data know, estimated or profiled; thread indices decide the others."""
+    return tuple(arm for arm in profile.arms if arm.source is not ProbabilitySource.STATIC)
+
+
+@lru_cache(maxsize=4)
+def paths(kernel: Kernel) -> tuple[Path, ...]:
+    """Every path of every `if` and `switch` of `kernel`, inlined functions included, outer ones first."""
+    return tuple(_paths(kernel.body))
+
+
+def arm_regions(kernel: Kernel, arm: BranchArm) -> tuple[int, ...]:
+    """The regions that stand in `arm`."""
+    return next((path.regions for path in paths(kernel) if path.first_region == arm.region), ())
+
+
+def as_if_taken(kernel: Kernel, profile: ExecutionProfile) -> ExecutionProfile:
+    """`profile` with every path that data decide as often as its branch: branches leave no mark.
+
+    So the paper counts for BSPM: Algorithm 1 multiplies statements by loops alone. What thread indices decide
+    is known and stays; so does what was counted as never executed.
+    """
+    threads, warps = profile.thread_counts, profile.warp_counts
+    decided = {arm.region for arm in arms_of_data(profile)}
+
+    def factors(path: Path) -> tuple[float, float]:
+        if path.arm not in decided or not threads[path.first_region]:
+            return 1.0, 1.0
+        here, branch = path.first_region, path.of_region
+        # What is as improbable as 2**-64 leaves no trace in the share of warps.
+        by_warp = warps[branch] / warps[here] if warps[here] else 1.0
+        return threads[branch] / threads[here], by_warp
+
+    return _scaled(kernel, profile, factors)
+
+
+def with_probability(
+    kernel: Kernel, profile: ExecutionProfile, arm: BranchArm, value: float
+) -> ExecutionProfile:
+    """`profile` if a visit of its branch took `arm` with probability `value` in place of `arm.probability`.
+
+    `arm`: a then-arm or a case of a `switch`. One that is certain, or whose branch is not there, changes
+    nothing: what was never counted cannot be raised.
+    """
+    branch = next((path.of_region for path in paths(kernel) if path.arm == arm.region), None)
+    if branch is None or not 0.0 < arm.probability < 1.0:
+        return profile
+    known = arm.probability
+    visits, issues = profile.thread_counts[branch], profile.warp_counts[branch]
+    # All lanes of a warp together issue as often as they run; lanes that decide each by itself more often.
+    together = profile.warp_counts[arm.region] * visits <= profile.thread_counts[arm.region] * issues * 1.001
+
+    def factors(path: Path) -> tuple[float, float]:
+        if path.of_region != branch:
+            return 1.0, 1.0
+        taken = path.arm == arm.region and not path.negated
+        before, after = (known, value) if taken else (1.0 - known, 1.0 - value)
+        threads = after / before
+        return threads, threads if together else _issued(after) / _issued(before)
+
+    others = {path.first_region for path in paths(kernel) if path.of_region == branch} - {arm.region}
+    share = (1.0 - value) / (1.0 - known)
+    moved = tuple(
+        replace(one, probability=value)
+        if one.region == arm.region
+        else replace(one, probability=min(1.0, one.probability * share))
+        if one.region in others
+        else one
+        for one in profile.arms
+    )
+    return replace(_scaled(kernel, profile, factors), arms=moved)
+
+
+def _issued(probability: float) -> float:
+    """How probably some lane of a full warp takes an arm that each takes with `probability`."""
+    return max(1.0 - (1.0 - probability) ** WARP_SIZE, probability)
+
+
+def _scaled(
+    kernel: Kernel, profile: ExecutionProfile, factors: Callable[[Path], tuple[float, float]]
+) -> ExecutionProfile:
+    threads, warps = list(profile.thread_counts), list(profile.warp_counts)
+    for path in paths(kernel):
+        by_thread, by_warp = factors(path)
+        if (by_thread, by_warp) == (1.0, 1.0):
+            continue
+        for region in path.regions:
+            threads[region] *= by_thread
+            # A warp issues no less often than its lanes run on average.
+            warps[region] = max(warps[region] * by_warp, threads[region])
+    return replace(profile, thread_counts=tuple(threads), warp_counts=tuple(warps))
+
+
+def _paths(stmt: Stmt) -> Iterator[Path]:
+    stack: list[Stmt] = [stmt]
+    while stack:
+        node = stack.pop()
+        inner = nested_statements(node)
+        if isinstance(node, If):
+            then = node.then.region
+            yield Path(then, node.region, False, then, regions_below((node.then,)))
+            if node.otherwise is not None:
+                other = node.otherwise.region
+                yield Path(then, node.region, True, other, regions_below((node.otherwise,)))
+        elif isinstance(node, Switch):
+            for case in node.cases:
+                body = case.body.region
+                yield Path(body, node.region, False, body, regions_below((case.body,)))
+        for place, one in enumerate(inner):
+            following = inner[place + 1 :]
+            if isinstance(one, If) and one.otherwise is None and following and never_falls_through(one.then):
+                yield Path(one.then.region, one.region, True, following[0].region, regions_below(following))
+        bodies = [
+            part.body
+            for expr in statement_expressions(node)
+            for part in walk_expressions(expr)
+            if isinstance(part, InlinedCall)
+        ]
+        stack.extend(reversed((*bodies, *inner)))
+
+
+def regions_below(statements: tuple[Stmt, ...]) -> tuple[int, ...]:
+    """Every region at any depth below these statements."""
+    found: dict[int, None] = {}
+    for stmt in statements:
+        for inner in walk_statements(stmt):
+            found[inner.region] = None
+            if isinstance(inner, Loop):
+                found |= dict.fromkeys((inner.test_region, inner.step_region))
+        for expr in expressions_below(stmt):
+            if isinstance(expr, Logical):
+                found[expr.right_region] = None
+            elif isinstance(expr, Select):
+                found |= dict.fromkeys((expr.then_region, expr.otherwise_region))
+    return tuple(found)
+
+
+TRIPS_SPREAD = 8.0
+"""A loop that data end may run so many times more or fewer iterations than assumed, though at least one: the
+assumed 8 may be 1 to 64. A convention; measured ones were 1.06 to 512 (docs/branches.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """An arm (its region) that leaves a loop: the regions `inside` it, and those `behind` it."""
+
+    arm: int
+    inside: tuple[int, ...]
+    behind: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TripRange:
+    """The `regions` inside one loop, and between which factors of the assumed its iterations may be.
+
+    `loop`: its own region. `exits`: arms that leave it, assumed never to be taken.
+    """
+
+    regions: tuple[int, ...]
+    low: float
+    high: float
+    loop: int = 0
+    exits: tuple[Exit, ...] = ()
+
+
+def trip_ranges(kernel: Kernel, profile: ExecutionProfile) -> tuple[TripRange, ...]:
+    """The loops whose iterations nobody knows: those that data end, and those that data may leave early.
+
+    Of the latter all iterations were counted; they may run as few as one. What a profile or thread indices
+    tell has no range.
+    """
+    return tuple(_ranges(kernel, profile))
+
+
+def _ranges(kernel: Kernel, profile: ExecutionProfile) -> Iterator[TripRange]:
+    trips = {loop.region: loop for loop in profile.loops}
+    never_taken = {arm.region for arm in profile.arms if arm.is_open and arm.probability == 0.0}
+    for stmt in walk_statements(kernel.body):
+        known = trips.get(stmt.region) if isinstance(stmt, Loop) else None
+        if not isinstance(stmt, Loop) or known is None or known.assumed <= 0.0:
+            continue
+        least = min(1.0, 1.0 / known.assumed)
+        once = {stmt.region, *chain.from_iterable(regions_below((init,)) for init in stmt.init)}
+        inside = tuple(region for region in regions_below((stmt,)) if region not in once)
+        if known.trip_count is None:
+            yield TripRange(inside, max(least, 1.0 / TRIPS_SPREAD), TRIPS_SPREAD)
+        elif exits := tuple(_exits(kernel, stmt, never_taken)):
+            yield TripRange(inside, least, 1.0, stmt.region, exits)
+
+
+def _exits(kernel: Kernel, loop: Loop, never_taken: set[int]) -> Iterator[Exit]:
+    for stmt in walk_statements(loop.body):
+        for arm in (stmt.then, stmt.otherwise) if isinstance(stmt, If) else ():
+            if arm is not None and arm.region in never_taken:
+                others = (path for path in paths(kernel) if path.of_region == stmt.region)
+                behind = (path.regions for path in others if path.first_region != arm.region)
+                after = (*chain.from_iterable(behind), loop.step_region)
+                yield Exit(arm.region, regions_below((arm,)), after)
+
+
+def with_trips(profile: ExecutionProfile, loop: TripRange, factor: float) -> ExecutionProfile:
+    """`profile` if the iterations of `loop` were `factor` times as many."""
+    threads, warps = list(profile.thread_counts), list(profile.warp_counts)
+    for region in loop.regions:
+        threads[region] *= factor
+        warps[region] *= factor
+    return replace(profile, thread_counts=tuple(threads), warp_counts=tuple(warps))
+
+
+def left_at_once(profile: ExecutionProfile, loop: TripRange) -> ExecutionProfile:
+    """`profile` if the first iteration of `loop` always took an exit, each as often as the others."""
+    fewest = with_trips(profile, loop, loop.low)
+    threads, warps = list(fewest.thread_counts), list(fewest.warp_counts)
+    for region in chain.from_iterable(one.behind for one in loop.exits):
+        threads[region] = warps[region] = 0.0
+    for region in chain.from_iterable(one.inside for one in loop.exits):
+        threads[region] = profile.thread_counts[loop.loop] / len(loop.exits)
+        warps[region] = profile.warp_counts[loop.loop] / len(loop.exits)
+    return replace(profile, thread_counts=tuple(threads), warp_counts=tuple(warps))

@@ -1,0 +1,459 @@
+"""The mathematical functions of CUDA by name, on numpy lanes.
+
+Functions of float32 are computed in float64 and rounded: nearer to the exact result than CUDA promises.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wattslice.profiling.interpreter.layout import Dtype, Value
+
+Real = Callable[..., Any]
+_One = Callable[[Any], Any]
+_Two = Callable[[Any, Any], Any]
+_Several = Callable[..., Any]
+
+
+def _each(function: Callable[[float], float]) -> Real:
+    """A function of the standard library for every lane; what it refuses is not a number."""
+
+    def one(x: float) -> float:
+        try:
+            return function(x)
+        except (ValueError, OverflowError):
+            return math.nan
+
+    return np.vectorize(one, otypes=[np.float64])
+
+
+def _round_away(x: Value) -> Value:
+    whole = np.trunc(x)
+    return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1.0, x), whole)
+
+
+def _positive_difference(x: Value, y: Value) -> Value:
+    difference = np.where(x > y, x - y, x * 0)
+    return np.where(np.isnan(x) | np.isnan(y), x + y, difference)
+
+
+def _least(x: Value, y: Value) -> Value:
+    """The other one where one is no number; -0 is less than +0 (PTX ISA, min)."""
+    return np.where(x == y, np.where(np.signbit(x), x, y), np.fmin(x, y))
+
+
+def _greatest(x: Value, y: Value) -> Value:
+    return np.where(x == y, np.where(np.signbit(x), y, x), np.fmax(x, y))
+
+
+def _normal_quantile(p: float) -> float:
+    return {0.0: -math.inf, 1.0: math.inf}.get(p) or statistics.NormalDist().inv_cdf(p)
+
+
+_erfc = _each(math.erfc)
+_EXACT_ONE: dict[str, _One] = {
+    # Exact, or rounded once in the type itself.
+    "sqrt": np.sqrt,
+    "fabs": np.abs,
+    "abs": np.abs,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "rint": np.rint,
+    "nearbyint": np.rint,
+    "round": _round_away,
+    "saturate": lambda x: np.fmin(np.fmax(x, x.dtype.type(0)), x.dtype.type(1)),
+    "neg": np.negative,
+    "rcp": np.reciprocal,
+}
+_EXACT_TWO: dict[str, _Two] = {
+    "fmin": _least,
+    "fmax": _greatest,
+    "min": _least,
+    "max": _greatest,
+    "copysign": np.copysign,
+    "fmod": np.fmod,
+    "nextafter": np.nextafter,
+    "fdim": _positive_difference,
+    "fdivide": np.divide,
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+}
+_IN_DOUBLE_ONE: dict[str, _One] = {
+    "rsqrt": lambda x: 1.0 / np.sqrt(x),
+    "cbrt": np.cbrt,
+    "rcbrt": lambda x: 1.0 / np.cbrt(x),
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "exp10": lambda x: np.power(10.0, x),
+    "expm1": np.expm1,
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "logb": lambda x: np.where(x == 0, -np.inf, np.frexp(x)[1] - 1.0),
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "sinpi": lambda x: np.sin(np.pi * np.fmod(x, 2.0)),
+    "cospi": lambda x: np.cos(np.pi * np.fmod(x, 2.0)),
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "erf": _each(math.erf),
+    "erfc": _erfc,
+    "erfinv": _each(lambda x: _normal_quantile((x + 1.0) / 2.0) / math.sqrt(2.0)),
+    "erfcinv": _each(lambda x: -_normal_quantile(x / 2.0) / math.sqrt(2.0)),
+    "normcdf": lambda x: 0.5 * _erfc(-np.asarray(x) * math.sqrt(0.5)),
+    "normcdfinv": _each(_normal_quantile),
+    "tgamma": _each(math.gamma),
+    "lgamma": _each(math.lgamma),
+}
+_IN_DOUBLE_TWO: dict[str, _Two] = {
+    "hypot": np.hypot,
+    "rhypot": lambda x, y: 1.0 / np.hypot(x, y),
+    "atan2": np.arctan2,
+    "pow": np.power,
+    "powi": np.power,
+    "remainder": lambda x, y: x - np.rint(x / y) * y,
+    "ldexp": lambda x, n: np.ldexp(x, np.asarray(n).astype(np.int32)),
+    "scalbn": lambda x, n: np.ldexp(x, np.asarray(n).astype(np.int32)),
+    "scalbln": lambda x, n: np.ldexp(x, np.asarray(n).astype(np.int32)),
+}
+
+
+def _norm(*parts: Any) -> Any:  # noqa: ANN401 - any lanes
+    total = parts[0] * parts[0]
+    for part in parts[1:]:
+        total = total + part * part
+    return np.sqrt(total)
+
+
+_IN_DOUBLE_MORE: dict[str, _Several] = {
+    "norm3d": _norm,
+    "rnorm3d": lambda *parts: 1.0 / _norm(*parts),
+    "norm4d": _norm,
+    "rnorm4d": lambda *parts: 1.0 / _norm(*parts),
+}
+_SINGLE_ROUNDED: dict[str, Real] = {**_EXACT_ONE, **_EXACT_TWO}
+_IN_DOUBLE: dict[str, Real] = {**_IN_DOUBLE_ONE, **_IN_DOUBLE_TWO, **_IN_DOUBLE_MORE}
+_TESTS: dict[str, _One] = {
+    "isnan": np.isnan,
+    "isinf": np.isinf,
+    "isfinite": np.isfinite,
+    "finite": np.isfinite,
+    "signbit": np.signbit,
+    "isnormal": lambda x: np.isfinite(x) & (np.abs(x) >= np.finfo(x.dtype).tiny),
+}
+_TO_INTEGER: dict[str, _One] = {
+    "lrint": np.rint,
+    "llrint": np.rint,
+    "lround": _round_away,
+    "llround": _round_away,
+    "ilogb": lambda x: np.frexp(x)[1] - 1.0,
+    "rn": np.rint,
+    "rz": np.trunc,
+    "rd": np.floor,
+    "ru": np.ceil,
+}
+SEVERAL: dict[str, Callable[[Any], tuple[Any, ...]]] = {
+    "sincos": lambda x: (np.sin(x), np.sin(x), np.cos(x)),
+    "sincospi": lambda x: (np.sin(np.pi * x), np.sin(np.pi * x), np.cos(np.pi * x)),
+    "frexp": lambda x: (np.frexp(x)[0], np.frexp(x)[1]),
+    "modf": lambda x: (x - np.trunc(x), np.trunc(x)),
+}
+"""Functions with several results: that of the call first, then what goes through the pointers."""
+
+_ROUNDED = re.compile(r"__[fd](add|sub|mul|div|rcp|sqrt|rsqrt)_(r[nzud])$")
+_FAST = re.compile(r"__(\w+?)f?$")
+_HALF = re.compile(r"__?h(add|sub|mul|div|max|min|neg|abs)2?(?:_rn)?$|__h(2div)$")
+_HALF_FUNCTION = re.compile(
+    r"h2?(sqrt|rsqrt|rcp|exp|exp2|exp10|log|log2|log10|sin|cos|tanh|floor|ceil|rint|trunc)(?:_approx)?$"
+)
+
+
+def plain_name(name: str) -> str:
+    """`name` without what only tells the type or the precision."""
+    name = name.removeprefix("__builtin_").removeprefix("__nv_")
+    if name in _KNOWN:
+        return name
+    rounded = _ROUNDED.match(name)
+    if rounded is not None:
+        return rounded[1] if rounded[2] == "rn" else name
+    for pattern in (_HALF, _HALF_FUNCTION):
+        found = pattern.match(name)
+        if found is not None:
+            return next(part for part in found.groups() if part).removeprefix("2")
+    if name.removesuffix("f") in _KNOWN:
+        return name.removesuffix("f")
+    fast = _FAST.match(name)
+    return fast[1] if fast is not None and fast[1] in _KNOWN else name
+
+
+_KNOWN = frozenset([*_SINGLE_ROUNDED, *_IN_DOUBLE, *_TESTS, *_TO_INTEGER, *SEVERAL]) - {
+    "add", "sub", "mul", "div", "neg", "rn", "rz", "rd", "ru", "saturate"
+}  # fmt: skip
+
+
+def real_function(name: str, working: Dtype, result: Dtype) -> Real | None:
+    """The function `name` on values of the floating-point type `working`; None when it is not known."""
+    plain = "saturate" if name == "__saturatef" else plain_name(name)
+    if plain in _TESTS:
+        test = _TESTS[plain]
+        return lambda *values: np.asarray(test(*values)).astype(result)[()]
+    if plain in _TO_INTEGER:
+        return _TO_INTEGER[plain]
+    exact = _SINGLE_ROUNDED.get(plain)
+    if exact is not None:
+        return lambda *values: np.asarray(exact(*values)).astype(working)[()]
+    wide = _IN_DOUBLE.get(plain)
+    if wide is None:
+        return None
+    return lambda *values: np.asarray(wide(*(v.astype(np.float64) for v in values))).astype(working)[()]
+
+
+def several(name: str, value: Value) -> tuple[Value, ...]:
+    """The results of a function of one number that has several."""
+    results = SEVERAL[plain_name(name)](value.astype(np.float64))
+    return tuple(np.asarray(result)[()] for result in results)
+
+
+Whole = Callable[..., Value]
+_U32, _U64, _I64 = np.uint32, np.uint64, np.int64
+
+
+def _unsigned(value: Value) -> Value:
+    return np.asarray(value).view(f"u{value.dtype.itemsize}")
+
+
+def popc(value: Value) -> Value:
+    """Bits that are set."""
+    bits = _unsigned(value).astype(_U64)
+    count = np.zeros(bits.shape, np.int32)
+    bits = bits - ((bits >> _U64(1)) & _U64(0x5555555555555555))
+    bits = (bits & _U64(0x3333333333333333)) + ((bits >> _U64(2)) & _U64(0x3333333333333333))
+    bits = (bits + (bits >> _U64(4))) & _U64(0x0F0F0F0F0F0F0F0F)
+    count = (bits * _U64(0x0101010101010101)) >> _U64(56)
+    return count.astype(np.int32)[()]
+
+
+def _smeared(bits: Value) -> Value:
+    """Every bit below the highest one set."""
+    for shift in (1, 2, 4, 8, 16, 32):
+        bits = bits | (bits >> _U64(shift))
+    return bits
+
+
+def clz(value: Value) -> Value:
+    """Zeros above the highest bit."""
+    smeared = _smeared(_unsigned(value).astype(_U64))
+    return (np.int32(8 * value.dtype.itemsize) - popc(smeared)).astype(np.int32)[()]
+
+
+def ffs(value: Value) -> Value:
+    """Position of the lowest bit, from 1; 0 when none is set."""
+    bits = _unsigned(value).astype(_U64)
+    lowest = bits & (~bits + _U64(1))
+    return np.where(bits == 0, 0, popc(lowest - (lowest != 0).astype(_U64)) + 1).astype(np.int32)[()]
+
+
+def brev(value: Value) -> Value:
+    """The bits in reverse order."""
+    width = 8 * value.dtype.itemsize
+    bits = _unsigned(value).astype(_U64)
+    result = np.zeros(bits.shape, _U64)
+    for at in range(width):
+        result = result | (((bits >> _U64(at)) & _U64(1)) << _U64(width - 1 - at))
+    return result.astype(f"u{width // 8}")[()]
+
+
+def _funnel(low: Value, high: Value) -> Value:
+    return (high.astype(_U64) << _U64(32)) | low.astype(_U64)
+
+
+def _clamped(shift: Value) -> Value:
+    return np.minimum(shift.astype(_U64), _U64(32))
+
+
+def _byte_perm(x: Value, y: Value, selector: Value) -> Value:
+    both = _funnel(x, y)
+    selector = selector.astype(_U64)
+    result = np.zeros((), _U64)
+    for at in range(4):
+        choice = (selector >> _U64(4 * at)) & _U64(15)
+        byte = (both >> ((choice & _U64(7)) * _U64(8))) & _U64(255)
+        sign = (choice & _U64(8)) != 0
+        byte = np.where(sign, np.where(byte & _U64(128), _U64(255), _U64(0)), byte)
+        result = result | (byte << _U64(8 * at))
+    return result.astype(_U32)[()]
+
+
+def _mulhi(a: Value, b: Value) -> Value:
+    if a.dtype.itemsize == 4:
+        wide = _I64 if a.dtype.kind == "i" else _U64
+        return ((a.astype(wide) * b.astype(wide)) >> wide(32)).astype(a.dtype)[()]
+    x, y = _unsigned(a).astype(_U64), _unsigned(b).astype(_U64)
+    mask, half = _U64(0xFFFFFFFF), _U64(32)
+    x0, x1, y0, y1 = x & mask, x >> half, y & mask, y >> half
+    middle = x1 * y0 + ((x0 * y0) >> half)
+    other = x0 * y1 + (middle & mask)
+    high = x1 * y1 + (middle >> half) + (other >> half)
+    if a.dtype.kind == "i":
+        high = high - np.where(a < 0, y, _U64(0)) - np.where(b < 0, x, _U64(0))
+    return high.astype(a.dtype)[()]
+
+
+def _mul24(a: Value, b: Value) -> Value:
+    if a.dtype.kind == "u":
+        return (a & _U32(0xFFFFFF)) * (b & _U32(0xFFFFFF))
+    eight = np.int32(8)
+    return ((a << eight) >> eight) * ((b << eight) >> eight)
+
+
+def _dot_bytes(a: Value, b: Value, c: Value) -> Value:
+    signed = c.dtype.kind == "i"
+    total = c.astype(_I64)
+    for shift in (0, 8, 16, 24):
+        parts = [((v.astype(_I64) >> _I64(shift)) & _I64(255)) for v in (a, b)]
+        if signed:
+            parts = [np.where(p > 127, p - 256, p) for p in parts]
+        total = total + parts[0] * parts[1]
+    return total.astype(c.dtype)[()]
+
+
+def _sad(a: Value, b: Value, c: Value) -> Value:
+    wide = np.abs(a.astype(_I64) - b.astype(_I64))
+    return (wide + c.astype(_I64)).astype(_U32)[()]
+
+
+def _average(up: int) -> Whole:
+    def average(a: Value, b: Value) -> Value:
+        return ((a.astype(_I64) + b.astype(_I64) + _I64(up)) >> _I64(1)).astype(a.dtype)[()]
+
+    return average
+
+
+def _minimum(a: Value, b: Value) -> Value:
+    return np.minimum(a, b)
+
+
+def _maximum(a: Value, b: Value) -> Value:
+    return np.maximum(a, b)
+
+
+def _absolute(a: Value) -> Value:
+    return np.abs(a)
+
+
+def _funnel_left(low: Value, high: Value, shift: Value) -> Value:
+    return ((_funnel(low, high) << (shift.astype(_U64) & _U64(31))) >> _U64(32)).astype(_U32)[()]
+
+
+def _funnel_right(low: Value, high: Value, shift: Value) -> Value:
+    return (_funnel(low, high) >> (shift.astype(_U64) & _U64(31))).astype(_U32)[()]
+
+
+def _funnel_left_clamped(low: Value, high: Value, shift: Value) -> Value:
+    return ((_funnel(low, high) << _clamped(shift)) >> _U64(32)).astype(_U32)[()]
+
+
+def _funnel_right_clamped(low: Value, high: Value, shift: Value) -> Value:
+    return (_funnel(low, high) >> _clamped(shift)).astype(_U32)[()]
+
+
+def _by_lanes(lanes: int, function: Callable[[Any, Any], Any], signed: bool) -> Whole:
+    """A function on each of the `lanes` parts of 32-bit words."""
+    part = np.dtype(f"{'i' if signed else 'u'}{4 // lanes}")
+
+    def whole(a: Value, b: Value) -> Value:
+        words = np.broadcast_arrays(np.atleast_1d(a), np.atleast_1d(b))
+        x, y = (np.ascontiguousarray(w).view(part).astype(_I64) for w in words)
+        result = np.ascontiguousarray(function(x, y).astype(part)).view(_U32)
+        return result if a.ndim or b.ndim else result[0]
+
+    return whole
+
+
+def _all_ones(condition: Any) -> Any:  # noqa: ANN401 - any lanes
+    return np.where(condition, -1, 0)
+
+
+WHOLE: dict[str, Whole] = {
+    "__popc": popc,
+    "__popcll": popc,
+    "popcount": popc,
+    "popcountll": popc,
+    "__clz": clz,
+    "__clzll": clz,
+    "clz": clz,
+    "clzll": clz,
+    "__ffs": ffs,
+    "__ffsll": ffs,
+    "ffs": ffs,
+    "ffsll": ffs,
+    "__brev": brev,
+    "__brevll": brev,
+    "abs": _absolute,
+    "labs": _absolute,
+    "llabs": _absolute,
+    "min": _minimum,
+    "max": _maximum,
+    "umin": _minimum,
+    "umax": _maximum,
+    "llmin": _minimum,
+    "llmax": _maximum,
+    "ullmin": _minimum,
+    "ullmax": _maximum,
+    "__mulhi": _mulhi,
+    "__umulhi": _mulhi,
+    "mulhi": _mulhi,
+    "__mul64hi": _mulhi,
+    "__umul64hi": _mulhi,
+    "__mul24": _mul24,
+    "mul24": _mul24,
+    "__umul24": _mul24,
+    "umul24": _mul24,
+    "__byte_perm": _byte_perm,
+    "__sad": _sad,
+    "__usad": _sad,
+    "__hadd": _average(0),
+    "__uhadd": _average(0),
+    "__rhadd": _average(1),
+    "__urhadd": _average(1),
+    "__dp4a": _dot_bytes,
+    "__funnelshift_l": _funnel_left,
+    "__funnelshift_r": _funnel_right,
+    "__funnelshift_lc": _funnel_left_clamped,
+    "__funnelshift_rc": _funnel_right_clamped,
+}
+_PACKED: tuple[tuple[str, Callable[[Any, Any], Any], bool], ...] = (
+    ("add", np.add, False),
+    ("sub", np.subtract, False),
+    ("absdiffu", lambda x, y: np.abs(x - y), False),
+    ("maxs", np.maximum, True),
+    ("maxu", np.maximum, False),
+    ("mins", np.minimum, True),
+    ("minu", np.minimum, False),
+    ("cmpeq", lambda x, y: _all_ones(x == y), False),
+    ("cmpgtu", lambda x, y: _all_ones(x > y), False),
+    ("cmpgts", lambda x, y: _all_ones(x > y), True),
+)
+WHOLE.update(
+    (f"__v{name}{lanes}", _by_lanes(lanes, function, signed))
+    for lanes in (2, 4)
+    for name, function, signed in _PACKED
+)

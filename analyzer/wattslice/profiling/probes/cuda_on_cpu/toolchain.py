@@ -1,0 +1,233 @@
+"""Compiles a CUDA program for the CPU, with the headers of this directory in place of CUDA's."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from wattslice.errors import WattsliceError
+from wattslice.ir.builtins import definitions_on_cpu
+from wattslice.profiling.probes.cuda_on_cpu.rewriting import rewritten
+
+HERE = Path(__file__).parent
+_FLAGS = ("-std=c++17", "-O1", "-w", "-fpermissive", "-ffp-contract=off")
+CHECKING = (*_FLAGS, "-g1", "-fsanitize=address", "-fno-sanitize-recover=all")
+"""Flags that let a program end at its first access beyond an array; half as fast as `PLAIN`."""
+PLAIN = _FLAGS
+_OF_CXX = ("-std=c++", "-fpermissive")
+_RUNTIME = ("runtime", "snapshot")
+_SAME_AS_RUNTIME = (
+    "builtin_types", "channel_descriptor", "cuda", "cuda_device_runtime_api", "cuda_profiler_api",
+    "cuda_runtime_api", "cuda_texture_types", "device_atomic_functions", "device_launch_parameters",
+    "device_types", "driver_types", "host_config", "host_defines", "math_constants", "math_functions",
+    "sm_20_atomic_functions", "sm_30_intrinsics", "surface_functions", "surface_types",
+    "texture_fetch_functions", "texture_types", "vector_functions",
+)  # fmt: skip
+"""Headers of CUDA whose contents are in ours of `cuda_runtime.h`."""
+_OF_GROUPS = ("memcpy_async", "reduce", "scan")
+_USES_CUDA = re.compile(r"^\s*#\s*include\s*[<\"]cuda", re.MULTILINE)  # its headers here are C++
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """The runtime, and a precompiled header if several programs are compiled with them."""
+
+    compiler: str
+    directory: Path
+    flags: tuple[str, ...]
+
+    @classmethod
+    def build(
+        cls, compiler: str, directory: Path, flags: tuple[str, ...] = CHECKING, *, precompiled: bool = True
+    ) -> Toolchain:
+        """Compiles the runtime, and the header if `precompiled`, into `directory`. Raises `BuildError`."""
+        for header in HERE.glob("*.h"):
+            (directory / header.name).write_bytes(header.read_bytes())
+        (directory / "builtins.h").write_text(definitions_on_cpu(), encoding="utf-8")
+        for name in _SAME_AS_RUNTIME:
+            (directory / f"{name}.h").write_text('#include "cuda_runtime.h"\n', encoding="utf-8")
+        (directory / "cooperative_groups").mkdir(exist_ok=True)
+        for name in _OF_GROUPS:
+            header = directory / "cooperative_groups" / f"{name}.h"
+            header.write_text('#include "../cooperative_groups.h"\n', encoding="utf-8")
+        for part in _RUNTIME:
+            _must_run(compiler, *flags, "-c", HERE / f"{part}.cpp", "-o", directory / f"{part}.o")
+        if precompiled:
+            header = directory / "cuda_runtime.h"
+            _must_run(compiler, *flags, "-x", "c++-header", header, "-o", header.with_suffix(".h.gch"))
+        return cls(compiler, directory, flags)
+
+    def compile(
+        self,
+        program: Path,
+        text: str | None = None,
+        name: str = "",
+        include_dirs: Sequence[Path] = (),
+        sources: Sequence[Path] = (),
+    ) -> Path:
+        """The executable of `program`, or of `text` in its place; compiled once.
+
+        `name` of the executable, the program's stem if empty. `sources`: further files of the program; those
+        that end in .cu are CUDA, in .c are C. Raises `BuildError`, `RewritingError`.
+        """
+        executable = self.directory / (name or program.stem)
+        if executable.exists() and text is None and executable.stat().st_mtime > program.stat().st_mtime:
+            return executable
+        cuda = _text_of(program) if text is None else text
+        folders = tuple(word for folder in include_dirs for word in ("-I", folder))
+        parts = [self._object(program, cuda, executable.with_suffix(".o"), folders)]
+        for number, source in enumerate(sources):
+            made = self.directory / f"{executable.name}_{number}.o"
+            parts.append(self._object(source, _text_of(source), made, folders))
+        runtime = (self.directory / f"{part}.o" for part in _RUNTIME)
+        libraries = [flag for flag in self.flags if flag.startswith(("-l", "-L"))]
+        done = _ran(self.compiler, *self.flags, *parts, *runtime, "-o", executable, *libraries)
+        if done.returncode != 0:
+            raise refusal(self.compiler, program, done.stdout + done.stderr, self.directory)
+        return executable
+
+    def _object(self, source: Path, text: str, made: Path, folders: Sequence[str | Path]) -> Path:
+        language, written = "c++", made.with_suffix(".cpp")
+        if source.suffix == ".c" and _USES_CUDA.search(text) is None:
+            language, written = "c", made.with_suffix(".c")
+            written.write_text(f'#line 1 "{source}"\n{text}', encoding="utf-8", errors="surrogateescape")
+        elif source.suffix == ".cu":
+            written.write_text(
+                f'#include "cuda_runtime.h"\n#line 1 "{source}"\n{rewritten(text)}',
+                encoding="utf-8",
+                errors="surrogateescape",
+            )
+        else:
+            written.write_text(f'#line 1 "{source}"\n{text}', encoding="utf-8", errors="surrogateescape")
+        flags = [flag for flag in self.flags if language == "c++" or not flag.startswith(_OF_CXX)]
+        done = _ran(
+            self.compiler, *flags, "-I", self.directory, "-iquote", source.parent, *folders,
+            "-x", language, "-c", written, "-o", made,
+        )  # fmt: skip
+        if done.returncode != 0:
+            raise refusal(self.compiler, source, done.stdout + done.stderr, self.directory)
+        return made
+
+
+def run(
+    executable: Path,
+    arguments: Sequence[int | str],
+    order: str = "ascending",
+    without: str = "",
+    more: Mapping[str, str] | None = None,
+    timeout_s: float = 120,
+) -> tuple[int, str]:
+    """Exit status and all output; raises `subprocess.TimeoutExpired`.
+
+    `order` of the threads of a block: "ascending" or "descending"; launches of kernel `without` do nothing;
+    `more` environment variables.
+    """
+    done = subprocess.run(
+        [str(executable), *map(str, arguments)],
+        env={
+            **os.environ,
+            "CUDA_ON_CPU_ORDER": order,
+            "CUDA_ON_CPU_WITHOUT": without,
+            "ASAN_OPTIONS": "detect_leaks=0",
+            **(more or {}),
+        },
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def _text_of(path: Path) -> str:
+    """Comments and strings of old programs are in any encoding: bytes that are not UTF-8 are kept."""
+    try:
+        return path.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise BuildError(f"cannot be read: {error.strerror}", path=path) from None
+
+
+def _must_run(*command: str | Path) -> None:
+    done = _ran(*command)
+    if done.returncode != 0:
+        raise refusal(str(command[0]), HERE, done.stdout + done.stderr)
+
+
+def _ran(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        env={**os.environ, "LC_ALL": "C"},  # messages are read
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+
+
+_GXX = re.compile(
+    r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)? (?:fatal error|error|Error): (?P<text>.*)$", re.M
+)
+_NVCC = re.compile(r"^(?P<file>[^\s(][^(\n]*)\((?P<line>\d+)\): (?:catastrophic )?error: (?P<text>.*)$", re.M)
+_CAUSE = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)?\s+required from here$", re.M)
+_UNDEFINED = re.compile(r"undefined reference to [`'](?P<name>[^'\n]+)'")
+_NO_HEADER = re.compile(r"(\S+): No such file or directory")
+_UNKNOWN = re.compile(
+    r"'([\w:]+)' (?:was not declared|has not been declared|does not name a type|is not a member of)"
+    r"|'([\w:]+)' (?:is|are) not a template|there are no arguments to '(\w+)'"
+    r"|no matching function for call to '(\w+)"
+)
+_OF_CUDA = re.compile(r"(?:cuda|cu[A-Z]|cub|nv|__|tex|surf|cooperative_groups|thrust|wmma|atomic)")
+_PTX = re.compile(r"'asm'|^no such instruction|^invalid (?:character|instruction)|^bad register|^junk", re.M)
+ELSEWHERE = "--build nvcc has all of CUDA; --data SPEC needs no build"
+_MORE = "wattslice --debug shows all that it says"
+
+
+class CompilerOutput(Exception):  # noqa: N818  (no error of its own)
+    """All that a compiler printed: the cause of a `BuildError`, for those who ask for tracebacks."""
+
+
+class BuildError(WattsliceError):
+    """The compiler refuses a program; the message is the first thing that it says, in the user's terms."""
+
+
+def refusal(compiler: str, program: Path, output: str, stand_in: Path | None = None) -> BuildError:
+    """Why `compiler` refuses `program`. `stand_in`: the folder of the headers in place of CUDA's."""
+    error = _refusal(Path(compiler).name, program, output, stand_in)
+    error.__cause__ = CompilerOutput(output.strip())
+    return error
+
+
+def _refusal(compiler: str, program: Path, output: str, stand_in: Path | None) -> BuildError:
+    found = _GXX.search(output) or _NVCC.search(output)
+    if found is None:
+        undefined = _UNDEFINED.search(output)
+        if undefined is not None:
+            name = undefined["name"]
+            remedy = f"--source FILE for a source file that has it, --flag -lNAME for a library; {ELSEWHERE}"
+            return BuildError(f"{name} is defined in another file", path=program, remedy=remedy)
+        said = (output.strip().splitlines() or ["nothing"])[0]
+        return BuildError(f"{compiler} refuses the program: {said}", path=program, remedy=_MORE)
+    text = found["text"]
+    if stand_in is not None and Path(found["file"]).parent == stand_in:
+        found = _CAUSE.search(output, found.end()) or found
+    place = Path(found["file"]), int(found["line"])
+    header, unknown = _NO_HEADER.search(text), _UNKNOWN.search(text)
+    if header is not None:
+        message = f"{header[1]} is not found"
+        remedy = f"-I DIR tells where it is; if it belongs to CUDA, the stand-in lacks it: {ELSEWHERE}"
+    elif stand_in is not None and _PTX.search(text):
+        message, remedy = "PTX in asm cannot be run by a CPU", ELSEWHERE
+    elif stand_in is not None and unknown is not None and _OF_CUDA.match(name := _first(unknown)):
+        message, remedy = f"the stand-in for CUDA does not offer {name} as it is used here", ELSEWHERE
+    else:
+        message = f"{compiler} refuses the program: {text}"
+        remedy = _MORE if stand_in is None else f"{ELSEWHERE}; {_MORE}"
+    return BuildError(message, path=place[0], line=place[1], remedy=remedy)
+
+
+def _first(found: re.Match[str]) -> str:
+    return next(group for group in found.groups() if group)

@@ -1,0 +1,161 @@
+"""ESCAPE's printed tables as what the models take."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from wattslice.projection.workflow import CharacterisedKernels, CpuState
+from wattslice_corpora.published import (
+    CpuStateRow,
+    GpuCharacteristicsRow,
+    KernelCharacteristicsRow,
+    escape2018_kernels,
+    escape2018_loop_work,
+    escape2018_spherical_loops,
+)
+from wattslice_models.cpu_roofline import CpuRates, Loop, LoopCoefficients
+from wattslice_models.escape_time import GpuCharacteristics, KernelCharacteristics, kernels_time_s
+from wattslice_models.gpu import Architecture, load_gpu
+
+_ARCHITECTURES = {
+    "GeForce 970": Architecture.MAXWELL,
+    "Tesla K20m": Architecture.KEPLER,
+    "Tesla 2070-q": Architecture.FERMI,
+}
+
+
+def published_kernel(row: KernelCharacteristicsRow) -> KernelCharacteristics:
+    """A kernel of Table 9. Its counts reproduce the printed times only with N doubled:
+    `escape_time.PUBLISHED_CELLS_FACTOR`.
+    """
+    return KernelCharacteristics(
+        inactive_share=row.inactive_share,
+        miscellaneous_share=row.miscellaneous_share,
+        control_flow_share=row.control_flow_share,
+        memory_efficiency=row.memory_efficiency,
+        requested_bytes=row.requested_bytes,
+        integer_instructions=row.integer_instructions,
+        single_instructions=row.single_instructions,
+        double_instructions=row.double_instructions,
+        warp_instructions=row.warp_instructions,
+        instructions_per_clock_per_sm=row.instructions_per_clock_per_sm,
+    )
+
+
+@cache
+def acraneb2() -> tuple[KernelCharacteristics, ...]:
+    """The seven kernels of Table 9."""
+    return tuple(map(published_kernel, escape2018_kernels()))
+
+
+def published_gpu(row: GpuCharacteristicsRow) -> GpuCharacteristics:
+    """A GPU of Table 10, its peaks as printed."""
+    return GpuCharacteristics(
+        name=row.gpu,
+        architecture=_ARCHITECTURES[row.gpu],
+        core_clock_hz=row.core_clock_hz,
+        sm_count=row.sm_count,
+        peak_double_flop_per_s=row.peak_double_flop_per_s,
+        peak_single_flop_per_s=row.peak_single_flop_per_s,
+        peak_integer_op_per_s=row.peak_integer_op_per_s,
+        memory_bandwidth_bytes_per_s=row.memory_bandwidth_bytes_per_s,
+    )
+
+
+def published_rates(row: CpuStateRow) -> CpuRates[float] | None:
+    """A state of a CPU (Tables 25 to 29, 37); ``None`` where a rate is damaged in print."""
+    if row.l1_bytes_per_s is None:
+        return None
+    return CpuRates(
+        flop_per_s=row.flop_per_s,
+        l1_bytes_per_s=row.l1_bytes_per_s,
+        l2_bytes_per_s=row.l2_bytes_per_s,
+        l3_bytes_per_s=row.l3_bytes_per_s,
+        dram_bytes_per_s=row.dram_bytes_per_s,
+    )
+
+
+@cache
+def spherical_harmonics() -> tuple[Loop, ...]:
+    """The loops of the spherical-harmonics dwarf, TCO639, on one node: Tables 24 and 30.
+
+    An empty X would be a level of memory without a share; Table 30 has none.
+    """
+    works = {row.loop: row for row in escape2018_loop_work()}
+    return tuple(
+        Loop(
+            name=row.loop,
+            work_flop=works[row.loop].work_flop or 0.0,
+            traffic_bytes=works[row.loop].traffic_bytes,
+            coefficients=LoopCoefficients(
+                row.l1_share, row.l2_share or 0.0, row.l3_share, row.dram_share, row.flop_share
+            ),
+        )
+        for row in escape2018_spherical_loops()
+    )
+
+
+_TABLES = {"e5-2697v3": "Tables 25 to 29", "xeon-gold-6148": "Table 37"}
+
+
+def published_cpus() -> tuple[str, ...]:
+    """The names."""
+    return tuple(_TABLES)
+
+
+@cache
+def published_states(name: str) -> tuple[tuple[CpuState, ...], str]:
+    """The rates at every clock and number of cores that is printed, and the tables they stand in.
+
+    Left out: turbo mode, whose clock falls with the number of cores, and a state with a rate that print
+    damaged. Raises ``KeyError`` for another name.
+    """
+    from wattslice_corpora.published import escape2018_haswell_states, escape2018_skylake_states
+
+    rows = {"e5-2697v3": escape2018_haswell_states, "xeon-gold-6148": escape2018_skylake_states}[name]()
+    states = tuple(
+        CpuState(
+            cores=row.cores,
+            clock_mhz=float(round(row.clock_ghz * 1000.0)),
+            rates=rates,
+        )
+        for row in rows
+        if row.clock_ghz is not None and (rates := published_rates(row)) is not None
+    )
+    return states, f"ESCAPE D3.5, {_TABLES[name]} ({rows[0].cpu})"
+
+
+ACRANEB2 = "acraneb2"
+SPHERICAL = "spherical-harmonics-tco639"
+_GPUS = {"gtx_970": "GeForce 970", "k20m": "Tesla K20m", "m2070": "Tesla 2070-q"}
+"""GPUs of the catalogue whose characteristics Table 10 prints."""
+
+
+def published_names() -> tuple[str, ...]:
+    """The names of all programs."""
+    return (ACRANEB2, SPHERICAL)
+
+
+def characterised_time_s(kernels: CharacterisedKernels, gpu_id: str) -> float:
+    """Seconds of the kernels one after the other: ESCAPE D3.5, Table 11.
+
+    With the characteristics of Table 10 where it has the GPU, else those of the catalogue. Raises
+    ``ValueError`` where a rate that they need is unknown.
+    """
+    return kernels_time_s(kernels.kernels, _gpu(gpu_id), kernels.cells)
+
+
+def characterised_source(kernels: CharacterisedKernels, gpu_id: str) -> str:
+    """Where the time comes from."""
+    where = "ESCAPE D3.5, Table 10" if gpu_id in _GPUS else "the catalogue"
+    return f"{kernels.source}; GPU of {where}"
+
+
+@cache
+def _gpu(gpu_id: str) -> GpuCharacteristics:
+    from wattslice_corpora.published import escape2018_gpus
+
+    for row in escape2018_gpus():
+        if row.gpu == _GPUS.get(gpu_id):
+            return published_gpu(row)
+    return GpuCharacteristics.from_gpu(load_gpu(gpu_id))

@@ -1,0 +1,114 @@
+"""How all pictures look, and how they are written. Needs matplotlib, which loads when a picture is made.
+
+The same data give the same bytes: no dates, fixed ids in SVG.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+Figure = Any
+Axes = Any
+"""matplotlib's, whose types are many and partly unknown."""
+
+_SETTINGS: Any = {
+    "svg.hashsalt": "wattslice",
+    "svg.fonttype": "path",
+    "font.family": "DejaVu Sans",
+    "font.size": 9.0,
+    "text.parse_math": False,  # names are shown as they are, whatever they have between dollar signs
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 10.0,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.edgecolor": "#555555",
+    "axes.grid": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.8,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "legend.fontsize": 8.0,
+}
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#222222")
+"""Paul Tol's bright scheme: told apart by colour-blind people as well."""
+DASHED, DOTTED = (0, (4, 3)), (0, (1, 2))
+MANY_POINTS = 400
+"""More of them are pixels in an SVG, else it grows to megabytes."""
+
+
+class NoPlotsError(ImportError):
+    """matplotlib is not installed; the message says how to install it."""
+
+
+def check() -> None:
+    """Raises `NoPlotsError` when no picture can be made."""
+    try:
+        import matplotlib  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    except ImportError:
+        raise NoPlotsError("pictures need matplotlib: pip install 'wattslice[report]'") from None
+
+
+def plain(value: float, _position: object = None) -> str:
+    """A tick as a plain number, not a power of two."""
+    return f"{value:g}"
+
+
+def fraction(value: float, _position: object = None) -> str:
+    """A tick of powers of two as people write it: 1/4, 1/2, 1, 2."""
+    return plain(value) if value >= 1.0 else f"1/{1.0 / value:g}"
+
+
+def upright(
+    axis: Axes,
+    x: float,
+    words: str,
+    colour: str,
+    *,
+    right: bool,
+    bottom: float = 0.03,
+    above: float = 0.0,
+) -> None:
+    """A dotted line over the whole height, with words beside it from the share `bottom` of the height on.
+
+    `above`: so many points more. The words may be mathematics.
+    """
+    axis.axvline(x, color=colour, linewidth=0.9, linestyle=DOTTED)
+    axis.annotate(
+        words,
+        (x, bottom),
+        parse_math=True,
+        xycoords=axis.get_xaxis_transform(),
+        xytext=(2.5 if right else -2.5, above),
+        textcoords="offset points",
+        rotation=90,
+        fontsize=7,
+        color=colour,
+        ha="left" if right else "right",
+        va="bottom",
+    )
+
+
+def save_picture(
+    draw: Callable[[Figure], None], inches: tuple[float, float], paths: Sequence[Path], title: str = ""
+) -> None:
+    """Draw one figure under its title and write it to every path, in the format of its suffix.
+
+    Raises `NoPlotsError`, and ``OSError`` where it cannot be written.
+    """
+    check()
+    import matplotlib as mpl
+    from matplotlib import figure as figures
+
+    with mpl.rc_context():  # pyright: ignore[reportUnknownMemberType]
+        mpl.rcdefaults()  # matplotlib has read the current folder's matplotlibrc, which may call LaTeX
+        mpl.rcParams.update(_SETTINGS)
+        figure: Figure = figures.Figure(figsize=inches, layout="constrained")
+        draw(figure)
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", fontsize=11)
+        for path in paths:
+            told = {"Date": None} if path.suffix.lower() == ".svg" else {"Software": None}
+            figure.savefig(path, dpi=150, metadata=told)

@@ -1,0 +1,490 @@
+"""Loops: unrolled or not, what their counters cost, what changes from one iteration to the next;
+and what lowering must know of a stretch of code before it reads it (`kernel_facts`)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from wattslice.counting.profile import ExecutionProfile
+from wattslice.ir import (
+    Assign,
+    Binary,
+    BinaryOp,
+    Block,
+    Break,
+    Cast,
+    Constant,
+    Continue,
+    Declare,
+    Expr,
+    If,
+    Increment,
+    InlinedCall,
+    Intrinsic,
+    Kernel,
+    Load,
+    Logical,
+    Loop,
+    LoopKind,
+    MemorySpace,
+    PointerOffset,
+    Read,
+    RegisterPlace,
+    Return,
+    Semantics,
+    Stmt,
+    Switch,
+    Unary,
+    Variable,
+    children,
+    nested_statements,
+    walk_expressions,
+)
+from wattslice.ir.loops import Induction, step_updates
+from wattslice.ir.operation_counts import own_operations
+from wattslice.ir.walking import LEAVES, expression_regions
+from wattslice.workload.instructions.expressions import Expressions, Step, Steps
+from wattslice.workload.instructions.kinds import Cost, InstructionKind
+from wattslice.workload.instructions.operators import is_power
+from wattslice.workload.instructions.value_graph import EnvironmentKey, LoopLevel, Shape, Value, varying
+
+FULL_UNROLL_TRIPS = 1024
+"""A loop of known, constant trip count is unrolled fully up to this many iterations ..."""
+FULL_UNROLL_SIZE = 1500
+"""... and this many source operations in all copies (fitted on SASS, docs/instructions.md)."""
+PARTIAL_UNROLL = 4.0
+"""Copies of the body of an innermost loop without branches, barriers or exits."""
+FURTHER_UNROLL = 16.0
+"""Copies when pointers can step along and the copies have at most FURTHER_UNROLL_SIZE operations."""
+FURTHER_UNROLL_SIZE = 320
+PARTIAL_UNROLL_SIZE = 60
+"""Source operations in a body above which it is not unrolled."""
+
+
+_SUMS = (BinaryOp.ADD, BinaryOp.SUB)
+_SHIFTS = (BinaryOp.SHL, BinaryOp.SHR)
+_SCALINGS = (BinaryOp.MUL, BinaryOp.DIV)
+
+
+_Steps = dict[Variable, Induction]
+
+LoopTrips = tuple[tuple[int, float], ...]
+"""Loops (their regions) with their mean iterations per entry; those that are never entered are not there."""
+
+
+def loop_trips(kernel: Kernel, profile: ExecutionProfile) -> LoopTrips:
+    """The trip counts that are known, else those that the counts of `profile` come to, to nine digits.
+
+    The latter only as far as lowering asks: no loop is unrolled further for more iterations than its copies,
+    and not at all where data decide in its body whether it goes on.
+    """
+    known = {loop.region: loop.trip_count for loop in profile.loops}
+    facts = kernel_facts(kernel)
+    found: list[tuple[int, float]] = []
+    for loop in facts.loops:
+        trips = known.get(loop.region)
+        if trips is None and (entries := profile.thread_counts[loop.region]):
+            if facts.blocks[loop.body].has_exit and loop.unroll in (None, 1):
+                continue
+            most = max(FURTHER_UNROLL, loop.unroll or 0)
+            trips = min(most, float(f"{profile.thread_counts[loop.body.region] / entries:.9g}"))
+        if trips is not None:
+            found.append((loop.region, trips))
+    return tuple(found)
+
+
+class Loops(Expressions):
+    """Lowers loops."""
+
+    def __init__(self, kernel: Kernel, trips: LoopTrips) -> None:
+        super().__init__()
+        self.facts = kernel_facts(kernel)
+        self.trips = dict(trips)
+        self.is_machine_code = bool(kernel.machine_instructions)
+
+    @abstractmethod
+    def statement(self, stmt: Stmt) -> Step:
+        """Lower a statement; all but loops are the subclass's business."""
+
+    def loop(self, stmt: Loop) -> Steps:
+        """Lower a loop: one iteration, told from the others by what it changes."""
+        for inner in stmt.init:
+            yield self.statement(inner)
+        facts = self.facts.loops[stmt]
+        steps = _steps(stmt, self.facts.blocks[stmt.body])
+        level = self.level(stmt, steps)
+        outer_stack = self.stack
+        self.stack = (*outer_stack, level)
+        self.open_scope()
+        heads = [
+            (key, self.loop_head(key, initial, level, steps))
+            for key, initial in self.changing(facts.written).items()
+        ]
+        self.clobber(facts.stores, facts.has_barrier, level)
+        if stmt.kind is not LoopKind.DO:
+            yield self.test(stmt, level)
+        yield self.statement(stmt.body)
+        before = len(self.created)
+        if stmt.step is not None:
+            yield self.expression(stmt.step, stmt.step_region)
+        if stmt.kind is LoopKind.DO:
+            for value in self.created[before:]:  # of PTX: the heads have been charged for these steps
+                if value.region == stmt.step_region:
+                    value.scale = 0.0
+            yield self.test(stmt, level)
+        for key, head in heads:
+            # Copies of an unrolled body shift the first value by constants, which their uses take in.
+            step = None if isinstance(key, tuple) else steps.get(key)
+            is_folded = level.is_unrolled and step is not None and step.op not in _SUMS
+            if level.copies > 1 and self.halves.get(self.environment[key]) is head and head.bits == 32:
+                head.shape, is_folded = Shape.SHIFTED, False
+            if head.step is None and head.shape is not Shape.CONSTANT and not is_folded:
+                head.inputs.append(self.environment[key])
+            self.environment[key] = head
+        self.close_scope()
+        self.stack = outer_stack
+        self.clobber(facts.stores, facts.has_barrier, None)
+        return None
+
+    def level(self, stmt: Loop, steps: _Steps) -> LoopLevel:
+        """How the compiler unrolls a loop."""
+        body = self.facts.blocks[stmt.body]
+        size = body.size
+        trips = self.trips.get(stmt.region)
+        constant = self.has_constant_trips(stmt, steps)
+        simple = not body.has_exit
+        full = constant and trips is not None and simple and stmt.unroll != 1
+        if stmt.unroll is None:
+            full = (
+                full and trips is not None and trips <= FULL_UNROLL_TRIPS and trips * size <= FULL_UNROLL_SIZE
+            )
+        elif stmt.unroll > 1:
+            full = full and trips is not None and trips <= stmt.unroll
+        # what is unsigned may wrap, which keeps the compiler from stepping pointers along with a counter
+        strides = not (body.has_barrier or body.has_unsigned_index)
+        strides = strides and all(variable.type.signed for variable in steps)
+        unroll = 1.0
+        if stmt.unroll is not None and stmt.unroll > 1:
+            unroll = float(stmt.unroll)
+        elif stmt.unroll is None and simple and size <= PARTIAL_UNROLL_SIZE and _unrolls(body, steps):
+            unroll = PARTIAL_UNROLL
+            only_scaled = body.scaled_in_index - body.plain_in_index
+            steps_sums = constant or only_scaled.isdisjoint(steps)
+            if strides and steps_sums and FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE:
+                unroll = FURTHER_UNROLL
+        if trips is not None and not full:
+            unroll = max(1.0, min(unroll, trips))
+        parent = self.stack[-1] if self.stack else None
+        return LoopLevel(
+            parent,
+            stmt.region,
+            stmt.body.region,
+            unroll,
+            full,
+            len(self.scopes),
+            self.arm_depth,
+            len(self.stack) + 1,
+            constant,
+            strides,
+            body.single_stores,
+            trips,
+        )
+
+    def has_constant_trips(self, stmt: Loop, steps: _Steps) -> bool:
+        """Does the compiler know how often the loop runs: constant start, step and bound?"""
+        if stmt.condition is None or not steps:
+            return False
+        for expr in walk_expressions(stmt.condition):
+            match expr:
+                case Read(place=place):
+                    value = self.environment.get(place.variable)
+                    if value is None or value.shape is not Shape.CONSTANT:
+                        return False
+                    if place.variable not in steps and place.variable in self.facts.loops[stmt].written:
+                        return False
+                case Constant() | Binary() | Logical():
+                    pass
+                case _ if not expr_is_transparent(expr):
+                    return False
+                case _:
+                    pass
+        return all(map(_is_constant, steps.values()))
+
+    def loop_head(self, key: EnvironmentKey, initial: Value, level: LoopLevel, steps: _Steps) -> Value:
+        """The value of a variable or a part of one at the start of an iteration."""
+        step = None if isinstance(key, tuple) else steps.get(key)
+        increment = self.constant_or_read(step) if step is not None and step.op in _SUMS else None
+        is_counted = level.is_unrolled and step is not None and initial.shape is Shape.CONSTANT
+        if is_counted and level.trips == 1.0 and initial.number is not None:
+            head = initial  # the only iteration starts and ends with it
+        elif is_counted:
+            loops = varying((initial,)) | {level}
+            head = Value(
+                Shape.CONSTANT, level, level.body_region, is_uniform=True, bits=initial.bits, varies=loops
+            )
+            head.step = increment
+            if step is not None and _keeps_powers(step) and self.is_power(initial):
+                self.powers.add(head)
+        else:
+            head = Value(
+                Shape.PLAIN,
+                level,
+                level.body_region,
+                inputs=[initial],
+                bits=initial.bits,
+                is_uniform=initial.is_uniform,
+                is_pointer=initial.is_pointer,
+                stack=self.stack,
+            )
+            if increment is not None:
+                head.step = increment
+                head.cost = ((InstructionKind.IADD, 1.0 / level.unroll),)
+        self.environment[key] = head
+        return head
+
+    def constant_or_read(self, step: Induction) -> Value | None:
+        """The value of a step that is a constant or a variable."""
+        match _amount(step):
+            case int(number):
+                return self.constant(number, step.variable.type)
+            case Constant() as constant:
+                return self.constant(constant.value, constant.type)
+            case Read(place=place):
+                return self.environment.get(place.variable)
+            case _:
+                return None
+
+    def test(self, stmt: Loop, level: LoopLevel) -> Steps:
+        """The test and branch of each round, and those at the entry."""
+        if stmt.condition is None or level.is_unrolled:
+            if stmt.condition is None:
+                self.root(level.body_region, ((InstructionKind.BRANCH, 1.0),), ())
+            return None
+        before = len(self.created)
+        condition = yield self.expression(stmt.condition, stmt.test_region)
+        for value in self.created[before:]:
+            if value.region == stmt.test_region:
+                value.scale = 1.0 / level.unroll
+        cost = ((InstructionKind.BRANCH, 1.0 / level.unroll),)
+        self.root(level.body_region, cost, (condition,))
+        # is there an iteration at all (the first of the tests above); with unrolling also: how many are left
+        # over, is there a full round
+        guard: Cost = ((InstructionKind.BRANCH, 1.0),)
+        if level.unroll > 1 and not level.has_constant_trips:
+            more = ((InstructionKind.IADD, 1.0), (InstructionKind.LOP, 1.0))
+            guard = ((InstructionKind.ISETP, 3.0), (InstructionKind.BRANCH, 3.0), *more)
+        self.root(level.entry_region, guard, ())
+        return None
+
+
+def expr_is_transparent(expr: Expr) -> bool:
+    """Casts and the like, which change no constant's being one."""
+    return not isinstance(expr, Load | InlinedCall | Intrinsic | Assign | Increment)
+
+
+def _steps(loop: Loop, body: CodeFacts) -> _Steps:
+    """Variables that change only in the loop's step, and how."""
+    return {update.variable: update for update in step_updates(loop) if update.variable not in body.assigned}
+
+
+def _amount(step: Induction) -> Expr | int:
+    """What a step adds or multiplies by, without conversions and signs."""
+    amount = step.amount
+    while isinstance(amount, Cast | Unary):
+        amount = amount.operand
+    return amount
+
+
+def _is_constant(step: Induction) -> bool:
+    return isinstance(_amount(step), Constant | int)
+
+
+def _keeps_powers(step: Induction) -> bool:
+    """Whether a step makes a power of two of one."""
+    amount = _amount(step)
+    factor = amount.value if isinstance(amount, Constant) else amount
+    return step.op in _SHIFTS or (
+        step.op in _SCALINGS and isinstance(factor, int | float) and is_power(factor)
+    )
+
+
+def _unrolls(body: CodeFacts, steps: _Steps) -> bool:
+    """Innermost, counted by constant steps, and with no more than short arms inside."""
+    counted = bool(steps) and all(_is_constant(step) and step.op in _SUMS for step in steps.values())
+    return counted and not body.has_nested and not body.has_long_arm
+
+
+PREDICATED_SIZE = 12
+"""Source operations in an arm up to which it is predicated instead of branched around."""
+
+
+@dataclass(slots=True, eq=False)
+class CodeFacts:
+    """A stretch of code with everything nested in it, bodies of inlined calls included.
+
+    `size`: source operations, each once. `written`: register variables, parts of them and local arrays that
+    may change; `assigned`: variables of which an assignment changes a part or all. `stores`: statements that
+    store, by memory space.
+    `has_unsigned_index`: an index is computed in unsigned 32 bits. `scaled_in_index`: what constants multiply
+    in sums that are an index: `i` in ``a[i * 64 + j]``; `plain_in_index`: what stands in one as it is.
+    `has_long_arm`: an `if` whose first arm is too long to be predicated.
+    """
+
+    parent: CodeFacts | None = None
+    is_first_arm: bool = False
+    size: float = 0.0
+    written: set[EnvironmentKey] = field(default_factory=set[EnvironmentKey])
+    assigned: set[Variable] = field(default_factory=set[Variable])
+    stores: dict[MemorySpace, int] = field(default_factory=dict[MemorySpace, int])
+    has_barrier: bool = False
+    has_intrinsic: bool = False
+    has_nested: bool = False  # loops and switches
+    has_exit: bool = False  # break, continue
+    has_return: bool = False
+    has_unsigned_index: bool = False
+    scaled_in_index: set[Variable] = field(default_factory=set[Variable])
+    plain_in_index: set[Variable] = field(default_factory=set[Variable])
+    has_long_arm: bool = False
+
+    @property
+    def is_short(self) -> bool:
+        """Short enough to be predicated: few operations, no loop, no call, no way out."""
+        leaves = self.has_exit or self.has_return
+        return not (self.has_nested or leaves or self.has_intrinsic) and self.size <= PREDICATED_SIZE
+
+    @property
+    def single_stores(self) -> frozenset[MemorySpace]:
+        """Spaces that one statement stores to, and no barrier lets others write."""
+        if self.has_barrier:
+            return frozenset()
+        return frozenset(space for space, number in self.stores.items() if number == 1)
+
+    def absorb(self, inner: CodeFacts) -> None:
+        """Add what a nested stretch does."""
+        self.size += inner.size
+        self.written |= inner.written
+        self.assigned |= inner.assigned
+        for space, number in inner.stores.items():
+            self.stores[space] = self.stores.get(space, 0) + number
+        self.has_barrier |= inner.has_barrier
+        self.has_intrinsic |= inner.has_intrinsic
+        self.has_nested |= inner.has_nested
+        self.has_exit |= inner.has_exit
+        self.has_return |= inner.has_return
+        self.has_unsigned_index |= inner.has_unsigned_index
+        self.scaled_in_index |= inner.scaled_in_index
+        self.plain_in_index |= inner.plain_in_index
+        self.has_long_arm |= inner.has_long_arm or (inner.is_first_arm and not inner.is_short)
+
+
+@dataclass(slots=True)
+class KernelFacts:
+    """Facts about the arms of `if`s and the bodies of loops (`blocks`), and loops without their `init`."""
+
+    blocks: dict[Block, CodeFacts] = field(default_factory=dict[Block, CodeFacts])
+    loops: dict[Loop, CodeFacts] = field(default_factory=dict[Loop, CodeFacts])
+
+
+@lru_cache(maxsize=4)
+def kernel_facts(kernel: Kernel) -> KernelFacts:
+    """The facts about all of `kernel`; kept for the last few kernels, for nobody changes them."""
+    facts = KernelFacts()
+    work: list[tuple[Stmt, CodeFacts]] = [(kernel.body, CodeFacts())]
+    inside: list[CodeFacts] = []  # every stretch after the one around it
+
+    def nested(block: Block, around: CodeFacts, *, is_first_arm: bool = False) -> None:
+        own = facts.blocks[block] = CodeFacts(around, is_first_arm)
+        inside.append(own)
+        work.append((block, own))
+
+    while work:
+        stmt, here = work.pop()
+        around = here
+        if isinstance(stmt, Loop):
+            here.has_nested = True
+            work.extend((inner, here) for inner in stmt.init)
+            around = facts.loops[stmt] = CodeFacts(here)
+            inside.append(around)
+            nested(stmt.body, around)
+        elif isinstance(stmt, If):
+            nested(stmt.then, here, is_first_arm=True)
+            if stmt.otherwise is not None:
+                nested(stmt.otherwise, here)
+        else:
+            _note_statement(stmt, here)
+            work.extend([(inner, here) for inner in nested_statements(stmt)])
+        for expr, _ in expression_regions(stmt):
+            work.extend([(body, around) for body in _note_expressions(expr, around)])
+    for own in reversed(inside):
+        if own.parent is not None:
+            own.parent.absorb(own)
+    return facts
+
+
+def _note_statement(stmt: Stmt, facts: CodeFacts) -> None:
+    if isinstance(stmt, Declare):
+        if stmt.value is not None:
+            facts.written.add(stmt.variable)
+    elif isinstance(stmt, Switch):
+        facts.has_nested = True
+    elif isinstance(stmt, Break | Continue):
+        facts.has_exit = True
+    elif isinstance(stmt, Return):
+        facts.has_return = True
+
+
+def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
+    """Note what `top` and all below do; the bodies of the calls inlined in it."""
+    bodies: list[Block] = []
+    stack = [top]
+    while stack:
+        expr = stack.pop()
+        if type(expr) in LEAVES:
+            continue
+        for _, number in own_operations(expr):
+            facts.size += number
+        if isinstance(expr, PointerOffset):
+            _note_index(expr.index, facts)
+        elif isinstance(expr, Assign | Increment):
+            _note_target(expr, facts)
+        elif isinstance(expr, Intrinsic):
+            facts.has_intrinsic = True
+            facts.has_barrier |= expr.semantics is Semantics.BARRIER
+        elif isinstance(expr, InlinedCall):
+            facts.written.update(expr.parameters)
+            bodies.append(expr.body)
+        stack.extend(children(expr))
+    return bodies
+
+
+def _note_target(expr: Assign | Increment, facts: CodeFacts) -> None:
+    target = expr.target
+    if isinstance(target, RegisterPlace):
+        facts.written.add((target.variable, target.path) if target.path else target.variable)
+        facts.assigned.add(target.variable)
+        return
+    facts.stores[target.space] = facts.stores.get(target.space, 0) + 1
+    if target.space is MemorySpace.LOCAL and target.root is not None:
+        facts.written.add(target.root)
+
+
+def _note_index(index: Expr | None, facts: CodeFacts) -> None:
+    while isinstance(index, Cast) and index.type.bits == 64:
+        index = index.operand
+    if isinstance(index, Read):
+        facts.plain_in_index.add(index.place.variable)
+    if not isinstance(index, Binary) or index.type.bits != 32:
+        return
+    facts.has_unsigned_index |= not index.type.signed
+    for scaled, other in ((index.left, index.right), (index.right, index.left)):
+        match scaled:
+            case Binary(op=BinaryOp.MUL, left=Read(place=place), right=Constant()) if (
+                index.op is BinaryOp.ADD and not isinstance(other, Constant)
+            ):
+                facts.scaled_in_index.add(place.variable)
+            case Read(place=place):
+                facts.plain_in_index.add(place.variable)
+            case _:
+                pass
