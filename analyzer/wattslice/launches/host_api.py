@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from wattslice import ir
-from wattslice.ir import Semantics, Type
 from wattslice.launches.launch import MAX_BLOCK, MAX_GRID
 from wattslice.launches.memory import Memory, Pointer, Storage, Unknown, Value, construct, member_of
 from wattslice_models.gpu import Gpu
@@ -80,16 +79,16 @@ _MATHEMATICS: dict[str, Callable[..., Number]] = {
 """Also found with the suffix f (single precision), l, ll and the prefix std::."""
 
 _BY_SEMANTICS = {
-    Semantics.CEIL: "ceil",
-    Semantics.FLOOR: "floor",
-    Semantics.SQRT: "sqrt",
-    Semantics.POW: "pow",
-    Semantics.LOG2: "log2",
-    Semantics.LOG: "log",
-    Semantics.EXP: "exp",
-    Semantics.MIN: "min",
-    Semantics.MAX: "max",
-    Semantics.ABS: "abs",
+    ir.Semantics.CEIL: "ceil",
+    ir.Semantics.FLOOR: "floor",
+    ir.Semantics.SQRT: "sqrt",
+    ir.Semantics.POW: "pow",
+    ir.Semantics.LOG2: "log2",
+    ir.Semantics.LOG: "log",
+    ir.Semantics.EXP: "exp",
+    ir.Semantics.MIN: "min",
+    ir.Semantics.MAX: "max",
+    ir.Semantics.ABS: "abs",
 }
 
 _NO_OPTION_GIVEN: dict[str, int] = {
@@ -178,9 +177,9 @@ def _plain(name: str) -> str:
     return name
 
 
-def by_semantics(semantics: Semantics, arguments: tuple[Value, ...]) -> Value:
+def by_semantics(semantics: ir.Semantics, arguments: tuple[Value, ...]) -> Value:
     """Value of an intrinsic from what the frontend says about it."""
-    if semantics is Semantics.IDENTITY and arguments:
+    if semantics is ir.Semantics.IDENTITY and arguments:
         return arguments[0]
     name = _BY_SEMANTICS.get(semantics)
     value = None if name is None else mathematics(name, arguments)
@@ -267,7 +266,7 @@ def potential_block_size(gpu: Gpu) -> tuple[int, int]:
     return gpu.sm_count * (gpu.max_threads_per_sm // block), block
 
 
-def device_property_cells(gpu: Gpu, type_: Type) -> dict[int, Value]:
+def device_property_cells(gpu: Gpu, type_: ir.Type) -> dict[int, Value]:
     """A `cudaDeviceProp` of this GPU as scalars by byte offset."""
     cells: dict[int, Value] = {
         member_of(type_, name)[0]: value for name, value in device_properties(gpu).items()

@@ -5,35 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from wattslice.ir import (
-    Assign,
-    Binary,
-    BinaryOp,
-    Block,
-    Break,
-    Cast,
-    Constant,
-    Continue,
-    Declare,
-    Expr,
-    If,
-    Increment,
-    InlinedCall,
-    Intrinsic,
-    Kernel,
-    Loop,
-    MemorySpace,
-    PointerOffset,
-    Read,
-    RegisterPlace,
-    Return,
-    Semantics,
-    Stmt,
-    Switch,
-    Variable,
-    children,
-    nested_statements,
-)
+from wattslice import ir
 from wattslice.ir.operation_counts import own_operations
 from wattslice.ir.walking import LEAVES, expression_regions
 from wattslice.workload.instructions.environment import EnvironmentKey
@@ -58,16 +30,16 @@ class CodeFacts:
     is_first_arm: bool = False
     size: float = 0.0
     written: set[EnvironmentKey] = field(default_factory=set[EnvironmentKey])
-    assigned: set[Variable] = field(default_factory=set[Variable])
-    stores: dict[MemorySpace, int] = field(default_factory=dict[MemorySpace, int])
+    assigned: set[ir.Variable] = field(default_factory=set[ir.Variable])
+    stores: dict[ir.MemorySpace, int] = field(default_factory=dict[ir.MemorySpace, int])
     has_barrier: bool = False
     has_intrinsic: bool = False
     has_nested: bool = False  # loops and switches
     has_exit: bool = False  # break, continue
     has_return: bool = False
     has_unsigned_index: bool = False
-    scaled_in_index: set[Variable] = field(default_factory=set[Variable])
-    plain_in_index: set[Variable] = field(default_factory=set[Variable])
+    scaled_in_index: set[ir.Variable] = field(default_factory=set[ir.Variable])
+    plain_in_index: set[ir.Variable] = field(default_factory=set[ir.Variable])
     has_long_arm: bool = False
 
     @property
@@ -77,7 +49,7 @@ class CodeFacts:
         return not (self.has_nested or leaves or self.has_intrinsic) and self.size <= PREDICATED_SIZE
 
     @property
-    def single_stores(self) -> frozenset[MemorySpace]:
+    def single_stores(self) -> frozenset[ir.MemorySpace]:
         """Spaces that one statement stores to, and no barrier lets others write."""
         if self.has_barrier:
             return frozenset()
@@ -105,18 +77,18 @@ class CodeFacts:
 class KernelFacts:
     """Facts about the arms of `if`s and the bodies of loops (`blocks`), and loops without their `init`."""
 
-    blocks: dict[Block, CodeFacts] = field(default_factory=dict[Block, CodeFacts])
-    loops: dict[Loop, CodeFacts] = field(default_factory=dict[Loop, CodeFacts])
+    blocks: dict[ir.Block, CodeFacts] = field(default_factory=dict[ir.Block, CodeFacts])
+    loops: dict[ir.Loop, CodeFacts] = field(default_factory=dict[ir.Loop, CodeFacts])
 
 
 @lru_cache(maxsize=4)
-def kernel_facts(kernel: Kernel) -> KernelFacts:
+def kernel_facts(kernel: ir.Kernel) -> KernelFacts:
     """The facts about all of `kernel`; kept for the last few kernels, for nobody changes them."""
     facts = KernelFacts()
-    work: list[tuple[Stmt, CodeFacts]] = [(kernel.body, CodeFacts())]
+    work: list[tuple[ir.Stmt, CodeFacts]] = [(kernel.body, CodeFacts())]
     inside: list[CodeFacts] = []  # every stretch after the one around it
 
-    def nested(block: Block, around: CodeFacts, *, is_first_arm: bool = False) -> None:
+    def nested(block: ir.Block, around: CodeFacts, *, is_first_arm: bool = False) -> None:
         own = facts.blocks[block] = CodeFacts(around, is_first_arm)
         inside.append(own)
         work.append((block, own))
@@ -124,19 +96,19 @@ def kernel_facts(kernel: Kernel) -> KernelFacts:
     while work:
         stmt, here = work.pop()
         around = here
-        if isinstance(stmt, Loop):
+        if isinstance(stmt, ir.Loop):
             here.has_nested = True
             work.extend((inner, here) for inner in stmt.init)
             around = facts.loops[stmt] = CodeFacts(here)
             inside.append(around)
             nested(stmt.body, around)
-        elif isinstance(stmt, If):
+        elif isinstance(stmt, ir.If):
             nested(stmt.then, here, is_first_arm=True)
             if stmt.otherwise is not None:
                 nested(stmt.otherwise, here)
         else:
             _note_statement(stmt, here)
-            work.extend([(inner, here) for inner in nested_statements(stmt)])
+            work.extend([(inner, here) for inner in ir.nested_statements(stmt)])
         for expr, _ in expression_regions(stmt):
             work.extend([(body, around) for body in _note_expressions(expr, around)])
     for own in reversed(inside):
@@ -145,21 +117,21 @@ def kernel_facts(kernel: Kernel) -> KernelFacts:
     return facts
 
 
-def _note_statement(stmt: Stmt, facts: CodeFacts) -> None:
-    if isinstance(stmt, Declare):
+def _note_statement(stmt: ir.Stmt, facts: CodeFacts) -> None:
+    if isinstance(stmt, ir.Declare):
         if stmt.value is not None:
             facts.written.add(stmt.variable)
-    elif isinstance(stmt, Switch):
+    elif isinstance(stmt, ir.Switch):
         facts.has_nested = True
-    elif isinstance(stmt, Break | Continue):
+    elif isinstance(stmt, ir.Break | ir.Continue):
         facts.has_exit = True
-    elif isinstance(stmt, Return):
+    elif isinstance(stmt, ir.Return):
         facts.has_return = True
 
 
-def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
+def _note_expressions(top: ir.Expr, facts: CodeFacts) -> list[ir.Block]:
     """Note what `top` and all below do; the bodies of the calls inlined in it."""
-    bodies: list[Block] = []
+    bodies: list[ir.Block] = []
     stack = [top]
     while stack:
         expr = stack.pop()
@@ -167,46 +139,46 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
             continue
         for _, number in own_operations(expr):
             facts.size += number
-        if isinstance(expr, PointerOffset):
+        if isinstance(expr, ir.PointerOffset):
             _note_index(expr.index, facts)
-        elif isinstance(expr, Assign | Increment):
+        elif isinstance(expr, ir.Assign | ir.Increment):
             _note_target(expr, facts)
-        elif isinstance(expr, Intrinsic):
+        elif isinstance(expr, ir.Intrinsic):
             facts.has_intrinsic = True
-            facts.has_barrier |= expr.semantics is Semantics.BARRIER
-        elif isinstance(expr, InlinedCall):
+            facts.has_barrier |= expr.semantics is ir.Semantics.BARRIER
+        elif isinstance(expr, ir.InlinedCall):
             facts.written.update(expr.parameters)
             bodies.append(expr.body)
-        stack.extend(children(expr))
+        stack.extend(ir.children(expr))
     return bodies
 
 
-def _note_target(expr: Assign | Increment, facts: CodeFacts) -> None:
+def _note_target(expr: ir.Assign | ir.Increment, facts: CodeFacts) -> None:
     target = expr.target
-    if isinstance(target, RegisterPlace):
+    if isinstance(target, ir.RegisterPlace):
         facts.written.add((target.variable, target.path) if target.path else target.variable)
         facts.assigned.add(target.variable)
         return
     facts.stores[target.space] = facts.stores.get(target.space, 0) + 1
-    if target.space is MemorySpace.LOCAL and target.root is not None:
+    if target.space is ir.MemorySpace.LOCAL and target.root is not None:
         facts.written.add(target.root)
 
 
-def _note_index(index: Expr | None, facts: CodeFacts) -> None:
-    while isinstance(index, Cast) and index.type.bits == 64:
+def _note_index(index: ir.Expr | None, facts: CodeFacts) -> None:
+    while isinstance(index, ir.Cast) and index.type.bits == 64:
         index = index.operand
-    if isinstance(index, Read):
+    if isinstance(index, ir.Read):
         facts.plain_in_index.add(index.place.variable)
-    if not isinstance(index, Binary) or index.type.bits != 32:
+    if not isinstance(index, ir.Binary) or index.type.bits != 32:
         return
     facts.has_unsigned_index |= not index.type.signed
     for scaled, other in ((index.left, index.right), (index.right, index.left)):
         match scaled:
-            case Binary(op=BinaryOp.MUL, left=Read(place=place), right=Constant()) if (
-                index.op is BinaryOp.ADD and not isinstance(other, Constant)
+            case ir.Binary(op=ir.BinaryOp.MUL, left=ir.Read(place=place), right=ir.Constant()) if (
+                index.op is ir.BinaryOp.ADD and not isinstance(other, ir.Constant)
             ):
                 facts.scaled_in_index.add(place.variable)
-            case Read(place=place):
+            case ir.Read(place=place):
                 facts.plain_in_index.add(place.variable)
             case _:
                 pass

@@ -4,28 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+from wattslice import ir
 from wattslice.counting.profile import ExecutionProfile
-from wattslice.ir import (
-    Assign,
-    Binary,
-    BinaryOp,
-    Cast,
-    Constant,
-    Expr,
-    Increment,
-    InlinedCall,
-    Intrinsic,
-    Kernel,
-    Load,
-    Logical,
-    Loop,
-    LoopKind,
-    Read,
-    Stmt,
-    Unary,
-    Variable,
-    walk_expressions,
-)
 from wattslice.ir.loops import Induction, step_updates
 from wattslice.workload.instructions.environment import EnvironmentKey
 from wattslice.workload.instructions.expressions import Expressions, Step, Steps
@@ -47,18 +27,18 @@ PARTIAL_UNROLL_SIZE = 60
 """Source operations in a body above which it is not unrolled."""
 
 
-_SUMS = (BinaryOp.ADD, BinaryOp.SUB)
-_SHIFTS = (BinaryOp.SHL, BinaryOp.SHR)
-_SCALINGS = (BinaryOp.MUL, BinaryOp.DIV)
+_SUMS = (ir.BinaryOp.ADD, ir.BinaryOp.SUB)
+_SHIFTS = (ir.BinaryOp.SHL, ir.BinaryOp.SHR)
+_SCALINGS = (ir.BinaryOp.MUL, ir.BinaryOp.DIV)
 
 
-_Steps = dict[Variable, Induction]
+_Steps = dict[ir.Variable, Induction]
 
 LoopTrips = tuple[tuple[int, float], ...]
 """Loops (their regions) with their mean iterations per entry; those that are never entered are not there."""
 
 
-def loop_trips(kernel: Kernel, profile: ExecutionProfile) -> LoopTrips:
+def loop_trips(kernel: ir.Kernel, profile: ExecutionProfile) -> LoopTrips:
     """The trip counts that are known, else those that the counts of `profile` come to, to nine digits.
 
     The latter only as far as lowering asks: no loop is unrolled further for more iterations than its copies,
@@ -82,17 +62,17 @@ def loop_trips(kernel: Kernel, profile: ExecutionProfile) -> LoopTrips:
 class Loops(Expressions):
     """Lowers loops."""
 
-    def __init__(self, kernel: Kernel, trips: LoopTrips) -> None:
+    def __init__(self, kernel: ir.Kernel, trips: LoopTrips) -> None:
         super().__init__()
         self.facts = kernel_facts(kernel)
         self.trips = dict(trips)
         self.is_machine_code = bool(kernel.machine_instructions)
 
     @abstractmethod
-    def statement(self, stmt: Stmt) -> Step:
+    def statement(self, stmt: ir.Stmt) -> Step:
         """Lower a statement; all but loops are the subclass's business."""
 
-    def loop(self, stmt: Loop) -> Steps:
+    def loop(self, stmt: ir.Loop) -> Steps:
         """Lower a loop: one iteration, told from the others by what it changes."""
         for inner in stmt.init:
             yield self.statement(inner)
@@ -107,13 +87,13 @@ class Loops(Expressions):
             for key, initial in self.changing(facts.written).items()
         ]
         self.clobber(facts.stores, facts.has_barrier, level)
-        if stmt.kind is not LoopKind.DO:
+        if stmt.kind is not ir.LoopKind.DO:
             yield self.test(stmt, level)
         yield self.statement(stmt.body)
         before = len(self.created)
         if stmt.step is not None:
             yield self.expression(stmt.step, stmt.step_region)
-        if stmt.kind is LoopKind.DO:
+        if stmt.kind is ir.LoopKind.DO:
             for value in self.created[before:]:  # of PTX: the heads have been charged for these steps
                 if value.region == stmt.step_region:
                     value.scale = 0.0
@@ -132,7 +112,7 @@ class Loops(Expressions):
         self.clobber(facts.stores, facts.has_barrier, None)
         return None
 
-    def level(self, stmt: Loop, steps: _Steps) -> LoopLevel:
+    def level(self, stmt: ir.Loop, steps: _Steps) -> LoopLevel:
         """How the compiler unrolls a loop."""
         body = self.facts.blocks[stmt.body]
         size = body.size
@@ -176,19 +156,19 @@ class Loops(Expressions):
             trips,
         )
 
-    def has_constant_trips(self, stmt: Loop, steps: _Steps) -> bool:
+    def has_constant_trips(self, stmt: ir.Loop, steps: _Steps) -> bool:
         """Does the compiler know how often the loop runs: constant start, step and bound?"""
         if stmt.condition is None or not steps:
             return False
-        for expr in walk_expressions(stmt.condition):
+        for expr in ir.walk_expressions(stmt.condition):
             match expr:
-                case Read(place=place):
+                case ir.Read(place=place):
                     value = self.environment.get(place.variable)
                     if value is None or value.shape is not Shape.CONSTANT:
                         return False
                     if place.variable not in steps and place.variable in self.facts.loops[stmt].written:
                         return False
-                case Constant() | Binary() | Logical():
+                case ir.Constant() | ir.Binary() | ir.Logical():
                     pass
                 case _ if not expr_is_transparent(expr):
                     return False
@@ -233,14 +213,14 @@ class Loops(Expressions):
         match _amount(step):
             case int(number):
                 return self.constant(number, step.variable.type)
-            case Constant() as constant:
+            case ir.Constant() as constant:
                 return self.constant(constant.value, constant.type)
-            case Read(place=place):
+            case ir.Read(place=place):
                 return self.environment.get(place.variable)
             case _:
                 return None
 
-    def test(self, stmt: Loop, level: LoopLevel) -> Steps:
+    def test(self, stmt: ir.Loop, level: LoopLevel) -> Steps:
         """The test and branch of each round, and those at the entry."""
         if stmt.condition is None or level.is_unrolled:
             if stmt.condition is None:
@@ -263,32 +243,32 @@ class Loops(Expressions):
         return None
 
 
-def expr_is_transparent(expr: Expr) -> bool:
+def expr_is_transparent(expr: ir.Expr) -> bool:
     """Casts and the like, which change no constant's being one."""
-    return not isinstance(expr, Load | InlinedCall | Intrinsic | Assign | Increment)
+    return not isinstance(expr, ir.Load | ir.InlinedCall | ir.Intrinsic | ir.Assign | ir.Increment)
 
 
-def _steps(loop: Loop, body: CodeFacts) -> _Steps:
+def _steps(loop: ir.Loop, body: CodeFacts) -> _Steps:
     """Variables that change only in the loop's step, and how."""
     return {update.variable: update for update in step_updates(loop) if update.variable not in body.assigned}
 
 
-def _amount(step: Induction) -> Expr | int:
+def _amount(step: Induction) -> ir.Expr | int:
     """What a step adds or multiplies by, without conversions and signs."""
     amount = step.amount
-    while isinstance(amount, Cast | Unary):
+    while isinstance(amount, ir.Cast | ir.Unary):
         amount = amount.operand
     return amount
 
 
 def _is_constant(step: Induction) -> bool:
-    return isinstance(_amount(step), Constant | int)
+    return isinstance(_amount(step), ir.Constant | int)
 
 
 def _keeps_powers(step: Induction) -> bool:
     """Whether a step makes a power of two of one."""
     amount = _amount(step)
-    factor = amount.value if isinstance(amount, Constant) else amount
+    factor = amount.value if isinstance(amount, ir.Constant) else amount
     return step.op in _SHIFTS or (
         step.op in _SCALINGS and isinstance(factor, int | float) and is_power(factor)
     )
