@@ -68,7 +68,7 @@ def _arithmetic(
         return _stepwise(start, ir.BinaryOp.ADD, amount, comparison, limit)
     if isinstance(start, int) and isinstance(limit, int):
         if isinstance(amount, int):
-            return ir.loops.trip_count(start, amount, comparison, limit)
+            return trip_count_of(start, amount, comparison, limit)
         if not COMPARE[comparison](start, limit):
             return 0
     distance = limit - start
