@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from wattslice.commands.output import CONTEXT, write_result
+from wattslice.commands.output import CONTEXT, FILE, format_option, write_result
 from wattslice.commands.table import FAILED, FINE
 from wattslice.errors import WattsliceError
 
@@ -56,9 +56,7 @@ def _text(rule: Rule) -> str:
 
 
 @click.command(context_settings=CONTEXT)
-@click.option(
-    "--format", "report_format", type=click.Choice(("text", "json")), default="text", show_default=True
-)
+@format_option("text", "json")
 def gpus(report_format: str) -> int:
     """List the GPUs to predict for, and which power models each one has."""
     from wattslice.report.catalogue import catalogue_entries, write_catalogue
@@ -77,7 +75,7 @@ def gpus(report_format: str) -> int:
 @click.option(
     "--cache",
     "folder",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="DIR",
     help="Not the folder of the settings or the user.",
 )
@@ -88,7 +86,7 @@ def cache(folder: Path | None, clear: bool) -> int:
     A settings file counts that is in this folder or above it.
     """
     from wattslice.config.settings import find_settings
-    from wattslice.pipeline.cache.folder import default_cache
+    from wattslice.user_folders import default_cache
 
     path = folder or find_settings((Path(),)).cache or default_cache()
     if path is None:

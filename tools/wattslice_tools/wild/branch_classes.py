@@ -1,6 +1,6 @@
 """How branchy are public kernels? The distribution of what makes a kernel branch-dense, as Markdown.
 
-    python -m wattslice_tools.wild.branch_classes CHECKOUT... [-o docs/branches.md]
+    python -m wattslice_tools.wild.branch_classes CHECKOUT... [-o docs/appendix/branches.md]
 
 Every launch of every `.cu` file (each content once), each kernel definition once: its branchiest launch. The
 measure is that of `branches.py`: the share of executed statements in arms that some visits take, some not.
@@ -18,7 +18,7 @@ from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.resolver import resolve_launches
-from wattslice.power.branches import DENSE_FROM, branch_density
+from wattslice.power.methods import DENSE_FROM, branch_density
 from wattslice.power.paths import arms_of_data
 from wattslice.slicing.slices import slice_kernel
 from wattslice_models.gpu import load_gpu

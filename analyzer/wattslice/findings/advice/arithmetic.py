@@ -30,7 +30,7 @@ from wattslice.counting.profile import Reach, SiteStatistics
 from wattslice.findings.advice.facts import LaunchFacts
 from wattslice.findings.advice.rewriting import changed_in, loops_around, rewritten
 from wattslice.ir.walking import evaluations
-from wattslice.workload.instructions.expansions import call_cost, measured
+from wattslice.workload.instructions.kinds import call_cost, measured
 from wattslice.workload.instructions.operators import is_power
 from wattslice.workload.instructions.value_graph import Cost
 from wattslice_models.workload import Workload

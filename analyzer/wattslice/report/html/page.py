@@ -74,9 +74,8 @@ def _hash(text: str) -> str:
 
 
 def _style_sheet(view: PageView) -> str:
-    spaces = SPACE_STYLES.items()
-    light = [(space.value, style.light) for space, style in spaces]
-    dark = [(space.value, style.dark) for space, style in spaces]
+    light = [(style.name, style.light) for style in SPACE_STYLES.values()]
+    dark = [(style.name, style.dark) for style in SPACE_STYLES.values()]
     rules = [
         f":root{{{_colours(LIGHT)}}}",
         f":root{{--hot-tint:{HOT_TINT}%;--chosen-tint:{CHOSEN_TINT}%;--lit-tint:{LIT_TINT}%}}",

@@ -6,20 +6,19 @@ characters become a replacement sign. The template escapes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, pairwise
 from pathlib import PurePath
 
 from wattslice.analysis import Analysis, KernelAnalysis, SliceAnalysis
 from wattslice.findings.findings import (
     Finding,
+    cause_of_unknown,
     findings_of,
-    plain_reason,
+    hits_limit,
     told_by,
     why_unknown,
-    would_hit_power_limit,
 )
-from wattslice.ir import MemorySpace
 from wattslice.ir.operation_counts import JSON_NAMES
 from wattslice.launches.launch import LaunchSource
 from wattslice.report.annotated import (
@@ -35,23 +34,14 @@ from wattslice.report.annotated import (
     line_watts,
     other_findings,
     owner_words,
-    runs,
     stake,
     stretches,
 )
 from wattslice.report.html.charts import power_bar_svg, power_line_svg, time_roofline_svg
-from wattslice.report.source_text import SPACE_STYLES, Piece, pieces
-from wattslice.report.text import GPU_SOURCES, launch_text
+from wattslice.report.source_text import SPACE_STYLES, Piece, SpaceStyle, pieces
+from wattslice.report.terminal import COOL, HOT, WARM, load_style
+from wattslice.report.text import GPU_SOURCES, interval, launch_text, runs
 from wattslice.units import energy, percent, power, prefixed, printable, three_digits, time
-
-
-@dataclass(frozen=True, slots=True)
-class Letter:
-    """A memory space: its class name, letter and label."""
-
-    name: str
-    letter: str
-    label: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +124,7 @@ class LineView:
     watts: str = ""
     share: str = ""
     width: int = 0
-    letters: tuple[Letter, ...] = ()
+    letters: tuple[SpaceStyle, ...] = ()
     slices: str = ""
     others: str = ""
     detail: str = ""
@@ -177,7 +167,7 @@ class PageView:
     title: str
     gpu: str
     summary: str
-    legend: tuple[Letter, ...]
+    legend: tuple[SpaceStyle, ...]
     index: tuple[LaunchView, ...]
     files: tuple[FileView, ...]
     findings: tuple[Said, ...]
@@ -224,7 +214,7 @@ class _Page:
             gpu=printable(analysis.gpu_name),
             summary=f"{analysis.gpu_id}, {GPU_SOURCES.get(analysis.gpu_source, analysis.gpu_source)} · "
             f"{number} file{'s' * (number != 1)}, {launches} launch{'es' * (launches != 1)}",
-            legend=tuple(_letter(space) for space in SPACE_STYLES if space in spaces),
+            legend=tuple(style for space, style in SPACE_STYLES.items() if space in spaces),
             index=self._launches if launches > 1 else (),
             files=files,
             findings=tuple(self._said(finding, finding.file) for finding in rest),
@@ -272,7 +262,7 @@ class _Page:
             watts=line_watts(mark.power_w),
             share=percent(mark.share),
             width=max(1, min(100, round(100 * mark.share))),
-            letters=tuple(map(_letter, spaces)),
+            letters=tuple(SPACE_STYLES[space] for space in spaces),
             slices=_slice_ids(mark),
             others=" ".join(ids for other in others if (ids := _slice_ids(other))),
             detail=self._detail(line.marks),
@@ -323,7 +313,7 @@ class _Page:
             time=time(kernel.time_s),
             energy=energy(kernel.energy_j),
             load=_load(kernel),
-            interval=_interval(kernel),
+            interval=interval(kernel),
             bar=power_bar_svg(kernel),
             why=self._why(kernel),
             limit=_limit(kernel),
@@ -360,10 +350,8 @@ class _Page:
     def _why(self, kernel: KernelAnalysis) -> str:
         if kernel.power_w is not None:
             return ""
-        reason = why_unknown(kernel, self._analysis)
-        if reason is None:
-            return "No diagnostic names the cause."
-        return f"{printable(plain_reason(kernel, reason))} ({reason.rule})"
+        why = printable(cause_of_unknown(kernel, self._analysis))
+        return "No diagnostic names the cause." if why_unknown(kernel, self._analysis) is None else why
 
     def _said(self, finding: Finding, home: str) -> Said:
         said = Said(
@@ -378,20 +366,7 @@ class _Page:
     def _said_at(self, file: str, line: int, home: str, said: Said) -> Said:
         name = "" if file == home else printable(PurePath(file).name)
         place = f"{name}:{line}" if name and line else f"line {line}" if line else name
-        return Said(
-            said.rule,
-            said.severity,
-            said.message,
-            said.fix,
-            said.stake,
-            place,
-            self._there.get((file, line), ""),
-        )
-
-
-def _letter(space: MemorySpace) -> Letter:
-    style = SPACE_STYLES[space]
-    return Letter(space.value, style.letter, style.label)
+        return replace(said, place=place, href=self._there.get((file, line), ""))
 
 
 def _slice_ids(mark: LineMark) -> str:
@@ -407,32 +382,20 @@ def _geometry(kernel: KernelAnalysis) -> str:
     return launch_text(kernel).plain.split(">>>", 1)[0] + ">>>"
 
 
+_LOADS = {HOT: "hot", WARM: "warm", COOL: "cool"}
+
+
 def _load(kernel: KernelAnalysis) -> str:
     """The class of the colour of a power against the limit, from the same steps as in the terminal."""
     if kernel.power_w is None:
         return "warm"
-    if not kernel.power_limit_w:
-        return ""
-    fraction = kernel.power_w / kernel.power_limit_w
-    return "hot" if fraction >= 0.90 else "warm" if fraction >= 0.70 else "cool"
-
-
-def _interval(kernel: KernelAnalysis) -> str:
-    words: list[str] = []
-    if kernel.power_low_w is not None and kernel.power_high_w is not None:
-        words.append(f"{three_digits(kernel.power_low_w)}–{three_digits(kernel.power_high_w)} W")
-    if kernel.power_w is not None and kernel.power_limit_w:
-        words.append(
-            f"{percent(kernel.power_w / kernel.power_limit_w)} of the {kernel.power_limit_w:g} W limit"
-        )
-    return " · ".join(words)
+    return _LOADS[load_style(kernel.power_w / kernel.power_limit_w)] if kernel.power_limit_w else ""
 
 
 def _limit(kernel: KernelAnalysis) -> str:
     if not kernel.may_hit_power_limit:
         return ""
-    hits = "Would" if would_hit_power_limit(kernel) else "May"
-    return f"{hits} hit the power limit: the GPU would lower its clocks and run longer (PW021)."
+    return f"{hits_limit(kernel).capitalize()}: the GPU would lower its clocks and run longer (PW021)."
 
 
 def _facts(kernel: KernelAnalysis) -> tuple[Fact, ...]:
@@ -468,7 +431,7 @@ def _counts(kernel: KernelAnalysis) -> tuple[Fact, ...]:
 
 
 def _slice_view(part: SliceAnalysis, own: str, kernel: KernelAnalysis) -> SliceView:
-    letter = _letter(part.memory_space)
+    letter = SPACE_STYLES[part.memory_space]
     variables = printable(", ".join(part.variables))
     density = _NOTHING if part.arithmetic_density is None else three_digits(part.arithmetic_density)
     detail = f"{printable(kernel.qualified_name)}, {letter.label}: {variables or _NOTHING}; "
