@@ -16,6 +16,7 @@ from wattslice.counting.values import (
     scalar,
 )
 from wattslice.ir.c_arithmetic import COMPARE, wrapped
+from wattslice.ir.loops import constant_trips
 
 MAX_GEOMETRIC_TRIPS = 128
 """Halving or doubling a 64-bit counter ends after at most 64 steps; twice that is certainly stuck."""
@@ -68,7 +69,7 @@ def _arithmetic(
         return _stepwise(start, ir.BinaryOp.ADD, amount, comparison, limit)
     if isinstance(start, int) and isinstance(limit, int):
         if isinstance(amount, int):
-            return trip_count_of(start, amount, comparison, limit)
+            return constant_trips(start, amount, comparison, limit)
         if not COMPARE[comparison](start, limit):
             return 0
     distance = limit - start

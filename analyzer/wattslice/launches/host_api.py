@@ -301,6 +301,14 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
             found = effect(memory, gpu, node, arguments)
             if found is not None:
                 return found
+    for prefix, (least, answers) in _QUERIES.items():
+        if name.startswith(prefix) and len(arguments) >= least:
+            pairs = tuple(zip(arguments, answers(gpu, arguments), strict=False))
+            for pointer, value in pairs:
+                if isinstance(pointer, Pointer):
+                    memory.write(pointer.storage, pointer.offset, value, ir.INT32)
+            if any(isinstance(pointer, Pointer) for pointer, _ in pairs):
+                return 0
     is_option = _looks_at_options(name, node, arguments)
     if name not in KEEPS_ITS_ARGUMENTS:
         for argument in arguments:
@@ -328,14 +336,6 @@ def _looks_at_options(name: str, node: ir.Call, arguments: _Arguments) -> bool:
     return False
 
 
-def _store(memory: Memory, pointer: Value, value: Value) -> bool:
-    """Write an `int` where an output argument points; False when that is unknown."""
-    if not isinstance(pointer, Pointer):
-        return False
-    memory.write(pointer.storage, pointer.offset, value, ir.INT32)
-    return True
-
-
 def _properties(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
     first = arguments[0] if arguments else None
     if not isinstance(first, Pointer):
@@ -344,39 +344,6 @@ def _properties(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) 
     for offset, value in device_property_cells(gpu, element).items():
         memory.set_cell(first.storage, first.offset + offset, value)
     return 0
-
-
-def _attribute(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
-    del node
-    if len(arguments) < 2:
-        return None
-    return 0 if _store(memory, arguments[0], device_attribute(gpu, arguments[1])) else None
-
-
-def _device_count(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
-    del gpu, node
-    return 0 if arguments and _store(memory, arguments[0], 1) else None
-
-
-def _device(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
-    del gpu, node
-    return 0 if arguments and _store(memory, arguments[0], 0) else None
-
-
-def _active_blocks(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
-    del node
-    if len(arguments) < 3:
-        return None
-    return 0 if _store(memory, arguments[0], active_blocks(gpu, arguments[2])) else None
-
-
-def _potential_block_size(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
-    del node
-    stored = [
-        _store(memory, argument, value)
-        for argument, value in zip(arguments, potential_block_size(gpu), strict=False)
-    ]
-    return 0 if any(stored) else None
 
 
 def _copy(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -420,17 +387,22 @@ def _allocation_by_pointer(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _
     return 0
 
 
+_QUERIES: dict[str, tuple[int, Callable[[Gpu, _Arguments], tuple[Value, ...]]]] = {
+    "cudaDeviceGetAttribute": (2, lambda gpu, given: (device_attribute(gpu, given[1]),)),
+    "cuDeviceGetAttribute": (2, lambda gpu, given: (device_attribute(gpu, given[1]),)),
+    "cudaGetDeviceCount": (1, lambda gpu, given: (1,)),
+    "cudaGetDevice": (1, lambda gpu, given: (0,)),
+    "cudaOccupancyMaxActiveBlocks": (3, lambda gpu, given: (active_blocks(gpu, given[2]),)),
+    "cudaOccupancyMaxPotentialBlockSize": (1, lambda gpu, given: potential_block_size(gpu)),
+}
+"""What queries store where their first arguments point, by the start of the name: how many arguments they
+need, and the numbers. Longest name first where one begins another."""
+
 _EFFECTS: dict[str, Callable[[Memory, Gpu, ir.Call, _Arguments], Value | None]] = {
     "memcpy": _copy,
     "memmove": _copy,
     "cudaMemcpyToSymbol": _copy_to_symbol,
     "cudaGetDeviceProperties": _properties,
-    "cudaDeviceGetAttribute": _attribute,
-    "cuDeviceGetAttribute": _attribute,
-    "cudaGetDeviceCount": _device_count,
-    "cudaGetDevice": _device,
-    "cudaOccupancyMaxActiveBlocks": _active_blocks,
-    "cudaOccupancyMaxPotentialBlockSize": _potential_block_size,
     **dict.fromkeys(ALLOCATIONS_BY_POINTER, _allocation_by_pointer),
 }
 """Effects by the start of the name, longest first where one begins another."""
