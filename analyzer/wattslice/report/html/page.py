@@ -45,7 +45,7 @@ def render_html(analysis: Analysis, _findings: tuple[Finding, ...] = (), _status
         keep_trailing_newline=True,
     )
     environment.filters["code"] = code
-    environment.filters["picture"] = markupsafe.Markup  # drawn by `html_charts`, which escapes
+    environment.filters["picture"] = markupsafe.Markup  # drawn by `charts`, which escapes
     template = environment.from_string((_PAGE / "page.html.jinja").read_text(encoding="utf-8"))
     policy = f"default-src 'none'; style-src {_hash(css)}; script-src {_hash(script)}; base-uri 'none'"
     text = template.render(
