@@ -115,7 +115,7 @@ def python(fake_gpu: Path, code: str, *arguments: str, **fakes: str) -> subproce
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
 
 
@@ -127,7 +127,7 @@ def started(fake_gpu: Path, code: str, *arguments: str) -> subprocess.Popen[byte
 
 def child_of(parent: int, name: str) -> int:
     """The process that `parent` started and whose name begins with `name`, once it is there."""
-    deadline_s = time.monotonic() + 60
+    deadline_s = time.monotonic() + 300
     while time.monotonic() < deadline_s:
         for path in Path("/proc").glob("[0-9]*/stat"):
             with contextlib.suppress(OSError):
@@ -270,7 +270,7 @@ class TestProgram:
         with started(fake_gpu, BENCH, *arguments) as process:
             child = child_of(process.pid, "spin")
             process.kill()
-            deadline_s = time.monotonic() + 10
+            deadline_s = time.monotonic() + 300
             while Path(f"/proc/{child}").exists() and time.monotonic() < deadline_s:
                 time.sleep(0.05)
             assert not Path(f"/proc/{child}").exists()
