@@ -1,17 +1,22 @@
 """What all tests share: processes, property tests, goldens.
 
-`pytest --update-golden` rewrites the goldens; a missing golden fails. `pytest --hypothesis-profile fuzz` draws
-other and more examples in property tests than the usual run, which draws the same ones every time.
+`pytest --update-golden` rewrites the goldens; a missing golden fails. `pytest --hypothesis-profile fuzz`
+draws other and more examples in property tests than the usual run, which draws the same ones every time.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# What tests start is compiled once, not at every start.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # The tests share the processors already: one thread for each of them. Before numpy or torch is imported.
 for _library in ("OMP", "OPENBLAS", "MKL"):

@@ -331,6 +331,7 @@ int main(int argc, char** argv) {
 """
 
 
+@pytest.mark.slow
 @GXX
 def test_a_program_of_several_files_and_one_that_crashes(tmp_path):
     (tmp_path / "inner").mkdir()

@@ -1,7 +1,7 @@
 """A campaign on a bench without a GPU, as a program of its own so that it can be killed.
 
-``python fake_campaign.py FOLDER SECONDS_PER_CONFIGURATION``; the last configuration never ends. The watts of a configuration follow from its
-name alone, as if the board repeated itself exactly.
+``python fake_campaign.py FOLDER SECONDS_PER_CONFIGURATION``; the last configuration never ends. The watts of
+a configuration follow from its name alone, as if the board repeated itself exactly.
 """
 
 import signal

@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -78,6 +79,7 @@ def differences(seed: int, toolchain: Toolchain, kernels: int = KERNELS) -> list
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=settings.default.max_examples // 50, phases=(Phase.generate,))
 @given(seed=st.integers(1, 2**32 - 1))
 def test_random_kernels_do_the_same_as_compiled_ones(seed: int, toolchain: Toolchain):

@@ -143,6 +143,7 @@ def test_a_network_never_sees_what_it_holds_out():
         assert not torch.equal(clean[0], other[0])
 
 
+@pytest.mark.slow
 def test_training_stops_where_held_out_benchmarks_are_predicted_best():
     runs = small_runs()
     steps, error, networks = wavelet_fit._stopped_early(runs, 0)
