@@ -23,7 +23,7 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
 # How long an example takes depends on what else the machine does: no deadline, no check that one is slow.
-# A costly test takes a share of these examples: `settings(max_examples=settings.default.max_examples // 25)`.
+# A costly test takes a share of these examples: `settings(max_examples=settings().max_examples // 25)`.
 _ANY_SPEED = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("usual", _ANY_SPEED, derandomize=True)
 settings.register_profile("fuzz", _ANY_SPEED, max_examples=2000, print_blob=True)

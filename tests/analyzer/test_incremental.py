@@ -109,8 +109,8 @@ def _read(path: Path, text: str, earlier: LoweredFunctions | None) -> list[str]:
 
 @given(seed=st.integers(0, 1 << 30))
 @settings(
-    max_examples=settings.default.max_examples // 25,
-    suppress_health_check=[*settings.default.suppress_health_check, HealthCheck.function_scoped_fixture],
+    max_examples=settings().max_examples // 25,
+    suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture],
 )
 def test_an_edited_text_is_read_as_if_it_were_new(many: Path, seed: int) -> None:
     random = Random(seed)
@@ -123,8 +123,8 @@ def test_an_edited_text_is_read_as_if_it_were_new(many: Path, seed: int) -> None
 
 @given(seed=st.integers(0, 1 << 30))
 @settings(
-    max_examples=settings.default.max_examples // 50,
-    suppress_health_check=[*settings.default.suppress_health_check, HealthCheck.function_scoped_fixture],
+    max_examples=settings().max_examples // 50,
+    suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture],
 )
 def test_an_edited_text_is_analysed_as_if_it_were_new(many: Path, seed: int) -> None:
     random = Random(seed)

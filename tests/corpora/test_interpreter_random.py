@@ -80,7 +80,7 @@ def differences(seed: int, toolchain: Toolchain, kernels: int = KERNELS) -> list
 
 
 @pytest.mark.slow
-@settings(max_examples=settings.default.max_examples // 50, phases=(Phase.generate,))
+@settings(max_examples=settings().max_examples // 50, phases=(Phase.generate,))
 @given(seed=st.integers(1, 2**32 - 1))
 def test_random_kernels_do_the_same_as_compiled_ones(seed: int, toolchain: Toolchain):
     assert differences(seed, toolchain) == []
