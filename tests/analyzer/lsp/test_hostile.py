@@ -301,6 +301,7 @@ def resident_kib(client: Client) -> int:
     return int(re.findall(r"VmRSS:\s+(\d+) kB", status)[0])
 
 
+@pytest.mark.slow
 def test_a_thousand_edits_are_one_analysis(tmp_path):
     with Client(tmp_path, {"debounceMs": 1500}) as client:  # longer than a busy machine takes a break
         client.initialize()
