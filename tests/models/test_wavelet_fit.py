@@ -165,6 +165,7 @@ def test_benchmarks_count_alike_however_many_rows_they_have():
     )
 
 
+@pytest.mark.slow
 def test_clocks_of_numbered_gpus_become_factors():
     data = examples(noise=0.0)
     model = WaveletLearner(numbered_gpus=True).fit(data)
