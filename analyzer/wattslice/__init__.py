@@ -6,11 +6,11 @@
 docs/library.md shows more. Nothing is loaded before it is used.
 """
 
-__version__ = "0.1.0"
+from wattslice.version import __version__
 
 TYPE_CHECKING = False  # typing itself would cost more than the whole of this file
 if TYPE_CHECKING:
-    from wattslice.library import (
+    from wattslice.api import (
         Advice,
         Analysis,
         ArmAnalysis,
@@ -89,7 +89,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    value: object = getattr(import_module("wattslice.library"), name)
+    value: object = getattr(import_module("wattslice.api"), name)
     globals()[name] = value
     return value
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wattslice.branches import BranchClass
-from wattslice.execution import Assumption, LoopTrips, ProbabilitySource
-from wattslice.geometry.types import LaunchSource
-from wattslice.instructions.kinds import InstructionCount
+from wattslice.counting.profile import LoopTrips, ProbabilitySource
+from wattslice.findings.quoting import SourceText
+from wattslice.findings.suppressions import Suppression
 from wattslice.ir import Diagnostic, MemorySpace, Severity
-from wattslice.operations import OperationCounts
-from wattslice.quoting import SourceText
-from wattslice.roofline import Roofline
-from wattslice.suppressions import Suppression
+from wattslice.ir.operation_counts import OperationCounts
+from wattslice.launches.launch import Assumption, LaunchSource
+from wattslice.power.branches import BranchClass
+from wattslice.roofline.point import Roofline
+from wattslice.workload.instructions.kinds import InstructionCount
 from wattslice_models.program_power import SubSlice
 
 

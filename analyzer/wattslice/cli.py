@@ -11,32 +11,12 @@ import contextlib
 import os
 import sys
 
-from wattslice.streams import StdoutError, flush, prepare_streams, writing
+from wattslice.commands.streams import StdoutError, flush, prepare_streams, writing
+from wattslice.commands.table import COMMANDS, FAILED, FINE
 
 TYPE_CHECKING = False  # typing itself would cost more than all the rest of --help
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
-
-FINE, FINDINGS, FAILED = 0, 1, 2
-
-COMMANDS = (
-    ("analyze", "Predict watts per kernel, slice and line of CUDA and C sources."),
-    ("annotate", "Show sources with the watts of every line in the margin, as text or HTML."),
-    ("gate", "Exit with status 1 when a kernel's predicted power is over a budget."),
-    ("profile", "Count which way branches go on test data, for analyze --profile."),
-    ("measure", "Measure the power of kernels on the GPU of this machine."),
-    ("train", "Fit the power models of a GPU to measurements, and choose among them."),
-    ("evaluate", "Compare predicted with measured watts, beside what knows nothing."),
-    ("roofline", "Show the time, energy and power rooflines of a GPU, with kernels on them."),
-    ("project", "Project a workflow onto many nodes: time against energy, and the best choice."),
-    ("lsp", "Serve an editor: watts at the lines (Language Server Protocol)."),
-    ("gpus", "List the GPUs to predict for."),
-    ("features", "Compute the features of public kernels whose power was measured."),
-    ("instructions", "Tell the energy per PTX instruction, and the shares of a kernel's."),
-    ("cache", "Tell what analyses are kept for the next run, or remove them."),
-    ("explain", "Explain a rule: what a finding means and what to do about it."),
-)
-"""Name and one line of help; the command `x` is the function `x` of `wattslice.commands.x`."""
 
 _OPTIONS = (
     ("--debug", "Show the traceback of an internal error."),
@@ -57,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with writing():
             status = _overview(words)
         if status is None:
-            from wattslice.commands.dispatch import dispatch
+            from wattslice.commands.common import dispatch
 
             with _ending_in_order():
                 status = dispatch(words, debug)
@@ -102,7 +82,7 @@ def _ending_in_order() -> Generator[None]:
 
 def _leave_runaways(status: int) -> None:
     """A parse that was given up still runs in a thread: do not tear libclang down under it."""
-    parse = sys.modules.get("wattslice.frontend.clang.parse")
+    parse = sys.modules.get("wattslice.frontend.cuda.clang.parse")
     if parse is not None and parse.was_abandoned():
         import atexit
 
@@ -120,7 +100,7 @@ def _overview(arguments: list[str]) -> int | None:
         print(help_text(), file=sys.stdout if arguments else sys.stderr)
         return FINE if arguments else FAILED
     if arguments[0] == "--version":
-        from wattslice import __version__
+        from wattslice.version import __version__
 
         print(f"wattslice {__version__}")
         return FINE
@@ -129,8 +109,8 @@ def _overview(arguments: list[str]) -> int | None:
 
 def help_text() -> str:
     """The text of `wattslice --help`."""
-    width = 2 + max(len(name) for name, _ in (*COMMANDS, *_OPTIONS))
-    commands = "\n".join(f"  {name:{width}}{text}" for name, text in COMMANDS)
+    width = 2 + max(len(name) for name, *_ in (*COMMANDS, *_OPTIONS))
+    commands = "\n".join(f"  {name:{width}}{text}" for name, _, text in COMMANDS)
     options = "\n".join(f"  {name:{width}}{text}" for name, text in _OPTIONS)
     return (
         "Usage: wattslice [--debug] COMMAND ...\n\n"

@@ -8,7 +8,7 @@ Where the paper contradicts itself:
 * Eq. (13) divides by ``L`` and defines ``L-hat`` beside it without using it; Algorithm 4, line 6, accumulates
   the *effective* lengths and divides by those. Algorithm 4 is used: its weights sum to one. With the full
   ``L`` of eq. (12) a program would lose watts merely because a branch is never taken. So BDPM is eq. (12)
-  over what is left of the slices; who drops the improbable decides before (`wattslice.methods`).
+  over what is left of the slices; who drops the improbable decides before (`wattslice.power.methods`).
 """
 
 from __future__ import annotations

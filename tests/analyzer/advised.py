@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from wattslice.analysis import Advice, KernelAnalysis
-from wattslice.config import Options, make_config
-from wattslice.pipeline import analyze_files
+from wattslice.config.config import Options, make_config
+from wattslice.pipeline.files import analyze_files
 
 
 def analysed(folder: Path, source: str, *, gpu: str = "v100") -> KernelAnalysis:

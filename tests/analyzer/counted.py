@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from wattslice.counting.count import count
-from wattslice.execution import ExecutionProfile
-from wattslice.frontend.clang.flags import ParseOptions
-from wattslice.frontend.cuda import read_cuda
-from wattslice.geometry.overrides import parse_overrides
-from wattslice.geometry.resolver import resolve_launches
-from wattslice.geometry.types import KernelLaunch
+from wattslice.counting.profile import ExecutionProfile
+from wattslice.frontend.cuda.clang.flags import ParseOptions
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.launches.launch import KernelLaunch
+from wattslice.launches.overrides import parse_overrides
+from wattslice.launches.resolver import resolve_launches
 from wattslice_models.gpu import load_gpu
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice import ir
-from wattslice.interpreter import Budget, DeviceMemory, Execution, Launch, Texture, interpret
+from wattslice.profiling.interpreter import Budget, DeviceMemory, Execution, Launch, Texture, interpret
 
 from .lowered import lower
 

@@ -6,7 +6,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from wattslice import ir
-from wattslice.recursion import deep_recursion
+from wattslice.ir.walking import deep_recursion
 
 
 def ir_tokens(program: ir.Program) -> list[str]:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from wattslice import ir
-from wattslice.frontend.cuda import read_cuda
+from wattslice.frontend.cuda.read import read_cuda
 
 from .ir_dump import lines_of
 

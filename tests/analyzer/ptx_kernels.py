@@ -3,13 +3,14 @@
 from collections import defaultdict
 from pathlib import Path
 
-from wattslice import ir, pipeline
+from wattslice import ir
 from wattslice.analysis import KernelAnalysis
-from wattslice.config import Options, make_config
+from wattslice.config.config import Options, make_config
 from wattslice.counting.count import count
-from wattslice.frontend.ptx import read_ptx
-from wattslice.geometry.overrides import parse_overrides
-from wattslice.geometry.resolver import resolve_launches
+from wattslice.frontend.ptx.read import read_ptx
+from wattslice.launches.overrides import parse_overrides
+from wattslice.launches.resolver import resolve_launches
+from wattslice.pipeline import files as pipeline
 from wattslice_models.gpu import load_gpu
 
 HEADER = ".version 8.0\n.target sm_80\n.address_size 64\n"

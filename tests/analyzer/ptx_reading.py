@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wattslice.frontend.ptx_source.parser import parse_ptx
-from wattslice.frontend.ptx_source.scopes import flat_body
-from wattslice.frontend.ptx_source.syntax import (
+from wattslice.frontend.ptx.syntax.parser import parse_ptx
+from wattslice.frontend.ptx.syntax.scopes import flat_body
+from wattslice.frontend.ptx.syntax.syntax import (
     Function,
     Instruction,
     Module,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wattslice.frontend.ptx_source.syntax import (
+from wattslice.frontend.ptx.syntax.syntax import (
     Address,
     Arguments,
     BranchTargets,

@@ -15,9 +15,10 @@ from wattslice.analysis import (
     MethodWatts,
     SliceAnalysis,
 )
-from wattslice.execution import Assumption, LoopTrips, ProbabilitySource
+from wattslice.counting.profile import LoopTrips, ProbabilitySource
 from wattslice.ir import Diagnostic, MemorySpace, Severity
-from wattslice.operations import OperationCounts
+from wattslice.ir.operation_counts import OperationCounts
+from wattslice.launches.launch import Assumption
 
 MATMUL = KernelAnalysis(
     name="matMul",

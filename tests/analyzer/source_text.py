@@ -7,11 +7,11 @@ from functools import cache
 from pathlib import Path
 
 from wattslice.counting.count import count
-from wattslice.execution import ExecutionProfile
-from wattslice.frontend.cuda import read_cuda
-from wattslice.geometry.resolver import resolve_launches
-from wattslice.geometry.types import NO_OVERRIDES, KernelLaunch
+from wattslice.counting.profile import ExecutionProfile
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir import Kernel
+from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
+from wattslice.launches.resolver import resolve_launches
 from wattslice_models.gpu import load_gpu
 from wattslice_models.types import PowerFactors
 

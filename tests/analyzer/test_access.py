@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wattslice.counting.access import bank_passes, sectors_per_request
+from wattslice.counting.sites import bank_passes, sectors_per_request
 
 LANE = np.arange(32)
 ALL = np.ones(32, bool)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from wattslice.analysis import KernelAnalysis
-from wattslice.config import Options, make_config
-from wattslice.pipeline import analyze_files
+from wattslice.config.config import Options, make_config
+from wattslice.pipeline.files import analyze_files
 from wattslice_corpora.manifest import VariantRole, load_manifest
 
 COVERED = {

@@ -10,14 +10,14 @@ import pytest
 from rich.cells import cell_len
 
 from wattslice.analysis import SourceText
-from wattslice.annotation import annotate_files, stretches
 from wattslice.cli import main
-from wattslice.config import Options, make_config
-from wattslice.findings import Finding
+from wattslice.config.config import Options, make_config
+from wattslice.findings.findings import Finding
 from wattslice.ir import Diagnostic, Severity, numbered_lines
-from wattslice.pipeline import analyze_files
+from wattslice.pipeline.files import analyze_files
 from wattslice.report.annotated import stake, write_annotated
-from wattslice.report.c_text import TextKind, pieces
+from wattslice.report.annotation import annotate_files, stretches
+from wattslice.report.html.c_text import TextKind, pieces
 
 from .samples import ANALYSIS, EMPTY, UNKNOWN
 

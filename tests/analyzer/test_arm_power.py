@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from wattslice.analysis import BranchClass, KernelAnalysis
-from wattslice.config import BranchChoice, Config, MethodChoice
-from wattslice.execution import ProbabilitySource
-from wattslice.findings import operations_power_w
-from wattslice.pipeline import analyze_file
-from wattslice.profiles.types import ArmProbability, BranchProfile, DataSet
+from wattslice.branch_profile.profile import ArmProbability, BranchProfile, DataSet
+from wattslice.config.config import BranchChoice, Config, MethodChoice
+from wattslice.counting.profile import ProbabilitySource
+from wattslice.findings.findings import operations_power_w
+from wattslice.pipeline.files import analyze_file
 from wattslice.report.kernel_tables import arms_shown
 
 from .test_paths import BOTH

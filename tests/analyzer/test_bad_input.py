@@ -51,7 +51,7 @@ def analyze_apart(tmp_path):
 
     def run(*arguments: object, budget_s: float = 6.0) -> Run:
         program = (
-            "import sys; from wattslice.cli import main; from wattslice.frontend.clang import repairs;"
+            "import sys; from wattslice.cli import main; from wattslice.frontend.cuda.clang import repairs;"
             f"repairs._PARSE_BUDGET_S = {budget_s}; sys.exit(main())"
         )
         command = (sys.executable, "-c", program, "analyze", "--format", "json", *map(str, arguments))
@@ -306,7 +306,7 @@ def test_long_c_expressions_are_followed(analyze):
 
 
 def test_c_functions_too_large_to_be_followed_are_told(analyze, monkeypatch):
-    monkeypatch.setattr("wattslice.frontend.c_source.expressions.MAX_NODES", 1_000)
+    monkeypatch.setattr("wattslice.frontend.c.expressions.MAX_NODES", 1_000)
     Path("k.c").write_text("void k(float* x) {" + "x[0] = x[1] + 1;" * 200 + "}")
     run = analyze("k.c")
     assert "PW007" in run.rules

@@ -2,8 +2,8 @@
 
 import pytest
 
-from wattslice.accesses import memory_accesses
-from wattslice.block_axes import block_axes
+from wattslice.ir.accesses import memory_accesses
+from wattslice.workload.block_axes import block_axes
 
 from .counted import counted
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from wattslice.analysis import BranchClass
-from wattslice.branches import branch_density
 from wattslice.counting.count import count
-from wattslice.frontend.cuda import read_cuda
-from wattslice.geometry.resolver import resolve_launches
-from wattslice.geometry.types import NO_OVERRIDES
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.launches.launch import NO_OVERRIDES
+from wattslice.launches.resolver import resolve_launches
+from wattslice.power.branches import branch_density
 from wattslice.slicing import slice_kernel
 from wattslice_models.gpu import load_gpu
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wattslice.c_arithmetic import converted, fold, wrapped
 from wattslice.counting.values import VARYING, Unknown, Value, binary, convert
 from wattslice.ir import BOOL, FLOAT32, FLOAT64, INT32, INT64, UINT32, UNKNOWN_TYPE, BinaryOp, Type, TypeKind
+from wattslice.ir.c_arithmetic import converted, fold, wrapped
 
 UINT64 = Type(TypeKind.INT, bits=64, signed=False)
 INTEGERS = [

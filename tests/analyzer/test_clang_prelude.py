@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.frontend.clang import CursorKind, parse_cuda
-from wattslice.frontend.cuda import read_cuda
-from wattslice.frontend.lowering.program import lower_program
+from wattslice.frontend.cuda.clang import CursorKind, parse_cuda
+from wattslice.frontend.cuda.lowering.program import lower_program
+from wattslice.frontend.cuda.read import read_cuda
 
 from .lowered import lower
 

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from wattslice.errors import FrontendError
-from wattslice.frontend.clang import ParsedUnit, ParseOptions, parse_cuda, source_files
-from wattslice.frontend.clang.flags import language_flags
-from wattslice.frontend.clang.pch import prelude_pch
-from wattslice.frontend.lowering.program import lower_program
+from wattslice.frontend.cuda.clang import ParsedUnit, ParseOptions, parse_cuda, source_files
+from wattslice.frontend.cuda.clang.flags import language_flags
+from wattslice.frontend.cuda.clang.pch import prelude_pch
+from wattslice.frontend.cuda.lowering.program import lower_program
 
 KERNEL = "__global__ void k(float* a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] *= 2.0f; }\n"
 

@@ -11,7 +11,8 @@ from types import ModuleType
 import pytest
 
 import wattslice
-from wattslice.cli import COMMANDS, main
+from wattslice.cli import main
+from wattslice.commands.table import COMMANDS
 from wattslice.ir import Diagnostic, Severity
 
 from .samples import ANALYSIS, EMPTY, MATMUL
@@ -41,9 +42,9 @@ def pipeline(monkeypatch):
                 raise result
             return result
 
-        module = ModuleType("wattslice.pipeline")
+        module = ModuleType("wattslice.pipeline.files")
         module.analyze_files = analyze_files  # type: ignore[attr-defined]
-        monkeypatch.setitem(sys.modules, "wattslice.pipeline", module)
+        monkeypatch.setitem(sys.modules, "wattslice.pipeline.files", module)
         return configs
 
     return install
@@ -52,7 +53,7 @@ def pipeline(monkeypatch):
 def test_help_lists_exactly_the_commands_that_work(capsys):
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
-    for name, _ in COMMANDS:
+    for name, *_ in COMMANDS:
         assert f"\n  {name} " in text
         assert main([name, "--help"]) == 0
         assert "Usage: wattslice " + name in capsys.readouterr().out
@@ -189,7 +190,7 @@ def test_sigterm_is_an_exception_while_a_command_runs(source, pipeline, monkeypa
         os.kill(os.getpid(), signal.SIGTERM)
 
     pipeline(ANALYSIS)
-    monkeypatch.setattr(sys.modules["wattslice.pipeline"], "analyze_files", terminated)
+    monkeypatch.setattr(sys.modules["wattslice.pipeline.files"], "analyze_files", terminated)
     with pytest.raises(SystemExit) as leaving:
         main(["analyze", "k.cu"])
     assert leaving.value.code == 143
@@ -328,7 +329,7 @@ def test_a_reader_that_leaves_is_no_failure(source, command):
 
 def test_a_terminal_of_ascii_gets_bars_of_ascii():
     code = (
-        "import sys; from wattslice.streams import prepare_streams; prepare_streams();"
+        "import sys; from wattslice.commands.streams import prepare_streams; prepare_streams();"
         "sys.stdout.write('█▌▏▓░ ── 1–2 · 3 µs → é \\udcff\\n')"
     )
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}

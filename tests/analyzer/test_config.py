@@ -2,11 +2,11 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from wattslice.config import BranchChoice, Config, MethodChoice, ModelChoice, Options, make_config
+from wattslice.config.config import BranchChoice, Config, MethodChoice, ModelChoice, Options, make_config
+from wattslice.config.gpu_choice import choose_gpu, gpus_of_this_machine
+from wattslice.config.settings import NO_SETTINGS, Settings
+from wattslice.config.sources import SourceError, source_files
 from wattslice.errors import WattsliceError
-from wattslice.gpu_choice import choose_gpu, gpus_of_this_machine
-from wattslice.settings import NO_SETTINGS, Settings
-from wattslice.sources import SourceError, source_files
 
 
 @pytest.fixture

@@ -4,18 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from wattslice.budget import MAX_STEPS
-from wattslice.config import Config
+from wattslice.branch_profile.binding import bind
+from wattslice.branch_profile.making import branches, make_profile
+from wattslice.branch_profile.profile import Making
+from wattslice.config.config import Config
 from wattslice.counting.count import count
-from wattslice.data_sets.spec import read_spec
-from wattslice.evaluations import evaluations
-from wattslice.frontend.cuda import read_cuda
-from wattslice.probes import emit_probes
-from wattslice.profiles.binding import bind
-from wattslice.profiles.making import make_profile
-from wattslice.profiles.regions import branches
-from wattslice.profiles.types import Making
-from wattslice.profiling import Limits, counted_by, known_launches, run_data_sets
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.ir.walking import evaluations
+from wattslice.profiling.data_sets.spec import read_spec
+from wattslice.profiling.interpreted import Limits, counted_by, known_launches, run_data_sets
+from wattslice.profiling.interpreter.budget import MAX_STEPS
+from wattslice.profiling.probes import emit_probes
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 
 PROGRAMS = [program for program in load_manifest() if program.data_spec is not None]

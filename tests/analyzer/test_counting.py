@@ -4,15 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from wattslice.branch_profile.profile import ArmProbability, BranchProfile
 from wattslice.counting.count import count
-from wattslice.execution import ExecutionProfile, ProbabilitySource
-from wattslice.frontend.clang.flags import ParseOptions
-from wattslice.frontend.cuda import read_cuda
-from wattslice.geometry.overrides import parse_overrides
-from wattslice.geometry.resolver import resolve_launches
-from wattslice.operations import OperationCounts
-from wattslice.profiles.types import ArmProbability, BranchProfile
-from wattslice.region_operations import total_counts
+from wattslice.counting.profile import ExecutionProfile, ProbabilitySource, total_counts
+from wattslice.frontend.cuda.clang.flags import ParseOptions
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.ir.operation_counts import OperationCounts
+from wattslice.launches.overrides import parse_overrides
+from wattslice.launches.resolver import resolve_launches
 from wattslice_models.gpu import load_gpu
 
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from wattslice.counting.functions import apply
-from wattslice.counting.values import VARYING
+from wattslice.counting.values import VARYING, apply
 from wattslice.ir import Semantics
 
 from .counted import counted

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wattslice.config import Config
-from wattslice.data_sets.arguments import prepare
-from wattslice.data_sets.generators import DataError
-from wattslice.data_sets.skeleton import skeleton
-from wattslice.data_sets.spec import read_spec, shape_of
-from wattslice.interpreter import Addressing, DeviceMemory, Launch, interpret
-from wattslice.profiling import known_launches
+from wattslice.config.config import Config
+from wattslice.profiling.data_sets.arguments import prepare
+from wattslice.profiling.data_sets.generators import DataError
+from wattslice.profiling.data_sets.skeleton import skeleton
+from wattslice.profiling.data_sets.spec import read_spec, shape_of
+from wattslice.profiling.interpreted import known_launches
+from wattslice.profiling.interpreter import Addressing, DeviceMemory, Launch, interpret
 
 SOURCE = """
 #include <cuda_fp16.h>

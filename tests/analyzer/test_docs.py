@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from wattslice.analysis import Advice
-from wattslice.config import Options, make_config
+from wattslice.config.config import Options, make_config
+from wattslice.config.settings import read_settings
 from wattslice.report.json import render_json
-from wattslice.settings import read_settings
 
 from .samples import ANALYSIS
 

@@ -11,13 +11,12 @@ pytest.importorskip("scipy")
 
 from wattslice.cli import main
 from wattslice.errors import WattsliceError
-from wattslice.learning.accuracy_page import begin_marker, gpu_section, update
-from wattslice.learning.counters import Counted, calibrated, counted, fit
-from wattslice.learning.counters import hold_out_each as hold_out_counters
-from wattslice.learning.evaluation import Request, evaluate
-from wattslice.learning.examples import examples
-from wattslice.learning.judging import errors, judge, judge_held_out, spearman
-from wattslice.learning.variants import SignScore, sign_score
+from wattslice.training.counters import Counted, calibrated, counted, fit
+from wattslice.training.counters import hold_out_each as hold_out_counters
+from wattslice.training.evaluation import Request, evaluate
+from wattslice.training.examples import examples
+from wattslice.training.judging import errors, judge, judge_held_out, spearman
+from wattslice.training.variants import SignScore, sign_score
 from wattslice_corpora.manifest import VariantRole, load_manifest
 from wattslice_corpora.records import Use, measured_gpu_ids, sha256
 from wattslice_corpora.records.measured import MEASUREMENT_DIRECTORY
@@ -28,6 +27,7 @@ from wattslice_models.gpu import load_gpu
 from wattslice_models.learners import MEANS
 from wattslice_models.store import SHIPPED, load
 from wattslice_models.types import Prediction
+from wattslice_tools.accuracy.accuracy_page import begin_marker, gpu_section, update
 
 from .learning_data import campaign
 

@@ -1,7 +1,7 @@
 """The one walk over a kernel that totals, heat, traffic and alias classes read."""
 
 from wattslice import ir
-from wattslice.evaluations import LEAVES, evaluations
+from wattslice.ir.walking import LEAVES, evaluations
 
 from .source_text import kernel_of
 

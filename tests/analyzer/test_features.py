@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from wattslice.counting.count import count
-from wattslice.features import slice_features
-from wattslice.frontend.cuda import read_cuda
-from wattslice.geometry.resolver import resolve_launches
-from wattslice.geometry.types import NO_OVERRIDES
-from wattslice.heat import line_shares
-from wattslice.operations import OperationCounts
-from wattslice.region_operations import total_counts
+from wattslice.counting.profile import total_counts
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.ir.operation_counts import OperationCounts
+from wattslice.launches.launch import NO_OVERRIDES
+from wattslice.launches.resolver import resolve_launches
+from wattslice.power.heat import line_shares
 from wattslice.slicing import slice_kernel
+from wattslice.slicing.features import slice_features
 from wattslice_models.gpu import load_gpu
 
 from .source_text import FACTORS, launched

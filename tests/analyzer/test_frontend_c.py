@@ -10,9 +10,9 @@ from wattslice import ir
 from wattslice.analysis import LaunchSource
 from wattslice.counting.count import count
 from wattslice.errors import FrontendError
-from wattslice.frontend.c import read_c
-from wattslice.geometry.resolver import resolve_launches
-from wattslice.geometry.types import NO_OVERRIDES
+from wattslice.frontend.c.read import read_c
+from wattslice.launches.launch import NO_OVERRIDES
+from wattslice.launches.resolver import resolve_launches
 from wattslice_models.gpu import load_gpu
 
 

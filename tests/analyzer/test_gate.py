@@ -1,7 +1,7 @@
 import io
 from dataclasses import replace
 
-from wattslice.findings import Finding, findings_of, why_unknown
+from wattslice.findings.findings import Finding, findings_of, why_unknown
 from wattslice.gate.budgets import Budget
 from wattslice.gate.verdict import Compared, UnknownPolicy, judge
 from wattslice.ir import Diagnostic, Severity

@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 
 from wattslice.analysis import KernelAnalysis
+from wattslice.counting.profile import LoopTrips
 from wattslice.errors import WattsliceError
-from wattslice.execution import Assumption, LoopTrips
 from wattslice.gate.blame import line_map
 from wattslice.gate.changes import Change, Policy, changes_of, compare, failing, told, with_losses
 from wattslice.gate.ratio_trust import DATA, Kin, Quantity, curve, curves
 from wattslice.gate.records import LaunchRecord, Pair, match
-from wattslice.geometry.types import LaunchSource
 from wattslice.ir import Diagnostic, Severity
+from wattslice.launches.launch import Assumption, LaunchSource
 from wattslice_corpora.records import measurements_path, sha256
 
 from .samples import EMPTY, MATMUL

@@ -9,12 +9,12 @@ from pycparser import c_parser
 
 from wattslice import ir
 from wattslice.analysis import LaunchSource
-from wattslice.frontend.c_source.host import HostBody
-from wattslice.frontend.c_source.lowering import Unit
-from wattslice.frontend.c_source.preprocessor import Preprocessor
-from wattslice.geometry.overrides import parse_overrides
-from wattslice.geometry.resolver import resolve_launches
-from wattslice.geometry.types import BLOCKS_PER_SM, NO_OVERRIDES
+from wattslice.frontend.c.host import HostBody
+from wattslice.frontend.c.lowering import Unit
+from wattslice.frontend.c.preprocessor import Preprocessor
+from wattslice.launches.launch import BLOCKS_PER_SM, NO_OVERRIDES
+from wattslice.launches.overrides import parse_overrides
+from wattslice.launches.resolver import resolve_launches
 from wattslice_models.gpu import load_gpu
 
 SPAN = ir.Span("a.cu", 1, 1, 1)

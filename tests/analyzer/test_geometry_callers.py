@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from wattslice.analysis import LaunchSource
-from wattslice.frontend.callers import caller_files, read_callers
-from wattslice.frontend.cuda import read_cuda
-from wattslice.geometry.resolver import resolve_launches
-from wattslice.geometry.types import NO_OVERRIDES
+from wattslice.frontend.cuda.callers import caller_files, read_callers
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.launches.launch import NO_OVERRIDES
+from wattslice.launches.resolver import resolve_launches
 from wattslice_models.gpu import load_gpu
 
 KERNEL = """

@@ -9,12 +9,12 @@ import pytest
 from wattslice import ir
 from wattslice.analysis import LaunchSource
 from wattslice.counting.count import count
-from wattslice.frontend.callers import read_callers
-from wattslice.frontend.cuda import read_cuda
-from wattslice.geometry.call_graph import CallGraph
-from wattslice.geometry.relevance import relevance_of
-from wattslice.geometry.resolver import resolve_launches
-from wattslice.geometry.types import NO_OVERRIDES
+from wattslice.frontend.cuda.callers import read_callers
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.launches.call_graph import CallGraph
+from wattslice.launches.launch import NO_OVERRIDES
+from wattslice.launches.relevance import relevance_of
+from wattslice.launches.resolver import resolve_launches
 from wattslice_models.gpu import load_gpu
 
 GPU = load_gpu("v100")

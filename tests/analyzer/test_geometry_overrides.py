@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from wattslice import ir
-from wattslice.frontend.cuda import read_cuda
-from wattslice.geometry.overrides import (
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.launches.launch import MAX_THREADS_PER_BLOCK
+from wattslice.launches.overrides import (
     OverrideError,
     check_overrides,
     known_names,
@@ -15,8 +16,7 @@ from wattslice.geometry.overrides import (
     parse_setting,
     unmatched_settings,
 )
-from wattslice.geometry.resolver import resolve_launches
-from wattslice.geometry.types import MAX_THREADS_PER_BLOCK
+from wattslice.launches.resolver import resolve_launches
 from wattslice_models.gpu import gpu_ids, load_gpu
 
 SPAN = ir.Span("a.cu", 1, 1, 1)

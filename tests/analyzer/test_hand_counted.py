@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from wattslice.config import Options, make_config
-from wattslice.pipeline import analyze_files
+from wattslice.config.config import Options, make_config
+from wattslice.pipeline.files import analyze_files
 from wattslice.report.json import render_json
 
 from .hand_counted.cases_branches import CASES as BRANCHES

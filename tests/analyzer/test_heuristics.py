@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from wattslice.counting.count import count
-from wattslice.execution import ProbabilitySource
+from wattslice.counting.profile import ProbabilitySource
 from wattslice.heuristics import HIT_RATES, Heuristic, Opinion, combined, spread
 
 from .source_text import launch_of

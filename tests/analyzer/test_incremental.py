@@ -9,15 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from wattslice import incremental
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
-from wattslice.frontend.lowering.reuse import LoweredFunctions
-from wattslice.geometry.types import KernelLaunch
-from wattslice.incremental import CancelledError, IncrementalAnalyzer
-from wattslice.kernel_analysis import LaunchResult
-from wattslice.pipeline import analyze_file, analyze_files, read_program
-from wattslice.quoting import Quoter
+from wattslice.findings.quoting import Quoter
+from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
+from wattslice.launches.launch import KernelLaunch
+from wattslice.pipeline import incremental
+from wattslice.pipeline.files import analyze_file, analyze_files, read_program
+from wattslice.pipeline.incremental import CancelledError, IncrementalAnalyzer
+from wattslice.pipeline.launch import LaunchResult
 from wattslice_models.gpu import Gpu
 
 from .ir_tokens import ir_tokens

@@ -9,9 +9,9 @@ import pytest
 
 from wattslice import ir
 from wattslice.cli import main
-from wattslice.config import Config
-from wattslice.frontend.cuda import read_cuda
-from wattslice.instruction_tables import measured_energies, published_energies, published_gpus, watt_step_j
+from wattslice.config.config import Config
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.ptx_energy.tables import measured_energies, published_energies, published_gpus, watt_step_j
 from wattslice_corpora.instruction_kernels import INSTRUCTIONS
 from wattslice_corpora.published import arafa2020_instruction_energies
 from wattslice_corpora.records import MeasuredInstruction, write_table
@@ -76,7 +76,7 @@ def ptx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def read_program(path: Path, config: Config) -> ir.Program:
         return made_program
 
-    monkeypatch.setattr("wattslice.instruction_costs.read_program", read_program)
+    monkeypatch.setattr("wattslice.ptx_energy.costs.read_program", read_program)
     path = tmp_path / "k.ptx"
     path.write_text(".version 8.0\n")
     return path

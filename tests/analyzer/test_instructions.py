@@ -1,18 +1,18 @@
-"""Lowering rules, one small kernel each; the SASS behind them: tests/wild/sass_check.py."""
+"""Lowering rules, one small kernel each; the SASS behind them: tools/wattslice_tools/wild/sass_check.py."""
 
 from pathlib import Path
 
 import pytest
 
 from wattslice.counting.count import count
-from wattslice.frontend.cuda import read_cuda
-from wattslice.geometry.resolver import resolve_launches
-from wattslice.geometry.types import NO_OVERRIDES
-from wattslice.instructions import InstructionMix, lower_instructions
-from wattslice.instructions.expansions import measured
-from wattslice.instructions.kinds import InstructionKind as K
-from wattslice.instructions.kinds import kind_of_sass
-from wattslice.region_operations import total_counts
+from wattslice.counting.profile import total_counts
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.launches.launch import NO_OVERRIDES
+from wattslice.launches.resolver import resolve_launches
+from wattslice.workload.instructions import InstructionMix, lower_instructions
+from wattslice.workload.instructions.expansions import measured
+from wattslice.workload.instructions.kinds import InstructionKind as K
+from wattslice.workload.instructions.kinds import kind_of_sass
 from wattslice_models.gpu import load_gpu
 
 from .source_text import flat_profile, kernel_of, launched

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wattslice.interpreter import Budget, DeviceMemory, InterpreterError, Launch, interpret
+from wattslice.profiling.interpreter import Budget, DeviceMemory, InterpreterError, Launch, interpret
 
 from .interpreted import body, run_kernel
 from .lowered import lower
@@ -121,7 +121,7 @@ def test_an_internal_error_is_told_like_any_other(tmp_path: Path, monkeypatch: p
     def broken(*_: object) -> None:
         raise ValueError("shapes do not match")
 
-    monkeypatch.setattr("wattslice.interpreter.run._run_blocks", broken)
+    monkeypatch.setattr("wattslice.profiling.interpreter.run._run_blocks", broken)
     with pytest.raises(InterpreterError, match="internal error in kernel 'k': ValueError: shapes") as caught:
         run_kernel(tmp_path, body("*out = 1;", "int* out"), np.zeros(1, np.int32))
     assert caught.value.line == 2

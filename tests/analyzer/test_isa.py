@@ -2,9 +2,9 @@
 
 import pytest
 
-from wattslice.instructions import InstructionKind as K
-from wattslice.instructions import InstructionMix, Isa, isa_of, lower_instructions
-from wattslice.traffic import traffic
+from wattslice.workload.instructions import InstructionKind as K
+from wattslice.workload.instructions import InstructionMix, Isa, isa_of, lower_instructions
+from wattslice.workload.traffic import traffic
 
 from .counted import counted
 from .source_text import launched

@@ -9,11 +9,11 @@ from click.testing import CliRunner
 
 from wattslice.analysis import Analysis, LaunchSource
 from wattslice.commands.gate import gate
-from wattslice.config import Options, make_config
-from wattslice.findings import files_without_result
-from wattslice.frontend.callers import launcher_files
-from wattslice.incremental import IncrementalAnalyzer
-from wattslice.pipeline import analyze_files
+from wattslice.config.config import Options, make_config
+from wattslice.findings.findings import files_without_result
+from wattslice.frontend.cuda.callers import launcher_files
+from wattslice.pipeline.files import analyze_files
+from wattslice.pipeline.incremental import IncrementalAnalyzer
 from wattslice.report.json import render_json
 
 KERNEL = """__global__ void NAME(float *x, int n) {

@@ -10,9 +10,9 @@ import pytest
 
 import wattslice_corpora
 from wattslice.analysis import Advice, Analysis
-from wattslice.config import Options, make_config
-from wattslice.execution import LoopTrips
-from wattslice.pipeline import analyze_files
+from wattslice.config.config import Options, make_config
+from wattslice.counting.profile import LoopTrips
+from wattslice.pipeline.files import analyze_files
 from wattslice.report.json import render_json
 
 from .samples import ANALYSIS, EMPTY, MATMUL

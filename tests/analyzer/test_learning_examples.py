@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from wattslice.errors import WattsliceError
-from wattslice.learning.examples import examples, examples_of
-from wattslice.learning.tables import measured_tables, tables_of_file
+from wattslice.training.examples import examples, examples_of
+from wattslice.training.tables import measured_tables, tables_of_file
 from wattslice_corpora.records import (
     MeasuredRow,
     Use,

@@ -13,10 +13,10 @@ import click
 import pytest
 
 import wattslice
-from wattslice import library
+from wattslice import api as library
 from wattslice.commands.analyze import analyze as command
-from wattslice.config import Options, make_config
-from wattslice.pipeline import analyze_files
+from wattslice.config.config import Options, make_config
+from wattslice.pipeline.files import analyze_files
 from wattslice.report.json import render_json
 
 PAGE = Path(__file__).parents[2] / "docs" / "library.md"

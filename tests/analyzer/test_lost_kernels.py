@@ -7,9 +7,9 @@ import pytest
 from wattslice import ir
 from wattslice.cli import main
 from wattslice.commands.analyze import exit_status, no_kernels
-from wattslice.config import Config
-from wattslice.findings import findings_of
-from wattslice.pipeline import analyze_files
+from wattslice.config.config import Config
+from wattslice.findings.findings import findings_of
+from wattslice.pipeline.files import analyze_files
 from wattslice.report.formats import render
 
 from .lowered import lower

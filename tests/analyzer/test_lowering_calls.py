@@ -1,7 +1,7 @@
 import pytest
 
 from wattslice import ir
-from wattslice.frontend.lowering.intrinsics import operations_of, rule_for
+from wattslice.frontend.cuda.lowering.intrinsics import operations_of, rule_for
 
 from .lowered import code, kernel_of, lower
 

@@ -16,7 +16,7 @@ from wattslice.ir import (
     Variable,
     VariableRole,
 )
-from wattslice.occupancy import LimitingResource, alignment, occupancy, shared_bytes, sm_saturation
+from wattslice.workload.occupancy import LimitingResource, alignment, occupancy, shared_bytes, sm_saturation
 from wattslice_models.gpu import load_gpu
 
 SPAN = Span("a.cu", 1, 1, 1)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from wattslice.parallelism import MOST_IN_FLIGHT, loads_in_flight
+from wattslice.workload.parallelism import MOST_IN_FLIGHT, loads_in_flight
 
 from .counted import counted
 

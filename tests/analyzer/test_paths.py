@@ -2,12 +2,11 @@
 
 import pytest
 
+from wattslice.branch_profile.profile import ArmProbability, BranchProfile
 from wattslice.counting.count import count
-from wattslice.execution import ExecutionProfile
-from wattslice.methods import Method, counts_for
-from wattslice.paths import arm_regions, arms_of_data, as_if_taken, with_probability
-from wattslice.profiles.types import ArmProbability, BranchProfile
-from wattslice.region_operations import total_counts
+from wattslice.counting.profile import ExecutionProfile, total_counts
+from wattslice.power.methods import Method, counts_for
+from wattslice.power.paths import arm_regions, arms_of_data, as_if_taken, with_probability
 from wattslice.slicing import slice_kernel
 
 from .source_text import launch_of

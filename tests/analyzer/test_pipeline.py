@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from wattslice import kernel_analysis, pipeline
 from wattslice.analysis import Analysis, KernelAnalysis, LaunchSource
-from wattslice.config import Options, make_config
+from wattslice.config.config import Options, make_config
 from wattslice.errors import FrontendError, WattsliceError
-from wattslice.findings import findings_of
+from wattslice.findings.findings import findings_of
 from wattslice.gate.budgets import Budget
 from wattslice.gate.verdict import UnknownPolicy, judge
 from wattslice.ir import Severity
+from wattslice.pipeline import files as pipeline
+from wattslice.pipeline import launch as kernel_analysis
 from wattslice_models.learners import entry
 from wattslice_models.store import load_choice, trained_gpu_ids
 

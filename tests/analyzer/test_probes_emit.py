@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.probes import ProbeError, ProbeKind, emit_probes
+from wattslice.profiling.probes import ProbeError, ProbeKind, emit_probes
 
 EVERY_BRANCH = Path(__file__).parent / "probes" / "every_branch.cu"
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from wattslice.errors import WattsliceError
-from wattslice.probes import Build, ProbedProgram, ProbeError, build_probed, read_counts, run_probed
-from wattslice.probes.refusals import refusal
+from wattslice.profiling.probes import Build, ProbedProgram, ProbeError, build_probed, read_counts, run_probed
+from wattslice.profiling.probes.refusals import refusal
 
 FOLDER = Path(__file__).parent / "probes"
 EVERY_BRANCH = FOLDER / "every_branch.cu"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from wattslice.branch_profile.files import read_branch_profile
+from wattslice.branch_profile.profile import ArmCount
 from wattslice.cli import main
-from wattslice.probes import Build, Counted, NotProbed
-from wattslice.profiles.reader import read_branch_profile
-from wattslice.profiles.types import ArmCount
+from wattslice.profiling.probes import Build, Counted, NotProbed
 
 SOURCE = """\
 __device__ int clamped(int v) { return v < 0 ? 0 : v > 9 ? 9 : v; }
@@ -248,7 +248,7 @@ def test_a_program_with_probes_and_two_runs(tmp_path, monkeypatch, capsys):
         assert sources == (Path("more.cu"),)
         yield Program()
 
-    monkeypatch.setattr("wattslice.probing.build_probed", built)
+    monkeypatch.setattr("wattslice.profiling.instrumented.build_probed", built)
     monkeypatch.chdir(tmp_path)
     Path("p.cu").write_text(PROGRAM)
     options = ("--build", "cpu", "--flag=-O1", "--source", "more.cu", "-o", "p.json")
@@ -334,7 +334,7 @@ def test_a_long_run_says_that_it_is_at_work(kernel, capsys, monkeypatch):
     assert "still at" not in run(capsys, "profile", "k.cu", "--data", "k.toml")[2]
     Path("e.cu").write_text("__global__ void e(int *a) { while (a[0] == 0) a[1]++; }")
     Path("e.toml").write_text('[[data]]\nname = "x"\nlaunch = { grid = 1, block = 1 }\narguments.a = [0, 0]')
-    monkeypatch.setattr("wattslice.commands.progress.SLOW_S", 0.01)
+    monkeypatch.setattr("wattslice.commands.output.SLOW_S", 0.01)
     status, _, err = run(capsys, "profile", "e.cu", "--data", "e.toml", "--steps", "20000")
     first, *rest = err.splitlines()
     assert status == 2

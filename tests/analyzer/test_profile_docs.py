@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from wattslice.cli import main
-from wattslice.config import Options, make_config
-from wattslice.findings import findings_of
-from wattslice.pipeline import analyze_files
-from wattslice.report.gcc import render_gcc
+from wattslice.config.config import Options, make_config
+from wattslice.findings.findings import findings_of
+from wattslice.pipeline.files import analyze_files
+from wattslice.report.ci.gcc import render_gcc
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "profiles.md"
 STEP = re.compile(r"<!-- (file|run|show|change|findings): (.*?) -->(?:\n```\w*\n(.*?)```\n)?", re.DOTALL)

@@ -3,14 +3,20 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.config import Config
+from wattslice.branch_profile.files import BranchProfileError, profile_json, read_branch_profile
+from wattslice.branch_profile.making import make_profile
+from wattslice.branch_profile.profile import (
+    ArmCount,
+    ArmProbability,
+    BranchProfile,
+    DataSetCounts,
+    Making,
+    line_digests,
+    moved_lines,
+)
+from wattslice.config.config import Config
 from wattslice.ir import Span
-from wattslice.pipeline import analyze_file, analyze_files
-from wattslice.profiles.lines import line_digests, moved_lines
-from wattslice.profiles.making import make_profile
-from wattslice.profiles.reader import BranchProfileError, read_branch_profile
-from wattslice.profiles.types import ArmCount, ArmProbability, BranchProfile, DataSetCounts, Making
-from wattslice.profiles.writer import profile_json
+from wattslice.pipeline.files import analyze_file, analyze_files
 
 from .lowered import lower
 

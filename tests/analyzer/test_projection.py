@@ -13,25 +13,25 @@ import wattslice_corpora
 import wattslice_models
 from wattslice.analysis import Analysis
 from wattslice.cli import main
-from wattslice.config import Options, make_config
+from wattslice.config.config import Options, make_config
 from wattslice.counting.count import count
 from wattslice.errors import WattsliceError
-from wattslice.escape_characteristics import launch_characteristics, predicted_ipc
-from wattslice.execution import Assumption
-from wattslice.geometry.resolver import resolve_launches
 from wattslice.ir import Diagnostic, Severity
-from wattslice.launch_work import launch_work, residency
-from wattslice.papers.escape2018_projection import escape2018_projection
-from wattslice.pipeline import read_program
-from wattslice.projection import picture
+from wattslice.launches.launch import Assumption
+from wattslice.launches.resolver import resolve_launches
+from wattslice.pipeline.files import read_program
+from wattslice.projection.escape_characteristics import launch_characteristics, predicted_ipc
 from wattslice.projection.kernels import time_parameters
 from wattslice.projection.projection import Configuration, project_workflow
 from wattslice.projection.reader import read_workflow
 from wattslice.projection.workflow import GpuNode
+from wattslice.report import projection_picture as picture
 from wattslice.report.projection import projection_json, write_projection
+from wattslice.workload.launch_work import launch_work, residency
 from wattslice_models.escape_time import GpuCharacteristics, gpu_time
 from wattslice_models.gpu import load_gpu
 from wattslice_models.pareto import Objective
+from wattslice_tools.papers.escape2018_projection import escape2018_projection
 
 from .samples import ANALYSIS
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wattslice.errors import FrontendError
-from wattslice.frontend.ptx_source.lexer import is_number
-from wattslice.frontend.ptx_source.parser import parse_ptx
-from wattslice.frontend.ptx_source.syntax import (
+from wattslice.frontend.ptx.syntax.lexer import is_number
+from wattslice.frontend.ptx.syntax.parser import parse_ptx
+from wattslice.frontend.ptx.syntax.syntax import (
     Address,
     Guard,
     Immediate,

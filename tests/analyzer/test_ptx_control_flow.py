@@ -5,9 +5,9 @@ from contextlib import suppress
 
 import pytest
 
-from wattslice.frontend.ptx_lowering.control_flow import ControlFlow, IrreducibleError
-from wattslice.frontend.ptx_lowering.structure import Structure
-from wattslice.frontend.ptx_lowering.tree import (
+from wattslice.frontend.ptx.lowering.control_flow import ControlFlow, IrreducibleError
+from wattslice.frontend.ptx.lowering.structure import Structure
+from wattslice.frontend.ptx.lowering.tree import (
     Choice,
     Code,
     Ending,

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 import wattslice_corpora
-from wattslice import ir, pipeline
+from wattslice import ir
 from wattslice.analysis import Analysis
-from wattslice.config import Options, make_config
-from wattslice.frontend.ptx import read_ptx
-from wattslice.geometry.overrides import OverrideError, parse_overrides
-from wattslice.geometry.resolver import resolve_launches
-from wattslice.geometry.types import KernelLaunch, LaunchSource
+from wattslice.config.config import Options, make_config
+from wattslice.frontend.ptx.read import read_ptx
+from wattslice.launches.launch import KernelLaunch, LaunchSource
+from wattslice.launches.overrides import OverrideError, parse_overrides
+from wattslice.launches.resolver import resolve_launches
+from wattslice.pipeline import files as pipeline
 from wattslice_models.gpu import load_gpu
 
 GPU = load_gpu("v100")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from wattslice import pipeline
 from wattslice.cli import main
-from wattslice.config import Options, make_config
-from wattslice.frontend.ptx_operations import operation_of
+from wattslice.config.config import Options, make_config
+from wattslice.frontend.ptx.operations import operation_of
 from wattslice.ir import OperationClass
+from wattslice.pipeline import files as pipeline
 from wattslice.report.text import write_text
 
 from .ptx_kernels import ADDRESS, HEADER, THREAD, analysed, executed, kernel_text, read
@@ -231,7 +231,7 @@ def test_ptx_is_not_profiled(capsys):
 
 
 def test_a_kernel_beyond_all_bounds_is_told_and_not_followed(tmp_path, monkeypatch):
-    monkeypatch.setattr("wattslice.frontend.ptx_lowering.context.MAX_INSTRUCTIONS", 5)
+    monkeypatch.setattr("wattslice.frontend.ptx.lowering.context.MAX_INSTRUCTIONS", 5)
     program = read(tmp_path, kernel_text(EARLY_RETURN, "u64", "u32"))
     assert [entry.rule for entry in program.diagnostics] == ["PW007"]
     assert not program.kernels[0].body_is_complete
@@ -430,11 +430,11 @@ def test_an_infinity_in_a_register_of_bits_is_its_bits(tmp_path):
 
 
 def test_kernels_and_loops_beyond_the_bounds_of_a_file_are_left_out(tmp_path, monkeypatch):
-    monkeypatch.setattr("wattslice.frontend.ptx.MOST_KERNELS", 2)
+    monkeypatch.setattr("wattslice.frontend.ptx.read.MOST_KERNELS", 2)
     program = read(tmp_path, "".join(kernel_text("ret;", name=f"k{n}") for n in range(4)))
     assert [kernel.name for kernel in program.kernels] == ["k0", "k1"]
     assert [entry.rule for entry in program.diagnostics] == ["PW007"]
-    monkeypatch.setattr("wattslice.frontend.ptx_lowering.statements.MOST_NESTED_BLOCKS", 2)
+    monkeypatch.setattr("wattslice.frontend.ptx.lowering.statements.MOST_NESTED_BLOCKS", 2)
     heads = "".join(f"L{n}: add.s32 %r{n}, %r{n}, 1;\n" for n in range(3))
     tests = "".join(f"setp.lt.s32 %p{n}, %r{n}, 9; @%p{n} bra L{n};\n" for n in (2, 1, 0))
     (told,) = read(tmp_path, kernel_text(heads + tests + "ret;")).diagnostics

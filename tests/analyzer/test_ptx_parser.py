@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.frontend.ptx_source.calls import call_of
-from wattslice.frontend.ptx_source.parser import parse_ptx
-from wattslice.frontend.ptx_source.scopes import flat_body
-from wattslice.frontend.ptx_source.syntax import (
+from wattslice.frontend.ptx.syntax.calls import call_of
+from wattslice.frontend.ptx.syntax.parser import parse_ptx
+from wattslice.frontend.ptx.syntax.scopes import flat_body
+from wattslice.frontend.ptx.syntax.syntax import (
     Address,
     Alias,
     Arguments,

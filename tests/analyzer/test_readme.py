@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.config import Options, make_config
-from wattslice.pipeline import analyze_files
+from wattslice.config.config import Options, make_config
+from wattslice.pipeline.files import analyze_files
 from wattslice.report.text import write_text
 
 ROOT = Path(__file__).parents[2]

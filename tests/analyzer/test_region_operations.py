@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from wattslice.counting.profile import total_counts
 from wattslice.ir import INT32, Binary, BinaryOp, Block, Constant, Expr, ExprStmt, If, Span
-from wattslice.operations import OperationCounts
-from wattslice.region_operations import region_operations, total_counts
+from wattslice.ir.operation_counts import OperationCounts, region_operations
 from wattslice.slicing import slice_kernel
 
 from .source_text import flat_profile, kernel_of, launched

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from wattslice.frontend.c import read_c
-from wattslice.registers import REGISTERS_OF_A_CALL, estimate_registers, register_pressure
+from wattslice.frontend.c.read import read_c
+from wattslice.workload.registers import REGISTERS_OF_A_CALL, estimate_registers, register_pressure
 from wattslice_models.gpu import load_gpu
 
 V100 = load_gpu("v100")

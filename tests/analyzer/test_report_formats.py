@@ -13,12 +13,12 @@ import pytest
 
 from wattslice.analysis import Analysis
 from wattslice.cli import main
-from wattslice.config import Options, make_config
-from wattslice.findings import Finding, findings_of
+from wattslice.config.config import Options, make_config
+from wattslice.findings.findings import Finding, findings_of
 from wattslice.ir import Severity
-from wattslice.pipeline import analyze_files
+from wattslice.pipeline.files import analyze_files
+from wattslice.report.ci.github import step_summary
 from wattslice.report.formats import FORMATS, render
-from wattslice.report.github import step_summary
 
 from .samples import ANALYSIS, EMPTY
 from .sarif_schema import validator

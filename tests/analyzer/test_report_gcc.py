@@ -2,9 +2,9 @@ import re
 from dataclasses import replace
 
 from wattslice.analysis import Analysis
-from wattslice.findings import Finding, findings_of
+from wattslice.findings.findings import Finding, findings_of
 from wattslice.ir import Severity
-from wattslice.report.gcc import finding_line, render_gcc
+from wattslice.report.ci.gcc import finding_line, render_gcc
 
 from .samples import ANALYSIS, EMPTY, MATMUL
 

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wattslice.cli import main
-from wattslice.findings import Finding, findings_of
+from wattslice.findings.findings import Finding, findings_of
 from wattslice.ir import Severity
-from wattslice.report.github import ANNOTATIONS, SUMMARY_BYTES, render_github, step_summary
-from wattslice.report.markdown import escaped
-from wattslice.report.places import SourceTree
+from wattslice.report.ci.github import ANNOTATIONS, SUMMARY_BYTES, render_github, step_summary
+from wattslice.report.ci.markdown import escaped
+from wattslice.report.ci.places import SourceTree
 
 from .samples import ANALYSIS, EMPTY, MATMUL
 from .test_report_sarif import many

@@ -5,10 +5,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wattslice.findings import Finding, findings_of
+from wattslice.findings.findings import Finding, findings_of
 from wattslice.ir import Severity
-from wattslice.report.gitlab import render_gitlab
-from wattslice.report.places import SourceTree
+from wattslice.report.ci.gitlab import render_gitlab
+from wattslice.report.ci.places import SourceTree
 
 from .samples import ANALYSIS
 from .test_report_sarif import many

@@ -14,10 +14,10 @@ import pytest
 
 from wattslice.analysis import LineHeat, SourceText
 from wattslice.cli import main
-from wattslice.config import Options, make_config
-from wattslice.pipeline import analyze_files
-from wattslice.report import html
-from wattslice.report.html import render_html
+from wattslice.config.config import Options, make_config
+from wattslice.pipeline.files import analyze_files
+from wattslice.report.html import page as html
+from wattslice.report.html.page import render_html
 from wattslice.report.printable import printable
 
 from .samples import ANALYSIS, EMPTY, MATMUL, UNKNOWN

@@ -1,7 +1,7 @@
 import json
 from dataclasses import replace
 
-from wattslice.execution import LoopTrips
+from wattslice.counting.profile import LoopTrips
 from wattslice.report.json import render_json
 
 from .samples import ANALYSIS, EMPTY, MATMUL

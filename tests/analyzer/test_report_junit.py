@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wattslice.analysis import Analysis
-from wattslice.findings import Finding, findings_of
+from wattslice.findings.findings import Finding, findings_of
 from wattslice.ir import Diagnostic, Severity
-from wattslice.report.junit import render_junit
-from wattslice.report.places import SourceTree
+from wattslice.report.ci.junit import render_junit
+from wattslice.report.ci.places import SourceTree
 
 from .samples import ANALYSIS, EMPTY, HOT, MATMUL, UNKNOWN
 from .test_report_sarif import many

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wattslice.analysis import Analysis
-from wattslice.findings import Finding, findings_of
+from wattslice.findings.findings import Finding, findings_of
+from wattslice.findings.rules import RULES
+from wattslice.findings.suppressions import Suppression
 from wattslice.ir import Diagnostic, Severity
-from wattslice.report.places import SourceTree
-from wattslice.report.sarif import render_sarif
-from wattslice.report.sarif_rules import MAX_BYTES, MAX_RESULTS, MAX_TEXT, default_severity
-from wattslice.rules import RULES
-from wattslice.suppressions import Suppression
+from wattslice.report.ci.places import SourceTree
+from wattslice.report.ci.sarif import render_sarif
+from wattslice.report.ci.sarif_rules import MAX_BYTES, MAX_RESULTS, MAX_TEXT, default_severity
 
 from .samples import ANALYSIS, EMPTY, MATMUL
 from .sarif_schema import validator
@@ -258,7 +258,7 @@ def test_30_000_findings_stay_within_the_limits():
 
 
 def test_a_file_too_large_for_upload_loses_its_least_important_results(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("wattslice.report.sarif.MAX_BYTES", 40_000)
+    monkeypatch.setattr("wattslice.report.ci.sarif.MAX_BYTES", 40_000)
     text = render_sarif(EMPTY, many(2000))
     run = json.loads(text)["runs"][0]
     assert len(zlib.compress(text.encode(), 6)) <= 40_000

@@ -10,7 +10,7 @@ from wattslice.analysis import LineHeat
 from wattslice.report.kernel_tables import slice_table
 from wattslice.report.printable import printable
 from wattslice.report.text import make_console, write_text
-from wattslice.report.units import energy, line_ranges, percent, power, three_digits, time
+from wattslice.units import energy, line_ranges, percent, power, three_digits, time
 
 from .samples import ANALYSIS, EMPTY, FOUR, HOT, MATMUL
 

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from wattslice import pipeline
 from wattslice.analysis import Analysis
 from wattslice.cli import main
-from wattslice.config import Config, Options, make_config
+from wattslice.config.config import Config, Options, make_config
+from wattslice.pipeline import files as pipeline
+from wattslice.pipeline.cache import run_key
+from wattslice.pipeline.cache.folder import CacheError, CacheFolder
 from wattslice.report.json import render_json
 from wattslice.report.text import write_text
-from wattslice.result_cache import run_key
-from wattslice.result_cache.folder import CacheError, CacheFolder
 from wattslice_models import gpu as gpu_module
 from wattslice_models.store import SHIPPED, user_models
 
@@ -254,7 +254,7 @@ def test_what_another_try_may_change_is_not_kept(config, analysed, monkeypatch):
 def test_a_parse_that_the_clock_cut_short_is_not_kept(config, monkeypatch):
     edit(config, "k.cu", KERNEL.replace("FACTOR", "UNKNOWN"))
     with monkeypatch.context() as slow:
-        slow.setattr("wattslice.frontend.clang.repairs._REPAIR_BUDGET_S", 0.0)
+        slow.setattr("wattslice.frontend.cuda.clang.repairs._REPAIR_BUDGET_S", 0.0)
         pipeline.analyze_files(config)
     assert entries(config) == []
 

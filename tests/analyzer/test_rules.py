@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 import wattslice
-from wattslice.rules import RULES, UnknownRuleError, find_rule
+from wattslice.findings.rules import RULES, UnknownRuleError, find_rule
 
 SOURCES = tuple(Path(wattslice.__file__).parent.rglob("*.py"))
 REPORTING = tuple(path for path in SOURCES if path.parent.name != "rules")

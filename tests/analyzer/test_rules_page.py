@@ -1,14 +1,14 @@
 import csv
 from pathlib import Path
 
-from wattslice.rules import RULES, page
+from wattslice.findings.rules import RULES, page
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_the_page_is_up_to_date():
     committed = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
-    assert committed == page.rules_page(), "run python -m wattslice.rules.page docs/rules.md"
+    assert committed == page.rules_page(), "run python -m wattslice.findings.rules.page docs/rules.md"
 
 
 def test_what_was_checked_is_of_rules_that_advise_and_adds_up():

@@ -1,6 +1,6 @@
 import pytest
 
-from wattslice.settings import NO_SETTINGS, SettingsError, find_settings, read_settings
+from wattslice.config.settings import NO_SETTINGS, SettingsError, find_settings, read_settings
 
 
 def written(path, text):

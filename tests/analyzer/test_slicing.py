@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.frontend.cuda import read_cuda
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir import Kernel, MemorySpace
 from wattslice.slicing import backward_slice, dependence_graph, slice_kernel
 from wattslice.slicing.slices import space_criterion

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from wattslice.analysis import Advice
-from wattslice.config import Config, Options, make_config
-from wattslice.findings import all_findings, findings_of, told_by
-from wattslice.pipeline import analyze_files
+from wattslice.config.config import Config, Options, make_config
+from wattslice.findings.findings import all_findings, findings_of, told_by
+from wattslice.findings.suppressions import Suppression, read_suppressions
+from wattslice.pipeline.files import analyze_files
 from wattslice.report.text import write_text
-from wattslice.suppressions import Suppression, read_suppressions
 
 from .samples import ANALYSIS, MATMUL, UNKNOWN
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from wattslice.instructions import lower_instructions
-from wattslice.traffic import traffic
+from wattslice.workload.instructions import lower_instructions
+from wattslice.workload.traffic import traffic
 
 from .counted import counted
 

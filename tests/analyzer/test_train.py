@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("scipy")
 
 from wattslice.cli import main
-from wattslice.learning.training import TrainedEntry, choose, train, training_data
+from wattslice.training.training import TrainedEntry, choose, train, training_data
 from wattslice_models.contract import UNCALIBRATED, NotEnoughDataError
 from wattslice_models.cross_validation import HeldOut
 from wattslice_models.gpu import load_gpu
@@ -258,8 +258,8 @@ def test_a_mean_is_never_what_auto_takes(table, tmp_path, capsys, monkeypatch):
     def ready(model: str, gpus: object) -> None:
         pass
 
-    monkeypatch.setattr("wattslice.learning.training.learner", lacking)
-    monkeypatch.setattr("wattslice.learning.training.check_packages", ready)
+    monkeypatch.setattr("wattslice.training.training.learner", lacking)
+    monkeypatch.setattr("wattslice.training.training.check_packages", ready)
     assert main(["train", "--gpu", "h200", "--data", str(table), "--out", str(tmp_path)]) == 0
     assert "nothing was chosen for --model auto" in capsys.readouterr().out
     assert not (tmp_path / "choice.json").exists()

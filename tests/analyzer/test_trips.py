@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from wattslice.config import Config
+from wattslice.branch_profile.profile import ArmProbability, BranchProfile, DataSet
+from wattslice.config.config import Config
 from wattslice.counting.count import count
-from wattslice.pipeline import analyze_file
-from wattslice.profiles.types import ArmProbability, BranchProfile, DataSet
-from wattslice.trips import TRIPS_SPREAD, left_at_once, trip_ranges, with_trips
+from wattslice.pipeline.files import analyze_file
+from wattslice.power.trips import TRIPS_SPREAD, left_at_once, trip_ranges, with_trips
 
 from .source_text import launch_of
 

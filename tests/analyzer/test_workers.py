@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 from distributed import LocalCluster
 
-from wattslice import clusters, pipeline, workers
-from wattslice.clusters import Backend, Lost
-from wattslice.config import Config, Options, make_config
+from wattslice.config.config import Config, Options, make_config
 from wattslice.errors import WattsliceError
+from wattslice.pipeline import clusters, workers
+from wattslice.pipeline import files as pipeline
+from wattslice.pipeline.clusters import Backend, Lost
+from wattslice.pipeline.workers import Workers, on_workers
 from wattslice.report.json import render_json
-from wattslice.workers import Workers, on_workers
 
 KERNEL = """__global__ void k{0}(float *y, int n) {{
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -184,9 +185,10 @@ def test_a_run_that_ends_early_leaves_nobody(tmp_path, number, said):
         "import os, signal, threading, time\n"
         "from pathlib import Path\n"
         "from slow import task\n"
-        "from wattslice.workers import Workers, on_workers\n"
+        "from wattslice.pipeline.workers import Workers, on_workers\n"
         "def end():\n"
         "    while len(list(Path().glob('*.begun'))) < 2: time.sleep(0.05)\n"
+        "    time.sleep(1)\n"  # until joblib waits for them
         f"    os.kill(os.getpid(), {int(number)})\n"
         "threading.Thread(target=end).start()\n"
         "try:\n"

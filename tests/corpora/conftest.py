@@ -2,7 +2,7 @@ import shutil
 
 import pytest
 
-from wattslice.probes.cuda_on_cpu.toolchain import Toolchain
+from wattslice.profiling.probes.cuda_on_cpu.toolchain import Toolchain
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice import ir
-from wattslice.interpreter import Addressing, DeviceMemory, Launch, Texture
+from wattslice.profiling.interpreter import Addressing, DeviceMemory, Launch, Texture
 
 Bytes = NDArray[np.uint8]
 

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from wattslice_corpora.synthetic import KERNEL_NAME, OperationKind, Plan, SliceSpec, Space, source
 from wattslice_corpora.synthetic.kinds import SCALAR_KINDS
-
-from ..wild.sass import Instruction, SassFunction, disassemble
+from wattslice_tools.wild.sass import Instruction, SassFunction, disassemble
 
 LOADS = {
     Space.GLOBAL: ("LDG",),

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.probes.cuda_on_cpu.rewriting import rewritten
-from wattslice.probes.cuda_on_cpu.toolchain import PLAIN, Toolchain, run
+from wattslice.profiling.probes.cuda_on_cpu.rewriting import rewritten
+from wattslice.profiling.probes.cuda_on_cpu.toolchain import PLAIN, Toolchain, run
 
 RULES = Path(__file__).parent / "cuda_on_cpu_rules.cu"
 API = Path(__file__).parent / "cuda_on_cpu_api.cu"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.frontend.cuda import read_cuda
-from wattslice.interpreter import Budget, interpret
-from wattslice.probes.cuda_on_cpu.toolchain import Toolchain, run
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.profiling.interpreter import Budget, interpret
+from wattslice.profiling.probes.cuda_on_cpu.toolchain import Toolchain, run
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 
 from .programs import sometimes_slow

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from wattslice import ir
-from wattslice.frontend.cuda import read_cuda
-from wattslice.interpreter import DeviceMemory, Launch, interpret
-from wattslice.probes.cuda_on_cpu.toolchain import Toolchain, run
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.profiling.interpreter import DeviceMemory, Launch, interpret
+from wattslice.profiling.probes.cuda_on_cpu.toolchain import Toolchain, run
 
 from .random_kernels import GRID, INPUTS, block_of, program
 

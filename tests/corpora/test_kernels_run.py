@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.probes.cuda_on_cpu.toolchain import Toolchain, run
+from wattslice.profiling.probes.cuda_on_cpu.toolchain import Toolchain, run
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 
 from .programs import sometimes_slow

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.frontend.cuda import read_cuda
-from wattslice.geometry.resolver import resolve_launches
-from wattslice.geometry.types import NO_OVERRIDES, LaunchSource
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.launches.launch import NO_OVERRIDES, LaunchSource
+from wattslice.launches.resolver import resolve_launches
 from wattslice_corpora.manifest import (
     KERNEL_DIRECTORY,
     BranchClass,

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.frontend.cuda import read_cuda
-from wattslice.interpreter import Budget, interpret
-from wattslice.probes import FILE_VARIABLE, emit_probes, read_counts
-from wattslice.probes.cuda_on_cpu.toolchain import Toolchain, run
-from wattslice.profiles.regions import arm_counts
-from wattslice.profiles.types import ArmCount
+from wattslice.branch_profile.making import arm_counts
+from wattslice.branch_profile.profile import ArmCount
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.profiling.interpreter import Budget, interpret
+from wattslice.profiling.probes import FILE_VARIABLE, emit_probes, read_counts
+from wattslice.profiling.probes.cuda_on_cpu.toolchain import Toolchain, run
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 
 from .programs import sometimes_slow

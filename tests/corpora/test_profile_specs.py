@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.data_sets.spec import read_spec
+import wattslice_tools.wild
+from wattslice.profiling.data_sets.spec import read_spec
 from wattslice_corpora.records import read_recipes, recipes_path
 
 MEASURED = recipes_path("nv_dvfs_benchmark").parent / "profiles"
-PUBLIC = Path(__file__).parents[1] / "wild" / "profiles"
+PUBLIC = Path(wattslice_tools.wild.__file__).parent / "profiles"
 SPECS = [*sorted(MEASURED.glob("*.toml")), *sorted(PUBLIC.rglob("*.toml"))]
 
 

@@ -14,8 +14,8 @@ from wattslice_corpora.synthetic import (
     intensity_sweep,
     plan,
 )
+from wattslice_tools.wild.sass import find_nvdisasm
 
-from ..wild.sass import find_nvdisasm
 from .synthetic_sass import compiled, loop_counts, promised
 
 pytestmark = [

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from wattslice.analysis import KernelAnalysis, LaunchSource
-from wattslice.config import Options, make_config
+from wattslice.config.config import Options, make_config
 from wattslice.ir import MemorySpace, Severity
-from wattslice.pipeline import analyze_file
+from wattslice.pipeline.files import analyze_file
 from wattslice_corpora.synthetic import (
     KERNEL_NAME,
     AccessWeights,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.config import Options, make_config
-from wattslice.pipeline import analyze_file
+from wattslice.config.config import Options, make_config
+from wattslice.pipeline.files import analyze_file
 from wattslice_corpora.synthetic import OperationKind, SweepSlice, intensity_sweep, plan, source
 
 SWEEP = intensity_sweep(132)

@@ -1,26 +1,22 @@
-"""`wattslice analyze PATH...`"""
+"""`wattslice analyze PATH...`, a report, and `wattslice annotate PATH...`: figures in the margin."""
 
 from __future__ import annotations
 
+import difflib
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from wattslice.cli import FAILED, FINE
-from wattslice.commands.common import (
-    CONTEXT,
-    analysis_options,
-    analyzed,
-    config_for,
-    message,
-    options_from,
-    write_report,
-)
+from wattslice.commands.common import analysis_options, analyzed, config_for, options_from
+from wattslice.commands.output import CONTEXT, message, write_report, write_result
+from wattslice.commands.table import FAILED, FINE
 from wattslice.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
+
 
 _HIDING = ("PW002", "PW007")
 """Rules of what hides whole kernels: a missing header with its macros, the bounds of the analysis."""
@@ -42,12 +38,12 @@ def analyze(report_format: str, output: Path | None, **values: object) -> int:
 
     A folder stands for all .cu files below it; a .c or .ptx file must be named itself.
     """
-    from wattslice.config import make_config  # modules load when they are needed, not for --help
+    from wattslice.config.config import make_config  # modules load when they are needed, not for --help
 
     config = config_for(report_format, make_config(options_from(values)))
     for note in config.notes:
         message(note)
-    from wattslice.findings import findings_of
+    from wattslice.findings.findings import findings_of
 
     analysis = analyzed(config)
     write_report(report_format, analysis, findings_of(analysis), output, exit_status(analysis))
@@ -56,14 +52,14 @@ def analyze(report_format: str, output: Path | None, **values: object) -> int:
 
 def exit_status(analysis: Analysis) -> int:
     """That of an analysis that was reported: without any kernel, or with nothing of a file, it failed."""
-    from wattslice.findings import unread_files
+    from wattslice.findings.findings import unread_files
 
     return FINE if analysis.kernels and not unread_files(analysis) else FAILED
 
 
 def outcome(analysis: Analysis) -> int:
     """The exit status of an analysis that was reported; what is missing in it goes to stderr."""
-    from wattslice.findings import unread_files
+    from wattslice.findings.findings import unread_files
 
     unread = unread_files(analysis)
     if not analysis.kernels:
@@ -85,3 +81,62 @@ def no_kernels(analysis: Analysis) -> str:
     else:
         cause = "no __global__ function is defined there (what #if leaves out does not count)"
     return f"no kernel found in {files}: {cause}"
+
+
+@click.command(context_settings=CONTEXT)
+@analysis_options
+@click.option(
+    "--format",
+    "report_format",
+    type=click.Choice(("text", "html")),
+    default="text",
+    show_default=True,
+    help="In the terminal, or as one page for a browser.",
+)
+@click.option("-o", "output", type=click.Path(path_type=Path), metavar="FILE", help="Write the report there.")
+@click.option("--kernel", metavar="NAME", help="Show the heat of this kernel only.")
+@click.option("--all", "show_all", is_flag=True, help="Show stretches without heat, too.")
+def annotate(
+    report_format: str, output: Path | None, kernel: str | None, show_all: bool, **values: object
+) -> int:
+    """Show sources with the watts of every line in the margin.
+
+    Lines are coloured by the memory space of the slice they belong to. In a file or a pipe they are whole, on
+    a terminal they are cut at its edge.
+    """
+    from wattslice.config.config import make_config  # modules load when they are needed, not for --help
+
+    config = replace(config_for(report_format, make_config(options_from(values))), keep_sources=True)
+    for note in config.notes:
+        message(note)
+    analysis = analyzed(config)
+    shown = analysis if kernel is None else _only(analysis, kernel)
+    write_result(lambda file: _render(shown, report_format, show_all, file), output)
+    return outcome(analysis)
+
+
+def _only(analysis: Analysis, name: str) -> Analysis:
+    """The analysis with the launches of one kernel only. Raises `WattsliceError` when there is none."""
+    from wattslice.errors import WattsliceError
+
+    kernels = tuple(kernel for kernel in analysis.kernels if name in (kernel.name, kernel.qualified_name))
+    if not kernels:
+        names = sorted({kernel.name for kernel in analysis.kernels})
+        close = difflib.get_close_matches(name, names, n=3) or names[:8]
+        remedy = f"there is {', '.join(close)}" if close else "there is none at all"
+        raise WattsliceError(f"--kernel: no kernel {name!r} here", remedy=remedy)
+    others = {kernel.name for kernel in analysis.kernels} - {kernel.name for kernel in kernels}
+    about_others = tuple(f"{other}: " for other in others)
+    told = tuple(entry for entry in analysis.diagnostics if not entry.message.startswith(about_others))
+    return replace(analysis, kernels=kernels, diagnostics=told)
+
+
+def _render(analysis: Analysis, report_format: str, show_all: bool, file: TextIO) -> None:
+    if report_format == "html":
+        from wattslice.report.html.page import render_html
+
+        file.write(render_html(analysis))
+    else:
+        from wattslice.report.annotated import write_annotated
+
+        write_annotated(analysis, file, show_all=show_all)

@@ -1,28 +1,28 @@
-"""What several commands share: the options of an analysis, and writing results."""
+"""From the words of a command line to a command, its options of an analysis, and the analysis."""
 
 from __future__ import annotations
 
-import os
-import sys
+import difflib
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
-from io import StringIO
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
 
+from wattslice.commands.output import files_progress, message
+from wattslice.commands.streams import writing
+from wattslice.commands.table import COMMANDS, FAILED
 from wattslice.errors import WattsliceError
-from wattslice.report.printable import printable
-from wattslice.streams import StdoutError, flush, is_closed, writing
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
-    from wattslice.config import Config, Options
-    from wattslice.findings import Finding
+    from wattslice.config.config import Config, Options
+
 
 Command = TypeVar("Command", bound=Callable[..., int])
-CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 _FILE = click.Path(path_type=Path)
 _PATHS = click.argument("paths", nargs=-1, required=True, type=_FILE, metavar="PATH...")
@@ -111,7 +111,7 @@ def _with_options(command: Command) -> Command:
 
 def options_from(values: dict[str, object]) -> Options:
     """The values click collected for `analysis_options`, typed."""
-    from wattslice.config import Options  # not for --help
+    from wattslice.config.config import Options  # not for --help
 
     return Options(**values)  # pyright: ignore[reportArgumentType]  (click has checked the types)
 
@@ -123,7 +123,7 @@ def config_for(report_format: str, config: Config) -> Config:
     """
     if report_format != "html":
         return config
-    from wattslice.report.html import check_packages
+    from wattslice.report.html.page import check_packages
 
     check_packages()
     return replace(config, keep_sources=True)
@@ -131,8 +131,7 @@ def config_for(report_format: str, config: Config) -> Config:
 
 def analyzed(config: Config) -> Analysis:
     """The analysis, with a bar on a terminal while several files are under way."""
-    from wattslice.commands.progress import files_progress
-    from wattslice.pipeline import analyze_files  # numpy and libclang load here, after all checks
+    from wattslice.pipeline.files import analyze_files  # numpy and libclang load here, after all checks
 
     with files_progress(len(config.files)) as done:
         analysis = analyze_files(config, done)
@@ -141,80 +140,38 @@ def analyzed(config: Config) -> Analysis:
     return analysis
 
 
-def message(text: str) -> None:
-    """Tell the user something on stderr, on one line whatever files are called; stdout is for results."""
-    click.echo(f"wattslice: {printable(text)}", err=True)
+def dispatch(arguments: list[str], debug: bool) -> int:
+    """Run one command; its exit status. Raises only what nobody foresaw."""
+    name, *rest = arguments
+    known = {command: module for command, module, _ in COMMANDS}
+    if name not in known:
+        close = difflib.get_close_matches(name, known, n=1)
+        kind = "option" if name.startswith("-") else "command"
+        remedy = f"did you mean {close[0]}?" if close else "`wattslice --help` lists the commands"
+        return _fail(f"no {kind} {name!r} ({remedy})")
+    command = cast(click.Command, getattr(import_module(f"wattslice.commands.{known[name]}"), name))
+    return run_command(command, f"wattslice {name}", rest, debug)
 
 
-def write_report(
-    report_format: str,
-    analysis: Analysis,
-    findings: tuple[Finding, ...],
-    output: Path | None,
-    status: int | None = None,
-) -> None:
-    """Write a result in one of `report.formats.FORMATS`, as `write_result` does; for the rest see `render`.
-
-    The format `github` also appends to the summary of the step, where GitHub names its file.
-    """
-    from wattslice.report.formats import not_suppressed, render
-
-    if report_format == "text":  # as wide and as coloured as the terminal is
-        from wattslice.report.text import write_text
-
-        write_result(lambda file: write_text(analysis, file), output)
-        return
-    text = render(report_format, analysis, findings, status)
-    write_result(lambda file: print(text, end="", file=file), output)
-    if report_format == "github":
-        _summarize_step(analysis, not_suppressed(findings))
-
-
-def _summarize_step(analysis: Analysis, findings: tuple[Finding, ...]) -> None:
-    """Append to the file that GitHub shows beside the step. It is an extra: a failure is told, no more."""
-    name = os.environ.get("GITHUB_STEP_SUMMARY")
-    if not name:
-        return
-    from wattslice.report.github import SUMMARY_BYTES, step_summary
-
-    path = Path(name)
+def run_command(command: click.Command, program: str, rest: list[str], debug: bool = False) -> int:
+    """Run a click command as `program`; its exit status. Foreseen errors are one line on stderr."""
+    asks_help = not {"-h", "--help"}.isdisjoint(rest)
     try:
-        taken = path.stat().st_size if path.exists() else 0
-        summary = step_summary(analysis, findings, SUMMARY_BYTES - taken)
-        with path.open("a", encoding="utf-8") as file:
-            file.write(summary)
-    except OSError as error:
-        message(f"the step summary could not be written: {error.strerror or error}")
+        with writing() if asks_help else nullcontext():
+            status = command.main(rest, prog_name=program, standalone_mode=False)
+    except WattsliceError as error:
+        if debug:
+            raise
+        return _fail(str(error))
+    except click.UsageError as error:
+        return _fail(f"{error.format_message()} (`{program} --help` lists the options)")
+    except click.ClickException as error:
+        return _fail(error.format_message())
+    except click.Abort:
+        return _fail("interrupted")
+    return status if isinstance(status, int) else 0
 
 
-def write_result(render: Callable[[TextIO], None], output: Path | None) -> None:
-    """Render to stdout, or to a file that appears complete or not at all.
-
-    Raises `WattsliceError`, `StdoutError`.
-    """
-    if output is None:
-        if is_closed():
-            raise StdoutError("it is closed")
-        with writing():
-            render(sys.stdout)
-        flush()
-        return
-    buffer = StringIO()
-    render(buffer)
-    try:
-        _replace(output.resolve(), buffer.getvalue())
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise WattsliceError(
-            f"cannot be written: {reason}", path=output, remedy="choose another -o"
-        ) from None
-
-
-def _replace(target: Path, text: str) -> None:
-    from wattslice_corpora.records import write_text
-
-    if target.exists() and not target.is_file():  # a pipe or a device cannot be replaced
-        target.write_text(text, encoding="utf-8", errors="replace")
-        return
-    # A file name need not be UTF-8, and must not spoil the report it stands in.
-    write_text(target, text.encode(errors="replace").decode())
+def _fail(message: str) -> int:
+    click.echo(f"wattslice: {' '.join(message.split())}", err=True)
+    return FAILED

@@ -10,29 +10,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.cli import FAILED, FINDINGS, FINE
 from wattslice.commands.analyze import no_kernels
-from wattslice.commands.common import (
-    CONTEXT,
-    analysis_options,
-    analyzed,
-    config_for,
-    message,
-    options_from,
-    write_report,
-    write_result,
-)
+from wattslice.commands.common import analysis_options, analyzed, config_for, options_from
+from wattslice.commands.output import CONTEXT, message, write_report, write_result
+from wattslice.commands.table import FAILED, FINDINGS, FINE
 from wattslice.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
-    from wattslice.config import Config
+    from wattslice.config.config import Config
+    from wattslice.config.settings import Settings
     from wattslice.gate.against import Comparison
     from wattslice.gate.baseline import Baseline, Made
     from wattslice.gate.budgets import Budget
     from wattslice.gate.changes import Policy
     from wattslice.gate.verdict import Compared, UnknownPolicy
-    from wattslice.settings import Settings
 
 _FILE = click.Path(path_type=Path)
 
@@ -78,8 +70,8 @@ def gate(
     Exit status 1 when a kernel is over a budget or significantly worse than before. A kernel whose power is
     unknown fails a budget as well, unless --unknown warn is given: unknown is not "below the budget".
     """
-    from wattslice.config import make_config
-    from wattslice.settings import find_settings
+    from wattslice.config.config import make_config
+    from wattslice.config.settings import find_settings
 
     options = options_from(values)
     settings = find_settings(options.paths)
@@ -106,7 +98,7 @@ def gate(
     if not analysis.files:
         message(f"no file changed against {against}: nothing to compare")
     compared = [*_against_baseline(known, analysis, policy), *_against(comparison, config, analysis, policy)]
-    from wattslice.findings import findings_of
+    from wattslice.findings.findings import findings_of
     from wattslice.gate.verdict import judge
     from wattslice.report.verdict import write_verdict
 
@@ -127,7 +119,7 @@ def gate(
 
 
 def _budgets(max_power_w: float | None, max_energy_j: float | None, settings: Settings) -> tuple[Budget, ...]:
-    from wattslice.config import ConfigError
+    from wattslice.config.config import ConfigError
     from wattslice.gate.budgets import Budget
 
     power_w = settings.gate_max_power_w if max_power_w is None else max_power_w
@@ -140,7 +132,7 @@ def _budgets(max_power_w: float | None, max_energy_j: float | None, settings: Se
 
 
 def _policy(fail_on: str | None, tolerance: str | None, confidence: str | None, settings: Settings) -> Policy:
-    from wattslice.config import ConfigError
+    from wattslice.config.config import ConfigError
     from wattslice.gate.changes import Policy
     from wattslice.gate.ratio_trust import Quantity
 
@@ -162,7 +154,7 @@ def _policy(fail_on: str | None, tolerance: str | None, confidence: str | None, 
 
 def _share(option: str, typed: str | None, setting: str | float | None, default: float) -> float:
     """A share as people write it: 5% or 0.05."""
-    from wattslice.config import ConfigError
+    from wattslice.config.config import ConfigError
 
     value = setting if typed is None else typed
     if value is None:
@@ -180,7 +172,7 @@ def _share(option: str, typed: str | None, setting: str | float | None, default:
 
 
 def _unknown(value: str | None) -> UnknownPolicy:
-    from wattslice.config import ConfigError
+    from wattslice.config.config import ConfigError
     from wattslice.gate.verdict import UnknownPolicy
 
     known = [policy.value for policy in UnknownPolicy]
@@ -192,7 +184,7 @@ def _unknown(value: str | None) -> UnknownPolicy:
 def _require_a_yardstick(
     budgets: tuple[Budget, ...], baseline: object | None, comparison: object | None
 ) -> None:
-    from wattslice.config import ConfigError
+    from wattslice.config.config import ConfigError
 
     if not budgets and baseline is None and comparison is None:
         remedy = "--max-power W or gate.max-power in the settings, --baseline FILE, or --against REV"
@@ -201,7 +193,7 @@ def _require_a_yardstick(
 
 def _refuse_judging(options: Mapping[str, object]) -> None:
     """What has no effect beside --update-baseline should not look as if it had. Raises `ConfigError`."""
-    from wattslice.config import ConfigError
+    from wattslice.config.config import ConfigError
 
     given = [option for option, value in options.items() if value not in (None, False)]
     if given:
@@ -250,7 +242,7 @@ def _comparison(paths: tuple[Path, ...], config: Config, against: str | None) ->
 
 def _analyze(config: Config, comparison: Comparison | None, *, everything: bool) -> Analysis:
     """The state of today: all files, or with nothing but a revision to compare with those that changed."""
-    from wattslice.geometry.types import NO_OVERRIDES
+    from wattslice.launches.launch import NO_OVERRIDES
 
     if everything or comparison is None:
         return analyzed(config)
@@ -322,9 +314,9 @@ def _against(
 
 def _tell_problems(analysis: Analysis) -> None:
     """What the source withheld goes to stderr: a gate that passed should not hide what it rests on."""
-    from wattslice.findings import findings_of
+    from wattslice.findings.findings import findings_of
     from wattslice.ir import Severity
-    from wattslice.report.gcc import finding_line
+    from wattslice.report.ci.gcc import finding_line
 
     for finding in findings_of(analysis):
         if finding.severity is not Severity.NOTE and finding.rule != "PW021":

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.cli import FAILED, FINE
-from wattslice.commands.common import CONTEXT, message, write_result
+from wattslice.commands.output import CONTEXT, message, write_result
+from wattslice.commands.table import FAILED, FINE
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def instructions(
     Without a file: the table of a GPU. With one: the instructions of each kernel in it, how often a thread
     executes them, their energy, and which have none.
     """
-    from wattslice.instruction_tables import DEFAULT_GPU
+    from wattslice.ptx_energy.tables import DEFAULT_GPU
 
     chosen = None if gpu is None and table is not None else gpu or DEFAULT_GPU
     energies = _energies(chosen, optimized, None if method is None else method.lower(), table, variant)
@@ -81,8 +81,8 @@ def instructions(
             )
         _show_table(energies, report_format, output)
         return FINE
-    from wattslice.config import Options, make_config
-    from wattslice.instruction_costs import check_ptx, file_costs
+    from wattslice.config.config import Options, make_config
+    from wattslice.ptx_energy.costs import check_ptx, file_costs
 
     check_ptx(path)
     config = make_config(
@@ -106,8 +106,8 @@ def instructions(
 def _energies(
     gpu: str | None, optimized: bool, method: str | None, table: Path | None, variant: str
 ) -> InstructionEnergies:
-    from wattslice.gpu_choice import known_gpu
-    from wattslice.instruction_tables import DEFAULT_METHOD, measured_energies, published_energies
+    from wattslice.config.gpu_choice import known_gpu
+    from wattslice.ptx_energy.tables import DEFAULT_METHOD, measured_energies, published_energies
     from wattslice_models.instruction_energy import Variant
 
     gpu_id = None if gpu is None else known_gpu(gpu)
@@ -123,7 +123,7 @@ def _energies(
 
 
 def _show_table(energies: InstructionEnergies, report_format: str, output: Path | None) -> None:
-    from wattslice.instruction_tables import published_beside
+    from wattslice.ptx_energy.tables import published_beside
     from wattslice.report.instruction_costs import TableOfGpus, energies_json, write_energies
 
     shown = TableOfGpus(energies, published_beside(energies))

@@ -1,26 +1,31 @@
-"""`wattslice measure`"""
+"""`wattslice measure`: a program, a campaign, or single instructions."""
 
 from __future__ import annotations
 
 import math
 import shlex
+import tempfile
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.cli import FAILED, FINE
-from wattslice.commands.common import CONTEXT, message, write_result
-from wattslice.commands.measure_common import errors_told, progress, result_folder, tell_found
+from wattslice.commands.output import CONTEXT, message, write_result
+from wattslice.commands.table import FAILED, FINE
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
     from wattslice_corpora.measuring.bench import Configuration
-    from wattslice_corpora.measuring.journal import Entry
+    from wattslice_corpora.measuring.campaign import Progress
+    from wattslice_corpora.measuring.instruction_plan import Study
+    from wattslice_corpora.measuring.journal import Entry, Journal
     from wattslice_corpora.measuring.machine import Machine
     from wattslice_corpora.measuring.sensor import Board
     from wattslice_corpora.synthetic import AccessWeights
+
 
 _PATH = click.Path(path_type=Path)
 _LONGEST_S = 86400.0
@@ -161,8 +166,6 @@ def _check(options: _Options) -> None:
 
 
 def _run_instructions(options: _Options, folder: Path) -> int:
-    from wattslice.commands.measure_instructions import InstructionOptions, run_instructions
-
     return run_instructions(
         InstructionOptions(
             folder=folder,
@@ -269,3 +272,167 @@ def _report(options: _Options, board: Board, entries: tuple[Entry, ...], left: i
         write_result(lambda stream: write_summary(summarise(entries), left, stream), options.output)
     else:
         write_result(lambda stream: write_measured(board, entries, stream), options.output)
+
+
+@contextmanager
+def result_folder(out: Path | None) -> Generator[Path]:
+    """`out`, or a folder that is gone afterwards."""
+    if out is not None:
+        yield out
+        return
+    with tempfile.TemporaryDirectory(prefix="wattslice-") as temporary:
+        yield Path(temporary)
+
+
+@contextmanager
+def errors_told() -> Generator[None]:
+    """What measuring raises becomes an error of the command."""
+    from wattslice_corpora.measuring.errors import ConfigurationError, MeasureError
+
+    try:
+        yield
+    except (MeasureError, ConfigurationError) as error:
+        raise WattsliceError(str(error)) from None
+    except OSError as error:
+        path = Path(error.filename) if isinstance(error.filename, str) else None
+        raise WattsliceError(error.strerror or str(error), path=path, remedy="choose another --out") from None
+
+
+def tell_found(journal: Journal) -> None:
+    """Says what the folder holds already."""
+    if journal.entries:
+        message(f"{journal.folder}: {len(journal.entries)} configurations measured before, going on")
+    if journal.dropped:
+        message(f"{journal.folder}: {journal.dropped} damaged lines dropped, measured again")
+
+
+@contextmanager
+def progress(total: int) -> Generator[Callable[[Progress], None]]:
+    """A bar with the remaining time on a terminal, else a line per configuration; both on stderr."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    from wattslice import units
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda progress: message(
+            f"{progress.done}/{progress.total} {progress.name}: "
+            f"{progress.row.reason or units.power(progress.row.power_w)}, {progress.remaining_s:.0f} s left"
+        )
+        return
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[left]}"),
+        TextColumn("{task.description}"),
+    )
+    with Bar(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("building", total=total, left="")
+
+        def tell(progress: Progress) -> None:
+            minutes, seconds = divmod(round(progress.remaining_s), 60)
+            bar.update(
+                task,
+                completed=progress.done,
+                left=f"{minutes}:{seconds:02} left",
+                description=f"{progress.name} {units.power(progress.row.power_w)}",
+            )
+
+        yield tell
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionOptions:
+    """What the command line said. `optimization`, `variant` None: all of them."""
+
+    folder: Path
+    only: str
+    optimization: int | None
+    variant: str | None
+    time_budget_s: float | None
+    seed: int
+    device: int
+    window_s: float
+    warmup_s: float
+    start_limit_s: float
+    nvcc_flags: tuple[str, ...]
+    report_format: str
+    output: Path | None
+
+
+def run_instructions(options: InstructionOptions) -> int:
+    """Measures, writes ``instructions.csv`` after every run, and reports what was asked for.
+
+    The table has everything that was ever measured into the folder, also what `only` leaves out this time.
+    """
+    from wattslice.report.measured_instructions import write_instruction_energies
+    from wattslice_corpora.measuring.bench import Timing
+    from wattslice_corpora.measuring.campaign import run_campaign
+    from wattslice_corpora.measuring.instruction_bench import InstructionBench
+    from wattslice_corpora.measuring.instruction_energy import instruction_rows
+    from wattslice_corpora.measuring.instruction_plan import instruction_plan, studies
+    from wattslice_corpora.measuring.instruction_table import write_instruction_card, write_instruction_table
+    from wattslice_corpora.measuring.journal import Journal
+    from wattslice_corpora.measuring.machine import this_machine
+    from wattslice_corpora.records import read_instructions
+
+    folder = options.folder
+    wanted = _studies(options)
+    plan = instruction_plan(wanted, options.seed)
+    everything = instruction_plan(studies(), options.seed)
+    timing = Timing(warmup_s=options.warmup_s, window_s=options.window_s, start_limit_s=options.start_limit_s)
+    with this_machine(options.device, folder / "build", timing, options.nvcc_flags) as machine:
+        board, chip = machine.board, machine.chip
+        bench = InstructionBench(
+            machine.bench, machine.builder.nvcc, chip.architecture, folder / "kernels", everything
+        )
+        configurations = {run: run.configuration(chip.sm_count, folder / "kernels") for run in everything}
+        versions = tuple((one.name, one.version) for one in configurations.values())
+        identity = f"{board.name} {board.uuid}, instructions, {timing}, {options.nvcc_flags}"
+        with Journal(folder, identity) as journal:
+            tell_found(journal)
+
+            def write() -> Path:
+                rows = instruction_rows(
+                    everything, versions, journal.entries, chip.sm_count, bench.machine_code
+                )
+                return write_instruction_table(folder, board, timing, rows)
+
+            with progress(len(plan)) as tell:
+
+                def told(now: Progress) -> None:
+                    write()
+                    tell(now)
+
+                chosen = tuple(configurations[run] for run in plan)
+                outcome = run_campaign(chosen, bench, journal, (), options.time_budget_s, None, told)
+            table = write()
+        write_instruction_card(folder, board, chip, timing)
+    asked = {(study.instruction.name, study.variant.value, study.optimized) for study in wanted}
+    found = read_instructions(table)
+    rows = tuple(row for row in found if (row.instruction, row.variant, row.optimized) in asked)
+    if not rows:
+        message("nothing measured: the time budget is too short for any kernel")
+    if outcome.left:
+        message(f"{outcome.left} runs left: the same command goes on")
+    if options.report_format == "csv":
+        text = table.read_text(encoding="utf-8")
+        write_result(lambda stream: click.echo(text, stream, nl=False), options.output)
+    else:
+        write_result(lambda stream: write_instruction_energies(rows, stream), options.output)
+    return FINE if any(row.energy_j is not None for row in rows) else FAILED
+
+
+def _studies(options: InstructionOptions) -> tuple[Study, ...]:
+    from wattslice_corpora.measuring.instruction_plan import Variant, studies
+
+    variants = tuple(Variant) if options.variant is None else (Variant(options.variant),)
+    levels = (True, False) if options.optimization is None else (options.optimization == 3,)
+    wanted = studies(options.only, variants, levels)
+    if not wanted:
+        raise click.UsageError(
+            f"--only {options.only!r}: no such instruction; docs/instruction-measuring.md lists them"
+        )
+    return wanted

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.budget import MAX_MEMORY_MIB, MAX_STEPS
-from wattslice.cli import FINE
-from wattslice.commands.common import CONTEXT, message, write_result
-from wattslice.commands.progress import told_when_slow
+from wattslice.commands.output import CONTEXT, message, told_when_slow, write_result
+from wattslice.commands.table import FINE
 from wattslice.errors import WattsliceError
+from wattslice.profiling.interpreter.budget import MAX_MEMORY_MIB, MAX_STEPS
 
 if TYPE_CHECKING:
-    from wattslice.config import Config
-    from wattslice.profiles.types import BranchProfile, DataSetCounts, Making
+    from wattslice.branch_profile.profile import BranchProfile, DataSetCounts, Making
+    from wattslice.config.config import Config
     from wattslice.report.profile_table import RunRow
 
 _PATH = click.Path(path_type=Path)
@@ -104,8 +103,8 @@ def profile(
     is executed. --build and --emit-probes take the data of the program's own main; each further `--` in ARGS
     begins the arguments of another run.
     """
-    from wattslice.config import Options, make_config
-    from wattslice.sources import is_ptx
+    from wattslice.config.config import Options, make_config
+    from wattslice.config.sources import is_ptx
 
     _check_way(dict(zip(_WAYS, (data, build, counts, emit_probes, skeleton), strict=True)))
     if arguments and build is None:
@@ -189,11 +188,11 @@ class _Made:
 def _interpret(
     file: Path, config: Config, data: Path, kernel: str | None, steps: int, memory_mib: int
 ) -> _Made:
-    from wattslice.data_sets.spec import read_spec
+    from wattslice.profiling.data_sets.spec import read_spec
 
     spec = read_spec(data)
-    from wattslice.profiles.types import Making
-    from wattslice.profiling import (
+    from wattslice.branch_profile.profile import Making
+    from wattslice.profiling.interpreted import (
         Limits,
         counted_by,
         hardly_met,
@@ -225,9 +224,9 @@ def _run(
     sources: tuple[Path, ...],
     kernel: str | None,
 ) -> _Made:
-    from wattslice.probes import Build
-    from wattslice.probing import run_program
-    from wattslice.profiles.types import Making
+    from wattslice.branch_profile.profile import Making
+    from wattslice.profiling.instrumented import run_program
+    from wattslice.profiling.probes import Build
 
     runs: list[tuple[str, ...]] = [()]
     for word in arguments:
@@ -240,15 +239,15 @@ def _run(
 
 
 def _read_counts(file: Path, counts: tuple[Path, ...], kernel: str | None) -> _Made:
-    from wattslice.probing import counted_elsewhere
-    from wattslice.profiles.types import Making
+    from wattslice.branch_profile.profile import Making
+    from wattslice.profiling.instrumented import counted_elsewhere
 
     return _Made(counted_elsewhere(file, counts, kernel), Making.PROBES)
 
 
 def _emit(file: Path, config: Config, output: Path) -> int:
-    from wattslice.probes import DEFAULT_FILE, FILE_VARIABLE
-    from wattslice.probing import instrumented
+    from wattslice.profiling.instrumented import instrumented
+    from wattslice.profiling.probes import DEFAULT_FILE, FILE_VARIABLE
 
     text = instrumented(file, config, message).text
     write_result(lambda stream: click.echo(text, stream, nl=False), output)
@@ -258,8 +257,8 @@ def _emit(file: Path, config: Config, output: Path) -> int:
 
 
 def _write_skeleton(file: Path, config: Config, kernel: str | None, output: Path | None) -> int:
-    from wattslice.data_sets.skeleton import skeleton
-    from wattslice.profiling import choose_kernel, known_launches
+    from wattslice.profiling.data_sets.skeleton import skeleton
+    from wattslice.profiling.interpreted import choose_kernel, known_launches
 
     program, known = known_launches(file, config)
     chosen = known if kernel is None and known else (choose_kernel(kernel, known, file),)
@@ -273,8 +272,8 @@ def _write_skeleton(file: Path, config: Config, kernel: str | None, output: Path
 
 
 def _finish(made: _Made, output: Path | None) -> int:
-    from wattslice.profiles.making import make_profile
-    from wattslice.profiles.writer import profile_json
+    from wattslice.branch_profile.files import profile_json
+    from wattslice.branch_profile.making import make_profile
 
     words: tuple[str, ...] = click.get_current_context().meta[_WORDS]
     try:
@@ -292,7 +291,7 @@ def _finish(made: _Made, output: Path | None) -> int:
 
 
 def _print(found: BranchProfile, made: _Made) -> None:
-    from wattslice.quoting import Quoter
+    from wattslice.findings.quoting import Quoter
     from wattslice.report.profile_table import write_profile
 
     quoter = Quoter("", ())

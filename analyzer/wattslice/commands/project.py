@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from wattslice.cli import FINDINGS, FINE
-from wattslice.commands.common import CONTEXT, message, write_result
+from wattslice.commands.output import CONTEXT, message, write_result
+from wattslice.commands.table import FINDINGS, FINE
 from wattslice.errors import WattsliceError
 
 _PATH = click.Path(path_type=Path)
@@ -54,7 +54,7 @@ def project(workflow_file: Path, report_format: str, everything: bool, outputs: 
 
     projection = project_workflow(workflow)
     for picture in pictures:
-        from wattslice.projection.picture import plot_projection
+        from wattslice.report.projection_picture import plot_projection
 
         try:
             plot_projection(projection, picture)
@@ -81,7 +81,7 @@ def project(workflow_file: Path, report_format: str, everything: bool, outputs: 
 
 
 def _check_pictures() -> None:
-    from wattslice.pictures import NoPlotsError, check
+    from wattslice.report.pictures import NoPlotsError, check
 
     try:
         check()

@@ -7,21 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.cli import FAILED, FINE
 from wattslice.commands.analyze import no_kernels
-from wattslice.commands.common import (
-    CONTEXT,
-    analyzed,
-    message,
-    options_from,
-    options_of_perhaps_an_analysis,
-    write_result,
-)
+from wattslice.commands.common import analyzed, options_from, options_of_perhaps_an_analysis
+from wattslice.commands.output import CONTEXT, message, write_result
+from wattslice.commands.table import FAILED, FINE
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
-    from wattslice.config import Options
-    from wattslice.rooflines import Rooflines
+    from wattslice.config.config import Options
+    from wattslice.roofline.kernels import Rooflines
 
 _PICTURES = (".svg", ".png")
 _OF_RUNS = ("paths", "jobs", "backend", "scheduler", "cache", "no_cache")
@@ -106,7 +100,7 @@ def _check_pictures(pictures: tuple[Path, ...]) -> None:
         if path.suffix.lower() not in _PICTURES:
             raise WattsliceError("no kind of picture", path=path, remedy="a name that ends in .svg or .png")
     if pictures:
-        from wattslice.pictures import NoPlotsError, check
+        from wattslice.report.pictures import NoPlotsError, check
 
         try:
             check()
@@ -118,11 +112,16 @@ def _rooflines(
     options: Options, values: dict[str, object], precision: str | None, coefficients: str | None
 ) -> tuple[Rooflines, int]:
     """What to show, and the exit status: files without any kernel, or unread ones, are a failure."""
-    from wattslice.config import make_config
-    from wattslice.findings import unread_files
-    from wattslice.machines import Coefficients, is_published_only, parse_coefficients, parse_precision
-    from wattslice.rooflines import rooflines_of_gpu, rooflines_of_published
-    from wattslice.settings import find_settings
+    from wattslice.config.config import make_config
+    from wattslice.config.settings import find_settings
+    from wattslice.findings.findings import unread_files
+    from wattslice.roofline.kernels import rooflines_of_gpu, rooflines_of_published
+    from wattslice.roofline.machines import (
+        Coefficients,
+        is_published_only,
+        parse_coefficients,
+        parse_precision,
+    )
 
     wanted = parse_coefficients(coefficients)
     only = None if precision is None else parse_precision(precision)

@@ -1,4 +1,6 @@
-"""`wattslice train`"""
+"""`wattslice train` (with `--model roofline`: a fit of its own, no candidate for what predicts kernels) and
+`wattslice evaluate`.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,16 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from wattslice.cli import FINE
-from wattslice.commands.common import CONTEXT, message, write_result
-from wattslice.commands.progress import progress
-from wattslice.commands.train_roofline import fit_and_write
+from wattslice.commands.output import CONTEXT, message, progress, write_result
+from wattslice.commands.table import FINE
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
-    from wattslice.learning.training import TrainingResult
+    from wattslice.training.evaluation import GpuEvaluation, Request
+    from wattslice.training.roofline_training import RooflineResult
+    from wattslice.training.training import TrainingResult
+    from wattslice_models.gpu import Gpu
+
 
 _PATH = click.Path(path_type=Path)
 
@@ -50,9 +54,9 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
     Writes coefficients (JSON), a model card (Markdown) and pictures. `wattslice analyze --gpu` then uses
     what is in the user's data folder. Needs more packages: pip install 'wattslice[train,report]'.
     """
-    from wattslice.gpu_choice import known_gpu
-    from wattslice.learning.training import AUTO, check_packages, steps, training_data
-    from wattslice.learning.training import train as learn
+    from wattslice.config.gpu_choice import known_gpu
+    from wattslice.training.training import AUTO, check_packages, steps, training_data
+    from wattslice.training.training import train as learn
     from wattslice_corpora.records import RecordError
     from wattslice_models.contract import NotEnoughDataError
     from wattslice_models.gpu import load_gpu
@@ -119,15 +123,15 @@ def _check_folder(folder: Path) -> None:
 
 
 def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path, ...]:
-    from wattslice.learning.model_card import model_card
-    from wattslice.learning.plots import (
+    from wattslice.report.model_plots import (
         Curve,
         Panel,
         plot_learning_curves,
         plot_measured_against_predicted,
         plot_residuals,
     )
-    from wattslice.pictures import NoPlotsError
+    from wattslice.report.pictures import NoPlotsError
+    from wattslice.training.model_card import model_card
     from wattslice_models.learners import MEANS
     from wattslice_models.store import save, save_choice
 
@@ -181,8 +185,8 @@ def _report(
     from rich.table import Table
     from rich.text import Text
 
-    from wattslice.learning.judging import judge_held_out
     from wattslice.report.text import make_console, print_stripped
+    from wattslice.training.judging import judge_held_out
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("model")
@@ -204,3 +208,179 @@ def _report(
         table.add_row(one.entry.title, *cells, f"{interval.low:.2f}–{interval.high:.2f}")
     auto = "nothing was chosen for --model auto" if chosen is None else f"--model auto takes {chosen}"
     print_stripped(make_console(file), table, Text(), Text(f"{auto}; {len(written)} files in {folder}"))
+
+
+@click.command(context_settings=CONTEXT)
+@click.option(
+    "--gpu",
+    "gpu_ids",
+    multiple=True,
+    metavar="ID|FILE",
+    help="Only this GPU. Repeatable.  [default: all that were measured]",
+)
+@click.option(
+    "--model", "names", multiple=True, metavar="NAME", help="Only this model. Repeatable.  [default: all]"
+)
+@click.option(
+    "--data", "file", type=_PATH, metavar="FILE", help="Measured runs.  [default: those that come along]"
+)
+@click.option("--trained-only", is_flag=True, help="Only models trained before: no leaving out, seconds.")
+@click.option(
+    "--document", type=_PATH, metavar="FILE", help="Renew the generated sections, e.g. docs/accuracy.md."
+)
+@click.option("--plots", type=_PATH, metavar="DIR", help="Pictures.  [default: plots beside the document]")
+@click.option("--seed", default=0, metavar="N", help="Of everything random.  [default: 0]")
+def evaluate(
+    gpu_ids: tuple[str, ...],
+    names: tuple[str, ...],
+    file: Path | None,
+    trained_only: bool,
+    document: Path | None,
+    plots: Path | None,
+    seed: int,
+) -> int:
+    """Compare predicted with measured watts, beside the constant mean and counters.
+
+    Models trained before are asked about applications that they never saw; then models are trained anew
+    without each application in turn. Needs more packages: pip install 'wattslice[train,report]'.
+    """
+    from wattslice.config.gpu_choice import known_gpu
+    from wattslice.training.evaluation import Request
+    from wattslice_corpora.records import RecordError, measured_gpu_ids
+    from wattslice_models.gpu import load_gpu
+    from wattslice_models.learners import NAMES, MissingPackageError
+    from wattslice_models.store import ModelFileError
+    from wattslice_tools.accuracy.accuracy_page import check_document, summary_lines, update
+
+    for name in names:
+        if name not in NAMES:
+            raise click.UsageError(f"--model: no model {name!r}; one of {', '.join(NAMES)}")
+    if file is not None and len(gpu_ids) != 1:
+        raise click.UsageError("--data is for one --gpu")
+    if document is not None and not document.is_file():
+        raise WattsliceError("no such document", path=document, remedy="choose another --document")
+    chosen = tuple(dict.fromkeys(known_gpu(gpu_id) for gpu_id in gpu_ids)) or measured_gpu_ids()
+    requests = [
+        Request(load_gpu(gpu_id), names or NAMES, file, retrain=not trained_only, seed=seed)
+        for gpu_id in chosen
+    ]
+    try:
+        if document is not None:
+            check_document(document, [request.gpu.id for request in requests])
+        found = _evaluate(requests, optional=not gpu_ids)
+        folder = plots or (document.parent / "plots" if document is not None else None)
+        pictures = {} if folder is None else _plot(found, folder)
+        if document is not None:
+            update(document, found, pictures)
+    except (RecordError, MissingPackageError, ModelFileError) as error:
+        raise WattsliceError(str(error)) from None
+    except OSError as error:
+        path = Path(error.filename) if isinstance(error.filename, str) else None
+        raise WattsliceError(error.strerror or str(error), path=path, remedy="check the path") from None
+    head = f"{'':44} {'MAPE':>6} {'median':>6} {'worst':>7} {'rank':>5} {'in 90 %':>7}"
+    text = "\n".join((head, *summary_lines(found)))
+    write_result(lambda stream: click.echo(text, stream), None)
+    return FINE
+
+
+def _evaluate(requests: list[Request], *, optional: bool) -> list[GpuEvaluation]:
+    from wattslice.training.evaluation import evaluate as judged
+
+    found: list[GpuEvaluation] = []
+    with progress(None) as tell:
+        for request in requests:
+            try:
+                found.append(judged(request, tell))
+            except WattsliceError as error:
+                if not optional or len(requests) == 1:
+                    raise
+                message(str(error))
+    return found
+
+
+def _plot(found: list[GpuEvaluation], folder: Path) -> dict[str, Path]:
+    """Measured against predicted for every GPU, by the first protocol; nothing without matplotlib."""
+    from wattslice.report.model_plots import Panel, plot_measured_against_predicted
+    from wattslice.report.pictures import NoPlotsError, check
+
+    pictures: dict[str, Path] = {}
+    for entry in found:
+        first = entry.protocols[0]
+        panels = [Panel(score.title, score.predicted) for score in first.scores if score.judgement.errors]
+        path = folder / f"{entry.gpu.id}.svg"
+        try:
+            check()
+            folder.mkdir(parents=True, exist_ok=True)
+            plot_measured_against_predicted(panels, f"{entry.gpu.name}: {first.title}", path)
+        except NoPlotsError as error:
+            message(f"no pictures: {error}")
+            return pictures
+        pictures[entry.gpu.id] = path
+    return pictures
+
+
+CARD_NAME = "roofline.md"
+
+
+def fit_and_write(gpu: Gpu, files: tuple[Path, ...], folder: Path) -> None:
+    """Fit, write ``roofline.json`` and its card into `folder`, and say what was found.
+
+    Raises as `train_roofline` does.
+    """
+    from wattslice.training.roofline_card import roofline_card
+    from wattslice.training.roofline_training import train_roofline
+    from wattslice_models.roofline_store import save_roofline
+
+    try:
+        result = train_roofline(gpu, files)
+    except OSError as error:
+        path = Path(error.filename) if isinstance(error.filename, str) else None
+        what = f"cannot be read: {error.strerror or error}"
+        raise WattsliceError(what, path=path, remedy="check --data") from None
+    written = save_roofline(folder, result.trained)
+    (folder / CARD_NAME).write_text(roofline_card(result), encoding="utf-8")
+    for entry in result.left_out:
+        message(f"{entry.runs} runs left out ({entry.benchmark}): {entry.reason}")
+    write_result(lambda file: _report_fit(result, written, file), None)
+
+
+def _report_fit(result: RooflineResult, written: Path, file: TextIO) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from wattslice.report.text import make_console, print_stripped
+    from wattslice.training.roofline_card import clock_text, estimates, roofs
+
+    one = result.trained.reference
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column(clock_text(one))
+    table.add_column("")
+    for heading in ("as Choi et al. fit", "p", "relative errors", "p"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("unit", no_wrap=True)
+    for line, other in zip(estimates(one.fit), estimates(one.relative_fit), strict=True):
+        table.add_row(
+            line.symbol, line.meaning, line.value, line.p_value, other.value, other.p_value, line.unit
+        )
+    achieved = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    achieved.add_column("roof")
+    for heading in ("best of the sweep", "catalogue", "unit"):
+        achieved.add_column(heading, justify="left" if heading == "unit" else "right", no_wrap=True)
+    for roof in roofs(one, result.gpu):
+        catalogue = "unknown" if roof.catalogue is None else f"{roof.catalogue:.0f}"
+        achieved.add_row(roof.name, roof.achieved_text, catalogue, roof.unit)
+    quality = [
+        Text(
+            f"{name}: {fit.points} runs, R² {fit.r_squared:.4f}; energies within {fit.mean_error:.1%} in the "
+            f"mean, {fit.worst_error:.1%} at worst{'' if error is None else f', {error:.1%} held out'}"
+        )
+        for name, fit, error in (
+            ("as Choi et al. fit", one.fit, one.held_out_error),
+            ("relative errors", one.relative_fit, one.relative_held_out_error),
+        )
+    ]
+    doubts = [Text(f"doubt: {doubt}") for doubt in one.fit.doubts]
+    caveats = [Text(f"caveat: {caveat}") for caveat in result.trained.caveats]
+    clocks = f"{len(result.trained.fits)} clocks fitted; {written} and {CARD_NAME}"
+    console = make_console(file)
+    print_stripped(console, table, Text(), achieved, Text(), *quality, *doubts, *caveats, Text(clocks))

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from wattslice import ir
+from wattslice.branch_profile.making import arm_name
 from wattslice.counting.loops import ALLOWANCE
 from wattslice.counting.parameters import DEFAULT_PARAMETER, SMALL_PARAMETER, bind_parameters
+from wattslice.counting.profile import BranchArm, ExecutionProfile, LoopTrips, ProbabilitySource
 from wattslice.counting.sampling import sample_threads
 from wattslice.counting.state import BudgetExceededError, State
 from wattslice.counting.statements import Executor
-from wattslice.execution import BranchArm, ExecutionProfile, LoopTrips, ProbabilitySource
-from wattslice.geometry.types import KernelLaunch
-from wattslice.profiles.regions import arm_name
+from wattslice.launches.launch import KernelLaunch
 
 if TYPE_CHECKING:
-    from wattslice.profiles.types import BranchProfile
+    from wattslice.branch_profile.profile import BranchProfile
 
 MAX_STEPS = 25_000
 """Statements one kernel may take to evaluate; about half a second."""

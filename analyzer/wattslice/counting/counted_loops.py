@@ -15,8 +15,7 @@ from wattslice import ir
 from wattslice.counting.inductions import Induction
 from wattslice.counting.loop_shape import LoopShape
 from wattslice.counting.loop_steps import amount_of, forget, loses, registers, test_once
-from wattslice.counting.masks import Mask
-from wattslice.counting.sampling import representatives
+from wattslice.counting.sampling import Mask, representatives
 from wattslice.counting.state import LoopFrame, LoopTally
 from wattslice.counting.trips import value_at
 from wattslice.counting.values import (

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice import ir
-from wattslice.counting.functions import apply
-from wattslice.counting.grounds import parameters_behind
-from wattslice.counting.masks import Mask
-from wattslice.counting.sampling import WARP_SIZE
+from wattslice.branch_profile.profile import ELSE, RIGHT, THEN
+from wattslice.counting.parameters import parameters_behind
+from wattslice.counting.profile import ProbabilitySource
+from wattslice.counting.sampling import WARP_SIZE, Mask
 from wattslice.counting.state import State
 from wattslice.counting.syntax import key_of
 from wattslice.counting.values import (
@@ -25,6 +25,7 @@ from wattslice.counting.values import (
     Pointer,
     Record,
     Value,
+    apply,
     binary,
     convert,
     is_warp_uniform,
@@ -33,12 +34,10 @@ from wattslice.counting.values import (
     select,
     truth,
 )
-from wattslice.execution import ProbabilitySource
 from wattslice.heuristics import Opinion, combined, compared_registers, comparison_opinion
-from wattslice.profiles.types import ELSE, RIGHT, THEN
 
 if TYPE_CHECKING:
-    from wattslice.profiles.types import BranchProfile
+    from wattslice.branch_profile.profile import BranchProfile
 
 _AXES = "xyz"
 

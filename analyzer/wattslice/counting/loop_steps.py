@@ -9,7 +9,7 @@ import numpy as np
 from wattslice import ir
 from wattslice.counting.inductions import Induction
 from wattslice.counting.loop_shape import LoopShape
-from wattslice.counting.masks import Mask
+from wattslice.counting.sampling import Mask
 from wattslice.counting.syntax import Key
 from wattslice.counting.values import (
     UNIFORM,

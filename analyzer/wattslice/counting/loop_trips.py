@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from wattslice import ir
-from wattslice.counting.grounds import parameters_behind
+from wattslice.branch_profile.profile import LOOP
 from wattslice.counting.inductions import Induction
 from wattslice.counting.loop_shape import Bound, LoopShape
 from wattslice.counting.loop_steps import amount_of
-from wattslice.counting.masks import Mask
+from wattslice.counting.parameters import parameters_behind
 from wattslice.counting.rest_loops import most_of_the_rest, unrolled_by
+from wattslice.counting.sampling import Mask
 from wattslice.counting.stepped_loops import elements_at_a_step, measured_trips
 from wattslice.counting.trips import trip_count
 from wattslice.counting.values import (
@@ -26,7 +27,6 @@ from wattslice.counting.values import (
     scalar,
     truth,
 )
-from wattslice.profiles.types import LOOP
 
 if TYPE_CHECKING:
     from wattslice.counting.statements import Executor

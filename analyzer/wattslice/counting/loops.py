@@ -9,7 +9,7 @@ from wattslice.counting.counted_loops import run_counted
 from wattslice.counting.loop_shape import LoopShape
 from wattslice.counting.loop_steps import unknown_like
 from wattslice.counting.loop_trips import known_trips
-from wattslice.counting.masks import Mask
+from wattslice.counting.sampling import Mask
 from wattslice.counting.state import LoopFrame, LoopTally
 from wattslice.counting.stepped_loops import run_stepwise
 from wattslice.counting.values import VARYING, Pointer, Value, select

@@ -7,7 +7,7 @@ from functools import lru_cache
 from wattslice import ir
 from wattslice.counting.loop_shape import LoopShape, shape_of
 from wattslice.counting.syntax import read_variable, strip_casts, values_given
-from wattslice.geometry.types import trip_name
+from wattslice.launches.launch import trip_name
 
 _MOST = 63
 """Compilers unroll by less than this plus two."""

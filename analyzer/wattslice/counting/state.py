@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 
 from wattslice import ir
 from wattslice.counting.loop_shape import LoopShape, shape_of
-from wattslice.counting.masks import Mask, Masks
-from wattslice.counting.sampling import SampledThreads
+from wattslice.counting.profile import ProbabilitySource, SiteStatistics
+from wattslice.counting.sampling import Mask, Masks, SampledThreads
 from wattslice.counting.sites import SiteTally
 from wattslice.counting.syntax import Key, chosen_between
 from wattslice.counting.values import Value, select
-from wattslice.execution import Assumption, ProbabilitySource, SiteStatistics
-from wattslice.geometry.types import KernelLaunch, trip_name
 from wattslice.heuristics import Heuristic
+from wattslice.launches.launch import Assumption, KernelLaunch, trip_name
 
 
 class BudgetExceededError(Exception):

@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice import ir
+from wattslice.branch_profile.making import arm_name
 from wattslice.counting.expressions import ExpressionEvaluator, heard
 from wattslice.counting.loops import ALLOWANCE, run_loop
-from wattslice.counting.masks import Mask
+from wattslice.counting.profile import ProbabilitySource
+from wattslice.counting.sampling import Mask
 from wattslice.counting.state import CallFrame, LoopFrame, State
 from wattslice.counting.values import VARYING, Chance, Value, is_warp_uniform, join, scalar, select, truth
-from wattslice.execution import ProbabilitySource
 from wattslice.heuristics import arm_opinions, usual_outcome
-from wattslice.profiles.regions import arm_name
 
 if TYPE_CHECKING:
+    from wattslice.branch_profile.profile import BranchProfile
     from wattslice.counting.syntax import Key
-    from wattslice.profiles.types import BranchProfile
 
 
 class Executor(ExpressionEvaluator):

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice import ir
+from wattslice.branch_profile.profile import LOOP
 from wattslice.counting.loop_shape import LoopShape
 from wattslice.counting.loop_steps import amount_of, forget, test_once, unknown_like
-from wattslice.counting.masks import Mask
 from wattslice.counting.rest_loops import most_of_the_rest
 from wattslice.counting.retries import retries_a_swap
+from wattslice.counting.sampling import Mask
 from wattslice.counting.state import LoopFrame, LoopTally
 from wattslice.counting.syntax import Key, read_variable
 from wattslice.counting.values import (
@@ -28,7 +29,6 @@ from wattslice.counting.values import (
     scalar,
     truth,
 )
-from wattslice.profiles.types import LOOP
 
 if TYPE_CHECKING:
     from wattslice.counting.statements import Executor

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from wattslice.c_arithmetic import COMPARE, wrapped
 from wattslice.counting.values import (
     Lanes,
     Number,
@@ -16,6 +15,7 @@ from wattslice.counting.values import (
     scalar,
 )
 from wattslice.ir import INT64, BinaryOp, Type
+from wattslice.ir.c_arithmetic import COMPARE, wrapped
 
 MAX_GEOMETRIC_TRIPS = 128
 """Halving or doubling a 64-bit counter ends after at most 64 steps; twice that is certainly stuck."""

@@ -17,8 +17,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
 from wattslice.analysis import Analysis
-from wattslice.config import Config
-from wattslice.findings import Finding
+from wattslice.config.config import Config
+from wattslice.config.sources import SUFFIXES_IN_FOLDERS
+from wattslice.findings.findings import Finding
 from wattslice.gate.blame import Blame
 from wattslice.gate.changes import Policy, compare, with_losses
 from wattslice.gate.dependencies import Dependencies
@@ -37,8 +38,7 @@ from wattslice.gate.revision import (
     wanted,
 )
 from wattslice.gate.verdict import Compared
-from wattslice.geometry.types import NO_OVERRIDES
-from wattslice.sources import SUFFIXES_IN_FOLDERS
+from wattslice.launches.launch import NO_OVERRIDES
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from wattslice import __version__
 from wattslice.analysis import Analysis
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.gate.records import LaunchRecord, records_of
-from wattslice.geometry.types import Dim3
+from wattslice.launches.launch import Dim3
+from wattslice.version import __version__
 from wattslice_corpora.records import write_text
 from wattslice_models.gpu import load_gpu
 from wattslice_models.regression import NoRegressionError, published_regression

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wattslice.analysis import KernelAnalysis
+from wattslice.findings.quoting import Quoter
 from wattslice.gate.ratio_trust import Quantity
 from wattslice.gate.records import Pair
-from wattslice.quoting import Quoter
-from wattslice.report.units import energy, power
+from wattslice.units import energy, power
 
 MOST_LINES = 3
 WORTH_TELLING = 0.1

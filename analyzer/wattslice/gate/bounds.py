@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from wattslice.analysis import KernelAnalysis
-from wattslice.findings import Finding
+from wattslice.findings.findings import Finding
 from wattslice.gate.budgets import Budget
 from wattslice.ir import Severity
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.errors import WattsliceError
-from wattslice.findings import Finding
+from wattslice.findings.findings import Finding
 from wattslice.gate.lost import losses, names
 from wattslice.gate.ratio_trust import Kin, Quantity, curve
 from wattslice.gate.records import LaunchRecord, Matching, Pair
 from wattslice.gate.verdict import Compared
 from wattslice.ir import Severity
-from wattslice.report.units import energy, power, time
+from wattslice.units import energy, power, time
 
 SAME = 2e-5
 """|ln ratio| up to which two figures are the same: a baseline keeps six digits."""

@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import PurePosixPath
 
-from wattslice.frontend.callers import SUFFIXES as CALLER_SUFFIXES
-from wattslice.frontend.clang.source_files import included_names
-from wattslice.sources import is_ptx
+from wattslice.config.sources import is_ptx
+from wattslice.frontend.cuda.callers import SUFFIXES as CALLER_SUFFIXES
+from wattslice.frontend.cuda.clang.source_files import included_names
 
 _FUNCTION = re.compile(rb"\b([A-Za-z_]\w*)\s*\([^;{}()]*(?:\([^;{}()]*\)[^;{}()]*)*\)\s*\{")
 _FILE = re.compile(rb'^[ \t]*\.file[ \t]+\d+[ \t]+"([^"\n]+)"', re.M)

@@ -1,7 +1,8 @@
 """How far a predicted ratio of two launches can be trusted, from measured pairs of runs.
 
 A single prediction may be wrong by half; two versions of one kernel on one board share most of that error.
-``ratio_trust.json`` holds what remains, as `tests/wild/gate_ratios.py` found it in the public measurements:
+``ratio_trust.json`` holds what remains, as `tools/wattslice_tools/wild/gate_ratios.py` found it in the
+public measurements:
 for pairs of runs on one board at one clock, how the measured ratio lay around the predicted one.
 """
 

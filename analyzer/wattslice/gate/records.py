@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.geometry.types import Dim3
-from wattslice.quoting import Quoter
+from wattslice.findings.quoting import Quoter
+from wattslice.launches.launch import Dim3
 
 _TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|[^\s\w]")
 _COMMENT = re.compile(

@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.findings import (
+from wattslice.findings.findings import (
     Finding,
     in_order,
     plain_reason,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from enum import Enum
 
-from wattslice.ir.enums import IdentityEnum
 
-if TYPE_CHECKING:
-    pass
+class IdentityEnum(Enum):
+    """Hashed by identity: members are singletons, and they are keys in every hot loop."""
+
+    __hash__ = object.__hash__
 
 
 class UnaryOp(IdentityEnum):

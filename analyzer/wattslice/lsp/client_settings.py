@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
-from wattslice.config import Config, Options, check_entries, make_config
+from wattslice.config.config import Config, Options, check_entries, make_config
+from wattslice.config.settings import Choices, Settings, find_settings, settings_prefix
 from wattslice.gate.budgets import Budget
-from wattslice.settings import Choices, Settings, find_settings, settings_prefix
 
 MIN_SHARE = 0.05
 """A line below this share of the kernel's power gets no hint."""

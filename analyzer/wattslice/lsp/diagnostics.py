@@ -7,13 +7,10 @@ from pathlib import Path
 from lsprotocol import types
 
 from wattslice.errors import WattsliceError
-from wattslice.findings import GATE_RULES, Finding
+from wattslice.findings.findings import GATE_RULES, Finding
 from wattslice.ir import Severity
-from wattslice.lsp.documents import Document
-from wattslice.lsp.figures import stake_text
-from wattslice.lsp.line_map import LineMap
-from wattslice.lsp.positions import Encoding, whole_line
-from wattslice.lsp.views import Torn, View
+from wattslice.lsp.documents import Document, Encoding, LineMap, whole_line
+from wattslice.lsp.views import Torn, View, stake_text
 from wattslice.report.printable import printable
 
 SOURCE = "wattslice"

@@ -6,16 +6,15 @@ import re
 from collections.abc import Iterable, Iterator
 
 from wattslice.analysis import Advice, KernelAnalysis, SliceAnalysis
-from wattslice.branches import BranchClass
-from wattslice.execution import Assumption, ProbabilitySource
-from wattslice.findings import operations_power_w, plain_reason, why_unknown, without_suppressed
-from wattslice.lsp.figures import heat_text, launches_text, stake_text
-from wattslice.lsp.fixes import settings_for
-from wattslice.lsp.markdown import code, plain, table
-from wattslice.lsp.views import View
-from wattslice.operations import FIELD_NAMES
+from wattslice.counting.profile import ProbabilitySource
+from wattslice.findings.findings import operations_power_w, plain_reason, why_unknown, without_suppressed
+from wattslice.ir.operation_counts import FIELD_NAMES
+from wattslice.launches.launch import Assumption
+from wattslice.lsp.actions import settings_for
+from wattslice.lsp.views import View, code, heat_text, launches_text, plain, stake_text, table
+from wattslice.power.branches import BranchClass
 from wattslice.report.kernel_tables import launch_text
-from wattslice.report.units import energy, line_ranges, percent, power, three_digits, time
+from wattslice.units import energy, line_ranges, percent, power, three_digits, time
 
 _MOST_LAUNCHES = 4
 """Summarised one by one; of further ones only their number is told."""

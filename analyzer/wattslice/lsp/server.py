@@ -1,32 +1,30 @@
-"""The protocol's methods, each a few words to the session."""
+"""The protocol's methods, each a few words to the session, and the process around them."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, NoReturn, cast
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
-from wattslice import __version__
-from wattslice.lsp.actions import WRITE_SETTINGS, Abilities, Asked, code_actions, settings_edit
+from wattslice.lsp.actions import WRITE_SETTINGS, Abilities, Asked, code_actions, read_entries, settings_edit
 from wattslice.lsp.client_settings import read_client_settings
-from wattslice.lsp.documents import Document
-from wattslice.lsp.fixes import read_entries
-from wattslice.lsp.hints import inlay_hints
+from wattslice.lsp.documents import Document, index
 from wattslice.lsp.hover import hover_text
-from wattslice.lsp.lenses import code_lenses
-from wattslice.lsp.pending import PendingTexts
-from wattslice.lsp.positions import index
 from wattslice.lsp.protocol import Protocol
 from wattslice.lsp.session import Open, Session
+from wattslice.lsp.settings_files import PendingTexts, SettingsFile, folder_of, path_of, settings_file
+from wattslice.lsp.views import code_lenses, inlay_hints
 from wattslice.lsp.worker import Outcome
-from wattslice.lsp.workspace import SettingsFile, folder_of, path_of, settings_file
+from wattslice.version import __version__
 
 _WATCHED = ("**/wattslice.toml", "**/pyproject.toml", "**/compile_commands.json", "**/*.{cu,cuh,h,hpp}")
 _SECTION = "wattslice"
@@ -339,3 +337,69 @@ async def _watch_process(process_id: int, lost: asyncio.Event) -> None:
     while _lives(process_id):
         await asyncio.sleep(_WATCH_PROCESS_S)
     lost.set()
+
+
+class _Output:
+    """What the server writes to; a client that does not read any more is gone."""
+
+    def __init__(self, stream: BinaryIO, lost: asyncio.Event) -> None:
+        self._stream = stream
+        self._lost = lost
+
+    def write(self, data: bytes) -> None:
+        """Write a whole message."""
+        try:
+            self._stream.write(data)
+            self._stream.flush()
+        except (OSError, ValueError):
+            self._lost.set()
+
+    def close(self) -> None:
+        """Nothing: the process ends right afterwards."""
+
+
+def serve_stdio(failed: int) -> NoReturn:
+    """Serve one client on stdin and stdout until it leaves, and end with the exit status of the protocol, or
+    with `failed`.
+
+    The process ends here and now: a running analysis is a thread that cannot be stopped, and one may be
+    waiting for stdin.
+    """
+    for name in ("pygls", "asyncio"):  # the client hears of what goes wrong; stderr is for people
+        logging.getLogger(name).addHandler(logging.NullHandler())
+        logging.getLogger(name).propagate = False
+    stdin, stdout = _private_streams()
+    # An analysis holds the interpreter for milliseconds at a time; answers should not wait that long.
+    sys.setswitchinterval(0.001)
+    try:
+        status: object = asyncio.run(_serve(stdin, stdout))
+    except SystemExit as ending:  # SIGTERM
+        status = ending.code
+    except KeyboardInterrupt:
+        status = failed
+    except Exception as error:
+        print(f"wattslice: internal error: {type(error).__name__}: {error}", file=sys.stderr)
+        status = failed
+    sys.stderr.flush()
+    os._exit(status if isinstance(status, int) else failed)
+
+
+async def _serve(stdin: BinaryIO, stdout: BinaryIO) -> int:
+    server = Server()
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: server.defect(context))
+    server.protocol.set_writer(_Output(stdout, server.lost))
+    return await server.protocol.serve(stdin, server.lost)
+
+
+def _private_streams() -> tuple[BinaryIO, BinaryIO]:
+    """stdin and stdout for the protocol alone: what else is printed goes to stderr, and reads nothing.
+
+    That holds for libclang and for child processes too.
+    """
+    sys.stdout.flush()
+    stdin, stdout = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return stdin, stdout

@@ -9,17 +9,14 @@ from pathlib import Path
 
 from lsprotocol import types
 
+from wattslice.config.settings import find_settings
 from wattslice.errors import WattsliceError
 from wattslice.lsp.client_settings import NO_CLIENT_SETTINGS, ClientSettings, Setup, setup_for
 from wattslice.lsp.diagnostics import diagnostics_of, failure
-from wattslice.lsp.documents import Document
-from wattslice.lsp.line_map import LineMap
-from wattslice.lsp.positions import Encoding
-from wattslice.lsp.scheduling import Schedule
+from wattslice.lsp.documents import Document, Encoding, LineMap
+from wattslice.lsp.settings_files import path_of
 from wattslice.lsp.views import Torn, View
-from wattslice.lsp.worker import Outcome, Task, Worker
-from wattslice.lsp.workspace import path_of
-from wattslice.settings import find_settings
+from wattslice.lsp.worker import Outcome, Schedule, Task, Worker
 
 _LANGUAGES = {"cuda": ".cu", "cuda-cpp": ".cu", "cudacpp": ".cu", "cu": ".cu", "c": ".c"}
 """What editors call the languages that are analysed, and the suffix of a text that has no file yet."""

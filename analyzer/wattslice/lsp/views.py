@@ -1,17 +1,22 @@
-"""A finished analysis as an editor asks for it: by line of one document."""
+"""A finished analysis as an editor asks for it, by line of one document; its hints, lenses and words."""
 
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
+from lsprotocol import types
+
 from wattslice.analysis import Analysis, KernelAnalysis, LineHeat
-from wattslice.findings import Finding, findings_of
+from wattslice.findings.findings import Finding, findings_of
 from wattslice.gate.budgets import Budget
 from wattslice.gate.verdict import UnknownPolicy, judge
-from wattslice.lsp.live_text import definition_line, live_text
+from wattslice.lsp.documents import Document, Encoding, LineMap, definition_line, live_text, width
+from wattslice.report.printable import printable
+from wattslice.units import UNKNOWN, energy, percent, power, three_digits, time
 
 _UNREADABLE = ("PW001", "PW002")
 """Rules of text that could not be read: typical of a text in the middle of being typed."""
@@ -161,3 +166,121 @@ def spread(values: Iterable[float | None]) -> tuple[float, float] | None:
     known = list(values)
     numbers = [value for value in known if value is not None]
     return (min(numbers), max(numbers)) if numbers and len(numbers) == len(known) else None
+
+
+def heat_text(heats: Iterable[LineHeat]) -> str:
+    """`32.4 W · 42 %`; several launches that differ give ranges."""
+    found = tuple(heats)
+    return f"{ranged(power, (h.power_w for h in found))} · {ranged(percent, (h.share for h in found))}"
+
+
+def ranged(text: Callable[[float | None], str], values: Iterable[float | None]) -> str:
+    """One figure, or `12–18 W`: the unit once where both ends have the same."""
+    ends = spread(values)
+    if ends is None:
+        return UNKNOWN
+    low, high = (text(end) for end in ends)
+    if low == high:
+        return high
+    number, _, unit = low.rpartition(" ")
+    return f"{number}–{high}" if unit == high.rpartition(" ")[2] else f"{low}–{high}"
+
+
+def launches_text(launches: tuple[KernelAnalysis, ...]) -> str:
+    """`183 W (104–295 W) · 2.10 mJ · 11.5 µs · limited by DRAM bandwidth`, of all launches of a kernel."""
+    first = launches[0]
+    parts: list[str] = []
+    if len(launches) > 1:
+        instances = len({kernel.qualified_name for kernel in launches})
+        parts.append(f"{len(launches)} launches" + (f" of {instances} instances" if instances > 1 else ""))
+    if all(kernel.power_w is None for kernel in launches):
+        return " · ".join([*parts, f"power {UNKNOWN}"])
+    parts += [
+        ranged(power, (kernel.power_w for kernel in launches)) + _interval(launches),
+        ranged(energy, (kernel.energy_j for kernel in launches)),
+        ranged(time, (kernel.time_s for kernel in launches)),
+    ]
+    limits = {kernel.limited_by for kernel in launches} - {None}
+    if limits:
+        parts.append(f"limited by {' or '.join(sorted(limit for limit in limits if limit))}")
+    if any(kernel.may_hit_power_limit for kernel in launches) and first.power_limit_w is not None:
+        parts.append(f"may hit the limit of {first.power_limit_w:g} W")
+    return " · ".join(parts)
+
+
+def stake_text(power_w: float | None, energy_j: float | None) -> str:
+    """`without it, per launch: 5.76 mJ less, 13.8 W more`; empty when neither is known."""
+    stakes = ((energy, energy_j), (power, power_w))
+    parts = [
+        f"{text(abs(value))} {'less' if value >= 0 else 'more'}"
+        for text, value in stakes
+        if value is not None
+    ]
+    return f"without it, per launch: {', '.join(parts)}" if parts else ""
+
+
+def _interval(launches: tuple[KernelAnalysis, ...]) -> str:
+    lows = spread(kernel.power_low_w for kernel in launches)
+    highs = spread(kernel.power_high_w for kernel in launches)
+    if lows is None or highs is None:
+        return ""
+    return f" ({three_digits(lows[0])}–{three_digits(highs[1])} W)"
+
+
+# Only what would mean something: editors that show the text as it is show the backslashes too.
+_SPECIAL = re.compile(r"([\\`*<|&~]|\](?=[(\[:])|\b_|_\b)")
+
+
+def code(text: str) -> str:
+    """The text as a code span, whatever backticks it holds."""
+    text = printable(text).replace("|", "¦")  # a bar would end the cell of a table
+    fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
+    return f"{fence} {text} {fence}" if "`" in text else f"{fence}{text}{fence}"
+
+
+def plain(text: str) -> str:
+    """The text as it is, nothing in it meaning anything."""
+    return _SPECIAL.sub(r"\\\1", printable(text))
+
+
+def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """A table of cells that are Markdown already."""
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def inlay_hints(
+    view: View, document: Document, where: types.Range, lines: LineMap, min_share: float, encoding: Encoding
+) -> list[types.InlayHint]:
+    """Hints at the lines in `where` that draw at least `min_share` of a kernel's power."""
+    found: list[types.InlayHint] = []
+    for line, heats in sorted(view.heats.items()):
+        now = lines.now(line - 1)
+        hot = [heat for _, heat in heats if heat.share >= min_share]
+        if now is None or not hot or not where.start.line <= now <= where.end.line:
+            continue
+        names = ", ".join(dict.fromkeys(kernel.qualified_name for kernel, _ in heats))
+        end = width(document.line(now), encoding)
+        found.append(
+            types.InlayHint(
+                position=types.Position(now, end),
+                label=heat_text(hot),
+                tooltip=f"What this line draws of what the operations of {names} draw",
+                padding_left=True,
+            )
+        )
+    return found
+
+
+def code_lenses(view: View, lines: LineMap) -> list[types.CodeLens]:
+    """One lens per kernel that the document defines, its launches together."""
+    found: list[types.CodeLens] = []
+    for line, launches in sorted(view.kernels.items()):
+        now = lines.now(line - 1)
+        if now is None:
+            continue
+        start = types.Position(now, 0)
+        # A lens is shown by its command; one without a name is text and does nothing.
+        command = types.Command(title=launches_text(launches), command="")
+        found.append(types.CodeLens(range=types.Range(start, start), command=command))
+    return found

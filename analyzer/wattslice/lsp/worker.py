@@ -1,7 +1,8 @@
-"""The one thread that analyses: the latest text of every document, the rest is dropped."""
+"""When to analyse, and the one thread that does: the latest text of every document, the rest is dropped."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 import threading
 import time
@@ -12,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wattslice.analysis import Analysis
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.gate.budgets import Budget
 from wattslice.lsp.client_settings import Setup
 
-if TYPE_CHECKING:  # numpy and the parser are loaded on the thread, while the editor is already being answered
-    from wattslice.incremental import IncrementalAnalyzer
+if TYPE_CHECKING:
+    from wattslice.pipeline.incremental import IncrementalAnalyzer
+
 
 _LONE_CR = re.compile(r"\r(?!\n)")
 """Ends a line for editors and compilers; the sources of our own are read by LF."""
@@ -108,7 +110,7 @@ class Worker:
             self._running.cancelled.set()
 
     def _run(self) -> None:
-        import_module("wattslice.incremental")
+        import_module("wattslice.pipeline.incremental")
         while (task := self._next()) is not None:
             outcome = self._analyze(task)
             with self._changed:
@@ -136,8 +138,8 @@ class Worker:
 
     def _analyze(self, task: Task) -> Outcome | None:
         """None when it was cancelled, or made way for another one."""
-        from wattslice.frontend.clang import source_files
-        from wattslice.incremental import CancelledError
+        from wattslice.frontend.cuda.clang import source_files
+        from wattslice.pipeline.incremental import CancelledError
 
         if self._files_changed:
             self._files_changed = False
@@ -169,8 +171,58 @@ class Worker:
             if known == config:
                 self._analyzers.append(self._analyzers.pop(number))
                 return analyzer
-        from wattslice.incremental import IncrementalAnalyzer
+        from wattslice.pipeline.incremental import IncrementalAnalyzer
 
         analyzer = IncrementalAnalyzer(config)
         self._analyzers = [*self._analyzers[1 - _MOST_ANALYZERS :], (config, analyzer)]
         return analyzer
+
+
+LEAST_S, MOST_S = 0.03, 0.5
+"""Bounds of the pause that is waited for: less starts one for every key of a word, more feels slow."""
+
+
+class Schedule:
+    """One timer per document. `due` is called with its uri, on the event loop, when it is to be analysed."""
+
+    def __init__(self, due: Callable[[str], None]) -> None:
+        self._due = due
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._took_s: dict[str, float] = {}
+        self.fixed_pause_s: float | None = None
+
+    def pause_s(self, uri: str) -> float:
+        """What is waited for after an edit: half of what the last analysis took, within bounds."""
+        if self.fixed_pause_s is not None:
+            return self.fixed_pause_s
+        return min(MOST_S, max(LEAST_S, 0.5 * self._took_s.get(uri, 0.0)))
+
+    def edited(self, uri: str) -> None:
+        """The document has changed under somebody's hands."""
+        self._start(uri, self.pause_s(uri))
+
+    def at_once(self, uri: str) -> None:
+        """It was opened or saved, or its settings were."""
+        self._start(uri, 0.0)
+
+    def _start(self, uri: str, delay_s: float) -> None:
+        self.drop(uri)
+        self._timers[uri] = asyncio.get_running_loop().call_later(delay_s, self._fire, uri)
+
+    def _fire(self, uri: str) -> None:
+        self._timers.pop(uri, None)
+        self._due(uri)
+
+    def took(self, uri: str, seconds: float) -> None:
+        """How long its analysis took."""
+        self._took_s[uri] = seconds
+
+    def drop(self, uri: str) -> None:
+        """Nothing is due any more."""
+        if (timer := self._timers.pop(uri, None)) is not None:
+            timer.cancel()
+
+    def forget(self, uri: str) -> None:
+        """The document has been closed."""
+        self.drop(uri)
+        self._took_s.pop(uri, None)

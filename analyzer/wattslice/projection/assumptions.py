@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from wattslice.projection.kernels import STATIC
 from wattslice.projection.ways import Way
 from wattslice.projection.workflow import FULL_LOAD, CpuNode, GpuNode, Measured, Workflow
-from wattslice.report.units import prefixed
+from wattslice.units import prefixed
 
 
 def assumptions_of(

@@ -58,7 +58,7 @@ def read_characterised(component: Table, kinds: Iterable[str]) -> CharacterisedK
     elif published is not None and _is_acraneb2(published):
         table = published.table()
         table.only("name", "cells", "gpu_power_w")
-        from wattslice.escape_published import acraneb2
+        from wattslice.projection.escape_published import acraneb2
 
         kernels, source = acraneb2(), "characteristics of ESCAPE D3.5, Table 9"
         factor, place = PUBLISHED_CELLS_FACTOR, published
@@ -79,7 +79,7 @@ def read_loops(component: Table) -> tuple[Loop, ...]:
     known: tuple[Loop, ...] = ()
     if published is not None and not _is_acraneb2(published):
         published.table().only("name")
-        from wattslice.escape_published import spherical_harmonics
+        from wattslice.projection.escape_published import spherical_harmonics
 
         known = spherical_harmonics()
     return (*known, *(_loop(entry) for entry in component.list("loops")))

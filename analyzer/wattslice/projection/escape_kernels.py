@@ -6,16 +6,16 @@ from collections.abc import Hashable
 from dataclasses import replace
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.config import BranchChoice, Config
+from wattslice.config.config import BranchChoice, Config
 from wattslice.counting.count import BudgetExceededError, count
-from wattslice.escape_characteristics import launch_characteristics, predicted_ipc
-from wattslice.geometry.types import KernelLaunch
+from wattslice.findings.quoting import Quoter
 from wattslice.ir import Diagnostic, Severity
-from wattslice.kernel_analysis import LaunchResult
-from wattslice.launch_work import launch_work, residency
-from wattslice.pipeline import Stages, analyze_file, bare_facts
-from wattslice.quoting import Quoter
-from wattslice.recursion import deep_recursion
+from wattslice.ir.walking import deep_recursion
+from wattslice.launches.launch import KernelLaunch
+from wattslice.pipeline.files import Stages, analyze_file, bare_facts
+from wattslice.pipeline.launch import LaunchResult
+from wattslice.projection.escape_characteristics import launch_characteristics, predicted_ipc
+from wattslice.workload.launch_work import launch_work, residency
 from wattslice_models.escape_time import GpuCharacteristics, gpu_time
 from wattslice_models.execution_time import Clocks, TimeParameters
 from wattslice_models.gpu import Gpu

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 from wattslice.errors import WattsliceError
-from wattslice.geometry.overrides import OverrideError
+from wattslice.launches.overrides import OverrideError
 from wattslice.projection.workflow import KernelUse, WorkflowError
 
 _KEYS = {"--set": "set", "--launch": "launch", "--profile": "profile", "-D": "define", "-I": "include"}

@@ -39,8 +39,8 @@ class KernelsOnGpu:
 
 def caching_analyses() -> Analyses:
     """Analyses that are made once for each source, its options and GPU, however many kernels ask."""
-    from wattslice.config import Options, make_config
-    from wattslice.pipeline import analyze_files
+    from wattslice.config.config import Options, make_config
+    from wattslice.pipeline.files import analyze_files
 
     known: dict[tuple[object, ...], Analysis] = {}
 
@@ -157,7 +157,7 @@ def _launches(use: KernelUse, analysis: Analysis, workflow: Workflow) -> tuple[K
 
 def _warnings(kernel: KernelAnalysis, analysis: Analysis) -> tuple[str, ...]:
     """What else `analyze` tells of the kernel or of the GPU, but for why its power is unknown."""
-    from wattslice.findings import power_limit_warning, why_unknown
+    from wattslice.findings.findings import power_limit_warning, why_unknown
 
     told = [
         entry

@@ -21,7 +21,7 @@ def published_states(name: str) -> tuple[tuple[CpuState, ...], str]:
     Left out: turbo mode, whose clock falls with the number of cores, and a state with a rate that print
     damaged. Raises ``KeyError`` for another name.
     """
-    from wattslice.escape_published import published_rates
+    from wattslice.projection.escape_published import published_rates
     from wattslice_corpora.published import escape2018_haswell_states, escape2018_skylake_states
 
     rows = {"e5-2697v3": escape2018_haswell_states, "xeon-gold-6148": escape2018_skylake_states}[name]()

@@ -40,7 +40,7 @@ def characterised_source(kernels: CharacterisedKernels, gpu_id: str) -> str:
 
 @cache
 def _gpu(gpu_id: str) -> GpuCharacteristics:
-    from wattslice.escape_published import published_gpu
+    from wattslice.projection.escape_published import published_gpu
     from wattslice_corpora.published import escape2018_gpus
 
     for row in escape2018_gpus():

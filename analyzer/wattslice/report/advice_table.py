@@ -12,7 +12,7 @@ from wattslice.ir import Severity
 from wattslice.report.bars import WARM
 from wattslice.report.columns import ORNAMENT, Column, fitting_table
 from wattslice.report.printable import printable
-from wattslice.report.units import energy, percent, three_digits
+from wattslice.units import energy, percent, three_digits
 
 MAX_ADVICE = 6
 """Pieces of advice told; the JSON report has them all."""

@@ -11,7 +11,15 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.annotation import (
+from wattslice.findings.findings import (
+    Finding,
+    operations_power_w,
+    plain_reason,
+    why_unknown,
+    would_hit_power_limit,
+)
+from wattslice.ir import MemorySpace, Severity
+from wattslice.report.annotation import (
     AnnotatedFile,
     AnnotatedKernel,
     AnnotatedLine,
@@ -20,12 +28,10 @@ from wattslice.annotation import (
     other_findings,
     stretches,
 )
-from wattslice.findings import Finding, operations_power_w, plain_reason, why_unknown, would_hit_power_limit
-from wattslice.ir import MemorySpace, Severity
 from wattslice.report.bars import HOT, WARM, share_bar
-from wattslice.report.c_text import Piece, TextKind, pieces
+from wattslice.report.html.c_text import Piece, TextKind, pieces
+from wattslice.report.html.palette import SPACE_STYLES
 from wattslice.report.kernel_tables import launch_text
-from wattslice.report.palette import SPACE_STYLES
 from wattslice.report.printable import printable, tail
 from wattslice.report.text import (
     MAX_COLUMNS,
@@ -35,7 +41,7 @@ from wattslice.report.text import (
     power_line,
     section_title,
 )
-from wattslice.report.units import energy, percent, power, time
+from wattslice.units import energy, percent, power, time
 
 CONTEXT = 2
 """Lines shown around heat and findings."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the names of the formats are part of --help, which must not wait for numpy
     from wattslice.analysis import Analysis
-    from wattslice.findings import Finding
+    from wattslice.findings.findings import Finding
 
 
 Renderer = Callable[["Analysis", "tuple[Finding, ...]", "int | None"], str]
@@ -33,37 +33,37 @@ def _json(analysis: Analysis, _findings: tuple[Finding, ...], _status: int | Non
 
 
 def _gcc(analysis: Analysis, findings: tuple[Finding, ...], _status: int | None) -> str:
-    from wattslice.report.gcc import render_gcc
+    from wattslice.report.ci.gcc import render_gcc
 
     return render_gcc(analysis, findings)
 
 
 def _sarif(analysis: Analysis, findings: tuple[Finding, ...], status: int | None) -> str:
-    from wattslice.report.sarif import render_sarif
+    from wattslice.report.ci.sarif import render_sarif
 
     return render_sarif(analysis, findings, status)
 
 
 def _github(analysis: Analysis, findings: tuple[Finding, ...], _status: int | None) -> str:
-    from wattslice.report.github import render_github
+    from wattslice.report.ci.github import render_github
 
     return render_github(analysis, findings)
 
 
 def _junit(analysis: Analysis, findings: tuple[Finding, ...], _status: int | None) -> str:
-    from wattslice.report.junit import render_junit
+    from wattslice.report.ci.junit import render_junit
 
     return render_junit(analysis, findings)
 
 
 def _gitlab(_analysis: Analysis, findings: tuple[Finding, ...], _status: int | None) -> str:
-    from wattslice.report.gitlab import render_gitlab
+    from wattslice.report.ci.gitlab import render_gitlab
 
     return render_gitlab(findings)
 
 
 def _html(analysis: Analysis, _findings: tuple[Finding, ...], _status: int | None) -> str:
-    from wattslice.report.html import render_html
+    from wattslice.report.html.page import render_html
 
     return render_html(analysis)
 

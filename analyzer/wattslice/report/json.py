@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import math
 
-from wattslice import __version__
 from wattslice.analysis import Analysis, KernelAnalysis, SliceAnalysis
-from wattslice.operations import JSON_NAMES
+from wattslice.ir.operation_counts import JSON_NAMES
+from wattslice.version import __version__
 
 SCHEMA_VERSION = 1
 

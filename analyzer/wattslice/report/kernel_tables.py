@@ -12,12 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from wattslice.analysis import ArmAnalysis, KernelAnalysis, LaunchSource, LineHeat, SliceAnalysis
-from wattslice.execution import Assumption, ProbabilitySource
-from wattslice.findings import operations_power_w
+from wattslice.counting.profile import ProbabilitySource
+from wattslice.findings.findings import operations_power_w
+from wattslice.launches.launch import Assumption
 from wattslice.report.bars import WARM, heat_style, share_bar
 from wattslice.report.columns import ORNAMENT, Column, fitting_table
 from wattslice.report.printable import printable, tail
-from wattslice.report.units import line_ranges, percent, power, three_digits
+from wattslice.units import line_ranges, percent, power, three_digits
 
 MAX_HOT_LINES = 8
 """Lines quoted; the JSON report has them all."""

@@ -7,7 +7,7 @@ from typing import TextIO
 from rich.table import Table
 from rich.text import Text
 
-from wattslice.report import units
+from wattslice import units
 from wattslice.report.text import make_console, print_stripped
 from wattslice_corpora.measuring.journal import Entry
 from wattslice_corpora.measuring.power import Method

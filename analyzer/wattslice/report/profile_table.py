@@ -10,11 +10,11 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from wattslice.profiles.types import LOOP, ArmProbability, BranchProfile, DataSet, weighted_mean
+from wattslice.branch_profile.profile import LOOP, ArmProbability, BranchProfile, DataSet, weighted_mean
 from wattslice.report.columns import ORNAMENT, Column, fitting_table
 from wattslice.report.printable import printable, tail
 from wattslice.report.text import make_console, print_stripped
-from wattslice.report.units import line_ranges, percent, three_digits, time
+from wattslice.units import line_ranges, percent, three_digits, time
 
 Quote = Callable[[str, int], str]
 """The text of a line of a file of the profile."""

@@ -7,11 +7,10 @@ import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from wattslice.machines import Machine
-from wattslice.pictures import COLOURS, Axes, fraction, plain
-from wattslice.placed_kernels import PlacedKernel
-from wattslice.report.units import three_digits
-from wattslice.rooflines import Rooflines
+from wattslice.report.pictures import COLOURS, Axes, fraction, plain
+from wattslice.roofline.kernels import PlacedKernel, Rooflines
+from wattslice.roofline.machines import Machine
+from wattslice.units import three_digits
 from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline
 
 GREY = "#777777"

@@ -6,12 +6,11 @@ import math
 from pathlib import Path
 from typing import Any
 
-from wattslice.pictures import COLOURS, Axes, Figure, save_picture
-from wattslice.placed_kernels import PlacedKernel
 from wattslice.report.label_places import Box, free_offsets
+from wattslice.report.pictures import COLOURS, Axes, Figure, save_picture
 from wattslice.report.printable import printable, tail
 from wattslice.report.roofline_panels import DASHED, GREY, PANELS, Panel, draw_lines, intensities, placed
-from wattslice.rooflines import Rooflines
+from wattslice.roofline.kernels import PlacedKernel, Rooflines
 
 _INCHES = (11.4, 4.0)
 _LEGEND_LINES = 24

@@ -12,15 +12,14 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from wattslice import __version__
-from wattslice.machines import Machine
-from wattslice.placed_kernels import Bound, PlacedKernel, PowerSource
 from wattslice.report.columns import Column, fitting_table
 from wattslice.report.json import Json, finite
 from wattslice.report.printable import printable, tail
 from wattslice.report.text import GPU_SOURCES, make_console, print_stripped, section_title
-from wattslice.report.units import line_ranges, percent, prefixed, three_digits
-from wattslice.rooflines import Rooflines
+from wattslice.roofline.kernels import Bound, PlacedKernel, PowerSource, Rooflines
+from wattslice.roofline.machines import Machine
+from wattslice.units import line_ranges, percent, prefixed, three_digits
+from wattslice.version import __version__
 from wattslice_models.energy_roofline import EnergyRoofline
 
 SCHEMA_VERSION = 1

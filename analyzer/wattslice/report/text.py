@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.findings import (
+from wattslice.findings.findings import (
     Finding,
     findings_of,
     plain_reason,
@@ -33,7 +33,7 @@ from wattslice.report.kernel_tables import (
     slice_table,
 )
 from wattslice.report.printable import printable, tail
-from wattslice.report.units import UNKNOWN, energy, percent, power, three_digits, time
+from wattslice.units import UNKNOWN, energy, percent, power, three_digits, time
 
 MAX_COLUMNS = 100
 _NARROW = 70

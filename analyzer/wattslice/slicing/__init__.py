@@ -1,7 +1,6 @@
 """Dependence graph of a kernel and its slices by memory space; `docs/slicing.md` tells the rules."""
 
-from wattslice.slicing.dependence import DependenceGraph, dependence_graph
-from wattslice.slicing.slices import Slice, backward_slice, slice_kernel
+from wattslice.slicing.slices import DependenceGraph, Slice, backward_slice, dependence_graph, slice_kernel
 from wattslice.slicing.statements import Arm, LogicalStatement, StatementKind
 
 __all__ = [

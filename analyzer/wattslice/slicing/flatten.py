@@ -2,29 +2,466 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from wattslice.ir import (
+    AddressOf,
+    Assign,
+    Atomic,
+    Binary,
     Block,
     Break,
+    Builtin,
+    Cast,
+    Constant,
     Continue,
     Declare,
     Expr,
     ExprStmt,
     If,
+    Increment,
+    InlinedCall,
+    Intrinsic,
     Kernel,
+    Load,
+    Logical,
     Loop,
     LoopKind,
+    MemoryPlace,
+    MemorySpace,
+    OperationClass,
+    PointerOffset,
+    Read,
+    RegisterPlace,
     Return,
+    Select,
     Span,
     Stmt,
     Switch,
+    TextureFetch,
+    TypeKind,
+    Variable,
+    VariableRole,
+    children,
     never_falls_through,
 )
-from wattslice.region_operations import decision
-from wattslice.slicing.drafts import Action, Context, Draft, Frame
-from wattslice.slicing.flatten_expressions import FlattenExpressions
-from wattslice.slicing.statements import Arm, Definition, FlatKernel, Mark, StatementKind
+from wattslice.ir.operation_counts import SPACE_OF, Operation, decision, own_operations
+from wattslice.ir.walking import child_regions, evaluations
+from wattslice.slicing.statements import (
+    SLICED_SPACES,
+    Arm,
+    Definition,
+    Event,
+    FlatKernel,
+    Key,
+    LogicalStatement,
+    Mark,
+    MemoryKey,
+    StatementKind,
+)
+
+
+class Aliases:
+    """Classes of root variables that may point into the same object, per kernel."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._parent: dict[Variable, Variable] = {}
+        self._rootless: set[MemorySpace] = set()
+        self._keys: dict[tuple[MemorySpace, Variable | None], MemoryKey] = {}
+        for node, _ in evaluations(kernel):
+            self._visit(node)
+
+    def key(self, place: MemoryPlace) -> MemoryKey:
+        """The memory that an access to `place` may touch; one key for a space once a root is not evident."""
+        root = None if place.root is None or place.space in self._rootless else self._find(place.root)
+        name = (place.space, root)
+        if (key := self._keys.get(name)) is None:
+            key = self._keys[name] = MemoryKey(place.space, root)
+        return key
+
+    def _visit(self, node: Stmt | Expr) -> None:
+        match node:
+            case Binary() | PointerOffset():
+                pass  # most of all, and no copies
+            case Declare(variable=variable, value=value) if value is not None:
+                self._copy(variable, value)
+            case Load(place=place) | Atomic(place=place):
+                self._note(place)
+            case Assign(target=RegisterPlace(variable=variable), value=value):
+                self._copy(variable, value)
+            case Assign(target=MemoryPlace() as place) | Increment(target=MemoryPlace() as place):
+                self._note(place)
+            case InlinedCall(parameters=parameters, arguments=arguments):
+                for parameter, argument in zip(parameters, arguments, strict=True):
+                    self._copy(parameter, argument)
+            case _:
+                pass
+
+    def _note(self, place: MemoryPlace) -> None:
+        if place.root is None:
+            self._rootless.add(place.space)
+
+    def _copy(self, target: Variable, value: Expr) -> None:
+        if value.type.kind is not TypeKind.POINTER:
+            return
+        for base in pointer_bases(value):
+            self._parent[self._find(base)] = self._find(target)
+
+    def _find(self, variable: Variable) -> Variable:
+        while (parent := self._parent.get(variable, variable)) is not variable:
+            grandparent = self._parent.get(parent, parent)
+            self._parent[variable] = grandparent  # path halving
+            variable = grandparent
+        return variable
+
+
+def pointer_bases(pointer: Expr) -> tuple[Variable, ...]:
+    """The variables a pointer value may be derived from."""
+    found: list[Variable] = []
+    stack = [pointer]
+    while stack:
+        match stack.pop():
+            case PointerOffset(pointer=inner):
+                stack.append(inner)
+            case Cast(operand=inner):
+                stack.append(inner)
+            case Select(then=then, otherwise=otherwise):
+                stack.extend((then, otherwise))
+            case Read(place=place):
+                found.append(place.variable)
+            case AddressOf(variable=variable):
+                found.append(variable)
+            case _:
+                pass
+    return tuple(found)
+
+
+@dataclass(slots=True, eq=False)
+class Draft:
+    """A logical statement to be. `is_binding`: it only names what other statements compute."""
+
+    index: int
+    kind: StatementKind
+    span: Span
+    region: int
+    space: MemorySpace | None = None
+    variable: Variable | None = None
+    access_bytes: int = 0
+    operations: list[Operation] = field(default_factory=list[Operation])
+    uses: list[Key] = field(default_factory=list[Key])
+    definitions: list[Definition] = field(default_factory=list[Definition])
+    sources: list[int] = field(default_factory=list[int])
+    controls: tuple[int, ...] = ()
+    arms: tuple[Arm, ...] = ()
+    is_binding: bool = False
+
+
+@dataclass(slots=True)
+class Frame:
+    """A loop, call or kernel that a jump may leave: the last jump seen and the result of a call."""
+
+    is_call: bool
+    result: Variable | None
+    guard: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What governs a statement: innermost predicate and chain of branch arms."""
+
+    predicate: int | None
+    arms: tuple[Arm, ...]
+
+
+Visit = tuple[Expr, int, Draft, Context]
+"""An expression to read: it, its region, the statement that takes its value, what governs it."""
+Action = Visit | Event | Callable[[], None]
+"""Something to do: read an expression, note an event, or whatever the function does."""
+
+
+class Drafting(ABC):
+    """The drafts of a kernel, what is still to be read, and the frames that jumps may leave."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.aliases = Aliases(kernel)
+        self.drafts: list[Draft] = []
+        self.events: list[Event] = []
+        self.frames: list[Frame] = [Frame(is_call=True, result=None)]
+        self.pending: list[Action] = []
+
+    def finished(self) -> FlatKernel:
+        """Do all that is pending; what came of it."""
+        pending, events, visit = self.pending, self.events, self.visit
+        while pending:
+            action = pending.pop()
+            if isinstance(action, int | Mark):
+                events.append(action)
+            elif callable(action):
+                action()
+            else:
+                expr, region, owner, context = action
+                visit(expr, region, owner, context)
+        return FlatKernel(tuple([_finished(draft) for draft in self.drafts]), tuple(events))
+
+    @abstractmethod
+    def visit(self, expr: Expr, region: int, owner: Draft, context: Context) -> None:
+        """Read one expression."""
+
+    def then(self, *actions: Action) -> None:
+        """Do `actions` next, in this order."""
+        self.pending.extend(reversed(actions))
+
+    def draft(self, kind: StatementKind, span: Span, region: int, context: Context) -> Draft:
+        """A new logical statement, the next in number."""
+        predicate, guard = context.predicate, self.frames[-1].guard
+        controls = () if predicate is None else (predicate,)
+        if guard is not None:
+            controls = (*controls, guard)
+        draft = Draft(len(self.drafts), kind, span, region, controls=controls, arms=context.arms)
+        self.drafts.append(draft)
+        return draft
+
+    def split(self, kind: StatementKind, expr: Expr, region: int, owner: Draft, context: Context) -> Draft:
+        """A new logical statement whose value `owner` takes."""
+        draft = self.draft(kind, expr.span, region, context)
+        owner.sources.append(draft.index)
+        return draft
+
+    def access(self, place: MemoryPlace, expr: Expr, region: int, owner: Draft, context: Context) -> Draft:
+        """The statement that reads `place`: one of its own in the four spaces, else `owner` itself."""
+        if place.space not in SLICED_SPACES:
+            return owner
+        draft = self.split(StatementKind.ACCESS, expr, region, owner, context)
+        access_place(draft, place)
+        return draft
+
+    def finish(self, draft: Draft, owner: Draft, *actions: Action) -> None:
+        """Do `actions`, then close `draft` (unless it is `owner`, which is closed elsewhere)."""
+        if draft is not owner:
+            self.pending.append(draft.index)
+        self.pending.extend(reversed(actions))
+
+
+def access_place(draft: Draft, place: MemoryPlace) -> None:
+    """Make `draft` an access to `place`; a plain statement when that is local memory or the host's."""
+    if place.space in SLICED_SPACES:
+        draft.space, draft.variable = place.space, place.root
+        draft.access_bytes = place.type.size_bytes
+    else:
+        draft.kind = StatementKind.COMPUTE
+
+
+def operations_of(expr: Expr, region: int) -> list[Operation]:
+    """What one evaluation of `expr` costs by itself."""
+    costs = own_operations(expr)
+    return [Operation(region, expr.span, cls, number) for cls, number in costs] if costs else []
+
+
+def _finished(draft: Draft) -> LogicalStatement:
+    copies_a_value = bool(draft.sources) and not draft.operations
+    binds = draft.is_binding and not draft.operations
+    is_plain_jump = draft.kind is StatementKind.JUMP and not draft.operations and bool(draft.definitions)
+    is_compute = draft.kind is StatementKind.COMPUTE
+    return LogicalStatement(
+        draft.index,
+        draft.kind,
+        draft.space,
+        draft.variable,
+        draft.access_bytes,
+        draft.span,
+        draft.region,
+        tuple(draft.operations),
+        tuple(dict.fromkeys(draft.uses)),
+        tuple(draft.definitions),
+        tuple(draft.sources),
+        draft.controls,
+        draft.arms,
+        is_effective=not (is_compute and (copies_a_value or binds)) and not is_plain_jump,
+    )
+
+
+_LOADS = frozenset(
+    {
+        OperationClass.GLOBAL_LOAD,
+        OperationClass.SHARED_LOAD,
+        OperationClass.CONSTANT_LOAD,
+        OperationClass.TEXTURE_LOAD,
+    }
+)
+_STORES = frozenset({OperationClass.GLOBAL_STORE, OperationClass.SHARED_STORE})
+
+
+class FlattenExpressions(Drafting):
+    """Reads expressions into drafts."""
+
+    @abstractmethod
+    def statement(self, stmt: Stmt, context: Context) -> None:
+        """Read a statement: the subclass's business."""
+
+    def root(self, expr: Expr, region: int, context: Context) -> None:
+        """An expression run for its effect; what is left when assignments and accesses are split off."""
+        rest = self.draft(StatementKind.COMPUTE, expr.span, region, context)
+        rest.is_binding = True
+        self.then((expr, region, rest, context), rest.index)
+
+    def visit(self, expr: Expr, region: int, owner: Draft, context: Context) -> None:
+        """Read `expr` into `owner`, splitting off accesses, assignments and inlined calls."""
+        reader = _READERS.get(type(expr))
+        if reader is not None:
+            reader(self, expr, region, owner, context)
+            return
+        owner.operations += operations_of(expr, region)
+        if isinstance(expr, Read):
+            owner.uses.append(expr.place.variable)
+        elif isinstance(expr, AddressOf):
+            owner.uses.append(expr.variable)
+        elif isinstance(expr, Logical | Select):
+            self.pending.extend(reversed(self.parts(expr, region, owner, context)))
+        else:
+            for child in reversed(children(expr)):
+                if isinstance(child, Read):  # leaves at once: half of all expressions
+                    owner.uses.append(child.place.variable)
+                elif not isinstance(child, Constant | Builtin):
+                    self.pending.append((child, region, owner, context))
+
+    def parts(self, expr: Expr, region: int, owner: Draft, context: Context) -> list[Visit]:
+        """The sub-expressions of `expr`, to be read into `owner`."""
+        return [(child, inner, owner, context) for child, inner in child_regions(expr, region)]
+
+    def load(self, expr: Load, region: int, owner: Draft, context: Context) -> None:
+        """A read from memory: a statement of its own in the four spaces."""
+        place = expr.place
+        target = self.access(place, expr, region, owner, context)
+        target.uses.append(self.aliases.key(place))
+        target.operations += operations_of(expr, region)
+        self.finish(target, owner, (place.address, region, target, context))
+
+    def fetch(self, expr: TextureFetch, region: int, owner: Draft, context: Context) -> None:
+        """A texture fetch or surface write."""
+        draft = self.split(StatementKind.ACCESS, expr, region, owner, context)
+        draft.space, draft.variable = MemorySpace.TEXTURE, expr.texture
+        draft.access_bytes = expr.type.size_bytes
+        draft.operations += operations_of(expr, region)
+        self.finish(draft, owner, *self.parts(expr, region, draft, context))
+
+    def atomic(self, expr: Atomic, region: int, owner: Draft, context: Context) -> None:
+        """An atomic: its operands, then the access, which reads and writes."""
+        draft = self.split(StatementKind.ACCESS, expr, region, owner, context)
+        access_place(draft, expr.place)
+        key = self.aliases.key(expr.place)
+        draft.uses.append(key)
+        draft.definitions.append(Definition(key, kills=False))
+        draft.operations += operations_of(expr, region)
+        values = self.split(StatementKind.COMPUTE, expr, region, draft, context)
+        values.is_binding = True
+        self.finish(
+            draft,
+            owner,
+            *((argument, region, values, context) for argument in expr.arguments),
+            values.index,
+            (expr.place.address, region, draft, context),
+        )
+
+    def update(self, expr: Assign | Increment, region: int, owner: Draft, context: Context) -> None:
+        """`target op= value`: [load,] arithmetic, store; one statement when the target is a register."""
+        value = expr.value if isinstance(expr, Assign) else None
+        reads_target = isinstance(expr, Increment) or expr.op is not None
+        if isinstance(expr.target, RegisterPlace):
+            draft = self.split(StatementKind.COMPUTE, expr, region, owner, context)
+            variable = expr.target.variable
+            if reads_target:
+                draft.uses.append(variable)
+            draft.definitions.append(Definition(variable, kills=not expr.target.path))
+            draft.operations.extend(operations_of(expr, region))
+            actions = () if value is None else ((value, region, draft, context),)
+            self.finish(draft, owner, *actions)
+            return
+        place = expr.target
+        key = self.aliases.key(place)
+        all_operations = operations_of(expr, region)
+        store = self.split(StatementKind.ACCESS, expr, region, owner, context)
+        store.definitions.append(Definition(key, kills=False))
+        store.operations.extend(o for o in all_operations if o.operation in _STORES)
+        access_place(store, place)
+        compute = self.split(StatementKind.COMPUTE, expr, region, store, context)
+        compute.is_binding = True
+        compute.operations.extend(o for o in all_operations if o.operation not in _STORES | _LOADS)
+        addressed = store
+        actions: tuple[Action, ...] = ()
+        if value is not None:
+            actions = ((value, region, compute, context),)
+        if reads_target:
+            load = self.split(StatementKind.ACCESS, expr, region, compute, context)
+            load.uses.append(key)
+            load.operations.extend(o for o in all_operations if o.operation in _LOADS)
+            access_place(load, place)
+            addressed = load  # the address is computed once, for the load
+            store.sources.append(load.index)
+            actions = (*actions, load.index)
+        self.finish(
+            store,
+            owner,
+            (place.address, region, addressed, context),
+            *actions,
+            compute.index,
+        )
+
+    def call(self, expr: InlinedCall, region: int, owner: Draft, context: Context) -> None:
+        """An inlined call: its arguments bound to the parameters, its body, what it returns."""
+        result = Variable(
+            f"result of {expr.name}", expr.type, MemorySpace.REGISTER, VariableRole.TEMPORARY, expr.span
+        )
+        frame = Frame(is_call=True, result=result)
+        actions: list[Action] = []
+        for parameter, argument in zip(expr.parameters, expr.arguments, strict=True):
+            draft = self.draft(StatementKind.COMPUTE, argument.span, region, context)
+            draft.is_binding = True
+            draft.definitions.append(Definition(parameter, kills=True))
+            actions.append((argument, region, draft, context))
+            actions.append(draft.index)
+        owner.uses.append(result)
+        self.then(
+            *actions,
+            lambda: self.frames.append(frame),
+            Mark.CALL,
+            lambda: self.statement(expr.body, context),
+            Mark.CALL_END,
+            self.leave_frame,
+        )
+
+    def intrinsic(self, expr: Intrinsic, region: int, owner: Draft, context: Context) -> None:
+        """A call that is not followed; one that loads or stores (wmma, cp.async) is an access of its own."""
+        spaces = tuple(SPACE_OF[c.operation] for c in expr.operations if c.operation in SPACE_OF)
+        draft = self.split(StatementKind.ACCESS, expr, region, owner, context) if spaces else owner
+        if spaces:
+            draft.space = spaces[0]
+            pointers = tuple(base for argument in expr.arguments for base in pointer_bases(argument))
+            draft.variable = pointers[0] if pointers else None
+        elif any(count.operation is OperationClass.BARRIER for count in expr.operations):
+            draft.kind = StatementKind.BARRIER
+        draft.operations.extend(operations_of(expr, region))
+        for argument in expr.arguments:
+            if isinstance(argument, AddressOf):  # sincosf(x, &s, &c): written through the pointer
+                draft.definitions.append(Definition(argument.variable, kills=False))
+        self.finish(draft, owner, *self.parts(expr, region, draft, context))
+
+    def leave_frame(self) -> None:
+        """The end of a call."""
+        self.frames.pop()
+
+
+_READERS: dict[type[Expr], Callable[[FlattenExpressions, Any, int, Draft, Context], None]] = {
+    Load: FlattenExpressions.load,
+    TextureFetch: FlattenExpressions.fetch,
+    Atomic: FlattenExpressions.atomic,
+    Assign: FlattenExpressions.update,
+    Increment: FlattenExpressions.update,
+    InlinedCall: FlattenExpressions.call,
+    Intrinsic: FlattenExpressions.intrinsic,
+}
 
 
 def flatten(kernel: Kernel) -> FlatKernel:

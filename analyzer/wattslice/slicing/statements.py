@@ -12,7 +12,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from wattslice.ir import MemorySpace, Span, Variable
-from wattslice.region_operations import Operation
+from wattslice.ir.operation_counts import Operation
 
 SLICED_SPACES: tuple[MemorySpace, ...] = (
     MemorySpace.GLOBAL,

@@ -32,7 +32,7 @@ async function showHeat(document, executable, options) {
   });
   if (!page) return;
   const panel = vscode.window.createWebviewPanel(
-    "wattslice.heat",
+    "wattslice.power.heat",
     `Heat: ${name}`,
     { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true },
     { enableScripts: true, enableFindWidget: true, localResourceRoots: [] },

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.config import ModelChoice
+from wattslice.config.config import ModelChoice
 from wattslice.errors import WattsliceError
 from wattslice.lsp.client_settings import (
     KEYS,

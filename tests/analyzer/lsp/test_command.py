@@ -3,7 +3,7 @@
 import pytest
 
 from wattslice.cli import main
-from wattslice.commands import lsp
+from wattslice.commands import about
 
 
 @pytest.mark.parametrize("missing", ["pygls", "lsprotocol"])
@@ -11,7 +11,7 @@ def test_without_its_packages_it_says_how_to_get_them(missing, monkeypatch, caps
     def find(name: str) -> object:
         return None if name == missing else name
 
-    monkeypatch.setattr(lsp, "find_spec", find)
+    monkeypatch.setattr(about, "find_spec", find)
     assert main(["lsp"]) == 2
     out, err = capsys.readouterr()
     assert (out, err) == ("", "wattslice: the language server needs pygls (pip install 'wattslice[lsp]')\n")

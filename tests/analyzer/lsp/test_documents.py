@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from wattslice.lsp.documents import Document, split_lines
-from wattslice.lsp.positions import index, whole_line, width
+from wattslice.lsp.documents import Document, index, split_lines, whole_line, width
 
 UTF8, UTF16, UTF32 = (
     types.PositionEncodingKind.Utf8,

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from wattslice.execution import LoopTrips
-from wattslice.findings import Finding
-from wattslice.geometry.types import LaunchSource
+from wattslice.counting.profile import LoopTrips
+from wattslice.findings.findings import Finding
 from wattslice.ir import Severity
-from wattslice.lsp.fixes import settings_for
+from wattslice.launches.launch import LaunchSource
+from wattslice.lsp.actions import settings_for
 
 from ..samples import MATMUL
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.lsp.frames import FrameError, read_frame
+from wattslice.lsp.protocol import FrameError, read_frame
 
 from .client import PATIENCE_S, Client, edit, span
 from .sources import HOT, LAUNCHED, LOOP, SAXPY

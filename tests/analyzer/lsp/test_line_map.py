@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wattslice.lsp.line_map import LineMap
+from wattslice.lsp.documents import LineMap
 
 TEXT = list("abcdef")
 

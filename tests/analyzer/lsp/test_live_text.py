@@ -2,7 +2,7 @@
 
 import pytest
 
-from wattslice.lsp.live_text import definition_line, live_text
+from wattslice.lsp.documents import definition_line, live_text
 
 Q = "__global__ void q(float* a) {\n  a[0] = 1;\n}\n"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.lsp.toml_edit import add_entry
+from wattslice.lsp.settings_files import add_entry
 
 from .client import CAPABILITIES, Client, Message, applied
 

@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from wattslice.lsp.toml_edit import add_entry
+from wattslice.lsp.settings_files import add_entry
 
 CASES = {
     "empty": ("", 'set = ["n=4"]\n'),

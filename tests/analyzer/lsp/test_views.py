@@ -7,15 +7,12 @@ import pytest
 from lsprotocol import types
 
 from wattslice.analysis import Advice, KernelAnalysis, LineHeat
-from wattslice.execution import Assumption
 from wattslice.ir import Diagnostic, Severity
+from wattslice.launches.launch import Assumption
 from wattslice.lsp.diagnostics import MOST, diagnostics_of
-from wattslice.lsp.documents import Document
-from wattslice.lsp.figures import heat_text, launches_text, stake_text
+from wattslice.lsp.documents import Document, LineMap
 from wattslice.lsp.hover import hover_text
-from wattslice.lsp.line_map import LineMap
-from wattslice.lsp.markdown import code, plain
-from wattslice.lsp.views import View
+from wattslice.lsp.views import View, code, heat_text, launches_text, plain, stake_text
 
 from ..samples import ANALYSIS, MATMUL
 

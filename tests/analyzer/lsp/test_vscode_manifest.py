@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from wattslice import __version__
 from wattslice.lsp.client_settings import KEYS, read_client_settings
+from wattslice.version import __version__
 
 _EXTENSION = Path(__file__).parents[3] / "editors" / "vscode"
 _MANIFEST = _EXTENSION / "package.json"

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from wattslice import incremental
 from wattslice.analysis import Analysis
-from wattslice.config import Config
+from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.lsp.client_settings import NO_CLIENT_SETTINGS, Setup, setup_for
 from wattslice.lsp.worker import Outcome, Task, Worker
+from wattslice.pipeline import incremental
 
 from ..samples import ANALYSIS
 

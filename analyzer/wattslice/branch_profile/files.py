@@ -1,0 +1,237 @@
+"""Reads profiles: JSON of schema version 2, as `wattslice profile` writes it, and 1, written by hand.
+
+    {"schema_version": 1,
+     "branches": [{"file": "match.cu", "line": 27, "arm": "then", "probability": 0.03}]}
+
+The arms of one branch need not add up to 1 (a missing ``else`` is not listed), but must not exceed it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import cast
+
+from wattslice.branch_profile.profile import (
+    LOOP,
+    RIGHT,
+    SCHEMA_VERSION,
+    ArmProbability,
+    BranchProfile,
+    DataSet,
+    LineDigest,
+    Making,
+    SourceLines,
+)
+from wattslice.documents import Table, Value
+from wattslice.errors import WattsliceError
+from wattslice.version import __version__
+
+_ARM = re.compile(r"then|else|default|loop|right|case -?\d+")
+_TOKEN = re.compile(r"([0-9a-f]+)(?:\+(\d+))?")
+_ALONE = (LOOP, RIGHT)
+"""Arms that say nothing of the other arms on their line."""
+
+
+class BranchProfileError(WattsliceError):
+    """A profile that cannot be used; the message names the JSON path, e.g. ``branches[3].line``."""
+
+
+def read_branch_profile(path: Path) -> BranchProfile:
+    """Read and check a profile. Raises `BranchProfileError` naming file and JSON path."""
+    try:
+        document: object = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        remedy = "`wattslice profile` makes one"
+        raise BranchProfileError(
+            f"cannot read the profile: {error.strerror}", path=path, remedy=remedy
+        ) from None
+    except UnicodeDecodeError:
+        raise BranchProfileError("the profile is not UTF-8 text", path=path) from None
+    except json.JSONDecodeError as error:
+        raise BranchProfileError(f"not valid JSON: {error.msg}", path=path, line=error.lineno) from None
+    except (RecursionError, ValueError):  # ValueError: a number of more digits than Python converts
+        raise BranchProfileError("nested too deeply, or numbers too long, for a profile", path=path) from None
+    top = Value(BranchProfileError, path, "", document).table()
+    version = top.value("schema_version").any
+    if type(version) is not int or not 1 <= version <= SCHEMA_VERSION:
+        raise BranchProfileError(
+            f"schema_version: {version!r} is not supported, only 1 to {SCHEMA_VERSION}",
+            path=path,
+            remedy="make the profile anew with `wattslice profile`",
+        )
+    if version == 1:
+        top.only("schema_version", "branches")
+        arms = tuple(_arm(entry, 0, with_counts=False) for entry in top.value("branches").list())
+        _check(path, arms)
+        return BranchProfile(arms, name=path.name)
+    return _version_2(path, top)
+
+
+def _version_2(path: Path, top: Table) -> BranchProfile:
+    top.only(
+        *("schema_version", "branches"),
+        *("tool", "tool_version", "made", "command", "data_sets", "sources"),
+    )
+    data_sets = tuple(map(_data_set, top.list("data_sets")))
+    arms = tuple(_arm(entry, len(data_sets), with_counts=True) for entry in top.value("branches").list())
+    _check(path, arms)
+    return BranchProfile(
+        arms=arms,
+        data_sets=data_sets,
+        sources=tuple(map(_source, top.list("sources"))),
+        making=_making(top.optional("made")),
+        command="" if (command := top.optional("command")) is None else command.text(),
+        name=path.name,
+    )
+
+
+def _making(value: Value | None) -> Making:
+    if value is None:
+        return Making.HAND
+    known = [making.value for making in Making]
+    if value.text() not in known:
+        raise value.error(f"expected one of {', '.join(known)}, found {value.any!r}")
+    return Making(value.text())
+
+
+def _data_set(value: Value) -> DataSet:
+    entry = value.table()
+    entry.only("name", "weight")
+    weight = entry.optional("weight")
+    return DataSet(entry.value("name").text(), 1.0 if weight is None else weight.number(0.0, math.inf))
+
+
+def _source(value: Value) -> SourceLines:
+    entry = value.table()
+    entry.only("file", "sha256", "lines")
+    lines = entry.value("lines")
+    found: list[LineDigest] = []
+    for token in lines.text().split():
+        match = _TOKEN.fullmatch(token)
+        if match is None:
+            raise lines.error(f"expected digests such as 1f2e3d4c+8, found {token!r}")
+        found.append(LineDigest(match[1], int(match[2] or 0)))
+    return SourceLines(entry.value("file").name(), entry.value("sha256").text(), tuple(found))
+
+
+def _arm(value: Value, data_sets: int, *, with_counts: bool) -> ArmProbability:
+    entry = value.table()
+    counted = ("kernel", "column", "visits", "taken", "entries", "warp_entries", "warp_taken")
+    counts = counted if with_counts else ()
+    entry.only("file", "line", "arm", "probability", *counts)
+    arm = entry.value("arm")
+    if not isinstance(arm.any, str) or not _ARM.fullmatch(arm.any):
+        raise arm.error(f"expected then, else, 'case N', default, loop or right, found {arm.any!r}")
+    probability = entry.value("probability")
+    column, kernel = entry.optional("column"), entry.optional("kernel")
+    return ArmProbability(
+        file=entry.value("file").name(),
+        line=entry.value("line").position("line"),
+        arm=arm.any,
+        probability=None if with_counts and probability.any is None else probability.number(0.0, 1.0),
+        kernel="" if kernel is None else kernel.name(),
+        column=0 if column is None else column.position("column"),
+        visits=_counts(entry, "visits", data_sets),
+        taken=_counts(entry, "taken", data_sets),
+        entries=_counts(entry, "entries", data_sets),
+        warp_entries=_counts(entry, "warp_entries", data_sets),
+        warp_taken=_counts(entry, "warp_taken", data_sets),
+    )
+
+
+def _counts(entry: Table, name: str, data_sets: int) -> tuple[int, ...]:
+    value = entry.optional(name)
+    if value is None:
+        return ()
+    found = tuple(number.any for number in value.list())
+    if len(found) != data_sets or not all(type(number) is int and number >= 0 for number in found):
+        raise value.error(f"expected {data_sets} whole numbers from 0, one per data set, found {value.any!r}")
+    return cast("tuple[int, ...]", found)
+
+
+def _check(path: Path, arms: tuple[ArmProbability, ...]) -> None:
+    seen: dict[tuple[str, str, int, int, str], int] = {}
+    sums: dict[tuple[str, str, int, int], list[float]] = {}
+    for index, entry in enumerate(arms):
+        place = (entry.file, entry.kernel, entry.line, entry.column)
+        first = seen.setdefault((*place, entry.arm), index)
+        if first != index:
+            message = (
+                f"branches[{index}]: arm {entry.arm!r} of line {entry.line} was given in branches[{first}]"
+            )
+            raise BranchProfileError(message, path=path, remedy="keep one of them")
+        if entry.arm not in _ALONE and entry.probability is not None:
+            sums.setdefault(place, []).append(entry.probability)
+    for (file, _, line, _), probabilities in sums.items():
+        total = math.fsum(probabilities)
+        if total > 1 + 1e-6:
+            raise BranchProfileError(
+                f"the arms of {file}:{line} add up to {total:g}, not at most 1", path=path
+            )
+
+
+def profile_json(profile: BranchProfile) -> str:
+    """The profile as text, one branch arm a line; the same profile gives the same bytes."""
+    head: dict[str, object] = {
+        "schema_version": SCHEMA_VERSION,
+        "tool": "wattslice",
+        "tool_version": __version__,
+        "made": profile.making.value,
+        "command": profile.command,
+    }
+    parts = [f"{_text(name)}: {_text(value)}" for name, value in head.items()]
+    parts.append(_list("data_sets", [_data_set_entry(data_set) for data_set in profile.data_sets]))
+    parts.append(_list("sources", [_source_entry(source) for source in profile.sources]))
+    parts.append(_list("branches", [_branch(arm) for arm in profile.arms]))
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _data_set_entry(data_set: DataSet) -> dict[str, object]:
+    weight = data_set.weight
+    return {"name": data_set.name, "weight": int(weight) if weight.is_integer() else weight}
+
+
+def _source_entry(source: SourceLines) -> dict[str, object]:
+    return {
+        "file": source.file,
+        "sha256": source.sha256,
+        "lines": " ".join(map(line_token, source.lines)),
+    }
+
+
+def line_token(line: LineDigest) -> str:
+    """``1f2e3d4c+8``: the digest of a line's text, and how many blanks are before it, if any."""
+    return f"{line.digest}+{line.indent}" if line.indent else line.digest
+
+
+def _branch(arm: ArmProbability) -> dict[str, object]:
+    found: dict[str, object] = {"file": arm.file}
+    if arm.kernel:
+        found["kernel"] = arm.kernel
+    found["line"] = arm.line
+    if arm.column:
+        found["column"] = arm.column
+    found["arm"] = arm.arm
+    for name, counts in (
+        ("visits", arm.visits),
+        ("taken", arm.taken),
+        ("entries", arm.entries),
+        ("warp_entries", arm.warp_entries),
+        ("warp_taken", arm.warp_taken),
+    ):
+        if counts:
+            found[name] = list(counts)
+    found["probability"] = arm.probability
+    return found
+
+
+def _list(name: str, entries: list[dict[str, object]]) -> str:
+    inner = ",\n".join(f"  {_text(entry)}" for entry in entries)
+    return f"{_text(name)}: [\n{inner}\n]" if entries else f"{_text(name)}: []"
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

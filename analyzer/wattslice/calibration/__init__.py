@@ -1,6 +1,0 @@
-"""Makes the committed tables of public measurements: ``python -m wattslice.calibration --help``.
-
-`measured` turns a public table of watts into the project's own, `dcgm` one of counters; `checkout` finds out
-what a checkout of public sources holds and `features` analyses its kernels. `wattslice.learning` trains on
-these tables and judges by them.
-"""

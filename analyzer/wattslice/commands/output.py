@@ -1,0 +1,179 @@
+"""What commands write: results, messages, progress."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+from threading import Timer
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from wattslice.commands.streams import StdoutError, flush, is_closed, writing
+from wattslice.errors import WattsliceError
+from wattslice.report.printable import printable
+
+if TYPE_CHECKING:
+    from wattslice.analysis import Analysis
+    from wattslice.findings.findings import Finding
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+"""How every command has its help."""
+SLOW_S = 5.0
+
+
+def message(text: str) -> None:
+    """Tell the user something on stderr, on one line whatever files are called; stdout is for results."""
+    click.echo(f"wattslice: {printable(text)}", err=True)
+
+
+def write_report(
+    report_format: str,
+    analysis: Analysis,
+    findings: tuple[Finding, ...],
+    output: Path | None,
+    status: int | None = None,
+) -> None:
+    """Write a result in one of `report.formats.FORMATS`, as `write_result` does; for the rest see `render`.
+
+    The format `github` also appends to the summary of the step, where GitHub names its file.
+    """
+    from wattslice.report.formats import not_suppressed, render
+
+    if report_format == "text":  # as wide and as coloured as the terminal is
+        from wattslice.report.text import write_text
+
+        write_result(lambda file: write_text(analysis, file), output)
+        return
+    text = render(report_format, analysis, findings, status)
+    write_result(lambda file: print(text, end="", file=file), output)
+    if report_format == "github":
+        _summarize_step(analysis, not_suppressed(findings))
+
+
+def _summarize_step(analysis: Analysis, findings: tuple[Finding, ...]) -> None:
+    """Append to the file that GitHub shows beside the step. It is an extra: a failure is told, no more."""
+    name = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not name:
+        return
+    from wattslice.report.ci.github import SUMMARY_BYTES, step_summary
+
+    path = Path(name)
+    try:
+        taken = path.stat().st_size if path.exists() else 0
+        summary = step_summary(analysis, findings, SUMMARY_BYTES - taken)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(summary)
+    except OSError as error:
+        message(f"the step summary could not be written: {error.strerror or error}")
+
+
+def write_result(render: Callable[[TextIO], None], output: Path | None) -> None:
+    """Render to stdout, or to a file that appears complete or not at all.
+
+    Raises `WattsliceError`, `StdoutError`.
+    """
+    if output is None:
+        if is_closed():
+            raise StdoutError("it is closed")
+        with writing():
+            render(sys.stdout)
+        flush()
+        return
+    buffer = StringIO()
+    render(buffer)
+    try:
+        _replace(output.resolve(), buffer.getvalue())
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise WattsliceError(
+            f"cannot be written: {reason}", path=output, remedy="choose another -o"
+        ) from None
+
+
+def _replace(target: Path, text: str) -> None:
+    from wattslice_corpora.records import write_text
+
+    if target.exists() and not target.is_file():  # a pipe or a device cannot be replaced
+        target.write_text(text, encoding="utf-8", errors="replace")
+        return
+    # A file name need not be UTF-8, and must not spoil the report it stands in.
+    write_text(target, text.encode(errors="replace").decode())
+
+
+@contextmanager
+def progress(total: int | None) -> Generator[Callable[[str], None]]:
+    """Gives what to call, with "part: detail", before each of `total` steps (None: nobody knows how many).
+
+    All of it goes to stderr.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        told: set[str] = set()
+
+        def line(text: str) -> None:
+            part = text.partition(":")[0]
+            if part not in told:
+                told.add(part)
+                message(f"{part} ...")
+
+        yield line
+        return
+    described = TextColumn("{task.description}")
+    columns = (
+        (TimeElapsedColumn(), described)
+        if total is None
+        else (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), described)
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=total)
+        begun = 0
+
+        def tell(text: str) -> None:
+            nonlocal begun
+            bar.update(task, completed=begun, description=text[:60])
+            begun += 1
+
+        yield tell
+
+
+@contextmanager
+def files_progress(total: int) -> Generator[Callable[[Path], None]]:
+    """Gives what to call as each of `total` files is done: a bar on stderr, where that is a terminal."""
+    if total < 2 or not sys.stderr.isatty():
+        yield lambda _path: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda path: bar.update(task, advance=1, description=path.name[:40])
+
+
+@contextmanager
+def told_when_slow() -> Generator[Callable[[str], None]]:
+    """Gives what to call when a part begins; its text goes to stderr if the part takes some seconds."""
+    timer: Timer | None = None
+
+    def begin(text: str) -> None:
+        nonlocal timer
+        if timer is not None:
+            timer.cancel()
+        timer = Timer(SLOW_S, message, (text,))
+        timer.daemon = True
+        timer.start()
+
+    try:
+        yield begin
+    finally:
+        if timer is not None:
+            timer.cancel()

@@ -1,0 +1,327 @@
+"""Everything one run needs, parsed once and checked, and immutable from then on."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TypeVar
+
+from wattslice.branch_profile.files import read_branch_profile
+from wattslice.branch_profile.profile import BranchProfile
+from wattslice.config.gpu_choice import GpuChoice, choose_gpu
+from wattslice.config.settings import Choices, Settings, find_settings, settings_prefix
+from wattslice.config.sources import source_files
+from wattslice.errors import WattsliceError
+from wattslice.launches.launch import NO_OVERRIDES, Overrides
+from wattslice.launches.overrides import OverrideError, parse_overrides
+from wattslice.pipeline.cache.folder import DEFAULT_LIMIT_BYTES, CacheError, CacheFolder, default_cache
+from wattslice.pipeline.clusters import Backend, check_address
+from wattslice_models.execution_time import (
+    core_clock_range_mhz,
+    memory_clock_range_mhz,
+    nvidia_smi_memory_mhz,
+)
+from wattslice_models.gpu import Gpu, load_gpu
+
+DEFAULT_BRANCH_THRESHOLD = 0.05
+"""δ of Wang & Chen 2013, Algorithm 4: sub-slices executed with a probability up to δ are dropped.
+
+The paper prints no value; this one is ours.
+"""
+_CXX_STANDARD = re.compile(r"(c|gnu)\+\+(11|0x|14|1y|17|1z|20|2a|23|2b|26|2c)")
+_C_STANDARD = re.compile(r"(c|gnu)(89|90|99|9x|11|1x|17|18|23|2x)")
+_STANDARDS = "c++11, c++14, c++17, c++20, c++23 or c++26, or gnu++ for c++"
+"""What libclang 18 takes for CUDA; before C++11 there was too little to write down CUDA's header in."""
+
+
+class ModelChoice(Enum):
+    """Which power model answers; AUTO takes the best one that exists for the GPU."""
+
+    AUTO = "auto"
+    REGRESSION = "regression"
+    WAVELET = "wavelet"
+    ENERGY = "energy"
+
+
+class MethodChoice(Enum):
+    """How slices make a program (`methods.py`, which also says what AUTO takes)."""
+
+    AUTO = "auto"
+    BSPM = "bspm"
+    BDPM = "bdpm"
+    EXPECTED = "expected"
+
+
+class BranchChoice(Enum):
+    """What is assumed of a branch that data decide and no profile knows: HALF for either way, or heuristics.
+
+    HALF is the default because it is nearer to measured probabilities (docs/branches.md).
+    """
+
+    HALF = "half"
+    HEURISTIC = "heuristic"
+
+
+class ConfigError(WattsliceError):
+    """An option or setting with an impossible value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(Choices):
+    """The command line as typed; None or empty where an option was not given."""
+
+    paths: tuple[Path, ...]
+    no_cache: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One run. Clocks None: the GPU's own; `language_standard` None: the frontend's default.
+
+    `files` as the user wrote them, at least one. `gpu_source` is "--gpu", "settings", "this machine" or
+    "default"; `branch_threshold` is δ in [0, 1), `dense_from` the share of statements in dividing arms that
+    makes a kernel branch-dense (None: that of `branches.py`). `overrides` come from options and settings;
+    `typed_overrides` are those of the options alone, which must name something. `jobs` processes, 0: one per
+    core; `cache`: the folder of kept results, None: without. `notes` are for the user's eyes (stderr).
+    `keep_sources`: the analysis carries the text of the sources, for reports that show it. `moved_sources`:
+    what PTX files say to lie below the first folder lies below the second.
+    """
+
+    files: tuple[Path, ...]
+    gpu_id: str
+    gpu_source: str = "default"
+    model: ModelChoice = ModelChoice.AUTO
+    method: MethodChoice = MethodChoice.AUTO
+    branches: BranchChoice = BranchChoice.HALF
+    branch_threshold: float = DEFAULT_BRANCH_THRESHOLD
+    dense_from: float | None = None
+    overrides: Overrides = NO_OVERRIDES
+    typed_overrides: Overrides = NO_OVERRIDES
+    include_directories: tuple[Path, ...] = ()
+    definitions: tuple[str, ...] = ()
+    language_standard: str | None = None
+    compile_commands_directory: Path | None = None
+    branch_profile: BranchProfile | None = None
+    core_clock_mhz: float | None = None
+    memory_clock_mhz: float | None = None
+    jobs: int = 1
+    backend: Backend = Backend.LOKY
+    scheduler: str | None = None
+    cache: Path | None = None
+    cache_limit_bytes: int = DEFAULT_LIMIT_BYTES
+    notes: tuple[str, ...] = ()
+    keep_sources: bool = False
+    moved_sources: tuple[Path, Path] | None = None
+
+
+def make_config(options: Options, settings: Settings | None = None) -> Config:
+    """Check everything and put it together: option before setting before default.
+
+    Lists (`-I`, `-D`, `--set`, `--launch`) of options and settings are both used, those of the settings
+    first; of two values for one name the option's counts. `settings` None: look for the file.
+    Raises `WattsliceError` saying which option or key is wrong.
+    """
+    files = source_files(options.paths)
+    if settings is None:
+        settings = find_settings(options.paths)
+    gpu = choose_gpu(options.gpu, settings.gpu, settings.path)
+    profile = options.profile or settings.profile
+    include_directories = (*settings.include_directories, *options.include_directories)
+    folder = options.compile_commands_directory or settings.compile_commands_directory
+    _check_folders(include_directories, folder)
+    definitions = (*settings.definitions, *options.definitions)
+    _check_definitions(definitions)
+    standard = options.language_standard or settings.language_standard
+    board = load_gpu(gpu.gpu_id)
+    core_mhz = _first(options.core_clock_mhz, settings.core_clock_mhz)
+    memory_mhz = _first(options.memory_clock_mhz, settings.memory_clock_mhz)
+    backend = _choice(Backend, "--backend", options.backend or settings.backend)
+    limit_bytes = _cache_limit_bytes(settings.cache_mib)
+    cache, cache_notes = _cache(options, settings, limit_bytes)
+    return Config(
+        files=files,
+        gpu_id=gpu.gpu_id,
+        gpu_source=gpu.source,
+        model=_choice(ModelChoice, "--model", options.model or settings.model),
+        method=_choice(MethodChoice, "--method", options.method or settings.method),
+        branches=_choice(BranchChoice, "--branches", options.branches or settings.branches),
+        branch_threshold=_threshold(_first(options.delta, settings.delta)),
+        dense_from=_share(_first(options.dense_from, settings.dense_from)),
+        overrides=_overrides(options, settings),
+        typed_overrides=parse_overrides(options.launches, options.overrides),
+        include_directories=include_directories,
+        definitions=definitions,
+        language_standard=_standard(standard, files),
+        compile_commands_directory=folder,
+        branch_profile=None if profile is None else read_branch_profile(profile),
+        core_clock_mhz=_clock("--core-mhz", core_mhz, core_clock_range_mhz(board), board),
+        memory_clock_mhz=_clock("--mem-mhz", memory_mhz, memory_clock_range_mhz(board), board),
+        jobs=_jobs(options.jobs if options.jobs is not None else settings.jobs),
+        backend=backend,
+        scheduler=_scheduler(options.scheduler, settings.scheduler, backend),
+        cache=cache,
+        cache_limit_bytes=limit_bytes,
+        notes=(*_notes(gpu, board, memory_mhz), *cache_notes),
+    )
+
+
+Choice = TypeVar("Choice", bound=Enum)
+
+
+def _choice(kind: type[Choice], option: str, value: str | None) -> Choice:
+    known = [str(member.value) for member in kind]
+    if value is None:
+        value = known[0]
+    if value not in known:
+        close = difflib.get_close_matches(value, known, n=1)
+        remedy = f"did you mean {close[0]}?" if close else f"one of {', '.join(known)}"
+        raise ConfigError(f"{option}: unknown value {value!r}", remedy=remedy)
+    return kind(value)
+
+
+def _first(option: float | None, setting: float | None) -> float | None:
+    return setting if option is None else option
+
+
+def _threshold(value: float | None) -> float:
+    if value is None:
+        return DEFAULT_BRANCH_THRESHOLD
+    if not 0 <= value < 1:
+        raise ConfigError(f"--delta: {value:g} is not a probability threshold", remedy="0 <= delta < 1")
+    return value
+
+
+def _share(value: float | None) -> float | None:
+    if value is not None and not 0 < value <= 1:
+        raise ConfigError(
+            f"--dense-from: {value:g} is not a share of statements", remedy="0 < share <= 1, such as 0.2"
+        )
+    return value
+
+
+def _clock(option: str, value: float | None, possible: tuple[float, float], board: Gpu) -> float | None:
+    if value is None:
+        return None
+    if not (math.isfinite(value) and value > 0):
+        raise ConfigError(f"{option}: {value:g} is not a clock", remedy="a positive number of MHz")
+    if not possible[0] <= value <= possible[1]:
+        remedy = f"{possible[0]:g} to {possible[1]:g} MHz"
+        raise ConfigError(f"{option}: no {board.name} runs at {value:.9g} MHz", remedy=remedy)
+    return value
+
+
+def _jobs(value: int | None) -> int:
+    if value is not None and value < 0:
+        raise ConfigError(
+            f"--jobs: {value} is not a number of processes", remedy="1 or more; 0 means one per core"
+        )
+    return 1 if value is None else value
+
+
+def _scheduler(option: str | None, setting: str | None, backend: Backend) -> str | None:
+    if backend is not Backend.LOKY:
+        check_address(backend, option or setting)
+        return option or setting
+    if option is not None:
+        raise ConfigError(
+            f"--scheduler {option}: processes of this machine need none",
+            remedy="add --backend dask or --backend ray",
+        )
+    return None
+
+
+def _cache_limit_bytes(mib: int | None) -> int:
+    if mib is not None and mib < 1:
+        raise ConfigError(f"cache-mib: {mib} is not a size", remedy="a whole number of MiB, 1 or more")
+    return DEFAULT_LIMIT_BYTES if mib is None else mib << 20
+
+
+def _cache(options: Options, settings: Settings, limit_bytes: int) -> tuple[Path | None, tuple[str, ...]]:
+    """The folder of kept results, None for no such folder; and what to tell of one that cannot be used."""
+    if options.no_cache and options.cache is not None:
+        raise ConfigError("--cache and --no-cache contradict each other", remedy="keep one of them")
+    try:
+        path = options.cache or settings.cache or default_cache()
+    except CacheError as error:
+        return None, (str(error),)
+    if options.no_cache or path is None:
+        return None, ()
+    try:
+        CacheFolder(path, limit_bytes).close()
+    except CacheError as error:
+        return None, (str(error),)
+    return path.absolute(), ()
+
+
+def _standard(value: str | None, files: tuple[Path, ...]) -> str | None:
+    if value is None or _CXX_STANDARD.fullmatch(value):
+        return value
+    if not _C_STANDARD.fullmatch(value):
+        raise ConfigError(f"--std: {value!r} is no standard that can be read", remedy=_STANDARDS)
+    cuda = next((file for file in files if file.suffix != ".c"), None)
+    if cuda is not None:
+        raise ConfigError(f"--std: {value} is C, and {cuda} is read as C++", remedy=_STANDARDS)
+    return value
+
+
+def _check_definitions(definitions: tuple[str, ...]) -> None:
+    for definition in definitions:
+        if not re.fullmatch(r"[A-Za-z_]\w*(\([^()]*\))?(=.*)?", definition, flags=re.DOTALL):
+            raise ConfigError(f"-D: {definition!r} is not NAME or NAME=VALUE", remedy="such as -D BLOCK=256")
+
+
+def _check_folders(include_directories: tuple[Path, ...], compile_commands: Path | None) -> None:
+    for folder in include_directories:
+        if not folder.is_dir():
+            raise ConfigError("-I: no such folder", path=folder, remedy="check the spelling")
+    if compile_commands is not None and not (compile_commands / "compile_commands.json").is_file():
+        remedy = "-p wants the folder that holds it, e.g. the build folder"
+        raise ConfigError("no compile_commands.json in this folder", path=compile_commands, remedy=remedy)
+
+
+def _overrides(options: Options, settings: Settings) -> Overrides:
+    """An option replaces the setting of the same name; two options that disagree are the parser's matter."""
+    check_entries(settings, settings_prefix(settings.path), settings.path)
+    launches = {_name(text) for text in options.launches}
+    names = {_name(text) for text in options.overrides}
+    return parse_overrides(
+        (*(text for text in settings.launches if _name(text) not in launches), *options.launches),
+        (*(text for text in settings.overrides if _name(text) not in names), *options.overrides),
+    )
+
+
+def check_entries(choices: Choices, prefix: str, path: Path | None) -> None:
+    """Read the entries of `set` and `launch`, of a settings file `path` or of what else calls them `prefix`.
+
+    Raises `ConfigError` that says whose entry is wrong.
+    """
+    for key, launches, settings in (("launch", choices.launches, ()), ("set", (), choices.overrides)):
+        try:
+            parse_overrides(launches, settings)
+        except OverrideError as error:
+            message = error.message.replace(f"contradictory --{key}", "contradictory")
+            message = message.removeprefix(f"--{key} ")
+            remedy = error.remedy.replace(f"--{key} ", "")
+            raise ConfigError(f"{prefix}{key}: {message}", path=path, remedy=remedy) from None
+
+
+def _name(override: str) -> str:
+    return override.partition("=")[0].strip()
+
+
+def _notes(choice: GpuChoice, board: Gpu, memory_mhz: float | None) -> tuple[str, ...]:
+    notes: list[str] = []
+    if choice.passed_over:
+        found = f"the GPU of this machine, {choice.passed_over!r}, is not in the catalogue"
+        notes.append(f"{found}; predicting for {choice.gpu_id}")
+    full_mhz, sheet_mhz = nvidia_smi_memory_mhz(board), board.memory_clock_mhz
+    if memory_mhz is None or sheet_mhz is None or full_mhz < 1.5 * sheet_mhz:
+        return tuple(notes)
+    if abs(memory_mhz / sheet_mhz - 1) < 0.02:
+        share = f"{memory_mhz / full_mhz:.0%} of the {board.name}'s {full_mhz:.0f} MHz"
+        notes.append(f"--mem-mhz counts as nvidia-smi does: {memory_mhz:g} MHz are {share}")
+    return tuple(notes)

@@ -1,0 +1,143 @@
+"""How often everything in a kernel runs for one launch: what counting finds and all later stages read."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+from wattslice.heuristics import spread
+from wattslice.ir import Kernel
+from wattslice.ir.operation_counts import OperationCounts, operations, weighted_counts
+from wattslice.launches.launch import Assumption
+
+
+class ProbabilitySource(Enum):
+    """Where the probability of a branch arm came from."""
+
+    STATIC = "static"  # thread indices and known values decide it
+    PROFILE = "profile"  # --profile
+    HEURISTIC = "heuristic"  # data-dependent, weighed by what its text looks like
+    DEFAULT = "default"  # data-dependent, and nothing speaks for either way: the stated default
+
+
+@dataclass(frozen=True, slots=True)
+class BranchArm:
+    """One arm of a branch: `region` of its statement, mean `probability` that a visit takes it.
+
+    `column` (from 1) of where `line` says, 0 when nobody asked. `file`: as in `Assumption`. `is_open`: data
+    may leave a loop here, which was assumed never to happen. `measured`: its least and its largest share in
+    single data sets of the profile; None with fewer than two.
+    """
+
+    line: int
+    arm: str  # "then", "else", "case 3", "default"
+    region: int
+    probability: float
+    source: ProbabilitySource
+    file: str = ""
+    column: int = 0
+    is_open: bool = False
+    measured: tuple[float, float] | None = None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the probability may lie: a point when it is known, over the data sets when it is measured.
+
+        Else wide (`spread`).
+        """
+        if self.source is ProbabilitySource.PROFILE and self.measured is not None:
+            return min(self.measured[0], self.probability), max(self.measured[1], self.probability)
+        if self.source in (ProbabilitySource.STATIC, ProbabilitySource.PROFILE):
+            return self.probability, self.probability
+        if self.is_open:
+            return 0.0, 1.0
+        return spread(self.probability)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopTrips:
+    """Mean iterations per entry of one loop; None in `trip_count` when unknown (then `assumed` was used).
+
+    `file`: as in `Assumption`.
+    """
+
+    line: int
+    region: int
+    trip_count: float | None
+    assumed: float
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The part of an object that was seen to be touched, as a box: `low` to below `high` along each axis.
+
+    Memory has one axis, in bytes (`unit_bytes` 1); a texture has one per coordinate, in texels.
+    """
+
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+    unit_bytes: int = 1
+
+    @property
+    def bytes(self) -> float:
+        """Bytes inside the box: an upper bound of the footprint."""
+        return float(
+            math.prod(end - start for start, end in zip(self.low, self.high, strict=True)) * self.unit_bytes
+        )
+
+    def union(self, other: Reach) -> Reach:
+        """The smallest box around both; raises ValueError for boxes of different kinds."""
+        if len(self.low) != len(other.low) or self.unit_bytes != other.unit_bytes:
+            raise ValueError("boxes of different kinds have no union")
+        return Reach(
+            tuple(map(min, self.low, other.low)), tuple(map(max, self.high, other.high)), self.unit_bytes
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SiteStatistics:
+    """How one textual memory access behaves, averaged over sampled warps.
+
+    `sectors_per_request`: 32-byte sectors one warp's request touches (global, texture, local).
+    `bank_passes`: passes a shared-memory request takes (1 = conflict-free).
+    `block_distinct_share`: of the sectors a block's warps request in one visit, the share that is distinct.
+    `block_reach`, `launch_reach`: what one block, and what all samples touch of the object.
+    `access_bytes`: size of the accessed object.
+    None: the address depends on data or on something unknown.
+    """
+
+    sectors_per_request: float | None
+    bank_passes: float | None
+    block_distinct_share: float | None
+    block_reach: Reach | None
+    launch_reach: Reach | None
+    access_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionProfile:
+    """Counts for one launch of one kernel, indexed by region and site.
+
+    `thread_counts[r]`: mean number of times a launched thread runs region r.
+    `warp_counts[r]`: mean number of times a warp issues region r (≥ thread count when lanes diverge).
+    """
+
+    thread_counts: tuple[float, ...]
+    warp_counts: tuple[float, ...]
+    sites: tuple[SiteStatistics, ...]
+    loops: tuple[LoopTrips, ...]
+    arms: tuple[BranchArm, ...]
+    assumptions: tuple[Assumption, ...]
+
+
+def total_counts(kernel: Kernel, profile: ExecutionProfile) -> OperationCounts:
+    """Mean source operations per launched thread: `counts_per_thread` of the JSON contract.
+
+    Raises `ValueError` when the profile is not one of this kernel.
+    """
+    if len(profile.thread_counts) != kernel.region_count:
+        message = f"{len(profile.thread_counts)} thread counts for {kernel.region_count} regions"
+        raise ValueError(message)
+    return weighted_counts(operations(kernel), profile.thread_counts)

@@ -1,0 +1,1 @@
+"""What a report tells beyond figures: rules, advice, suppressions."""

@@ -1,0 +1,294 @@
+"""What an analysis says beyond figures, as one flat list: diagnostics, assumptions, power limit.
+
+Judging happens here and in `gate`; reports only print what these functions return.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from wattslice.analysis import Advice, Analysis, KernelAnalysis, also_in, lines_told
+from wattslice.findings.suppressions import Suppression
+from wattslice.ir import Diagnostic, Severity
+from wattslice.launches.launch import Assumption
+
+_SAYS_WHY = ("PW031", "PW014", "PW015", "PW007", "PW099", "PW005", "PW001", "PW006", "PW060")
+"""Rules that can explain an unknown power, the likeliest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to tell, with its rule. `kernel` is empty for findings about a file; `fix` may be empty.
+
+    `line` counts from 1; 0 means the whole file. `power_w`, `energy_j`: what is at stake, as in `Advice`.
+    `suppressed`: the reason that a comment in the source gives for not telling it; None: it is told.
+    `launch_line`: of a finding about one launch of `kernel`, where the host code launches it.
+    `also_lines`: further lines of `file` that it is told of; `silenced_lines`: those that comments take out.
+    """
+
+    rule: str
+    severity: Severity
+    file: str
+    line: int
+    kernel: str
+    message: str
+    fix: str = ""
+    power_w: float | None = None
+    energy_j: float | None = None
+    suppressed: str | None = None
+    launch_line: int | None = None
+    also_lines: tuple[int, ...] = ()
+    silenced_lines: tuple[int, ...] = ()
+
+    @property
+    def lines(self) -> frozenset[int]:
+        """Every line that a comment may suppress it in."""
+        return frozenset((self.line, *self.also_lines, *self.silenced_lines))
+
+
+def findings_of(analysis: Analysis) -> tuple[Finding, ...]:
+    """What is to be told: `all_findings` without the suppressed ones."""
+    return tuple(finding for finding in all_findings(analysis) if finding.suppressed is None)
+
+
+def all_findings(analysis: Analysis) -> tuple[Finding, ...]:
+    """Diagnostics, assumptions, advice and kernels near the power limit, sorted by file and line.
+
+    Files come in the order of the run; what several launches of one kernel share is told once. Suppressed
+    ones are among them, and suppressions that suppress nothing (PW024).
+    """
+    found = with_suppressions(_found(analysis), analysis.suppressions)
+    unused = unused_suppressions(analysis, found, lambda rule: _could_fire(rule, analysis))
+    return in_order((*map(_with_lines, found), *unused), analysis)
+
+
+def in_order(findings: Iterable[Finding], analysis: Analysis) -> tuple[Finding, ...]:
+    """Each finding once, by file (those of the run first) and line."""
+    order = {file: index for index, file in enumerate(analysis.files)}
+    return tuple(
+        sorted(
+            dict.fromkeys(findings),
+            key=lambda item: (order.get(item.file, len(order)), item.file, item.line),
+        )
+    )
+
+
+def with_suppressions(
+    findings: Iterable[Finding], suppressions: Iterable[Suppression]
+) -> tuple[Finding, ...]:
+    """The same findings, those that comments cover in all of their lines with the reason.
+
+    One that is covered in some of its lines only is told of the others: `line` is the first of these.
+    """
+    reasons = {(entry.file, entry.line, rule): entry.reason for entry in suppressions for rule in entry.rules}
+    if not reasons:
+        return tuple(findings)
+
+    def marked(finding: Finding) -> Finding:
+        lines = (finding.line, *finding.also_lines)
+        why = {line: reasons.get((finding.file, line, finding.rule)) for line in lines}
+        left = tuple(line for line in lines if why[line] is None)
+        if not left:
+            return replace(finding, suppressed=why[finding.line])
+        silenced = tuple(sorted(set(lines) - set(left)))
+        return replace(finding, line=left[0], also_lines=left[1:], silenced_lines=silenced)
+
+    return tuple(map(marked, findings))
+
+
+def unused_suppressions(
+    analysis: Analysis, findings: Iterable[Finding], could_fire: Callable[[str], bool]
+) -> tuple[Finding, ...]:
+    """PW024 for each rule of a suppression that covers none of `findings`, which must hold suppressed ones.
+
+    Only rules that `could_fire`, and not inside kernels that could not be analysed: nobody knows there.
+    """
+    used = {(finding.file, line, finding.rule) for finding in findings for line in finding.lines}
+    dark = [kernel for kernel in analysis.kernels if kernel.power_w is None]
+    return tuple(
+        Finding(
+            "PW024",
+            Severity.WARNING,
+            entry.file,
+            entry.comment_line,
+            "",
+            f"unused suppression: there is no {rule} on line {entry.line}",
+            "remove it",
+        )
+        for entry in analysis.suppressions
+        for rule in entry.rules
+        if (entry.file, entry.line, rule) not in used
+        and could_fire(rule)
+        and not any(
+            kernel.file == entry.file and kernel.line <= entry.line <= kernel.end_line for kernel in dark
+        )
+    )
+
+
+GATE_RULES = frozenset({"PW020", "PW022", "PW023", "PW026", "PW027"})
+"""Rules that only `wattslice gate` can tell."""
+
+_PROFILE_RULES = frozenset({"PW017", "PW018", "PW019"})
+
+
+def _could_fire(rule: str, analysis: Analysis) -> bool:
+    if rule in _PROFILE_RULES:
+        return any(kernel.profile is not None for kernel in analysis.kernels)
+    return rule not in GATE_RULES
+
+
+def files_spoken_of(kernels: Iterable[KernelAnalysis], diagnostics: Iterable[Diagnostic]) -> tuple[str, ...]:
+    """Every file that a finding about these may name: where a comment can suppress one."""
+    files = [entry.file for entry in diagnostics]
+    for kernel in kernels:
+        files.append(kernel.file)
+        files += (entry.file for entry in (*kernel.assumptions, *kernel.advice))
+    return tuple(file for file in dict.fromkeys(files) if file)
+
+
+def _found(analysis: Analysis) -> tuple[Finding, ...]:
+    found = [
+        Finding(entry.rule, entry.severity, entry.file, entry.line, "", entry.message)
+        for entry in analysis.diagnostics
+    ]
+    told_of_limit = {(entry.file, entry.line) for entry in analysis.diagnostics if entry.rule == "PW021"}
+    for kernel in analysis.kernels:
+        found += (
+            Finding(
+                assumption.rule,
+                Severity.NOTE,
+                assumption.file or kernel.file,
+                assumption.line,
+                kernel.name,
+                assumption.message,
+                assumption.fix,
+            )
+            for assumption in kernel.assumptions
+        )
+        found += (_advised(kernel, advice) for advice in kernel.advice)
+        if kernel.may_hit_power_limit and (kernel.file, kernel.line) not in told_of_limit:
+            found.append(power_limit_warning(kernel))
+    return tuple(dict.fromkeys(found))
+
+
+def _advised(kernel: KernelAnalysis, advice: Advice) -> Finding:
+    file = advice.file or kernel.file
+    stake = (advice.power_w, advice.energy_j)
+    return Finding(
+        advice.rule,
+        advice.severity,
+        file,
+        advice.line,
+        kernel.name,
+        advice.message,
+        advice.fix,
+        *stake,
+        also_lines=advice.also_lines,
+    )
+
+
+def _with_lines(finding: Finding) -> Finding:
+    """The finding with its further lines in the message."""
+    text = finding.message + also_in(finding.also_lines)
+    if finding.silenced_lines:
+        text += f"; suppressed in {lines_told(finding.silenced_lines)}, still counted in what is at stake"
+    return replace(finding, message=text)
+
+
+def without_suppressed(analysis: Analysis) -> tuple[KernelAnalysis, ...]:
+    """The kernels without the advice and assumptions that comments in the source suppress."""
+    if not analysis.suppressions:
+        return analysis.kernels
+    active = findings_of(analysis)
+    told = {(entry.rule, entry.kernel, entry.file, entry.line, entry.message) for entry in active}
+
+    def stands(kernel: KernelAnalysis, entry: Assumption) -> bool:
+        place = (entry.file or kernel.file, entry.line, entry.message)
+        return (entry.rule, kernel.name, *place) in told
+
+    return tuple(
+        replace(
+            kernel,
+            advice=tuple(
+                entry for entry in kernel.advice if any(told_by(finding, kernel, entry) for finding in active)
+            ),
+            assumptions=tuple(entry for entry in kernel.assumptions if stands(kernel, entry)),
+        )
+        for kernel in analysis.kernels
+    )
+
+
+def told_by(finding: Finding, kernel: KernelAnalysis, advice: Advice) -> bool:
+    """Whether `finding` is what became of `advice` of `kernel`: some of its lines may be suppressed."""
+    same = (finding.rule, finding.kernel, finding.file) == (
+        advice.rule,
+        kernel.name,
+        advice.file or kernel.file,
+    )
+    lines = {advice.line, *advice.also_lines}
+    return same and set(finding.lines) == lines and finding.message.startswith(advice.message)
+
+
+def power_limit_warning(kernel: KernelAnalysis) -> Finding:
+    """PW021 of a kernel that may or would hit the limit."""
+    hits = "would" if would_hit_power_limit(kernel) else "may"
+    message = f"{kernel.name} {hits} hit the power limit"
+    if kernel.power_limit_w is not None:
+        message += f" of {kernel.power_limit_w:.0f} W"
+    return Finding("PW021", Severity.WARNING, kernel.file, kernel.line, kernel.name, message)
+
+
+def would_hit_power_limit(kernel: KernelAnalysis) -> bool:
+    """Whether the whole interval lies at the limit, so that nothing but the limit itself is predicted."""
+    low_w, limit_w = kernel.power_low_w, kernel.power_limit_w
+    return low_w is not None and limit_w is not None and low_w >= limit_w
+
+
+def operations_power_w(kernel: KernelAnalysis) -> float:
+    """Watts that the hot lines share among them: what the operations draw, above idle and active SMs."""
+    return math.fsum(heat.power_w for heat in kernel.hot_lines)
+
+
+def why_unknown(kernel: KernelAnalysis, analysis: Analysis) -> Diagnostic | None:
+    """The diagnostic that explains an unknown power; None when the power is known or nothing explains it."""
+    if kernel.power_w is not None:
+        return None
+    places = (kernel.line, kernel.launch_line, 0)
+    candidates = [
+        entry
+        for entry in analysis.diagnostics
+        if entry.rule in _SAYS_WHY
+        and entry.file in (kernel.file, "")
+        and (entry.line in places or kernel.line <= entry.line <= kernel.end_line)
+    ]
+    # A diagnostic that names the kernel beats one that merely lies in it.
+    return min(
+        candidates,
+        key=lambda entry: (kernel.name not in entry.message, _SAYS_WHY.index(entry.rule)),
+        default=None,
+    )
+
+
+def plain_reason(kernel: KernelAnalysis, reason: Diagnostic) -> str:
+    """The diagnostic's message for a place that names the kernel and calls its power unknown already."""
+    return reason.message.removeprefix(f"{kernel.name}: ").removeprefix("power unknown: ")
+
+
+def files_without_result(analysis: Analysis) -> tuple[str, ...]:
+    """Files that gave no kernel, of their own or of a header, although something could not be read."""
+    return analysis.unread
+
+
+def unread_files(analysis: Analysis) -> tuple[str, ...]:
+    """`files_without_result`, and those of whose kernels not a single one could be read."""
+    unread = {(entry.file, entry.line) for entry in analysis.diagnostics if _is_unread(entry)}
+    with_kernels = {kernel.file for kernel in analysis.kernels}
+    read = {kernel.file for kernel in analysis.kernels if (kernel.file, kernel.line) not in unread}
+    lost = {*files_without_result(analysis), *(with_kernels - read)}
+    return tuple(file for file in analysis.files if file in lost)
+
+
+def _is_unread(entry: Diagnostic) -> bool:
+    return entry.rule == "PW001" and entry.severity is Severity.ERROR

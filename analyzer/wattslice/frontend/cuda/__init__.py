@@ -1,0 +1,1 @@
+"""CUDA to the tree: parsed by libclang, lowered here."""

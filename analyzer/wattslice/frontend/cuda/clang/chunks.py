@@ -1,0 +1,263 @@
+"""The text of a file cut at its declarations, each with the words by which they depend on each other.
+
+What a declaration means follows from its own text and from that of everything it names, directly or through
+what it names. So two texts of a file in which all of that is the same give it the same tree: that is how
+the functions are told that an edit cannot have touched. Names are compared as words, and where the cut is in
+doubt pieces stay together: a dependence too many costs time, one too few would cost the truth.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import accumulate
+
+from wattslice.frontend.cuda.clang.heads import COMMENT, NAME, plain_function
+
+TOKEN = re.compile(
+    rb"""(?P<directive>^[ \t]*\#(?:\\\r?\n|/\*.*?(?:\*/|\Z)|[^\n])*)
+      | (?P<skipped>//(?:\\\r?\n|[^\n])* | /\*.*?(?:\*/|\Z)
+          | \bR"(?P<fence>[^()\\\s]{0,16})\(.*?\)(?P=fence)"
+          | "(?:\\.|[^"\\\n])*"? | (?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])*'?)
+      | [{};]""",
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+_BLANK = re.compile(rb"(?:\s+|//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z))*", re.DOTALL)
+_SCOPE = re.compile(rb"\s*(?:(?:inline\s+)?namespace\b[\w:\s]*|extern\s*\"C(?:\+\+)?\"\s*)\Z")
+_DEFINE = re.compile(rb"[ \t]*#[ \t]*define[ \t]+(\w+)")
+_CONDITION = re.compile(rb"[ \t]*#[ \t]*(?:(?P<opens>if)|(?P<turns>el)|endif)")
+_SPLICED = re.compile(rb"[\w\x80-\xff/*#](?:\\[ \t]*\r?\n)+[\w\x80-\xff/*#]")
+_LOCAL_DIRECTIVE = re.compile(rb"[ \t]*#[ \t]*pragma[ \t]+(?!push_macro|pop_macro)")
+_EVERYBODYS = re.compile(rb"\b(?:operator|using|namespace|asm|static_assert|concept)\b")
+"""In what is no plain function: it may change what others mean without being named."""
+_TELLING = re.compile(rb"\b(?:constexpr|consteval|auto|decltype)\b|::")
+"""In the head of a function: its value, its type, or what it is a part of, depends on its body."""
+_KEYWORDS = frozenset(
+    b"void bool char short int long float double signed unsigned const volatile static extern inline return "
+    b"if else for while do switch case default break continue sizeof struct class union enum typename "
+    b"template auto register true false this public private protected virtual constexpr typedef main "
+    b"__global__ __device__ __host__ __shared__ __constant__ __restrict__ __restrict __forceinline__ "
+    b"__inline__ __launch_bounds__".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The names in one piece of text; `introduced` are those that it may give a meaning to for others.
+
+    `is_everybodys`: what is nobody's by name may depend on it. `makes_names`: it may depend on anything.
+    """
+
+    mentioned: frozenset[bytes]
+    introduced: frozenset[bytes]
+    is_everybodys: bool = False
+    makes_names: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One piece: bytes from `begin` to `end`; `identity`: a digest of its place and of all its lines.
+
+    `body` is where the body of a plain function begins, None for everything else. `head` is what those
+    that only call the function depend on: all but its body; None where the body tells them something too.
+    """
+
+    begin: int
+    end: int
+    words: Words
+    identity: bytes
+    body: int | None = None
+    head: Head | None = None
+
+    @property
+    def mentioned(self) -> frozenset[bytes]:
+        """The names that it depends on."""
+        return self.words.mentioned
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A plain function up to its body: the names in it, and its digest."""
+
+    mentioned: frozenset[bytes]
+    identity: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CutText:
+    """`chunks` in order and without overlap; `macros`: definitions, and conditions, which depend on them too.
+
+    `order`: all directives but definitions. `line_starts`: where each line begins, in bytes.
+    """
+
+    chunks: tuple[Chunk, ...]
+    macros: tuple[Chunk, ...]
+    order: bytes
+    line_starts: tuple[int, ...]
+    size: int
+
+    def chunk_at(self, line: int, column: int, end_line: int) -> Chunk | None:
+        """The piece that holds what begins there and ends in that line; None when no single one does."""
+        begin = min(self.offset(line, column), self.size - 1)
+        found = bisect_right(self.chunks, begin, key=lambda chunk: chunk.begin) - 1
+        if found < 0 or max(begin, self.offset(end_line, 1)) >= self.chunks[found].end:
+            return None
+        return self.chunks[found]
+
+    def offset(self, line: int, column: int) -> int:
+        """Of a line and column, from 1, in bytes from 0."""
+        return self.line_starts[min(line, len(self.line_starts)) - 1] + column - 1
+
+
+@dataclass(slots=True)
+class _Condition:
+    """An #if: the depth of braces before it, and behind its first branch, which counts from there on."""
+
+    depth: int
+    first: int | None = None
+
+    def turns(self, depth: int) -> bool:
+        """A branch ends; whether it is at odds with what the first, or none, leaves."""
+        if self.first is None:
+            self.first = depth
+        return depth != self.depth
+
+    @property
+    def after(self) -> int:
+        return self.depth if self.first is None else self.first
+
+
+@lru_cache(maxsize=256)
+def cut(source: bytes) -> CutText | None:
+    """The pieces of a source text; None when its braces do not tell where declarations end.
+
+    None, too, for a text with carriage returns alone, which are ends of lines to clang only, and for one with
+    a name or sign that goes on behind a backslash at the end of its line.
+    """
+    if b"\r" in source and b"\r" in source.replace(b"\r\n", b"\n"):
+        return None
+    if _SPLICED.search(source):
+        return None
+    chunks: list[Chunk] = []
+    macros: list[Chunk] = []
+    order: list[bytes] = []
+    line, counted = 1, 0
+    begin = depth = scopes = 0
+    brace = -1  # the first one that opens in the piece
+    is_torn = False  # branches of an #if in the piece open different numbers of braces
+    conditions: list[_Condition] = []
+
+    def close(end: int) -> None:
+        nonlocal begin, brace, line, counted, is_torn
+        begin = _after_blanks(source, begin, end)
+        line += source.count(b"\n", counted, begin)
+        counted = begin
+        text = source[begin:end]
+        column = begin - (source.rfind(b"\n", 0, begin) + 1)
+        is_plain = brace >= 0 and not is_torn and plain_function(source[begin:brace]) is not None
+        words = words_of(text, brace - begin if brace >= 0 else None, is_torn)
+        if text:
+            place = b"%d:%d:" % (line, column)
+            last = source.find(b"\n", end)
+            lines = source[begin - column : last if last >= 0 else len(source)]
+            body = brace if is_plain else None
+            head = _head_of(source[begin:brace], place) if is_plain and not words.is_everybodys else None
+            chunks.append(Chunk(begin, end, words, digest_of(place, lines), body, head))
+        begin, brace, is_torn = end, -1, False
+
+    for token in TOKEN.finditer(source):
+        if token.lastgroup == "directive":
+            text = token[0]
+            if not depth and _after_blanks(source, begin, token.start()) == token.start():
+                begin = token.end()
+            if defined := _DEFINE.match(text):
+                name = defined[1]
+                # A keyword stands in no list of names: whoever gives it a meaning concerns everybody.
+                words = Words(names_in(text), frozenset((name,)), name in _KEYWORDS, b"##" in text)
+                place = b"%d:%d:" % (len(chunks), len(order))
+                macros.append(Chunk(token.start(), token.end(), words, digest_of(place, text)))
+            elif condition := _CONDITION.match(text):
+                order.append(b"%d:" % len(chunks) + text)
+                macros.append(
+                    Chunk(token.start(), token.end(), Words(names_in(text), frozenset(), True), b"")
+                )
+                if condition["opens"]:
+                    conditions.append(_Condition(depth))
+                elif conditions and condition["turns"]:
+                    is_torn = conditions[-1].turns(depth) or is_torn
+                    depth = conditions[-1].depth
+                elif conditions:
+                    is_torn = conditions[-1].turns(depth) or is_torn
+                    depth = conditions.pop().after
+            elif not (depth and _LOCAL_DIRECTIVE.match(text)):
+                order.append(b"%d:" % len(chunks) + text)
+            continue
+        if token.lastgroup is not None:
+            continue
+        position, sign = token.start(), token[0]
+        if sign == b"{":
+            if not depth and brace < 0 and _SCOPE.match(COMMENT.sub(_blank, source[begin:position])):
+                scopes += 1
+                order.append(b"%d:" % len(chunks) + source[begin : position + 1].strip())
+                begin = position + 1
+                continue
+            depth += 1
+            if brace < 0:
+                brace = position
+        elif sign == b"}":
+            if not depth and not scopes:
+                return None
+            if not depth:
+                close(position)
+                scopes -= 1
+                order.append(b"%d:}" % len(chunks))
+                begin = position + 1
+                continue
+            depth -= 1
+            if not depth and plain_function(source[begin:brace]) is not None:
+                close(position + 1)
+        elif not depth:
+            close(position + 1)
+    close(len(source))
+    starts = (0, *accumulate(len(line) + 1 for line in source.split(b"\n")[:-1]))
+    return CutText(tuple(chunks), tuple(macros), b"\0".join(order), starts, len(source))
+
+
+def _after_blanks(source: bytes, begin: int, end: int) -> int:
+    found = _BLANK.match(source, begin, end)
+    return begin if found is None else found.end()
+
+
+def digest_of(*parts: bytes) -> bytes:
+    """Equal for equal parts."""
+    digest = blake2b(digest_size=20)
+    for part in parts:
+        digest.update(b"%d " % len(part) + part)
+    return digest.digest()
+
+
+def _blank(found: re.Match[bytes]) -> bytes:
+    return found[0] if found[0].startswith(b'"') else b" "
+
+
+@lru_cache(maxsize=1024)
+def names_in(text: bytes) -> frozenset[bytes]:
+    """Every word of a text, keywords left out."""
+    return frozenset(NAME.findall(text)) - _KEYWORDS
+
+
+@lru_cache(maxsize=1024)
+def words_of(text: bytes, brace: int | None, is_torn: bool = False) -> Words:
+    """The names in a piece whose first brace is at `brace`."""
+    mentioned = names_in(text)
+    name = None if is_torn else plain_function(text.rstrip(b"; \t\r\n") if brace is None else text[:brace])
+    if name is not None:
+        return Words(mentioned, frozenset((name,)) - _KEYWORDS, name == b"operator")
+    return Words(mentioned, mentioned, _EVERYBODYS.search(text) is not None)
+
+
+def _head_of(text: bytes, place: bytes) -> Head | None:
+    return None if _TELLING.search(text) else Head(names_in(text), digest_of(place, text))

@@ -1,0 +1,257 @@
+"""Syntax-tree nodes and types: small immutable values over libclang cursors, with cheap access to children.
+
+`Node.children` makes one call into libclang per node and caches the answer (about seven times faster than the
+walk of `clang.cindex`). Lines and offsets are *expansion* places: a node that comes out of a macro sits where
+the macro is used. Nodes keep their translation unit alive.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+from wattslice.frontend.cuda.clang.kinds import BinaryOperator, CursorKind, UnaryOperator
+from wattslice.frontend.cuda.clang.libclang import VISITOR, CXCursor, library, text
+from wattslice.frontend.cuda.clang.places import Place, UnitHandle, place_of
+from wattslice.frontend.cuda.clang.types import Type
+
+_INT_EVALUATION, _FLOAT_EVALUATION = 1, 2
+_FIRST_INVALID, _LAST_INVALID = 70, 73
+
+
+def _visit(cursor: CXCursor, _parent: CXCursor, sink: list[CXCursor]) -> int:
+    sink.append(cursor)
+    return 1
+
+
+_VISIT = VISITOR(_visit)
+
+# Enum lookups by value cost more than the call into libclang.
+_BINARY = {int(operator): operator for operator in BinaryOperator}
+_UNARY = {int(operator): operator for operator in UnaryOperator}
+
+
+class Node:
+    """One node of the syntax tree. `kind` is a plain int that compares with `CursorKind` members."""
+
+    __slots__ = ("_children", "_place", "handle", "kind", "lowered_type", "raw")
+
+    def __init__(self, handle: UnitHandle, raw: CXCursor) -> None:
+        self.handle = handle
+        self.raw = raw
+        self.kind: int = raw.kind
+        self._children: tuple[Node, ...] | None = None
+        self._place: Place | None = None
+        self.lowered_type: Any = None  # whatever the lowering makes of `type`, kept beside it
+
+    # -- tree ---------------------------------------------------------------------------------------------
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The direct children in source order (positional with gaps: see the package's docstring)."""
+        found = self._children
+        if found is None:
+            sink: list[CXCursor] = []
+            library().clang_visitChildren(self.raw, _VISIT, sink)
+            handle = self.handle
+            found = self._children = tuple([Node(handle, raw) for raw in sink])
+        return found
+
+    def walk(self) -> Iterator[Node]:
+        """This node and everything below it, parents first; no recursion, so depth is no danger."""
+        stack: list[Node] = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(node.children))
+
+    def _wrap(self, raw: CXCursor) -> Node | None:
+        if _FIRST_INVALID <= raw.kind <= _LAST_INVALID or library().clang_Cursor_isNull(raw):
+            return None
+        return Node(self.handle, raw)
+
+    @property
+    def referenced(self) -> Node | None:
+        """The declaration this expression, reference or call names; of a template, its instance."""
+        return self._wrap(library().clang_getCursorReferenced(self.raw))
+
+    @property
+    def definition(self) -> Node | None:
+        """The definition in this unit of what this node declares or names."""
+        return self._wrap(library().clang_getCursorDefinition(self.raw))
+
+    @property
+    def canonical(self) -> Node:
+        """The first declaration of the same entity: the key to compare two declarations by."""
+        return Node(self.handle, library().clang_getCanonicalCursor(self.raw))
+
+    @property
+    def semantic_parent(self) -> Node | None:
+        """The declaration context (namespace, record, function)."""
+        return self._wrap(library().clang_getCursorSemanticParent(self.raw))
+
+    @property
+    def template(self) -> Node | None:
+        """The template that this function or record is an instance or specialisation of."""
+        return self._wrap(library().clang_getSpecializedCursorTemplate(self.raw))
+
+    @property
+    def initializer(self) -> Node | None:
+        """The initialiser of a VAR_DECL."""
+        return self._wrap(library().clang_Cursor_getVarDeclInitializer(self.raw))
+
+    @property
+    def arguments(self) -> tuple[Node, ...]:
+        """The arguments of a call, or the parameters of a function."""
+        lib = library()
+        count: int = lib.clang_Cursor_getNumArguments(self.raw)
+        return tuple(
+            Node(self.handle, lib.clang_Cursor_getArgument(self.raw, i)) for i in range(max(count, 0))
+        )
+
+    @property
+    def overloads(self) -> tuple[Node, ...]:
+        """What an OVERLOADED_DECL_REF may mean."""
+        lib = library()
+        count: int = lib.clang_getNumOverloadedDecls(self.raw)
+        return tuple(Node(self.handle, lib.clang_getOverloadedDecl(self.raw, i)) for i in range(count))
+
+    # -- names, types, operators ---------------------------------------------------------------------------
+
+    @property
+    def spelling(self) -> str:
+        """The name; empty for statements and most expressions."""
+        return text(library().clang_getCursorSpelling(self.raw))
+
+    @property
+    def mangled_name(self) -> str:
+        """The name of a function as the linker sees it; the plain name where it has none (templates)."""
+        if self.kind == CursorKind.FUNCTION_TEMPLATE:
+            return self.spelling
+        return text(library().clang_Cursor_getMangling(self.raw)) or self.spelling
+
+    @property
+    def printed(self) -> str:
+        """A declaration as clang prints it, macros expanded."""
+        return text(library().clang_getCursorPrettyPrinted(self.raw, None))
+
+    @property
+    def usr(self) -> str:
+        """A string that identifies the declared entity across translation units."""
+        return text(library().clang_getCursorUSR(self.raw))
+
+    @property
+    def type(self) -> Type:
+        """The type of the expression or declaration."""
+        return Type(self.handle, library().clang_getCursorType(self.raw))
+
+    @property
+    def enum_value(self) -> int:
+        """The value of an ENUM_CONSTANT_DECL."""
+        return int(library().clang_getEnumConstantDeclValue(self.raw))
+
+    @property
+    def binary_operator(self) -> BinaryOperator:
+        """The operator of a BINARY_OPERATOR or COMPOUND_ASSIGNMENT_OPERATOR."""
+        return _BINARY[library().clang_getCursorBinaryOperatorKind(self.raw)]
+
+    @property
+    def unary_operator(self) -> UnaryOperator:
+        """The operator of a UNARY_OPERATOR."""
+        return _UNARY[library().clang_getCursorUnaryOperatorKind(self.raw)]
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the declaration is written `static`."""
+        return library().clang_Cursor_getStorageClass(self.raw) == 3
+
+    @property
+    def is_defaulted(self) -> bool:
+        """Whether a member function is written by the compiler: implicit, or `= default`."""
+        return bool(library().clang_CXXMethod_isDefaulted(self.raw))
+
+    @property
+    def template_arguments(self) -> tuple[Type | int | None, ...]:
+        """Arguments of a function instance: a type, an integer, or None for what libclang does not tell."""
+        lib = library()
+        count: int = lib.clang_Cursor_getNumTemplateArguments(self.raw)
+        found: list[Type | int | None] = []
+        for i in range(max(count, 0)):
+            kind: int = lib.clang_Cursor_getTemplateArgumentKind(self.raw, i)
+            if kind == 1:
+                found.append(Type(self.handle, lib.clang_Cursor_getTemplateArgumentType(self.raw, i)))
+            elif kind == 4:
+                found.append(int(lib.clang_Cursor_getTemplateArgumentValue(self.raw, i)))
+            else:
+                found.append(None)
+        return tuple(found)
+
+    # -- places --------------------------------------------------------------------------------------------
+
+    @property
+    def place(self) -> Place:
+        """Where the node is (for a declaration its name, for an operator call the operator)."""
+        if self._place is None:
+            self._place = place_of(self.handle, library().clang_getCursorLocation(self.raw))
+        return self._place
+
+    @property
+    def line(self) -> int:
+        """Line from 1 of `place`."""
+        return self.place.line
+
+    @property
+    def start(self) -> Place:
+        """First byte of the node's text."""
+        lib = library()
+        return place_of(self.handle, lib.clang_getRangeStart(lib.clang_getCursorExtent(self.raw)))
+
+    @property
+    def end(self) -> Place:
+        """One past the last byte of the node's text."""
+        lib = library()
+        return place_of(self.handle, lib.clang_getRangeEnd(lib.clang_getCursorExtent(self.raw)))
+
+    # -- values --------------------------------------------------------------------------------------------
+
+    def evaluate(self) -> int | float | None:
+        """What `clang_Cursor_Evaluate` folds the expression (or a constant's initialiser) to, else None.
+
+        Do not trust it where a made-up name takes part (`ParsedUnit.is_made_up`).
+        """
+        lib = library()
+        result: int | None = lib.clang_Cursor_Evaluate(self.raw)
+        if not result:
+            return None
+        try:
+            kind: int = lib.clang_EvalResult_getKind(result)
+            if kind == _FLOAT_EVALUATION:
+                return float(lib.clang_EvalResult_getAsDouble(result))
+            if kind != _INT_EVALUATION:
+                return None
+            if lib.clang_EvalResult_isUnsignedInt(result):
+                return int(lib.clang_EvalResult_getAsUnsigned(result))
+            return int(lib.clang_EvalResult_getAsLongLong(result))
+        finally:
+            lib.clang_EvalResult_dispose(result)
+
+    # -- identity ------------------------------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Node) and bool(library().clang_equalCursors(self.raw, other.raw))
+
+    def __hash__(self) -> int:
+        return int(library().clang_hashCursor(self.raw))
+
+    def __repr__(self) -> str:
+        return f"<{kind_name(self.kind)} {self.spelling!r} line {self.line}>"
+
+
+@functools.cache
+def kind_name(kind: int) -> str:
+    """The name of a cursor kind, for messages."""
+    try:
+        return CursorKind(kind).name
+    except ValueError:
+        return f"KIND_{kind}"

@@ -1,0 +1,118 @@
+"""A look at the bytes before libclang does: files that are no source text, nesting no compiler survives."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from wattslice.errors import FrontendError
+from wattslice.frontend.inputs import note_text
+
+_MOST_BYTES = 32 * 1024 * 1024
+_MOST_NESTING = 2_000
+_OPEN, _CLOSE = frozenset(b"([{"), frozenset(b")]}")
+_UNINTERESTING = bytes(sorted(set(range(256)) - _OPEN - _CLOSE - {10}))
+_BRACES = re.compile(rb"[{}]")
+_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_STATEMENT_ENDS = re.compile(rb"[{};]")
+# A statement that is the body of another one without braces around it.
+_NESTED = re.compile(rb"\)\s*(?:for|while|if|do|switch)\b|\b(?:else|do)\b")
+_ELSE_IF = re.compile(rb"\belse\b")
+_OPERATORS = b"+-*/%&|^!~?<>="
+_MANY_OPERATORS, _MANY_NESTED, _MANY_ELSES = 1_500, 500, 1_500
+
+
+def read_source(path: Path) -> bytes:
+    """The bytes of a source file. Raises `FrontendError` when it cannot be read."""
+    try:
+        if path.is_dir():
+            raise FrontendError(path, None, "is a folder", "name a .cu file")
+        if not path.exists():
+            raise FrontendError(path, None, "no such file", "check the path")
+        if not path.is_file():
+            raise FrontendError(path, None, "is not a regular file", "name a .cu file")
+        if path.stat().st_size > _MOST_BYTES:
+            raise _too_large(path)
+        source = path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or "unreadable"
+        raise FrontendError(
+            path, None, f"cannot be read: {reason}", "check the file's permissions"
+        ) from error
+    note_text(path, source)
+    return source
+
+
+def check_source(path: Path, source: bytes) -> None:
+    """Raises `FrontendError` for anything that cannot be CUDA source, or that no compiler survives."""
+    if len(source) > _MOST_BYTES:
+        raise _too_large(path)
+    _check_text(path, source)
+    _check_nesting(path, source)
+
+
+def _too_large(path: Path) -> FrontendError:
+    return FrontendError(path, None, "is larger than 32 MiB", "analyze the kernels' own source files")
+
+
+def _check_text(path: Path, source: bytes) -> None:
+    if source.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise FrontendError(path, 1, "is UTF-16 text", "save it as UTF-8")
+    if b"\0" in source:
+        line = source.count(b"\n", 0, source.index(b"\0")) + 1
+        raise FrontendError(path, line, "holds NUL bytes: a binary file?", "name a CUDA source file")
+    if not source.strip():
+        raise FrontendError(path, None, "is empty", "name a file that defines a __global__ function")
+    try:
+        source.decode("utf-8")
+    except UnicodeDecodeError as error:
+        # A few Latin-1 letters in comments are common in old sources, and clang reads past them.
+        foreign = sum(byte >= 0x80 for byte in source)
+        if foreign > len(source) // 10:
+            line = source.count(b"\n", 0, error.start) + 1
+            raise FrontendError(path, line, "is not UTF-8 text", "save it as UTF-8") from error
+
+
+def _check_nesting(path: Path, source: bytes) -> None:
+    """Refuse absurd nesting. Comments and strings count too, which only matters at absurd depths."""
+    depth = 0
+    line = 1
+    for byte in source.translate(None, _UNINTERESTING):
+        if byte in _OPEN:
+            depth += 1
+            if depth > _MOST_NESTING:
+                raise FrontendError(
+                    path, line, f"brackets nest more than {_MOST_NESTING} deep", "split the expression"
+                )
+        elif byte in _CLOSE:
+            depth = max(0, depth - 1)
+        else:
+            line += 1
+
+
+def may_exhaust_stack(source: bytes) -> bool:
+    """Whether one statement holds so many operators, or one stretch without braces so many nested statements,
+    that clang's recursion may run out of stack, which kills the process (measured: 3 000 prefix operators or
+    template brackets, 5 000 nested loops, 10 000 `else if`). True means: try in a process of its own first.
+    """
+    return _is_deep(source) and _is_deep(_COMMENT.sub(b"", source))
+
+
+def _is_deep(source: bytes) -> bool:
+    if source.count(b"else") > _MANY_ELSES and len(_ELSE_IF.findall(source)) > _MANY_ELSES:
+        return True
+    for statement in _STATEMENT_ENDS.split(source):
+        if len(statement) > _MANY_OPERATORS and (
+            statement.count(b"<") > _MANY_OPERATORS
+            # Between commas: a long table of negative numbers is no deep expression.
+            or any(_operators(part) > _MANY_OPERATORS for part in statement.split(b","))
+        ):
+            return True
+    return any(
+        len(stretch) > _MANY_NESTED and len(_NESTED.findall(stretch)) > _MANY_NESTED
+        for stretch in _BRACES.split(source)
+    )
+
+
+def _operators(text: bytes) -> int:
+    return len(text) - len(text.translate(None, _OPERATORS)) if len(text) > _MANY_OPERATORS else 0

@@ -1,0 +1,125 @@
+"""One call into libclang: a file and flags in, a unit or None out; with a time limit where asked for.
+
+A running parse cannot be stopped. One that is over its time goes on in a thread that nobody waits for; until
+the process ends it costs a core and memory, no more (`was_abandoned` tells, so that the command line can end
+the process without waiting for it).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes as ct
+import os
+import threading
+import time
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+from wattslice.frontend.cuda.clang.libclang import CXUnsavedFile, library
+from wattslice.frontend.cuda.clang.places import UnitHandle
+
+_INCLUDE_VARIABLES = (
+    "CPATH",
+    "C_INCLUDE_PATH",
+    "CPLUS_INCLUDE_PATH",
+    "OBJC_INCLUDE_PATH",
+    "OBJCPLUS_INCLUDE_PATH",
+)
+_hiding = threading.Lock()
+_hidden_for = 0
+_abandoned = threading.Event()
+_LOOK_S = 0.1
+_MOST_STRETCHED = 10
+
+
+class ParseTimeoutError(Exception):
+    """clang did not come back in time (exponential templates or macros, headers that include themselves)."""
+
+
+def was_abandoned() -> bool:
+    """Whether a parse of this process is still running although nobody waits for it."""
+    return _abandoned.is_set()
+
+
+def budget_clock() -> Callable[[], float]:
+    """Seconds of the processor: a busy machine does not stretch them, files read alike whatever else runs.
+
+    Those of the wall while a parse that was given up uses the processor too.
+    """
+    return time.monotonic if was_abandoned() else time.process_time
+
+
+def raw_parse(
+    path: Path,
+    flags: tuple[str, ...],
+    options: int,
+    unsaved: tuple[tuple[Path, bytes], ...] = (),
+    limit_s: float | None = None,
+) -> UnitHandle | None:
+    """Parse once. None when libclang gives no unit at all (it crashed, or cannot read a PCH).
+
+    `unsaved` are files to take from memory. Raises `ParseTimeoutError` after `limit_s` seconds of
+    `budget_clock`, or ten times as long on the wall.
+    """
+    if limit_s is None:
+        return _parse(path, flags, options, unsaved)
+    found: list[UnitHandle | None] = []
+    thread = threading.Thread(
+        target=lambda: found.append(_parse(path, flags, options, unsaved)), name="clang", daemon=True
+    )
+    now, limit_s = budget_clock(), max(0.1, limit_s)
+    end, last = now() + limit_s, time.monotonic() + _MOST_STRETCHED * limit_s
+    thread.start()
+    while thread.is_alive() and now() < end and time.monotonic() < last:
+        thread.join(_LOOK_S)
+    if not found:
+        if thread.is_alive():
+            _abandoned.set()
+            raise ParseTimeoutError
+        return None
+    return found[0]
+
+
+@contextlib.contextmanager
+def _include_variables_hidden() -> Generator[None]:
+    """libclang does not see these variables meanwhile: else the answer would depend on the environment.
+
+    No flag says so. `os.environ` stays as it is, and so does what child processes get that are given it.
+    """
+    global _hidden_for
+    with _hiding:
+        _hidden_for += 1
+        for name in _INCLUDE_VARIABLES:
+            if name in os.environ:
+                os.unsetenv(name)
+    try:
+        yield
+    finally:
+        with _hiding:
+            _hidden_for -= 1
+            for name in _INCLUDE_VARIABLES if _hidden_for == 0 else ():
+                if name in os.environ:
+                    os.putenv(name, os.environ[name])
+
+
+def _parse(
+    path: Path, flags: tuple[str, ...], options: int, unsaved: tuple[tuple[Path, bytes], ...]
+) -> UnitHandle | None:
+    lib = library()
+    arguments = (ct.c_char_p * len(flags))(*(os.fsencode(flag) for flag in flags))
+    files = (CXUnsavedFile * len(unsaved))(
+        *(CXUnsavedFile(os.fsencode(name), content, len(content)) for name, content in unsaved)
+    )
+    # excludeDeclarationsFromPCH: the root lists only this unit's declarations, and template instances too.
+    index: int = lib.clang_createIndex(1, 0)
+    unit = ct.c_void_p()
+    # clang takes -name.cu for an option, and gives ./ back where it says in which file something stands.
+    name = b"./" + os.fsencode(path) if str(path).startswith("-") else os.fsencode(path)
+    with _include_variables_hidden():
+        status: int = lib.clang_parseTranslationUnit2(
+            index, name, arguments, len(flags), files, len(unsaved), options, ct.byref(unit)
+        )
+    if status != 0 or not unit.value:
+        lib.clang_disposeIndex(index)
+        return None
+    return UnitHandle(index, unit.value)

@@ -1,0 +1,96 @@
+"""Trying a suspicious file in a process of its own: a stack overflow in clang kills the process.
+
+The child only parses and walks; nothing of the file is ever run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import deque
+from pathlib import Path
+
+from wattslice.errors import FrontendError
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.flags import KEEP_GOING, PRELUDE
+from wattslice.frontend.cuda.clang.libclang import library
+from wattslice.frontend.cuda.clang.parse import raw_parse
+from wattslice.frontend.inputs import note_unrepeatable
+
+PATIENCE_S = 4.0  # of the processor, which a busy machine does not stretch
+_MOST_STRETCHED = 10
+_MOST_MEMORY_BYTES = 4 << 30
+_MOST_NODES = 100_000
+
+
+def refuse_if_fatal(path: Path, flags: tuple[str, ...], unsaved: tuple[tuple[Path, bytes], ...]) -> None:
+    """Raise `FrontendError` if parsing this file would take the process down (or hardly end).
+
+    `unsaved`: the files to take from memory.
+    """
+    environment = dict(os.environ)
+    environment["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
+    command = (sys.executable, "-P", "-m", "wattslice.frontend.cuda.clang.probe", str(path.resolve()), *flags)
+    texts = {str(name.resolve()): content.decode("latin-1") for name, content in unsaved}
+    try:
+        status = subprocess.run(
+            command,
+            env=environment,
+            input=json.dumps(texts).encode(),
+            capture_output=True,
+            timeout=_MOST_STRETCHED * PATIENCE_S,
+            check=False,
+        ).returncode
+    except subprocess.TimeoutExpired:
+        raise _unfinished(path) from None
+    except OSError as error:
+        raise FrontendError(
+            path,
+            None,
+            f"its deep nesting could not be tried safely: {error.strerror}",
+            "split its statements",
+        ) from None
+    if status == -getattr(signal, "SIGXCPU", 0) != 0:
+        raise _unfinished(path)
+    if status != 0:
+        raise FrontendError(
+            path, None, "nests statements or operators too deeply for clang", "split the longest statement"
+        )
+
+
+def _unfinished(path: Path) -> FrontendError:
+    note_unrepeatable()
+    message = f"clang does not finish with its deep nesting in {PATIENCE_S:g} s"
+    return FrontendError(path, None, message, "split the longest statement")
+
+
+def main() -> int:
+    """Parse, then look at the outermost nodes (their extents recurse to the innermost); 0: all is well."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource  # not on Windows
+
+        resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY_BYTES, _MOST_MEMORY_BYTES))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CPU, (int(PATIENCE_S), int(PATIENCE_S) + 1))
+    path, flags = Path(sys.argv[1]), tuple(sys.argv[2:])
+    texts: dict[str, str] = json.load(sys.stdin)
+    unsaved = tuple((Path(name), text.encode("latin-1")) for name, text in texts.items())
+    handle = raw_parse(path, (*flags, f"-include{PRELUDE}"), KEEP_GOING, unsaved)
+    if handle is None:
+        return 1
+    waiting = deque([Node(handle, library().clang_getTranslationUnitCursor(handle.unit))])
+    for _ in range(_MOST_NODES):
+        if not waiting:
+            break
+        node = waiting.popleft()
+        _ = node.start, node.end
+        waiting.extend(node.children)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

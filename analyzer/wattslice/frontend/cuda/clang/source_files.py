@@ -1,0 +1,220 @@
+"""The source files under a root as one analysis sees them.
+
+One `SourceFiles` belongs to the parse of one file: in it every file has one content. What costs more than a
+look at time stamps, the listing of a root and the `#include` lines of every file in it, is kept for the
+process, and used again where no stamp has changed: a process that lives long sees a new header. Stamps are
+looked at again five seconds after the last time, since a repository has thousands, and many files want them.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from wattslice.frontend.inputs import Search, note_search, note_text
+
+_SOURCES = frozenset(
+    (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".c", ".cc", ".cpp", ".cxx", ".inl", ".inc")
+)
+_SKIPPED = frozenset((".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv"))
+_MOST_FILES = 20_000
+_MOST_FOLDERS = 10_000
+_MOST_BYTES = 2_000_000
+_MOST_HEADER_BYTES = 32 << 20
+_MOST_ROOTS = 8
+# Two changes within a tick of the file system's clock have one stamp: a younger stamp proves nothing.
+_TICK_NS = 20_000_000
+_FRESH_S = 5.0
+# Without an anchor, which would try every line: whether only blanks stand before it is looked at afterwards.
+_INCLUDE = re.compile(rb'#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]')
+
+
+def included_names(source: bytes) -> tuple[str, ...]:
+    """The names in the `#include` lines of a text, switched-off ones too."""
+    found = (
+        match[1].decode("utf-8", "replace")
+        for match in _INCLUDE.finditer(source)
+        if not source[source.rfind(b"\n", 0, match.start()) + 1 : match.start()].strip(b" \t")
+    )
+    return tuple(dict.fromkeys(found))
+
+
+@functools.lru_cache(maxsize=8192)
+def _base_name(name: str) -> str:
+    return PurePosixPath(name).name
+
+
+class SourceFiles:
+    """The files below `root` (resolved; at most 20 000 in 10 000 folders), each read at most once.
+
+    `asked` is the file that is analysed and `source` its bytes, which may be newer than the disk.
+    """
+
+    def __init__(self, root: Path, asked: Path, source: bytes) -> None:
+        self.root = root.resolve()
+        self._asked = asked
+        self._texts: dict[Path, bytes] = {asked: source}
+        self._included: dict[Path, tuple[str, ...]] = {}
+        self._resolved: dict[Path, Path] = {}
+
+    def text_of(self, path: Path) -> bytes:
+        """The bytes of a source file; empty if it cannot be read, is a device, or is over 32 MiB."""
+        known = self._texts.get(path)
+        if known is None:
+            is_asked = path.name == self._asked.name and self.is_same(path, self._asked)
+            known = self._texts[path] = self._texts[self._asked] if is_asked else _read(path)
+            note_text(path, known)
+        return known
+
+    def included_by(self, path: Path) -> tuple[str, ...]:
+        """The names in the `#include` lines of a file."""
+        known = self._included.get(path)
+        if known is None:
+            known = self._included[path] = included_names(self.text_of(path))
+        return known
+
+    def is_same(self, left: Path, right: Path) -> bool:
+        """Whether two paths name one file."""
+        return left == right or self._resolve(left) == self._resolve(right)
+
+    def _resolve(self, path: Path) -> Path:
+        known = self._resolved.get(path)
+        if known is None:
+            known = self._resolved[path] = Path(os.path.realpath(path))  # a loop of links is itself
+        return known
+
+    @functools.cached_property
+    def _listing(self) -> _Listing:
+        known = _listings.get(self.root)
+        if known is None or not (known.is_fresh() or known.is_current()):
+            while len(_listings) >= _MOST_ROOTS:
+                del _listings[next(iter(_listings))]
+            known = _listings[self.root] = _list(self.root)
+        return known
+
+    def named(self, name: str) -> tuple[Path, ...]:
+        """The source files of this name below the root."""
+        found = tuple(self._listing.by_name.get(name, ()))
+        note_search(Search.NAMED, self.root, (name,), found)
+        return found
+
+    def includers_of(self, name: str) -> tuple[Path, ...]:
+        """The files below the root with an `#include` of this file name, whatever its folder."""
+        found = tuple(self._includers.get(name, ()))
+        note_search(Search.INCLUDERS, self.root, (name,), found)
+        return found
+
+    @functools.cached_property
+    def _includers(self) -> dict[str, list[Path]]:
+        return self._listing.includers()
+
+
+@dataclass(frozen=True, slots=True)
+class _Stamp:
+    """What changes with a file or with the names in a folder; `changed_ns` None: too young to rely on."""
+
+    changed_ns: int | None
+    size_bytes: int
+
+    @classmethod
+    def of(cls, path: Path) -> _Stamp:
+        """Raises OSError."""
+        now_ns = time.time_ns()
+        found = path.stat()
+        young = found.st_mtime_ns > now_ns - _TICK_NS
+        return cls(None if young else found.st_mtime_ns, found.st_size)
+
+    def holds_for(self, path: Path) -> bool:
+        try:
+            return self.changed_ns is not None and self == _Stamp.of(path)
+        except OSError:
+            return False
+
+
+class _Listing:
+    """The source files under a root in a stable order, and the folders they were listed from."""
+
+    def __init__(self, files: tuple[Path, ...], folders: tuple[tuple[Path, _Stamp], ...]) -> None:
+        self.files = files
+        self._folders = folders
+        self._base_names: dict[Path, tuple[_Stamp, frozenset[str]]] = {}
+        self._includers: dict[str, list[Path]] | None = None
+        self.looked_s = time.monotonic()
+        self.by_name: dict[str, list[Path]] = {}
+        for path in files:
+            self.by_name.setdefault(path.name, []).append(path)
+
+    def is_fresh(self) -> bool:
+        """Whether stamps were looked at so lately that there is no need to do it again."""
+        return time.monotonic() < self.looked_s + _FRESH_S
+
+    def is_current(self) -> bool:
+        """Whether no folder has gained or lost a name since."""
+        self.looked_s, self._includers = time.monotonic(), None
+        return all(stamp.holds_for(folder) for folder, stamp in self._folders)
+
+    def includers(self) -> dict[str, list[Path]]:
+        """The files that include a file of a name, whatever its folder."""
+        if self._includers is None:
+            self._includers = {}
+            for path in self.files:
+                for name in self._base_names_in(path):
+                    self._includers.setdefault(name, []).append(path)
+        return self._includers
+
+    def _base_names_in(self, path: Path) -> frozenset[str]:
+        """The last parts of the names that a file includes; nothing for one that is unreadable or large."""
+        try:
+            stamp = _Stamp.of(path)
+            known = self._base_names.get(path)
+            if known is None or stamp.changed_ns is None or known[0] != stamp:
+                is_small = path.is_file() and stamp.size_bytes <= _MOST_BYTES  # a pipe would never end
+                source = path.read_bytes() if is_small else b""
+                names = frozenset(map(_base_name, included_names(source)))
+                known = self._base_names[path] = (stamp, names)
+        except OSError:
+            return frozenset()
+        return known[1]
+
+
+_listings: dict[Path, _Listing] = {}
+
+
+def look_again() -> None:
+    """Whoever must not be told what was true some seconds ago calls this first."""
+    for listing in _listings.values():
+        listing.looked_s = -math.inf
+
+
+def _list(root: Path) -> _Listing:
+    """List the sources under a folder; symbolic links are not followed, unreadable folders are skipped."""
+    found: list[Path] = []
+    folders: list[tuple[Path, _Stamp]] = []
+    for number, (folder, subfolders, names) in enumerate(os.walk(root)):
+        folders.append((Path(folder), _stamp_of_folder(Path(folder))))
+        subfolders[:] = sorted(set(subfolders) - _SKIPPED)
+        found.extend(Path(folder, name) for name in sorted(names) if Path(name).suffix in _SOURCES)
+        if len(found) >= _MOST_FILES or number >= _MOST_FOLDERS:
+            break
+    return _Listing(tuple(found[:_MOST_FILES]), tuple(folders))
+
+
+def _stamp_of_folder(folder: Path) -> _Stamp:
+    try:
+        return _Stamp.of(folder)
+    except OSError:  # gone while it was listed
+        return _Stamp(None, 0)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if not path.is_file() or path.stat().st_size > _MOST_HEADER_BYTES:
+            return b""
+        return path.read_bytes()
+    except OSError:
+        return b""

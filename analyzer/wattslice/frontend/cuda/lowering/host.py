@@ -1,0 +1,229 @@
+"""Host functions: those that launch kernels, their callers, and the helpers that compute the geometry."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import lru_cache
+
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.lowering.context import Body, Frame, LoweringError, TooLargeError
+from wattslice.frontend.cuda.lowering.host_objects import has_object, member_initialisers, object_parameter
+from wattslice.frontend.cuda.lowering.names import file_scope_variable
+from wattslice.frontend.cuda.lowering.reuse import reused_or_lowered
+from wattslice.frontend.cuda.lowering.statements import as_block
+from wattslice.frontend.cuda.lowering.unit import Unit
+from wattslice.ir import (
+    Call,
+    Expr,
+    Function,
+    MemorySpace,
+    Severity,
+    Stmt,
+    Type,
+    TypeKind,
+    Variable,
+    VariableRole,
+    statement_expressions,
+    walk_expressions,
+    walk_statements,
+)
+
+_LAUNCH = re.compile(rb"<<<|cudaLaunch\w*Kernel|cudaLaunchKernel")
+_NAME = re.compile(rb"[A-Za-z_]\w*")
+_LAUNCH_MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:[^\n\\]|\\.|\\\r?\n)*?<<<", re.M)
+_MOST_FUNCTIONS = 80
+_MOST_HELPER_LINES = 150
+
+
+def host_functions(
+    unit: Unit, functions: list[Node], callees: frozenset[str] = frozenset()
+) -> tuple[Function, ...]:
+    """The functions that the geometry is read from, each lowered once.
+
+    `callees` are functions of another file that launch kernels.
+    """
+    macros = {name.decode() for name in _LAUNCH_MACRO.findall(unit.parsed.source)}
+    hosts: dict[int, Node] = {}
+    called: dict[int, frozenset[str]] = {}
+    launching: list[int] = []
+    for function in functions:
+        children = {child.kind for child in function.children}
+        if C.COMPOUND_STMT not in children or C.CUDAGLOBAL_ATTR in children:
+            continue
+        if C.CUDADEVICE_ATTR in children and C.CUDAHOST_ATTR not in children:
+            continue
+        data = _bytes_of(unit, function)
+        key: int = function.raw.data0
+        hosts[key] = function
+        called[key] = _names_in(data)  # also as an argument: a callback
+        if _LAUNCH.search(data) or called[key] & macros or called[key] & callees:
+            launching.append(key)
+    wanted = dict.fromkeys(launching)
+    frontier = launching
+    while frontier and len(wanted) < _MOST_FUNCTIONS:
+        names = {hosts[key].spelling for key in frontier}
+        frontier = [key for key in hosts if key not in wanted and called[key] & names]
+        wanted.update(dict.fromkeys(frontier))
+    result: dict[int, Function] = {}
+    for key in wanted:
+        function = reused_or_lowered(unit, hosts[key], lower_host_function, is_host=True)
+        if function is not None:
+            result[key] = function
+    _follow_helpers(unit, hosts, result)
+    return tuple(result.values())
+
+
+@lru_cache(maxsize=1024)
+def _names_in(text: bytes) -> frozenset[str]:
+    return frozenset(name.decode() for name in _NAME.findall(text))
+
+
+def declare_exports(unit: Unit) -> None:
+    """File-scope integers that other files may use: `extern const int n = 4`, `int n = 4`."""
+    body = Body(unit, is_host=True)
+    stack = list(unit.root.children)
+    while stack:
+        node = stack.pop()
+        if node.kind in (C.LINKAGE_SPEC, C.UNEXPOSED_DECL):
+            stack.extend(node.children)
+        elif (
+            node.kind == C.VAR_DECL
+            and not node.is_static
+            and node.initializer is not None
+            and unit.types.of(node.raw).is_integral
+            and unit.spans.span(node).file == str(unit.parsed.path)
+        ):
+            file_scope_variable(body, node, node.raw.data0)
+
+
+def _bytes_of(unit: Unit, function: Node) -> bytes:
+    found = unit.spans.source(function)
+    if found is None:
+        return b""
+    file, begin, end = found
+    return file.data[begin:end]
+
+
+def _follow_helpers(unit: Unit, hosts: dict[int, Node], result: dict[int, Function]) -> None:
+    """Functions called for their value (or that write through an argument), as long as they are short."""
+    by_name: dict[str, list[int]] = {}
+    for key, node in hosts.items():
+        by_name.setdefault(node.spelling, []).append(key)
+    queue = list(result.values())
+    while queue and len(result) < _MOST_FUNCTIONS:
+        for name in sorted(_callees(queue.pop())):
+            for key in by_name.get(name, ()):
+                if key in result or not _is_helper(unit, hosts[key]):
+                    continue
+                function = reused_or_lowered(unit, hosts[key], lower_host_function, is_host=True)
+                if function is not None:
+                    result[key] = function
+                    queue.append(function)
+
+
+def _callees(function: Function) -> set[str]:
+    return {
+        expr.name
+        for stmt in walk_statements(function.body)
+        for top in statement_expressions(stmt)
+        for expr in walk_expressions(top)
+        if isinstance(expr, Call)
+    }
+
+
+def _is_helper(unit: Unit, function: Node) -> bool:
+    span = unit.spans.span(function)
+    if span.end_line - span.line > _MOST_HELPER_LINES:
+        return False
+    result = unit.types.translate(function.type.result.raw)
+    if result.kind not in (TypeKind.VOID, TypeKind.POINTER):
+        return True
+    pointers = [
+        type_
+        for child in function.children
+        if child.kind == C.PARM_DECL
+        for type_ in (unit.types.of(child.raw),)
+        if type_.kind is TypeKind.POINTER
+    ]
+    return not pointers or any(_may_hold_numbers(pointer) for pointer in pointers)
+
+
+def _may_hold_numbers(pointer: Type) -> bool:
+    """A pointer to something other than floating-point data or raw memory (so: sizes, options, argv)."""
+    element = pointer.element
+    while element is not None and element.kind is TypeKind.ARRAY:
+        element = element.element
+    return element is not None and not element.is_float and element.kind is not TypeKind.VOID
+
+
+def lower_host_function(unit: Unit, function: Node) -> Function | None:
+    """One host function, not inlined; None (with a note) when it fails."""
+    span = unit.spans.span(function)
+    body = Body(unit, is_host=True)
+    body.function = function
+    body.frames = [Frame(None, None)]
+    quiet = len(unit.diagnostics)
+    try:
+        parameters: list[Variable] = []
+        defaults: list[Expr | None] = []
+        references: set[Variable] = set()
+        initialisers: list[Stmt] = []
+        if has_object(function):
+            this, where = object_parameter(body, function, span)
+            parameters.append(this)
+            defaults.append(None)
+            body.frames = [Frame(None, where)]
+        for child in function.children:
+            if child.kind == C.PARM_DECL:
+                variable = Variable(
+                    child.spelling,
+                    body.type(child),
+                    MemorySpace.HOST,
+                    VariableRole.PARAMETER,
+                    unit.spans.span(child),
+                )
+                body.names[child.raw.data0] = variable
+                parameters.append(variable)
+                if unit.types.is_reference(child.raw):
+                    references.add(variable)
+                defaults.append(_default(body, child))
+        compound = next(child for child in function.children if child.kind == C.COMPOUND_STMT)
+        if function.kind == C.CONSTRUCTOR and body.frame.this is not None:
+            initialisers = member_initialisers(body, function, body.frame.this, span)
+        tree = as_block(body, compound)
+        tree = replace(tree, statements=(*initialisers, *tree.statements))
+    except (TooLargeError, RecursionError):
+        del unit.diagnostics[quiet:]
+        message = (
+            f"host function '{function.spelling}' is too large to be followed: launches in it are not read"
+        )
+        unit.report("PW007", Severity.WARNING, span, message)
+        return None
+    except Exception as error:  # one host function must not cost the kernels
+        del unit.diagnostics[quiet:]
+        message = f"internal error in host function '{function.spelling}': {type(error).__name__}: {error}"
+        unit.report("PW099", Severity.NOTE, span, message)
+        return None
+    # What host code holds besides geometry is nobody's concern: no diagnostics about it.
+    del unit.diagnostics[quiet:]
+    return Function(
+        function.spelling,
+        function.mangled_name,
+        tuple(parameters),
+        tuple(defaults),
+        tree,
+        span,
+        frozenset(references),
+    )
+
+
+def _default(body: Body, parameter: Node) -> Expr | None:
+    for child in reversed(parameter.children):
+        if 100 <= child.kind < 400:
+            try:
+                return body.expr(child)
+            except LoweringError:
+                return None
+    return None

@@ -1,0 +1,338 @@
+"""Inline PTX: loads, stores and atomics become accesses of their address, the rest counts by mnemonic."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.lowering.context import Body, Location, statement
+from wattslice.frontend.cuda.lowering.conversions import convert
+from wattslice.frontend.cuda.lowering.memory import note_pointer, place_for_access, pointee_of
+from wattslice.frontend.cuda.lowering.ptx import (
+    Instruction,
+    PtxAccess,
+    access_of,
+    instructions_of,
+    operations_of_instructions,
+)
+from wattslice.frontend.cuda.lowering.types import lane_of, pointer_to
+from wattslice.ir import (
+    VOID,
+    AddressOf,
+    Assign,
+    Atomic,
+    Cast,
+    Constant,
+    Construct,
+    Declare,
+    Expr,
+    ExprStmt,
+    Intrinsic,
+    Load,
+    MemoryPlace,
+    MemorySpace,
+    OperationClass,
+    OperationCount,
+    PointerOffset,
+    Read,
+    RegisterPlace,
+    Semantics,
+    Span,
+    Stmt,
+    Type,
+    TypeKind,
+)
+
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.S)
+_NAMED = re.compile(r"^\s*(?:\[\s*(\w+)\s*\])?\s*\"([^\"]*)")
+_VOLATILE = re.compile(r"\s*(?:__)?asm(?:__)?\s+(?:__)?volatile(?:__)?\b")
+_BEGIN = re.compile(r"\basm\b[\w\s]*\(")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[()]')
+_LANE_NAMES = "xyzw"
+
+
+def _sections(text: str) -> list[str]:
+    """The parts of an asm statement between its top-level colons: template, outputs, inputs, clobbers."""
+    parts: list[str] = [""]
+    depth = 0
+    for piece in re.split(r'("(?:[^"\\]|\\.)*")', text):
+        if piece.startswith('"'):
+            parts[-1] += piece
+            continue
+        for char in piece:
+            depth += (char in "([") - (char in ")]")
+            if char == ":" and depth == 1:
+                parts.append("")
+            else:
+                parts[-1] += char
+    return parts
+
+
+class _Operand(NamedTuple):
+    """An operand as declared: its symbolic name (empty where there is none) and its constraint."""
+
+    name: str
+    constraint: str
+
+
+def _declared(section: str) -> list[_Operand]:
+    """The operands in one section, in order."""
+    found: list[_Operand] = []
+    depth = 0
+    start = True
+    for piece in re.split(r'((?:\[\s*\w+\s*\]\s*)?"(?:[^"\\]|\\.)*")', section):
+        if start and depth == 0 and (match := _NAMED.match(piece)) is not None:
+            found.append(_Operand(match[1] or "", match[2]))
+            start = False
+            continue
+        for char in piece:
+            depth += (char in "([{") - (char in ")]}")
+            start = start or (char == "," and depth == 0)
+    return found
+
+
+@dataclass
+class _Operands:
+    """The operands of one asm statement: outputs first, each input evaluated at most once.
+
+    `is_volatile`: the statement happens whether or not anybody uses its outputs.
+    """
+
+    body: Body
+    span: Span
+    outputs: list[Node]
+    inputs: list[Node]
+    declared: list[_Operand]
+    is_volatile: bool
+    before: list[Stmt] = field(default_factory=list[Stmt])
+    _values: dict[int, Expr] = field(default_factory=dict[int, Expr])
+
+    def index(self, written: str) -> int | None:
+        """The position of `%3` or `%[name]`; None for a register of the PTX text itself."""
+        if written.startswith("%[") and written.endswith("]"):
+            name = written[2:-1].strip()
+            return next((at for at, operand in enumerate(self.declared) if operand.name == name), None)
+        number = written[1:]
+        if not (written.startswith("%") and number.isdecimal()):
+            return None
+        return int(number) if int(number) < len(self.outputs) + len(self.inputs) else None
+
+    def output(self, written: str) -> Location | None:
+        """Where an output operand is; None when `written` names none."""
+        at = self.index(written)
+        return None if at is None or at >= len(self.outputs) else self.body.location(self.outputs[at])
+
+    def value(self, at: int) -> Expr:
+        """The value of an operand. What is not free to repeat is kept in a variable before the statement."""
+        known = self._values.get(at)
+        if known is not None:
+            return known
+        if at < len(self.outputs):
+            return self.body.expr(self.outputs[at])
+        value = self.body.expr(self.inputs[at - len(self.outputs)])
+        if not isinstance(value, Constant | Read | AddressOf):
+            kept = self.body.temporary("operand", value.type, self.span)
+            note_pointer(self.body, kept, (), value)
+            self.before.append(Declare(kept, value, self.body.region(), self.span))
+            value = Read(RegisterPlace(kept, (), value.type), value.type, self.span)
+        self._values[at] = value
+        return value
+
+    def read(self, written: str, type_: Type) -> Expr:
+        """The value stored from an operand or PTX register, as `type_`."""
+        at = self.index(written)
+        if at is None and type_.kind is TypeKind.INT and re.fullmatch(r"-?\d+", written):
+            return Constant(int(written), type_, self.span)
+        if at is None:
+            return Intrinsic("asm register", (), (), Semantics.OPAQUE, False, type_, self.span)
+        value = self.value(at)
+        same = value.type.size_bytes == type_.size_bytes and value.type.lanes == 1
+        return _same_bits(value, type_) if same else convert(self.body, value, type_, self.span)
+
+    @property
+    def all_inputs(self) -> tuple[Expr, ...]:
+        """The values of the outputs that are read as well (`"+f"`), then every input's."""
+        outputs = zip(range(len(self.outputs)), self.declared, strict=False)
+        read = [at for at, operand in outputs if operand.constraint.startswith("+")]
+        read.extend(range(len(self.outputs), len(self.outputs) + len(self.inputs)))
+        return tuple(map(self.value, read))
+
+
+@statement(C.ASM_STMT, C.MS_ASM_STMT)
+def _(body: Body, node: Node) -> list[Stmt]:
+    span = body.span(node)
+    text = body.unit.spans.text(node) or _printed_text(body, node)
+    if not text:
+        body.hole("PW006", span, "inline assembly whose text could not be read")
+    sections = _sections(text)
+    template = "".join(_STRING.findall(sections[0])).encode().decode("unicode_escape", "replace")
+    declared = _declared(sections[1]) if len(sections) > 1 else []
+    children = [child for child in node.children if 100 <= child.kind < 200]
+    children = [child for child in children if child.kind != C.STRING_LITERAL]
+    outputs = children[: len(declared)]
+    declared += _declared(sections[2]) if len(sections) > 2 else []
+    is_volatile = not outputs or _VOLATILE.match(text) is not None
+    operands = _Operands(body, span, outputs, children[len(outputs) :], declared, is_volatile)
+    rest: list[Instruction] = []
+    loads: list[Stmt] = []
+    stores: list[Stmt] = []
+    written: set[int] = set()
+    for instruction in instructions_of(template):
+        access = access_of(instruction)
+        at = None if access is None else operands.index(access.base)
+        if access is None or at is None:
+            rest.append(instruction)
+            continue
+        place = _place(operands, access, operands.value(at))
+        if access.is_store:
+            stores.append(_store(body, access, place, operands))
+            continue
+        loads.extend(_load(body, access, place, operands))
+        written.update(i for i in map(operands.index, access.values) if i is not None)
+    name = "asm " + " ".join(template.split())[:40]
+    operations = operations_of_instructions(tuple(rest))
+    middle = _others(body, operands, written, name, operations) if rest or not (loads or stores) else []
+    return [*operands.before, *loads, *middle, *stores]
+
+
+def _others(
+    body: Body, operands: _Operands, written: set[int], name: str, operations: tuple[OperationCount, ...]
+) -> list[Stmt]:
+    """What is no plain access: the outputs get unknown values, the first of them with all the operations."""
+    span = operands.span
+    inputs = operands.all_inputs
+    result: list[Stmt] = []
+    left = operations
+    for at, child in enumerate(operands.outputs):
+        where = None if at in written else body.location(child)
+        if where is None:
+            continue
+        value = _unknown(operands, name, inputs if not result else (), left, where.type)
+        result.append(_assigned(body, where, value, span))
+        left = ()
+    if not result and (operations or not written):
+        result.append(ExprStmt(_unknown(operands, name, inputs, operations, VOID), body.region(), span))
+    return result
+
+
+def _unknown(
+    operands: _Operands,
+    name: str,
+    inputs: tuple[Expr, ...],
+    operations: tuple[OperationCount, ...],
+    type_: Type,
+) -> Expr:
+    semantics = Semantics.EFFECT if operands.is_volatile else Semantics.OPAQUE
+    if any(o.operation is OperationClass.BARRIER for o in operations):
+        semantics = Semantics.BARRIER
+    return Intrinsic(name, inputs, operations, semantics, False, type_, operands.span)
+
+
+def _assigned(body: Body, where: Location, value: Expr, span: Span) -> Stmt:
+    return ExprStmt(
+        Assign(place_for_access(body, where), None, value, where.type, where.type, span), body.region(), span
+    )
+
+
+def _place(operands: _Operands, access: PtxAccess, base: Expr) -> MemoryPlace:
+    """The object accessed: the space is the mnemonic's, of a generic address the pointer's."""
+    body, span = operands.body, operands.span
+    pointer_type = pointer_to(access.type)
+    found = pointee_of(body, base)
+    address = base if base.type.kind is TypeKind.POINTER else Cast(base, pointer_type, span)
+    if access.offset_bytes:
+        address = PointerOffset(address, None, 1, access.offset_bytes, False, False, pointer_type, span)
+    generic = MemorySpace.GLOBAL if found is None else found.space
+    root = None if found is None or base.type.kind is not TypeKind.POINTER else found.root
+    return MemoryPlace(address, access.space or generic, access.type, root, body.site(), operands.is_volatile)
+
+
+def _load(body: Body, access: PtxAccess, place: MemoryPlace, operands: _Operands) -> list[Stmt]:
+    """The access, and what it yields put into the outputs (a register of the PTX text gets nothing)."""
+    span = operands.span
+    value: Expr = Load(place, access.type, span)
+    if access.atomic is not None:
+        arguments = tuple(operands.read(written, access.type) for written in access.values[1:])
+        value = Atomic(access.atomic, place, arguments, access.type, span)
+    targets = [operands.output(written) for written in access.values[: access.type.lanes]]
+    if len(targets) == 1 and targets[0] is not None:
+        return [_assigned(body, targets[0], _fitted(body, value, targets[0].type, span), span)]
+    if not any(targets):
+        load = ExprStmt(value, body.region(), span)
+        if access.atomic is not None or access.values[0] != "_":
+            return [load]
+        # Of cp.async the store is not in the tree: who computes values must not take the load for all of it.
+        store = Intrinsic("asm cp.async", (), (), Semantics.NONE, False, VOID, span)
+        return [load, ExprStmt(store, body.region(), span)]
+    kept = body.temporary("loaded", access.type, span)
+    result: list[Stmt] = [Declare(kept, value, body.region(), span)]
+    lane = lane_of(access.type)
+    for name, target in zip(_LANE_NAMES, targets, strict=False):
+        if target is not None:
+            part = Read(RegisterPlace(kept, (name,), lane), lane, span)
+            result.append(_assigned(body, target, _fitted(body, part, target.type, span), span))
+    return result
+
+
+def _fitted(body: Body, value: Expr, type_: Type, span: Span) -> Expr:
+    """Registers of one width hold the bits of any type: only a change of width is a conversion."""
+    if value.type.size_bytes == type_.size_bytes:
+        return _same_bits(value, type_)
+    return convert(body, value, type_, span)
+
+
+def _same_bits(value: Expr, type_: Type) -> Expr:
+    """The bits of a number seen as another type of the same size, which costs nothing."""
+    if value.type.is_float == type_.is_float or TypeKind.UNKNOWN in (value.type.kind, type_.kind):
+        return value
+    return Intrinsic("bit_cast", (value,), (), Semantics.OPAQUE, False, type_, value.span)
+
+
+def _store(body: Body, access: PtxAccess, place: MemoryPlace, operands: _Operands) -> Stmt:
+    lane = lane_of(access.type)
+    parts = tuple(operands.read(written, lane) for written in access.values)
+    value = parts[0]
+    if len(parts) > 1:
+        value = Construct(parts, tuple(_LANE_NAMES[: len(parts)]), access.type, operands.span)
+    stored = Assign(place, None, value, access.type, access.type, operands.span)
+    return ExprStmt(stored, body.region(), operands.span)
+
+
+# --------------------------------------------------------------------------- text out of macros
+
+
+def _printed_text(body: Body, node: Node) -> str:
+    """The text of an asm statement that a macro yields: clang prints the function, macros expanded."""
+    function = next(
+        (f.info.declaration for f in reversed(body.frames) if f.info and _has_name(f.info.declaration)),
+        body.function,
+    )
+    if function is None:
+        return ""
+    known = body.unit.assembly.get(function.raw.data0)
+    if known is None:
+        statements = [inner.raw.data1 for inner in function.walk() if inner.kind == C.ASM_STMT]
+        texts = list(_printed_statements(function.printed))
+        same = len(statements) == len(texts)
+        known = dict(zip(statements, texts, strict=True)) if same else {}
+        body.unit.assembly[function.raw.data0] = known
+    return known.get(node.raw.data1, "")
+
+
+def _printed_statements(text: str) -> Iterator[str]:
+    """Every `asm (...)` in the text of a function, up to its closing parenthesis."""
+    for match in _BEGIN.finditer(text):
+        depth = 1
+        for token in _TOKEN.finditer(text, match.end()):
+            depth += (token[0] == "(") - (token[0] == ")")
+            if depth == 0:
+                yield text[match.start() : token.end()]
+                break
+
+
+def _has_name(declaration: Node) -> bool:
+    return declaration.kind in (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD)

@@ -1,0 +1,340 @@
+"""Following calls into device functions: fresh variables, bound parameters, bounded recursion."""
+
+from __future__ import annotations
+
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
+from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.kinds import UnaryOperator as U
+from wattslice.frontend.cuda.lowering import choices
+from wattslice.frontend.cuda.lowering.context import (
+    INLINING_BUDGET_NODES,
+    MOST_RECURSION,
+    Binding,
+    Body,
+    Cell,
+    Frame,
+    Location,
+    PointsTo,
+)
+from wattslice.frontend.cuda.lowering.known import known_value
+from wattslice.frontend.cuda.lowering.members import default_initialisers
+from wattslice.frontend.cuda.lowering.memory import member, note_pointer, place_for_access, read
+from wattslice.frontend.cuda.lowering.types import is_wide_record, pointer_to
+from wattslice.frontend.cuda.lowering.unit import FunctionInfo
+from wattslice.ir import (
+    AddressOf,
+    Assign,
+    Block,
+    Declare,
+    Expr,
+    ExprStmt,
+    InlinedCall,
+    MemorySpace,
+    Read,
+    RegisterPlace,
+    Return,
+    Span,
+    Stmt,
+    Type,
+    TypeKind,
+    Variable,
+    VariableRole,
+)
+
+_UNDECIDED_RECURSION = 8
+
+
+def may_inline(body: Body, info: FunctionInfo) -> bool:
+    """Whether a function has a body and following it stays within the bounds."""
+    if info.body is None:
+        return False
+    inside = body.nodes - body.nodes_at_call if len(body.frames) > 1 else 0
+    if body.inlined_nodes + inside > INLINING_BUDGET_NODES:
+        return False
+    depth = sum(frame.info is not None and frame.info.key == info.key for frame in body.frames)
+    if depth == 0:
+        return True
+    return depth < (MOST_RECURSION if body.known else _UNDECIDED_RECURSION)
+
+
+def function_named(body: Body, node: Node) -> Node | None:
+    """The function or lambda that an expression names: `f`, `&f`, a template argument, a bound parameter."""
+    current: Node | None = node
+    while current is not None:
+        if current.kind == C.LAMBDA_EXPR:
+            return current
+        if current.kind in (C.DECL_REF_EXPR, C.MEMBER_REF_EXPR):
+            target = current.referenced
+            if target is not None:
+                if target.kind in (C.FUNCTION_DECL, C.CXX_METHOD):
+                    return target
+                if target.kind in (C.PARM_DECL, C.VAR_DECL):
+                    return body.functions.get(target.raw.data0)
+        inner = [child for child in current.children if child.kind >= 100]
+        wraps = current.kind in _FUNCTION_WRAPPERS and len(inner) == 1
+        current = inner[0] if wraps else None
+    return None
+
+
+_FUNCTION_WRAPPERS = (
+    C.UNEXPOSED_EXPR,
+    C.PAREN_EXPR,
+    C.UNARY_OPERATOR,
+    C.DECL_REF_EXPR,
+    C.CALL_EXPR,
+    C.MEMBER_REF_EXPR,
+    C.CSTYLE_CAST_EXPR,
+)
+
+
+def is_callable_type(type_: Type) -> bool:
+    """Function pointers and closures."""
+    if type_.kind is TypeKind.POINTER and type_.element is not None:
+        return type_.element.name == "function"
+    return type_.name == "function" or "lambda at" in type_.name
+
+
+def temporary_object(body: Body, type_: Type, span: Span) -> Location:
+    """A fresh unnamed object."""
+    name = type_.name or "temporary"
+    if is_wide_record(type_):
+        variable = Variable(name, type_, MemorySpace.LOCAL, VariableRole.TEMPORARY, span)
+        return Cell(AddressOf(variable, pointer_to(type_), span), MemorySpace.LOCAL, type_, variable)
+    return RegisterPlace(body.temporary(name, type_, span), (), type_)
+
+
+def materialise(body: Body, value: Expr, span: Span) -> Location:
+    """Put a value into a fresh object, before the statement at hand."""
+    if isinstance(value, Read):
+        return value.place
+    where = temporary_object(body, value.type, span)
+    variable = where.variable if isinstance(where, RegisterPlace) else where.root
+    assert variable is not None
+    note_pointer(body, variable, (), value)
+    body.before.append(Declare(variable, value, body.region(), span))
+    return where
+
+
+def inline(
+    body: Body,
+    node: Node,
+    info: FunctionInfo,
+    this: Location | None,
+    arguments: list[Node],
+    span: Span,
+    *,
+    is_constructor: bool = False,
+) -> tuple[Expr, Location | None]:
+    """A fresh copy of the function's body with its parameters bound to the arguments.
+
+    For a function that returns a reference also the object that it names.
+    """
+    from wattslice.frontend.cuda.lowering.statements import lower
+
+    assert info.body is not None
+    body.report_errors_in(info.body)
+    parameters: list[Variable] = []
+    values: list[Expr] = []
+    bindings: dict[int, Binding] = {}
+    known: dict[Variable, int | float] = {}
+    takes_values = choices.takes_values(info)
+    for i, parameter in enumerate(info.parameters):
+        argument = arguments[i] if i < len(arguments) else None
+        if argument is None or (argument.kind == C.UNEXPOSED_EXPR and not argument.children):
+            argument = _default_of(parameter.node) or argument
+        if argument is None:
+            continue
+        if parameter.is_reference:
+            by_value = takes_values and choices.is_choice(argument) and not is_wide_record(parameter.type)
+            where = None if by_value else body.location(argument)
+            if isinstance(where, RegisterPlace):
+                bindings[parameter.key] = where
+                continue
+            if where is not None:
+                type_ = pointer_to(where.type)
+                pointer = _parameter(parameter.name, type_, span)
+                note_pointer(body, pointer, (), where.address)
+                handle = Read(RegisterPlace(pointer, (), type_), type_, span)
+                bindings[parameter.key] = Cell(handle, where.space, where.type, where.root)
+                parameters.append(pointer)
+                values.append(where.address)
+                continue
+            must_name = not body.is_host and choices.must_name_an_object(parameter.node.type)
+            if must_name and function_named(body, argument) is None:
+                message = f"'{parameter.name}' of '{info.name}' refers to an object that is not known here"
+                body.hole("PW006", span, f"not read: {message}")
+        if is_callable_type(parameter.type) or is_callable_type(body.type(argument)):
+            target = function_named(body, argument)
+            if target is not None:
+                body.functions[parameter.key] = target
+                if parameter.type.kind is not TypeKind.RECORD:
+                    continue
+        value = body.expr(argument)
+        address = body.register_addresses.get(id(value))
+        if address is not None and parameter.type.kind is TypeKind.POINTER:
+            bindings[parameter.key] = PointsTo(address[1])
+            continue
+        type_ = parameter.type
+        if type_.kind is TypeKind.ARRAY:
+            type_ = pointer_to(type_.element or type_)
+        if type_.kind is TypeKind.UNKNOWN or type_.name == "dependent":
+            type_ = value.type
+        variable = Variable(
+            parameter.name,
+            type_,
+            MemorySpace.LOCAL if is_wide_record(type_) else MemorySpace.REGISTER,
+            VariableRole.PARAMETER,
+            span,
+        )
+        note_pointer(body, variable, (), value)
+        bindings[parameter.key] = variable
+        parameters.append(variable)
+        values.append(value)
+        if type_.is_integral:
+            number = known_value(body, value)
+            if number is not None:
+                known[variable] = number
+    this = _bind_this(body, this, parameters, values, span)
+    if known and not _may_prune(body, info):
+        known = {}
+    outer_names, outer_known, outer_line = body.names, body.known, body.line_span
+    outer_before = body.before
+    body.names = {**outer_names, **bindings}
+    body.known = known
+    body.line_span = None
+    body.before = []
+    chooses = choices.chooses_result(info)
+    as_values = chooses and choices.gives_value(body, info)
+    frame = Frame(info, this, chooses and not as_values, as_values)
+    if len(body.frames) == 1:
+        body.nodes_at_call = body.nodes
+    body.frames.append(frame)
+    region = body.region()
+    statements: list[Stmt] = []
+    try:
+        if is_constructor:
+            statements.extend(_member_initialisers(body, info, span))
+        for child in info.body.children:
+            statements.extend(lower(body, child))
+    finally:
+        body.frames.pop()
+        if len(body.frames) == 1:
+            body.inlined_nodes += body.nodes - body.nodes_at_call
+        body.names, body.known, body.line_span = outer_names, outer_known, outer_line
+        body.before = outer_before
+    result: Location | None = None
+    type_ = body.type(node)
+    if is_constructor and this is not None:
+        statements.append(Return(_whole(body, this, span), body.region(), span))
+    elif info.returns_reference and frame.result_locations:
+        result = frame.result_locations[-1]
+        if isinstance(result, Cell):
+            type_ = pointer_to(result.type)
+    body_block = Block(tuple(statements), region, body.unit.spans.span(info.body))
+    call = InlinedCall(info.name, tuple(parameters), tuple(values), body_block, type_, span)
+    if isinstance(result, Cell):
+        found = choices.one_of([where for where in frame.result_locations if isinstance(where, Cell)])
+        body.expression_pointees[id(call)] = (call, found)
+        result = Cell(call, found.space, result.type, found.root)
+    elif frame.result_pointees:
+        body.expression_pointees[id(call)] = (call, frame.result_pointees[0])
+    return call, result
+
+
+def _parameter(name: str, type_: Type, span: Span) -> Variable:
+    return Variable(name, type_, MemorySpace.REGISTER, VariableRole.PARAMETER, span)
+
+
+def _whole(body: Body, where: Location, span: Span) -> Expr:
+    if isinstance(where, RegisterPlace):
+        return Read(where, where.type, span)
+    return read(body, where, span)
+
+
+def _default_of(parameter: Node) -> Node | None:
+    for child in reversed(parameter.children):
+        if 100 <= child.kind < 400:
+            return child
+    return None
+
+
+def _bind_this(
+    body: Body, this: Location | None, parameters: list[Variable], values: list[Expr], span: Span
+) -> Location | None:
+    """An object in memory: its address is computed once, when the call is made."""
+    if not isinstance(this, Cell) or isinstance(this.address, AddressOf | Read):
+        return this
+    pointer = _parameter("this", pointer_to(this.type), span)
+    note_pointer(body, pointer, (), this.address)
+    parameters.append(pointer)
+    values.append(this.address)
+    handle = Read(RegisterPlace(pointer, (), pointer.type), pointer.type, span)
+    return Cell(handle, this.space, this.type, this.root)
+
+
+def _member_initialisers(body: Body, info: FunctionInfo, span: Span) -> list[Stmt]:
+    """`: a(x), b(y)` of a constructor."""
+    result: list[Stmt] = []
+    field: Node | None = None
+    this = body.frame.this
+    assert this is not None
+    children = list(info.declaration.children)
+    written = {child.spelling for child in children if child.kind == C.MEMBER_REF}
+    defaults = [
+        pair for pair in default_initialisers(body, info.declaration) if pair[0].spelling not in written
+    ]
+    for child in [*(node for pair in defaults for node in pair), *children]:
+        if child.kind in (C.MEMBER_REF, C.FIELD_DECL):
+            field = child
+        elif 100 <= child.kind < 200 and field is not None:
+            declaration = field if field.kind == C.FIELD_DECL else field.referenced
+            offset = 0 if declaration is None else body.unit.types.field_offset_bytes(declaration.raw)
+            type_ = body.type(child) if declaration is None else body.unit.types.of(declaration.raw)
+            value = body.expr(child)
+            target = member(body, this, field.spelling, offset, type_, span)
+            if isinstance(target, RegisterPlace):
+                note_pointer(body, target.variable, target.path, value)
+            stored = Assign(place_for_access(body, target), None, value, type_, type_, span)
+            result.append(ExprStmt(stored, body.region(), span))
+            field = None
+    return result
+
+
+def _may_prune(body: Body, info: FunctionInfo) -> bool:
+    """Whether known arguments may decide branches: a recursive function that never writes its parameters."""
+    known = body.unit.recursive.get(info.key)
+    if known is None:
+        known = body.unit.recursive[info.key] = _is_recursive_and_pure(info)
+    return known
+
+
+def _is_recursive_and_pure(info: FunctionInfo) -> bool:
+    assert info.body is not None
+    keys = {parameter.key for parameter in info.parameters}
+    recursive = False
+    for node in info.body.walk():
+        target: Node | None = None
+        if node.kind == C.CALL_EXPR:
+            recursive = recursive or node.spelling == info.name
+        elif (
+            node.kind == C.COMPOUND_ASSIGNMENT_OPERATOR
+            or (node.kind == C.BINARY_OPERATOR and node.binary_operator == B.ASSIGN)
+            or (
+                node.kind == C.UNARY_OPERATOR
+                and node.unary_operator
+                in (
+                    U.PRE_INC,
+                    U.PRE_DEC,
+                    U.POST_INC,
+                    U.POST_DEC,
+                    U.ADDR_OF,
+                )
+            )
+        ):
+            target = node.children[0] if node.children else None
+        if target is not None and target.kind == C.DECL_REF_EXPR:
+            declaration = target.referenced
+            if declaration is not None and declaration.raw.data0 in keys:
+                return False
+    return recursive

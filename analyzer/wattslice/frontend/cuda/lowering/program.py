@@ -1,0 +1,280 @@
+"""A whole translation unit: its kernels, the host functions around their launches, what could not be read."""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from wattslice.frontend.bounds import MOST_KERNELS
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.flags import STUBS
+from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.launch_bounds import launch_bounds, max_registers
+from wattslice.frontend.cuda.clang.session import ParsedUnit
+from wattslice.frontend.cuda.lowering import (
+    calls,
+    conversions,
+    expressions,
+    inline_assembly,
+    locations,
+    loop_statements,
+    operators,
+)
+from wattslice.frontend.cuda.lowering.context import Body, Frame, TooLargeError
+from wattslice.frontend.cuda.lowering.function_names import qualified_name
+from wattslice.frontend.cuda.lowering.host import declare_exports, host_functions
+from wattslice.frontend.cuda.lowering.lost_kernels import is_kernel, lost_kernels
+from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions, reused_or_lowered
+from wattslice.frontend.cuda.lowering.statements import as_block
+from wattslice.frontend.cuda.lowering.types import UINT64, is_wide_record
+from wattslice.frontend.cuda.lowering.unit import Unit
+from wattslice.ir import (
+    Block,
+    Kernel,
+    MemorySpace,
+    Program,
+    Severity,
+    Span,
+    TypeKind,
+    Variable,
+    VariableRole,
+    numbered_lines,
+)
+from wattslice.ir.walking import deep_recursion
+
+_FUNCTIONS = (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD, C.CONSTRUCTOR)
+_SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL)
+_RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.CLASS_TEMPLATE)
+# These modules register their handlers when they are imported.
+_REGISTERED = (calls, conversions, expressions, inline_assembly, locations, loop_statements, operators)
+_STUBS = str(STUBS)
+_TEXTURE_OBJECTS = ("cudaTextureObject_t", "cudaSurfaceObject_t")
+
+
+def lower_program(parsed: ParsedUnit, earlier: LoweredFunctions | None = None) -> Program:
+    """Lower everything of a parsed file that the analysis needs; never fails on one bad kernel.
+
+    Of a fragment only its own kernels: the others are those of the file that includes it.
+
+    `earlier`: what is remembered of the same file's functions; those that are as they were are taken from it.
+    """
+    unit = Unit(parsed)
+    with deep_recursion(), _no_collections():
+        functions = project_functions(unit)
+        unit.reuse = None if earlier is None else earlier.for_unit(unit)
+        asked = parsed.asked_files()
+        own = functions if asked is None else [node for node in functions if node.place.path in asked]
+        kernels = lower_kernels(unit, kernel_definitions(own))
+        kernels += lost_kernels(unit, functions, MOST_KERNELS - len(kernels))
+        hosts = host_functions(unit, functions)
+        declare_exports(unit)
+    _report_includes(unit)
+    lines = numbered_lines(parsed.source.decode("utf-8", "replace"))
+    return Program(
+        str(parsed.path),
+        tuple(kernels),
+        hosts,
+        tuple(v for v in dict.fromkeys(unit.globals.values()) if v.space is not MemorySpace.REGISTER),
+        tuple(sorted(unit.diagnostics, key=lambda d: (d.file, d.line, d.rule))),
+        lines,
+    )
+
+
+@contextmanager
+def _no_collections() -> Generator[None]:
+    """Millions of small objects and no garbage among them: collections would only cost time (a third)."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+def lower_host_code(parsed: ParsedUnit, callees: frozenset[str]) -> Program:
+    """Only the host functions of a parsed file that call `callees`, launches of another file; no kernels."""
+    unit = Unit(parsed)
+    with deep_recursion(), _no_collections():
+        hosts = host_functions(unit, project_functions(unit), callees)
+    variables = tuple(v for v in dict.fromkeys(unit.globals.values()) if v.space is not MemorySpace.REGISTER)
+    return Program(str(parsed.path), (), hosts, variables, (), ())
+
+
+def project_functions(unit: Unit) -> list[Node]:
+    """Functions at namespace and class scope of the main file and of the project's own headers."""
+    found: list[Node] = []
+    seen: set[int] = set()
+    stack = list(reversed(unit.root.children))
+    while stack:
+        node = stack.pop()
+        kind = node.kind
+        if kind in _FUNCTIONS:
+            key: int = node.raw.data0
+            if key not in seen and not _is_stub(unit, node):
+                seen.add(key)
+                found.append(node)
+        elif (kind in _SCOPES or kind in _RECORDS) and not _is_stub(unit, node):
+            stack.extend(reversed(node.children))
+    return found
+
+
+def _is_stub(unit: Unit, node: Node) -> bool:
+    return unit.spans.span(node).file.startswith(_STUBS)
+
+
+def kernel_definitions(functions: list[Node]) -> list[Node]:
+    """`__global__` definitions: functions, template instances, and templates without an instance."""
+    plain: list[Node] = []
+    instances: dict[int, list[Node]] = {}
+    patterns: list[Node] = []
+    for function in functions:
+        if not is_kernel(function):
+            continue
+        if function.kind == C.FUNCTION_TEMPLATE:
+            patterns.append(function)
+            continue
+        template = function.template
+        if template is None:
+            plain.append(function)
+        else:
+            instances.setdefault(template.canonical.raw.data0, []).append(function)
+    result = list(plain)
+    for pattern in patterns:
+        key: int = pattern.canonical.raw.data0
+        result.extend(instances.pop(key, [pattern]))
+    for rest in instances.values():
+        result.extend(rest)
+    return result
+
+
+def lower_kernels(unit: Unit, definitions: list[Node]) -> list[Kernel]:
+    """All kernels, as far as the budgets of a file reach; what lies beyond is told (PW007)."""
+    kernels: list[Kernel] = []
+    for number, definition in enumerate(definitions):
+        if number >= MOST_KERNELS:
+            message = (
+                f"the file defines {len(definitions)} kernels: all after the first {number} are left out"
+            )
+            unit.report("PW007", Severity.WARNING, unit.spans.span(definition), message)
+            break
+        kernels.append(reused_or_lowered(unit, definition, lower_kernel, is_host=False))
+    return kernels
+
+
+def lower_kernel(unit: Unit, function: Node) -> Kernel:
+    """One kernel; an internal failure becomes a diagnostic and an empty, incomplete body."""
+    span = unit.spans.span(function)
+    body = Body(unit, is_host=False)
+    parameters: tuple[Variable, ...] = ()
+    try:
+        parameters = _parameters(body, function)
+        tree = _lower_body(body, function)
+    except (TooLargeError, RecursionError) as error:
+        body = Body(unit, is_host=False)
+        reason = str(error) if isinstance(error, TooLargeError) else "statements or operators nest too deeply"
+        body.hole("PW007", span, f"kernel '{function.spelling}' is not followed: {reason}")
+        tree = Block((), body.region(), span)
+    except Exception as error:  # one kernel must not cost the others
+        body = Body(unit, is_host=False)
+        body.hole(
+            "PW099", span, f"internal error in kernel '{function.spelling}': {type(error).__name__}: {error}"
+        )
+        tree = Block((), body.region(), span)
+    unit.nodes_left -= body.nodes
+    body.report_errors_in(function)
+    bounds = _launch_bounds(unit, function)
+    if function.kind == C.FUNCTION_TEMPLATE:
+        unit.report(
+            "PW006",
+            Severity.NOTE,
+            span,
+            f"template kernel '{function.spelling}' is not instantiated in this file: "
+            "its type parameters are read as float",
+        )
+    return Kernel(
+        function.spelling,
+        qualified_name(function),
+        function.mangled_name,
+        parameters,
+        tree,
+        span,
+        body.regions,
+        body.sites,
+        tuple(body.shared),
+        bounds[0],
+        bounds[1],
+        not body.holes,
+        tuple(body.holes),
+        max_registers=max_registers(function, unit.parsed) or None,
+    )
+
+
+def _parameters(body: Body, function: Node) -> tuple[Variable, ...]:
+    found: list[Variable] = []
+    for child in function.children:
+        if child.kind == C.PARM_DECL:
+            type_ = body.type(child)
+            space = MemorySpace.REGISTER
+            if is_wide_record(type_):
+                space = MemorySpace.LOCAL
+            elif type_ == UINT64 and child.type.spelling in _TEXTURE_OBJECTS:
+                space = MemorySpace.TEXTURE
+            variable = Variable(
+                child.spelling,
+                type_,
+                space,
+                VariableRole.PARAMETER,
+                body.unit.spans.span(child),
+                is_restrict=type_.kind is TypeKind.POINTER and child.type.is_restrict,
+            )
+            body.names[child.raw.data0] = variable
+            found.append(variable)
+    return tuple(found)
+
+
+def _lower_body(body: Body, function: Node) -> Block:
+    compound = next(child for child in function.children if child.kind == C.COMPOUND_STMT)
+    _remember_template_values(body, function)
+    body.frames = [Frame(None, None)]
+    body.function = function
+    return as_block(body, compound)
+
+
+def _remember_template_values(body: Body, function: Node) -> None:
+    template = function.template
+    if template is None:
+        return
+    names = [
+        child.spelling
+        for child in template.children
+        if child.kind in (C.TEMPLATE_TYPE_PARAMETER, C.TEMPLATE_NON_TYPE_PARAMETER)
+    ]
+    for name, value in zip(names, function.template_arguments, strict=False):
+        if isinstance(value, int):
+            body.named_constants[name] = value
+
+
+def _launch_bounds(unit: Unit, function: Node) -> tuple[int | None, int | None]:
+    values = launch_bounds(function, unit.parsed)
+    first = values[0] if values else None
+    second = values[1] if len(values) > 1 else None
+    return first, second or None
+
+
+_ENDLESS = ("#include nested too deeply", "recursive template instantiation exceeded")
+
+
+def _report_includes(unit: Unit) -> None:
+    source = unit.parsed.source
+    for error in unit.parsed.diagnostics:
+        if error.is_error and error.path is not None and error.message.startswith(_ENDLESS):
+            where = Span(str(error.path), error.line, error.column, error.line)
+            unit.report("PW001", Severity.WARNING, where, f"not understood: {error.message}")
+    for name in unit.parsed.recovered.missing_includes:
+        match = re.search(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]" + re.escape(name.encode()), source, re.M)
+        line = 1 if match is None else source.count(b"\n", 0, match.start()) + 1
+        where = Span(str(unit.parsed.path), line, 1, line)
+        unit.report("PW002", Severity.WARNING, where, f"include file '{name}' not found (use -I)")

@@ -1,0 +1,290 @@
+"""Statements: declarations, branches, loops, switches, returns."""
+
+from __future__ import annotations
+
+import re
+
+from wattslice.frontend.bounds import MOST_NESTED_BLOCKS
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.lowering.choices import in_memory
+from wattslice.frontend.cuda.lowering.context import (
+    STATEMENTS,
+    Body,
+    Cell,
+    LoweringError,
+    StatementHandler,
+    TooLargeError,
+    statement,
+)
+from wattslice.frontend.cuda.lowering.declarations import declare
+from wattslice.frontend.cuda.lowering.known import known_value
+from wattslice.frontend.cuda.lowering.memory import pointee_of
+from wattslice.ir import (
+    Block,
+    Break,
+    Case,
+    Constant,
+    Construct,
+    Continue,
+    ExprStmt,
+    If,
+    Load,
+    Read,
+    Return,
+    Span,
+    Stmt,
+    Switch,
+    TypeKind,
+)
+
+
+def lower(body: Body, node: Node) -> list[Stmt]:
+    """The statements that one source statement becomes; what cannot be read leaves a diagnostic."""
+    body.nodes += 1
+    handler = STATEMENTS.get(node.kind)
+    if handler is not None and node.kind in _SELF_SPANNED:
+        return guarded(body, node, handler)
+    previous = body.line_span  # what `statement_span` does, without a generator for each statement
+    span = body.unit.spans.span(node)
+    body.line_span = span if span.line == span.end_line and span.line else None
+    try:
+        return guarded(body, node, handler or _expression_statement)
+    finally:
+        body.line_span = previous
+
+
+def guarded(body: Body, node: Node, handler: StatementHandler) -> list[Stmt]:
+    """Run a handler; effects it wants run before come first, and its failure leaves a hole."""
+    outer = body.before
+    body.before = []
+    try:
+        result = handler(body, node)
+        return [*body.before, *result] if body.before else result
+    except LoweringError as error:
+        span = body.unit.spans.span(error.node)
+        if not span.line:
+            span = body.unit.spans.span(node)
+        body.hole("PW006", span, f"not read: {error}")
+        return list(body.before)
+    finally:
+        body.before = outer
+
+
+def _expression_statement(body: Body, node: Node) -> list[Stmt]:
+    if node.kind >= 200 and node.kind < 280:
+        raise LoweringError(f"statement of kind {node.kind} is not supported", node)
+    if body.is_host and _is_beside_the_point(node):
+        return []
+    expr = body.expr(node)
+    if isinstance(expr, Load) and not expr.place.is_volatile:  # named, but its value is not asked for
+        expr = expr.place.address
+    if isinstance(expr, Constant | Construct) and not getattr(expr, "arguments", ()):
+        return []
+    return [ExprStmt(expr, body.region(), body.span(node))]
+
+
+_NO_GEOMETRY = re.compile(
+    r"^(assert|v?f?printf|f?puts|putchar|fflush|fclose|free|cuda(Memset|Free|Event)\w*"
+    r"|cudaMalloc(Pitch|3D|Array|3DArray|MipmappedArray|FromPoolAsync)|cuda(Device|Thread|Stream)(Synchronize|Reset|Exit)|operator<<)$"
+)
+
+
+def _is_beside_the_point(node: Node) -> bool:
+    """Host statements that time or print: nothing about a launch can come out of them."""
+    while node.kind in (C.UNEXPOSED_EXPR, C.PAREN_EXPR) and len(node.children) == 1:
+        node = node.children[0]
+    return node.kind == C.CALL_EXPR and _NO_GEOMETRY.match(node.spelling) is not None
+
+
+def block(body: Body, nodes: list[Node], span: Span) -> Block:
+    """A block of its own region from the statements given."""
+    region = body.region()
+    statements: list[Stmt] = []
+    if body.depth >= MOST_NESTED_BLOCKS:
+        raise TooLargeError(f"its statements nest more than {MOST_NESTED_BLOCKS} deep")
+    body.depth += 1
+    try:
+        for node in nodes:
+            statements.extend(lower(body, node))
+    finally:
+        body.depth -= 1
+    return Block(tuple(statements), region, span)
+
+
+def as_block(body: Body, node: Node) -> Block:
+    """The body of an `if`, a loop or a function as one block."""
+    children = list(node.children) if node.kind == C.COMPOUND_STMT else [node]
+    return block(body, children, body.unit.spans.span(node))
+
+
+@statement(C.COMPOUND_STMT)
+def _(body: Body, node: Node) -> list[Stmt]:
+    return [as_block(body, node)]
+
+
+@statement(C.NULL_STMT)
+def _(body: Body, node: Node) -> list[Stmt]:
+    return []
+
+
+# --------------------------------------------------------------------------- branches
+
+
+def split_condition(body: Body, node: Node, tail: int) -> tuple[list[Stmt], list[Node]]:
+    """Declarations in front of a condition, lowered, and the rest: condition and at most `tail` parts."""
+    children = list(node.children)
+    before: list[Stmt] = []
+    while children and children[0].kind in (C.DECL_STMT, C.VAR_DECL):
+        first = children.pop(0)
+        before.extend(declare(body, first) if first.kind == C.VAR_DECL else lower(body, first))
+    if len(children) > 1 + tail:
+        before.extend(lower(body, children.pop(0)))
+    return before, children
+
+
+@statement(C.IF_STMT)
+def _(body: Body, node: Node) -> list[Stmt]:
+    span = body.unit.spans.span(node)
+    before, parts = split_condition(body, node, 2)
+    if len(parts) < 2:
+        raise LoweringError("if whose condition could not be read", node)
+    with body.statement_span(parts[0]):
+        condition = body.expr(parts[0])
+    if isinstance(condition, Constant):
+        taken = parts[1] if condition.value else parts[2] if len(parts) > 2 else None
+        result: list[Stmt] = before
+        if taken is not None:
+            result.append(as_block(body, taken))
+        return result
+    region = body.region()
+    known = known_value(body, condition) if body.known else None
+    if known is not None:  # recursion: the arm that is not taken would never end
+        taken_index = 1 if known else 2
+        empty = Block((), body.region(), span)
+        taken_block = as_block(body, parts[taken_index]) if len(parts) > taken_index else empty
+        other: Block | None = empty if known else taken_block
+        return [*before, If(condition, taken_block if known else empty, other, region, span)]
+    then = as_block(body, parts[1])
+    otherwise = as_block(body, parts[2]) if len(parts) > 2 else None
+    return [*before, If(condition, then, otherwise, region, span)]
+
+
+@statement(C.SWITCH_STMT)
+def _(body: Body, node: Node) -> list[Stmt]:
+    span = body.unit.spans.span(node)
+    before, parts = split_condition(body, node, 1)
+    if len(parts) != 2:
+        raise LoweringError("switch whose selector could not be read", node)
+    with body.statement_span(parts[0]):
+        selector = body.expr(parts[0])
+    region = body.region()
+    groups: list[tuple[list[int | None], list[Node]]] = []
+    inner = list(parts[1].children) if parts[1].kind == C.COMPOUND_STMT else [parts[1]]
+    for child in inner:
+        labels: list[int | None] = []
+        current: Node | None = child
+        while current is not None and current.kind in (C.CASE_STMT, C.DEFAULT_STMT):
+            rest = list(current.children)
+            if current.kind == C.CASE_STMT:
+                value = body.expr(rest[0])
+                if not isinstance(value, Constant):
+                    raise LoweringError("case label that is no constant", current)
+                labels.append(int(value.value))
+                if len(rest) > 2:
+                    raise LoweringError("case label that is a range", current)
+                rest = rest[1:]
+            else:
+                labels.append(None)
+            current = rest[-1] if rest else None
+        if labels:
+            groups.append((labels, [] if current is None else [current]))
+        elif groups:
+            groups[-1][1].append(child)
+        else:
+            before.extend(lower(body, child))
+    cases = tuple(
+        Case(tuple(labels), block(body, nodes, body.unit.spans.span(nodes[0]) if nodes else span))
+        for labels, nodes in groups
+    )
+    return [*before, Switch(selector, cases, region, span)]
+
+
+# --------------------------------------------------------------------------- jumps
+
+
+@statement(C.RETURN_STMT)
+def _(body: Body, node: Node) -> list[Stmt]:
+    span = body.span(node)
+    children = [c for c in node.children if c.kind >= 100]
+    if not children:
+        return [Return(None, body.region(), span)]
+    frame = body.frame
+    if frame.info is not None and frame.info.returns_reference and not frame.results_as_values:
+        where = body.location(children[0])
+        if where is None and frame.results_in_memory:
+            raise LoweringError("reference to one of several objects that are not known here", node)
+        if where is not None:
+            if frame.results_in_memory:
+                where = in_memory(body, where, span)
+            frame.result_locations.append(where)
+            if isinstance(where, Cell):
+                return [Return(where.address, body.region(), span)]
+            return [Return(Read(where, where.type, span), body.region(), span)]
+    value = body.expr(children[0])
+    if value.type.kind is TypeKind.POINTER:
+        found = pointee_of(body, value)
+        if found is not None:
+            frame.result_pointees.append(found)
+    return [Return(value, body.region(), span)]
+
+
+@statement(C.BREAK_STMT)
+def _(body: Body, node: Node) -> list[Stmt]:
+    return [Break(body.region(), body.span(node))]
+
+
+@statement(C.CONTINUE_STMT)
+def _(body: Body, node: Node) -> list[Stmt]:
+    return [Continue(body.region(), body.span(node))]
+
+
+@statement(C.LABEL_STMT)
+def _(body: Body, node: Node) -> list[Stmt]:
+    return lower(body, node.children[-1]) if node.children else []
+
+
+@statement(C.GOTO_STMT, C.INDIRECT_GOTO_STMT)
+def _(body: Body, node: Node) -> list[Stmt]:
+    body.hole("PW006", body.span(node), "goto is not followed; it is read as doing nothing")
+    return []
+
+
+@statement(C.CXX_TRY_STMT)
+def _(body: Body, node: Node) -> list[Stmt]:
+    """Host code: the protected block; handlers do not run on the way to a launch."""
+    return lower(body, node.children[0])
+
+
+@statement(C.CASE_STMT, C.DEFAULT_STMT)
+def _(body: Body, node: Node) -> list[Stmt]:
+    """A label inside a nested block (Duff's device): its statement is read, the jump into it is not."""
+    body.hole("PW006", body.span(node), "case label inside a nested block is not followed")
+    return lower(body, node.children[-1])
+
+
+_SELF_SPANNED = frozenset(
+    int(kind)
+    for kind in (
+        C.COMPOUND_STMT,
+        C.IF_STMT,
+        C.FOR_STMT,
+        C.WHILE_STMT,
+        C.DO_STMT,
+        C.SWITCH_STMT,
+        C.CXX_FOR_RANGE_STMT,
+        C.UNEXPOSED_STMT,
+        C.LABEL_STMT,
+        C.CXX_TRY_STMT,
+    )
+)

@@ -1,0 +1,261 @@
+"""Source types: libclang types to `ir.Type`, once per distinct type, and C's arithmetic conversions."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from wattslice.frontend.cuda.clang.kinds import TypeKind as K
+from wattslice.frontend.cuda.clang.libclang import CXCursor, CXType, library, text
+from wattslice.frontend.cuda.clang.places import UnitHandle
+from wattslice.frontend.cuda.clang.types import Type as ClangType
+from wattslice.ir import (
+    BOOL,
+    DIM3,
+    FLOAT32,
+    FLOAT64,
+    INT32,
+    INT64,
+    UINT32,
+    UNKNOWN_TYPE,
+    VOID,
+    Field,
+    Type,
+    TypeKind,
+)
+
+UINT64 = Type(TypeKind.INT, bits=64, signed=False)
+FLOAT16 = Type(TypeKind.FLOAT, bits=16)
+BFLOAT16 = Type(TypeKind.FLOAT, bits=16, bfloat=True)
+# What stands for a type parameter in a template nobody instantiates in this file.
+PLACEHOLDER = Type(TypeKind.FLOAT, bits=32, name="dependent")
+
+_SCALARS: dict[int, Type] = {
+    K.VOID: VOID,
+    K.BOOL: BOOL,
+    K.CHAR_S: Type(TypeKind.INT, bits=8),
+    K.SCHAR: Type(TypeKind.INT, bits=8),
+    K.CHAR_U: Type(TypeKind.INT, bits=8, signed=False),
+    K.UCHAR: Type(TypeKind.INT, bits=8, signed=False),
+    K.SHORT: Type(TypeKind.INT, bits=16),
+    K.USHORT: Type(TypeKind.INT, bits=16, signed=False),
+    K.CHAR16: Type(TypeKind.INT, bits=16, signed=False),
+    K.CHAR32: UINT32,
+    K.WCHAR: INT32,
+    K.INT: INT32,
+    K.UINT: UINT32,
+    K.LONG: INT64,
+    K.LONGLONG: INT64,
+    K.ULONG: UINT64,
+    K.ULONGLONG: UINT64,
+    K.INT128: Type(TypeKind.INT, bits=128),
+    K.UINT128: Type(TypeKind.INT, bits=128, signed=False),
+    K.HALF: FLOAT16,
+    K.FLOAT: FLOAT32,
+    K.DOUBLE: FLOAT64,
+    K.LONGDOUBLE: FLOAT64,
+    K.FLOAT128: FLOAT64,
+    K.NULLPTR: Type(TypeKind.POINTER, element=VOID),
+}
+_VECTOR = re.compile(
+    r"^(char|uchar|short|ushort|int|uint|long|ulong|longlong|ulonglong|float|double)([1-4])$"
+)
+_VECTOR_BASE: dict[str, Type] = {
+    "char": _SCALARS[K.CHAR_S],
+    "uchar": _SCALARS[K.UCHAR],
+    "short": _SCALARS[K.SHORT],
+    "ushort": _SCALARS[K.USHORT],
+    "int": INT32,
+    "uint": UINT32,
+    "long": INT64,
+    "ulong": UINT64,
+    "longlong": INT64,
+    "ulonglong": UINT64,
+    "float": FLOAT32,
+    "double": FLOAT64,
+}
+_HALVES: dict[str, tuple[Type, int]] = {
+    "__half": (FLOAT16, 1),
+    "half": (FLOAT16, 1),
+    "__half2": (FLOAT16, 2),
+    "half2": (FLOAT16, 2),
+    "__nv_bfloat16": (BFLOAT16, 1),
+    "nv_bfloat16": (BFLOAT16, 1),
+    "__nv_bfloat162": (BFLOAT16, 2),
+    "nv_bfloat162": (BFLOAT16, 2),
+}
+DIM3_AXES = ("x", "y", "z")
+
+
+def vector_of(scalar: Type, lanes: int, name: str = "") -> Type:
+    """The CUDA vector type of `lanes` scalars."""
+    return Type(
+        scalar.kind, bits=scalar.bits, signed=scalar.signed, lanes=lanes, bfloat=scalar.bfloat, name=name
+    )
+
+
+def lane_of(vector: Type) -> Type:
+    """The scalar type of a vector's lanes."""
+    return Type(vector.kind, bits=vector.bits, signed=vector.signed, bfloat=vector.bfloat)
+
+
+def pointer_to(element: Type) -> Type:
+    """A pointer to `element`."""
+    return Type(TypeKind.POINTER, bits=64, element=element)
+
+
+def is_wide_record(type_: Type) -> bool:
+    """Whether a record holds an array (or a record that does) and so cannot live in registers by name."""
+    return type_.kind is TypeKind.RECORD and any(
+        field.type.kind is TypeKind.ARRAY or is_wide_record(field.type) for field in type_.fields
+    )
+
+
+def promoted(type_: Type) -> Type:
+    """C's integer promotion: everything narrower than int becomes int."""
+    if type_.is_integral and type_.bits < 32:
+        return INT32
+    return type_
+
+
+def common_type(left: Type, right: Type) -> Type:
+    """C's usual arithmetic conversions; a vector or an unknown operand decides for both."""
+    if left.kind in (TypeKind.POINTER, TypeKind.ARRAY):
+        return left
+    if right.kind in (TypeKind.POINTER, TypeKind.ARRAY):
+        return right
+    if left.lanes > 1 or right.kind is TypeKind.UNKNOWN:
+        return left
+    if right.lanes > 1 or left.kind is TypeKind.UNKNOWN:
+        return right
+    if left.is_float or right.is_float:
+        if left.is_float and right.is_float:
+            return left if left.bits >= right.bits else right
+        return left if left.is_float else right
+    if not (left.is_integral and right.is_integral):
+        return left
+    left, right = promoted(left), promoted(right)
+    if left.bits != right.bits:
+        return left if left.bits > right.bits else right
+    return left if not left.signed else right
+
+
+class TypeTable:
+    """Translates the types of one translation unit; one entry per distinct libclang type."""
+
+    def __init__(self, handle: UnitHandle) -> None:
+        self._handle = handle
+        self._known: dict[int | None, Type] = {}
+        self._volatile: dict[int | None, bool] = {}
+        self._open_records: set[str] = set()
+        lib: Any = library()
+        self._cursor_type = lib.clang_getCursorType
+        self._canonical = lib.clang_getCanonicalType
+        self._offset = lib.clang_Cursor_getOffsetOfField
+
+    def of(self, raw: CXCursor) -> Type:
+        """The type of a cursor."""
+        type_: CXType = self._cursor_type(raw)
+        known = self._known.get(type_.data0)
+        return self.translate(type_) if known is None else known
+
+    def is_reference(self, raw: CXCursor) -> bool:
+        """Whether a declaration is written as a reference (`T&`, `T&&`, possibly behind a typedef)."""
+        type_: CXType = self._canonical(self._cursor_type(raw))
+        return type_.kind in (K.LVALUEREFERENCE, K.RVALUEREFERENCE)
+
+    def is_bit_field(self, raw: CXCursor) -> bool:
+        """Whether a declaration is a member with a width of its own."""
+        return bool(library().clang_Cursor_isBitField(raw))
+
+    def is_volatile(self, raw: CXCursor) -> bool:
+        """Whether what a cursor names is volatile."""
+        type_: CXType = self._cursor_type(raw)
+        known = self._volatile.get(type_.data0)
+        if known is None:
+            known = bool(library().clang_isVolatileQualifiedType(self._canonical(type_)))
+            self._volatile[type_.data0] = known
+        return known
+
+    def translate(self, raw: CXType) -> Type:
+        """`raw` as an `ir.Type`; references become what they refer to."""
+        known = self._known.get(raw.data0)
+        if known is None:
+            result = self._translate(raw)
+            # A pointer to a record that is being described right now is kept short; do not remember that.
+            if not self._open_records:
+                self._known[raw.data0] = result
+            return result
+        return known
+
+    def _translate(self, raw: CXType) -> Type:
+        scalar = _SCALARS.get(raw.kind)
+        if scalar is not None:
+            return scalar
+        clang = ClangType(self._handle, raw)
+        canonical: CXType = self._canonical(raw)
+        if canonical.data0 != raw.data0:
+            return self.translate(canonical)
+        kind = raw.kind
+        if kind in (K.LVALUEREFERENCE, K.RVALUEREFERENCE):
+            return self.translate(clang.pointee.raw)
+        if kind == K.POINTER:
+            return pointer_to(self.translate(clang.pointee.raw))
+        if kind == K.CONSTANTARRAY:
+            lib = library()
+            element = self.translate(lib.clang_getArrayElementType(raw))
+            return Type(TypeKind.ARRAY, element=element, length=int(lib.clang_getArraySize(raw)))
+        if kind in (K.INCOMPLETEARRAY, K.VARIABLEARRAY, K.DEPENDENTSIZEDARRAY):
+            element = self.translate(library().clang_getArrayElementType(raw))
+            return Type(TypeKind.ARRAY, element=element)
+        if kind in (K.VECTOR, K.EXTVECTOR):
+            lib = library()
+            return vector_of(self.translate(clang.element.raw), int(lib.clang_getNumElements(raw)))
+        if kind == K.RECORD:
+            return self._record(clang)
+        if kind == K.ENUM:
+            return Type(TypeKind.INT, bits=8 * (clang.size_bytes or 4), name=clang.spelling)
+        if kind in (K.FUNCTIONPROTO, K.FUNCTIONNOPROTO, K.MEMBERPOINTER):
+            return Type(TypeKind.UNKNOWN, name="function")
+        if kind == K.UNEXPOSED:
+            return PLACEHOLDER
+        return UNKNOWN_TYPE
+
+    def _record(self, clang: ClangType) -> Type:
+        declaration = clang.declaration
+        spelling = clang.spelling
+        for qualifier in ("const ", "volatile ", "struct ", "union ", "class "):
+            spelling = spelling.removeprefix(qualifier)
+        plain = spelling.rsplit("::", 1)[-1] if "<" not in spelling else spelling
+        if plain == "dim3":
+            return DIM3
+        vector = _VECTOR.match(plain)
+        if vector is not None and vector[2] != "1":
+            return vector_of(_VECTOR_BASE[vector[1]], int(vector[2]), plain)
+        half = _HALVES.get(plain)
+        if half is not None:
+            return vector_of(half[0], half[1], plain) if half[1] > 1 else half[0]
+        size = clang.size_bytes or 0
+        if declaration is None or spelling in self._open_records:
+            return Type(TypeKind.RECORD, name=spelling, record_bytes=size)
+        self._open_records.add(spelling)
+        try:
+            fields = tuple(self._fields(clang, 0))
+        finally:
+            self._open_records.discard(spelling)
+        return Type(TypeKind.RECORD, name=spelling, fields=fields, record_bytes=size)
+
+    def _fields(self, clang: ClangType, base_bytes: int) -> list[Field]:
+        found: list[Field] = []
+        for field in clang.fields:
+            offset = base_bytes + max(0, int(self._offset(field.raw))) // 8
+            name = text(library().clang_getCursorSpelling(field.raw))
+            if not name or "(" in name:  # members of an anonymous union or struct belong to the record
+                found.extend(self._fields(field.type.canonical, offset))
+            else:
+                found.append(Field(name, self.of(field.raw), offset))
+        return found
+
+    def field_offset_bytes(self, field: CXCursor) -> int:
+        """Bytes from the start of its record to a member; 0 when libclang cannot tell."""
+        return max(0, int(self._offset(field))) // 8

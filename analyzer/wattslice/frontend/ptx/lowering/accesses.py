@@ -1,0 +1,323 @@
+"""Loads, stores and atomics: accesses to objects, and the free moves through parameter space."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from wattslice.frontend.matrix_tiles import address_of_share, tile_of
+from wattslice.frontend.ptx.lowering.body import FunctionBody, parameter_place
+from wattslice.frontend.ptx.lowering.types import (
+    LANE_NAMES,
+    POINTER,
+    SPACES,
+    lanes_of,
+    scalar_types,
+    space_of,
+    type_of,
+)
+from wattslice.frontend.ptx.syntax.syntax import (
+    Address,
+    Immediate,
+    Instruction,
+    Operand,
+    Register,
+    Symbol,
+    Vector,
+)
+from wattslice.ir import (
+    INT32,
+    AddressOf,
+    Assign,
+    Atomic,
+    AtomicOp,
+    Cast,
+    Constant,
+    Construct,
+    Declare,
+    Expr,
+    Intrinsic,
+    Load,
+    MemoryPlace,
+    MemorySpace,
+    PointerOffset,
+    Read,
+    RegisterPlace,
+    Semantics,
+    Span,
+    Type,
+    TypeKind,
+    Variable,
+    VariableRole,
+)
+
+_ATOMICS = {
+    "add": AtomicOp.ADD,
+    "min": AtomicOp.MIN,
+    "max": AtomicOp.MAX,
+    "and": AtomicOp.AND,
+    "or": AtomicOp.OR,
+    "xor": AtomicOp.XOR,
+    "exch": AtomicOp.EXCHANGE,
+    "cas": AtomicOp.CAS,
+    "inc": AtomicOp.INC,
+    "dec": AtomicOp.DEC,
+}
+
+
+def access_type(instruction: Instruction) -> Type:
+    """The type of what an access moves, its lanes included."""
+    return type_of(scalar_types(instruction.modifiers)[-1], lanes_of(instruction.modifiers))
+
+
+def place_of(body: FunctionBody, instruction: Instruction, address: Address, type_: Type) -> MemoryPlace:
+    """The object that an address operand names."""
+    span = body.unit.span(instruction)
+    base = address.base
+    root: Variable | None = None
+    if isinstance(base, Symbol):
+        root = body.symbol(base.name)
+        pointer = body.address_of(base.name, base.offset, span)
+    elif isinstance(base, Register):
+        root = body.registers.pointers.root(base.name)
+        pointer = body.value(base, POINTER, span)
+        if pointer.type.kind is not TypeKind.POINTER:
+            pointer = Cast(pointer, POINTER, span)
+    else:
+        pointer = Cast(Constant(base.value, INT32, span), POINTER, span)
+    offset = address.offset
+    if isinstance(address.subscript, Immediate):
+        offset += int(address.subscript.value) * type_.size_bytes
+    if offset:
+        pointer = PointerOffset(pointer, None, 1, offset, False, False, POINTER, span)
+    root = None if root is None else body.parts.roots.get(root, root)
+    space = SPACES.get(space_of(instruction.modifiers) or "")
+    if space is None:
+        space = _space_of_root(root)
+    is_volatile = bool({"volatile", "relaxed", "acquire", "release", "mmio"} & set(instruction.modifiers))
+    return MemoryPlace(pointer, space, type_, root, body.parts.site(), is_volatile)
+
+
+def _space_of_root(root: Variable | None) -> MemorySpace:
+    """Where a generic address points: into the variable that it is made from, else into global memory."""
+    if root is None or root.space in (MemorySpace.REGISTER, MemorySpace.TEXTURE):
+        return MemorySpace.GLOBAL
+    return root.space
+
+
+def _address(instruction: Instruction) -> Address | None:
+    return next((operand for operand in instruction.operands if isinstance(operand, Address)), None)
+
+
+def _load(body: FunctionBody, instruction: Instruction) -> bool:
+    address = _address(instruction)
+    if address is None:
+        return False
+    type_ = access_type(instruction)
+    span = body.unit.span(instruction)
+    targets = _elements(instruction.operands[0])
+    if space_of(instruction.modifiers) == "param":
+        _load_parameter(body, instruction, type_, targets, span)
+        return True
+    place = place_of(body, instruction, address, type_)
+    if len(targets) == 1:
+        target = targets[0]
+        is_pointer = isinstance(target, Register) and target.name in body.registers.pointers.registers
+        value: Expr = Load(place, POINTER if is_pointer else type_, span)
+        body.set(target, _held(body, target, value, span), span)
+        return True
+    kept = Variable("loaded", type_, MemorySpace.REGISTER, VariableRole.TEMPORARY, span)
+    body.statements.append(Declare(kept, Load(place, type_, span), body.parts.region(), span))
+    lane = type_of(scalar_types(instruction.modifiers)[-1])
+    for name, target in zip(LANE_NAMES, targets, strict=False):
+        part: Expr = Read(RegisterPlace(kept, (name,), lane), lane, span)
+        if isinstance(target, Register) and not body.registers.is_unused(target.name):
+            body.set(target, _copied(body, target, part, span), span)
+    return True
+
+
+def _copied(body: FunctionBody, target: Register, part: Expr, span: Span) -> Expr:
+    if target.name in body.registers.pointers.registers:
+        return Cast(part, POINTER, span)
+    return _held(body, target, part, span)
+
+
+def _held(body: FunctionBody, target: Operand, value: Expr, span: Span) -> Expr:
+    """A loaded value as its register holds it: a register of bits takes any number, one of floats bits."""
+    if not isinstance(target, Register):
+        return value
+    declared = body.registers.declared_type(target.name)
+    if declared.is_float and value.type.kind is TypeKind.INT:
+        return Intrinsic("bit_cast", (value,), (), Semantics.OPAQUE, False, declared, span)
+    if declared.kind is TypeKind.INT and value.type.kind is TypeKind.INT and declared.bits > value.type.bits:
+        return Cast(value, declared, span)
+    return value
+
+
+def _elements(operand: Operand) -> tuple[Operand, ...]:
+    return operand.elements if isinstance(operand, Vector) else (operand,)
+
+
+def _load_parameter(
+    body: FunctionBody, instruction: Instruction, type_: Type, targets: tuple[Operand, ...], span: Span
+) -> None:
+    """Parameters lie in registers: reading one costs nothing."""
+    place = parameter_place(instruction)
+    scalar = type_of(scalar_types(instruction.modifiers)[-1])
+    for number, target in enumerate(targets):
+        if not isinstance(target, Register):
+            continue
+        is_pointer = target.name in body.registers.pointers.registers
+        wanted = POINTER if is_pointer else scalar
+        variable = None
+        if place is not None:
+            variable = body.parameter(place[0], place[1] + number * scalar.size_bytes, wanted)
+        if variable is None:
+            value: Expr = Intrinsic("parameter", (), (), Semantics.UNIFORM, False, wanted, span)
+        else:
+            value = Read(RegisterPlace(variable, (), variable.type), variable.type, span)
+        body.set(target, value, span)
+
+
+def _store(body: FunctionBody, instruction: Instruction) -> bool:
+    address = _address(instruction)
+    if address is None:
+        return False
+    type_ = access_type(instruction)
+    span = body.unit.span(instruction)
+    scalar = type_of(scalar_types(instruction.modifiers)[-1])
+    values = tuple(body.value(part, scalar, span) for part in _elements(instruction.operands[-1]))
+    if space_of(instruction.modifiers) == "param":
+        _store_parameter(body, instruction, scalar, values, span)
+        return True
+    place = place_of(body, instruction, address, type_)
+    value = values[0]
+    if len(values) > 1:
+        value = Construct(values, LANE_NAMES[: len(values)], type_, span)
+    body.emit(Assign(place, None, value, type_, type_, span), span)
+    return True
+
+
+def _store_parameter(
+    body: FunctionBody, instruction: Instruction, type_: Type, values: tuple[Expr, ...], span: Span
+) -> None:
+    place = parameter_place(instruction)
+    if place is None:
+        return
+    for number, value in enumerate(values):
+        kind = POINTER if value.type.kind is TypeKind.POINTER else type_
+        variable = body.parameter(place[0], place[1] + number * type_.size_bytes, kind)
+        if variable is None:
+            continue
+        root = _root_of(value)
+        if root is not None:
+            body.parts.roots[variable] = body.parts.roots.get(root, root)
+        target = RegisterPlace(variable, (), variable.type)
+        body.emit(Assign(target, None, value, variable.type, variable.type, span), span)
+
+
+def _root_of(value: Expr) -> Variable | None:
+    """The object that a pointer passed to a function points into, where that is plain to see."""
+    while isinstance(value, PointerOffset):
+        value = value.pointer
+    match value:
+        case Read(place=place) if value.type.kind is TypeKind.POINTER:
+            return place.variable
+        case AddressOf(variable=variable):
+            return variable
+        case _:
+            return None
+
+
+def _atomic(body: FunctionBody, instruction: Instruction) -> bool:
+    address = _address(instruction)
+    op = next((_ATOMICS[word] for word in instruction.modifiers if word in _ATOMICS), None)
+    type_ = access_type(instruction)
+    if address is None or op is None or type_.lanes > 2:
+        return False
+    span = body.unit.span(instruction)
+    at = instruction.operands.index(address)
+    arguments = tuple(body.value(operand, type_, span) for operand in instruction.operands[at + 1 :])
+    place = place_of(body, instruction, address, type_)
+    value = Atomic(op, place, arguments, type_, span)
+    if instruction.opcode == "red":
+        body.emit(value, span)
+    else:
+        body.set(instruction.operands[0], _held(body, instruction.operands[0], value, span), span)
+    return True
+
+
+_COPY_BYTES = frozenset({4, 8, 16})
+
+
+def _copy(body: FunctionBody, instruction: Instruction) -> bool:
+    """`cp.async`: a load from global memory and a store into shared memory, as in CUDA."""
+    operands = instruction.operands
+    if len(operands) < 3 or "global" not in instruction.modifiers:
+        return False
+    target, source, size = operands[:3]
+    if not isinstance(target, Address) or not isinstance(source, Address):
+        return False
+    if not isinstance(size, Immediate) or size.value not in _COPY_BYTES:
+        return False
+    span = body.unit.span(instruction)
+    type_ = Type(TypeKind.INT, bits=32, signed=False, lanes=int(size.value) // 4)
+    origin = place_of(body, replace(instruction, modifiers=("global",)), source, type_)
+    place = place_of(body, replace(instruction, modifiers=("shared",)), target, type_)
+    body.emit(Assign(place, None, Load(origin, type_, span), type_, type_, span), span)
+    return True
+
+
+_SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
+
+
+def _matrix(body: FunctionBody, instruction: Instruction) -> bool:
+    """`wmma.load`, `wmma.store`: one access by each thread, for its share of the tile (docs/counting.md)."""
+    modifiers = instruction.modifiers
+    is_load = "load" in modifiers
+    address = _address(instruction)
+    shape = next((found for word in modifiers if (found := _SHAPE.fullmatch(word))), None)
+    names = scalar_types(modifiers)
+    if address is None or shape is None or not names or not (is_load or "store" in modifiers):
+        return False
+    m, n, k = map(int, shape.groups())
+    use = next((word for word in modifiers if word in ("a", "b")), "")
+    tile = tile_of(use, m, n, k, is_column_major="col" in modifiers)
+    elements = tile.share
+    if elements is None:
+        return False
+    span = body.unit.span(instruction)
+    place = place_of(body, instruction, address, type_of(names[-1]))
+    element = place.type
+    part = type_of(names[-1], elements)
+    at = instruction.operands.index(address)
+    rest = instruction.operands[at + 1 if is_load else at + 2 :]
+    stride = body.value(rest[0], INT32, span) if rest else Constant(tile.columns, INT32, span)
+    where = address_of_share(place.address, tile, stride, element, part, POINTER, span)
+    place = replace(place, address=where, type=part)
+    name = "ptx " + instruction.mnemonic
+    if not is_load:
+        values = tuple(body.value(o, element, span) for o in _elements(instruction.operands[at + 1]))
+        value = Intrinsic(name, values, (), Semantics.OPAQUE, False, part, span)
+        body.emit(Assign(place, None, value, part, part, span), span)
+        return True
+    kept = Variable("tile", part, MemorySpace.REGISTER, VariableRole.TEMPORARY, span)
+    body.statements.append(Declare(kept, Load(place, part, span), body.parts.region(), span))
+    whole = Read(RegisterPlace(kept, (), part), part, span)
+    for target in _elements(instruction.operands[0]):
+        if isinstance(target, Register):
+            type_ = body.registers.declared_type(target.name)
+            body.set(target, Intrinsic(name, (whole,), (), Semantics.OPAQUE, False, type_, span), span)
+    return True
+
+
+LOWERINGS: dict[str, Callable[[FunctionBody, Instruction], bool]] = {
+    "ld": _load,
+    "ldu": _load,
+    "st": _store,
+    "atom": _atomic,
+    "red": _atomic,
+    "cp": _copy,
+    "wmma": _matrix,
+}

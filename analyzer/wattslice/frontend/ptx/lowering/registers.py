@@ -1,0 +1,246 @@
+"""The registers of one function: their variables, what they stand for, and expressions not yet written out.
+
+A register that is written once and read once, in the same block, becomes part of the expression that reads
+it, as a person would have written it; what costs nothing (a copy, a parameter, `%tid.x`) never is a
+statement of its own. Everything else is a variable.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from wattslice.frontend.ptx.lowering.blocks import BasicBlock, results_of, sources_of
+from wattslice.frontend.ptx.lowering.pointers import Pointers
+from wattslice.frontend.ptx.lowering.types import POINTER, type_of
+from wattslice.frontend.ptx.syntax.syntax import RegisterDeclaration, Statement
+from wattslice.ir import (
+    INT32,
+    UINT32,
+    AddressOf,
+    Builtin,
+    BuiltinKind,
+    Cast,
+    Constant,
+    Expr,
+    Intrinsic,
+    MemorySpace,
+    Read,
+    RegisterPlace,
+    Semantics,
+    Span,
+    Type,
+    TypeKind,
+    Variable,
+    VariableRole,
+    walk_expressions,
+)
+
+MAX_SIZE = 40
+"""Nodes of an expression above which it is kept in a variable."""
+
+_BUILTINS = {
+    "%tid": BuiltinKind.THREAD_IDX,
+    "%ctaid": BuiltinKind.BLOCK_IDX,
+    "%ntid": BuiltinKind.BLOCK_DIM,
+    "%nctaid": BuiltinKind.GRID_DIM,
+}
+_AXES = {"x": 0, "y": 1, "z": 2}
+_UNIFORM_WORDS = """
+    %smid %nsmid %nwarpid %warpid %gridid %clock %clock_hi %clock64 %globaltimer %globaltimer_lo
+    %globaltimer_hi %dynamic_smem_size %total_smem_size %aggr_smem_size %clusterid %nclusterid
+    %cluster_ctaid %cluster_nctaid %cluster_ctarank %cluster_nctarank %is_explicit_cluster
+"""
+_UNIFORM = frozenset(_UNIFORM_WORDS.split())
+
+
+def is_leaf(expr: Expr) -> bool:
+    """Whether an expression costs nothing and is the same wherever it stands."""
+    if isinstance(expr, Cast):
+        return is_leaf(expr.operand) and not expr.operand.type.is_float and expr.type.is_integral
+    return isinstance(expr, Constant | Builtin | AddressOf | Read)
+
+
+@dataclass(slots=True)
+class Pending:
+    """An expression whose one reader is still to come, and the registers it reads that may change."""
+
+    expr: Expr
+    reads: frozenset[Variable]
+    size: int
+
+
+class Registers:
+    """The registers of one function."""
+
+    def __init__(
+        self,
+        statements: tuple[Statement, ...],
+        blocks: list[BasicBlock],
+        span: Span,
+        taken: frozenset[str] = frozenset(),
+    ) -> None:
+        self._span = span
+        self._taken = taken
+        self._declared: dict[str, Type] = {}
+        self._ranges: dict[str, Type] = {}
+        for statement in statements:
+            if isinstance(statement, RegisterDeclaration):
+                named = self._declared if statement.count is None else self._ranges
+                named[statement.name] = type_of(statement.type, statement.lanes)
+        self._written: Counter[str] = Counter()
+        self._read: Counter[str] = Counter()
+        self._home: dict[str, tuple[int, int]] = {}
+        local: Counter[tuple[str, int]] = Counter()
+        for number, block in enumerate(blocks):
+            for instruction in block.instructions:
+                for name in results_of(instruction):
+                    # a result under a guard keeps its old value where the guard does not hold
+                    self._written[name] += 1 if instruction.guard is None else 2
+                    self._home[name] = (number, instruction.line)
+                for name in sources_of(instruction):
+                    self._read[name] += 1
+                    local[name, number] += 1
+        self._local = {
+            name
+            for name, (number, _) in self._home.items()
+            if self._read[name] == 1 and local[name, number] == 1
+        }
+        self.pointers = Pointers()
+        self._variables: dict[str, Variable] = {}
+        self._same: dict[str, Expr] = {}
+        self.pending: dict[str, Pending] = {}
+        self._constant: set[Variable] = set()
+
+    def is_single(self, name: str) -> bool:
+        """Whether a register is written once, unconditionally."""
+        return self._written[name] == 1
+
+    def is_unused(self, name: str) -> bool:
+        """Whether nobody reads a register."""
+        return self._read[name] == 0
+
+    def may_wait(self, name: str) -> bool:
+        """Whether a register has one reader, in the block that writes it."""
+        return self.is_single(name) and name in self._local
+
+    def declared_type(self, name: str) -> Type:
+        """The type that a `.reg` gives."""
+        found = self._declared.get(name)
+        return found or self._ranges.get(name.rstrip("0123456789"), INT32)
+
+    def variable(self, name: str, type_: Type | None = None) -> Variable:
+        """The variable of a register; `type_`: of what it is given first."""
+        known = self._variables.get(name)
+        if known is None:
+            declared = self.declared_type(name)
+            chosen = declared
+            if name in self.pointers.registers:
+                chosen = POINTER
+            elif type_ is not None and type_.is_float and type_.size_bytes == declared.size_bytes:
+                chosen = type_
+            shown = name.lstrip("%$").replace("@", "_")
+            known = Variable(
+                f"%{shown}" if shown in self._taken else shown,
+                chosen,
+                MemorySpace.REGISTER,
+                VariableRole.LOCAL,
+                self._span,
+            )
+            self._variables[name] = known
+            if self.is_single(name):
+                self._constant.add(known)
+        return known
+
+    def share(self, name: str, others: Registers, other: str) -> None:
+        """`name` is a register of the caller, which passes it by `.reg` parameter."""
+        self._variables[name] = others.variable(other)
+        self._written[name] = max(2, self._written[name])
+
+    def stand_for(self, name: str, expr: Expr) -> None:
+        """From here on `name` is `expr`, which costs nothing."""
+        self._same[name] = expr
+
+    def never_changes(self, expr: Expr) -> bool:
+        """Whether an expression has one value from now on: it reads no register that is written again."""
+        return not self.changing(expr)
+
+    def changing(self, expr: Expr) -> frozenset[Variable]:
+        """The registers in an expression that may be written again."""
+        return frozenset(
+            node.place.variable
+            for node in walk_expressions(expr)
+            if isinstance(node, Read)
+            and node.place.variable not in self._constant
+            and node.place.variable.role is not VariableRole.PARAMETER
+        )
+
+    def wait(self, name: str, expr: Expr) -> bool:
+        """Keeps an expression for its one reader; False when it is too large."""
+        size = sum(1 for _ in walk_expressions(expr))
+        if size > MAX_SIZE:
+            return False
+        self.pending[name] = Pending(expr, self.changing(expr), size)
+        return True
+
+    def overwritten_by(self, variable: Variable) -> list[str]:
+        """Registers whose waiting expression reads a variable that is about to change."""
+        return [name for name, kept in self.pending.items() if variable in kept.reads]
+
+    def read(self, name: str, component: str, span: Span) -> Expr:
+        """The value of a register, special ones included."""
+        kept = self.pending.pop(name, None)
+        if kept is not None:
+            return kept.expr
+        same = self._same.get(name)
+        if same is not None:
+            return _at(same, span)
+        if name.startswith("%") and name not in self._written:
+            return _special(name, component, span)
+        variable = self.variable(name)
+        return Read(RegisterPlace(variable, (), variable.type), variable.type, span)
+
+
+def _at(expr: Expr, span: Span) -> Expr:
+    """A leaf once more, read elsewhere."""
+    if isinstance(expr, Cast):
+        return replace(expr, operand=_at(expr.operand, span), span=span)
+    return replace(expr, span=span)
+
+
+def _special(name: str, component: str, span: Span) -> Expr:
+    if name in _BUILTINS:
+        return Builtin(_BUILTINS[name], _AXES.get(component, 0), UINT32, span)
+    if name == "WARP_SZ":
+        return Builtin(BuiltinKind.WARP_SIZE, 0, INT32, span)
+    if name == "%laneid":
+        return _lane(span)
+    semantics = Semantics.UNIFORM if name in _UNIFORM else Semantics.OPAQUE
+    return Intrinsic(name.lstrip("%"), (), (), semantics, False, UINT32, span)
+
+
+def _lane(span: Span) -> Expr:
+    """`((tid.z * ntid.y + tid.y) * ntid.x + tid.x) % 32`, which the hardware knows for nothing."""
+
+    def known(semantics: Semantics, a: Expr, b: Expr) -> Expr:
+        return Intrinsic("laneid", (a, b), (), semantics, False, INT32, span)
+
+    thread = [Builtin(BuiltinKind.THREAD_IDX, axis, UINT32, span) for axis in range(3)]
+    extent = [Builtin(BuiltinKind.BLOCK_DIM, axis, UINT32, span) for axis in range(3)]
+    row = known(Semantics.ADD, known(Semantics.MUL, thread[2], extent[1]), thread[1])
+    linear = known(Semantics.ADD, known(Semantics.MUL, row, extent[0]), thread[0])
+    return known(Semantics.MOD, linear, Constant(32, INT32, span))
+
+
+def float_bits(value: int | float, bits: int) -> float:
+    """The number that the bits of an immediate stand for as a floating-point number."""
+    if isinstance(value, float):
+        return value
+    code, size = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}[bits]
+    return struct.unpack(code, struct.pack(size, value & ((1 << bits) - 1)))[0]
+
+
+def is_same_kind(a: Type, b: Type) -> bool:
+    """Whether both are numbers of the same kind, so that a register needs no reinterpretation."""
+    return (a.kind is TypeKind.FLOAT) == (b.kind is TypeKind.FLOAT)

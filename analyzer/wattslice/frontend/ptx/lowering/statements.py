@@ -1,0 +1,228 @@
+"""The structure of a function as statements: basic blocks, branches, loops and switches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from wattslice.frontend.bounds import MOST_NESTED_BLOCKS
+from wattslice.frontend.ptx.lowering.blocks import BasicBlock, NotUnderstoodError
+from wattslice.frontend.ptx.lowering.body import FunctionBody
+from wattslice.frontend.ptx.lowering.context import TooLargeError
+from wattslice.frontend.ptx.lowering.control_flow import IrreducibleError
+from wattslice.frontend.ptx.lowering.steps import steps_apart
+from wattslice.frontend.ptx.lowering.structure import Structure
+from wattslice.frontend.ptx.lowering.tree import (
+    Choice,
+    Code,
+    Fork,
+    Frame,
+    Jump,
+    Quit,
+    Repeat,
+    Switching,
+    Tree,
+    Wrap,
+)
+from wattslice.frontend.ptx.lowering.types import type_of
+from wattslice.frontend.ptx.lowering.unrolling import is_unrolled_by_ptxas
+from wattslice.frontend.ptx.lowering.values import negated
+from wattslice.frontend.ptx.syntax import syntax
+from wattslice.ir import (
+    Block,
+    Break,
+    Case,
+    Expr,
+    ExprStmt,
+    If,
+    Loop,
+    LoopKind,
+    MachineInstruction,
+    Return,
+    Span,
+    Stmt,
+    Switch,
+    walk_expressions,
+)
+from wattslice.ir.operation_counts import own_operations
+
+
+class _Statements:
+    """Writes the statements of one function."""
+
+    def __init__(self, body: FunctionBody) -> None:
+        self.body = body
+        self._conditions: dict[int, Expr] = {}
+        self._frames: list[Frame] = []
+
+    def block(self) -> Block:
+        """The whole function."""
+        endings = [block.ending for block in self.body.blocks]
+        try:
+            structure = Structure(endings, lambda node: self.body.blocks[node].is_bare)
+        except IrreducibleError as error:
+            entry = self.body.blocks[error.node]
+            where = f", one at label '{entry.label}'" if entry.label else ""
+            raise NotUnderstoodError(f"a loop with several entries{where}", entry.line) from None
+        if structure.loop_depth > MOST_NESTED_BLOCKS:
+            raise TooLargeError(f"its loops nest more than {MOST_NESTED_BLOCKS} deep")
+        region = self.body.parts.region()
+        return Block(tuple(self._tree(structure.tree())), region, self.body.span)
+
+    def _tree(self, tree: list[Tree]) -> list[Stmt]:
+        found: list[Stmt] = []
+        for part in tree:
+            match part:
+                case Code(node=node):
+                    found += self._code(node)
+                case Choice():
+                    found += self._choice(part)
+                case Repeat():
+                    found.append(self._repeat(part))
+                case Wrap(frame=frame, body=body):
+                    region = self.body.parts.region()
+                    self._frames.append(frame)
+                    inner = self._tree(body)
+                    self._frames.pop()
+                    found.append(Block(tuple(inner), region, self._span_of(inner), is_breakable=True))
+                case Switching():
+                    found.append(self._switching(part))
+                case Jump(frame=frame):
+                    levels = len(self._frames) - self._frames.index(frame)
+                    found.append(Break(self.body.parts.region(), self._last_span(found), levels))
+                case Quit():
+                    found.append(Return(None, self.body.parts.region(), self._last_span(found)))
+        return found
+
+    def _code(self, node: int) -> list[Stmt]:
+        """A basic block, as a block of its own: how often it runs is how often its instructions do."""
+        block = self.body.blocks[node]
+        if not block.instructions:
+            return []
+        region = self.body.parts.region()
+        outer, self.body.statements = self.body.statements, []
+        spans: list[Span] = []
+        for instruction in block.instructions:
+            is_ending = (
+                instruction is block.instructions[-1]
+                and not isinstance(block.ending, Fork)
+                and (instruction.opcode in ("bra", "brx", "ret", "exit"))
+            )
+            span = self.body.unit.span(instruction)
+            spans.append(span)
+            if instruction.guard is None or is_ending or self._decides(block, instruction):
+                self.body.parts.machine.append(MachineInstruction(instruction.mnemonic, region, span))
+                if not is_ending and not self._decides(block, instruction):
+                    self.body.lower(instruction)
+            else:
+                self._guarded(instruction, span)
+        if isinstance(block.ending, Fork) and block.guard is not None:
+            self._conditions[node] = self._truth(block.guard, spans[-1])
+        elif block.selector is not None:
+            self._conditions[node] = self.body.value(block.selector, type_of("u32"), spans[-1])
+        self.body.flush()
+        statements, self.body.statements = self.body.statements, outer
+        return [Block(tuple(statements), region, spans[0])]
+
+    def _decides(self, block: BasicBlock, instruction: syntax.Instruction) -> bool:
+        """Whether an instruction is the branch that ends its block."""
+        return instruction is block.instructions[-1] and instruction.opcode in ("bra", "brx", "ret", "exit")
+
+    def _guarded(self, instruction: syntax.Instruction, span: Span) -> None:
+        """`@%p st...`: an `if` around one statement, around several where the guard stays the same."""
+        guard = instruction.guard
+        assert guard is not None
+        condition = self._truth(guard, span)
+        self.body.flush()
+        region, inside = self.body.parts.region(), self.body.parts.region()
+        outer, self.body.statements = self.body.statements, []
+        self.body.parts.machine.append(MachineInstruction(instruction.mnemonic, inside, span))
+        self.body.lower(replace(instruction, guard=None))
+        self.body.flush()
+        then = Block(tuple(self.body.statements), inside, span)
+        self.body.statements = outer
+        self.body.statements.append(If(condition, then, None, region, span))
+
+    def _truth(self, guard: syntax.Guard, span: Span) -> Expr:
+        condition = self.body.registers.read(guard.register, "", span)
+        return negated(condition) if guard.negated else condition
+
+    def _choice(self, choice: Choice) -> list[Stmt]:
+        condition = self._conditions.pop(choice.node, None)
+        if condition is None:
+            return self._tree(choice.then or choice.otherwise)
+        span = condition.span
+        last = self.body.blocks[choice.node].instructions[-1]
+        span = self.body.unit.span(last)
+        region = self.body.parts.region()
+        then_region, otherwise_region = self.body.parts.region(), self.body.parts.region()
+        then, otherwise = self._tree(choice.then), self._tree(choice.otherwise)
+        if not then and not otherwise:
+            return self._kept(condition, span, region)
+        if not then:
+            block = Block(tuple(otherwise), otherwise_region, self._span_of(otherwise, span))
+            return [If(negated(condition), block, None, region, span)]
+        block = Block(tuple(then), then_region, self._span_of(then, span))
+        other = None
+        if otherwise:
+            other = Block(tuple(otherwise), otherwise_region, self._span_of(otherwise, span))
+        return [If(condition, block, other, region, span)]
+
+    def _kept(self, condition: Expr, span: Span, region: int) -> list[Stmt]:
+        costs = any(own_operations(node) for node in walk_expressions(condition))
+        return [ExprStmt(condition, region, span)] if costs else []
+
+    def _repeat(self, repeat: Repeat) -> Loop:
+        region, body_region = self.body.parts.region(), self.body.parts.region()
+        test_region, step_region = self.body.parts.region(), self.body.parts.region()
+        self._frames.append(repeat.frame)
+        statements = self._tree(repeat.body)
+        self._frames.pop()
+        condition = None if repeat.test is None else self._conditions.pop(repeat.test)
+        if condition is not None and not repeat.test_holds:
+            condition = negated(condition)
+        step: Expr | None = None
+        if condition is not None:
+            statements, step = steps_apart(statements)
+        instructions = self.body.blocks[repeat.header].instructions
+        span = self.body.unit.span(instructions[0]) if instructions else self._span_of(statements)
+        end = max([span.line, *(s.span.line for s in statements if s.span.file == span.file)])
+        return Loop(
+            LoopKind.WHILE if condition is None else LoopKind.DO,
+            (),
+            condition,
+            step,
+            Block(tuple(statements), body_region, span),
+            4 if _is_unrolled(self.body, repeat) else 1,
+            region,
+            test_region,
+            step_region,
+            replace(span, end_line=max(end, span.end_line)),
+        )
+
+    def _switching(self, switching: Switching) -> Switch:
+        selector = self._conditions.pop(switching.node)
+        region = self.body.parts.region()
+        self._frames.append(switching.frame)
+        cases: list[Case] = []
+        for labels, tree in switching.cases:
+            inside = self.body.parts.region()
+            statements = self._tree(tree)
+            cases.append(Case(labels, Block(tuple(statements), inside, self._span_of(statements))))
+        self._frames.pop()
+        span = self.body.unit.span(self.body.blocks[switching.node].instructions[-1])
+        return Switch(selector, tuple(cases), region, span)
+
+    def _span_of(self, statements: list[Stmt], otherwise: Span | None = None) -> Span:
+        return statements[0].span if statements else otherwise or self.body.span
+
+    def _last_span(self, statements: list[Stmt]) -> Span:
+        return statements[-1].span if statements else self.body.span
+
+
+def block_of(body: FunctionBody) -> Block:
+    """The whole function."""
+    return _Statements(body).block()
+
+
+def _is_unrolled(body: FunctionBody, repeat: Repeat) -> bool:
+    return repeat.test == repeat.header and is_unrolled_by_ptxas(body.blocks[repeat.header])

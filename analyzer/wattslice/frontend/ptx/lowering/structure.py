@@ -1,0 +1,288 @@
+"""From a control-flow graph to nested statements (after Ramsey, Beyond Relooper, ICFP 2022).
+
+The dominator tree is the skeleton: a node that several paths lead to, or that a loop is left to, stands
+behind the block that its dominator begins, and a jump to it leaves that block. So every reducible graph is
+structured exactly, and no code is duplicated but the tests of loops that stand at their top, which are
+rotated as compilers do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from wattslice.frontend.ptx.lowering.control_flow import ControlFlow, NaturalLoop
+from wattslice.frontend.ptx.lowering.tree import (
+    Choice,
+    Code,
+    Ending,
+    Fork,
+    Frame,
+    Goto,
+    Jump,
+    Leave,
+    Quit,
+    Repeat,
+    Switching,
+    Tree,
+    Ways,
+    Wrap,
+    targets_of,
+)
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where code is being put: what falls out of its end arrives at `next_`, jumps may leave `frames`."""
+
+    next_: int | None
+    frames: tuple[Frame, ...] = ()
+
+    def inside(self, frame: Frame, next_: int | None) -> _Place:
+        return _Place(next_, (*self.frames, frame))
+
+
+_NOWHERE = -1
+"""Where control never falls: behind the cases of a switch."""
+
+
+@dataclass(slots=True)
+class _Followers:
+    inside: list[int] = field(default_factory=list[int])
+    outside: list[int] = field(default_factory=list[int])
+
+
+class Structure:
+    """Structures one function. `endings[node]`: how a node ends, `is_empty(node)`: whether that is all."""
+
+    def __init__(self, endings: list[Ending], is_empty: Callable[[int], bool]) -> None:
+        self.endings = endings
+        self.is_empty = is_empty
+        self.flow = ControlFlow([targets_of(ending) for ending in endings])
+        self.followers: dict[int, _Followers] = {}
+        self.placed: set[int] = set()  # nodes that stand behind a block, and are jumped to
+        self._parents: dict[int, tuple[int, bool]] = {}
+        self._enclosing = self._loops_around()
+        self._find_followers()
+        self.suppressed: set[int] = set()  # nodes whose ending is the test of a loop
+
+    @property
+    def loop_depth(self) -> int:
+        """How many loops nest in one another at most."""
+        return max(map(len, self._enclosing.values()), default=0)
+
+    def tree(self) -> list[Tree]:
+        """The function as a list of statements."""
+        return self._emit(self.flow.order[0], _Place(None))
+
+    # ------------------------------------------------------------------ who stands behind whom
+
+    def _loops_around(self) -> dict[int, list[NaturalLoop]]:
+        """The loops that each node is in, outermost first."""
+        found: dict[int, list[NaturalLoop]] = {node: [] for node in self.flow.order}
+        for loop in sorted(self.flow.loops.values(), key=lambda loop: self.flow.position[loop.header]):
+            for node in loop.nodes:
+                found[node].append(loop)
+        return found
+
+    def _parent(self, node: int) -> tuple[int, bool]:
+        """The node behind whose block `node` stands, and whether that heads a loop that `node` is not in."""
+        known = self._parents.get(node)
+        if known is None:
+            above = self.flow.dominator[node]
+            left = next((loop for loop in self._enclosing[above] if node not in loop.nodes), None)
+            known = (above, False) if left is None else (left.header, True)
+            self._parents[node] = known
+        return known
+
+    def _find_followers(self) -> None:
+        flow = self.flow
+        placed = self.placed
+        for node in flow.order[1:]:
+            if self._is_exit(node):
+                continue  # a return stands wherever it is wanted
+            if len(flow.forward_predecessors(node)) > 1 or self._parent(node)[1]:
+                placed.add(node)
+        for loop in flow.loops.values():
+            latch = self._latch(loop)
+            while latch is not None and latch != loop.header:
+                placed.add(latch)
+                latch = self._parent(latch)[0]
+        for node in flow.order:
+            if node in placed:
+                parent, is_outside = self._parent(node)
+                found = self.followers.setdefault(parent, _Followers())
+                (found.outside if is_outside else found.inside).append(node)
+        for header, found in self.followers.items():
+            if header in flow.loops:
+                self._exit_first(flow.loops[header], found.outside)
+
+    def _exit_first(self, loop: NaturalLoop, outside: list[int]) -> None:
+        """Puts where the test of a loop leads first behind it, where the order of what follows allows."""
+        exit_ = self._exit_of(loop)
+        if exit_ is not None and exit_ in outside:
+            earlier = outside[: outside.index(exit_)]
+            if not any(self.flow.reaches(other, exit_) for other in earlier):
+                outside.remove(exit_)
+                outside.insert(0, exit_)
+
+    def _is_exit(self, node: int) -> bool:
+        return isinstance(self.endings[node], Leave) and self.is_empty(node)
+
+    def _latch(self, loop: NaturalLoop) -> int | None:
+        """The node whose fork at the bottom of a loop decides whether it goes on."""
+        if len(loop.latches) != 1:
+            return None
+        (latch,) = loop.latches
+        ending = self.endings[latch]
+        if not isinstance(ending, Fork) or ending.then == ending.otherwise:
+            return None
+        exit_ = ending.otherwise if ending.then == loop.header else ending.then
+        return None if exit_ in loop.nodes else latch
+
+    def _top_test(self, loop: NaturalLoop) -> bool:
+        """Whether the header decides if the loop goes on."""
+        ending = self.endings[loop.header]
+        if not isinstance(ending, Fork):
+            return False
+        return (ending.then in loop.nodes) != (ending.otherwise in loop.nodes)
+
+    def _exit_of(self, loop: NaturalLoop) -> int | None:
+        """Where the test of a loop leads when it ends."""
+        latch = self._latch(loop)
+        if latch is None and self._top_test(loop):
+            latch = loop.header
+        if latch is None:
+            return None
+        return next((target for target in targets_of(self.endings[latch]) if target not in loop.nodes), None)
+
+    # ------------------------------------------------------------------ emission
+
+    def _emit(self, node: int, place: _Place) -> list[Tree]:
+        found = self.followers.get(node, _Followers())
+        if node not in self.flow.loops:
+            return self._followed(found.inside, place, lambda here: self._body(node, here))
+        loop = self.flow.loops[node]
+        return self._followed(found.outside, place, lambda here: self._loop(loop, found.inside, here))
+
+    def _followed(
+        self, followers: list[int], place: _Place, inner: Callable[[_Place], list[Tree]]
+    ) -> list[Tree]:
+        """`inner` with `followers` behind it in this order, each leaving the block around what is before."""
+        frames = [Frame(follower) for follower in followers]
+        places = [place]  # of each follower, last one first
+        for frame in reversed(frames):
+            places.append(places[-1].inside(frame, frame.after))
+        content = inner(places.pop())
+        for frame, follower in zip(frames, followers, strict=True):
+            if frame.is_used:
+                content = [Wrap(frame, content)]
+            content = [*content, *self._emit(follower, places.pop())]
+        return content
+
+    def _loop(self, loop: NaturalLoop, followers: list[int], place: _Place) -> list[Tree]:
+        frame = Frame(place.next_)
+        header = loop.header
+        latch = self._latch(loop)
+        exit_ = self._exit_of(loop)
+        leaves = exit_ is not None and self._arrives(exit_, place)
+        if leaves and latch is not None:
+            self.suppressed.add(latch)
+            inside = place.inside(frame, None)
+            body = self._followed(
+                followers, _Place(_NOWHERE, inside.frames), lambda here: self._body(header, here)
+            )
+            ending = self.endings[latch]
+            assert isinstance(ending, Fork)
+            return [Repeat(header, frame, body, latch, ending.then == header)]
+        again = Frame(header)
+        inside = place.inside(frame, header).inside(again, header)
+        if leaves and self._top_test(loop):
+            ending = self.endings[header]
+            assert isinstance(ending, Fork)
+            stays_then = ending.then in loop.nodes
+            on = ending.then if stays_then else ending.otherwise
+            body = self._followed(followers, inside, lambda here: self._go(on, here))
+            body = _wrapped(again, body)
+            repeat: list[Tree] = [Repeat(header, frame, [*body, Code(header)], header, stays_then)]
+            choice = Choice(header, repeat, []) if stays_then else Choice(header, [], repeat)
+            return [Code(header), choice]
+        body = self._followed(followers, inside, lambda here: self._body(header, here))
+        return [Repeat(header, frame, _wrapped(again, body))]
+
+    def _arrives(self, target: int, place: _Place) -> bool:
+        """Whether falling out of `place` leads to `target`."""
+        return place.next_ == target or (place.next_ is None and self._is_exit(target))
+
+    def _body(self, node: int, place: _Place) -> list[Tree]:
+        tree: list[Tree] = []
+        while True:
+            tree.append(Code(node))
+            if node in self.suppressed:
+                return tree
+            match self.endings[node]:
+                case Leave():
+                    return [*tree, *([] if place.next_ is None else [Quit()])]
+                case Goto(target=target):
+                    if not self._is_inlined(node, target) or self._has_own_block(target):
+                        return [*tree, *self._go(target, place, node)]
+                    node = target
+                case Fork(then=then, otherwise=otherwise) if then == otherwise:
+                    return [*tree, *self._go(then, place, node)]
+                case Fork(then=then, otherwise=otherwise):
+                    return [*tree, *self._choice(node, then, otherwise, place)]
+                case Ways(targets=targets):
+                    return [*tree, self._switching(node, targets, place)]
+
+    def _choice(self, node: int, then: int, otherwise: int, place: _Place) -> list[Tree]:
+        first, second = self._go(then, place, node), self._go(otherwise, place, node)
+        if _leaves(first):
+            return [Choice(node, first, []), *second]
+        if _leaves(second):
+            return [Choice(node, [], second), *first]
+        return [Choice(node, first, second)]
+
+    def _switching(self, node: int, targets: tuple[int, ...], place: _Place) -> Switching:
+        frame = Frame(place.next_)
+        inside = _Place(_NOWHERE, (*place.frames, frame))
+        labels: dict[int, list[int]] = {}
+        for label, target in enumerate(targets):
+            labels.setdefault(target, []).append(label)
+        cases = [(tuple(found), self._go(target, inside, node)) for target, found in labels.items()]
+        return Switching(node, frame, cases)
+
+    def _has_own_block(self, node: int) -> bool:
+        return node in self.followers or node in self.flow.loops
+
+    def _is_inlined(self, source: int, target: int) -> bool:
+        """Whether `target` stands where it is jumped to, and nowhere else."""
+        return (
+            not self._is_exit(target)
+            and target not in self.placed
+            and not self.flow.is_back_edge(source, target)
+        )
+
+    def _go(self, target: int, place: _Place, source: int | None = None) -> list[Tree]:
+        """To `target`: nothing where control falls there, else a jump, or the code itself."""
+        if self._arrives(target, place):
+            return []
+        if self._is_exit(target):
+            return [Code(target), Quit()]
+        is_back = source is not None and self.flow.is_back_edge(source, target)
+        if target not in self.placed and not is_back:
+            return self._emit(target, place)
+        for frame in reversed(place.frames):
+            if frame.after == target:
+                frame.is_used = True
+                return [Jump(frame)]
+        raise AssertionError(f"no block is followed by node {target}")
+
+
+def _wrapped(frame: Frame, body: list[Tree]) -> list[Tree]:
+    """`body` in a block where something leaves it."""
+    return [Wrap(frame, body)] if frame.is_used else body
+
+
+def _leaves(tree: list[Tree]) -> bool:
+    """Whether control never falls out of the end."""
+    return bool(tree) and isinstance(tree[-1], Jump | Quit)

@@ -1,0 +1,255 @@
+"""PTX text into a `Module`.
+
+    module = parse_ptx(path.read_text(), path)
+
+What cannot be read costs the function it stands in, or the declaration; it is listed in `Module.problems`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from wattslice.errors import FrontendError
+from wattslice.frontend.ptx.syntax import declarations
+from wattslice.frontend.ptx.syntax.body import MODULE_LEVEL, BodyReader
+from wattslice.frontend.ptx.syntax.constants import integer
+from wattslice.frontend.ptx.syntax.lexer import Cursor, PtxSyntaxError, is_directive, is_number, is_word
+from wattslice.frontend.ptx.syntax.locations import Locations, function_names, source_file
+from wattslice.frontend.ptx.syntax.syntax import (
+    Alias,
+    Directive,
+    Function,
+    Module,
+    Problem,
+    SourceFile,
+    Statement,
+    Variable,
+)
+
+_FUNCTIONS = frozenset({".entry", ".func"})
+_BEGINS = (
+    frozenset({".version", ".target", ".address_size", ".file", ".section", ".alias", ".pragma", ".loc"})
+    | _FUNCTIONS
+    | frozenset(declarations.LINKAGE)
+    | frozenset(declarations.SPACES)
+)
+_MOST_PROBLEMS = 100
+_HEADING = re.compile(r"^Fatbin .*?(?=^\.version\b|^Fatbin |\Z)", re.M | re.S)
+"""What `cuobjdump -ptx` prints before each module."""
+
+
+def parse_ptx(text: str, path: Path) -> Module:
+    """The module of a PTX file.
+
+    `path` is only named in errors. What `cuobjdump -ptx` prints, module after module, is one module: of
+    several functions or variables of a name, the first. Raises FrontendError when the text is not PTX: no
+    `.version` before the first declaration.
+    """
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = text.removeprefix("\ufeff")
+    is_extracted = text.lstrip().startswith("Fatbin ")
+    if is_extracted:
+        text = _HEADING.sub(lambda heading: "\n" * heading[0].count("\n"), text)
+    cursor = Cursor(text)
+    if cursor.token != ".version":
+        message = f"not PTX: it begins with {cursor.shown} instead of '.version'"
+        raise FrontendError(path, cursor.line, message, "give a text file written by nvcc -ptx or clang -S")
+    module = _ModuleReader(cursor, function_names(text)).read()
+    return _first_of_each(module) if is_extracted else module
+
+
+def _first_of_each(module: Module) -> Module:
+    """The same without what an earlier module of the program defines: there is one for each architecture."""
+    functions = {function.name: function for function in reversed(module.functions)}
+    variables = {variable.name: variable for variable in reversed(module.variables)}
+    return replace(
+        module,
+        functions=tuple(function for function in module.functions if functions[function.name] is function),
+        variables=tuple(variable for variable in module.variables if variables[variable.name] is variable),
+    )
+
+
+class _FunctionError(Exception):
+    """A function that cannot be read; its name, and whether it is a kernel, are known."""
+
+    def __init__(self, name: str, is_entry: bool, cause: PtxSyntaxError) -> None:
+        super().__init__(name)
+        self.name = name
+        self.is_entry = is_entry
+        self.cause = cause
+
+
+class _ModuleReader:
+    def __init__(self, cursor: Cursor, names: dict[str, str]) -> None:
+        self._cursor = cursor
+        self._locations = Locations(names)
+        self._bodies = BodyReader(cursor, self._locations)
+        self._version = (0, 0)
+        self._target: tuple[str, ...] = ()
+        self._address_bits = 32
+        self._files: list[SourceFile] = []
+        self._variables: list[Variable] = []
+        self._functions: list[Function] = []
+        self._aliases: list[Alias] = []
+        self._problems: list[Problem] = []
+
+    def read(self) -> Module:
+        while self._cursor.token:
+            try:
+                self._item()
+            except PtxSyntaxError as error:
+                self._problem(Problem(error.line, error.message, error.remedy))
+                self._recover()
+            except _FunctionError as lost:
+                cause = lost.cause
+                self._problem(Problem(cause.line, cause.message, cause.remedy, lost.name, lost.is_entry))
+        return Module(
+            self._version,
+            self._target,
+            self._address_bits,
+            tuple(self._files),
+            tuple(self._variables),
+            tuple(self._functions),
+            tuple(self._aliases),
+            tuple(self._problems),
+        )
+
+    def _problem(self, found: Problem) -> None:
+        if len(self._problems) < _MOST_PROBLEMS or found.function is not None:
+            self._problems.append(found)
+
+    def _recover(self) -> None:
+        """Go to what can begin the next declaration, or a function: nothing of a body can."""
+        while self._cursor.token and self._cursor.token not in _BEGINS:
+            self._cursor.advance()
+
+    def _item(self) -> None:
+        cursor = self._cursor
+        token = cursor.token
+        if token not in _BEGINS:
+            cursor.fail(f"a declaration expected, {cursor.shown} found")
+        cursor.advance()
+        if token in _FUNCTIONS or token in declarations.LINKAGE or token in declarations.SPACES:
+            self._declaration(token)
+        elif token == ".version":
+            self._version = self._read_version()
+        elif token == ".target":
+            self._target = self._words()
+        elif token == ".address_size":
+            self._address_bits = integer(cursor, "the size of an address")
+        elif token == ".file":
+            self._files.append(source_file(cursor))
+        elif token == ".loc":
+            self._locations.read(cursor)
+        elif token == ".section":
+            self._section()
+        elif token == ".pragma":
+            cursor.string("a pragma")
+            while cursor.accept(","):
+                cursor.string("a pragma")
+            cursor.expect(";")
+        elif token == ".alias":
+            self._alias()
+
+    def _read_version(self) -> tuple[int, int]:
+        major, _, minor = self._cursor.token.partition(".")
+        if not (
+            (major + minor).isascii()
+            and major.isdecimal()
+            and minor.isdecimal()
+            and len(self._cursor.token) < 10
+        ):
+            self._cursor.fail(f"a version like 9.0 expected, {self._cursor.shown} found")
+        self._cursor.advance()
+        return int(major), int(minor)
+
+    def _words(self) -> tuple[str, ...]:
+        found = [self._cursor.word("a target such as sm_90")]
+        while self._cursor.accept(","):
+            found.append(self._cursor.word("a word of .target"))
+        return tuple(found)
+
+    def _section(self) -> None:
+        """Debugging information: not a part of the program."""
+        cursor = self._cursor
+        while cursor.token and cursor.token != "{":
+            if cursor.token in _BEGINS:  # no braces before PTX 6
+                return
+            cursor.advance()
+        if cursor.token:
+            cursor.skip_braces()
+
+    def _alias(self) -> None:
+        line = self._cursor.line
+        name = self._cursor.word("a function")
+        self._cursor.expect(",")
+        self._aliases.append(Alias(name, self._cursor.word("a function"), line))
+        self._cursor.expect(";")
+
+    def _declaration(self, token: str) -> None:
+        cursor = self._cursor
+        linkage = ""
+        if token in declarations.LINKAGE:
+            linkage = declarations.LINKAGE[token]
+            if cursor.token not in _FUNCTIONS and cursor.token not in declarations.SPACES:
+                cursor.fail(f"a variable or a function expected, {cursor.shown} found")
+            token = cursor.take()
+        if token in _FUNCTIONS:
+            self._functions.append(self._function(token == ".entry", linkage))
+        else:
+            self._variables.extend(declarations.variables(cursor, declarations.SPACES[token], linkage))
+
+    def _function(self, is_entry: bool, linkage: str) -> Function:
+        cursor = self._cursor
+        name, line = "", cursor.line
+        mark = cursor.mark()
+        try:
+            if cursor.accept(".attribute"):
+                declarations.skip_parentheses(cursor)
+            results = declarations.parameters(cursor) if cursor.token == "(" else ()
+            name = cursor.word("the name of a function")
+            parameters = declarations.parameters(cursor) if cursor.token == "(" else ()
+            directives = self._directives()
+            body: tuple[Statement, ...] | None = None
+            end_line = cursor.line
+            if not cursor.accept(";"):
+                mark = cursor.mark()
+                body, end_line = self._bodies.read()
+        except PtxSyntaxError as error:
+            cursor.reset(mark)
+            self._skip_function()
+            if not name:
+                raise
+            raise _FunctionError(name, is_entry, error) from error
+        return Function(name, is_entry, linkage, results, parameters, directives, body, line, end_line)
+
+    def _directives(self) -> tuple[Directive, ...]:
+        """Between the header and the body: `.maxntid 128, 1, 1`."""
+        cursor = self._cursor
+        found: list[Directive] = []
+        while is_directive(cursor.token):
+            line, name = cursor.line, cursor.take()[1:]
+            arguments: list[str] = []
+            while is_number(cursor.token) or is_word(cursor.token) or cursor.token[:1] == '"':
+                arguments.append(cursor.take().strip('"'))
+                if not cursor.accept(","):
+                    break
+            if name == "attribute":
+                declarations.skip_parentheses(cursor)
+            if name == "pragma":
+                cursor.expect(";")
+            found.append(Directive(name, tuple(arguments), line))
+        return tuple(found)
+
+    def _skip_function(self) -> None:
+        """Go behind the body of a function, or to what no body contains."""
+        cursor = self._cursor
+        depth = 0
+        while cursor.token and cursor.token not in MODULE_LEVEL:
+            token = cursor.take()
+            depth += (token == "{") - (token == "}")
+            if depth == 0 and token in ("}", ";"):
+                return

@@ -1,0 +1,127 @@
+"""The textual memory accesses of a kernel, each with the region it runs in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from wattslice import ir
+from wattslice.ir.walking import evaluations
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryAccess:
+    """One load or store as written; `A[i] += x` is one of each at the same `site`.
+
+    `root` None: which object is accessed is not evident. `is_atomic`: the store half of an atomic.
+    `addresses`: what the place is computed from, one expression, or the coordinates of a texture.
+    """
+
+    region: int
+    site: int
+    space: ir.MemorySpace
+    root: ir.Variable | None
+    is_store: bool
+    is_atomic: bool
+    addresses: tuple[ir.Expr, ...]
+    span: ir.Span
+
+
+@lru_cache(maxsize=4)
+def memory_accesses(kernel: ir.Kernel) -> tuple[MemoryAccess, ...]:
+    """Every access to memory in the kernel and in the calls inlined into it."""
+    found: list[MemoryAccess] = []
+    for node, region in evaluations(kernel):
+        match node:
+            case ir.Load(place=place):
+                found.append(_access(region, node, place))
+            case ir.Assign(target=ir.MemoryPlace() as place, op=op):
+                if op is not None:
+                    found.append(_access(region, node, place))
+                found.append(_access(region, node, place, is_store=True))
+            case ir.Increment(target=ir.MemoryPlace() as place):
+                found.append(_access(region, node, place))
+                found.append(_access(region, node, place, is_store=True))
+            case ir.Atomic(place=place):
+                found.append(_access(region, node, place, is_store=True, is_atomic=True))
+            case ir.TextureFetch(texture=texture, coordinates=coordinates, site=site, is_store=is_store):
+                space = ir.MemorySpace.TEXTURE
+                found.append(
+                    MemoryAccess(region, site, space, texture, is_store, False, coordinates, node.span)
+                )
+            case _:
+                pass
+    return tuple(found)
+
+
+def _access(
+    region: int, node: ir.Expr, place: ir.MemoryPlace, *, is_store: bool = False, is_atomic: bool = False
+) -> MemoryAccess:
+    return MemoryAccess(
+        region, place.site, place.space, place.root, is_store, is_atomic, (place.address,), node.span
+    )
+
+
+def loaded_registers(body: ir.Stmt) -> frozenset[ir.Variable]:
+    """Registers that `body` fills from memory, directly or through other registers and inlined calls."""
+    flows = [(target, _sources(value)) for target, value in register_assignments(body)]
+    loaded: set[ir.Variable] = set()
+    while True:
+        more = {
+            target
+            for target, (loads, read) in flows
+            if target not in loaded and (loads or not loaded.isdisjoint(read))
+        }
+        if not more:
+            return frozenset(loaded)
+        loaded |= more
+
+
+def follows_data(addresses: tuple[ir.Expr, ...], loaded: frozenset[ir.Variable]) -> bool:
+    """True when an address contains a load, or a register out of `loaded`."""
+    for address in addresses:
+        loads, read = _sources(address)
+        if loads or not loaded.isdisjoint(read):
+            return True
+    return False
+
+
+def register_assignments(body: ir.Stmt) -> Iterator[tuple[ir.Variable, ir.Expr]]:
+    """Every value that a register is given in `body`; parameters of inlined calls are registers too."""
+    for stmt in ir.walk_statements(body):
+        if isinstance(stmt, ir.Declare) and stmt.value is not None:
+            yield stmt.variable, stmt.value
+        for expr in ir.statement_expressions(stmt):
+            for node in ir.walk_expressions(expr):
+                if isinstance(node, ir.Assign) and isinstance(node.target, ir.RegisterPlace):
+                    yield node.target.variable, node.value
+                elif isinstance(node, ir.InlinedCall):
+                    yield from zip(node.parameters, node.arguments, strict=True)
+
+
+def value_parts(expr: ir.Expr) -> Iterator[ir.Expr]:
+    """Every expression whose value may be part of the value of `expr`: of inlined calls what they return."""
+    seen: set[ir.InlinedCall] = set()  # calls nest, and the walk over a body enters those within it
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, ir.InlinedCall):
+            stack.extend(ir.children(node))
+        elif node not in seen:  # its arguments reach the result through its parameters only
+            seen.add(node)
+            returns = (stmt for stmt in ir.walk_statements(node.body) if isinstance(stmt, ir.Return))
+            stack.extend(stmt.value for stmt in returns if stmt.value is not None)
+
+
+def _sources(expr: ir.Expr) -> tuple[bool, frozenset[ir.Variable]]:
+    """Whether `expr` loads from memory, and the registers it reads."""
+    read: set[ir.Variable] = set()
+    loads = False
+    for node in value_parts(expr):
+        if isinstance(node, ir.Load | ir.TextureFetch | ir.Atomic):
+            loads = True
+        elif isinstance(node, ir.Read):
+            read.add(node.place.variable)
+    return loads, frozenset(read)

@@ -1,0 +1,230 @@
+"""Source operations by class: a frozen, addable, scalable record, and what one run of a region costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from wattslice.ir import (
+    Assign,
+    Atomic,
+    Binary,
+    BinaryOp,
+    Expr,
+    If,
+    Increment,
+    Intrinsic,
+    Kernel,
+    Load,
+    Logical,
+    Loop,
+    MemoryPlace,
+    MemorySpace,
+    OperationClass,
+    PointerOffset,
+    Select,
+    Span,
+    Stmt,
+    Switch,
+    TextureFetch,
+    Type,
+    TypeKind,
+    Unary,
+    UnaryOp,
+)
+from wattslice.ir.walking import decision_region, evaluations
+
+SPACE_OF: dict[OperationClass, MemorySpace] = {
+    OperationClass.GLOBAL_LOAD: MemorySpace.GLOBAL,
+    OperationClass.GLOBAL_STORE: MemorySpace.GLOBAL,
+    OperationClass.SHARED_LOAD: MemorySpace.SHARED,
+    OperationClass.SHARED_STORE: MemorySpace.SHARED,
+    OperationClass.CONSTANT_LOAD: MemorySpace.CONSTANT,
+    OperationClass.TEXTURE_LOAD: MemorySpace.TEXTURE,
+}
+"""The memory space that a load or store of a class works on; atomics name theirs themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperationCounts:
+    """Operations by class of the JSON contract (`counts_per_thread`); `integer` is the contract's `int`.
+
+    Unit: operations, per whatever the context counts (one run of a region, one launched thread).
+    """
+
+    fp32: float = 0.0
+    fp64: float = 0.0
+    integer: float = 0.0
+    special: float = 0.0
+    fp16: float = 0.0
+    tensor: float = 0.0
+    control: float = 0.0
+    global_load: float = 0.0
+    global_store: float = 0.0
+    shared_load: float = 0.0
+    shared_store: float = 0.0
+    constant_load: float = 0.0
+    texture_load: float = 0.0
+    atomic: float = 0.0
+    barrier: float = 0.0
+
+    def __add__(self, other: OperationCounts) -> OperationCounts:
+        return OperationCounts(*(a + b for a, b in zip(self.values(), other.values(), strict=True)))
+
+    def scaled(self, factor: float) -> OperationCounts:
+        """Every class multiplied by `factor` (a trip count, a probability)."""
+        return OperationCounts(*(factor * value for value in self.values()))
+
+    def values(self) -> tuple[float, ...]:
+        """The counts in the order of the fields."""
+        return tuple(getattr(self, name) for name in FIELD_NAMES)
+
+    @property
+    def compute(self) -> float:
+        """Arithmetic operations, Wang & Chen's `N_a` (all operators count alike, section 4.2)."""
+        return self.fp32 + self.fp64 + self.integer + self.special + self.fp16 + self.tensor
+
+
+FIELD_NAMES: tuple[str, ...] = tuple(field.name for field in fields(OperationCounts))
+JSON_NAMES: tuple[str, ...] = tuple("int" if name == "integer" else name for name in FIELD_NAMES)
+CLASS_FIELD: dict[OperationClass, str] = {
+    cls: ("integer" if cls is OperationClass.INT else cls.value) for cls in OperationClass
+}
+
+
+LOAD_CLASS: dict[MemorySpace, OperationClass] = {
+    MemorySpace.GLOBAL: OperationClass.GLOBAL_LOAD,
+    MemorySpace.SHARED: OperationClass.SHARED_LOAD,
+    MemorySpace.CONSTANT: OperationClass.CONSTANT_LOAD,
+    MemorySpace.TEXTURE: OperationClass.TEXTURE_LOAD,
+}
+STORE_CLASS: dict[MemorySpace, OperationClass] = {
+    MemorySpace.GLOBAL: OperationClass.GLOBAL_STORE,
+    MemorySpace.SHARED: OperationClass.SHARED_STORE,
+    MemorySpace.TEXTURE: OperationClass.GLOBAL_STORE,  # surface writes
+}
+
+
+class Operation(NamedTuple):
+    """`number` source operations of one class that one run of `region` makes, and where they are written.
+
+    A tuple, because there are thousands of them and they take a third of the time to build.
+    """
+
+    region: int
+    span: Span
+    operation: OperationClass
+    number: float
+
+
+Costs = tuple[tuple[OperationClass, float], ...]
+"""Operations of one evaluation by class."""
+
+
+def arithmetic_class(type_: Type) -> OperationClass:
+    """The class in which an operator on `type_` counts: integers, pointers and unreadable types are `int`."""
+    if type_.kind is not TypeKind.FLOAT:
+        return OperationClass.INT
+    if type_.bits <= 16:
+        return OperationClass.FP16
+    return OperationClass.FP32 if type_.bits == 32 else OperationClass.FP64
+
+
+def own_operations(expr: Expr) -> Costs:
+    """What one evaluation of `expr` costs without its sub-expressions, as (class, number) pairs."""
+    costs = _OWN.get(type(expr))
+    return () if costs is None else costs(expr)
+
+
+def _assignment(expr: Assign) -> Costs:
+    return _update(expr.target, () if expr.op is None else (_arithmetic(expr.operand_type),))
+
+
+def _fetch(expr: TextureFetch) -> Costs:
+    return ((OperationClass.GLOBAL_STORE if expr.is_store else OperationClass.TEXTURE_LOAD, 1.0),)
+
+
+_CONTROL: Costs = ((OperationClass.CONTROL, 1.0),)
+_INT: Costs = ((OperationClass.INT, 1.0),)
+_OWN: dict[type[Stmt | Expr], Callable[[Any], Costs]] = {  # by type: asked for every expression
+    Binary: lambda expr: () if expr.op is BinaryOp.COMMA else (_arithmetic(expr.operand_type),),
+    Unary: lambda expr: () if expr.op is UnaryOp.NOT else (_arithmetic(expr.type),),
+    Logical: lambda expr: _CONTROL,
+    Select: lambda expr: _CONTROL,
+    PointerOffset: lambda expr: _INT if expr.written else (),
+    Load: lambda expr: _access(LOAD_CLASS, expr.place),
+    Assign: _assignment,
+    Increment: lambda expr: _update(expr.target, (_arithmetic(expr.type),)),
+    Atomic: lambda expr: ((OperationClass.ATOMIC, 1.0),),
+    TextureFetch: _fetch,
+    Intrinsic: lambda expr: tuple((count.operation, count.number) for count in expr.operations),
+}
+
+
+def decision(stmt: Stmt) -> Operation | None:
+    """The control operation a statement makes by itself: `if`, loop test, `switch`."""
+    region = decision_region(stmt)
+    if region is None:
+        return None
+    span = stmt.condition.span if isinstance(stmt, Loop) and stmt.condition is not None else stmt.span
+    return Operation(region, span, OperationClass.CONTROL, 1.0)
+
+
+@lru_cache(maxsize=4)
+def operations(kernel: Kernel) -> tuple[Operation, ...]:
+    """Every source operation of a kernel, bodies of inlined calls included, in no particular order."""
+    found: list[Operation] = []
+    for node, region in evaluations(kernel):
+        costs = _OWN.get(type(node))
+        if costs is not None:
+            for operation, number in costs(node):
+                found.append(Operation(region, node.span, operation, number))
+        elif isinstance(node, If | Switch | Loop) and (control := decision(node)) is not None:
+            found.append(control)
+    return tuple(found)
+
+
+def region_operations(kernel: Kernel) -> tuple[OperationCounts, ...]:
+    """Source operations of one run of each region, indexed by region (`kernel.region_count` entries)."""
+    table = [[0.0] * len(FIELD_NAMES) for _ in range(kernel.region_count)]
+    for operation in operations(kernel):
+        table[operation.region][COLUMN[operation.operation]] += operation.number
+    return tuple(OperationCounts(*row) for row in table)
+
+
+def weighted_counts(parts: Iterable[Operation], counts: tuple[float, ...]) -> OperationCounts:
+    """The sum of `parts`, each times how often its region runs (`counts`, indexed by region)."""
+    total = [0.0] * len(FIELD_NAMES)
+    for region, _, operation, number in parts:
+        total[COLUMN[operation]] += number * counts[region]
+    return OperationCounts(*total)
+
+
+COLUMN: dict[OperationClass, int] = {cls: FIELD_NAMES.index(name) for cls, name in CLASS_FIELD.items()}
+
+
+def _arithmetic(type_: Type) -> tuple[OperationClass, float]:
+    return arithmetic_class(type_), float(max(1, type_.lanes))
+
+
+def _access(classes: dict[MemorySpace, OperationClass], place: MemoryPlace) -> Costs:
+    return ((classes[place.space], float(_members(place.type))),) if place.space in classes else ()
+
+
+def _members(type_: Type) -> int:
+    """Scalars and vectors that a copy of this type moves: a record is copied member by member."""
+    if type_.kind is TypeKind.RECORD and type_.fields:
+        return sum(_members(field.type) for field in type_.fields)
+    if type_.kind is TypeKind.ARRAY and type_.element is not None:
+        return (type_.length or 1) * _members(type_.element)
+    return 1
+
+
+def _update(target: object, arithmetic: Costs) -> Costs:
+    """`target op= value`: the operator, and for memory the load (when there is an operator) and the store."""
+    if not isinstance(target, MemoryPlace):
+        return arithmetic
+    load = _access(LOAD_CLASS, target) if arithmetic else ()
+    return (*load, *arithmetic, *_access(STORE_CLASS, target))

@@ -1,0 +1,732 @@
+"""Where things are written, what types they have, and the variables that hold them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from wattslice.ir.operators import (
+    AtomicOp,
+    BinaryOp,
+    BuiltinKind,
+    IdentityEnum,
+    LogicalOp,
+    OperationClass,
+    Semantics,
+    UnaryOp,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a node was written: 1-based line and column of its start, and its last line."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+
+
+class TypeKind(IdentityEnum):
+    """What family a type belongs to."""
+
+    VOID = "void"
+    BOOL = "bool"
+    INT = "int"
+    FLOAT = "float"
+    POINTER = "pointer"
+    ARRAY = "array"
+    RECORD = "record"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One member of a struct or union; `offset_bytes` from the start of the record."""
+
+    name: str
+    type: Type
+    offset_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A source type.
+
+    `bits` is the width of one scalar; `lanes` > 1 for CUDA vector types (`float4`: FLOAT, 32 bits,
+    4 lanes). `element` is the pointee or array element; `length` the array length, None when unknown
+    (`extern __shared__ float s[]`). `bfloat` tells bfloat16 from half.
+    """
+
+    kind: TypeKind
+    bits: int = 0
+    signed: bool = True
+    lanes: int = 1
+    bfloat: bool = False
+    element: Type | None = None
+    length: int | None = None
+    name: str = ""
+    fields: tuple[Field, ...] = ()
+    record_bytes: int = 0
+
+    @property
+    def size_bytes(self) -> int:
+        """Size in bytes; 0 when it cannot be told (void, unknown, arrays of unknown length)."""
+        if self.kind is TypeKind.ARRAY:
+            return (self.length or 0) * (self.element.size_bytes if self.element else 0)
+        if self.kind is TypeKind.RECORD:
+            return self.record_bytes
+        if self.kind is TypeKind.POINTER:
+            return 8
+        if self.lanes == 3:  # float3 is 12 bytes, not padded
+            return 3 * self.bits // 8
+        return max(1, self.bits // 8) * self.lanes if self.bits else 0
+
+    @property
+    def is_integral(self) -> bool:
+        """True for integers, enums and booleans."""
+        return self.kind in (TypeKind.INT, TypeKind.BOOL)
+
+    @property
+    def is_float(self) -> bool:
+        """True for every floating-point scalar or vector."""
+        return self.kind is TypeKind.FLOAT
+
+
+VOID = Type(TypeKind.VOID)
+BOOL = Type(TypeKind.BOOL, bits=8, signed=False)
+INT32 = Type(TypeKind.INT, bits=32)
+UINT32 = Type(TypeKind.INT, bits=32, signed=False)
+INT64 = Type(TypeKind.INT, bits=64)
+FLOAT32 = Type(TypeKind.FLOAT, bits=32)
+FLOAT64 = Type(TypeKind.FLOAT, bits=64)
+UNKNOWN_TYPE = Type(TypeKind.UNKNOWN)
+DIM3 = Type(TypeKind.RECORD, name="dim3", record_bytes=12)
+
+
+class MemorySpace(IdentityEnum):
+    """Where a value lives (Wang & Chen 2013, section 2.3, plus registers, local memory and the host)."""
+
+    REGISTER = "register"
+    LOCAL = "local"
+    GLOBAL = "global"
+    SHARED = "shared"
+    CONSTANT = "constant"
+    TEXTURE = "texture"
+    HOST = "host"
+
+
+class VariableRole(IdentityEnum):
+    """How a variable came to be."""
+
+    PARAMETER = "parameter"
+    LOCAL = "local"
+    FILE_SCOPE = "file scope"
+    TEMPORARY = "temporary"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variable:
+    """A named object; identity is equality (two inlined copies of a local are two variables).
+
+    `space` is where the object itself lives: REGISTER for scalars and small records, LOCAL for local
+    arrays, SHARED for `__shared__`, CONSTANT for `__constant__`, GLOBAL for `__device__`, TEXTURE for
+    texture references and objects, HOST for host variables. A kernel's pointer parameter is itself a
+    REGISTER variable; what it points to is told by the `MemoryPlace` that dereferences it.
+    `dynamic` marks `extern __shared__`. `initializer` is set for file-scope variables only. `is_restrict`: a
+    pointer parameter of a CUDA kernel that is declared `__restrict__`.
+    """
+
+    name: str
+    type: Type
+    space: MemorySpace
+    role: VariableRole
+    span: Span
+    dynamic: bool = False
+    is_constant: bool = False
+    initializer: Expr | None = None
+    is_restrict: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RegisterPlace:
+    """A register variable, or a part of it: `v.x` is `path=("x",)`; `s.a.b` is `("a", "b")`."""
+
+    variable: Variable
+    path: tuple[str, ...]
+    type: Type
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryPlace:
+    """An object in memory of `type` at `address` (a pointer-valued expression, in bytes).
+
+    `root` is the variable the address is derived from when that is evident (array, pointer parameter,
+    pointer local), for slicing and reports. `site` numbers the textual access. `is_volatile`: each access
+    happens as written.
+    """
+
+    address: Expr
+    space: MemorySpace
+    type: Type
+    root: Variable | None
+    site: int
+    is_volatile: bool = False
+
+
+Place = RegisterPlace | MemoryPlace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constant:
+    """A literal or anything the frontend folded (sizeof, constexpr, enumerators, template values)."""
+
+    value: int | float
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Builtin:
+    """`threadIdx.x` and friends; `axis` 0, 1, 2 (0 for warpSize)."""
+
+    kind: BuiltinKind
+    axis: int
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Read:
+    """The value of a register variable or of a part of one; in host code, of any variable."""
+
+    place: RegisterPlace
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Load:
+    """A read from memory: one access of `place.space`."""
+
+    place: MemoryPlace
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AddressOf:
+    """The address of a variable's first byte: `&x`, or an array that decays to a pointer.
+
+    `offset_bytes`: of a member of a register variable, `&x.y`.
+    """
+
+    variable: Variable
+    type: Type
+    span: Span
+    offset_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PointerOffset:
+    """`pointer + index * scale_bytes (+ offset_bytes)`, from a subscript, pointer arithmetic or a member.
+
+    `written` is True when the programmer wrote a `+`/`-` operator (which then counts as one int operation);
+    a subscript or a member access is False. `index` None: a member at `offset_bytes`.
+    `subtract`: `p - i`.
+    """
+
+    pointer: Expr
+    index: Expr | None
+    scale_bytes: int
+    offset_bytes: int
+    written: bool
+    subtract: bool
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unary:
+    """A unary operation."""
+
+    op: UnaryOp
+    operand: Expr
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Binary:
+    """A binary operation; `operand_type` is the common type it is carried out in (comparisons yield BOOL)."""
+
+    op: BinaryOp
+    left: Expr
+    right: Expr
+    operand_type: Type
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Logical:
+    """`left && right`, `left || right`; `right_region` counts how often the right side is evaluated.
+
+    `span` is that of the right side: it tells the operators of `a && b && c` apart.
+    """
+
+    op: LogicalOp
+    left: Expr
+    right: Expr
+    right_region: int
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Select:
+    """`condition ? then : otherwise`; each arm is a region."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+    then_region: int
+    otherwise_region: int
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cast:
+    """A conversion, explicit or implicit, that changes the representation."""
+
+    operand: Expr
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assign:
+    """`target = value` or `target op= value` (then `op` is set, carried out in `operand_type`)."""
+
+    target: Place
+    op: BinaryOp | None
+    value: Expr
+    operand_type: Type
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Increment:
+    """`++x`, `x--` …: `delta` is +1 or -1 (elements for pointers: `step_bytes` then is the pointee size)."""
+
+    target: Place
+    delta: int
+    is_prefix: bool
+    step_bytes: int
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OperationCount:
+    """`number` source operations of class `operation`."""
+
+    operation: OperationClass
+    number: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Intrinsic:
+    """A call the frontend does not follow: library function, builtin, inline assembly, undefined function.
+
+    `operations` are the source operations one execution costs, by class (empty for printf and the like).
+    `is_opaque_call` marks a call whose body could not be found: its cost is unknown (a diagnostic exists).
+    `detail` is what types say and the name does not: the cooperative group that calls, and the function
+    object that it combines values with.
+    """
+
+    name: str
+    arguments: tuple[Expr, ...]
+    operations: tuple[OperationCount, ...]
+    semantics: Semantics
+    is_opaque_call: bool
+    type: Type
+    span: Span
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Atomic:
+    """An atomic read-modify-write on `place`; `arguments` are the operands after the address."""
+
+    op: AtomicOp
+    place: MemoryPlace
+    arguments: tuple[Expr, ...]
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextureFetch:
+    """`tex1Dfetch`, `tex2D`, … (`is_store` for surface writes) of `texture` (None when not evident).
+
+    `coordinates`: the arguments after the texture; of a surface write what it stores before them.
+    """
+
+    texture: Variable | None
+    coordinates: tuple[Expr, ...]
+    is_store: bool
+    site: int
+    type: Type
+    span: Span
+    function: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Construct:
+    """A value built from parts: `make_float4(...)`, `dim3(x, y)`, braces, struct copies. Costs nothing."""
+
+    arguments: tuple[Expr, ...]
+    field_names: tuple[str, ...]
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Extract:
+    """One member of a record- or vector-valued expression that is not a place (`f(x).y`)."""
+
+    value: Expr
+    field: str
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InlinedCall:
+    """A followed call: bind `parameters[i] = arguments[i]`, run `body`, yield what `Return` gives.
+
+    Reference parameters are substituted by the frontend and do not appear here.
+    """
+
+    name: str
+    parameters: tuple[Variable, ...]
+    arguments: tuple[Expr, ...]
+    body: Block
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """Host code only: a call to `callee` (its mangled name or, when unmangled, its spelling).
+
+    `function` is the pointer that a call goes through; its value is the `Text` of the function's name.
+    """
+
+    callee: str
+    name: str
+    arguments: tuple[Expr, ...]
+    type: Type
+    span: Span
+    function: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Text:
+    """Host code only: a string literal (names and defaults of command-line options)."""
+
+    value: str
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LaunchCall:
+    """Host code only: `kernel<<<grid, block, shared_bytes, stream>>>(arguments)` or cudaLaunchKernel.
+
+    `kernel` is the mangled name of the (instantiated) kernel. `grid` and `block` are expressions of type
+    dim3 (a `Construct` with fields x, y, z), of an integer type, or `Read`s of dim3 variables.
+    `function` is the pointer that the launch goes through, when it may hold other kernels as well; its value
+    is the `Text` of the kernel's name.
+    """
+
+    kernel: str
+    kernel_name: str
+    grid: Expr
+    block: Expr
+    shared_bytes: Expr | None
+    arguments: tuple[Expr, ...]
+    type: Type
+    span: Span
+    function: Expr | None = None
+
+
+Expr = (
+    Constant
+    | Builtin
+    | Read
+    | Load
+    | AddressOf
+    | PointerOffset
+    | Unary
+    | Binary
+    | Logical
+    | Select
+    | Cast
+    | Assign
+    | Increment
+    | Intrinsic
+    | Atomic
+    | TextureFetch
+    | Construct
+    | Extract
+    | InlinedCall
+    | Call
+    | Text
+    | LaunchCall
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExprStmt:
+    """An expression run for its effect."""
+
+    expr: Expr
+    region: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Declare:
+    """A declaration of a register variable or local array, with its initial value if it has one."""
+
+    variable: Variable
+    value: Expr | None
+    region: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """A sequence of statements; a `Break` inside may leave it when it `is_breakable`, as PTX does."""
+
+    statements: tuple[Stmt, ...]
+    region: int
+    span: Span
+    is_breakable: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class If:
+    """`if`; `region` counts evaluations of the condition; the arms have regions of their own."""
+
+    condition: Expr
+    then: Block
+    otherwise: Block | None
+    region: int
+    span: Span
+
+
+class LoopKind(IdentityEnum):
+    """Which keyword wrote the loop."""
+
+    FOR = "for"
+    WHILE = "while"
+    DO = "do"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """Any loop: `region` counts entries, `test_region` tests, `step_region` evaluations of the step.
+
+    `unroll`: the number in `#pragma unroll N`; 0 for the bare pragma (full); None without a pragma.
+    A condition that is missing in the source (`for(;;)`) is None.
+    """
+
+    kind: LoopKind
+    init: tuple[Stmt, ...]
+    condition: Expr | None
+    step: Expr | None
+    body: Block
+    unroll: int | None
+    region: int
+    test_region: int
+    step_region: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """A `case`/`default` group: its labels (None = default) and the statements up to the next one.
+
+    Without a `break` at its end control falls through to the next case.
+    """
+
+    labels: tuple[int | None, ...]
+    body: Block
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Switch:
+    """`switch`; `region` counts evaluations of the selector."""
+
+    selector: Expr
+    cases: tuple[Case, ...]
+    region: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Return:
+    """Return from the kernel or from the innermost `InlinedCall`."""
+
+    value: Expr | None
+    region: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Break:
+    """Leave the innermost loop, switch or breakable block; of PTX, that many of them (`levels`)."""
+
+    region: int
+    span: Span
+    levels: int = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Continue:
+    """Next iteration of the innermost loop."""
+
+    region: int
+    span: Span
+
+
+Stmt = ExprStmt | Declare | Block | If | Loop | Switch | Return | Break | Continue
+
+
+class Severity(IdentityEnum):
+    """How much a diagnostic matters."""
+
+    NOTE = "note"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """Something a reader must know, with a stable rule id (`wattslice explain RULE`)."""
+
+    rule: str
+    severity: Severity
+    file: str
+    line: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """A host function, lowered without inlining, for reading launch geometry.
+
+    `reference_parameters`: the parameters that name an object of the caller (`int& blocks`).
+    """
+
+    name: str
+    mangled_name: str
+    parameters: tuple[Variable, ...]
+    default_arguments: tuple[Expr | None, ...]
+    body: Block
+    span: Span
+    reference_parameters: frozenset[Variable] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class MachineInstruction:
+    """One instruction of a kernel that was read from PTX.
+
+    `opcode` is the mnemonic with the modifiers that make a difference to its cost (`ld.global.f32`,
+    `div.rn.f32`); it runs as often as `region` of the kernel's execution profile.
+    """
+
+    opcode: str
+    region: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentPart:
+    """What a parameter of a kernel from PTX is in the source of that kernel: a part of an argument.
+
+    `argument` counts the parameters of the source from 0; `offset_bytes` from the start of a by-value struct.
+    `number_name` is how PTX alone names it: `param2`, `param2_8`.
+    """
+
+    argument: int
+    offset_bytes: int
+    number_name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kernel:
+    """A `__global__` function (or a C function analysed as one), instantiated and inlined.
+
+    `name` is the plain name, `qualified_name` with namespaces and template arguments. `region_count` and
+    `site_count` are the sizes of the dense numberings. `shared_variables`: all `__shared__` objects
+    reachable from the body. `max_threads_per_block`/`min_blocks_per_sm` from `__launch_bounds__`,
+    `max_registers` from `__maxnreg__`.
+    `body_is_complete` False: something in the body could not be read; `holes` are the diagnostics that
+    name it, of CUDA files. `machine_instructions`: every PTX instruction of the body, of PTX files only,
+    `argument_parts` as well: one for each parameter. `original`: the kernel of the program's `origin` that
+    it was compiled from.
+    """
+
+    name: str
+    qualified_name: str
+    mangled_name: str
+    parameters: tuple[Variable, ...]
+    body: Block
+    span: Span
+    region_count: int
+    site_count: int
+    shared_variables: tuple[Variable, ...]
+    max_threads_per_block: int | None
+    min_blocks_per_sm: int | None
+    body_is_complete: bool
+    holes: tuple[Diagnostic, ...] = ()
+    machine_instructions: tuple[MachineInstruction, ...] = ()
+    argument_parts: tuple[ArgumentPart, ...] = ()
+    original: Kernel | None = None
+    max_registers: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """One translation unit: its kernels, the host functions around their launches, what could not be read.
+
+    `source_lines` are the lines of the main file, for quoting (index 0 is line 1). `origin`: of a PTX file,
+    the CUDA program it was compiled from, where that is there to be read; of its kernels, those that are
+    kernels of the PTX with the same parameters.
+    """
+
+    file: str
+    kernels: tuple[Kernel, ...]
+    functions: tuple[Function, ...]
+    globals: tuple[Variable, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    source_lines: tuple[str, ...]
+    origin: Program | None = None
+
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+
+def numbered_lines(text: str) -> tuple[str, ...]:
+    """The lines of a source, index 0 is line 1, as compilers number them: a form feed ends no line.
+
+    A byte order mark at the beginning says how the file is encoded and belongs to no line.
+    """
+    lines = _LINE_END.split(text.removeprefix("\ufeff"))
+    return tuple(lines if lines[-1] else lines[:-1])

@@ -1,0 +1,189 @@
+"""Sizes that the host code takes from outside (`atoi(argv[1])`, a file): assumed, so that the rest follows.
+
+When grid or block of a launch are unknown because a variable is, the host code is read again with a stated
+value for that variable, exactly as `--set NAME=VALUE` would do. So grid, block and arguments agree with one
+another. The value is 1024, as for unknown kernel parameters. Where the variable alone decides launches that
+all would leave the GPU partly empty, it is the smallest 1024 * 4^k at which one of them gives every SM
+`BLOCKS_PER_SM` blocks. A value that cannot be launched (a block of
+1024 x 1024, a grid of 0) is replaced by 16, or by 65536 where that helps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from wattslice import ir
+from wattslice.launches.instances import (
+    AssumedVariable,
+    LaunchInstance,
+    geometry_of,
+    is_read,
+    kernel_key,
+    without_dead,
+)
+from wattslice.launches.launch import BLOCKS_PER_SM
+from wattslice.launches.memory import Record, Unknown, Value
+from wattslice_models.gpu import Gpu
+
+ASSUMED_SIZE = 1024
+SMALL_SIZE = 16
+LARGE_SIZE = 1 << 16
+LARGEST_SIZE = 1 << 22
+_ROUNDS = 4
+_MAX_CHANGES = 6
+
+Reader = Callable[[Mapping[str, int | float]], Sequence[LaunchInstance]]
+"""Reads the launches again, with more variables fixed."""
+
+
+@dataclass(slots=True)
+class _Site:
+    """What is known of one launch in the source that could not be read."""
+
+    causes: dict[str, Unknown]  # variables its geometry needs, with the reason why each is unknown
+    others: dict[str, Unknown]  # variables its arguments need
+
+
+def with_assumed_variables(
+    instances: Sequence[LaunchInstance], read: Reader, gpu: Gpu
+) -> tuple[LaunchInstance, ...]:
+    """`instances`, those of unread launch sites replaced by what assumed variables make of them."""
+    running = {kernel_key(instance) for instance in instances if instance.is_certain}
+    known = {
+        instance.node
+        for instance in instances
+        if is_read(instance) and (instance.is_certain or kernel_key(instance) not in running)
+    }
+    sites = {instance.node: _Site({}, {}) for instance in instances if instance.node not in known}
+    values: dict[str, int | float] = {}
+    latest = instances
+    for _ in range(_ROUNDS):
+        if not _note_causes(sites, latest):
+            break
+        for site in sites.values():
+            for name, why in site.causes.items():
+                values.setdefault(name, ASSUMED_SIZE if why.likely is None else why.likely)
+        latest = read(values)
+    if not values:
+        return tuple(instances)
+    values, latest = _launchable(sites, values, latest, read)
+    values, latest = _filling(sites, values, latest, read, BLOCKS_PER_SM * gpu.sm_count)
+    solved = {instance.node for instance in latest if instance.node in sites and is_read(instance)}
+    # What the assumed values leave unreached stands only where nothing else launches the kernel.
+    reached = {instance.node for instance in latest if instance.is_certain}
+    launched = {kernel_key(instance) for instance in latest if instance.is_certain and is_read(instance)}
+    kept = [
+        instance
+        for instance in instances
+        if instance.node not in solved and (instance.node in reached or kernel_key(instance) not in launched)
+    ]
+    for instance in latest:
+        if instance.node in solved and is_read(instance):
+            site = sites[instance.node]
+            used = {**{name: why for name, why in site.others.items() if name in values}, **site.causes}
+            assumed = tuple(AssumedVariable(name, values[name], used[name].reason) for name in sorted(used))
+            kept.append(replace(instance, assumed=assumed))
+    return without_dead(kept)
+
+
+def _note_causes(sites: Mapping[ir.LaunchCall, _Site], latest: Sequence[LaunchInstance]) -> bool:
+    """Add the unknown variables of sites that are not read yet; False when there are no new ones."""
+    done = {instance.node for instance in latest if is_read(instance)}
+    found = False
+    for instance in latest:
+        site = sites.get(instance.node)
+        if site is None or instance.node in done:
+            continue
+        for unknown in (*_unknowns(instance.grid), *_unknowns(instance.block)):
+            if unknown.variable is not None and unknown.variable not in site.causes:
+                site.causes[unknown.variable] = unknown
+                found = True
+        numbers = (
+            value
+            for argument, value in zip(instance.node.arguments, instance.arguments, strict=False)
+            if argument.type.kind is not ir.TypeKind.POINTER  # the size of an array decides no launch
+        )
+        for value in (instance.shared_bytes, *numbers):
+            for unknown in _unknowns(value):
+                if unknown.variable is not None:
+                    site.others.setdefault(unknown.variable, unknown)
+    return found
+
+
+def _unknowns(value: Value) -> Iterator[Unknown]:
+    if isinstance(value, Unknown):
+        yield value
+    elif isinstance(value, Record):
+        yield from (cell for cell in value.cells.values() if isinstance(cell, Unknown))
+
+
+_State = tuple[dict[str, int | float], Sequence[LaunchInstance]]
+
+
+def _launchable(
+    sites: Mapping[ir.LaunchCall, _Site],
+    values: dict[str, int | float],
+    latest: Sequence[LaunchInstance],
+    read: Reader,
+) -> _State:
+    """Other values for variables whose launches are all impossible with the assumed ones.
+
+    Smaller ones, for blocks that are too large; else one of them larger, for grids of no block.
+    """
+    done = {instance.node for instance in latest if is_read(instance)}
+    wanted = {name for node in done if node in sites for name in sites[node].causes}
+    failing = {name for node, site in sites.items() if node not in done for name in site.causes}
+    shrunk = failing - wanted - _likely(sites)
+    if not shrunk:
+        return values, latest
+    changes = [dict.fromkeys(shrunk, SMALL_SIZE), *({name: LARGE_SIZE} for name in sorted(shrunk))]
+    for change in changes[:_MAX_CHANGES]:
+        changed = {**values, **change}
+        again = read(changed)
+        if {instance.node for instance in again if is_read(instance)} > done:
+            return changed, again
+    return values, latest
+
+
+def _filling(
+    sites: Mapping[ir.LaunchCall, _Site],
+    values: dict[str, int | float],
+    latest: Sequence[LaunchInstance],
+    read: Reader,
+    wanted_blocks: int,
+) -> _State:
+    """Larger values for variables that alone decide launches too small for the GPU."""
+    done = {instance.node for instance in latest if is_read(instance)}
+    shared = {name for site in sites.values() if len(site.causes) > 1 for name in site.causes}
+    alone = {name for node in done if node in sites for name in sites[node].causes} - shared - _likely(sites)
+    while alone:
+        blocks = _most_blocks(sites, latest)
+        alone = {name for name in alone if blocks.get(name, wanted_blocks) < wanted_blocks}
+        larger = {name: value * 4 if name in alone else value for name, value in values.items()}
+        if not alone or any(larger[name] > LARGEST_SIZE for name in alone):
+            break
+        again = read(larger)
+        grown = _most_blocks(sites, again)
+        if not {instance.node for instance in again if is_read(instance)} >= done or all(
+            grown[name] <= blocks[name] for name in alone
+        ):
+            break
+        values, latest = larger, again
+    return values, latest
+
+
+def _likely(sites: Mapping[ir.LaunchCall, _Site]) -> set[str]:
+    """Variables whose assumed value stands in the host code."""
+    return {name for site in sites.values() for name, why in site.causes.items() if why.likely is not None}
+
+
+def _most_blocks(sites: Mapping[ir.LaunchCall, _Site], instances: Sequence[LaunchInstance]) -> dict[str, int]:
+    most: dict[str, int] = {}
+    for instance in instances:
+        grid = geometry_of(instance).grid
+        site = sites.get(instance.node)
+        if grid is not None and site is not None:
+            for name in site.causes:
+                most[name] = max(most.get(name, 0), grid[0] * grid[1] * grid[2])
+    return most

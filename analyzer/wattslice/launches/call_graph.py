@@ -1,0 +1,191 @@
+"""Which host functions call which, and which launches a statement may reach."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from wattslice import ir
+
+
+def _telling(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
+    """The expressions below a statement that launch, call or may name a function."""
+    kinds = (ir.LaunchCall, ir.Call, ir.Text)
+    return tuple(expr for expr in ir.expressions_below(stmt) if isinstance(expr, kinds))
+
+
+class CallGraph:
+    """Functions by the names calls use, and the launch sites within reach of statements."""
+
+    def __init__(self, program: ir.Program) -> None:
+        self._by_name: dict[str, ir.Function] = {}
+        for function in program.functions:
+            self._by_name.setdefault(function.name, function)
+        for function in program.functions:
+            self._by_name[function.mangled_name] = function
+        self.functions = program.functions
+        self._tell = {function: _telling(function.body) for function in program.functions}
+        self._pointed_at = self._functions_as_values()
+        self._direct: dict[ir.Stmt, tuple[frozenset[ir.LaunchCall], frozenset[ir.Function]]] = {}
+        self._reachable = self._close()
+
+    def callee(self, node: ir.Call) -> ir.Function | None:
+        """The function of this program that a call runs."""
+        return self._by_name.get(node.callee) or self._by_name.get(node.name)
+
+    def named(self, name: str) -> ir.Function | None:
+        """The function of this program that a function pointer with this value runs."""
+        return self._by_name.get(name)
+
+    def callees(self, node: ir.Call) -> frozenset[ir.Function]:
+        """Every function that a call may run; through a pointer, any that is used as a value and fits."""
+        if node.function is not None:
+            given = len(node.arguments)
+            return frozenset(
+                f for f in self._pointed_at if given <= len(f.parameters) and (given or not f.parameters)
+            )
+        function = self.callee(node)
+        return frozenset() if function is None else frozenset((function,))
+
+    def _functions_as_values(self) -> frozenset[ir.Function]:
+        return frozenset(
+            self._by_name[expr.value]
+            for function in self.functions
+            for expr in self._tell[function]
+            if isinstance(expr, ir.Text) and expr.type.name == "function" and expr.value in self._by_name
+        )
+
+    @cached_property
+    def entries(self) -> frozenset[ir.Function]:
+        """Functions that others than this program may call: nobody here does, or a library is given them."""
+        handed_over = {
+            self._by_name[node.value]
+            for function in self.functions
+            for expr in self._tell[function]
+            if isinstance(expr, ir.Call) and expr.function is None and self.callee(expr) is None
+            for argument in expr.arguments
+            for node in ir.walk_expressions(argument)
+            if isinstance(node, ir.Text) and node.type.name == "function" and node.value in self._by_name
+        }
+        return (frozenset(self.uncalled) - self._pointed_at) | handed_over
+
+    def launches_from(self, function: ir.Function) -> frozenset[ir.LaunchCall]:
+        """All launches in a function and in what it calls."""
+        return self._reachable[function]
+
+    def launches_in(self, stmt: ir.Stmt) -> frozenset[ir.LaunchCall]:
+        """All launches in a statement and in what it calls."""
+        launches, callees = self._scan(stmt)
+        return launches.union(*(self._reachable[callee] for callee in callees))
+
+    @cached_property
+    def uncalled(self) -> tuple[ir.Function, ...]:
+        """Functions that no other function of the program calls by name, in source order."""
+        called = {
+            callee
+            for function in self.functions
+            for expr in self._tell[function]
+            if isinstance(expr, ir.Call) and (callee := self.callee(expr)) not in (None, function)
+        }
+        return tuple(function for function in self.functions if function not in called)
+
+    def roots(self) -> tuple[ir.Function, ...]:
+        """`main` first, then functions nobody calls, then all others, in source order."""
+        uncalled = set(self.uncalled)
+        ranks = {
+            function: 0 if function.name == "main" else 1 if function in uncalled else 2
+            for function in self.functions
+        }
+        return tuple(sorted(self.functions, key=lambda function: ranks[function]))
+
+    def _scan(self, stmt: ir.Stmt) -> tuple[frozenset[ir.LaunchCall], frozenset[ir.Function]]:
+        found = self._direct.get(stmt)
+        if found is None:
+            launches: set[ir.LaunchCall] = set()
+            callees: set[ir.Function] = set()
+            for expr in _telling(stmt):
+                if isinstance(expr, ir.LaunchCall):
+                    launches.add(expr)
+                elif isinstance(expr, ir.Call):
+                    callees.update(self.callees(expr))
+            found = self._direct[stmt] = (frozenset(launches), frozenset(callees))
+        return found
+
+    def _close(self) -> dict[ir.Function, frozenset[ir.LaunchCall]]:
+        direct = {function: self._scan(function.body) for function in self.functions}
+        reachable = {function: launches for function, (launches, _) in direct.items()}
+        changed = True
+        while changed:
+            changed = False
+            for function, (_, callees) in direct.items():
+                wider = reachable[function].union(*(reachable[callee] for callee in callees))
+                if len(wider) > len(reachable[function]):
+                    reachable[function] = wider
+                    changed = True
+        return reachable
+
+
+_Source = ir.Variable | ir.Function
+
+
+class HostDependence:
+    """A flow-insensitive dependence graph of the host code: variables, and functions for what they return."""
+
+    def __init__(self, graph: CallGraph) -> None:
+        self._graph = graph
+
+    def geometry_depends_on(self, node: ir.LaunchCall, variables: frozenset[ir.Variable]) -> bool:
+        """True when grid or block of the launch may be computed from one of `variables`."""
+        if not variables:
+            return False
+        found: set[_Source] = set()
+        stack = [*self._read_by(node.grid), *self._read_by(node.block)]
+        while stack:
+            source = stack.pop()
+            if source in variables:
+                return True
+            if source not in found:
+                found.add(source)
+                stack.extend(self._edges.get(source, ()))
+        return False
+
+    @cached_property
+    def _edges(self) -> dict[_Source, set[_Source]]:
+        edges: dict[_Source, set[_Source]] = {}
+        for function in self._graph.functions:
+            for stmt in ir.walk_statements(function.body):
+                if isinstance(stmt, ir.Declare) and stmt.value is not None:
+                    edges.setdefault(stmt.variable, set()).update(self._read_by(stmt.value))
+                elif isinstance(stmt, ir.Return) and stmt.value is not None:
+                    edges.setdefault(function, set()).update(self._read_by(stmt.value))
+            for node in ir.expressions_below(function.body):
+                self._add(node, edges)
+        return edges
+
+    def _add(self, node: ir.Expr, edges: dict[_Source, set[_Source]]) -> None:
+        if isinstance(node, ir.Assign):
+            target = node.target.variable if isinstance(node.target, ir.RegisterPlace) else node.target.root
+            if target is not None:
+                edges.setdefault(target, set()).update(self._read_by(node.value))
+        elif isinstance(node, ir.Call):
+            given = [self._read_by(argument) for argument in node.arguments]
+            for callee in self._graph.callees(node):
+                for parameter, sources in zip(callee.parameters, given, strict=False):
+                    edges.setdefault(parameter, set()).update(sources)
+            everything = set[_Source]().union(*given)
+            for argument in node.arguments:  # `f(&x, n)` may compute x from n
+                for inner in ir.walk_expressions(argument):
+                    if isinstance(inner, ir.AddressOf):
+                        edges.setdefault(inner.variable, set()).update(everything)
+
+    def _read_by(self, expr: ir.Expr) -> set[_Source]:
+        found: set[_Source] = set()
+        for node in ir.walk_expressions(expr):
+            if isinstance(node, ir.Read):
+                found.add(node.place.variable)
+            elif isinstance(node, ir.AddressOf):
+                found.add(node.variable)
+            elif isinstance(node, ir.Load) and node.place.root is not None:
+                found.add(node.place.root)
+            elif isinstance(node, ir.Call):
+                found |= self._graph.callees(node)
+        return found

@@ -1,0 +1,226 @@
+"""Evaluation of host expressions, without ever running anything: unknown stays unknown, with its reason."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from wattslice import ir
+from wattslice.launches import host_api
+from wattslice.launches.memory import (
+    Memory,
+    Pointer,
+    Record,
+    Storage,
+    Unknown,
+    Value,
+    binary,
+    cause,
+    condition_of,
+    construct,
+    convert,
+    is_aggregate,
+    member_of,
+    offset_of,
+    same,
+    truth,
+)
+from wattslice_models.gpu import Gpu
+
+
+class BudgetExceededError(Exception):
+    """The host code takes more steps than reading a launch is worth."""
+
+
+class Evaluator(ABC):
+    """Expressions over a `Memory`; what a call or a launch does is left to the subclass."""
+
+    def __init__(self, memory: Memory, gpu: Gpu, budget: int) -> None:
+        self.memory = memory
+        self.gpu = gpu
+        self._budget = budget
+        self._evaluate = self._handlers()
+
+    def spend(self) -> None:
+        """One step; raises `BudgetExceededError` when there is none left."""
+        self._budget -= 1
+        if self._budget < 0:
+            raise BudgetExceededError
+
+    @property
+    def steps_left(self) -> int:
+        """What remains of the budget."""
+        return max(0, self._budget)
+
+    @abstractmethod
+    def call(self, node: ir.Call, arguments: tuple[Value, ...]) -> Value:
+        """Value of a call to a function of the program, or to one that is known."""
+
+    @abstractmethod
+    def launch(self, node: ir.LaunchCall) -> None:
+        """Note a kernel launch in the present state."""
+
+    @abstractmethod
+    def inlined(self, node: ir.InlinedCall, arguments: tuple[Value, ...]) -> Value:
+        """Value of a call that the frontend inlined (a constexpr or __host__ __device__ function)."""
+
+    def evaluate(self, node: ir.Expr) -> Value:
+        """Value of an expression; its side effects happen in memory."""
+        self.spend()
+        return self._evaluate[type(node)](node)
+
+    def _handlers(self) -> dict[type[ir.Expr], Callable[[Any], Value]]:
+        """What evaluates each kind of expression: asked for hundreds of thousands of times."""
+        return {
+            ir.Constant: lambda node: node.value,
+            ir.Text: lambda node: node.value,
+            ir.Read: self._read,
+            ir.Cast: lambda node: convert(self.evaluate(node.operand), node.type),
+            ir.Binary: lambda node: binary(
+                node.op, self.evaluate(node.left), self.evaluate(node.right), node.operand_type
+            ),
+            ir.Unary: lambda node: _unary(node.op, self.evaluate(node.operand), node.type),
+            ir.Logical: self._logical,
+            ir.Select: self._select,
+            ir.Assign: self._assign,
+            ir.Increment: self._increment,
+            ir.Construct: lambda node: construct(node, self._values(node.arguments)),
+            ir.Extract: lambda node: _member(self.evaluate(node.value), node.value.type, node.field),
+            ir.AddressOf: lambda node: Pointer(self.memory.storage(node.variable), 0),
+            ir.PointerOffset: self._pointer_offset,
+            ir.Load: lambda node: self._load(node.place, node.type),
+            ir.Call: lambda node: self.call(node, self._values(node.arguments)),
+            ir.Intrinsic: lambda node: self._intrinsic(node.name, node.arguments, node.semantics),
+            ir.InlinedCall: lambda node: self.inlined(node, self._values(node.arguments)),
+            ir.LaunchCall: self._launch,
+            ir.Builtin: _device_code,
+            ir.Atomic: _device_code,
+            ir.TextureFetch: _device_code,
+        }
+
+    def _values(self, nodes: tuple[ir.Expr, ...]) -> tuple[Value, ...]:
+        return tuple(self.evaluate(node) for node in nodes)
+
+    def _read(self, node: ir.Read) -> Value:
+        place = node.place
+        storage = self.memory.storage(place.variable)
+        offset = offset_of(place.variable.type, place.path) if place.path else 0
+        return self.memory.read(storage, offset, node.type)
+
+    def _launch(self, node: ir.LaunchCall) -> Value:
+        self.launch(node)
+        return Unknown("a launch has no value")
+
+    def _logical(self, node: ir.Logical) -> Value:
+        first = self.evaluate(node.left)
+        left = truth(first)
+        decisive = node.op is ir.LogicalOp.OR
+        if left is decisive:
+            return int(decisive)
+        second = self.evaluate(node.right)
+        right = truth(second)
+        if right is decisive:
+            return int(decisive)
+        if left is None or right is None:
+            return cause(condition_of(first), condition_of(second))
+        return int(right)
+
+    def _select(self, node: ir.Select) -> Value:
+        condition = self.evaluate(node.condition)
+        decided = truth(condition)
+        if decided is not None:
+            return self.evaluate(node.then if decided else node.otherwise)
+        then, otherwise = self.evaluate(node.then), self.evaluate(node.otherwise)
+        if same(then, otherwise):
+            return then
+        why = condition_of(condition)
+        if not why.is_option:
+            return why
+        # `argc > 1 ? atoi(argv[1]) : 1024`: the side that is known is the default.
+        if isinstance(then, Unknown):
+            return otherwise
+        return then if isinstance(otherwise, Unknown) else replace(why, is_option=False)
+
+    def _place(self, place: ir.Place) -> tuple[Storage, int] | None:
+        if isinstance(place, ir.RegisterPlace):
+            return self.memory.storage(place.variable), offset_of(place.variable.type, place.path)
+        pointer = self.evaluate(place.address)
+        return (pointer.storage, pointer.offset) if isinstance(pointer, Pointer) else None
+
+    def _assign(self, node: ir.Assign) -> Value:
+        value = self.evaluate(node.value)
+        where = self._place(node.target)
+        type_ = node.target.type
+        if where is None:
+            return value
+        if node.op is not None:
+            old = self.memory.read(*where, type_)
+            value = (
+                Unknown("pointer arithmetic")
+                if isinstance(old, Pointer)
+                else binary(node.op, old, value, node.operand_type)
+            )
+        self.memory.write(*where, value, type_)
+        return value if is_aggregate(type_) else self.memory.read(*where, type_)
+
+    def _increment(self, node: ir.Increment) -> Value:
+        where = self._place(node.target)
+        if where is None:
+            return Unknown("an object behind an unknown pointer")
+        type_ = node.target.type
+        old = self.memory.read(*where, type_)
+        new: Value = old
+        if isinstance(old, Pointer):
+            new = Pointer(old.storage, old.offset + node.delta * node.step_bytes)
+        elif isinstance(old, (int, float)):
+            new = convert(old + node.delta, type_)
+        self.memory.write(*where, new, type_)
+        return new if node.is_prefix else old
+
+    def _pointer_offset(self, node: ir.PointerOffset) -> Value:
+        pointer = self.evaluate(node.pointer)
+        index = 0 if node.index is None else self.evaluate(node.index)
+        if not isinstance(pointer, Pointer):
+            return pointer if isinstance(pointer, Unknown) else Unknown("an element of something unknown")
+        if not isinstance(index, int):
+            return index if isinstance(index, Unknown) else Unknown("an element at an unknown index")
+        step = index * node.scale_bytes
+        return Pointer(
+            pointer.storage, pointer.offset + node.offset_bytes + (-step if node.subtract else step)
+        )
+
+    def _load(self, place: ir.MemoryPlace, type_: ir.Type) -> Value:
+        pointer = self.evaluate(place.address)
+        if isinstance(pointer, Pointer):
+            return self.memory.read(pointer.storage, pointer.offset, type_)
+        return pointer if isinstance(pointer, Unknown) else Unknown("memory the host code fills at run time")
+
+    def _intrinsic(self, name: str, arguments: tuple[ir.Expr, ...], semantics: ir.Semantics) -> Value:
+        values = tuple(self.evaluate(argument) for argument in arguments)
+        found = host_api.mathematics(name, values)
+        return host_api.by_semantics(semantics, values) if found is None else found
+
+
+def _device_code(_: ir.Expr) -> Value:
+    return Unknown("device code")
+
+
+def _unary(op: ir.UnaryOp, value: Value, type_: ir.Type) -> Value:
+    if isinstance(value, Unknown):
+        return value
+    if op is ir.UnaryOp.NOT:
+        known = truth(value)
+        return condition_of(value) if known is None else int(not known)
+    if not isinstance(value, (int, float)):
+        return Unknown("arithmetic on something that is no number")
+    if op is ir.UnaryOp.NEGATE:
+        return convert(-value, type_)
+    return convert(~int(value), type_)
+
+
+def _member(value: Value, type_: ir.Type, field: str) -> Value:
+    if isinstance(value, Record):
+        return value.cells.get(member_of(type_, field)[0], Unknown(f"member '{field}'"))
+    return value if isinstance(value, Unknown) else Unknown(f"member '{field}'")

@@ -1,0 +1,457 @@
+"""What wattslice knows of library functions that host code calls: mathematics and the CUDA runtime.
+
+Anything not listed here is unknown, and makes unknown what it may write through a pointer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+from wattslice import ir
+from wattslice.ir import Semantics, Type
+from wattslice.launches.launch import MAX_BLOCK, MAX_GRID
+from wattslice.launches.memory import Memory, Pointer, Storage, Unknown, Value, construct, member_of
+from wattslice_models.gpu import Gpu
+
+Number = int | float
+
+
+def _ceil(x: Number) -> float:
+    return float(math.ceil(x))
+
+
+def _floor(x: Number) -> float:
+    return float(math.floor(x))
+
+
+def _round_half_away_from_zero(x: Number) -> float:
+    fraction, whole = math.modf(x)  # exact, unlike x + 0.5
+    return whole + math.copysign(1.0, x) if abs(fraction) >= 0.5 else whole
+
+
+def _round_to_even(x: Number) -> float:
+    return float(round(x))
+
+
+def _absolute(x: Number) -> Number:
+    return abs(x)
+
+
+def _minimum(x: Number, y: Number) -> Number:
+    return min(x, y)
+
+
+def _maximum(x: Number, y: Number) -> Number:
+    return max(x, y)
+
+
+def _trunc(x: Number) -> float:
+    return float(math.trunc(x))
+
+
+_MATHEMATICS: dict[str, Callable[..., Number]] = {
+    "ceil": _ceil,
+    "floor": _floor,
+    "round": _round_half_away_from_zero,
+    "rint": _round_to_even,
+    "trunc": _trunc,
+    "sqrt": math.sqrt,
+    "cbrt": math.cbrt,
+    "pow": math.pow,
+    "exp": math.exp,
+    "exp2": math.exp2,
+    "log": math.log,
+    "log2": math.log2,
+    "log10": math.log10,
+    "fabs": _absolute,
+    "abs": _absolute,
+    "labs": _absolute,
+    "min": _minimum,
+    "max": _maximum,
+    "fmin": _minimum,
+    "fmax": _maximum,
+    "sin": math.sin,
+    "cos": math.cos,
+    "tan": math.tan,
+    "atan": math.atan,
+}
+"""Also found with the suffix f (single precision), l, ll and the prefix std::."""
+
+_BY_SEMANTICS = {
+    Semantics.CEIL: "ceil",
+    Semantics.FLOOR: "floor",
+    Semantics.SQRT: "sqrt",
+    Semantics.POW: "pow",
+    Semantics.LOG2: "log2",
+    Semantics.LOG: "log",
+    Semantics.EXP: "exp",
+    Semantics.MIN: "min",
+    Semantics.MAX: "max",
+    Semantics.ABS: "abs",
+}
+
+_NO_OPTION_GIVEN: dict[str, int] = {
+    # A run without options is what the defaults in the source describe.
+    "checkCmdLineFlag": 0,
+    "getopt": -1,
+    "getopt_long": -1,
+    "getCmdLineArgumentString": 0,
+    "getCmdLineArgumentValue": 0,
+    "findCudaDevice": 0,
+    "gpuGetMaxGflopsDeviceId": 0,
+    "cudaSetDevice": 0,
+    "getenv": 0,
+}
+
+TEXT_TESTS = frozenset(
+    {"strcmp", "strncmp", "strcasecmp", "strncasecmp", "strlen", "strstr", "strchr", "strrchr", "strspn",
+     "strcspn", "memcmp", "tolower", "toupper", "isdigit", "isalpha", "compare", "operator==", "operator!="}
+)  # fmt: skip
+"""Functions that tell something about text: of an option, whether it is given."""
+
+EXITS = frozenset({"exit", "_exit", "abort", "_Exit", "quick_exit", "__builtin_unreachable", "longjmp"})
+"""Functions that do not return."""
+
+ALLOCATIONS = frozenset({"malloc", "calloc", "realloc", "operator new", "operator new[]", "aligned_alloc"})
+"""Functions that return fresh memory."""
+
+ALLOCATIONS_BY_POINTER = frozenset(
+    {"cudaMalloc", "cudaMallocAsync", "cudaMallocHost", "cudaHostAlloc", "cudaMallocManaged"}
+)
+"""Functions that store the address of fresh memory, of as many bytes as the second argument says, where the
+first points."""
+
+KEEPS_ITS_ARGUMENTS = frozenset(
+    {
+        "printf",
+        "fprintf",
+        "puts",
+        "free",
+        "cudaFree",
+        "cudaMemset",
+        "cudaMallocPitch",
+        "cudaMalloc3D",
+        "cudaMallocArray",
+        "cudaEventCreate",
+        "cudaEventRecord",
+        "cudaEventElapsedTime",
+        "cudaStreamCreate",
+        "cudaMemcpyToSymbol",
+        "cudaMemcpyToSymbolAsync",
+        "gettimeofday",
+        "checkCmdLineFlag",
+        "sdkCreateTimer",
+        "strcmp",
+        "strlen",
+        "strcpy",
+    }
+)
+"""Functions that write no number the geometry could depend on, or none through their arguments."""
+
+
+def mathematics(name: str, arguments: tuple[Value, ...]) -> Value | None:
+    """Value of a mathematical function; None when `name` is none, Unknown when an argument is."""
+    function = _MATHEMATICS.get(_plain(name))
+    if function is None:
+        return None
+    numbers: list[Number] = []
+    for argument in arguments:
+        if isinstance(argument, Unknown):
+            return argument
+        if not isinstance(argument, (int, float)):
+            return Unknown(f"argument of {name}")
+        numbers.append(argument)
+    try:
+        return function(*numbers)
+    except (ValueError, OverflowError, TypeError, ZeroDivisionError):
+        return Unknown(f"{name} of these arguments is no number")
+
+
+def _plain(name: str) -> str:
+    name = name.removeprefix("std::").removeprefix("::")
+    for suffix in ("", "f", "l", "ll"):
+        stem = name.removesuffix(suffix)
+        if name.endswith(suffix) and stem in _MATHEMATICS:
+            return stem
+    return name
+
+
+def by_semantics(semantics: Semantics, arguments: tuple[Value, ...]) -> Value:
+    """Value of an intrinsic from what the frontend says about it."""
+    if semantics is Semantics.IDENTITY and arguments:
+        return arguments[0]
+    name = _BY_SEMANTICS.get(semantics)
+    value = None if name is None else mathematics(name, arguments)
+    return Unknown("result of a function that is not followed") if value is None else value
+
+
+def without_options(name: str) -> int | None:
+    """What functions that look at the command line return when no option was given."""
+    return _NO_OPTION_GIVEN.get(name.removeprefix("std::"))
+
+
+def device_properties(gpu: Gpu) -> dict[str, Number]:
+    """Members of `cudaDeviceProp`, as far as the catalogue of GPUs knows them."""
+    major, minor = gpu.compute_capability
+    properties: dict[str, Number | None] = {
+        "multiProcessorCount": gpu.sm_count,
+        "maxThreadsPerBlock": gpu.max_threads_per_block,
+        "maxThreadsPerMultiProcessor": gpu.max_threads_per_sm,
+        "maxBlocksPerMultiProcessor": gpu.max_blocks_per_sm,
+        "warpSize": gpu.warp_size,
+        "regsPerBlock": gpu.registers_per_sm,
+        "regsPerMultiprocessor": gpu.registers_per_sm,
+        "sharedMemPerBlock": min(49152, gpu.shared_memory_bytes_per_sm),
+        "sharedMemPerBlockOptin": gpu.shared_memory_optin_bytes_per_block,
+        "sharedMemPerMultiprocessor": gpu.shared_memory_bytes_per_sm,
+        "totalGlobalMem": gpu.memory_bytes,
+        "totalConstMem": 65536,
+        "l2CacheSize": gpu.l2_bytes,
+        "memoryBusWidth": gpu.memory_bus_bits,
+        "major": major,
+        "minor": minor,
+        "cooperativeLaunch": int(major >= 6),
+        "concurrentKernels": int(major >= 2),
+        "managedMemory": int(major >= 3),
+        "unifiedAddressing": int(major >= 2),
+        "canMapHostMemory": 1,
+        "computeMode": 0,
+    }
+    return {name: value for name, value in properties.items() if value is not None}
+
+
+_EXTENTS = {"maxThreadsDim": MAX_BLOCK, "maxGridSize": MAX_GRID}
+
+_ATTRIBUTES = {  # numbers of enum cudaDeviceAttr in the runtime's documentation
+    1: "maxThreadsPerBlock",
+    8: "sharedMemPerBlock",
+    9: "totalConstMem",
+    10: "warpSize",
+    12: "regsPerBlock",
+    16: "multiProcessorCount",
+    38: "l2CacheSize",
+    39: "maxThreadsPerMultiProcessor",
+    75: "major",
+    76: "minor",
+    81: "sharedMemPerMultiprocessor",
+    82: "regsPerMultiprocessor",
+    95: "cooperativeLaunch",
+    97: "sharedMemPerBlockOptin",
+}
+
+
+def device_attribute(gpu: Gpu, attribute: Value) -> Value:
+    """What `cudaDeviceGetAttribute` stores."""
+    name = _ATTRIBUTES.get(attribute) if isinstance(attribute, int) else None
+    value = None if name is None else device_properties(gpu).get(name)
+    return Unknown("device attribute that the GPU catalogue lacks") if value is None else value
+
+
+def active_blocks(gpu: Gpu, block_threads: Value) -> Value:
+    """What `cudaOccupancyMaxActiveBlocksPerMultiprocessor` stores, registers and shared memory aside."""
+    if not isinstance(block_threads, int) or block_threads < 1:
+        return Unknown("occupancy of an unknown block")
+    return min(gpu.max_blocks_per_sm, gpu.max_threads_per_sm // block_threads)
+
+
+def potential_block_size(gpu: Gpu) -> tuple[int, int]:
+    """What `cudaOccupancyMaxPotentialBlockSize` stores: (smallest full grid, block), registers aside.
+
+    The largest block that fills an SM without rest, as the runtime's search (from large to small) finds it.
+    """
+    block = gpu.max_threads_per_block
+    while block > gpu.warp_size and gpu.max_threads_per_sm % block:
+        block -= gpu.warp_size
+    return gpu.sm_count * (gpu.max_threads_per_sm // block), block
+
+
+def device_property_cells(gpu: Gpu, type_: Type) -> dict[int, Value]:
+    """A `cudaDeviceProp` of this GPU as scalars by byte offset."""
+    cells: dict[int, Value] = {
+        member_of(type_, name)[0]: value for name, value in device_properties(gpu).items()
+    }
+    for name, extent in _EXTENTS.items():
+        offset, member = member_of(type_, name)
+        if member is not None:
+            cells.update({offset + 4 * axis: value for axis, value in enumerate(extent)})
+    return cells
+
+
+def fresh_memory(name: str, size: Value | None = None) -> Pointer:
+    """The address of newly allocated memory with unknown content, of `size` bytes if that is a number."""
+    return Pointer(Storage(name, size_bytes=size if isinstance(size, int) else None), 0)
+
+
+_Arguments = tuple[Value, ...]
+
+
+def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value:
+    """Value of a call to a function that is not part of the program, after its effect on `memory`."""
+    name = node.name.removeprefix("std::")
+    if name.startswith("make_") and node.type.lanes > 1:
+        return construct(ir.Construct(node.arguments, (), node.type, node.span), arguments)
+    if name in ("forward", "move") and arguments:
+        return arguments[0]
+    if name in ALLOCATIONS:
+        return fresh_memory(name)
+    for prefix, effect in _EFFECTS.items():
+        if name.startswith(prefix):
+            found = effect(memory, gpu, node, arguments)
+            if found is not None:
+                return found
+    is_option = _looks_at_options(name, node, arguments)
+    if name not in KEEPS_ITS_ARGUMENTS:
+        for argument in arguments:
+            if isinstance(argument, Pointer):
+                memory.forget(argument.storage, Unknown(f"set by {name}()", is_option=is_option))
+    unknown = next((a for a in arguments if isinstance(a, Unknown)), None)
+    if unknown is not None and name.startswith("ato"):
+        return replace(unknown, is_option=False)  # a number that is given is no question of whether it is
+    if node.name.startswith("cuda") and node.type.is_integral:
+        return 0  # cudaSuccess: a run that fails is none to predict
+    return Unknown(f"the result of {name}()", is_option=is_option)
+
+
+def _looks_at_options(name: str, node: ir.Call, arguments: _Arguments) -> bool:
+    """True when a function compares text of the command line, or is handed argv as a whole."""
+    for argument, value in zip(node.arguments, arguments, strict=False):
+        target = argument.type.element
+        if isinstance(value, Pointer):
+            value = value.storage.cells.get(value.offset, value)
+            target = None if target is None else target.element
+        if isinstance(value, Unknown) and value.is_option:
+            is_argv = target is not None and target.kind is ir.TypeKind.POINTER
+            if is_argv or name in TEXT_TESTS:
+                return True
+    return False
+
+
+def _store(memory: Memory, pointer: Value, value: Value) -> bool:
+    """Write an `int` where an output argument points; False when that is unknown."""
+    if not isinstance(pointer, Pointer):
+        return False
+    memory.write(pointer.storage, pointer.offset, value, ir.INT32)
+    return True
+
+
+def _properties(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    first = arguments[0] if arguments else None
+    if not isinstance(first, Pointer):
+        return None
+    element = node.arguments[0].type.element or ir.UNKNOWN_TYPE
+    for offset, value in device_property_cells(gpu, element).items():
+        memory.set_cell(first.storage, first.offset + offset, value)
+    return 0
+
+
+def _attribute(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    del node
+    if len(arguments) < 2:
+        return None
+    return 0 if _store(memory, arguments[0], device_attribute(gpu, arguments[1])) else None
+
+
+def _device_count(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    del gpu, node
+    return 0 if arguments and _store(memory, arguments[0], 1) else None
+
+
+def _device(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    del gpu, node
+    return 0 if arguments and _store(memory, arguments[0], 0) else None
+
+
+def _active_blocks(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    del node
+    if len(arguments) < 3:
+        return None
+    return 0 if _store(memory, arguments[0], active_blocks(gpu, arguments[2])) else None
+
+
+def _potential_block_size(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    del node
+    stored = [
+        _store(memory, argument, value)
+        for argument, value in zip(arguments, potential_block_size(gpu), strict=False)
+    ]
+    return 0 if any(stored) else None
+
+
+def _copy(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """memcpy: the cells of the source, where both sides and the size are known."""
+    del gpu
+    if len(arguments) < 3 or not isinstance(arguments[0], Pointer):
+        return None
+    return arguments[0] if _copied(memory, arguments[0], arguments[1], arguments[2], node) else None
+
+
+def _copy_to_symbol(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    del gpu
+    symbol = symbol_of(node.arguments[0]) if node.arguments else None
+    if symbol is None or len(arguments) < 3:
+        return None
+    offset = arguments[3] if len(arguments) > 3 else 0
+    target = Pointer(memory.storage(symbol), offset if isinstance(offset, int) else 0)
+    if not isinstance(offset, int) or not _copied(memory, target, arguments[1], arguments[2], node):
+        memory.forget(target.storage, Unknown(f"set by {node.name}()"))
+    return 0
+
+
+def _copied(memory: Memory, target: Pointer, source: Value, size: Value, node: ir.Call) -> bool:
+    if not isinstance(source, Pointer) or not isinstance(size, int):
+        return False
+    end = source.offset + size
+    cells = {at: value for at, value in source.storage.cells.items() if source.offset <= at < end}
+    memory.forget(target.storage, Unknown(f"set by {node.name}()"))
+    for at, value in cells.items():
+        memory.set_cell(target.storage, target.offset + at - source.offset, value)
+    return True
+
+
+def _allocation_by_pointer(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    del gpu
+    first = arguments[0] if arguments else None
+    if node.name not in ALLOCATIONS_BY_POINTER or not isinstance(first, Pointer):
+        return None
+    fresh = fresh_memory(node.name, arguments[1] if len(arguments) > 1 else None)
+    memory.write(first.storage, first.offset, fresh, node.type)
+    return 0
+
+
+_EFFECTS: dict[str, Callable[[Memory, Gpu, ir.Call, _Arguments], Value | None]] = {
+    "memcpy": _copy,
+    "memmove": _copy,
+    "cudaMemcpyToSymbol": _copy_to_symbol,
+    "cudaGetDeviceProperties": _properties,
+    "cudaDeviceGetAttribute": _attribute,
+    "cuDeviceGetAttribute": _attribute,
+    "cudaGetDeviceCount": _device_count,
+    "cudaGetDevice": _device,
+    "cudaOccupancyMaxActiveBlocks": _active_blocks,
+    "cudaOccupancyMaxPotentialBlockSize": _potential_block_size,
+    **dict.fromkeys(ALLOCATIONS_BY_POINTER, _allocation_by_pointer),
+}
+"""Effects by the start of the name, longest first where one begins another."""
+
+
+def symbol_of(argument: ir.Expr) -> ir.Variable | None:
+    """The variable that the first argument of cudaMemcpyToSymbol names."""
+    argument = base_of(argument)
+    match argument:
+        case ir.Read(place=place):
+            return place.variable
+        case ir.Load(place=place):
+            return place.root
+        case ir.AddressOf(variable=variable):
+            return variable
+        case _:
+            return None
+
+
+def base_of(address: ir.Expr) -> ir.Expr:
+    """What an address is computed from."""
+    while isinstance(address, (ir.PointerOffset, ir.Cast)):
+        address = address.pointer if isinstance(address, ir.PointerOffset) else address.operand
+    return address

@@ -1,0 +1,95 @@
+"""One time that the interpreter reaches a launch: what it found there, and grid and block of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from wattslice import ir
+from wattslice.launches.launch import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, ConstantValue, Dim3
+from wattslice.launches.memory import Record, Unknown, Value, convert
+
+
+class AssumedVariable(NamedTuple):
+    """A host variable that the source does not give: the value assumed for it, and why it is unknown."""
+
+    name: str
+    value: int | float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LaunchInstance:
+    """One time that a launch is reached: the evaluated configuration, and by which calls."""
+
+    node: ir.LaunchCall
+    path: tuple[ir.Call, ...]
+    grid: Value
+    block: Value
+    shared_bytes: Value
+    arguments: tuple[Value, ...]
+    is_certain: bool  # False: in an arm that the known values do not take
+    in_unknown_loop: bool
+    constants: tuple[ConstantValue, ...] = ()
+    assumed: tuple[AssumedVariable, ...] = ()  # what it was computed from and the source does not give
+    is_as_written: bool = True  # False: grid or block depend on what keeps the launch from being run
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """Grid and block as far as they are known."""
+
+    grid: Dim3 | None
+    block: Dim3 | None
+    cause: Unknown  # why one of them is None
+
+    @property
+    def threads(self) -> int | None:
+        """Threads of the launch; None when unknown."""
+        if self.grid is None or self.block is None:
+            return None
+        product = 1
+        for extent in (*self.grid, *self.block):
+            product *= extent
+        return product
+
+
+def _extent(value: Value, limits: Dim3) -> tuple[Dim3 | None, Unknown | None]:
+    cells: list[Value] = [value, 1, 1]
+    if isinstance(value, Record):
+        cells = [value.cells.get(offset, Unknown("a dim3 member without a value")) for offset in (0, 4, 8)]
+    extent: list[int] = []
+    for cell, limit in zip(cells, limits, strict=True):
+        number = convert(cell, ir.INT64)
+        if not isinstance(number, int):
+            return None, number if isinstance(number, Unknown) else Unknown("no number")
+        if not 1 <= number <= limit:
+            return None, Unknown(f"the host code gives {number}, which cannot be launched")
+        extent.append(number)
+    return (extent[0], extent[1], extent[2]), None
+
+
+def geometry_of(instance: LaunchInstance) -> Geometry:
+    """Grid and block of a launch that was reached."""
+    grid, grid_reason = _extent(instance.grid, MAX_GRID)
+    block, block_reason = _extent(instance.block, MAX_BLOCK)
+    if block is not None and (threads := block[0] * block[1] * block[2]) > MAX_THREADS_PER_BLOCK:
+        block, block_reason = None, Unknown(f"the host code gives a block of {threads} threads")
+    return Geometry(grid, block, grid_reason or block_reason or Unknown(""))
+
+
+def is_read(instance: LaunchInstance) -> bool:
+    """True when grid and block of a launch are known."""
+    return geometry_of(instance).threads is not None
+
+
+def kernel_key(instance: LaunchInstance) -> str:
+    """The kernel that is launched, as the host code names it."""
+    return instance.node.kernel or instance.node.kernel_name
+
+
+def without_dead(instances: Sequence[LaunchInstance]) -> tuple[LaunchInstance, ...]:
+    """`instances`, without those in code that is not run, where what is run launches the same kernel."""
+    running = {kernel_key(instance) for instance in instances if instance.is_certain and is_read(instance)}
+    return tuple(i for i in instances if i.is_certain or kernel_key(i) not in running)

@@ -1,0 +1,511 @@
+"""A small interpreter of host code that collects kernel launches: entry points, calls and launches.
+
+It walks host functions in the order they would run, with what is known. Where a condition is unknown
+both ways are tried and joined (`Memory.merge`): options of the command line count as not given; what else
+decides leaves unknown what the ways do not agree on. A way that leaves the function does not count. Arms
+that would not run are still visited for launches nothing else reaches, without lasting effect. Long counted
+loops are visited at their first, middle and last iteration. Steps are bounded.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import NamedTuple
+
+from wattslice import ir
+from wattslice.launches import host_api
+from wattslice.launches.call_graph import CallGraph, HostDependence
+from wattslice.launches.evaluator import Evaluator
+from wattslice.launches.host_api import library_call
+from wattslice.launches.instances import LaunchInstance
+from wattslice.launches.launch import ConstantValue
+from wattslice.launches.memory import (
+    Delta,
+    Frame,
+    Memory,
+    Pointer,
+    Record,
+    Storage,
+    Unknown,
+    Value,
+    condition_of,
+    convert,
+    same,
+    truth,
+)
+from wattslice.launches.relevance import Relevance
+from wattslice_models.gpu import Gpu
+
+MAX_ITERATIONS = (64, 16, 4)
+"""Iterations of counted loops that are followed one by one, by loop depth."""
+MAX_UNCOUNTED_ITERATIONS = 2048
+MAX_CALL_DEPTH = 12
+
+
+class Flow(Enum):
+    """How control leaves a statement."""
+
+    NEXT = auto()
+    BREAK = auto()
+    CONTINUE = auto()
+    RETURN = auto()
+    EXIT = auto()
+
+
+class _Returned(NamedTuple):
+    """What a function returns; `others`: what it returns instead when an unknown condition holds."""
+
+    value: Value | None = None
+    others: tuple[tuple[Value, Unknown], ...] = ()
+
+
+class Interpreter(Evaluator):
+    """Runs host functions symbolically and gathers `instances`."""
+
+    def __init__(self, graph: CallGraph, relevance: Relevance, memory: Memory, gpu: Gpu, budget: int) -> None:
+        super().__init__(memory, gpu, budget)
+        self.instances: list[LaunchInstance] = []
+        self._graph = graph
+        self._relevance = relevance
+        self._dependence = HostDependence(graph)
+        self._seen: set[ir.LaunchCall] = set()
+        self._returned: list[_Returned] = []
+        self._speculating: list[ir.Expr | None] = []  # the conditions that keep this code from being run
+        self._unknown_loops = 0
+        self._loop_depth = 0
+        self._path: list[ir.Call] = []
+        self._active: list[ir.Function] = []
+
+    def mark_seen(self, launches: set[ir.LaunchCall]) -> None:
+        """Launches that need not be sought in code that is not run."""
+        self._seen.update(launches)
+
+    def unseen(self, launches: frozenset[ir.LaunchCall]) -> bool:
+        """True when a launch among these has not been reached yet."""
+        return not launches <= self._seen
+
+    def execute(self, stmt: ir.Stmt) -> Flow:
+        """Run one statement."""
+        if stmt in self._relevance.skipped:
+            return Flow.NEXT
+        self.spend()
+        match stmt:
+            case ir.Block(statements=statements):
+                return self._sequence(statements)
+            case ir.ExprStmt(expr=expr):
+                self.evaluate(expr)
+                return Flow.EXIT if isinstance(expr, ir.Call) and expr.name in host_api.EXITS else Flow.NEXT
+            case ir.Declare(variable=variable, value=value):
+                self._declare(variable, value)
+                return Flow.NEXT
+            case ir.If():
+                return self._if(stmt)
+            case ir.Loop():
+                return self._loop(stmt)
+            case ir.Switch():
+                return self._switch(stmt)
+            case ir.Return(value=value):
+                self._return(None if value is None else self.evaluate(value))
+                return Flow.RETURN
+            case ir.Break():
+                return Flow.BREAK
+            case ir.Continue():
+                return Flow.CONTINUE
+
+    def _sequence(self, statements: tuple[ir.Stmt, ...]) -> Flow:
+        for position, stmt in enumerate(statements):
+            flow = self.execute(stmt)
+            if flow is not Flow.NEXT:
+                if position + 1 < len(statements):
+                    rest = statements[position + 1 :]
+                    self._speculate(ir.Block(rest, 0, rest[0].span), None)
+                return flow
+        return Flow.NEXT
+
+    def _declare(self, variable: ir.Variable, value: ir.Expr | None) -> None:
+        initial = None if value is None else self.evaluate(value)
+        storage = self.memory.declare(variable)
+        if initial is not None:
+            self.memory.write(storage, 0, initial, variable.type)
+        elif variable.type.name.endswith("dim3"):  # dim3 d; is (1, 1, 1)
+            for axis in range(3):
+                self.memory.write(storage, 4 * axis, 1, ir.UINT32)
+
+    def returned_by(self, body: ir.Stmt) -> Value | None:
+        """Run the body of a function; what it returns, None when nothing."""
+        self._returned.append(_Returned())
+        self.execute(body)
+        found = self._returned.pop()
+        if found.value is not None:
+            for value, condition in found.others:
+                if not same(value, found.value) and not isinstance(found.value, (Pointer, Record)):
+                    return condition
+        return found.value
+
+    def _return(self, value: Value | None) -> None:
+        now = self._returned[-1]
+        if value is not None and (now.value is None or not isinstance(value, Unknown)):
+            self._returned[-1] = now._replace(value=value)
+
+    def _if(self, stmt: ir.If) -> Flow:
+        condition = self.evaluate(stmt.condition)
+        decided = truth(condition)
+        if decided is None:
+            return self._either(stmt.then, stmt.otherwise, condition_of(condition))
+        taken, other = (stmt.then, stmt.otherwise) if decided else (stmt.otherwise, stmt.then)
+        if other is not None:
+            self._speculate(other, stmt.condition)
+        return Flow.NEXT if taken is None else self.execute(taken)
+
+    def _try(self, stmt: ir.Stmt | None) -> tuple[Flow, Delta]:
+        mark = self.memory.mark()
+        flow = Flow.NEXT if stmt is None else self.execute(stmt)
+        delta = self.memory.changes_since(mark)
+        self.memory.roll_back(mark)
+        return flow, delta
+
+    def _either(self, then: ir.Stmt, otherwise: ir.Stmt | None, condition: Unknown) -> Flow:
+        before = self._returned[-1]
+        then_flow, then_changes = self._try(then)
+        if not condition.is_option and then_flow is Flow.RETURN:
+            value = self._returned[-1].value
+            others = before.others if value is None else (*before.others, (value, condition))
+            self._returned[-1] = before._replace(others=others)
+        else_flow, else_changes = self._try(otherwise)
+        if not condition.is_option and else_flow is Flow.RETURN and then_flow is Flow.NEXT:
+            value = self._returned[-1].value
+            others = self._returned[-1].others
+            others = others if value is None else (*others, (value, condition))
+            self._returned[-1] = before._replace(others=others)
+        if then_flow is Flow.NEXT and else_flow is Flow.NEXT:
+            self.memory.merge(then_changes, else_changes, condition)
+            return Flow.NEXT
+        if then_flow is Flow.NEXT or else_flow is Flow.EXIT:
+            self.memory.apply(then_changes)
+            return then_flow
+        self.memory.apply(else_changes)
+        return else_flow
+
+    def _speculate(self, stmt: ir.Stmt, condition: ir.Expr | None) -> None:
+        """Visit code that is not run, if it holds launches not seen elsewhere; undo its effects.
+
+        `condition` is what keeps it from being run; None: a return before it.
+        """
+        if not self.unseen(self._graph.launches_in(stmt)):
+            return
+        self.spend()
+        returned = list(self._returned)
+        self._speculating.append(condition)
+        self._try(stmt)
+        self._speculating.pop()
+        self._returned[:] = returned
+
+    def _any_case(self, stmt: ir.Switch, condition: Unknown) -> None:
+        """A switch of which nobody knows the case that is taken."""
+        ways = [self._try(case.body) for case in stmt.cases]
+        left = [changes for flow, changes in ways if flow not in (Flow.EXIT, Flow.RETURN)]
+        if condition.is_option:
+            for changes in left:
+                self.memory.merge(changes, {}, condition)
+            return
+        if not any(None in case.labels for case in stmt.cases):
+            left.append({})
+        start = self.memory.mark()
+        for number, changes in enumerate(left):
+            so_far = self.memory.changes_since(start)
+            self.memory.roll_back(start)
+            self.memory.merge(changes, so_far if number else changes, condition)
+
+    def _switch(self, stmt: ir.Switch) -> Flow:
+        selector = self.evaluate(stmt.selector)
+        if not isinstance(selector, int):
+            self._any_case(stmt, condition_of(selector))
+            return Flow.NEXT
+        chosen = [i for i, case in enumerate(stmt.cases) if selector in case.labels]
+        chosen = chosen or [i for i, case in enumerate(stmt.cases) if None in case.labels]
+        flow = Flow.NEXT
+        for index, case in enumerate(stmt.cases):
+            if chosen and index >= chosen[0] and flow is Flow.NEXT:
+                flow = self.execute(case.body)
+            else:
+                self._speculate(case.body, stmt.selector)
+        return Flow.NEXT if flow is Flow.BREAK else flow
+
+    # ------------------------------------------------------------------------- loops
+
+    def _loop(self, stmt: ir.Loop) -> Flow:
+        for init in stmt.init:
+            self.execute(init)
+        self._loop_depth += 1
+        try:
+            return self._iterate(stmt)
+        finally:
+            self._loop_depth -= 1
+
+    def _iterate(self, stmt: ir.Loop) -> Flow:
+        counter = _counter(stmt)
+        limit = MAX_ITERATIONS[min(self._loop_depth, len(MAX_ITERATIONS)) - 1]
+        if counter is None:
+            limit = MAX_UNCOUNTED_ITERATIONS if not self._graph.launches_in(stmt.body) else limit
+        elif (trips := self._trips(stmt, counter)) is not None and trips > limit:
+            return self._sample(stmt, counter, trips)
+        mark, known = self.memory.mark(), len(self.instances)
+        for iteration in range(limit + 1):
+            if not (stmt.kind is ir.LoopKind.DO and iteration == 0) and stmt.condition is not None:
+                holds = truth(self.evaluate(stmt.condition))
+                if holds is None:
+                    if stmt.kind is ir.LoopKind.DO and iteration == 1:  # that was the first visit
+                        self.memory.roll_back(mark)
+                        del self.instances[known:]
+                    return self._visit_once(stmt)
+                if not holds:
+                    if iteration == 0:
+                        self._visit_never(stmt, counter)
+                    return Flow.NEXT
+            flow = self.execute(stmt.body)
+            if flow in (Flow.RETURN, Flow.EXIT):
+                return flow
+            if flow is Flow.BREAK:
+                return Flow.NEXT
+            if stmt.step is not None:
+                self.evaluate(stmt.step)
+        return self._visit_once(stmt)
+
+    def _visit_never(self, stmt: ir.Loop, counter: ir.Variable | None) -> None:
+        """A loop that never runs: what its body launches is seen, with a counter that has no value there."""
+        mark = self.memory.mark()
+        if counter is not None:
+            why = Unknown(f"'{counter.name}' counts a loop that never runs")
+            self.memory.write(self.memory.storage(counter), 0, why, counter.type)
+        self._speculate(stmt.body, stmt.condition)
+        self.memory.roll_back(mark)
+
+    def _visit_once(self, stmt: ir.Loop) -> Flow:
+        """A loop of unknown length: its body is seen in the first iteration, what it changes is unknown."""
+        self._unknown_loops += 1
+        mark = self.memory.mark()
+        flow = self.execute(stmt.body)
+        if stmt.step is not None:
+            self.evaluate(stmt.step)
+        self._unknown_loops -= 1
+        changes = self.memory.changes_since(mark)
+        self.memory.roll_back(mark)
+        for cell, after in changes.items():
+            before = self.memory.current(cell)
+            if isinstance(before, Unknown) and cell[1] >= 0:
+                self.memory.apply({cell: after})
+            elif not same(before, after):
+                self.memory.apply({cell: Unknown(f"'{cell[0].name}' changes in a loop of unknown length")})
+        return flow if flow is Flow.EXIT else Flow.NEXT
+
+    def _trips(self, stmt: ir.Loop, counter: ir.Variable) -> int | None:
+        """Iterations of a counted loop, from its condition at the start and the step of its counter.
+
+        None when unknown, also for a counter that moves away from its bound: that ends when it wraps around.
+        """
+        assert isinstance(stmt.condition, ir.Binary)
+        assert stmt.step is not None
+        holds = truth(self.evaluate(stmt.condition))
+        if not holds:
+            return None if holds is None else 0
+        start = self._int_of(counter)
+        bound = self.evaluate(stmt.condition.right)
+        mark = self.memory.mark()
+        self.evaluate(stmt.step)
+        second = self._int_of(counter)
+        self.memory.roll_back(mark)
+        if start is None or second is None or second == start or not isinstance(bound, (int, float)):
+            return None
+        inclusive = stmt.condition.op in (ir.BinaryOp.LE, ir.BinaryOp.GE)
+        distance, step = int(bound) - start, second - start
+        if distance * step < 0:
+            return None
+        return abs(distance) // abs(step) + 1 if inclusive else -(-abs(distance) // abs(step))
+
+    def _int_of(self, variable: ir.Variable) -> int | None:
+        value = self.memory.read(self.memory.storage(variable), 0, variable.type)
+        return value if isinstance(value, int) else None
+
+    def _sample(self, stmt: ir.Loop, counter: ir.Variable, trips: int) -> Flow:
+        """A long counted loop: two iterations to see what changes by a constant, the middle and the last."""
+        assert stmt.step is not None
+        mark = self.memory.mark()
+        flow = self._once(stmt)
+        after_first = self.memory.changes_since(mark)
+        if flow is not Flow.NEXT:
+            return flow
+        flow = self._once(stmt)
+        after_second = self.memory.changes_since(mark)
+        for iteration in (trips // 2, trips - 1):
+            for cell, second in after_second.items():
+                self.memory.apply({cell: _extrapolated(after_first.get(cell), second, iteration - 2)})
+            flow = self._once(stmt)
+            if flow is not Flow.NEXT:
+                break
+        return flow if flow is Flow.EXIT else Flow.NEXT
+
+    def _once(self, stmt: ir.Loop) -> Flow:
+        flow = self.execute(stmt.body)
+        if flow in (Flow.NEXT, Flow.CONTINUE) and stmt.step is not None:
+            self.evaluate(stmt.step)
+            return Flow.NEXT
+        return Flow.EXIT if flow is Flow.EXIT else Flow.BREAK
+
+    # ------------------------------------------------------------------------- entry points
+
+    def run(self, function: ir.Function) -> None:
+        """Interpret a function as an entry point: nothing is known of its parameters."""
+        where = (
+            "given on the command line"
+            if function.name == "main"
+            else (f"a parameter of {function.name}(), whose callers are not in this file")
+        )
+        self.memory.frames.append({})
+        for parameter, default in zip(function.parameters, _defaults(function), strict=True):
+            storage = self.memory.declare(parameter)
+            is_option = function.name == "main" or parameter.name in ("argc", "argv")
+            value = Unknown(where, is_option=is_option) if default is None else self.evaluate(default)
+            self.memory.write(storage, 0, value, parameter.type)
+        self._body(function)
+        self.memory.frames.pop()
+
+    # ------------------------------------------------------------------------- launches and calls
+
+    def launch(self, node: ir.LaunchCall) -> None:
+        """Record the launch in the present state, unless its pointer holds another kernel."""
+        held = None if node.function is None else self.evaluate(node.function)
+        if isinstance(held, str) and held != node.kernel_name:
+            return
+        self._seen.add(node)
+        shared = 0 if node.shared_bytes is None else self.evaluate(node.shared_bytes)
+        self.instances.append(
+            LaunchInstance(
+                node,
+                tuple(self._path),
+                self.evaluate(node.grid),
+                self.evaluate(node.block),
+                shared,
+                tuple(self.evaluate(argument) for argument in node.arguments),
+                not self._speculating,
+                self._unknown_loops > 0,
+                self._constant_values(),
+                is_as_written=not self._dependence.geometry_depends_on(node, self._hinges()),
+            )
+        )
+
+    def _hinges(self) -> frozenset[ir.Variable]:
+        """Variables that decide whether the code being visited is run at all."""
+        return frozenset(
+            node.place.variable
+            for condition in self._speculating
+            if condition is not None
+            for node in ir.walk_expressions(condition)
+            if isinstance(node, ir.Read)
+        )
+
+    def _constant_values(self) -> tuple[ConstantValue, ...]:
+        """Known numbers in constant memory at this moment."""
+        return tuple(
+            ConstantValue(variable, offset, value)
+            for variable in self._relevance.constants
+            for offset, value in self.memory.storage(variable).cells.items()
+            if isinstance(value, (int, float))
+        )
+
+    def call(self, node: ir.Call, arguments: tuple[Value, ...]) -> Value:
+        """Follow functions of the program; know a few of the library; forget what others may write."""
+        function = self._graph.callee(node)
+        if node.function is not None:
+            name = self.evaluate(node.function)
+            function = self._graph.named(name) if isinstance(name, str) else None
+        if function in self._relevance.unfollowed:
+            return Unknown(f"the result of {node.name}()")
+        if function is not None and len(self._active) < MAX_CALL_DEPTH and function not in self._active:
+            self._path.append(node)
+            value = self._follow(function, node, arguments)
+            self._path.pop()
+            return value
+        found = host_api.mathematics(node.name, arguments)
+        if found is not None:
+            return found
+        if (constant := host_api.without_options(node.name)) is not None:
+            return constant
+        return library_call(self.memory, self.gpu, node, arguments)
+
+    def _follow(self, function: ir.Function, node: ir.Call, arguments: tuple[Value, ...]) -> Value:
+        frame_of_caller = self.memory.frames[-1]
+        self.memory.frames.append({})
+        defaults = _defaults(function)
+        for index, parameter in enumerate(function.parameters):
+            value: Value | None = arguments[index] if index < len(arguments) else None
+            if value is None:
+                default = defaults[index]
+                value = Unknown("a missing argument") if default is None else self.evaluate(default)
+            if parameter in function.reference_parameters and index < len(node.arguments):
+                storage = self._named_storage(node.arguments[index], frame_of_caller)
+                if storage is not None:
+                    self.memory.alias(parameter, storage)
+                    continue
+            self.memory.write(self.memory.declare(parameter), 0, value, parameter.type)
+        depth, self._loop_depth = self._loop_depth, 0
+        result = self._body(function)
+        self._loop_depth = depth
+        self.memory.frames.pop()
+        assert self.memory.frames[-1] is frame_of_caller
+        return convert(result, node.type)
+
+    def _named_storage(self, argument: ir.Expr, frame: Frame) -> Storage | None:
+        """The storage of a whole variable of the caller that is passed by reference."""
+        if not isinstance(argument, ir.Read) or argument.place.path:
+            return None
+        callee = self.memory.frames.pop()
+        assert self.memory.frames[-1] is frame
+        storage = self.memory.storage(argument.place.variable)
+        self.memory.frames.append(callee)
+        return storage
+
+    def _body(self, function: ir.Function) -> Value:
+        self._active.append(function)
+        result = self.returned_by(function.body)
+        self._active.pop()
+        return Unknown(f"the result of {function.name}()") if result is None else result
+
+    def inlined(self, node: ir.InlinedCall, arguments: tuple[Value, ...]) -> Value:
+        """Follow a call the frontend inlined."""
+        for parameter, value in zip(node.parameters, arguments, strict=False):
+            self.memory.write(self.memory.declare(parameter), 0, value, parameter.type)
+        result = self.returned_by(node.body)
+        return Unknown(f"the result of {node.name}()") if result is None else convert(result, node.type)
+
+
+def _defaults(function: ir.Function) -> tuple[ir.Expr | None, ...]:
+    missing = len(function.parameters) - len(function.default_arguments)
+    return (*function.default_arguments, *(None for _ in range(missing)))
+
+
+def _extrapolated(first: Value | None, second: Value, iterations: int) -> Value:
+    if isinstance(first, int) and isinstance(second, int):
+        return second + (second - first) * iterations
+    if first is not None and same(first, second):
+        return second
+    return second if isinstance(second, Unknown) else Unknown("changed in a long loop of the host code")
+
+
+def _counter(stmt: ir.Loop) -> ir.Variable | None:
+    """The variable of `for (...; i < bound; i += constant)`."""
+    condition, step = stmt.condition, stmt.step
+    if not isinstance(condition, ir.Binary) or condition.op not in ir.COMPARISONS or step is None:
+        return None
+    if condition.op in (ir.BinaryOp.EQ, ir.BinaryOp.NE):
+        return None
+    left = condition.left
+    while isinstance(left, ir.Cast):
+        left = left.operand
+    if isinstance(step, ir.Assign) and step.op not in (ir.BinaryOp.ADD, ir.BinaryOp.SUB):
+        return None
+    if not isinstance(step, (ir.Assign, ir.Increment)) or not isinstance(left, ir.Read):
+        return None
+    target = step.target
+    if not isinstance(target, ir.RegisterPlace) or target.path:
+        return None
+    return target.variable if target.variable is left.place.variable else None

@@ -1,0 +1,148 @@
+"""What reading launch geometry takes in (overrides) and hands on (launches)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import PurePath
+from typing import NamedTuple
+
+from wattslice.ir import Kernel, Loop, Variable
+
+Dim3 = tuple[int, int, int]
+"""Extent along x, y, z; each at least 1."""
+
+MAX_GRID: Dim3 = (2**31 - 1, 65535, 65535)
+MAX_BLOCK: Dim3 = (1024, 1024, 64)
+MAX_THREADS_PER_BLOCK = 1024
+"""What any GPU can launch: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability",
+the same for every compute capability from 3.0 on; older GPUs launch less (catalogue, PW014)."""
+
+DEFAULT_BLOCK: Dim3 = (256, 1, 1)
+"""Block assumed when nothing is known: the commonest block in public CUDA code."""
+
+BLOCKS_PER_SM = 8
+"""Blocks per SM of an assumed grid: 8 blocks of 256 threads fill the 2048 threads of most SMs once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """Something the analysis had to assume, the line it concerns, and the option that settles it.
+
+    `file`: empty for the kernel's own file, else the file of an inlined function or of the host code.
+    """
+
+    rule: str
+    line: int
+    message: str
+    fix: str
+    file: str = ""
+
+
+class LaunchSource(Enum):
+    """Where a launch configuration came from; values are those of the JSON contract."""
+
+    HOST_CODE = "host code"
+    OPTION = "--launch"
+    ASSUMED = "assumed"
+
+
+class NamedValue(NamedTuple):
+    """A value for a kernel parameter, host variable, global or loop (`trip_L42`)."""
+
+    name: str
+    value: int | float
+
+
+class MemberValue(NamedTuple):
+    """The value of one scalar inside a by-value struct parameter: `parameter` index, member `path`."""
+
+    parameter: int
+    path: tuple[str, ...]
+    value: int | float
+
+
+class ConstantValue(NamedTuple):
+    """The value of one scalar in constant memory: `variable`, bytes from its start."""
+
+    variable: Variable
+    offset_bytes: int
+    value: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOverride:
+    """`--launch KERNEL=gx,gy,gz:bx,by,bz[:smem]`; `dynamic_shared_bytes` None when not given."""
+
+    kernel: str
+    grid: Dim3
+    block: Dim3
+    dynamic_shared_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """`--set [KERNEL.]NAME=VALUE`; `kernel` None: for every kernel and for the host code."""
+
+    kernel: str | None
+    name: str
+    value: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """What the user fixed on the command line, already parsed and free of contradictions."""
+
+    launches: tuple[LaunchOverride, ...] = ()
+    settings: tuple[Setting, ...] = ()
+
+
+NO_OVERRIDES = Overrides()
+
+
+@dataclass(frozen=True, slots=True)
+class KernelLaunch:
+    """One launch of one kernel: its geometry and everything known about its arguments.
+
+    `arguments[i]` is the value of `kernel.parameters[i]`, None when unknown, a pointer or a record;
+    `members` holds known scalars of by-value structs, `constants` what cudaMemcpyToSymbol left in constant
+    memory. `extents[i]`: bytes that the host code allocated from where pointer argument `i` points on, None
+    when unknown or no pointer; the tuple may be shorter. `settings` are the `--set` values that concern
+    this kernel, also those that name no parameter (loop trips, locals); they have already been applied
+    to `arguments`. `assumed_variables` are host variables whose value the source does not give and that
+    grid, block or arguments were computed from, with the values assumed. `line` is the line of the launch
+    in the host code, None without one; `file` its file where that is not the kernel's own, else empty.
+    """
+
+    kernel: Kernel
+    grid: Dim3
+    block: Dim3
+    dynamic_shared_bytes: int
+    source: LaunchSource
+    line: int | None
+    arguments: tuple[int | float | None, ...]
+    settings: tuple[NamedValue, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    members: tuple[MemberValue, ...] = ()
+    assumed_variables: tuple[NamedValue, ...] = ()
+    constants: tuple[ConstantValue, ...] = ()
+    file: str = ""
+    extents: tuple[int | None, ...] = ()
+
+    @property
+    def threads_per_block(self) -> int:
+        """Threads of one block."""
+        x, y, z = self.block
+        return x * y * z
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the grid."""
+        x, y, z = self.grid
+        return x * y * z
+
+
+def trip_name(kernel: Kernel, loop: Loop) -> str:
+    """How `--set` names the trip count of the loops on a line: `trip_L5`, elsewhere `trip_L5@that.h`."""
+    name = f"trip_L{loop.span.line}"
+    return name if loop.span.file == kernel.span.file else f"{name}@{PurePath(loop.span.file).name}"

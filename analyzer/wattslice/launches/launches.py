@@ -1,0 +1,279 @@
+"""From everything the interpreter saw to the launches a report shows: representatives and defaults.
+
+A launch inside a host loop is reached many times. Per launch site and chain of calls one instance stands
+for all: the one whose number of threads is nearest to the mean (the middle one when all are alike), so that
+`representative * times` is near the total work. Equal launches are shown once, per kernel the
+`MAX_LAUNCHES_PER_KERNEL` with the most threads; how many more there are is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from wattslice import ir
+from wattslice.launches.instances import AssumedVariable, LaunchInstance, geometry_of, is_read
+from wattslice.launches.launch import (
+    BLOCKS_PER_SM,
+    DEFAULT_BLOCK,
+    Assumption,
+    Dim3,
+    KernelLaunch,
+    LaunchSource,
+    MemberValue,
+    NamedValue,
+)
+from wattslice.launches.memory import Pointer, Record, Unknown, Value, convert
+from wattslice_models.gpu import Gpu
+
+MAX_LAUNCHES_PER_KERNEL = 8
+
+
+def _representative(group: Sequence[LaunchInstance]) -> LaunchInstance:
+    known = [
+        (instance, threads) for instance in group if (threads := geometry_of(instance).threads) is not None
+    ]
+    if not known:
+        return group[0]
+    mean = sum(threads for _, threads in known) / len(known)
+    distances = [abs(threads - mean) for _, threads in known]
+    nearest = [instance for (instance, _), far in zip(known, distances, strict=True) if far == min(distances)]
+    return nearest[len(nearest) // 2]
+
+
+def launches_of(kernel: ir.Kernel, instances: Sequence[LaunchInstance], gpu: Gpu) -> tuple[KernelLaunch, ...]:
+    """The launches of one kernel that the host code makes; empty when it makes none."""
+    own = [instance for instance in instances if launches_kernel(instance.node, kernel)]
+    if not any(instance.is_certain and is_read(instance) for instance in own):
+        own = [instance for instance in own if not instance.is_certain and is_read(instance)] or own
+    groups: dict[tuple[ir.LaunchCall, tuple[ir.Call, ...]], list[LaunchInstance]] = {}
+    for instance in own:
+        groups.setdefault((instance.node, instance.path), []).append(instance)
+    read_sites = {instance.node for instance in own if is_read(instance)}
+    launches: list[KernelLaunch] = []
+    for (site, _), group in groups.items():
+        if site in read_sites:
+            group = [instance for instance in group if is_read(instance)]
+        if group:
+            launches.append(_launch(kernel, group, gpu))
+    if not any(instance.is_certain for instance in own):  # one stands for all of what is not run
+        launches = launches[:1]
+    distinct = {
+        (k.grid, k.block, k.dynamic_shared_bytes, k.arguments, k.source): k for k in reversed(launches)
+    }
+    return _largest(kernel, sorted(distinct.values(), key=lambda launch: (launch.line or 0, launch.blocks)))
+
+
+def _largest(kernel: ir.Kernel, launches: Sequence[KernelLaunch]) -> tuple[KernelLaunch, ...]:
+    """The launches with the most threads, in the order given; the first says how many were left out."""
+    ranks = sorted(range(len(launches)), key=lambda i: -launches[i].blocks * launches[i].threads_per_block)
+    kept = [launches[i] for i in sorted(ranks[:MAX_LAUNCHES_PER_KERNEL])]
+    if left_out := [launches[i] for i in sorted(ranks[MAX_LAUNCHES_PER_KERNEL:])]:
+        number = len(left_out)
+        what = "further launch" if number == 1 else "further launches"
+        assumption = Assumption(
+            "PW011",
+            left_out[0].line or kernel.span.line,
+            f"{number} {what} of {kernel.name} not shown; shown are the {len(kept)} with the most threads",
+            f"--launch '{kernel.name}={_text(left_out[0].grid)}:{_text(left_out[0].block)}'",
+            left_out[0].file,
+        )
+        kept[0] = replace(kept[0], assumptions=(*kept[0].assumptions, assumption))
+    return tuple(kept)
+
+
+def launches_kernel(node: ir.LaunchCall, kernel: ir.Kernel) -> bool:
+    """True when a launch in the source is of this kernel."""
+    if node.kernel:
+        return node.kernel == kernel.mangled_name or (
+            node.kernel == kernel.name and kernel.mangled_name != kernel.name
+        )
+    return node.kernel_name in (kernel.name, kernel.qualified_name)
+
+
+def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> KernelLaunch:
+    running = [instance for instance in group if instance.is_certain]
+    chosen = _representative(running or group)
+    geometry = geometry_of(chosen)
+    line, file = chosen.node.span.line, chosen.node.span.file
+    host_file = "" if file == kernel.span.file else file
+    assumptions: list[Assumption] = []
+    block, grid = geometry.block, geometry.grid
+    if block is None or grid is None:
+        assumed_block = block or default_block(kernel)
+        block, grid, what = assumed_block, grid or default_grid(gpu), _what(grid, block)
+        assumptions.append(_assumed(kernel, grid, block, line, f"{what} unknown", geometry.cause))
+    assumptions.extend(_assumed_variable(kernel, grid, block, line, variable) for variable in chosen.assumed)
+    shared = convert(chosen.shared_bytes, ir.INT64)
+    if not isinstance(shared, int) or shared < 0:
+        reason = shared.reason if isinstance(shared, Unknown) else "no number"
+        assumptions.append(
+            Assumption(
+                "PW011",
+                line,
+                f"dynamic shared memory of {kernel.name} unknown: {reason}; 0 bytes assumed",
+                f"--launch '{kernel.name}={_text(grid)}:{_text(block)}:BYTES'",
+            )
+        )
+        shared = 0
+    assumptions.extend(_loop_assumptions(kernel, running, chosen, grid, block))
+    if not running:
+        how = "as written there" if chosen.is_as_written else "assumed"
+        message = (
+            f"{kernel.name} is launched only where the host code does not come with the values read; "
+            f"{how}: {_configuration(kernel, grid, block)}"
+        )
+        assumptions.append(Assumption("PW011", line, message, _by_launch(kernel)))
+    return KernelLaunch(
+        kernel,
+        grid,
+        block,
+        shared,
+        LaunchSource.HOST_CODE
+        if is_read(chosen) and not chosen.assumed and (running or chosen.is_as_written)
+        else LaunchSource.ASSUMED,
+        line,
+        tuple(_scalar(chosen, index, parameter) for index, parameter in enumerate(kernel.parameters)),
+        assumptions=tuple(replace(entry, file=host_file) for entry in assumptions),
+        members=tuple(_members(kernel, chosen)),
+        constants=chosen.constants,
+        assumed_variables=tuple(NamedValue(variable.name, variable.value) for variable in chosen.assumed),
+        file=host_file,
+        extents=tuple(_extent(argument) for argument in chosen.arguments[: len(kernel.parameters)]),
+    )
+
+
+def _extent(argument: Value) -> int | None:
+    """Bytes from where a pointer argument points to the end of what was allocated there."""
+    if not isinstance(argument, Pointer) or argument.storage.size_bytes is None:
+        return None
+    left = argument.storage.size_bytes - argument.offset
+    return left if argument.offset >= 0 and left > 0 else None
+
+
+def _scalar(instance: LaunchInstance, index: int, parameter: ir.Variable) -> int | float | None:
+    if index >= len(instance.arguments) or parameter.type.kind is ir.TypeKind.POINTER:
+        return None
+    value = convert(instance.arguments[index], parameter.type)
+    return value if isinstance(value, (int, float)) else None
+
+
+def _members(kernel: ir.Kernel, instance: LaunchInstance) -> list[MemberValue]:
+    found: list[MemberValue] = []
+    for index, (parameter, value) in enumerate(zip(kernel.parameters, instance.arguments, strict=False)):
+        if isinstance(value, Record):
+            found.extend(_scalars(index, (), parameter.type, value, 0))
+    return found
+
+
+def _scalars(
+    index: int, path: tuple[str, ...], type_: ir.Type, value: Record, offset: int
+) -> list[MemberValue]:
+    found: list[MemberValue] = []
+    for member in type_.fields:
+        where = offset + member.offset_bytes
+        cell = value.cells.get(where)
+        if member.type.kind is ir.TypeKind.RECORD:
+            found.extend(_scalars(index, (*path, member.name), member.type, value, where))
+        elif isinstance(cell, (int, float)) and member.type.lanes == 1:
+            found.append(MemberValue(index, (*path, member.name), cell))
+    return found
+
+
+def _loop_assumptions(
+    kernel: ir.Kernel, group: Sequence[LaunchInstance], chosen: LaunchInstance, grid: Dim3, block: Dim3
+) -> list[Assumption]:
+    """What differs from one iteration to the next in the host loop that holds the launch."""
+    line = chosen.node.span.line
+    geometries = [geometry_of(instance) for instance in group]
+    extents = [
+        name
+        for name, values in (("grid", {g.grid for g in geometries}), ("block", {g.block for g in geometries}))
+        if len(values - {None}) > 1
+    ]
+    arguments = [
+        parameter.name
+        for index, parameter in enumerate(kernel.parameters)
+        if len({_scalar(instance, index, parameter) for instance in group} - {None}) > 1
+    ]
+    known = [p.name for index, p in enumerate(kernel.parameters) if _scalar(chosen, index, p) is not None]
+    if extents or arguments:
+        what = [f"another {name}" for name in extents] + [f"another argument {name}" for name in arguments]
+        message = (
+            f"{kernel.name} is launched from a loop, with {' and '.join(what)} in each iteration; shown is "
+            f"the launch of nearly the mean number of threads, {_configuration(kernel, grid, block)}"
+        )
+    elif chosen.in_unknown_loop and known:
+        arguments = known
+        message = f"{kernel.name} is launched from a loop of unknown length; arguments of its first iteration"
+    else:
+        return []
+    fix = _by_launch(kernel) if extents else f"--set {kernel.name}.{arguments[0]}=VALUE"
+    return [Assumption("PW011", line, message, fix)]
+
+
+def _by_launch(kernel: ir.Kernel) -> str:
+    return f"--launch '{kernel.name}=gx,gy,gz:bx,by,bz'"
+
+
+# ----------------------------------------------------------------------------- stated defaults
+
+
+def default_block(kernel: ir.Kernel) -> Dim3:
+    """256 threads, or what `__launch_bounds__` allows if that is less."""
+    limit = kernel.max_threads_per_block
+    return DEFAULT_BLOCK if limit is None or limit >= DEFAULT_BLOCK[0] else (max(1, limit), 1, 1)
+
+
+def default_grid(gpu: Gpu) -> Dim3:
+    """`BLOCKS_PER_SM` blocks for every SM: a launch that fills the GPU."""
+    return (BLOCKS_PER_SM * gpu.sm_count, 1, 1)
+
+
+def assumed_launch(kernel: ir.Kernel, gpu: Gpu, *, is_c: bool) -> KernelLaunch:
+    """The launch of a kernel about which nothing is known; a C function runs in one thread."""
+    grid, block = ((1, 1, 1), (1, 1, 1)) if is_c else (default_grid(gpu), default_block(kernel))
+    reason = "nothing in this file calls it from main" if is_c else "no launch in this file"
+    return KernelLaunch(
+        kernel,
+        grid,
+        block,
+        0,
+        LaunchSource.ASSUMED,
+        None,
+        tuple(None for _ in kernel.parameters),
+        assumptions=(_assumed(kernel, grid, block, kernel.span.line, "launch unknown", Unknown(reason)),),
+    )
+
+
+def _assumed(kernel: ir.Kernel, grid: Dim3, block: Dim3, line: int, what: str, cause: Unknown) -> Assumption:
+    variable, reason = cause.variable, cause.reason
+    if variable is not None and f"'{variable}'" not in reason:
+        reason = f"'{variable}' unknown, {reason}" if reason.startswith("'") else f"'{variable}' is {reason}"
+    message = f"{what}: {reason}; assumed {_configuration(kernel, grid, block)}"
+    fix = _by_launch(kernel) if variable is None else f"--set {variable}=VALUE"
+    return Assumption("PW011", line, message, fix)
+
+
+def _assumed_variable(
+    kernel: ir.Kernel, grid: Dim3, block: Dim3, line: int, variable: AssumedVariable
+) -> Assumption:
+    name, reason = variable.name, variable.reason
+    if f"'{name}'" not in reason:
+        reason = f"'{name}' unknown, {reason}" if reason.startswith("'") else f"'{name}' is {reason}"
+    message = f"{reason}; {name} assumed {variable.value}: {_configuration(kernel, grid, block)}"
+    return Assumption("PW011", line, message, f"--set {name}=VALUE")
+
+
+def _configuration(kernel: ir.Kernel, grid: Dim3, block: Dim3) -> str:
+    return f"{kernel.name}<<<({_text(grid)}), ({_text(block)})>>>"
+
+
+def _what(grid: Dim3 | None, block: Dim3 | None) -> str:
+    if grid is None and block is None:
+        return "grid and block"
+    return "grid" if grid is None else "block"
+
+
+def _text(extent: Dim3) -> str:
+    return ",".join(str(part) for part in extent)

@@ -1,0 +1,389 @@
+"""The memory of the host interpreter, with an undo log for paths that are only tried."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from wattslice.ir import COMPARISONS, BinaryOp, Construct, Type, TypeKind, Variable, VariableRole
+from wattslice.ir.c_arithmetic import converted, fold
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A value that the source does not tell, and why; `variable`, when set with --set, would settle it.
+
+    `is_option`: what the command line holds, as argc or text of argv; a program run without options has
+    none of it, so that defaults stay. A number read from there is another matter. `likely`: the value of
+    `variable` on the way through an undecided branch that is likelier taken.
+    """
+
+    reason: str
+    variable: str | None = None
+    is_option: bool = False
+    likely: int | float | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Storage:
+    """Memory of one variable or allocation: scalars by byte offset.
+
+    `is_scalar` for a variable of arithmetic type. `size_bytes`: of an allocation; None when unknown.
+    `pinned` (from `--set`) makes the scalar at offset 0 constant, whatever the host code assigns.
+    """
+
+    name: str
+    cells: dict[int, Value] = field(default_factory=dict[int, "Value"])
+    pinned: int | float | None = None
+    is_scalar: bool = False
+    size_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """The address of a byte in a storage."""
+
+    storage: Storage
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Record:
+    """A struct, array, vector or dim3 as a value: scalars by byte offset from its start."""
+
+    cells: dict[int, Value]
+
+
+Value = int | float | str | Pointer | Record | Unknown
+
+_AXES = {"x": 0, "y": 1, "z": 2, "w": 3}
+
+
+def is_dim3(type_: Type) -> bool:
+    """True for `dim3`, with or without qualifiers in its spelling."""
+    return type_.kind is TypeKind.RECORD and type_.name.split("::")[-1].split(" ")[-1] == "dim3"
+
+
+def member_of(type_: Type, name: str) -> tuple[int, Type | None]:
+    """Byte offset and type of a member; a made-up stable negative offset when the layout is unknown."""
+    for member in type_.fields:
+        if member.name == name:
+            return member.offset_bytes, member.type
+    if name in _AXES and is_dim3(type_):
+        return 4 * _AXES[name], None
+    if name in _AXES and type_.lanes > 1:
+        return type_.bits // 8 * _AXES[name], None
+    return -1 - zlib.crc32(name.encode()), None
+
+
+def offset_of(type_: Type, path: tuple[str, ...]) -> int:
+    """Byte offset of a member path inside an object of `type_`."""
+    offset = 0
+    current: Type | None = type_
+    for name in path:
+        step, current = member_of(current or Type(TypeKind.UNKNOWN), name)
+        offset += step
+    return offset
+
+
+def is_aggregate(type_: Type) -> bool:
+    """True when a value of this type is a `Record`."""
+    return type_.kind in (TypeKind.RECORD, TypeKind.ARRAY) or type_.lanes > 1
+
+
+def convert(value: Value, type_: Type) -> Value:
+    """`value` as C converts it to the scalar `type_`; what is no number passes through."""
+    if not isinstance(value, (int, float)) or type_.lanes > 1:
+        return value
+    number = converted(value, type_)
+    if number is None:
+        return Unknown("conversion of a non-finite number to an integer")
+    return _round(number, type_) if isinstance(number, float) and type_.is_float else number
+
+
+def _round(value: float, type_: Type) -> Value:
+    if type_.bits == 32:
+        try:
+            return struct.unpack("f", struct.pack("f", value))[0]
+        except OverflowError:
+            return Unknown("float overflow")
+    return value
+
+
+def binary(op: BinaryOp, left: Value, right: Value, operand_type: Type) -> Value:
+    """`left op right` carried out in `operand_type`, with C semantics."""
+    if op is BinaryOp.COMMA:
+        return right
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return cause(left, right)
+    if isinstance(left, Pointer) or isinstance(right, Pointer):
+        return _compare_pointers(op, left, right)
+    if isinstance(left, (str, Record)) or isinstance(right, (str, Record)):
+        return Unknown("arithmetic on something that is no number")
+    result = fold(op, left, right, operand_type)
+    if result is None:
+        return Unknown(f"{left} {op.value} {right} in the host code has no value")
+    return result if op in COMPARISONS else convert(result, operand_type)
+
+
+def _compare_pointers(op: BinaryOp, left: Value, right: Value) -> Value:
+    if op in (BinaryOp.EQ, BinaryOp.NE):
+        same = left == right  # a pointer that is known points somewhere: never equal to 0
+        return int(same == (op is BinaryOp.EQ))
+    return Unknown("arithmetic on a pointer")
+
+
+def condition_of(value: Value) -> Unknown:
+    """Why nobody knows whether a condition holds."""
+    return value if isinstance(value, Unknown) else Unknown("a condition that is no number")
+
+
+def cause(left: Value, right: Value) -> Unknown:
+    """Why a value made of two, of which one is unknown, is: what is no option counts more."""
+    if isinstance(left, Unknown) and not (left.is_option and isinstance(right, Unknown)):
+        return left
+    return condition_of(right)
+
+
+def truth(value: Value) -> bool | None:
+    """Whether a condition holds; None when unknown."""
+    if isinstance(value, (int, float)):
+        return value != 0
+    return True if isinstance(value, (Pointer, str)) else None
+
+
+def same(left: Value, right: Value) -> bool:
+    """True when both are known to be the same scalar, or the very same object."""
+    if isinstance(left, (Unknown, Record)) or isinstance(right, (Unknown, Record)):
+        return left is right
+    return left == right
+
+
+Cell = tuple[Storage, int]
+Delta = dict[Cell, Value]
+Frame = dict[Variable, Storage]
+
+_MISSING = Unknown("never assigned a value in the host code")
+_MAX_CELLS = 4096
+_SENTINELS = (0, -1)
+
+
+class Memory:
+    """Storages of all live variables; every write can be undone.
+
+    `pins` are values by variable name (from `--set`) that no assignment changes.
+    """
+
+    def __init__(self, pins: Mapping[str, int | float]) -> None:
+        self.frames: list[Frame] = [{}]
+        self._globals: Frame = {}
+        self._shared: dict[str, tuple[Variable, Storage]] = {}
+        self._pins = pins
+        self._log: list[tuple[Storage, int, Value | None]] = []
+
+    def storage(self, variable: Variable) -> Storage:
+        """Where a variable lives; created on first sight."""
+        found = self.frames[-1].get(variable) or self._globals.get(variable)
+        if found is not None:
+            return found
+        frame = self._globals if variable.role is VariableRole.FILE_SCOPE else self.frames[-1]
+        return self.declare(variable, frame)
+
+    def declare(self, variable: Variable, frame: Frame | None = None) -> Storage:
+        """Fresh storage for a variable of the current call."""
+        kind = variable.type.kind
+        is_scalar = kind in (TypeKind.INT, TypeKind.FLOAT) and variable.type.lanes == 1
+        storage = Storage(variable.name, is_scalar=is_scalar)
+        pin = self._pins.get(variable.name)
+        if pin is not None and not is_aggregate(variable.type) and variable.type.kind is not TypeKind.POINTER:
+            value = convert(pin, variable.type)
+            storage.pinned = value if isinstance(value, (int, float)) else None
+        (self.frames[-1] if frame is None else frame)[variable] = storage
+        return storage
+
+    def declare_global(self, variable: Variable) -> Storage:
+        """Storage for a file-scope variable; a declaration in one file shares that of its definition."""
+        known = self._shared.get(variable.name)
+        if known is not None and known[0].initializer is not None and variable.initializer is None:
+            self._globals[variable] = known[1]
+            return known[1]
+        storage = self.declare(variable, self._globals)
+        self._shared[variable.name] = (variable, storage)
+        return storage
+
+    def alias(self, variable: Variable, storage: Storage) -> None:
+        """Let a reference parameter of the current call name the caller's storage."""
+        self.frames[-1][variable] = storage
+
+    def read(self, storage: Storage, offset: int, type_: Type) -> Value:
+        """The value of an object of `type_`."""
+        if is_aggregate(type_):
+            size = type_.size_bytes or _MAX_CELLS * 64
+            if offset == 0 and all(key < size for key in storage.cells):
+                return Record(dict(storage.cells))
+            return Record({k - offset: v for k, v in storage.cells.items() if offset <= k < offset + size})
+        if storage.pinned is not None and offset == 0:
+            return storage.pinned
+        found = storage.cells.get(offset)
+        if found is None or found is _MISSING:
+            name = storage.name if storage.is_scalar else None
+            start = storage.cells.get(0)
+            if isinstance(start, Unknown) and start is not _MISSING:  # forgotten as a whole
+                return start
+            return Unknown(f"'{storage.name}' is {_MISSING.reason}", name)
+        return found
+
+    def write(self, storage: Storage, offset: int, value: Value, type_: Type) -> None:
+        """Store `value`, converted to `type_`; aggregates are copied member by member."""
+        if isinstance(value, Record):
+            for key, cell in value.cells.items():
+                self._set(storage, offset + key, cell)
+        elif is_aggregate(type_):
+            if is_dim3(type_) and isinstance(value, (int, float)):  # dim3 d = 256;
+                for axis in range(3):
+                    self._set(storage, offset + 4 * axis, int(value) if axis == 0 else 1)
+            else:
+                self.forget(storage, value if isinstance(value, Unknown) else Unknown("not followed"))
+        else:
+            self._set(storage, offset, _named(convert(value, type_), storage))
+
+    def forget(self, storage: Storage, why: Unknown) -> None:
+        """Everything in `storage` becomes unknown."""
+        for key in tuple(storage.cells) or (0,):
+            self._set(storage, key, _named(why, storage))
+
+    def set_cell(self, storage: Storage, key: int, value: Value) -> None:
+        """Store a scalar at a byte offset, as it is."""
+        self._set(storage, key, value)
+
+    def _set(self, storage: Storage, key: int, value: Value | None) -> None:
+        old = storage.cells.get(key)
+        if old is None and len(storage.cells) >= _MAX_CELLS:
+            return
+        self._log.append((storage, key, old))
+        if value is None:
+            storage.cells.pop(key, None)
+        else:
+            storage.cells[key] = value
+
+    # ----------------------------------------------------------------- trying paths
+
+    def mark(self) -> int:
+        """A point in time to come back to."""
+        return len(self._log)
+
+    def changes_since(self, mark: int) -> Delta:
+        """The present value of every cell written since `mark`."""
+        return {(storage, key): storage.cells.get(key, _MISSING) for storage, key, _ in self._log[mark:]}
+
+    def roll_back(self, mark: int) -> None:
+        """Undo every write since `mark`."""
+        while len(self._log) > mark:
+            storage, key, old = self._log.pop()
+            if old is None:
+                storage.cells.pop(key, None)
+            else:
+                storage.cells[key] = old
+
+    def apply(self, delta: Delta) -> None:
+        """Write a set of cells."""
+        for (storage, key), value in delta.items():
+            self._set(storage, key, None if value is _MISSING else value)
+
+    def current(self, cell: Cell) -> Value:
+        """Present value of a cell."""
+        return cell[0].cells.get(cell[1], _MISSING)
+
+    def merge(self, first: Delta, second: Delta, condition: Unknown) -> None:
+        """Join two paths, of which one is taken: which one, `condition` does not tell.
+
+        Where options decide, the path without them is taken: as a whole the one that leaves fewer values
+        unknown; among equals the one that changes nothing, because the values before are the defaults; else
+        the first. What the winner does not know comes from the other. Where anything else decides, numbers
+        that the paths do not agree on are as unknown as the condition.
+        """
+        cells = tuple(dict.fromkeys((*first, *second)))
+        views: list[tuple[Value, Value]] = []
+        for cell in cells:
+            before = self.current(cell)
+            views.append((first.get(cell, before), second.get(cell, before)))
+        lost_first = sum(_is_lost(mine, other) for mine, other in views)
+        lost_second = sum(_is_lost(other, mine) for mine, other in views)
+        second_wins = lost_second < lost_first or (lost_second == lost_first and not second)
+        for cell, (one, two) in zip(cells, views, strict=True):
+            winner, other = (two, one) if second_wins else (one, two)
+            chosen = other if isinstance(winner, Unknown) else winner
+            if not condition.is_option and not same(one, two) and _is_number(one, two):
+                chosen = _undecided(cell, chosen, condition)
+            if chosen is not self.current(cell):  # a default that stays is no change
+                self._set(*cell, chosen)
+
+
+def _is_number(one: Value, two: Value) -> bool:
+    """True when a number is at stake: what pointers point to decides no launch."""
+    return isinstance(one, (int, float)) or isinstance(two, (int, float))
+
+
+def _undecided(cell: Cell, likely: Value, condition: Unknown) -> Unknown:
+    """The value of a cell after a branch that is not decided: settled by what settles the condition."""
+    storage, _ = cell
+    if condition.variable is not None:
+        return Unknown(condition.reason, condition.variable, likely=condition.likely)
+    reason = f"'{storage.name}' is set under a condition that is not known: {condition.reason}"
+    if not storage.is_scalar or not isinstance(likely, (int, float)):
+        return Unknown(reason)
+    return Unknown(reason, storage.name, likely=likely)
+
+
+def _named(value: Value, storage: Storage) -> Value:
+    """An unknown value remembers the first variable that held it: what --set can settle."""
+    if isinstance(value, Unknown) and value.variable is None and storage.is_scalar:
+        return replace(value, variable=storage.name)
+    return value
+
+
+def _is_lost(value: Value, other: Value) -> bool:
+    """True when a path does not know what the other does; 0 and -1 say "not given" rather than a size."""
+    if isinstance(other, Unknown):
+        return False
+    if isinstance(value, Unknown):
+        return True
+    return value in _SENTINELS and isinstance(other, (int, float)) and other not in (0, 1, -1)
+
+
+def construct(node: Construct, values: tuple[Value, ...]) -> Value:
+    """The record that `make_float4(...)`, `dim3(...)` or braces build."""
+    type_ = node.type
+    if not is_aggregate(type_):
+        return values[0] if len(values) == 1 else Unknown("a value built from parts")
+    if len(values) == 1 and isinstance(values[0], Record) and not node.field_names:
+        return values[0]
+    cells: dict[int, Value] = {}
+    if is_dim3(type_):
+        cells = {0: 1, 4: 1, 8: 1}
+    for index, value in enumerate(values):
+        offset, member = _position(type_, node.field_names, index)
+        if offset is None:
+            continue
+        if isinstance(value, Record):
+            cells.update({offset + key: cell for key, cell in value.cells.items()})
+        else:
+            cells[offset] = convert(value, member) if member is not None else value
+    return Record(cells)
+
+
+def _position(type_: Type, names: tuple[str, ...], index: int) -> tuple[int | None, Type | None]:
+    if is_dim3(type_):
+        return (4 * index, Type(TypeKind.INT, bits=32, signed=False)) if index < 3 else (None, None)
+    if type_.kind is TypeKind.ARRAY and type_.element is not None and type_.element.size_bytes:
+        return (index * type_.element.size_bytes, type_.element) if index < _MAX_CELLS else (None, None)
+    if type_.lanes > 1:
+        return index * type_.bits // 8, None
+    if index < len(names) and names[index]:
+        return member_of(type_, names[index])
+    if index < len(type_.fields):
+        member = type_.fields[index]
+        return member.offset_bytes, member.type
+    return None, None

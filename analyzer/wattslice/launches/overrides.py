@@ -1,0 +1,275 @@
+"""Parsing of `--launch` and `--set`: typed, without contradictions, with errors that say what to change."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from wattslice import ir
+from wattslice.errors import WattsliceError
+from wattslice.launches.launch import (
+    MAX_BLOCK,
+    MAX_GRID,
+    MAX_THREADS_PER_BLOCK,
+    Dim3,
+    LaunchOverride,
+    Overrides,
+    Setting,
+    trip_name,
+)
+
+_LAUNCH_SYNTAX = "write --launch 'KERNEL=gx,gy,gz:bx,by,bz' with optional ':shared_memory_bytes'"
+_SET_SYNTAX = "write --set NAME=NUMBER or --set KERNEL.NAME=NUMBER"
+_NAME = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*\Z")
+_KERNEL = re.compile(r"[A-Za-z_]\w*(?:<[^=]*>)?(?:::[A-Za-z_]\w*(?:<[^=]*>)?)*\Z")
+_TRIP = re.compile(r"trip_L\d+(?:@.+)?")
+_TRIP_OF = re.compile(rf"(?:(?P<kernel>[^@]+)\.)?(?P<trip>{_TRIP.pattern})")
+_SUFFIXES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+class OverrideError(WattsliceError):
+    """A `--launch` or `--set` that cannot be read, contradicts another, or names nothing in the sources."""
+
+
+def parse_launch(text: str) -> LaunchOverride:
+    """Read `KERNEL=gx[,gy[,gz]]:bx[,by[,bz]][:smem]`. Raises `OverrideError`."""
+    name, equals, rest = text.partition("=")
+    parts = rest.split(":")
+    if not equals or len(parts) not in (2, 3) or not _KERNEL.match(name.strip()):
+        raise OverrideError(f"--launch {text!r} cannot be read", remedy=_LAUNCH_SYNTAX)
+    grid = _extent(text, "grid", parts[0], MAX_GRID)
+    block = _extent(text, "block", parts[1], MAX_BLOCK)
+    if block[0] * block[1] * block[2] > MAX_THREADS_PER_BLOCK:
+        raise OverrideError(
+            f"--launch {text!r}: a block of {block[0] * block[1] * block[2]} threads",
+            remedy=f"a block has at most {MAX_THREADS_PER_BLOCK} threads",
+        )
+    shared = None
+    if len(parts) == 3:
+        shared = _integer(parts[2])
+        if shared is None or shared < 0:
+            raise OverrideError(
+                f"--launch {text!r}: {parts[2]!r} is no number of bytes", remedy=_LAUNCH_SYNTAX
+            )
+    return LaunchOverride(name.strip(), grid, block, shared)
+
+
+def _integer(text: str) -> int | None:
+    try:
+        return int(text.strip(), 0)
+    except ValueError:
+        return None
+
+
+def _extent(option: str, what: str, text: str, limits: Dim3) -> Dim3:
+    values = [_integer(part) for part in text.split(",")]
+    if not 1 <= len(values) <= 3:
+        raise OverrideError(f"--launch {option!r}: the {what} has 1 to 3 numbers", remedy=_LAUNCH_SYNTAX)
+    extent: list[int] = []
+    for value, part, limit in zip(values, text.split(","), limits, strict=False):
+        if value is None or not 1 <= value <= limit:
+            raise OverrideError(
+                f"--launch {option!r}: {part!r} in the {what} is no integer from 1 to {limit}",
+                remedy=_LAUNCH_SYNTAX,
+            )
+        extent.append(value)
+    x, y, z = (*extent, 1, 1)[:3]
+    return x, y, z
+
+
+def parse_setting(text: str) -> Setting:
+    """Read `[KERNEL.]NAME=VALUE`; a value is an integer (also 0x…, 4K, 1M) or a float. `OverrideError`."""
+    left, equals, right = text.partition("=")
+    kernel, dot, name = left.strip().rpartition(".")
+    if found := _TRIP_OF.fullmatch(left.strip()):  # the file of a loop has a dot of its own
+        value = _number(text, right.strip())
+        if value < 0:
+            raise OverrideError(f"--set {text!r}: a loop cannot run {value} times", remedy=_SET_SYNTAX)
+        return Setting(found["kernel"], found["trip"], value)
+    if not equals or not _NAME.match(name) or (dot and not _KERNEL.match(kernel)):
+        raise OverrideError(f"--set {text!r} cannot be read", remedy=_SET_SYNTAX)
+    return Setting(kernel or None, name, _number(text, right.strip()))
+
+
+def _number(option: str, text: str) -> int | float:
+    factor = _SUFFIXES.get(text[-1:].upper(), 1) if text[:-1].isdigit() else 1
+    digits = text[:-1] if factor > 1 else text
+    integer = _integer(digits)
+    if integer is not None:
+        return integer * factor
+    try:
+        value = float(digits)
+    except ValueError:
+        raise OverrideError(f"--set {option!r}: {text!r} is no number", remedy=_SET_SYNTAX) from None
+    if value != value or value in (float("inf"), float("-inf")):
+        raise OverrideError(f"--set {option!r}: {text!r} is no finite number", remedy=_SET_SYNTAX)
+    return value
+
+
+def parse_overrides(launches: Iterable[str], settings: Iterable[str]) -> Overrides:
+    """All `--launch` and `--set` texts of a command line. Raises `OverrideError`, also on contradictions.
+
+    Saying the same thing twice is allowed; several `--launch` of one kernel are several launches.
+    """
+    parsed_launches = tuple(dict.fromkeys(parse_launch(text) for text in launches))
+    parsed: dict[tuple[str | None, str], Setting] = {}
+    for text in settings:
+        setting = parse_setting(text)
+        key = (setting.kernel, setting.name)
+        earlier = parsed.setdefault(key, setting)
+        if earlier.value != setting.value:
+            name = setting.name if setting.kernel is None else f"{setting.kernel}.{setting.name}"
+            raise OverrideError(
+                f"contradictory --set: {name}={earlier.value} and {name}={setting.value}",
+                remedy="keep one of them",
+            )
+    return Overrides(parsed_launches, tuple(parsed.values()))
+
+
+def names_kernel(name: str, kernel: ir.Kernel) -> bool:
+    """True when a name on the command line means this kernel."""
+    return _without_spaces(name) in _aliases(kernel)
+
+
+def _aliases(kernel: ir.Kernel) -> tuple[str, ...]:
+    """With and without namespace and template arguments; no spaces, so that `k<int,4>` means `k<int, 4>`."""
+    qualified = _without_spaces(kernel.qualified_name)
+    plain = qualified.split("<")[0].split("(")[0]
+    names = [kernel.name, qualified, kernel.mangled_name, plain]
+    if plain.endswith(kernel.name):
+        names.append(qualified[len(plain) - len(kernel.name) :])
+    return tuple(dict.fromkeys(names))
+
+
+def _without_spaces(name: str) -> str:
+    return "".join(name.split())
+
+
+@dataclass(frozen=True, slots=True)
+class KernelNames:
+    """How one kernel may be named on the command line, and the variables that `--set` may name in it.
+
+    `parameters` are those of the `variables` that are told first.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    variables: frozenset[str]
+    loops: frozenset[str]
+    parameters: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class KnownNames:
+    """Everything in one program that an override may name."""
+
+    kernels: tuple[KernelNames, ...] = ()
+    host_variables: frozenset[str] = frozenset()
+
+
+def known_names(program: ir.Program) -> KnownNames:
+    """What `--set` and `--launch` may name in `program`."""
+    return KnownNames(
+        tuple(
+            KernelNames(
+                kernel.name,
+                _aliases(kernel),
+                frozenset(v.name for v in _kernel_variables(kernel)) | _number_names(kernel),
+                frozenset(trip_name(kernel, loop) for loop in _loops(kernel)),
+                frozenset(v.name for v in kernel.parameters) | _number_names(kernel),
+            )
+            for kernel in program.kernels
+        ),
+        frozenset(variable.name for variable in _host_variables(program)),
+    )
+
+
+def check_overrides(overrides: Overrides, known: Sequence[KnownNames]) -> None:
+    """Raise `OverrideError` for kernels and variables that none of the analysed files has.
+
+    Call it once, with the names of all files of a run: an option may concern one file only.
+    """
+    kernels = [kernel for names in known for kernel in names.kernels]
+    named = [launch.kernel for launch in overrides.launches]
+    named += [setting.kernel for setting in overrides.settings if setting.kernel is not None]
+    for name in named:
+        if not any(_without_spaces(name) in kernel.aliases for kernel in kernels):
+            raise OverrideError(
+                f"no kernel {name!r} in the analysed files", remedy=_nearest(name, {k.name for k in kernels})
+            )
+    for setting in overrides.settings:
+        if (error := _names_nothing(setting, kernels, known)) is not None:
+            raise error
+
+
+def unmatched_settings(overrides: Overrides, known: Sequence[KnownNames]) -> tuple[str, ...]:
+    """What to tell of settings for kernels that are among the analysed ones, and have no such variable.
+
+    Settings for kernels of other files, and those that name no kernel, may well be for other files.
+    """
+    kernels = [kernel for names in known for kernel in names.kernels]
+    told: list[str] = []
+    for setting in overrides.settings:
+        name = "" if setting.kernel is None else _without_spaces(setting.kernel)
+        if any(name in kernel.aliases for kernel in kernels):
+            error = _names_nothing(setting, kernels, known)
+            told += [] if error is None else [f"set {setting.kernel}.{setting.name}: {error}"]
+    return tuple(told)
+
+
+def _names_nothing(
+    setting: Setting, kernels: Sequence[KernelNames], known: Sequence[KnownNames]
+) -> OverrideError | None:
+    """Why a setting concerns no variable of these kernels, None when it does."""
+    is_trip = _TRIP.fullmatch(setting.name) is not None
+    variables = {
+        variable
+        for kernel in kernels
+        if setting.kernel is None or _without_spaces(setting.kernel) in kernel.aliases
+        for variable in (kernel.loops if is_trip else kernel.variables)
+    }
+    if setting.kernel is None and not is_trip:
+        variables |= {variable for names in known for variable in names.host_variables}
+    if setting.name in variables:
+        return None
+    where = "the analysed files" if setting.kernel is None else f"kernel {setting.kernel!r}"
+    what = "loop" if is_trip else "variable"
+    first = {name for kernel in kernels for name in kernel.parameters}
+    remedy = _nearest(setting.name, variables, first)
+    return OverrideError(f"no {what} {setting.name!r} in {where}", remedy=remedy)
+
+
+def _nearest(name: str, known: Iterable[str], first: Collection[str] = ()) -> str:
+    candidates = sorted(known, key=lambda one: (one not in first, one))
+    close = difflib.get_close_matches(name, candidates, n=3)
+    if close:
+        return f"did you mean {', '.join(close)}?"
+    return f"known: {', '.join(candidates[:8])}" if candidates else "there is none"
+
+
+def _number_names(kernel: ir.Kernel) -> frozenset[str]:
+    return frozenset(part.number_name for part in kernel.argument_parts)
+
+
+def _kernel_variables(kernel: ir.Kernel) -> Iterable[ir.Variable]:
+    yield from kernel.parameters
+    yield from _declared(kernel.body)
+
+
+def _loops(kernel: ir.Kernel) -> Iterable[ir.Loop]:
+    return (stmt for stmt in ir.walk_statements(kernel.body) if isinstance(stmt, ir.Loop))
+
+
+def _host_variables(program: ir.Program) -> Iterable[ir.Variable]:
+    if program.origin is not None:
+        yield from _host_variables(program.origin)
+    yield from program.globals
+    for function in program.functions:
+        yield from function.parameters
+        yield from _declared(function.body)
+
+
+def _declared(body: ir.Stmt) -> Iterable[ir.Variable]:
+    return (stmt.variable for stmt in ir.walk_statements(body) if isinstance(stmt, ir.Declare))

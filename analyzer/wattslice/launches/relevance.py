@@ -1,0 +1,349 @@
+"""Which host code a launch depends on: a backward slice, so that the rest need not be interpreted.
+
+Reference computations, checks of results and reports of times make up most host code and decide nothing.
+Relevant are the statements that launch, that define what a launch's configuration or arguments are computed
+from, and those that decide whether these run. The slice does not follow the order of statements. A check
+without such a statement in it (`if (errors) return 1;`) counts when what it tests is relevant anyway; else
+it is taken to pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from wattslice import ir
+from wattslice.launches import host_api
+from wattslice.launches.call_graph import CallGraph
+from wattslice.launches.host_api import base_of, symbol_of
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarType:
+    """All objects of one scalar type that pointers reach."""
+
+    kind: ir.TypeKind
+    bits: int
+
+
+ANYTHING = ScalarType(ir.TypeKind.UNKNOWN, 0)
+"""Memory behind an untyped pointer."""
+
+Location = ir.Variable | ScalarType
+
+
+@dataclass(slots=True)
+class Facts:
+    """Locations an expression defines and uses, the program's functions it calls, whether it launches."""
+
+    defines: set[Location] = field(default_factory=set[Location])
+    uses: set[Location] = field(default_factory=set[Location])
+    callees: set[ir.Function] = field(default_factory=set[ir.Function])
+    launches: bool = False
+
+
+def scalar_types(type_: ir.Type) -> frozenset[ScalarType]:
+    """The scalar types an object of `type_` consists of."""
+    if type_.kind is ir.TypeKind.ARRAY and type_.element is not None:
+        return scalar_types(type_.element)
+    if type_.kind is ir.TypeKind.RECORD and type_.fields:
+        return frozenset(found for member in type_.fields for found in scalar_types(member.type))
+    if type_.kind in (ir.TypeKind.VOID, ir.TypeKind.UNKNOWN):
+        return frozenset((ANYTHING,))
+    return frozenset((ScalarType(type_.kind, type_.bits),))
+
+
+def inner_expressions(expr: ir.Expr) -> Iterator[ir.Expr]:
+    """Every expression below `expr`, those in the bodies of inlined calls included."""
+    for node in ir.walk_expressions(expr):
+        yield node
+        if isinstance(node, ir.InlinedCall):
+            for stmt in ir.walk_statements(node.body):
+                for top in ir.statement_expressions(stmt):
+                    yield from ir.walk_expressions(top)
+
+
+class FactReader:
+    """Facts of expressions; also which variables have their address taken, and what references name."""
+
+    def __init__(self, graph: CallGraph) -> None:
+        self._graph = graph
+        self._own_addresses: set[ir.Expr] = set()
+        self.escaped: set[ir.Variable] = set()
+        self.references: list[tuple[ir.Variable, ir.Variable]] = []
+
+    def facts(self, expr: ir.Expr) -> Facts:
+        """The facts of one expression."""
+        found = Facts()
+        self._gather(expr, found)
+        return found
+
+    def _gather(self, expr: ir.Expr, found: Facts) -> None:
+        for node in inner_expressions(expr):
+            match node:
+                case ir.Read(place=place):
+                    if not _is_opaque(place.variable.type):
+                        found.uses.add(place.variable)
+                case ir.Load(place=place):
+                    found.uses.update(self._memory(place))
+                case ir.AddressOf(variable=variable):
+                    if not _is_opaque(variable.type):
+                        found.uses.add(variable)
+                    if node not in self._own_addresses:
+                        self.escaped.add(variable)
+                case ir.Assign(target=target) | ir.Increment(target=target):
+                    if isinstance(target, ir.RegisterPlace):
+                        found.defines.add(target.variable)
+                        if not isinstance(node, ir.Assign) or node.op is not None:
+                            found.uses.add(target.variable)
+                    else:
+                        found.defines.update(self._memory(target))
+                case ir.InlinedCall(parameters=parameters):
+                    found.defines.update(parameters)
+                case ir.Call():
+                    self._call(node, found)
+                case ir.LaunchCall():
+                    found.launches = True
+                case _:
+                    pass
+
+    def _memory(self, place: ir.MemoryPlace) -> frozenset[Location]:
+        """The location of an object in memory: its array or record where that is evident, else its type."""
+        root = place.root
+        if root is None or root.type.kind is ir.TypeKind.POINTER:
+            return frozenset[Location](scalar_types(place.type))
+        self._own_addresses.add(base_of(place.address))
+        return frozenset[Location]((root,))
+
+    def _call(self, node: ir.Call, found: Facts) -> None:
+        if node.function is not None:
+            found.callees.update(self._graph.callees(node))
+        function = self._graph.callee(node)
+        if function is not None:
+            found.callees.add(function)
+            for parameter, argument in zip(function.parameters, node.arguments, strict=False):
+                if parameter in function.reference_parameters and isinstance(argument, ir.Read):
+                    self.references.append((parameter, argument.place.variable))
+            return
+        if node.name.startswith("cudaMemcpyToSymbol") and node.arguments:
+            symbol = symbol_of(node.arguments[0])
+            if symbol is not None:
+                found.defines.add(symbol)
+                for argument in node.arguments[1:2]:
+                    found.uses.update(_pointed_at(argument))
+        keeps = node.name.removeprefix("std::") in host_api.KEEPS_ITS_ARGUMENTS
+        for argument in node.arguments:
+            self._own_addresses.add(base_of(argument))  # libraries do not keep the addresses they are given
+            if not keeps:
+                found.defines.update(_pointed_at(argument))
+
+
+def _is_opaque(type_: ir.Type) -> bool:
+    """Containers of the library, whose layout nobody reads: nothing that is in one is ever known."""
+    return type_.kind is ir.TypeKind.RECORD and not type_.fields and "std::" in type_.name.split("<")[0]
+
+
+def _pointed_at(argument: ir.Expr) -> frozenset[Location]:
+    """What a library function may write through an argument."""
+    argument = base_of(argument)
+    if isinstance(argument, ir.AddressOf):
+        return frozenset[Location]((argument.variable,))
+    if argument.type.kind is not ir.TypeKind.POINTER or isinstance(argument, (ir.Text, ir.Constant)):
+        return frozenset()
+    element = argument.type.element
+    return frozenset[Location]((ANYTHING,) if element is None else scalar_types(element))
+
+
+_T = TypeVar("_T")
+_MAX_PASSES = 30
+_LARGEST_CONSTANT = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """Statements that need not run, and functions that need not be followed."""
+
+    skipped: frozenset[ir.Stmt] = frozenset()
+    unfollowed: frozenset[ir.Function] = frozenset()
+    constants: tuple[ir.Variable, ...] = ()  # constant memory whose content may decide what a kernel does
+
+
+def relevance_of(program: ir.Program, graph: CallGraph) -> Relevance:
+    """The slice of all host functions; nothing is skipped when it does not settle."""
+    slicer = _Slicer(program, graph)
+    return slicer.result() if slicer.settle() else Relevance()
+
+
+def _may_decide(variable: ir.Variable) -> bool:
+    """Constant memory with integers in it, unless it is a large table."""
+    if variable.space is not ir.MemorySpace.CONSTANT or not 0 < variable.type.size_bytes <= _LARGEST_CONSTANT:
+        return False
+    return any(scalar.kind is ir.TypeKind.INT for scalar in scalar_types(variable.type))
+
+
+class _Slicer:
+    def __init__(self, program: ir.Program, graph: CallGraph) -> None:
+        self._functions = program.functions
+        self._reader = FactReader(graph)
+        self._kernels = {
+            name: kernel for kernel in program.kernels for name in (kernel.name, kernel.mangled_name)
+        }
+        self._facts: dict[ir.Expr, Facts] = {}
+        self._locations: set[Location] = set()
+        self._needed: set[Location] = set()  # locations that are more than what a pointer may reach
+        self._valued: set[ir.Function] = set()
+        self._effective: set[ir.Function] = set()
+        self._core: set[ir.Stmt] = set()
+        self._changed = False
+        self._constants = tuple(v for v in program.globals if _may_decide(v))
+        self._locations.update(self._constants)
+        self._needed.update(self._constants)
+        for function in program.functions:
+            for stmt in ir.walk_statements(function.body):
+                for expr in ir.statement_expressions(stmt):
+                    self._facts[expr] = self._reader.facts(expr)
+                    for node in ir.walk_expressions(expr):
+                        if isinstance(node, ir.LaunchCall):
+                            self._launch(node)
+
+    def _launch(self, node: ir.LaunchCall) -> None:
+        values = [node.grid, node.block, *(() if node.shared_bytes is None else (node.shared_bytes,))]
+        if node.function is not None:
+            values.append(node.function)
+        kernel = self._kernels.get(node.kernel or node.kernel_name)
+        for index, argument in enumerate(node.arguments):
+            parameter = kernel.parameters[index] if kernel and index < len(kernel.parameters) else None
+            is_texture = parameter is not None and parameter.space is ir.MemorySpace.TEXTURE
+            if not is_texture:
+                values.append(argument)
+        for value in values:
+            self._need(self._reader.facts(value))
+
+    def settle(self) -> bool:
+        """Widen until nothing changes."""
+        for _ in range(_MAX_PASSES):
+            self._changed = False
+            self._spread()
+            for function in self._functions:
+                if self._visit(function.body, function, jumps=False):
+                    self._add(self._effective, function)
+            if not self._changed:
+                return True
+        return False
+
+    def result(self) -> Relevance:
+        skipped: set[ir.Stmt] = set()
+        for function in self._functions:
+            self._collect(function.body, skipped)
+        unfollowed = set(self._functions) - self._effective - self._valued
+        return Relevance(frozenset(skipped), frozenset(unfollowed), self._constants)
+
+    # ----------------------------------------------------------------- widening
+
+    def _add(self, known: set[_T], item: _T) -> None:
+        if item not in known:
+            known.add(item)
+            self._changed = True
+
+    def _need(self, facts: Facts | None) -> None:
+        """The value of an expression matters."""
+        if facts is None:
+            return
+        for location in facts.uses:
+            self._add(self._locations, location)
+            self._add(self._needed, location)
+        for callee in facts.callees:
+            self._add(self._valued, callee)
+
+    def _spread(self) -> None:
+        """Variables that pointers and references reach share the fate of what reaches them.
+
+        Of a record that matters only for a member that some pointer may reach, the other members do not.
+        """
+        for parameter, variable in self._reader.references:
+            for known in (self._locations, self._needed):
+                if parameter in known or variable in known:
+                    self._add(known, parameter)
+                    self._add(known, variable)
+        for variable in self._reader.escaped:
+            types = scalar_types(variable.type)
+            if variable in self._needed:
+                for type_ in types:
+                    self._add(self._locations, type_)
+            elif types & self._locations:
+                self._add(self._locations, variable)
+
+    def _acts(self, expr: ir.Expr | None) -> bool:
+        """True when evaluating an expression launches or defines something relevant."""
+        facts = None if expr is None else self._facts.get(expr)
+        if facts is None:
+            return False
+        if facts.launches or facts.callees & self._effective or facts.defines & self._locations:
+            return True
+        return ANYTHING in facts.defines and any(isinstance(known, ScalarType) for known in self._locations)
+
+    def _visit(self, stmt: ir.Stmt, function: ir.Function, *, jumps: bool) -> bool:
+        """True when a statement is relevant; `jumps`: leaving the loop or switch around it is."""
+        core = False
+        match stmt:
+            case ir.ExprStmt(expr=expr):
+                core = self._acts(expr)
+            case ir.Declare(variable=variable, value=value):
+                core = variable in self._locations or self._acts(value)
+            case ir.Return(value=value):
+                core = function in self._valued or self._acts(value)
+            case ir.Break() | ir.Continue():
+                core = jumps
+            case ir.Block(statements=statements):
+                core = self._any(statements, function, jumps=jumps)
+            case ir.If(condition=condition, then=then, otherwise=otherwise):
+                arms = (then,) if otherwise is None else (then, otherwise)
+                core = self._any(arms, function, jumps=jumps) or self._acts(condition)
+            case ir.Loop(init=init, condition=condition, step=step, body=body):
+                inside = (*init, body)
+                core = self._any(inside, function, jumps=stmt in self._core)
+                core = core or self._acts(condition) or self._acts(step)
+            case ir.Switch(selector=selector, cases=cases):
+                bodies = tuple(case.body for case in cases)
+                core = self._any(bodies, function, jumps=jumps or stmt in self._core)
+                core = core or self._acts(selector)
+        if core:
+            self._add(self._core, stmt)
+            for expr in ir.statement_expressions(stmt):
+                if not self._only_launches(expr):
+                    self._need(self._facts.get(expr))
+        return core
+
+    def _any(self, statements: tuple[ir.Stmt, ...], function: ir.Function, *, jumps: bool) -> bool:
+        found = [self._visit(stmt, function, jumps=jumps) for stmt in statements]  # each must be visited
+        return any(found)
+
+    def _only_launches(self, expr: ir.Expr) -> bool:
+        """A launch as a statement: which of its values matter has been told apart already."""
+        return isinstance(expr, ir.LaunchCall)
+
+    # ----------------------------------------------------------------- what remains
+
+    def _collect(self, stmt: ir.Stmt, skipped: set[ir.Stmt]) -> None:
+        if stmt not in self._core and not self._is_jump(stmt):
+            skipped.add(stmt)
+            return
+        for inner in ir.nested_statements(stmt):
+            self._collect(inner, skipped)
+
+    def _is_jump(self, stmt: ir.Stmt) -> bool:
+        match stmt:
+            case ir.Return() | ir.Break() | ir.Continue():
+                return True
+            case ir.ExprStmt(expr=expr):
+                return isinstance(expr, ir.Call) and expr.name in host_api.EXITS
+            case ir.Block(statements=statements):
+                return any(self._is_jump(inner) for inner in statements)
+            case ir.If(condition=condition, then=then, otherwise=otherwise):
+                facts = self._facts[condition]
+                if not facts.uses <= self._locations or not facts.callees <= self._valued:
+                    return False
+                return self._is_jump(then) or (otherwise is not None and self._is_jump(otherwise))
+            case _:
+                return False

@@ -1,0 +1,384 @@
+"""Launch geometry of a program: what the host code tells, what the user fixed, what had to be assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from wattslice import ir
+from wattslice.ir.walking import deep_recursion
+from wattslice.launches.assumed_variables import with_assumed_variables
+from wattslice.launches.call_graph import CallGraph
+from wattslice.launches.evaluator import BudgetExceededError
+from wattslice.launches.instances import LaunchInstance, is_read, without_dead
+from wattslice.launches.interpreter import Interpreter
+from wattslice.launches.launch import (
+    ConstantValue,
+    KernelLaunch,
+    LaunchOverride,
+    LaunchSource,
+    NamedValue,
+    Overrides,
+    Setting,
+)
+from wattslice.launches.launches import assumed_launch, launches_kernel, launches_of
+from wattslice.launches.memory import Memory, Unknown, convert
+from wattslice.launches.overrides import OverrideError, names_kernel
+from wattslice.launches.relevance import Relevance, relevance_of
+from wattslice_models.gpu import Gpu
+
+MAX_STEPS = 60_000
+"""Steps for all of a program together; about a fifth of a second."""
+MAX_STEPS_OF_ALL_READINGS = 150_000
+"""Steps of reading the same host code again and again, with other values for variables."""
+MIN_STEPS = 4_000
+"""Steps that every entry point may take, however many the others took."""
+
+
+class HostCode:
+    """The host code of a program, ready to be interpreted any number of times.
+
+    `sites`: the launches of interest. What callers in other files launch themselves is theirs, whatever
+    their kernels are called.
+    """
+
+    def __init__(self, program: ir.Program, gpu: Gpu, sites: frozenset[ir.LaunchCall] | None = None) -> None:
+        self._program = program
+        self._gpu = gpu
+        self._graph = CallGraph(program)
+        self._steps_left = MAX_STEPS_OF_ALL_READINGS
+        every = frozenset[ir.LaunchCall]().union(*(self._graph.launches_from(f) for f in program.functions))
+        self.sites = every if sites is None else sites
+        try:
+            with deep_recursion():
+                self._relevance = relevance_of(program, self._graph)
+        except RecursionError:
+            self._relevance = Relevance()
+
+    def launches(self, pins: Mapping[str, int | float]) -> tuple[LaunchInstance, ...]:
+        """Every launch the host code reaches, in the order of running; `pins`: values by variable name.
+
+        Empty once earlier readings have taken `MAX_STEPS_OF_ALL_READINGS`.
+        """
+        if self._steps_left < MIN_STEPS:
+            return ()
+        try:
+            with deep_recursion():  # deeply nested code must not look like no code
+                return self._collect(pins)
+        except RecursionError:
+            return ()
+
+    def _collect(self, pins: Mapping[str, int | float]) -> tuple[LaunchInstance, ...]:
+        memory = Memory(pins)
+        instances: list[LaunchInstance] = []
+        interpreter = self._interpreter(memory, MAX_STEPS)
+        for variable in self._program.globals:
+            storage = memory.declare_global(variable)
+            if variable.initializer is not None:
+                try:
+                    memory.write(storage, 0, interpreter.evaluate(variable.initializer), variable.type)
+                except (BudgetExceededError, RecursionError):
+                    break
+        start = memory.mark()
+        seen: set[ir.LaunchCall] = set()
+        visited: set[ir.LaunchCall] = set()
+        entries = self._graph.entries
+        left = MAX_STEPS
+        for function in self._graph.roots():
+            # A function that others call, but only where they do not run, is no entry point.
+            known = seen if function in entries else seen | visited
+            if function.name != "main" and self._graph.launches_from(function) <= known:
+                continue
+            interpreter = self._interpreter(memory, max(MIN_STEPS, left))
+            interpreter.mark_seen(seen)
+            try:
+                interpreter.run(function)
+            except (BudgetExceededError, RecursionError):
+                del memory.frames[1:]
+            self._steps_left -= max(MIN_STEPS, left) - interpreter.steps_left
+            left = interpreter.steps_left
+            instances.extend(interpreter.instances)
+            # A launch only met in code that is not run may be met for certain from the next entry point.
+            visited.update(instance.node for instance in interpreter.instances)
+            seen.update(instance.node for instance in interpreter.instances if instance.is_certain)
+            # What `main` leaves in file-scope variables is what callbacks find there.
+            if function.name == "main":
+                start = memory.mark()
+            memory.roll_back(start)
+        return without_dead([instance for instance in instances if instance.node in self.sites])
+
+    def _interpreter(self, memory: Memory, steps: int) -> Interpreter:
+        return Interpreter(self._graph, self._relevance, memory, self._gpu, steps)
+
+
+def handed_over(launch: KernelLaunch, kernel: ir.Kernel, variables: Iterable[ir.Variable]) -> KernelLaunch:
+    """`launch`, of the source's kernel, as one of `kernel`; `variables`: those of the compiled program."""
+    written = launch.kernel
+    file = written.span.file if written.span.file != kernel.span.file else ""
+    return replace(
+        launch,
+        kernel=kernel,
+        arguments=_arguments(launch, kernel),
+        members=(),
+        assumptions=tuple(replace(entry, file=entry.file or file) for entry in launch.assumptions),
+        constants=_constants(launch, variables),
+        file="" if (launch.file or file) == kernel.span.file else launch.file or file,
+        extents=_extents(launch, kernel),
+    )
+
+
+def with_written_names(overrides: Overrides, kernels: Sequence[ir.Kernel]) -> Overrides:
+    """What `--set` says of `param2`, said of the parameter by its name in the source as well.
+
+    Raises `OverrideError` where it says something else of that name.
+    """
+    added: list[Setting] = []
+    for setting in overrides.settings:
+        for kernel in kernels:
+            if setting.kernel is not None and not names_kernel(setting.kernel, kernel):
+                continue
+            for parameter, part in zip(kernel.parameters, kernel.argument_parts, strict=True):
+                if part.number_name == setting.name != parameter.name:
+                    _check_agreed(overrides, setting, kernel, parameter.name)
+                    added.append(Setting(kernel.mangled_name, parameter.name, setting.value))
+    return replace(overrides, settings=(*overrides.settings, *added))
+
+
+def _check_agreed(overrides: Overrides, setting: Setting, kernel: ir.Kernel, name: str) -> None:
+    """Raises `OverrideError` where as much as `setting` says of a number is said of its `name`."""
+    for other in overrides.settings:
+        if other.name == name and other.value != setting.value:
+            both = other.kernel is not None and setting.kernel is not None
+            if names_kernel(other.kernel or "", kernel) if both else other.kernel is setting.kernel:
+                raise OverrideError(
+                    f"contradictory --set: {setting.name}={setting.value} and {name}={other.value} of"
+                    f" {kernel.name} are one parameter",
+                    remedy="keep one of them",
+                )
+
+
+def _arguments(launch: KernelLaunch, kernel: ir.Kernel) -> tuple[int | float | None, ...]:
+    known: dict[tuple[int, int], tuple[int | float, ir.Type]] = {}
+    for index, (parameter, value) in enumerate(zip(launch.kernel.parameters, launch.arguments, strict=True)):
+        if value is not None:
+            known[index, 0] = value, parameter.type
+    for member in launch.members:
+        parameter = launch.kernel.parameters[member.parameter]
+        if (place := _place(parameter.type, member.path)) is not None:
+            offset, type_ = place
+            known[member.parameter, offset] = member.value, type_
+    return tuple(
+        _value(parameter, known.get((part.argument, part.offset_bytes)))
+        for parameter, part in zip(kernel.parameters, kernel.argument_parts, strict=True)
+    )
+
+
+def _extents(launch: KernelLaunch, kernel: ir.Kernel) -> tuple[int | None, ...]:
+    known = dict(enumerate(launch.extents))
+    return tuple(None if part.offset_bytes else known.get(part.argument) for part in kernel.argument_parts)
+
+
+def _value(parameter: ir.Variable, known: tuple[int | float, ir.Type] | None) -> int | float | None:
+    """None as well where the compiled kernel reads other bytes than the member has: two members at once."""
+    if known is None or parameter.type.kind is ir.TypeKind.POINTER:
+        return None
+    value, type_ = known
+    if type_.size_bytes != parameter.type.size_bytes:
+        return None
+    if parameter.type.is_float != type_.is_float:
+        return None
+    converted = convert(value, parameter.type)
+    return converted if isinstance(converted, (int, float)) else None
+
+
+def _place(type_: ir.Type, path: tuple[str, ...]) -> tuple[int, ir.Type] | None:
+    """Where a member is, in bytes from the start of the struct, and its type (of an array: its elements')."""
+    offset = 0
+    for name in path:
+        member = next((field for field in type_.fields if field.name == name), None)
+        if member is None:
+            return None
+        offset, type_ = offset + member.offset_bytes, member.type
+    while type_.kind is ir.TypeKind.ARRAY and type_.element is not None:
+        type_ = type_.element
+    return offset, type_
+
+
+def _constants(launch: KernelLaunch, variables: Iterable[ir.Variable]) -> tuple[ConstantValue, ...]:
+    compiled = {v.name: v for v in variables if v.space is ir.MemorySpace.CONSTANT}
+    return tuple(
+        entry._replace(variable=compiled[entry.variable.name])
+        for entry in launch.constants
+        if entry.variable.name in compiled
+    )
+
+
+CallerReader = Callable[[frozenset[str]], Sequence[ir.Program]]
+"""Reads the host code of other files that calls the functions of these names."""
+
+LauncherReader = Callable[[frozenset[str]], ir.Program | None]
+"""Reads the host code of a file that includes this one and launches its kernels of these names."""
+
+
+def resolve_launches(
+    program: ir.Program,
+    overrides: Overrides,
+    gpu: Gpu,
+    read_callers: CallerReader | None = None,
+    read_launcher: LauncherReader | None = None,
+) -> tuple[KernelLaunch, ...]:
+    """At least one launch for every kernel of `program`, in the order of the kernels.
+
+    The geometry comes from `--launch`, else from the host code; where that depends on variables without a
+    value, from values assumed for these; else it is assumed as a whole. Assumptions (PW011) name the option
+    that settles them. Scalar parameters without a value are None: whether they matter, and what is assumed
+    for them, is told when the kernel is counted. `gpu` answers what host code asks of the device, and sizes
+    assumed grids. `read_callers` is asked, once and only when a geometry would have to be assumed, for the
+    host code of other files that calls the functions around the launches; `read_launcher` only when a
+    kernel has no launch at all. Of a program from PTX, the host code is that of `program.origin`.
+    """
+    if program.origin is not None:
+        return _of_origin(program, program.origin, overrides, gpu, read_callers, read_launcher)
+    pins = {setting.name: setting.value for setting in overrides.settings if setting.kernel is None}
+    is_c = program.file.endswith((".c", ".h"))
+    host = HostCode(program, gpu)
+    launcher = None if read_launcher is None else _launcher(program, host, read_launcher)
+    if launcher is not None:
+        program = _together(program, (launcher,))
+        host = HostCode(program, gpu)
+    instances = host.launches(pins)
+    if given := _host_variables(program, overrides, instances):
+        pins = {**given, **pins}
+        instances = host.launches(pins)
+    read = {instance.node for instance in instances if is_read(instance)}
+    if any(instance.node not in read for instance in instances):
+        wider = None if read_callers is None else _with_callers(program, read_callers)
+        if wider is not None:
+            host = HostCode(wider, gpu, host.sites)
+            instances = host.launches(pins)
+        instances = with_assumed_variables(instances, lambda values: host.launches({**pins, **values}), gpu)
+    by_name: dict[str, list[LaunchInstance]] = {}
+    for instance in instances:
+        by_name.setdefault(instance.node.kernel or instance.node.kernel_name, []).append(instance)
+    launches: list[KernelLaunch] = []
+    for kernel in program.kernels:
+        settings = _settings(kernel, overrides)
+        names = dict.fromkeys((kernel.mangled_name, kernel.name, kernel.qualified_name))
+        candidates = [instance for name in names for instance in by_name.get(name, ())]
+        found = launches_of(kernel, candidates, gpu) or (assumed_launch(kernel, gpu, is_c=is_c),)
+        chosen = [o for o in overrides.launches if names_kernel(o.kernel, kernel)]
+        if chosen:
+            found = tuple(_overridden(override, found[0]) for override in chosen)
+        launches.extend(_with_settings(launch, settings) for launch in found)
+    return tuple(launches)
+
+
+def _of_origin(
+    program: ir.Program,
+    origin: ir.Program,
+    overrides: Overrides,
+    gpu: Gpu,
+    read_callers: CallerReader | None,
+    read_launcher: LauncherReader | None,
+) -> tuple[KernelLaunch, ...]:
+    """The launches of the source's kernels, for the kernels that were compiled from them."""
+    overrides = with_written_names(overrides, program.kernels)
+    known = resolve_launches(origin, overrides, gpu, read_callers, read_launcher)
+    launches: list[KernelLaunch] = []
+    for kernel in program.kernels:
+        own = [launch for launch in known if launch.kernel is kernel.original]
+        if own:
+            settings = _settings(kernel, overrides)
+            handed = (handed_over(launch, kernel, program.globals) for launch in own)
+            launches.extend(_with_settings(launch, settings) for launch in handed)
+        else:
+            alone = replace(program, kernels=(kernel,), origin=None)
+            launches.extend(resolve_launches(alone, overrides, gpu))
+    return tuple(launches)
+
+
+def _host_variables(
+    program: ir.Program, overrides: Overrides, instances: Sequence[LaunchInstance]
+) -> dict[str, int | float]:
+    """What `--set KERNEL.NAME` says of host variables: of those without a value that are passed for NAME."""
+    found: dict[str, int | float] = {}
+    for setting in overrides.settings:
+        for kernel in program.kernels:
+            if setting.kernel is None or not names_kernel(setting.kernel, kernel):
+                continue
+            for index, parameter in enumerate(kernel.parameters):
+                if parameter.name != setting.name:
+                    continue
+                for instance in instances:
+                    if not launches_kernel(instance.node, kernel) or index >= len(instance.arguments):
+                        continue
+                    name = _variable_read(instance.node.arguments[index])
+                    if name is not None and isinstance(instance.arguments[index], Unknown):
+                        found[name] = setting.value
+    return found
+
+
+def _variable_read(argument: ir.Expr) -> str | None:
+    """The host variable that an argument is, converted or not."""
+    while isinstance(argument, ir.Cast):
+        argument = argument.operand
+    return argument.place.variable.name if isinstance(argument, ir.Read) and not argument.place.path else None
+
+
+def _with_callers(program: ir.Program, read_callers: CallerReader) -> ir.Program | None:
+    """The program together with host code of other files; None when there is none."""
+    graph = CallGraph(program)
+    entries = frozenset(f.name for f in graph.uncalled if f.name != "main" and graph.launches_from(f))
+    callers = read_callers(entries) if entries else ()
+    return _together(program, callers) if any(caller.functions for caller in callers) else None
+
+
+def _launcher(program: ir.Program, host: HostCode, read_launcher: LauncherReader) -> ir.Program | None:
+    """The host code that includes this file, which is no program itself and has a kernel without a launch."""
+    if any(function.name == "main" for function in program.functions):
+        return None
+    alone = [k for k in program.kernels if not any(launches_kernel(site, k) for site in host.sites)]
+    return read_launcher(frozenset(kernel.name for kernel in alone)) if alone else None
+
+
+def _together(program: ir.Program, others: Sequence[ir.Program]) -> ir.Program:
+    known = {function.mangled_name for function in program.functions}
+    functions = [f for other in others for f in other.functions if f.mangled_name not in known]
+    variables = [variable for other in others for variable in other.globals]
+    return replace(
+        program, functions=(*program.functions, *functions), globals=(*program.globals, *variables)
+    )
+
+
+def _settings(kernel: ir.Kernel, overrides: Overrides) -> tuple[NamedValue, ...]:
+    """Values for this kernel; `KERNEL.NAME` wins over `NAME`."""
+    values: dict[str, int | float] = {}
+    for setting in sorted(overrides.settings, key=lambda setting: setting.kernel is not None):
+        if setting.kernel is None or names_kernel(setting.kernel, kernel):
+            values[setting.name] = setting.value
+    return tuple(NamedValue(name, value) for name, value in values.items())
+
+
+def _overridden(override: LaunchOverride, base: KernelLaunch) -> KernelLaunch:
+    """The launch from `--launch`, with the arguments that the host code gives."""
+    shared = override.dynamic_shared_bytes
+    return replace(
+        base,
+        grid=override.grid,
+        block=override.block,
+        dynamic_shared_bytes=base.dynamic_shared_bytes if shared is None else shared,
+        source=LaunchSource.OPTION,
+        assumptions=(),
+        assumed_variables=(),
+    )
+
+
+def _with_settings(launch: KernelLaunch, settings: tuple[NamedValue, ...]) -> KernelLaunch:
+    values = dict(settings)
+    arguments: list[int | float | None] = []
+    for parameter, argument in zip(launch.kernel.parameters, launch.arguments, strict=True):
+        if parameter.name in values:
+            converted = convert(values[parameter.name], parameter.type)
+            argument = converted if isinstance(converted, (int, float)) else None
+        arguments.append(argument)
+    return replace(launch, arguments=tuple(arguments), settings=settings)

@@ -1,0 +1,1 @@
+"""From files to analyses: one launch, one file, many files, what is kept of them."""

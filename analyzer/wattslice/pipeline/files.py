@@ -1,0 +1,294 @@
+"""The main job, from files to an analysis. Reads like the list in docs/how-a-run-works.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wattslice.analysis import Analysis
+from wattslice.branch_profile.binding import about_profile, bind
+from wattslice.config.config import Config
+from wattslice.config.sources import is_ptx
+from wattslice.errors import WattsliceError
+from wattslice.findings.findings import files_spoken_of
+from wattslice.findings.quoting import Quoter, SourceText
+from wattslice.findings.suppressions import suppressions_in
+from wattslice.frontend.cuda.callers import read_callers, read_launcher
+from wattslice.frontend.cuda.clang.flags import ParseOptions
+from wattslice.ir import Diagnostic, Program, Severity
+from wattslice.ir.walking import deep_recursion
+from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
+from wattslice.launches.overrides import KnownNames, check_overrides, known_names, unmatched_settings
+from wattslice.launches.resolver import CallerReader, LauncherReader, resolve_launches
+from wattslice.pipeline.cache.current_inputs import CurrentInputs
+from wattslice.pipeline.cache.keeper import Keeper, keeper
+from wattslice.pipeline.clusters import Backend, check_package
+from wattslice.pipeline.joining import FileAnalysis, joined
+from wattslice.pipeline.launch import LaunchResult, analyze_launch, bare_facts
+from wattslice.pipeline.workers import Workers, on_workers
+from wattslice_models.gpu import Gpu, load_gpu
+
+if TYPE_CHECKING:
+    from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
+
+
+def analyze_files(config: Config, done: Callable[[Path], None] = lambda path: None) -> Analysis:
+    """Analyses every file of `config`, on `config.jobs` processes; what is known from an earlier run is not
+    analysed again. `done` is called with every file as its result is there; the results stand in the order of
+    the files, and are the same to the letter wherever they come from.
+
+    A file that cannot be read at all raises `WattsliceError` when it is the only one; among several it
+    becomes a diagnostic and the others are analysed. Options that name no kernel or variable of any file
+    raise `OverrideError`. `WattsliceError` too when the package of the backend is missing, even where nobody
+    needs it: what one file is told, many are.
+    """
+    check_package(config.backend)
+    kept = keeper(config, FileAnalysis)
+    if len(config.files) == 1:
+        (path,) = config.files
+        known = None if kept is None else kept.find(path, CurrentInputs())
+        results = [_analyze_and_keep(path, config, kept) if known is None else known]
+    else:
+        results = _analyze_several(config, kept, done)
+    check_overrides(config.typed_overrides, [result.names for result in results])
+    return collected(config, results)
+
+
+def collected(config: Config, results: Sequence[FileAnalysis]) -> Analysis:
+    """What the files of one run gave, as one analysis."""
+    gpu = load_gpu(config.gpu_id)
+    unread = tuple(result.file for result in results if _is_unread(result))
+    results = joined(results)
+    told = (entry for result in results for entry in result.diagnostics)
+    return Analysis(
+        gpu_id=gpu.id,
+        gpu_name=gpu.name,
+        gpu_source=config.gpu_source,
+        files=tuple(result.file for result in results),
+        kernels=tuple(kernel for result in results for kernel in result.kernels),
+        diagnostics=tuple(dict.fromkeys((*_about_profile(config, results), *told))),
+        suppressions=tuple(dict.fromkeys(entry for result in results for entry in result.suppressions)),
+        sources=_sources(results),
+        unread=unread,
+        unmatched_settings=unmatched_settings(config.overrides, [result.names for result in results]),
+    )
+
+
+def _is_unread(result: FileAnalysis) -> bool:
+    return not result.kernels and any(entry.severity is Severity.ERROR for entry in result.diagnostics)
+
+
+def _sources(results: Sequence[FileAnalysis]) -> tuple[SourceText, ...]:
+    """Every file once, although several may include the same header."""
+    return tuple({source.file: source for result in results for source in result.sources}.values())
+
+
+def _about_profile(config: Config, results: Sequence[FileAnalysis]) -> tuple[Diagnostic, ...]:
+    """Entries of the profile that no analysed file could use."""
+    if config.branch_profile is None:
+        return ()
+    bound = [result.bound for result in results if result.bound is not None]
+    return about_profile(config.branch_profile, bound)
+
+
+class Stages:
+    """The stages that cost time, each a pure function of its arguments: a subclass may remember answers."""
+
+    def program(self, path: Path, config: Config, source: bytes | None) -> Program:
+        """Source text to kernels and host functions."""
+        return read_program(path, config, source)
+
+    def callers(self, path: Path, config: Config) -> CallerReader | None:
+        """Reads the host code of other files that calls this one."""
+        return caller_reader(path, config)
+
+    def launcher(self, path: Path, config: Config) -> LauncherReader | None:
+        """Reads the host code of a file that includes this one."""
+        return launcher_reader(path, config)
+
+    def launches(
+        self,
+        program: Program,
+        config: Config,
+        gpu: Gpu,
+        callers: CallerReader | None,
+        launcher: LauncherReader | None,
+    ) -> tuple[KernelLaunch, ...]:
+        """Host functions to launches."""
+        return resolve_launches(program, config.overrides, gpu, callers, launcher)
+
+    def launch(self, launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
+        """One launch to its watts."""
+        return _analyze(launch, config, gpu, quoter)
+
+
+def analyze_file(
+    path: Path, config: Config, source: bytes | None = None, stages: Stages | None = None
+) -> FileAnalysis:
+    """One file from source text to watts; `source`: its bytes where they are newer than the disk.
+
+    Raises `WattsliceError` when it cannot be read at all.
+    """
+    stages = stages or Stages()
+    gpu = load_gpu(config.gpu_id)
+    program = stages.program(path, config, source)
+    host = path if program.origin is None else Path(program.origin.file)
+    others = (stages.callers(host, config), stages.launcher(host, config))
+    launches = stages.launches(program, config, gpu, *others)
+    quoter = Quoter(program.file, program.source_lines)
+    profile = config.branch_profile
+    bound = None if profile is None else bind(profile, program, config.files, source)
+    config = config if bound is None else replace(config, branch_profile=bound.profile)
+    results = [stages.launch(launch, config, gpu, quoter) for launch in launches]
+    kernels = tuple(result.kernel for result in results)
+    diagnostics = (*program.diagnostics, *(d for result in results for d in result.diagnostics))
+    comments = suppressions_in((program.file, *files_spoken_of(kernels, diagnostics)), quoter)
+    return FileAnalysis(
+        program.file,
+        kernels,
+        tuple(dict.fromkeys((*diagnostics, *comments.diagnostics))),
+        known_names(program) if config.overrides != NO_OVERRIDES else KnownNames(),
+        bound,
+        comments.suppressions,
+        quoter.quoted() if config.keep_sources else (),
+    )
+
+
+def _analyze_several(
+    config: Config, kept: Keeper[FileAnalysis] | None, done: Callable[[Path], None]
+) -> list[FileAnalysis]:
+    found: dict[Path, FileAnalysis] = {}
+    current = CurrentInputs()
+    for path in config.files:
+        known = None if kept is None else kept.find(path, current)
+        if known is not None:
+            found[path] = known
+            done(path)
+    missing = [path for path in config.files if path not in found]
+    if missing:
+        # What travels to other processes should not name a thousand files that nobody needs there.
+        each = config if config.branch_profile is not None else replace(config, files=())
+        task = partial(_analyze_or_report, config=each, kept=kept)
+        for path, result in _run(task, missing, config):
+            found[path] = result
+            done(path)
+        if kept is not None:
+            kept.trim()
+    return [found[path] for path in config.files]
+
+
+def _run(
+    task: Callable[[Path], FileAnalysis], paths: Sequence[Path], config: Config
+) -> Iterator[tuple[Path, FileAnalysis]]:
+    if config.backend is Backend.LOKY and (config.jobs == 1 or len(paths) == 1):
+        yield from ((path, task(path)) for path in paths)
+        return
+    workers = Workers(config.jobs, config.backend, config.scheduler)
+    for number, result in on_workers(task, paths, workers, _lost):
+        yield paths[number], result
+
+
+def _lost(path: Path, reason: str) -> FileAnalysis:
+    """A file whose process died, or that no process could begin with."""
+    message = f"no result from the process that analysed this file: {reason}"
+    return _unread(path, Diagnostic("PW099", Severity.ERROR, str(path), 0, message))
+
+
+def _analyze_and_keep(path: Path, config: Config, kept: Keeper[FileAnalysis] | None) -> FileAnalysis:
+    if kept is None:
+        return analyze_file(path, config)
+    return kept.made(path, lambda: analyze_file(path, config), _is_lasting)
+
+
+def _is_lasting(result: FileAnalysis) -> bool:
+    """Whether another try would give the same: a defect of ours may come of too little memory."""
+    return all(entry.rule != "PW099" for entry in result.diagnostics)
+
+
+def caller_reader(path: Path, config: Config) -> CallerReader | None:
+    """Reads the files beside a CUDA file that call its functions, for the sizes they pass."""
+    if path.suffix == ".c" or is_ptx(path):  # kernels no other file is asked about
+        return None
+    return partial(read_callers, path, options=parse_options(config))
+
+
+def launcher_reader(path: Path, config: Config) -> LauncherReader | None:
+    """Reads the file beside a CUDA file that includes it and launches its kernels."""
+    if path.suffix == ".c" or is_ptx(path):  # kernels no other file is asked about
+        return None
+    return partial(read_launcher, path, options=parse_options(config))
+
+
+def parse_options(config: Config) -> ParseOptions:
+    """What the frontend needs of the configuration."""
+    options = ParseOptions(
+        include_dirs=config.include_directories,
+        defines=config.definitions,
+        compile_commands=config.compile_commands_directory,
+        moved=config.moved_sources,
+    )
+    if config.language_standard is not None:
+        options = replace(options, standard=config.language_standard)
+    return options
+
+
+def read_program(
+    path: Path, config: Config, source: bytes | None = None, earlier: LoweredFunctions | None = None
+) -> Program:
+    """The file as kernels and host functions; `source` None: as it is on the disk, `earlier`: `read_cuda`'s.
+
+    Raises `FrontendError` when it cannot be read at all.
+    """
+    options = parse_options(config)
+    if path.suffix == ".c":
+        from wattslice.frontend.c.read import read_c
+
+        return read_c(path, options, source)
+    if is_ptx(path):
+        from wattslice.frontend.ptx.read import read_ptx
+
+        return read_ptx(path, options, source)
+    from wattslice.frontend.cuda.read import read_cuda
+
+    return read_cuda(path, options, source, earlier)
+
+
+def _analyze(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
+    """One launch; a failure of ours costs this launch's figures only and is told (PW099)."""
+    if not (launch.kernel.body_is_complete or launch.kernel.body.statements):
+        # Nothing could be read, the frontend has said why; nothing is computed that rests on assumptions.
+        return LaunchResult(bare_facts(replace(launch, assumptions=()), gpu), ())
+    try:
+        with deep_recursion():
+            return analyze_launch(launch, config, gpu, quoter)
+    except RecursionError:
+        return _failed(launch, gpu, "PW007", "statements or operators nest too deeply")
+    except Exception as error:  # a defect in one stage must not lose the other kernels
+        return _failed(launch, gpu, "PW099", f"internal error: {type(error).__name__}: {error}")
+
+
+def _failed(launch: KernelLaunch, gpu: Gpu, rule: str, reason: str) -> LaunchResult:
+    span = launch.kernel.span
+    message = f"{launch.kernel.name}: power unknown: {reason}"
+    diagnostic = Diagnostic(rule, Severity.ERROR, span.file, span.line, message)
+    return LaunchResult(bare_facts(launch, gpu), (diagnostic,))
+
+
+def _analyze_or_report(path: Path, config: Config, kept: Keeper[FileAnalysis] | None = None) -> FileAnalysis:
+    """One file of several: what goes wrong with it is told and costs only itself."""
+    try:
+        return _analyze_and_keep(path, config, kept)
+    except WattsliceError as error:
+        message = f"{error.message} ({error.remedy})" if error.remedy else error.message
+        where = Diagnostic("PW001", Severity.ERROR, str(path), error.line or 0, message)
+    except Exception as error:  # a defect on one file must not lose the others
+        message = f"internal error: {type(error).__name__}: {error}"
+        where = Diagnostic("PW099", Severity.ERROR, str(path), 0, message)
+    return _unread(path, where)
+
+
+def _unread(path: Path, why: Diagnostic) -> FileAnalysis:
+    return FileAnalysis(str(path), (), (why,), KnownNames())

@@ -1,0 +1,193 @@
+"""What the files of one run gave, put together: every file under one name, every launch told once.
+
+A `.cu` file that others of the run include is read with each of them, and once by itself. By itself its
+kernels may have no launch, and a grid is invented for them; whoever includes it knows better.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from wattslice.analysis import KernelAnalysis
+from wattslice.branch_profile.binding import BoundProfile
+from wattslice.config.sources import is_ptx
+from wattslice.findings.quoting import SourceText
+from wattslice.findings.suppressions import Suppression
+from wattslice.ir import Diagnostic
+from wattslice.launches.launch import LaunchSource
+from wattslice.launches.overrides import KnownNames
+
+
+@dataclass(frozen=True, slots=True)
+class FileAnalysis:
+    """What one file gave: its kernels, launch by launch, and everything to be said about it."""
+
+    file: str
+    kernels: tuple[KernelAnalysis, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    names: KnownNames
+    bound: BoundProfile | None = None
+    suppressions: tuple[Suppression, ...] = ()
+    sources: tuple[SourceText, ...] = ()
+
+
+def joined(results: Sequence[FileAnalysis]) -> tuple[FileAnalysis, ...]:
+    """The same results, the files spelled alike and without what another result tells as well or better."""
+    return _each_launch_once(_spelled_alike(results))
+
+
+class _InFile(Protocol):
+    @property
+    def file(self) -> str: ...
+
+
+Entry = TypeVar("Entry", Diagnostic, Suppression, SourceText)
+
+
+def _spelled_alike(results: Sequence[FileAnalysis]) -> tuple[FileAnalysis, ...]:
+    """Every file as the user gave it, any other as it was spelled first."""
+    spellings = dict.fromkeys(
+        file for result in results for file in (result.file, *_files_of(result)) if file
+    )
+    given = dict.fromkeys((*(result.file for result in results), *spellings))
+    first: dict[Path, str] = {}
+    names = {file: first.setdefault(Path(file).resolve(), file) for file in given}
+    if all(file == name for file, name in names.items()):
+        return tuple(results)
+
+    def name(file: str) -> str:
+        return names.get(file, file)
+
+    def renamed(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        return tuple(replace(entry, file=name(entry.file)) for entry in entries)
+
+    return tuple(
+        replace(
+            result,
+            kernels=tuple(_renamed_kernel(kernel, name) for kernel in result.kernels),
+            diagnostics=renamed(result.diagnostics),
+            suppressions=renamed(result.suppressions),
+            sources=renamed(result.sources),
+        )
+        for result in results
+    )
+
+
+def _files_of(result: FileAnalysis) -> Iterable[str]:
+    """Every file that a result names."""
+    of_result: tuple[tuple[_InFile, ...], ...] = (result.diagnostics, result.suppressions, result.sources)
+    for entries in of_result:
+        yield from (entry.file for entry in entries)
+    for kernel in result.kernels:
+        yield from (kernel.file, kernel.launch_file)
+        of_kernel: tuple[tuple[_InFile, ...], ...] = (
+            kernel.hot_lines,
+            kernel.loops,
+            kernel.arms,
+            kernel.assumptions,
+            kernel.advice,
+        )
+        for entries in of_kernel:
+            yield from (entry.file for entry in entries)
+
+
+def _renamed_kernel(kernel: KernelAnalysis, name: Callable[[str], str]) -> KernelAnalysis:
+    file, launch_file = name(kernel.file), name(kernel.launch_file)
+    return replace(
+        kernel,
+        file=file,
+        launch_file="" if launch_file == file else launch_file,
+        hot_lines=tuple(replace(entry, file=name(entry.file)) for entry in kernel.hot_lines),
+        loops=tuple(replace(entry, file=name(entry.file)) for entry in kernel.loops),
+        arms=tuple(replace(entry, file=name(entry.file)) for entry in kernel.arms),
+        assumptions=tuple(replace(entry, file=name(entry.file)) for entry in kernel.assumptions),
+        advice=tuple(replace(entry, file=name(entry.file)) for entry in kernel.advice),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A launch, and the number of the result that tells of it."""
+
+    kernel: KernelAnalysis
+    by: int
+
+    @property
+    def name(self) -> str:
+        return self.kernel.qualified_name
+
+    @property
+    def place(self) -> Hashable:
+        """Where the launch stands in the source; None for an invented one."""
+        line = self.kernel.launch_line
+        return None if line is None else (self.kernel.launch_file or self.kernel.file, line)
+
+    @property
+    def launch(self) -> Hashable:
+        kernel = self.kernel
+        return self.name, self.place, kernel.grid, kernel.block, kernel.shared_bytes_per_block
+
+
+def _each_launch_once(results: tuple[FileAnalysis, ...]) -> tuple[FileAnalysis, ...]:
+    """Every launch as one result tells it, and none invented of which another knows more."""
+    definitions: defaultdict[Hashable, list[_Told]] = defaultdict(list)
+    for number, result in enumerate(results):
+        for kernel in result.kernels:
+            # compiled code is another kernel than its source, although it is told of the same lines
+            compiled = result.file if is_ptx(result.file) else ""
+            definitions[kernel.file, kernel.line, kernel.name, compiled].append(_Told(kernel, number))
+    kept: defaultdict[int, set[int]] = defaultdict(set)
+    for group in definitions.values():
+        for told in group if len({told.by for told in group}) == 1 else _worth_telling(group):
+            kept[told.by].add(id(told.kernel))
+    return tuple(
+        result if len(kept[number]) == len(result.kernels) else _only(result, kept[number])
+        for number, result in enumerate(results)
+    )
+
+
+def _worth_telling(group: Sequence[_Told]) -> list[_Told]:
+    """Of all that several results say of one kernel: each launch once, by whoever knows its power first."""
+    names = {told.name for told in group}
+    launched = {told.name for told in group if told.place is not None}
+    read: defaultdict[Hashable, set[int]] = defaultdict(set)
+    for told in group:
+        if told.kernel.launch_source is not LaunchSource.ASSUMED:
+            read[told.name, told.place].add(told.by)
+
+    def is_known_better(told: _Told) -> bool:
+        if told.place is None:  # a template of which another result has an instance is no kernel of its own
+            is_template = any(name.startswith(f"{told.name}<") for name in names)
+            return is_template or told.name in launched
+        is_assumed = told.kernel.launch_source is LaunchSource.ASSUMED
+        return is_assumed and not read[told.name, told.place] <= {told.by}
+
+    best = [told for told in group if not is_known_better(told)]
+    speaker: dict[Hashable, int] = {}
+    for told in sorted(best, key=lambda told: (told.kernel.power_w is None, told.by)):
+        speaker.setdefault(told.launch, told.by)
+    return [told for told in best if speaker[told.launch] == told.by]
+
+
+def _only(result: FileAnalysis, ids: set[int]) -> FileAnalysis:
+    """A result without the kernels that are not of these `id`, and without what it says of them.
+
+    Of a file whose kernels are all told by others, they tell everything: they have read it, too.
+    """
+    kept = tuple(kernel for kernel in result.kernels if id(kernel) in ids)
+    gone = [kernel for kernel in result.kernels if id(kernel) not in ids]
+    files = {kernel.file for kernel in gone} - {kernel.file for kernel in kept}
+    spans = {(kernel.file, kernel.line, kernel.end_line) for kernel in gone}
+    spans -= {(kernel.file, kernel.line, kernel.end_line) for kernel in kept}
+
+    def is_told_by_others(entry: Diagnostic) -> bool:
+        return entry.file in files or any(
+            entry.file == file and line <= entry.line <= end_line for file, line, end_line in spans
+        )
+
+    diagnostics = tuple(entry for entry in result.diagnostics if not is_told_by_others(entry))
+    return replace(result, kernels=kept, diagnostics=diagnostics)

@@ -1,0 +1,245 @@
+"""One launch of one kernel, from geometry to watts: the stages of the pipeline in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from wattslice.analysis import KernelAnalysis, LineHeat, MethodWatts, ProfileUse, SliceAnalysis
+from wattslice.branch_profile.binding import branches_known
+from wattslice.branch_profile.profile import BranchProfile
+from wattslice.config.config import BranchChoice, Config, MethodChoice
+from wattslice.counting.count import BudgetExceededError, count
+from wattslice.counting.profile import ExecutionProfile
+from wattslice.findings.advice.advise import advise
+from wattslice.findings.advice.facts import LaunchFacts
+from wattslice.findings.quoting import Quoter
+from wattslice.ir import Diagnostic, Kernel, MemorySpace, Severity
+from wattslice.launches.launch import Assumption, KernelLaunch
+from wattslice.power.answer import PowerAnswer
+from wattslice.power.branches import DENSE_FROM, BranchClass, branch_density
+from wattslice.power.heat import line_shares
+from wattslice.power.intervals import arm_analyses, with_swings
+from wattslice.power.method_answers import MethodAnswers
+from wattslice.power.methods import Method
+from wattslice.power.paths import arms_of_data
+from wattslice.power.slices import ProgramWatts
+from wattslice.roofline.machines import machines_of
+from wattslice.roofline.point import Roofline, make_roofline
+from wattslice.slicing.features import SliceFeatures, slice_features
+from wattslice.slicing.slices import slice_kernel
+from wattslice.workload.launch_work import LaunchWork, launch_work, residency
+from wattslice.workload.traffic import Traffic, array_bytes
+from wattslice_models.access_power import access_power_factors
+from wattslice_models.execution_time import Clocks
+from wattslice_models.gpu import Gpu
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchResult:
+    """The analysis of one launch and what has to be said about it."""
+
+    kernel: KernelAnalysis
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
+    """Counts, slices, features, watts and heat of one launch on `gpu`."""
+    kernel = launch.kernel
+    resident = residency(launch, gpu)
+    facts = replace(
+        bare_facts(launch, gpu),
+        shared_bytes_per_block=resident.shared_bytes,
+        registers_per_thread=resident.registers,
+        sm_saturation=resident.sm_saturation,
+        occupancy=resident.occupancy.occupancy,
+    )
+    try:
+        profile = _counted(launch, config, config.branch_profile)
+    except BudgetExceededError:
+        reason = "counting its executions took more steps than allowed"
+        text = f"power unknown: {reason}"
+        return LaunchResult(facts, (_diagnostic("PW015", Severity.WARNING, kernel, text),))
+    work = launch_work(launch, resident, profile)
+    slices = slice_kernel(kernel)
+    features = slice_features(slices, profile, access_power_factors(gpu), resident.sm_saturation)
+    answers = MethodAnswers(
+        launch,
+        resident,
+        slices,
+        profile,
+        work,
+        features,
+        lambda: profile if config.branch_profile is None else _counted(launch, config, None),
+        config,
+        gpu,
+    )
+    branch_class = branch_density(slices, profile, config.dense_from or DENSE_FROM).branch_class
+    method = _method(config.method, branch_class, profile)
+    expected = answers.by(Method.EXPECTED)
+    found, swung = with_swings(answers, method)
+    watts = found.watts
+    hot_lines = _heat(kernel, profile, watts, quoter)
+    analysis = replace(
+        facts,
+        branch_class=branch_class,
+        method=method.value,
+        model=found.model,
+        power_w=watts.power_w,
+        power_low_w=watts.power_low_w,
+        power_high_w=watts.power_high_w,
+        may_hit_power_limit=found.may_hit_power_limit,
+        time_s=expected.time_s,
+        energy_j=None
+        if watts.power_w is None or expected.time_s is None
+        else watts.power_w * expected.time_s,
+        limited_by=expected.limited_by,
+        counts_per_thread=work.counts,
+        instructions_per_thread=work.instructions.per_thread,
+        bytes_per_thread=_bytes(features),
+        slices=_slices(features, watts),
+        hot_lines=hot_lines,
+        loops=profile.loops,
+        arms=arm_analyses(kernel, profile, watts.prices, _operations_w(watts), swung),
+        profile=_profile_use(config.branch_profile, kernel),
+        methods=MethodWatts(*(answers.by(one).watts.power_w for one in Method)),
+        assumptions=_assumptions(launch, profile, work.traffic),
+        roofline=_roofline(work, gpu, config, watts.power_w, expected.time_s),
+        advice=advise(
+            LaunchFacts(
+                launch, resident, profile, work, answers.question(profile), expected, hot_lines, quoter
+            )
+        ),
+    )
+    return LaunchResult(analysis, _diagnostics(kernel, found))
+
+
+def _roofline(
+    work: LaunchWork, gpu: Gpu, config: Config, power_w: float | None, time_s: float | None
+) -> Roofline | None:
+    if work.workload is None:
+        return None
+    machines = machines_of(gpu, Clocks(config.core_clock_mhz, config.memory_clock_mhz))
+    return make_roofline(work.workload, work.counts, gpu, machines, power_w, time_s)
+
+
+def bare_facts(launch: KernelLaunch, gpu: Gpu) -> KernelAnalysis:
+    """What is known of a launch before any stage looks at the kernel; everything else unknown."""
+    kernel = launch.kernel
+    return KernelAnalysis(
+        name=kernel.name,
+        qualified_name=kernel.qualified_name,
+        mangled_name=kernel.mangled_name,
+        file=kernel.span.file,
+        line=kernel.span.line,
+        end_line=kernel.span.end_line,
+        grid=launch.grid,
+        block=launch.block,
+        launch_source=launch.source,
+        launch_line=launch.line,
+        power_limit_w=gpu.power_limit_w,
+        launch_file=launch.file,
+        ptx_file=kernel.body.span.file if kernel.machine_instructions else "",
+        assumptions=launch.assumptions,
+    )
+
+
+def _profile_use(profile: BranchProfile | None, kernel: Kernel) -> ProfileUse | None:
+    if profile is None:
+        return None
+    return ProfileUse(profile.name or "a profile", branches_known(profile, kernel), len(profile.data_sets))
+
+
+_OWN: dict[MemorySpace, str] = {MemorySpace.CONSTANT: "word"}
+"""What a lane may touch alone, where it is no sector."""
+
+
+def _assumptions(launch: KernelLaunch, profile: ExecutionProfile, moved: Traffic) -> tuple[Assumption, ...]:
+    own_file = launch.kernel.span.file
+    gathers = (
+        Assumption(
+            "PW016",
+            access.span.line,
+            f"address in {access.root.name if access.root else 'memory'} depends on data: "
+            f"each lane of a warp taken to touch a {_OWN.get(access.space, 'sector')} of its own"
+            + _at_random(array_bytes(launch, access)),
+            "",
+            "" if access.span.file == own_file else access.span.file,
+        )
+        for access in moved.gathered
+    )
+    found = (*launch.assumptions, *profile.assumptions, *gathers)
+    return tuple(sorted(dict.fromkeys(found), key=lambda entry: (entry.line, entry.rule)))
+
+
+def _at_random(size_bytes: int | None) -> str:
+    return "" if size_bytes is None else f", anywhere in its {size_bytes} bytes"
+
+
+def _bytes(features: tuple[SliceFeatures, ...]) -> float | None:
+    known = [part.bytes_accessed for part in features if part.bytes_accessed is not None]
+    return sum(known) if len(known) == len(features) else None
+
+
+def _slices(features: tuple[SliceFeatures, ...], watts: ProgramWatts) -> tuple[SliceAnalysis, ...]:
+    return tuple(
+        SliceAnalysis(
+            memory_space=part.memory_space,
+            variables=part.variables,
+            lines=part.lines,
+            length=part.length,
+            arithmetic_density=part.arithmetic_density,
+            compute_ops=part.compute_ops,
+            memory_ops_weighted=part.memory_ops_weighted,
+            probability=part.probability,
+            power_w=own.power_w,
+            share_of_power=own.share_of_power,
+            sub_slices=part.sub_slices,
+        )
+        for part, own in zip(features, watts.slices, strict=True)
+    )
+
+
+def _counted(launch: KernelLaunch, config: Config, branch_profile: BranchProfile | None) -> ExecutionProfile:
+    return count(launch, branch_profile, heuristics=config.branches is BranchChoice.HEURISTIC)
+
+
+def _method(choice: MethodChoice, branch_class: BranchClass, profile: ExecutionProfile) -> Method:
+    if choice is not MethodChoice.AUTO:
+        return Method(choice.value)
+    if arms_of_data(profile):
+        return Method.EXPECTED
+    return Method.BDPM if branch_class is BranchClass.DENSE else Method.BSPM
+
+
+def _operations_w(watts: ProgramWatts) -> float | None:
+    """What the operations draw: the static power left aside."""
+    return None if watts.power_w is None else watts.power_w - (watts.static_w or 0.0)
+
+
+def _heat(
+    kernel: Kernel, profile: ExecutionProfile, watts: ProgramWatts, quoter: Quoter
+) -> tuple[LineHeat, ...]:
+    """Watts of each line: its share of what the operations draw, the static power left aside."""
+    dynamic_w = _operations_w(watts)
+    if dynamic_w is None:
+        return ()
+    return tuple(
+        LineHeat(
+            entry.file, entry.line, entry.share * dynamic_w, entry.share, quoter.line(entry.file, entry.line)
+        )
+        for entry in line_shares(kernel, profile, watts.prices)
+    )
+
+
+def _diagnostics(kernel: Kernel, found: PowerAnswer) -> tuple[Diagnostic, ...]:
+    if found.watts.power_w is None:
+        text = f"power unknown: {found.watts.reason}"
+        return (_diagnostic(found.rule, Severity.WARNING, kernel, text),)
+    return (
+        *(Diagnostic("PW030", Severity.NOTE, "", 0, note) for note in found.board_notes),
+        *(_diagnostic("PW030", Severity.NOTE, kernel, note) for note in found.watts.notes),
+    )
+
+
+def _diagnostic(rule: str, severity: Severity, kernel: Kernel, text: str) -> Diagnostic:
+    return Diagnostic(rule, severity, kernel.span.file, kernel.span.line, f"{kernel.name}: {text}")

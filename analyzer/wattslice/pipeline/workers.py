@@ -1,0 +1,143 @@
+"""One function over many files on several processes, of this machine or of a cluster.
+
+A process that dies (killed for its memory, or a crash inside libclang) must cost its own file only, but
+joblib gives up everything when one dies. So every process leaves a mark while it works on a file; after a
+death the marked files are tried again one by one, each alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar, cast
+
+from wattslice.errors import WattsliceError
+from wattslice.pipeline.cache.run_key import program_digest
+from wattslice.pipeline.clusters import Backend, Lost, cause, first_line, workers_of
+
+Result = TypeVar("Result")
+_alone = threading.Lock()
+"""A dask worker may run several threads; an analysis changes the recursion limit of the process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """Who does the work: `jobs` processes (0: one per core), here or where `scheduler` sends them."""
+
+    jobs: int
+    backend: Backend = Backend.LOKY
+    scheduler: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Work(Generic[Result]):
+    """What travels to a worker: the function, and what tells the worker that it is in the right place.
+
+    `marks`: a folder for marks. `program`: the digest of the wattslice that asks, empty on this machine.
+    """
+
+    task: Callable[[Path], Result]
+    folder: str
+    marks: str
+    program: str
+
+    def __call__(self, number: int, item: Path) -> tuple[int, Result | Lost]:
+        if self.program and self.program != program_digest():
+            return number, Lost(f"{_here()} runs another version of wattslice, Python or a library")
+        mark = Path(self.marks, str(number))
+        with contextlib.suppress(OSError):  # the folder may be on another machine
+            mark.touch()
+        try:
+            with _alone:
+                if os.getcwd() != self.folder:  # noqa: PTH109
+                    os.chdir(self.folder)
+                result = self.task(item)
+        except OSError as error:
+            where = f"{error.strerror}: {error.filename or self.folder}"
+            return number, Lost(f"{_here()} does not see the files under the same path: {where}")
+        finally:
+            with contextlib.suppress(OSError):
+                mark.unlink()
+        return number, result
+
+
+def _here() -> str:
+    return f"the worker on {socket.gethostname()}"
+
+
+def on_workers(
+    task: Callable[[Path], Result],
+    items: Sequence[Path],
+    workers: Workers,
+    lost: Callable[[Path, str], Result],
+) -> Iterator[tuple[int, Result]]:
+    """(place in `items`, `task(item)`) in the order they are done; `lost(item, why)` where a process died.
+
+    `task` must be picklable and must not raise. Raises `WattsliceError` when there is no such cluster.
+    """
+    remaining = dict(enumerate(items))
+    folder = os.getcwd()  # noqa: PTH109
+    program = "" if workers.backend is Backend.LOKY else program_digest()
+    with (
+        workers_of(workers.backend, workers.jobs, workers.scheduler) as parallel,
+        tempfile.TemporaryDirectory(prefix="wattslice-") as marks,
+    ):
+        work = _Work(task, folder, marks, program)
+
+        def together(numbers: Sequence[int]) -> Generator[tuple[int, Result]]:
+            for number, result in parallel(work, [(number, items[number]) for number in numbers]):
+                del remaining[number]
+                if isinstance(result, Lost):
+                    yield number, lost(items[number], result.reason)
+                else:
+                    yield number, cast("Result", result)
+
+        while remaining:
+            try:
+                yield from together(_largest_first(remaining))
+            except WattsliceError:
+                raise
+            except Exception as error:  # a process died: loky and ray have an error each for it
+                suspects = _marked(Path(marks)) & remaining.keys()
+                if not suspects:
+                    raise _failed(workers, error) from error
+                for number in sorted(suspects):
+                    try:
+                        yield from together([number])
+                    except Exception as again:
+                        del remaining[number]
+                        yield number, lost(items[number], cause(again))
+
+
+def _largest_first(remaining: dict[int, Path]) -> list[int]:
+    """A long file that begins last keeps everybody waiting; the longest text mostly takes longest."""
+
+    def size(number: int) -> int:
+        try:
+            return remaining[number].stat().st_size
+        except OSError:
+            return 0
+
+    return sorted(remaining, key=lambda number: (-size(number), number))
+
+
+def _marked(marks: Path) -> set[int]:
+    """The files that somebody was at work on; the marks are wiped away."""
+    found: set[int] = set()
+    for mark in marks.iterdir():
+        found.add(int(mark.name))
+        mark.unlink()
+    return found
+
+
+def _failed(workers: Workers, error: Exception) -> WattsliceError:
+    return WattsliceError(
+        f"the {workers.backend.value} workers failed: {cause(error)}: {first_line(error)}",
+        remedy="look at their logs; --backend loky needs none of them",
+    )

@@ -1,0 +1,199 @@
+"""What the arms of branches draw, and how far a kernel's watts move when nobody knows how often they run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from wattslice.analysis import ArmAnalysis
+from wattslice.counting.profile import BranchArm, ExecutionProfile
+from wattslice.ir import If, Kernel, never_falls_through, walk_statements
+from wattslice.ir.operation_counts import OperationCounts
+from wattslice.power.answer import PowerAnswer
+from wattslice.power.heat import region_energies
+from wattslice.power.method_answers import MethodAnswers
+from wattslice.power.methods import Method
+from wattslice.power.paths import arm_regions, arms_of_data, paths, with_probability
+from wattslice.power.trips import TripRange, left_at_once, trip_ranges, with_trips
+
+MOST_SWUNG = 8
+"""Branches whose interval is carried into the watts: those whose paths cost most."""
+LEAST_SHARE = 0.005
+"""Of what a kernel's operations draw: branches whose paths cost less cannot move its watts by much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swing:
+    """The least and the most that the kernel draws while `arm` moves over the interval of its probability."""
+
+    arm: BranchArm
+    low_w: float
+    high_w: float
+
+
+def swings(
+    kernel: Kernel,
+    profile: ExecutionProfile,
+    prices: OperationCounts,
+    power_w: float,
+    predict: Callable[[ExecutionProfile], float | None],
+) -> tuple[Swing, ...]:
+    """How far each estimated branch, alone, moves the kernel's `power_w`; largest paths first.
+
+    `predict`: watts of the kernel for other counts. `prices` as for `region_energies`.
+    """
+    energies = region_energies(kernel, profile, prices)
+    total = math.fsum(energies)
+    if total <= 0:
+        return ()
+    of_branch: dict[int, set[int]] = {}
+    branch_of: dict[int, int] = {}
+    for path in paths(kernel):
+        of_branch.setdefault(path.of_region, set()).update(path.regions)
+        branch_of.setdefault(path.arm, path.of_region)
+    shares = {
+        arm: math.fsum(energies[region] for region in of_branch[branch_of[arm.region]]) / total
+        for arm in arms_of_data(profile)
+        if arm.arm != "else" and arm.region in branch_of and _can_move(arm)
+    }
+    largest = sorted(shares, key=lambda arm: -shares[arm])[:MOST_SWUNG]
+    found: list[Swing] = []
+    for arm in largest:
+        if shares[arm] >= LEAST_SHARE:
+            ends = (predict(with_probability(kernel, profile, arm, end)) for end in arm.interval)
+            watts = (power_w, *(end for end in ends if end is not None))
+            found.append(Swing(arm, min(watts), max(watts)))
+    return tuple(found)
+
+
+def _can_move(arm: BranchArm) -> bool:
+    """Whether counts for another probability follow from those at hand. Exits never taken: `trip_swings`."""
+    low, high = arm.interval
+    return low < high and 0.0 < arm.probability < 1.0
+
+
+def trip_swings(
+    kernel: Kernel,
+    profile: ExecutionProfile,
+    prices: OperationCounts,
+    power_w: float,
+    predict: Callable[[ExecutionProfile], float | None],
+) -> tuple[tuple[TripRange, float, float], ...]:
+    """The least and the most watts for each loop whose iterations nobody knows, alone; arguments as above."""
+    energies = region_energies(kernel, profile, prices)
+    total = math.fsum(energies)
+    if total <= 0:
+        return ()
+    loops = {
+        one: math.fsum(energies[region] for region in one.regions) for one in trip_ranges(kernel, profile)
+    }
+    found: list[tuple[TripRange, float, float]] = []
+    for loop in sorted(loops, key=lambda one: -loops[one])[:MOST_SWUNG]:
+        if loops[loop] >= LEAST_SHARE * total:
+            moved = [with_trips(profile, loop, factor) for factor in {loop.low, loop.high} - {1.0}]
+            if loop.exits:
+                moved.append(left_at_once(profile, loop))
+            watts = (power_w, *(end for end in map(predict, moved) if end is not None))
+            found.append((loop, min(watts), max(watts)))
+    return tuple(found)
+
+
+def with_swings(answers: MethodAnswers, method: Method) -> tuple[PowerAnswer, tuple[Swing, ...]]:
+    """The answer by `method`, its interval widened by what is not known of branches and loops; the branches.
+
+    The model's error, every branch and every loop are taken to be independent: deviations to one side add as
+    squares.
+    """
+    found = answers.by(method)
+    watts, limit_w = found.watts, answers.gpu.power_limit_w
+    if watts.power_w is None:
+        return found, ()
+    known = (answers.launch.kernel, answers.expected, watts.prices, watts.power_w)
+
+    def predict(counts: ExecutionProfile) -> float | None:
+        return answers.power_w(method, counts)
+
+    def unmoved(_: ExecutionProfile) -> float | None:
+        return watts.power_w
+
+    swung = swings(*known, unmoved if method is Method.BSPM else predict)  # to BSPM every arm is taken
+    loops = trip_swings(*known, predict)
+    ends = (*((swing.low_w, swing.high_w) for swing in swung), *((low, high) for _, low, high in loops))
+    if not ends:
+        return found, ()
+    power_w, low_w, high_w = watts.power_w, watts.power_low_w, watts.power_high_w
+    if low_w is not None:
+        down = math.fsum((power_w - low) ** 2 for low, _ in ends)
+        low_w = max(0.0, power_w - math.sqrt((power_w - low_w) ** 2 + down))
+    reaches = found.may_hit_power_limit
+    if high_w is not None:
+        up = math.fsum((high - power_w) ** 2 for _, high in ends)
+        high_w = power_w + math.sqrt((high_w - power_w) ** 2 + up)
+        if limit_w is not None:
+            reaches = reaches or high_w >= limit_w
+            high_w = min(high_w, limit_w)
+    wider = replace(watts, power_low_w=low_w, power_high_w=high_w)
+    return replace(found, watts=wider, may_hit_power_limit=reaches), (
+        *swung,
+        *_exits(answers.expected, loops),
+    )
+
+
+def _exits(profile: ExecutionProfile, loops: Sequence[tuple[TripRange, float, float]]) -> Iterator[Swing]:
+    """What each exit assumed never to be taken does to the watts: what leaving its loops at once does."""
+    for arm in profile.arms:
+        ends = [(low, high) for loop, low, high in loops if any(one.arm == arm.region for one in loop.exits)]
+        if ends:
+            yield Swing(arm, min(low for low, _ in ends), max(high for _, high in ends))
+
+
+def arm_analyses(
+    kernel: Kernel,
+    profile: ExecutionProfile,
+    prices: OperationCounts,
+    operations_w: float | None,
+    found: Sequence[Swing],
+) -> tuple[ArmAnalysis, ...]:
+    """Every arm of `profile`, with its part of `operations_w`, what all operations draw (None: unknown)."""
+    energies = region_energies(kernel, profile, prices)
+    total = math.fsum(energies)
+    branch_of = {path.first_region: path.arm for path in paths(kernel)}  # an else-arm goes with its then-arm
+    visits = {path.first_region: profile.thread_counts[path.of_region] for path in paths(kernel)}
+    leaving = _leaving(kernel)
+    by_region = {swing.arm.region: swing for swing in found}
+
+    def analysis(arm: BranchArm) -> ArmAnalysis:
+        share = None
+        if total > 0:
+            share = math.fsum(energies[region] for region in arm_regions(kernel, arm)) / total
+        swing = by_region.get(branch_of.get(arm.region, arm.region))
+        low, high = arm.interval
+        return ArmAnalysis(
+            line=arm.line,
+            arm=arm.arm,
+            probability=arm.probability,
+            probability_low=low,
+            probability_high=high,
+            source=arm.source,
+            power_w=None if share is None or operations_w is None else share * operations_w,
+            share_of_power=None if operations_w is None else share,
+            kernel_low_w=None if swing is None else swing.low_w,
+            kernel_high_w=None if swing is None else swing.high_w,
+            file=arm.file,
+            column=arm.column,
+            visits=visits.get(arm.region, 0.0),
+            leaves=arm.region in leaving,
+        )
+
+    return tuple(analysis(arm) for arm in profile.arms)
+
+
+def _leaving(kernel: Kernel) -> frozenset[int]:
+    """The arms of `if` that end in a break, return or continue."""
+    return frozenset(
+        arm.region
+        for stmt in walk_statements(kernel.body)
+        for arm in ((stmt.then, stmt.otherwise) if isinstance(stmt, If) else ())
+        if arm is not None and never_falls_through(arm)
+    )

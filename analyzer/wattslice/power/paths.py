@@ -1,0 +1,180 @@
+"""Counts of a launch if its branches went other ways: what BSPM, BDPM and intervals of probabilities ask for.
+
+A kernel is counted once, by expectation: each arm with its probability. Everything here multiplies the counts
+of what stands in an arm (and, behind an arm that leaves, of what follows) and leaves the rest alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from wattslice.counting.profile import BranchArm, ExecutionProfile, ProbabilitySource
+from wattslice.counting.sampling import WARP_SIZE
+from wattslice.ir import (
+    If,
+    InlinedCall,
+    Kernel,
+    Logical,
+    Loop,
+    Select,
+    Stmt,
+    Switch,
+    expressions_below,
+    nested_statements,
+    never_falls_through,
+    statement_expressions,
+    walk_expressions,
+    walk_statements,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """What runs when a branch goes one way: the `regions` of an arm, or of what follows one that leaves.
+
+    `arm`: the region of the arm; `of_region`: the branch. `negated`: it runs when the arm is *not* taken (an
+    else-block, or what follows). `first_region`: of what it begins with, so that its counts are known.
+    """
+
+    arm: int
+    of_region: int
+    negated: bool
+    first_region: int
+    regions: tuple[int, ...]
+
+
+def arms_of_data(profile: ExecutionProfile) -> tuple[BranchArm, ...]:
+    """The arms whose probability only data know, estimated or profiled; thread indices decide the others."""
+    return tuple(arm for arm in profile.arms if arm.source is not ProbabilitySource.STATIC)
+
+
+@lru_cache(maxsize=4)
+def paths(kernel: Kernel) -> tuple[Path, ...]:
+    """Every path of every `if` and `switch` of `kernel`, inlined functions included, outer ones first."""
+    return tuple(_paths(kernel.body))
+
+
+def arm_regions(kernel: Kernel, arm: BranchArm) -> tuple[int, ...]:
+    """The regions that stand in `arm`."""
+    return next((path.regions for path in paths(kernel) if path.first_region == arm.region), ())
+
+
+def as_if_taken(kernel: Kernel, profile: ExecutionProfile) -> ExecutionProfile:
+    """`profile` with every path that data decide as often as its branch: branches leave no mark.
+
+    So the paper counts for BSPM: Algorithm 1 multiplies statements by loops alone. What thread indices decide
+    is known and stays; so does what was counted as never executed.
+    """
+    threads, warps = profile.thread_counts, profile.warp_counts
+    decided = {arm.region for arm in arms_of_data(profile)}
+
+    def factors(path: Path) -> tuple[float, float]:
+        if path.arm not in decided or not threads[path.first_region]:
+            return 1.0, 1.0
+        here, branch = path.first_region, path.of_region
+        return threads[branch] / threads[here], warps[branch] / warps[here]
+
+    return _scaled(kernel, profile, factors)
+
+
+def with_probability(
+    kernel: Kernel, profile: ExecutionProfile, arm: BranchArm, value: float
+) -> ExecutionProfile:
+    """`profile` if a visit of its branch took `arm` with probability `value` in place of `arm.probability`.
+
+    `arm`: a then-arm or a case of a `switch`. One that is certain, or whose branch is not there, changes
+    nothing: what was never counted cannot be raised.
+    """
+    branch = next((path.of_region for path in paths(kernel) if path.arm == arm.region), None)
+    if branch is None or not 0.0 < arm.probability < 1.0:
+        return profile
+    known = arm.probability
+    visits, issues = profile.thread_counts[branch], profile.warp_counts[branch]
+    # All lanes of a warp together issue as often as they run; lanes that decide each by itself more often.
+    together = profile.warp_counts[arm.region] * visits <= profile.thread_counts[arm.region] * issues * 1.001
+
+    def factors(path: Path) -> tuple[float, float]:
+        if path.of_region != branch:
+            return 1.0, 1.0
+        taken = path.arm == arm.region and not path.negated
+        before, after = (known, value) if taken else (1.0 - known, 1.0 - value)
+        threads = after / before
+        return threads, threads if together else _issued(after) / _issued(before)
+
+    others = {path.first_region for path in paths(kernel) if path.of_region == branch} - {arm.region}
+    share = (1.0 - value) / (1.0 - known)
+    moved = tuple(
+        replace(one, probability=value)
+        if one.region == arm.region
+        else replace(one, probability=min(1.0, one.probability * share))
+        if one.region in others
+        else one
+        for one in profile.arms
+    )
+    return replace(_scaled(kernel, profile, factors), arms=moved)
+
+
+def _issued(probability: float) -> float:
+    """How probably some lane of a full warp takes an arm that each takes with `probability`."""
+    return 1.0 - (1.0 - probability) ** WARP_SIZE
+
+
+def _scaled(
+    kernel: Kernel, profile: ExecutionProfile, factors: Callable[[Path], tuple[float, float]]
+) -> ExecutionProfile:
+    threads, warps = list(profile.thread_counts), list(profile.warp_counts)
+    for path in paths(kernel):
+        by_thread, by_warp = factors(path)
+        if (by_thread, by_warp) == (1.0, 1.0):
+            continue
+        for region in path.regions:
+            threads[region] *= by_thread
+            # A warp issues no less often than its lanes run on average.
+            warps[region] = max(warps[region] * by_warp, threads[region])
+    return replace(profile, thread_counts=tuple(threads), warp_counts=tuple(warps))
+
+
+def _paths(stmt: Stmt) -> Iterator[Path]:
+    stack: list[Stmt] = [stmt]
+    while stack:
+        node = stack.pop()
+        inner = nested_statements(node)
+        if isinstance(node, If):
+            then = node.then.region
+            yield Path(then, node.region, False, then, regions_below((node.then,)))
+            if node.otherwise is not None:
+                other = node.otherwise.region
+                yield Path(then, node.region, True, other, regions_below((node.otherwise,)))
+        elif isinstance(node, Switch):
+            for case in node.cases:
+                body = case.body.region
+                yield Path(body, node.region, False, body, regions_below((case.body,)))
+        for place, one in enumerate(inner):
+            following = inner[place + 1 :]
+            if isinstance(one, If) and one.otherwise is None and following and never_falls_through(one.then):
+                yield Path(one.then.region, one.region, True, following[0].region, regions_below(following))
+        bodies = [
+            part.body
+            for expr in statement_expressions(node)
+            for part in walk_expressions(expr)
+            if isinstance(part, InlinedCall)
+        ]
+        stack.extend(reversed((*bodies, *inner)))
+
+
+def regions_below(statements: tuple[Stmt, ...]) -> tuple[int, ...]:
+    """Every region at any depth below these statements."""
+    found: dict[int, None] = {}
+    for stmt in statements:
+        for inner in walk_statements(stmt):
+            found[inner.region] = None
+            if isinstance(inner, Loop):
+                found |= dict.fromkeys((inner.test_region, inner.step_region))
+        for expr in expressions_below(stmt):
+            if isinstance(expr, Logical):
+                found[expr.right_region] = None
+            elif isinstance(expr, Select):
+                found |= dict.fromkeys((expr.then_region, expr.otherwise_region))
+    return tuple(found)

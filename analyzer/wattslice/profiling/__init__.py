@@ -1,0 +1,1 @@
+"""Branch profiles measured on test data: interpreter, probes, data sets."""

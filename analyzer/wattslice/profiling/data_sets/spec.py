@@ -1,0 +1,157 @@
+"""Reads a data spec: a TOML file that says what a kernel is run on.
+
+[launch]
+grid = [4]
+block = [256]
+
+[[data]]
+name = "uniform"
+seed = 1
+[data.arguments]
+n = 1000
+keys = { size = 1000, generator = "uniform", low = 0, high = 100 }
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from wattslice.documents import Table, Value
+from wattslice.launches.launch import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, Dim3, KernelLaunch
+from wattslice.profiling.data_sets.generators import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchGiven:
+    """What a spec says of the launch; None where it leaves it to the host code."""
+
+    grid: Dim3 | None = None
+    block: Dim3 | None = None
+    shared_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DataSetSpec:
+    """One data set: what it says of arguments and globals is checked against a kernel later (`arguments`).
+
+    `kernel` None: the only one of the file, or the one that `--kernel` names.
+    """
+
+    name: str
+    seed: int
+    kernel: str | None
+    launch: LaunchGiven
+    arguments: Table
+    globals: Table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spec:
+    """A data spec as read."""
+
+    path: Path
+    launch: LaunchGiven
+    data: tuple[DataSetSpec, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Grid, block and dynamic shared memory of one launch."""
+
+    grid: Dim3
+    block: Dim3
+    shared_bytes: int
+
+
+def read_spec(path: Path) -> Spec:
+    """Reads and checks everything but arguments and globals. Raises `DataError` with file and place."""
+    try:
+        with path.open("rb") as file:
+            document = tomllib.load(file)
+    except OSError as error:
+        remedy = "`wattslice profile FILE --skeleton` writes one to start from"
+        raise DataError(f"cannot read the data spec: {error.strerror}", path=path, remedy=remedy) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"not TOML: {error}", path=path) from None
+    except RecursionError:
+        raise DataError("nested too deeply for a data spec", path=path) from None
+    top = Value(DataError, path, "", document).table()
+    top.only("launch", "data")
+    given = top.optional("launch")
+    launch = LaunchGiven() if given is None else _launch(given)
+    data = tuple(map(_data_set, top.list("data")))
+    if not data:
+        raise DataError("no [[data]]: at least one data set is needed", path=path)
+    seen: set[tuple[str | None, str]] = set()
+    for value, entry in zip(top.list("data"), data, strict=True):
+        if (entry.kernel, entry.name) in seen:
+            remedy = "give each data set of a kernel a name of its own"
+            raise value.error(f"another one is called {entry.name!r}", remedy)
+        seen.add((entry.kernel, entry.name))
+    return Spec(path, launch, data)
+
+
+def _data_set(value: Value) -> DataSetSpec:
+    table = value.table()
+    table.only("name", "kernel", "seed", "launch", "arguments", "globals")
+    seed, launch, kernel = table.optional("seed"), table.optional("launch"), table.optional("kernel")
+    return DataSetSpec(
+        name=table.value("name").name(),
+        seed=0 if seed is None else seed.whole(0),
+        kernel=None if kernel is None else kernel.name(),
+        launch=LaunchGiven() if launch is None else _launch(launch),
+        arguments=_table(table, "arguments"),
+        globals=_table(table, "globals"),
+    )
+
+
+def _table(table: Table, key: str) -> Table:
+    value = table.optional(key)
+    return table.itself.inside(f".{key}", {}).table() if value is None else value.table()
+
+
+def _launch(value: Value) -> LaunchGiven:
+    table = value.table()
+    table.only("grid", "block", "shared_bytes")
+    grid, block, shared = (table.optional(key) for key in ("grid", "block", "shared_bytes"))
+    extent = None if block is None else _extent(block, MAX_BLOCK)
+    if block is not None and extent is not None:
+        threads = extent[0] * extent[1] * extent[2]
+        if threads > MAX_THREADS_PER_BLOCK:
+            raise block.error(f"{threads} threads; no GPU runs more than {MAX_THREADS_PER_BLOCK} in a block")
+    return LaunchGiven(
+        None if grid is None else _extent(grid, MAX_GRID),
+        extent,
+        None if shared is None else shared.whole(0),
+    )
+
+
+def _extent(value: Value, limits: Dim3) -> Dim3:
+    """`[4]`, `[4, 2]`, `[4, 2, 1]`, or one number."""
+    entries = value.list() if isinstance(value.any, list) else [value]
+    if not 1 <= len(entries) <= 3:
+        raise value.error(f"expected one to three numbers (x, y, z), found {len(entries)}")
+    numbers = [entry.whole(1, limit) for entry, limit in zip(entries, limits, strict=False)]
+    x, y, z = (*numbers, *(1 for _ in range(3 - len(numbers))))
+    return (x, y, z)
+
+
+def shape_of(spec: Spec, data: DataSetSpec, launch: KernelLaunch, *, is_certain: bool) -> Shape:
+    """What `data` is launched with: its own, else the spec's, else the host code's when `is_certain`.
+
+    Raises `DataError` when nobody says.
+    """
+    own, general = data.launch, spec.launch
+    grid = own.grid or general.grid or (launch.grid if is_certain else None)
+    block = own.block or general.block or (launch.block if is_certain else None)
+    shared = [given for given in (own.shared_bytes, general.shared_bytes) if given is not None]
+    if grid is None or block is None:
+        missing = [name for name, extent in (("grid", grid), ("block", block)) if extent is None]
+        raise DataError(
+            f"the {' and '.join(missing)} of {launch.kernel.name} cannot be read from the host code",
+            path=spec.path,
+            remedy=f"add [launch] with {' and '.join(f'{name} = [x, y, z]' for name in missing)}",
+        )
+    return Shape(grid, block, shared[0] if shared else launch.dynamic_shared_bytes)

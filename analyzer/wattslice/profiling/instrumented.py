@@ -1,0 +1,91 @@
+"""Branch profiles from the program itself: instrumented source, run here or by the user."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from wattslice.branch_profile.profile import ArmCount, DataSetCounts
+from wattslice.config.config import Config
+from wattslice.errors import WattsliceError
+from wattslice.pipeline.files import parse_options
+from wattslice.profiling.probes import (
+    Build,
+    InstrumentedSource,
+    NotProbed,
+    ProbeError,
+    build_probed,
+    emit_probes,
+    read_counts,
+)
+
+Tell = Callable[[str], None]
+_MOST_TOLD = 5
+
+
+def instrumented(path: Path, config: Config, tell: Tell) -> InstrumentedSource:
+    """The program with counters; `tell` hears of branches that are not counted."""
+    source = emit_probes(path, parse_options(config))
+    try:
+        source.text.encode()
+    except UnicodeEncodeError:
+        raise ProbeError("it, or a header, is not UTF-8 text", path=path, remedy="convert it") from None
+    _tell_missing(source.not_probed, tell)
+    return source
+
+
+def run_program(
+    path: Path,
+    config: Config,
+    build: Build,
+    runs: Sequence[tuple[str, ...]],
+    flags: Sequence[str],
+    sources: Sequence[Path],
+    kernel: str | None,
+    tell: Tell,
+) -> tuple[DataSetCounts, ...]:
+    """Builds the program and runs it once for each of `runs`, its arguments. Raises `WattsliceError`."""
+    with build_probed(path, parse_options(config), build, flags, sources) as program:
+        _tell_missing(program.not_probed, tell)
+        return tuple(
+            DataSetCounts(
+                shlex.join(arguments) or "run", _of_kernel(program.run(arguments).arms, kernel, path)
+            )
+            for arguments in runs
+        )
+
+
+def counted_elsewhere(path: Path, files: Sequence[Path], kernel: str | None) -> tuple[DataSetCounts, ...]:
+    """What instrumented programs left, a data set for each file. Raises `WattsliceError`."""
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    found: list[DataSetCounts] = []
+    for file in files:
+        counts = read_counts(file)
+        if counts.sha256 != sha256:
+            remedy = "emit the probes anew, build and run"
+            raise ProbeError(f"counts another version of {path}", path=file, remedy=remedy)
+        arms = tuple(replace(arm, file=str(path)) if arm.file == counts.file else arm for arm in counts.arms)
+        found.append(DataSetCounts(file.stem, _of_kernel(arms, kernel, path)))
+    return tuple(found)
+
+
+def _of_kernel(arms: tuple[ArmCount, ...], kernel: str | None, path: Path) -> tuple[ArmCount, ...]:
+    if kernel is None:
+        return arms
+    chosen = tuple(arm for arm in arms if arm.kernel == kernel)
+    if not chosen:
+        names = ", ".join(dict.fromkeys(arm.kernel for arm in arms))
+        raise WattsliceError(
+            f"no branch of a kernel {kernel!r} was counted", path=path, remedy=f"there are {names}"
+        )
+    return chosen
+
+
+def _tell_missing(missing: Sequence[NotProbed], tell: Tell) -> None:
+    for entry in missing[:_MOST_TOLD]:
+        tell(f"{entry.file}:{entry.line}: this branch is not counted: {entry.reason}")
+    if len(missing) > _MOST_TOLD:
+        tell(f"{len(missing) - _MOST_TOLD} more branches are not counted")

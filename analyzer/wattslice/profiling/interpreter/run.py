@@ -1,0 +1,205 @@
+"""One launch from its arguments to its counts."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wattslice import ir
+from wattslice.ir.walking import deep_recursion
+from wattslice.profiling.interpreter import atomics, expressions, library, places, statements, textures
+from wattslice.profiling.interpreter.compiler import Compiler
+from wattslice.profiling.interpreter.errors import PROBES, InterpreterError, UnsupportedError
+from wattslice.profiling.interpreter.expressions import number
+from wattslice.profiling.interpreter.lanes import Batch
+from wattslice.profiling.interpreter.launch import Budget, Execution, Launch
+from wattslice.profiling.interpreter.layout import dtype_of, is_block
+from wattslice.profiling.interpreter.machine import Machine, Run
+from wattslice.profiling.interpreter.memory import DeviceMemory
+from wattslice.profiling.interpreter.variables import Register, Rows, Variables
+from wattslice.profiling.interpreter.work import operations_by_region
+
+# These modules register what they compile when they are imported.
+_REGISTERED = (atomics, expressions, library, places, statements, textures)
+LANES = 8192
+"""Threads interpreted together, in whole blocks: enough to outweigh what each numpy call costs."""
+_MOST_THREADS = 1024
+_MOST_BLOCKS = (2**31 - 1, 65535, 65535)
+_MOST_SHARED_BYTES = 232_448
+
+
+def interpret(launch: Launch, memory: DeviceMemory, budget: Budget | None = None) -> Execution:
+    """Runs every block of the launch on `memory`.
+
+    Raises `InterpreterError` (file, line, remedy) for a kernel that does something wrong (access out of
+    bounds, division by zero, deadlocked barrier, failed assertion), exceeds the budget, or uses what has no
+    value here. Memory then holds what was stored until then.
+    """
+    budget = budget or Budget()
+    kernel = launch.kernel
+    _check(launch, memory, budget)
+    machine = Machine(launch, memory, budget.max_steps)
+    try:
+        with deep_recursion(), np.errstate(all="ignore"):
+            blocks = _run(machine, launch, memory, budget)
+    except InterpreterError:
+        raise
+    except (MemoryError, RecursionError) as error:
+        raise InterpreterError(
+            f"kernel '{kernel.name}' takes more than this machine has: {type(error).__name__}",
+            kernel.span, "make the launch smaller",
+        ) from error  # fmt: skip
+    except Exception as error:  # as the frontend does it: nobody sees a traceback
+        raise InterpreterError(
+            f"internal error in kernel '{kernel.name}': {type(error).__name__}: {error}", kernel.span, PROBES
+        ) from error
+    work = operations_by_region(kernel)
+    return Execution(
+        tuple(machine.thread_counts),
+        tuple(machine.warp_counts),
+        blocks,
+        sum(count * operations for count, operations in zip(machine.thread_counts, work, strict=True)),
+        machine.steps,
+    )
+
+
+def _run(machine: Machine, launch: Launch, memory: DeviceMemory, budget: Budget) -> int:
+    """Compiles the kernel to closures and runs all blocks; how many there are."""
+    kernel = launch.kernel
+    variables = Variables(machine, kernel)
+    compiler = Compiler(machine, variables)
+    run = compiler.statement(kernel.body)
+    arguments = _bound_arguments(compiler, launch)
+    blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
+    size = _blocks_together(machine, variables, launch, memory, budget)
+    if machine.needs_all_blocks and size < blocks:
+        raise InterpreterError(
+            f"a grid of {blocks} blocks that wait for each other is too large", kernel.span,
+            "make the grid smaller",
+        )  # fmt: skip
+    _run_blocks(machine, run, arguments, blocks, size)
+    variables.write_back()
+    return blocks
+
+
+def _run_blocks(machine: Machine, run: Run, arguments: list[_Argument], blocks: int, together: int) -> None:
+    batch: Batch | None = None
+    for first in range(0, blocks, together):
+        count = min(together, blocks - first)
+        if batch is None or batch.blocks != count:
+            batch = Batch(first, count, machine.launch.grid, machine.launch.block)
+        else:
+            batch.move_to(first, machine.launch.grid)
+        machine.begin(batch)
+        for argument in arguments:
+            argument.set(batch)
+        run(batch.all)
+
+
+# --------------------------------------------------------------------------- before the start
+
+
+def _check(launch: Launch, memory: DeviceMemory, budget: Budget) -> None:
+    kernel = launch.kernel
+    if not kernel.body_is_complete:
+        why = kernel.holes[0].message if kernel.holes else "something could not be read or followed"
+        raise InterpreterError(f"kernel '{kernel.name}' is not whole: {why}", _hole(kernel), PROBES)
+    if min(launch.grid) < 1 or min(launch.block) < 1:
+        raise InterpreterError("an empty grid or block", kernel.span, "launch at least one thread")
+    threads = launch.block[0] * launch.block[1] * launch.block[2]
+    too_many = any(n > most for n, most in zip(launch.grid, _MOST_BLOCKS, strict=True))
+    if threads > _MOST_THREADS or launch.block[2] > 64 or too_many:
+        raise InterpreterError(
+            f"grid {launch.grid} of blocks {launch.block} is more than any GPU launches", kernel.span,
+            f"at most {_MOST_THREADS} threads in a block",
+        )  # fmt: skip
+    if memory.total_bytes > budget.max_bytes:
+        raise InterpreterError(
+            f"{memory.total_bytes} bytes of global memory are more than the budget of {budget.max_bytes}",
+            kernel.span, "make the arrays smaller, or raise the budget",
+        )  # fmt: skip
+    if len(launch.arguments) != len(kernel.parameters):
+        raise InterpreterError(
+            f"kernel '{kernel.name}' takes {len(kernel.parameters)} arguments, not {len(launch.arguments)}",
+            kernel.span, "give one argument for each parameter",
+        )  # fmt: skip
+
+
+def _hole(kernel: ir.Kernel) -> ir.Span:
+    """Where the frontend left something out, as far as it says so."""
+    if kernel.holes:
+        return ir.Span(kernel.holes[0].file, kernel.holes[0].line, 1, kernel.holes[0].line)
+    for expr in ir.expressions_below(kernel.body):
+        if isinstance(expr, ir.Intrinsic) and expr.is_opaque_call:
+            return expr.span
+    return kernel.span
+
+
+def _blocks_together(
+    machine: Machine, variables: Variables, launch: Launch, memory: DeviceMemory, budget: Budget
+) -> int:
+    """How many blocks fit into the memory budget, as far as that is of any use."""
+    threads = launch.block[0] * launch.block[1] * launch.block[2]
+    shared = variables.bytes_per_block()
+    kernel = launch.kernel
+    if shared > _MOST_SHARED_BYTES:
+        raise InterpreterError(
+            f"{shared} bytes of shared memory for a block", kernel.span,
+            f"no GPU has more than {_MOST_SHARED_BYTES}",
+        )  # fmt: skip
+    bytes_of_block = threads * variables.bytes_per_thread() + shared
+    left = budget.max_bytes - memory.total_bytes
+    if bytes_of_block > left:
+        name, size = variables.largest()
+        raise InterpreterError(
+            f"a block needs {bytes_of_block} bytes of local and shared memory ('{name}': {size} for each "
+            f"thread), the budget leaves {left}", kernel.span, "make the arrays smaller, or raise the budget",
+        )  # fmt: skip
+    blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
+    if machine.needs_all_blocks:
+        fit = left // max(1, bytes_of_block + threads * 256)
+        return max(1, min(blocks, fit))
+    return max(1, min(blocks, LANES // threads, left // max(1, bytes_of_block)))
+
+
+class _Argument:
+    """A parameter and what the launch passes for it."""
+
+    def __init__(
+        self, compiler: Compiler, variable: ir.Variable, given: int | float | NDArray[np.uint8]
+    ) -> None:
+        self._storage = compiler.storage(variable)
+        self._type = variable.type
+        if is_block(variable.type):
+            size = variable.type.size_bytes
+            if isinstance(given, int | float) or len(given) != size:
+                raise InterpreterError(
+                    f"parameter '{variable.name}' takes {size} bytes",
+                    variable.span,
+                    "pass the record's bytes",
+                )
+            self._value = np.asarray(given, np.uint8).reshape(1, size)
+        elif isinstance(given, int | float):
+            self._value = number(given, dtype_of(variable.type))
+        else:
+            raise InterpreterError(
+                f"parameter '{variable.name}' takes a number", variable.span, "pass a number or an address"
+            )
+
+    def set(self, batch: Batch) -> None:
+        """Every thread of the batch gets its copy."""
+        if isinstance(self._storage, Register):
+            self._storage.value = self._value
+            self._storage.scope = batch.size
+        elif isinstance(self._storage, Rows):
+            self._storage.assign_all(self._type, self._value)
+
+
+def _bound_arguments(compiler: Compiler, launch: Launch) -> list[_Argument]:
+    found: list[_Argument] = []
+    for variable, given in zip(launch.kernel.parameters, launch.arguments, strict=True):
+        try:
+            found.append(_Argument(compiler, variable, given))
+        except UnsupportedError as error:
+            raise InterpreterError(f"parameter '{variable.name}': {error}", variable.span, PROBES) from None
+    return found

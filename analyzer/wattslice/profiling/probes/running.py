@@ -1,0 +1,225 @@
+"""Builds and runs a program that counts its branches. Nothing else in wattslice runs what it analyses."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import IO
+
+from wattslice.branch_profile.profile import ArmCount
+from wattslice.frontend.cuda.clang.flags import ParseOptions
+from wattslice.profiling.probes.counts import FILE_VARIABLE, read_counts
+from wattslice.profiling.probes.cuda_on_cpu.toolchain import PLAIN, Toolchain
+from wattslice.profiling.probes.emit import emit_probes
+from wattslice.profiling.probes.refusals import refusal
+from wattslice.profiling.probes.types import InstrumentedSource, NotProbed, ProbeError
+
+TIMEOUT_S = 600.0
+_MOST_TOLD, _MOST_KEPT = 500, 64 * 1024
+# What the stand-in rewrites must be in the text that it gets, not in a header that the compiler reads.
+_REWRITTEN = re.compile(rb"<<<|\b__(?:shared|global|constant)__\b")
+
+
+class Build(Enum):
+    """What makes the program executable: g++ with our stand-in for CUDA, or nvcc and a GPU."""
+
+    CPU = "cpu"
+    NVCC = "nvcc"
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What a run counted, what it printed, and which branches it could not count."""
+
+    arms: tuple[ArmCount, ...]
+    output: str
+    not_probed: tuple[NotProbed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProbedProgram:
+    """The program of `path` with counters, ready to run as often as one likes."""
+
+    path: Path
+    executable: Path
+    not_probed: tuple[NotProbed, ...]
+
+    def run(self, arguments: Sequence[str] = (), timeout_s: float = TIMEOUT_S) -> Counted:
+        """Run it in the current directory. A terminal is not its standard input, anything else is.
+
+        Raises `ProbeError` when it fails, does not end in `timeout_s`, or leaves no counts.
+        """
+        counts = self.executable.with_name("counts.txt")
+        counts.unlink(missing_ok=True)
+        output = _run(self, arguments, counts, timeout_s)
+        if not counts.exists():
+            raise ProbeError(
+                f"the program left no counts: {_last(output)}",
+                path=self.path,
+                remedy="it must end by return or exit",
+            )
+        try:
+            return Counted(read_counts(counts).arms, output, self.not_probed)
+        except ProbeError as error:
+            message = f"{error.message}; the program said: {_last(output)}"
+            raise ProbeError(message, path=self.path, remedy=error.remedy) from None
+
+
+@contextmanager
+def build_probed(
+    path: Path,
+    options: ParseOptions | None,
+    build: Build,
+    flags: Sequence[str] = (),
+    sources: Sequence[Path] = (),
+) -> Generator[ProbedProgram]:
+    """The program of `path`, instrumented and built in a folder that is removed in the end.
+
+    `sources` are further files of the same program, compiled as they are; `flags` go to the compiler. Raises
+    `WattsliceError` when there is no compiler, or it refuses the program.
+    """
+    source = emit_probes(path, options, _REWRITTEN if build is Build.CPU else None)
+    includes = options or ParseOptions()
+    folders = (*includes.include_dirs, *source.include_dirs)
+    more = (*(f"-D{define}" for define in includes.defines), *flags)
+    with tempfile.TemporaryDirectory(prefix="wattslice-probes-", ignore_cleanup_errors=True) as folder:
+        built = _built_for_cpu if build is Build.CPU else _built_by_nvcc
+        executable = built(path, source, more, folders, sources, Path(folder))
+        yield ProbedProgram(path, executable, source.not_probed)
+
+
+def run_probed(
+    path: Path,
+    options: ParseOptions | None,
+    build: Build,
+    arguments: Sequence[str] = (),
+    flags: Sequence[str] = (),
+    sources: Sequence[Path] = (),
+    timeout_s: float = TIMEOUT_S,
+) -> Counted:
+    """`build_probed` and one run."""
+    with build_probed(path, options, build, flags, sources) as program:
+        return program.run(arguments, timeout_s)
+
+
+def _built_for_cpu(
+    path: Path,
+    source: InstrumentedSource,
+    flags: Sequence[str],
+    folders: Sequence[Path],
+    sources: Sequence[Path],
+    work: Path,
+) -> Path:
+    toolchain = Toolchain.build(_compiler("g++", "--build cpu"), work, (*PLAIN, *flags), precompiled=False)
+    return toolchain.compile(path, source.text, f"{path.stem}_probed", folders, sources)
+
+
+def _built_by_nvcc(
+    path: Path,
+    source: InstrumentedSource,
+    flags: Sequence[str],
+    folders: Sequence[Path],
+    sources: Sequence[Path],
+    work: Path,
+) -> Path:
+    compiler = _compiler("nvcc", "--build nvcc")
+    written = work / f"{path.stem}_probed.cu"
+    written.write_text(source.text, encoding="utf-8", errors="surrogateescape")
+    executable = written.with_suffix("")
+    architecture = () if any("arch" in flag or "gencode" in flag for flag in flags) else ("-arch=native",)
+    command = (
+        compiler,
+        *architecture,
+        "-O2",
+        *(f"-I{folder}" for folder in (path.parent, *folders)),
+        *flags,
+        str(written),
+        *map(str, sources),
+        "-o",
+        str(executable),
+    )
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode != 0:
+        raise refusal("nvcc", path, done.stdout + done.stderr)
+    return executable
+
+
+def _compiler(name: str, option: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise ProbeError(
+            f"{option}: {name} is not on the PATH", remedy=f"install {name}, or use --emit-probes"
+        )
+    return found
+
+
+def _run(program: ProbedProgram, arguments: Sequence[str], counts: Path, timeout_s: float) -> str:
+    """What it printed, of much only the end. It is a process group: nothing of it is left behind."""
+    process = subprocess.Popen(
+        [str(program.executable), *arguments],
+        env={**os.environ, FILE_VARIABLE: str(counts)},
+        stdin=subprocess.DEVNULL if sys.stdin is None or sys.stdin.isatty() else None,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    kept = bytearray()
+    reader = threading.Thread(target=_keep_the_end, args=(process.stdout, kept), daemon=True)
+    reader.start()
+    try:
+        status = process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        raise ProbeError(
+            f"the program did not end within {timeout_s:g} s",
+            path=program.path,
+            remedy="give it arguments for less data",
+        ) from None
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        reader.join(1)
+    output = kept.decode("utf-8", "replace")
+    if status != 0:
+        raise ProbeError(
+            f"the program {_ended(status)}: {_last(output)}", path=program.path, remedy=_remedy(status)
+        )
+    return output
+
+
+def _keep_the_end(stream: IO[bytes], kept: bytearray) -> None:
+    with stream:
+        while chunk := os.read(stream.fileno(), _MOST_KEPT):
+            kept += chunk
+            del kept[:-_MOST_KEPT]
+
+
+def _ended(status: int) -> str:
+    if status >= 0:
+        return f"ended with status {status}"
+    try:
+        return f"was ended by signal {-status} ({signal.Signals(-status).name})"
+    except ValueError:
+        return f"was ended by signal {-status}"
+
+
+def _remedy(status: int) -> str:
+    if status in (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGABRT):
+        return "--flag -g --flag -fsanitize=address tells where it leaves its arrays"
+    return "what follows -- are its arguments"
+
+
+def _last(output: str) -> str:
+    return output.strip()[-_MOST_TOLD:] or "it printed nothing"

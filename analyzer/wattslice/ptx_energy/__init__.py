@@ -1,0 +1,1 @@
+"""Energy per PTX instruction, and of a kernel's instructions."""

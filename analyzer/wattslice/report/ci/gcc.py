@@ -1,0 +1,40 @@
+"""The gcc report: `file:line:column: severity: message [RULE]`, which editors and CI logs already parse."""
+
+from __future__ import annotations
+
+from wattslice.analysis import Analysis, KernelAnalysis
+from wattslice.findings.findings import Finding, why_unknown
+from wattslice.report.printable import printable
+from wattslice.units import energy, power, time
+
+
+def render_gcc(analysis: Analysis, findings: tuple[Finding, ...]) -> str:
+    """A note with the watts of each kernel, then one line per finding; a newline ends every line."""
+    lines = [kernel_line(kernel, analysis) for kernel in analysis.kernels]
+    lines += [finding_line(finding) for finding in findings]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def finding_line(finding: Finding) -> str:
+    """One finding. Column 1: findings concern lines; line 1 stands for the whole file.
+
+    What concerns no file at all begins with the program's name, as compilers do it.
+    """
+    hint = f" ({finding.fix})" if finding.fix else ""
+    message = printable(" ".join(f"{finding.message}{hint}".split()))
+    place = f"{printable(finding.file)}:{max(1, finding.line)}:1" if finding.file else "wattslice"
+    return f"{place}: {finding.severity.value}: {message} [{finding.rule}]"
+
+
+def kernel_line(kernel: KernelAnalysis, analysis: Analysis) -> str:
+    """The note on one kernel, e.g. `a.cu:12:1: note: matMul: 183 W (160-205 W), 1.2 ms, 220 mJ on v100`."""
+    if kernel.power_w is None:
+        reason = why_unknown(kernel, analysis)
+        figures = "power unknown" + (f" [{reason.rule}]" if reason else "")
+    else:
+        figures = power(kernel.power_w)
+        if kernel.power_low_w is not None and kernel.power_high_w is not None:
+            figures += f" ({kernel.power_low_w:.0f}-{kernel.power_high_w:.0f} W)"
+        figures += f", {time(kernel.time_s)}, {energy(kernel.energy_j)}"
+    place = f"{printable(kernel.file)}:{kernel.line}:1"
+    return f"{place}: note: {printable(kernel.qualified_name)}: {figures} on {analysis.gpu_id}"

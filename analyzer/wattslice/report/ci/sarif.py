@@ -1,0 +1,192 @@
+"""The SARIF 2.1.0 report, for code scanning and for viewers in editors.
+
+Findings are results, the most important first. Kernels, with their watts, are properties of the run: code
+scanning would show each as an alert. Whatever the number of findings, the file stays within the limits of
+GitHub's code scanning: the least important are left out, and a notification says so.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+
+from wattslice.analysis import Analysis, KernelAnalysis
+from wattslice.findings.findings import Finding, all_findings, unread_files
+from wattslice.ir import Severity
+from wattslice.report.ci.located import Located, importance, located
+from wattslice.report.ci.places import Place, SourceTree, clean
+from wattslice.report.ci.sarif_rules import MAX_BYTES, MAX_RESULTS, RULE_INDEX, clipped, rule_descriptors
+from wattslice.report.json import Json, finite
+from wattslice.version import __version__
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_FINGERPRINT = "wattslice/v1"
+_MAX_SNIPPET = 200
+_MAX_NOTIFICATIONS = 100
+_NOT_READ = ("PW001", "PW099")
+"""Rules that tell, as errors, of a file or kernel that the run could not do."""
+
+
+def render_sarif(
+    analysis: Analysis,
+    findings: tuple[Finding, ...],
+    status: int | None = None,
+    tree: SourceTree | None = None,
+) -> str:
+    """One SARIF log with one run; a newline ends it. `status`: the exit status of the command, if known.
+
+    What a comment in the source suppresses is among the results, marked as suppressed.
+    """
+    tree = tree or SourceTree()
+    suppressed = (finding for finding in all_findings(analysis) if finding.suppressed is not None)
+    every = located(dict.fromkeys((*findings, *suppressed)), tree, line_hashes=True)
+    every.sort(key=lambda one: importance(one.finding))
+    results = [_result(one) for one in every[:MAX_RESULTS]]
+    while True:
+        text = _log(analysis, findings, status, tree, results, len(every) - len(results))
+        if not results or len(zlib.compress(text.encode(), 6)) <= MAX_BYTES:
+            return text
+        del results[len(results) * 4 // 5 :]
+
+
+def _log(
+    analysis: Analysis,
+    findings: tuple[Finding, ...],
+    status: int | None,
+    tree: SourceTree,
+    results: list[Json],
+    left_out: int,
+) -> str:
+    root: Json = {"uri": tree.root_uri, "description": {"text": "The root of the repository."}}
+    run: dict[str, Json] = {
+        "tool": {
+            "driver": {
+                "name": "wattslice",
+                "version": __version__,
+                "semanticVersion": __version__,
+                "rules": rule_descriptors(),
+            }
+        },
+        "automationDetails": {"id": f"wattslice/{analysis.gpu_id}/"},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {"%SRCROOT%": root},
+        "invocations": [_invocation(analysis, findings, status, tree, left_out)],
+        "results": results,
+        "properties": {
+            "gpu": analysis.gpu_id,
+            "gpu_name": analysis.gpu_name,
+            "kernels": [_kernel(kernel, tree) for kernel in analysis.kernels],
+        },
+    }
+    log: Json = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    # ASCII and without spaces: half the size, and no encoding of a terminal can spoil it.
+    return json.dumps(log, separators=(",", ":"), allow_nan=False) + "\n"
+
+
+def _result(one: Located) -> Json:
+    finding = one.finding
+    result: dict[str, Json] = {"ruleId": finding.rule}
+    if finding.rule in RULE_INDEX:
+        result["ruleIndex"] = RULE_INDEX[finding.rule]
+    location: dict[str, Json] = {
+        "physicalLocation": {"artifactLocation": _artifact(one.place), "region": _region(one)}
+    }
+    if finding.kernel:
+        location["logicalLocations"] = [{"name": clean(finding.kernel), "kind": "function"}]
+    hint = f" ({finding.fix})" if finding.fix else ""
+    prints: dict[str, Json] = {_FINGERPRINT: one.fingerprint}
+    if one.line_hash:
+        prints["primaryLocationLineHash"] = one.line_hash
+    result |= {
+        "level": finding.severity.value,
+        "message": {"text": _plain(finding.message + hint)},
+        "locations": [location],
+        "partialFingerprints": prints,
+    }
+    if finding.suppressed is not None:
+        result["suppressions"] = [{"kind": "inSource", "justification": _plain(finding.suppressed)}]
+    stake = {"power_w": finite(finding.power_w), "energy_j": finite(finding.energy_j)}
+    if any(value is not None for value in stake.values()):
+        result["properties"] = {**stake}
+    return result
+
+
+def _region(one: Located) -> Json:
+    """The whole line without its indentation; only its number where the text is not known."""
+    text = clean(one.text).rstrip()
+    if not text:
+        return {"startLine": one.line}
+    start = len(text) - len(text.lstrip())
+    region: dict[str, Json] = {"startLine": one.line, "startColumn": start + 1, "endColumn": len(text) + 1}
+    if len(text) - start <= _MAX_SNIPPET:
+        region["snippet"] = {"text": text[start:]}
+    return region
+
+
+def _artifact(place: Place) -> Json:
+    return {"uri": place.uri, "uriBaseId": "%SRCROOT%"} if place.inside else {"uri": place.uri}
+
+
+def _plain(text: str) -> str:
+    """A message of the length that viewers take; `](` would begin a link to one of its locations."""
+    return clipped(clean(" ".join(text.split())).replace("](", "] ("))
+
+
+def _kernel(kernel: KernelAnalysis, tree: SourceTree) -> Json:
+    return {
+        "name": clean(kernel.qualified_name),
+        "location": {
+            "physicalLocation": {
+                "artifactLocation": _artifact(tree.place(kernel.file)),
+                "region": {"startLine": max(1, kernel.line)},
+            }
+        },
+        "launch_line": kernel.launch_line,
+        "power_w": finite(kernel.power_w),
+        "power_low_w": finite(kernel.power_low_w),
+        "power_high_w": finite(kernel.power_high_w),
+        "time_s": finite(kernel.time_s),
+        "energy_j": finite(kernel.energy_j),
+    }
+
+
+def _invocation(
+    analysis: Analysis, findings: tuple[Finding, ...], status: int | None, tree: SourceTree, left_out: int
+) -> Json:
+    """How the run went: what concerns no file at all, what could not be done, how much was left out."""
+    told = [
+        finding
+        for finding in findings
+        if not finding.file or (finding.rule in _NOT_READ and finding.severity is Severity.ERROR)
+    ]
+    notifications: list[Json] = []
+    if left_out:
+        text = (
+            f"{left_out} findings were left out to stay within the limits of code scanning: "
+            "notes first, then those with the fewest watts at stake."
+        )
+        notifications.append({"level": "warning", "message": {"text": text}})
+    notifications += [_notification(finding, tree) for finding in told[:_MAX_NOTIFICATIONS]]
+    invocation: dict[str, Json] = {
+        "executionSuccessful": bool(analysis.kernels) and not unread_files(analysis)
+    }
+    if status is not None:
+        invocation["exitCode"] = status
+    if notifications:
+        invocation["toolExecutionNotifications"] = notifications
+    return invocation
+
+
+def _notification(finding: Finding, tree: SourceTree) -> Json:
+    notification: dict[str, Json] = {
+        "level": finding.severity.value,
+        "message": {"text": _plain(finding.message)},
+    }
+    if finding.rule in RULE_INDEX:
+        notification["associatedRule"] = {"id": finding.rule, "index": RULE_INDEX[finding.rule]}
+    if finding.file:
+        place: dict[str, Json] = {"artifactLocation": _artifact(tree.place(finding.file))}
+        if finding.line:
+            place["region"] = {"startLine": finding.line}
+        notification["locations"] = [{"physicalLocation": place}]
+    return notification

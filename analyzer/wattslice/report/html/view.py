@@ -1,0 +1,354 @@
+"""What the HTML page shows, as texts: the template only places them.
+
+Everything that comes from a source or a file name goes through `printable`: control and bidirectional
+characters become a replacement sign. The template escapes.
+"""
+
+from __future__ import annotations
+
+from itertools import count, pairwise
+from pathlib import PurePath
+
+from wattslice.analysis import Analysis, KernelAnalysis, LaunchSource, SliceAnalysis
+from wattslice.findings.findings import (
+    Finding,
+    findings_of,
+    plain_reason,
+    told_by,
+    why_unknown,
+    would_hit_power_limit,
+)
+from wattslice.ir import MemorySpace
+from wattslice.ir.operation_counts import JSON_NAMES
+from wattslice.report.annotated import CONTEXT, IN_HEADER, SPREAD, basis, line_watts, owner_words, runs, stake
+from wattslice.report.annotation import (
+    AnnotatedFile,
+    AnnotatedKernel,
+    AnnotatedLine,
+    LineMark,
+    annotate_files,
+    other_findings,
+    stretches,
+)
+from wattslice.report.html.c_text import Piece, pieces
+from wattslice.report.html.charts import power_bar_svg, power_line_svg, time_roofline_svg
+from wattslice.report.html.palette import SPACE_STYLES
+from wattslice.report.html.parts import (
+    BlockView,
+    Fact,
+    FileView,
+    LaunchView,
+    Letter,
+    LineView,
+    PageView,
+    PartView,
+    Said,
+    SliceView,
+)
+from wattslice.report.kernel_tables import launch_text
+from wattslice.report.printable import printable
+from wattslice.report.text import GPU_SOURCES
+from wattslice.units import energy, percent, power, prefixed, three_digits, time
+
+MOST_COLUMNS = 2000
+"""Longer lines end there: nobody reads them, and a browser chokes on them."""
+_MOST_MARKS = 6
+_HOT_FROM = 0.10
+_NOTHING = "–"
+
+
+def page_view(analysis: Analysis) -> PageView:
+    """The page of an analysis."""
+    return _Page(analysis).view()
+
+
+class _Page:
+    """Gives ids, which everything that refers to a line or a slice needs."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._kernels = analysis.kernels
+        self._files = annotate_files(analysis)
+        self._ids = {file.file: f"f{index}" for index, file in enumerate(self._files)}
+        self._there = {
+            (file.file, line.number): f"{self._ids[file.file]}L{line.number}"
+            for file in self._files
+            for line in file.lines
+        }
+        self._tabs = count()
+        self._advice = [entry for entry in findings_of(analysis) if entry.kernel]
+        self._launches = tuple(map(self._launch, range(len(self._kernels))))
+
+    def view(self) -> PageView:
+        analysis = self._analysis
+        files = tuple(map(self._file, self._files))
+        spaces = {part.memory_space for kernel in self._kernels for part in kernel.slices}
+        rest = (*(finding for file in self._files for finding in file.findings), *other_findings(analysis))
+        number, launches = len(analysis.files), len(self._kernels)
+        names = ", ".join(PurePath(file).name for file in analysis.files[:3])
+        return PageView(
+            title=printable(f"{names}{' …' if number > 3 else ''} – wattslice"),
+            gpu=printable(analysis.gpu_name),
+            summary=f"{analysis.gpu_id}, {GPU_SOURCES.get(analysis.gpu_source, analysis.gpu_source)} · "
+            f"{number} file{'s' * (number != 1)}, {launches} launch{'es' * (launches != 1)}",
+            legend=tuple(_letter(space) for space in SPACE_STYLES if space in spaces),
+            index=self._launches if launches > 1 else (),
+            files=files,
+            findings=tuple(self._said(finding, finding.file) for finding in rest),
+        )
+
+    def _file(self, file: AnnotatedFile) -> FileView:
+        own = self._ids[file.file]
+        texts = [_shortened(printable(line.text)) for line in file.lines]
+        lines = [self._line(line, code, own) for line, code in zip(file.lines, pieces(texts), strict=True)]
+        begins = {line.number: index for index, line in enumerate(file.lines)}
+        starts = {begins[kernel.line]: kernel for kernel in file.kernels if kernel.line in begins}
+        lost = [kernel for kernel in file.kernels if kernel.line not in begins]
+        blocks: list[BlockView] = [BlockView(self._of(kernel), ()) for kernel in lost]
+        launches: tuple[LaunchView, ...] = ()
+        parts: list[PartView] = []
+        for start, end, worth in stretches(file, CONTEXT, SPREAD):
+            cuts = sorted({start, end, *(index for index in starts if start < index < end)})
+            for first, last in pairwise(cuts):
+                if first in starts:
+                    if launches or parts:
+                        blocks.append(BlockView(launches, tuple(parts)))
+                    launches, parts = self._of(starts[first]), []
+                parts.append(PartView(tuple(lines[first:last]), not worth))
+        if launches or parts:
+            blocks.append(BlockView(launches, tuple(parts)))
+        remark = "included" if file.is_included else ""
+        if not file.is_whole:
+            remark = "its text was not kept: lines with heat only"
+        columns = max(map(len, texts), default=0)
+        return FileView(own, printable(file.file), remark, columns, tuple(blocks))
+
+    def _line(self, line: AnnotatedLine, code: tuple[Piece, ...], own: str) -> LineView:
+        notes = tuple(self._said(finding, "") for finding in line.findings if finding.rule != IN_HEADER)
+        name = f"{own}L{line.number}"
+        if not line.marks:
+            return LineView(name, line.number, code, notes=notes)
+        mark, *others = line.marks
+        spaces = [self._slice(mark, index).memory_space for index in mark.slices]
+        styles = f" s-{spaces[0].value}" if spaces else ""
+        return LineView(
+            id=name,
+            number=line.number,
+            code=code,
+            styles=styles + " hot10" * (mark.share >= _HOT_FROM),
+            watts=line_watts(mark.power_w),
+            share=percent(mark.share),
+            width=max(1, min(100, round(100 * mark.share))),
+            letters=tuple(map(_letter, spaces)),
+            slices=_slice_ids(mark),
+            others=" ".join(ids for other in others if (ids := _slice_ids(other))),
+            detail=self._detail(line.marks),
+            tab=-1 if next(self._tabs) else 0,
+            notes=notes,
+            whose=owner_words(line.whose) if line.whose else "",
+        )
+
+    def _slice(self, mark: LineMark, index: int) -> SliceAnalysis:
+        return self._kernels[mark.launch].slices[index]
+
+    def _detail(self, marks: tuple[LineMark, ...]) -> str:
+        words: list[str] = []
+        for mark in marks[:_MOST_MARKS]:
+            kernel = self._kernels[mark.launch]
+            figures = f"{line_watts(mark.power_w)}, {percent(mark.share)} of its operations"
+            if mark.energy_j is not None:
+                figures += f", {energy(mark.energy_j)}"
+            spaces = ", ".join(self._slice(mark, index).memory_space.value for index in mark.slices)
+            figures += f" · {spaces} slice" if spaces else ""
+            words.append(f"{printable(kernel.qualified_name)} {_geometry(kernel)}: {figures}")
+        left = len(marks) - _MOST_MARKS
+        return "\n".join(words) + (f"\nand {left} more launches" if left > 0 else "")
+
+    def _launch(self, index: int) -> LaunchView:
+        kernel = self._kernels[index]
+        roofline = kernel.roofline
+        charts: tuple[str, ...] = ()
+        notes: tuple[str, ...] = ("No rooflines: the launch cannot run.",)
+        if roofline is not None:
+            charts = tuple(filter(None, (time_roofline_svg(roofline), power_line_svg(roofline, kernel))))
+            notes = (
+                *([f"No point: {roofline.no_point}."] if roofline.no_point else ()),
+                f"No power line: {roofline.no_power_line}."
+                if roofline.no_power_line
+                else f"Energies of the power line: {roofline.source}.",
+            )
+        source = launch_text(kernel).plain.split(">>>", 1)[1].strip()
+        return LaunchView(
+            id=f"k{index}",
+            name=printable(kernel.qualified_name),
+            place=f"{printable(kernel.file)}:{kernel.line}",
+            geometry=_geometry(kernel),
+            source=source,
+            source_style="assumed" if kernel.launch_source is LaunchSource.ASSUMED else "muted",
+            brief=f"{power(kernel.power_w)} · {time(kernel.time_s)} · {energy(kernel.energy_j)}",
+            power=power(kernel.power_w),
+            time=time(kernel.time_s),
+            energy=energy(kernel.energy_j),
+            load=_load(kernel),
+            interval=_interval(kernel),
+            bar=power_bar_svg(kernel),
+            why=self._why(kernel),
+            limit=_limit(kernel),
+            facts=_facts(kernel),
+            counts=_counts(kernel),
+            slices=tuple(
+                _slice_view(part, f"k{index}s{number}", kernel) for number, part in enumerate(kernel.slices)
+            ),
+            advice=tuple(self._said(finding, kernel.file) for finding in self._advised(kernel)),
+            assumptions=tuple(
+                self._said_at(
+                    entry.file or kernel.file,
+                    entry.line,
+                    kernel.file,
+                    Said(entry.rule, "note", printable(entry.message), printable(entry.fix), ""),
+                )
+                for entry in kernel.assumptions
+            ),
+            charts=charts,
+            chart_notes=notes,
+        )
+
+    def _of(self, kernel: AnnotatedKernel) -> tuple[LaunchView, ...]:
+        return tuple(self._launches[index] for index in kernel.launches)
+
+    def _advised(self, kernel: KernelAnalysis) -> tuple[Finding, ...]:
+        """The findings that this launch's advice became; suppressed ones are not among them."""
+        return tuple(
+            finding
+            for finding in (self._advice if kernel.advice else ())
+            if any(told_by(finding, kernel, entry) for entry in kernel.advice)
+        )
+
+    def _why(self, kernel: KernelAnalysis) -> str:
+        if kernel.power_w is not None:
+            return ""
+        reason = why_unknown(kernel, self._analysis)
+        if reason is None:
+            return "No diagnostic names the cause."
+        return f"{printable(plain_reason(kernel, reason))} ({reason.rule})"
+
+    def _said(self, finding: Finding, home: str) -> Said:
+        said = Said(
+            finding.rule,
+            finding.severity.value,
+            printable(finding.message),
+            printable(finding.fix),
+            stake(finding).strip(" ()"),
+        )
+        return self._said_at(finding.file, finding.line, home, said) if home or finding.file else said
+
+    def _said_at(self, file: str, line: int, home: str, said: Said) -> Said:
+        name = "" if file == home else printable(PurePath(file).name)
+        place = f"{name}:{line}" if name and line else f"line {line}" if line else name
+        return Said(
+            said.rule,
+            said.severity,
+            said.message,
+            said.fix,
+            said.stake,
+            place,
+            self._there.get((file, line), ""),
+        )
+
+
+def _letter(space: MemorySpace) -> Letter:
+    style = SPACE_STYLES[space]
+    return Letter(space.value, style.letter, style.label)
+
+
+def _slice_ids(mark: LineMark) -> str:
+    return " ".join(f"k{mark.launch}s{index}" for index in mark.slices)
+
+
+def _shortened(text: str) -> str:
+    more = len(text) - MOST_COLUMNS
+    return text if more <= 0 else f"{text[:MOST_COLUMNS]} … ({more} more characters)"
+
+
+def _geometry(kernel: KernelAnalysis) -> str:
+    return launch_text(kernel).plain.split(">>>", 1)[0] + ">>>"
+
+
+def _load(kernel: KernelAnalysis) -> str:
+    """The class of the colour of a power against the limit, from the same steps as in the terminal."""
+    if kernel.power_w is None:
+        return "warm"
+    if not kernel.power_limit_w:
+        return ""
+    fraction = kernel.power_w / kernel.power_limit_w
+    return "hot" if fraction >= 0.90 else "warm" if fraction >= 0.70 else "cool"
+
+
+def _interval(kernel: KernelAnalysis) -> str:
+    words: list[str] = []
+    if kernel.power_low_w is not None and kernel.power_high_w is not None:
+        words.append(f"{three_digits(kernel.power_low_w)}–{three_digits(kernel.power_high_w)} W")
+    if kernel.power_w is not None and kernel.power_limit_w:
+        words.append(
+            f"{percent(kernel.power_w / kernel.power_limit_w)} of the {kernel.power_limit_w:g} W limit"
+        )
+    return " · ".join(words)
+
+
+def _limit(kernel: KernelAnalysis) -> str:
+    if not kernel.may_hit_power_limit:
+        return ""
+    hits = "Would" if would_hit_power_limit(kernel) else "May"
+    return f"{hits} hit the power limit: the GPU would lower its clocks and run longer (PW021)."
+
+
+def _facts(kernel: KernelAnalysis) -> tuple[Fact, ...]:
+    facts = [Fact("runs", runs(kernel))]
+    if kernel.sm_saturation is not None and kernel.occupancy is not None:
+        fills = f"SM saturation {kernel.sm_saturation:.2f} · occupancy {percent(kernel.occupancy)}"
+        facts.append(Fact("fills", fills))
+    holds = [
+        f"{value} {unit}"
+        for value, unit in (
+            (kernel.registers_per_thread, "registers per thread"),
+            (kernel.shared_bytes_per_block, "B shared per block"),
+        )
+        if value
+    ]
+    if holds:
+        facts.append(Fact("holds", " · ".join(holds)))
+    facts.append(Fact("model", f"{kernel.model} · {kernel.method}"))
+    if words := basis(kernel):
+        facts.append(Fact("lines", words.removeprefix("the lines ")))
+    if (moved := kernel.roofline) is not None:
+        facts.append(
+            Fact("work", f"{prefixed(moved.flops, 'flop')} · {prefixed(moved.dram_bytes, 'B')} of DRAM")
+        )
+    return tuple(facts)
+
+
+def _counts(kernel: KernelAnalysis) -> tuple[Fact, ...]:
+    if kernel.counts_per_thread is None:
+        return ()
+    pairs = zip(JSON_NAMES, kernel.counts_per_thread.values(), strict=True)
+    return tuple(Fact(name.replace("_", " "), three_digits(value)) for name, value in pairs if value)
+
+
+def _slice_view(part: SliceAnalysis, own: str, kernel: KernelAnalysis) -> SliceView:
+    letter = _letter(part.memory_space)
+    variables = printable(", ".join(part.variables))
+    density = _NOTHING if part.arithmetic_density is None else three_digits(part.arithmetic_density)
+    detail = f"{printable(kernel.qualified_name)}, {letter.label}: {variables or _NOTHING}; "
+    detail += f"{power(part.power_w)} while it runs, {percent(part.share_of_power)} of the power; "
+    detail += f"density {density}, {three_digits(part.length)} statements per thread"
+    return SliceView(
+        own,
+        letter.name,
+        letter.letter,
+        part.memory_space.value,
+        variables or _NOTHING,
+        density,
+        _NOTHING if part.power_w is None else power(part.power_w),
+        percent(part.share_of_power),
+        detail,
+    )

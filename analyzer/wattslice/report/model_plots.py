@@ -1,0 +1,175 @@
+"""Pictures of models: measured against predicted watts, residuals, learning curves. Needs matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from wattslice.report.pictures import COLOURS, Axes, Figure, check, plain, save_picture
+from wattslice_models.cross_validation import HeldOut
+
+Coordinate = Callable[[HeldOut], float]
+
+_PANEL_INCHES = 2.8
+_COLUMNS = 3
+_LEAST_WIDTH_INCHES = 6.5
+_RATIOS = (0.25, 0.33, 0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0)
+MANY_POINTS = 400
+"""More of them are pixels in an SVG, else it grows to megabytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Predictions of one model."""
+
+    title: str
+    predicted: tuple[HeldOut, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Points (kernels learnt from, mean relative error) of one model."""
+
+    title: str
+    points: tuple[tuple[float, float], ...]
+
+
+def plot_measured_against_predicted(panels: Sequence[Panel], title: str, *paths: Path) -> None:
+    """One panel a model: a point a run, on the diagonal when right; dashed where it is off by 20 %."""
+
+    def draw(figure: Figure) -> None:
+        watts = [entry.example.power_w for panel in panels for entry in panel.predicted]
+        watts += [_predicted_w(entry) for panel in panels for entry in panel.predicted]
+        top_w = 1.08 * max(watts)
+        axes = _axes(figure, len(panels), sharex=True)
+        groups = _groups([entry for panel in panels for entry in panel.predicted])
+        for axis, panel in zip(axes, panels, strict=True):
+            axis.axline((0, 0), slope=1, color="#555555", linewidth=1)
+            for slope in (0.8, 1.2):
+                axis.axline((0, 0), slope=slope, color="#999999", linewidth=0.8, linestyle=(0, (4, 3)))
+            _scatter(axis, panel.predicted, groups, _measured_w, _predicted_w)
+            axis.set_title(panel.title)
+            axis.set_xlim(0, top_w)
+            axis.set_ylim(0, top_w)
+            axis.set_aspect("equal")
+        figure.supxlabel("measured, W", fontsize=9)
+        figure.supylabel("predicted, W", fontsize=9)
+        _legend(figure, axes[-1], groups)
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11)
+
+    save_picture(draw, _inches(panels), paths)
+
+
+def plot_residuals(panels: Sequence[Panel], title: str, *paths: Path) -> None:
+    """One panel a model: measured / predicted over the predicted watts, each run held out of the training."""
+    check()
+    from matplotlib.ticker import FixedLocator
+
+    def draw(figure: Figure) -> None:
+        axes = _axes(figure, len(panels), sharex=False)
+        groups = _groups([entry for panel in panels for entry in panel.predicted])
+        for axis, panel in zip(axes, panels, strict=True):
+            axis.axhline(1.0, color="#555555", linewidth=1)
+            _scatter(axis, panel.predicted, groups, _predicted_w, _ratio)
+            axis.set_yscale("log", base=2)
+            axis.yaxis.set_major_locator(FixedLocator(_RATIOS))
+            axis.yaxis.set_major_formatter(plain)
+            axis.set_title(panel.title)
+        figure.supxlabel("predicted, W", fontsize=9)
+        figure.supylabel("measured / predicted", fontsize=9)
+        _legend(figure, axes[-1], groups)
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11)
+
+    save_picture(draw, _inches(panels), paths)
+
+
+def plot_learning_curves(curves: Sequence[Curve], title: str, *paths: Path) -> None:
+    """Error of held-out benchmarks over the number of kernels learnt from."""
+
+    def draw(figure: Figure) -> None:
+        axis = figure.subplots()
+        for number, curve in enumerate(curves):
+            numbers, errors = zip(*curve.points, strict=True) if curve.points else ((), ())
+            axis.plot(
+                numbers,
+                [100 * error for error in errors],
+                marker="o",
+                markersize=4,
+                color=COLOURS[number % len(COLOURS)],
+                label=curve.title,
+            )
+        axis.set_xscale("log", base=2)
+        axis.xaxis.set_major_formatter(plain)
+        axis.set_ylim(bottom=0)
+        axis.set_xlabel("kernels learnt from")
+        axis.set_ylabel("mean error of held-out runs, %")
+        figure.legend(loc="outside right center")
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11)
+
+    save_picture(draw, (7.2, 3.6), paths)
+
+
+def _axes(figure: Figure, number: int, *, sharex: bool) -> list[Axes]:
+    """So many panels in rows of `_COLUMNS`; places left over stay empty."""
+    rows = -(-number // _COLUMNS)
+    grid = figure.subplots(rows, min(number, _COLUMNS), sharex=sharex, sharey=True, squeeze=False)
+    axes = [axis for row in grid for axis in row]
+    for unused in axes[number:]:
+        unused.set_axis_off()
+    return axes[:number]
+
+
+def _inches(panels: Sequence[Panel]) -> tuple[float, float]:
+    """Width and height of a figure of these panels, with room for a legend where there is one."""
+    rows = -(-len(panels) // _COLUMNS)
+    legend = 1.9 if _groups([entry for panel in panels for entry in panel.predicted]) else 0.4
+    width = _PANEL_INCHES * min(len(panels), _COLUMNS) + legend
+    return max(_LEAST_WIDTH_INCHES, width), _PANEL_INCHES * rows + 0.6
+
+
+def _groups(entries: Sequence[HeldOut]) -> tuple[str, ...]:
+    """Benchmarks to tell apart by colour; none when there are too many for that."""
+    benchmarks = tuple(dict.fromkeys(entry.example.benchmark for entry in entries))
+    return benchmarks if len(benchmarks) <= len(COLOURS) else ()
+
+
+def _measured_w(entry: HeldOut) -> float:
+    return entry.example.power_w
+
+
+def _predicted_w(entry: HeldOut) -> float:
+    return entry.prediction.power_w or 0.0
+
+
+def _ratio(entry: HeldOut) -> float:
+    return entry.ratio or 1.0
+
+
+def _scatter(
+    axis: Axes, entries: Sequence[HeldOut], groups: tuple[str, ...], x: Coordinate, y: Coordinate
+) -> None:
+    for number, group in enumerate(groups or ("",)):
+        here = [
+            entry
+            for entry in entries
+            if entry.ratio is not None and (not groups or entry.example.benchmark == group)
+        ]
+        axis.scatter(
+            [x(entry) for entry in here],
+            [y(entry) for entry in here],
+            s=10,
+            linewidths=0,
+            alpha=0.6,
+            color=COLOURS[number],
+            rasterized=len(entries) > MANY_POINTS,
+        )
+
+
+def _legend(figure: Figure, axis: Axes, groups: tuple[str, ...]) -> None:
+    if groups:
+        handles = [
+            axis.scatter([], [], s=18, linewidths=0, color=COLOURS[number], label=group)
+            for number, group in enumerate(groups)
+        ]
+        figure.legend(handles=handles, loc="outside right upper")

@@ -1,0 +1,1 @@
+"""Rooflines of a GPU in time, energy and power, and kernels on them."""

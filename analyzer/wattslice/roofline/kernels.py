@@ -1,0 +1,215 @@
+"""Kernels on the rooflines of a GPU: how near to its roof each one is, and what it is bound by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from wattslice.analysis import Analysis, KernelAnalysis
+from wattslice.config.config import Config
+from wattslice.errors import WattsliceError
+from wattslice.roofline.machines import Coefficients, Machine, machines_of, published_machines, unusable_fit
+from wattslice.roofline.roofs import Precision
+from wattslice_models.execution_time import Clocks
+from wattslice_models.gpu import load_gpu
+
+
+class Bound(Enum):
+    """Which part of a run costs more, in time or in energy."""
+
+    MEMORY = "memory"
+    COMPUTE = "compute"
+
+
+class PowerSource(Enum):
+    """Who says the watts of a kernel."""
+
+    MODEL = "the power model"
+    ROOFLINE = "the roofline"
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedKernel:
+    """One launch against `machine`, whose roofs are those of its `precision`; None is unknown.
+
+    `flops` and `dram_bytes` per launch; `intensity` flops per byte. `power_w`: of the power model of the run,
+    or, where that knows none, of eq. (4) over the predicted time. `throttled_time_s`: at the power limit a
+    launch is taken to last until the energy of its flops and bytes fits under it, as the lines do; None where
+    that is `time_s`. Flops per second and joule are over that time. `share_of_roof`: the least time by roof
+    and bandwidth over it. `time_bound`: by the time balance; `energy_bound`: by the
+    effective balance point, below which more than half of the energy goes to memory and waiting for it.
+    `why`: why it has no place in the pictures; empty where it has one.
+    """
+
+    name: str
+    file: str
+    line: int
+    precision: Precision | None
+    machine: Machine | None
+    flops: float | None
+    dram_bytes: float | None
+    time_s: float | None
+    throttled_time_s: float | None = None
+    intensity: float | None = None
+    flops_per_s: float | None = None
+    share_of_roof: float | None = None
+    power_w: float | None = None
+    power_source: PowerSource | None = None
+    flops_per_j: float | None = None
+    time_bound: Bound | None = None
+    energy_bound: Bound | None = None
+    why: str = ""
+
+    @property
+    def slowdown(self) -> float | None:
+        """`throttled_time_s` over `time_s`; None where the limit does not throttle."""
+        return (
+            None if self.throttled_time_s is None or not self.time_s else self.throttled_time_s / self.time_s
+        )
+
+
+def place_kernels(analysis: Analysis, machines: Sequence[Machine]) -> tuple[PlacedKernel, ...]:
+    """Every launch of an analysis for the GPU of these machines, in its order."""
+    by_precision = {machine.precision: machine for machine in machines}
+    return tuple(_place(kernel, by_precision) for kernel in analysis.kernels)
+
+
+def _place(kernel: KernelAnalysis, machines: dict[Precision, Machine]) -> PlacedKernel:
+    found = kernel.roofline
+    name, file, line = kernel.qualified_name or kernel.name, kernel.file, kernel.line
+    if found is None:
+        why = "the launch cannot run, or its work could not be counted"
+        return PlacedKernel(name, file, line, None, None, None, None, kernel.time_s, why=why)
+    machine = machines.get(found.precision) if found.flops else None
+    time_s, flops, dram_bytes = kernel.time_s, found.flops, found.dram_bytes
+    power_w, power_source = kernel.power_w, PowerSource.MODEL
+    if power_w is None and time_s and machine is not None and machine.energies is not None:
+        power_w, power_source = (
+            machine.energies.power_of_run_w(flops, dram_bytes, time_s),
+            PowerSource.ROOFLINE,
+        )
+    intensity = flops / dram_bytes if flops and dram_bytes else None
+    throttled_s = _throttled_s(machine, flops, dram_bytes, time_s, power_w)
+    taken_s = throttled_s or time_s
+    flops_per_s = flops / taken_s if flops and taken_s else None
+    return PlacedKernel(
+        name=name,
+        file=file,
+        line=line,
+        precision=found.precision if flops else None,
+        machine=machine,
+        flops=flops,
+        dram_bytes=dram_bytes,
+        time_s=time_s,
+        throttled_time_s=throttled_s,
+        intensity=intensity,
+        flops_per_s=flops_per_s,
+        share_of_roof=_share(machine, flops, dram_bytes, taken_s),
+        power_w=power_w,
+        power_source=None if power_w is None else power_source,
+        flops_per_j=None if flops_per_s is None or not power_w else flops_per_s / power_w,
+        time_bound=_time_bound(machine, intensity),
+        energy_bound=_energy_bound(machine, intensity),
+        why=_why(found.no_point, machine, found.precision, machines),
+    )
+
+
+def _why(
+    no_point: str, machine: Machine | None, precision: Precision, machines: dict[Precision, Machine]
+) -> str:
+    if no_point or machine is not None:
+        return no_point
+    shown = " and ".join(one.value for one in machines)
+    return f"its arithmetic is mostly {precision.value}, the roofs are {shown}"
+
+
+def _throttled_s(
+    machine: Machine | None, flops: float, dram_bytes: float, time_s: float | None, power_w: float | None
+) -> float | None:
+    """The time under the power limit, where that is longer. A power below the limit is no throttled one."""
+    if machine is None or machine.energies is None or not time_s or power_w is None:
+        return None
+    limit_w = machine.energies.power_limit_w
+    if limit_w is None or power_w < limit_w:
+        return None
+    throttled_s = machine.energies.throttled_time_s(flops, dram_bytes, time_s)
+    return throttled_s if throttled_s > time_s else None
+
+
+def _share(machine: Machine | None, flops: float, dram_bytes: float, time_s: float | None) -> float | None:
+    """The least time by the roofs over that of the launch: the same share as that of flops per second."""
+    if machine is None or not time_s:
+        return None
+    return machine.roofline.without_limit().time_s(flops, dram_bytes) / time_s
+
+
+def _time_bound(machine: Machine | None, intensity: float | None) -> Bound | None:
+    if machine is None or intensity is None:
+        return None
+    return Bound.COMPUTE if intensity >= machine.roofline.time_balance else Bound.MEMORY
+
+
+def _energy_bound(machine: Machine | None, intensity: float | None) -> Bound | None:
+    if machine is None or intensity is None or machine.energies is None:
+        return None
+    return Bound.COMPUTE if intensity >= machine.energies.effective_balance_point else Bound.MEMORY
+
+
+_USUAL = (Precision.FP32, Precision.FP64)
+
+
+@dataclass(frozen=True, slots=True)
+class Rooflines:
+    """`machines` at least one; `kernels` None: no file was given. `gpu_source` as in `Config`."""
+
+    machines: tuple[Machine, ...]
+    gpu_source: str
+    kernels: tuple[PlacedKernel, ...] | None = None
+
+
+def rooflines_of_published(name: str, only: Precision | None) -> Rooflines:
+    """The machine of a paper that is no GPU of the catalogue. Raises `WattsliceError`."""
+    return Rooflines(_chosen(published_machines(name), only, ()), "--gpu")
+
+
+def rooflines_of_gpu(
+    config: Config, wanted: Coefficients, only: Precision | None, analysis: Analysis | None
+) -> Rooflines:
+    """Of the GPU of the run, with the kernels of its analysis; without one the roofs alone.
+
+    Raises `WattsliceError` for coefficients or a precision that this GPU has not.
+    """
+    clocks = Clocks(config.core_clock_mhz, config.memory_clock_mhz)
+    gpu = load_gpu(config.gpu_id)
+    machines = machines_of(gpu, clocks, wanted)
+    if wanted is Coefficients.AUTO and (fault := unusable_fit(gpu)):
+        doubt = f"a fit to a sweep of this GPU is left out: {fault}"
+        machines = tuple(replace(machine, doubts=(*machine.doubts, doubt)) for machine in machines)
+    if analysis is None:
+        return Rooflines(_chosen(machines, only, ()), config.gpu_source)
+    worked = tuple(
+        kernel.roofline.precision for kernel in analysis.kernels if kernel.roofline and kernel.roofline.flops
+    )
+    shown = _chosen(machines, only, worked)
+    return Rooflines(shown, config.gpu_source, place_kernels(analysis, shown))
+
+
+def _chosen(
+    machines: tuple[Machine, ...], only: Precision | None, worked: tuple[Precision, ...]
+) -> tuple[Machine, ...]:
+    """The roofs that were asked for, else those that kernels work under, else the usual ones."""
+    if only is not None:
+        chosen = tuple(machine for machine in machines if machine.precision is only)
+        if not chosen:
+            there = ", ".join(machine.precision.name.lower() for machine in machines)
+            raise WattsliceError(
+                f"--precision {only.name.lower()}: no peak of it is known of {machines[0].name}",
+                remedy=f"one of {there}",
+            )
+        return chosen
+    return (
+        tuple(machine for machine in machines if machine.precision in worked)
+        or tuple(machine for machine in machines if machine.precision in _USUAL)
+        or machines
+    )

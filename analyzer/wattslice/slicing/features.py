@@ -1,0 +1,173 @@
+"""Features of slices: what every power model may look at, one frozen record per slice.
+
+All counts are means per launched thread, so that one kernel's slices can be added.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from wattslice.counting.profile import BranchArm, ExecutionProfile
+from wattslice.ir import MemorySpace, OperationClass
+from wattslice.ir.operation_counts import SPACE_OF, OperationCounts, weighted_counts
+from wattslice.slicing.slices import Slice
+from wattslice.slicing.statements import Arm, LogicalStatement, StatementKind
+from wattslice_models.program_power import SubSlice, arithmetic_density, normalised_accesses
+from wattslice_models.types import AccessCounts, PowerFactors
+
+
+@dataclass(frozen=True, slots=True)
+class SliceFeatures:
+    """What one slice does for one launch (Wang & Chen 2013, section 2.3 and Def. 5), per launched thread.
+
+    `length` |C_i|: executed effective logical statements, each times its count (Def. 5 with Algorithm 1);
+    `static_length`: each once (Algorithm 3 as printed), the "code lines" of the wavelet network.
+    `compute_ops` N_a; `memory_ops_weighted` N_mem of (1); `arithmetic_density` Ã of (2), None if N_mem is 0.
+    `sm_saturation` Sa of Def. 4. `bytes_accessed`: bytes that the slice's loads and stores name, caches and
+    coalescing aside; None when the size of an accessed object is unknown. `probability`: how probably a
+    thread reaches the slice's most probable access. `sub_slices`: by chain of branch arms, for BDPM.
+    """
+
+    memory_space: MemorySpace
+    variables: tuple[str, ...]
+    lines: tuple[int, ...]
+    length: float
+    static_length: int
+    counts: OperationCounts
+    accesses: AccessCounts
+    compute_ops: float
+    memory_ops_weighted: float
+    arithmetic_density: float | None
+    sm_saturation: float
+    bytes_accessed: float | None
+    probability: float
+    sub_slices: tuple[SubSlice, ...]
+
+
+def slice_features(
+    slices: tuple[Slice, ...], profile: ExecutionProfile, factors: PowerFactors, sm_saturation: float
+) -> tuple[SliceFeatures, ...]:
+    """The features of each slice of one kernel, in the order given; `sm_saturation` in [0, 1]."""
+    arms = {arm.region: arm for arm in profile.arms}
+    return tuple(_features(part, profile, arms, factors, sm_saturation) for part in slices)
+
+
+def without_improbable(
+    slices: tuple[Slice, ...], profile: ExecutionProfile, threshold: float
+) -> ExecutionProfile:
+    """`profile` without the sub-slices that execute with a probability up to `threshold` δ (Def. 7)."""
+    arms = {arm.region: arm for arm in profile.arms}
+    chains = {statement.arms for part in slices for statement in part.statements}
+    dropped = {chain for chain in chains if arm_probability(chain, arms, profile.thread_counts) <= threshold}
+    regions = {s.region for part in slices for s in part.statements if s.arms in dropped}
+    threads, warps = list(profile.thread_counts), list(profile.warp_counts)
+    for region in regions:
+        threads[region] = warps[region] = 0.0
+    return replace(profile, thread_counts=tuple(threads), warp_counts=tuple(warps))
+
+
+def arm_probability(
+    chain: tuple[Arm, ...], arms: dict[int, BranchArm], thread_counts: tuple[float, ...]
+) -> float:
+    """Probability that control takes every arm of `chain`: the product, by the chain rule.
+
+    Each factor is per visit of its branch, that is, given that control got there; no independence is assumed.
+    An arm that the profile does not list has the share of its visits among those of its branch.
+    """
+    return math.prod(_single(arm, arms, thread_counts) for arm in chain)
+
+
+def _single(arm: Arm, arms: dict[int, BranchArm], thread_counts: tuple[float, ...]) -> float:
+    if arm.region in arms:
+        taken = arms[arm.region].probability
+    else:
+        visits = thread_counts[arm.of_region]
+        taken = min(1.0, thread_counts[arm.region] / visits) if visits else 0.0
+    return 1.0 - taken if arm.negated else taken
+
+
+def _features(
+    part: Slice,
+    profile: ExecutionProfile,
+    arms: dict[int, BranchArm],
+    factors: PowerFactors,
+    sm_saturation: float,
+) -> SliceFeatures:
+    runs = profile.thread_counts
+    statements = part.statements
+    counts = _counts(statements, runs)
+    accesses = access_counts(statements, runs)
+    n_mem = normalised_accesses(accesses, factors)
+    chains: dict[tuple[Arm, ...], list[LogicalStatement]] = {}
+    for statement in statements:
+        chains.setdefault(statement.arms, []).append(statement)
+    probabilities = {chain: arm_probability(chain, arms, runs) for chain in chains}
+    reaching = [s for s in statements if s.kind is StatementKind.ACCESS] or statements
+    only = len(chains) == 1  # then the one sub-slice is the slice
+    length = executed_length(statements, runs)
+    return SliceFeatures(
+        memory_space=part.memory_space,
+        variables=part.variables,
+        lines=part.lines,
+        length=length,
+        static_length=sum(statement.is_effective for statement in statements),
+        counts=counts,
+        accesses=accesses,
+        compute_ops=counts.compute,
+        memory_ops_weighted=n_mem,
+        arithmetic_density=arithmetic_density(counts.compute, n_mem).value,
+        sm_saturation=sm_saturation,
+        bytes_accessed=_bytes(statements, runs),
+        probability=max((probabilities[s.arms] for s in reaching), default=0.0),
+        sub_slices=tuple(
+            SubSlice(
+                length=length if only else executed_length(members, runs),
+                probability=min(1.0, max(0.0, probabilities[chain])),
+                arithmetic_operations=(counts if only else _counts(members, runs)).compute,
+                normalised_accesses=n_mem
+                if only
+                else normalised_accesses(access_counts(members, runs), factors),
+            )
+            for chain, members in chains.items()
+        ),
+    )
+
+
+def executed_length(statements: Iterable[LogicalStatement], thread_counts: tuple[float, ...]) -> float:
+    """|C_i|: effective logical statements, each as often as it executes (Def. 5 with Algorithm 1)."""
+    return math.fsum(thread_counts[s.region] for s in statements if s.is_effective)
+
+
+def access_counts(statements: Iterable[LogicalStatement], thread_counts: tuple[float, ...]) -> AccessCounts:
+    """n_i of eq. (1): executed accesses by memory space; an atomic counts in the space it works on."""
+    totals = dict.fromkeys(MemorySpace, 0.0)
+    for statement in statements:
+        for region, _, operation, number in statement.operations:
+            space = SPACE_OF.get(operation)
+            if operation is OperationClass.ATOMIC:
+                space = statement.space
+            if space is not None:
+                totals[space] += number * thread_counts[region]
+    return AccessCounts(
+        global_memory=totals[MemorySpace.GLOBAL],
+        shared_memory=totals[MemorySpace.SHARED],
+        constant_memory=totals[MemorySpace.CONSTANT],
+        texture_memory=totals[MemorySpace.TEXTURE],
+    )
+
+
+def _counts(statements: Iterable[LogicalStatement], thread_counts: tuple[float, ...]) -> OperationCounts:
+    return weighted_counts((operation for s in statements for operation in s.operations), thread_counts)
+
+
+def _bytes(statements: Iterable[LogicalStatement], thread_counts: tuple[float, ...]) -> float | None:
+    total = 0.0
+    for statement in statements:
+        if statement.kind is not StatementKind.ACCESS:
+            continue
+        if statement.access_bytes == 0:
+            return None
+        total += statement.access_bytes * thread_counts[statement.region]
+    return total

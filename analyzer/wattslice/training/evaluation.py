@@ -1,0 +1,382 @@
+"""The protocols: models trained before, on runs never seen; models trained anew without one application."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from wattslice.errors import WattsliceError
+from wattslice.training.counters import calibrated, counted
+from wattslice.training.counters import hold_out_each as counters_held_out
+from wattslice.training.examples import Examples, LeftOut, examples_of
+from wattslice.training.judging import Judgement, errors, judge, judge_held_out
+from wattslice.training.tables import measured_tables, tables_of_file
+from wattslice.training.training import MOST_FOLDS
+from wattslice_corpora.records import Use
+from wattslice_models.contract import Example, NotEnoughDataError, PowerModel
+from wattslice_models.cross_validation import HeldOut, calibrated_interval, dealt, hold_out_each
+from wattslice_models.energy_power import EnergyPowerModel
+from wattslice_models.gpu import Gpu
+from wattslice_models.learners import MEANS, LearnerEntry, MissingPackageError, entry, learner
+from wattslice_models.store import power_model, trained_model, training_runs
+from wattslice_models.types import Prediction
+
+COUNTERS = "counters"
+COUNTERS_TITLE = "DCGM counters of the same run"
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What one predictor did. `about`: where its coefficients come from. `loses_to`: titles of the means that
+    are nearer to the measured watts over the same runs.
+
+    `source_only` False: it was given something measured (counters, time), so it is no answer for a user.
+    """
+
+    name: str
+    title: str
+    about: str
+    predicted: tuple[HeldOut, ...]
+    judgement: Judgement
+    loses_to: tuple[str, ...] = ()
+    source_only: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """One way to judge. `absent`: predictors that could not take part, and why. `is_test` False: the models
+    know these runs.
+    """
+
+    title: str
+    explanation: str
+    scores: tuple[Score, ...]
+    absent: tuple[str, ...]
+    is_test: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TimeScore:
+    """|predicted / measured - 1| of the seconds of iterations whose launches are all known."""
+
+    runs: int
+    mean: float
+    median: float
+    worst: float
+    spearman: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class GpuEvaluation:
+    """Everything about one GPU. `trained_runs`: 0 where nothing of it may be trained on."""
+
+    gpu: Gpu
+    trained_runs: int
+    tested_runs: int
+    protocols: tuple[Protocol, ...]
+    time: TimeScore | None
+    left_out: tuple[LeftOut, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to evaluate. `file` None: the committed tables. `retrain` False: only models trained before."""
+
+    gpu: Gpu
+    names: tuple[str, ...]
+    file: Path | None = None
+    retrain: bool = True
+    seed: int = 0
+
+
+def evaluate(request: Request, tell: Callable[[str], None] = lambda text: None) -> GpuEvaluation:
+    """Runs every protocol that the data of a GPU allow.
+
+    With applications to test on: models trained before, then leave-one-application-out; models that were
+    trained on these very runs come last, and are told apart. With microbenchmarks only: cross-validation on
+    these. `tell` hears what is being done. Deterministic for a seed. Raises
+    `WattsliceError` when no run can be compared, `RecordError`, ``OSError``.
+    """
+    gpu = request.gpu
+    tables = measured_tables(gpu.id) if request.file is None else tables_of_file(request.file, gpu)
+    if tables.card is None:  # nobody has told: all of it is there to be compared
+        test, training = examples_of(tables, gpu, None), Examples((), ())
+    else:
+        test, training = examples_of(tables, gpu, Use.TEST), examples_of(tables, gpu, Use.TRAINING)
+    protocols: list[Protocol] = []
+    if test.examples:
+        seen = {name: _seen(gpu, name, test.examples) for name in request.names}
+        fresh = tuple(name for name in request.names if not seen[name])
+        taught = tuple(name for name in request.names if seen[name])
+        if not taught or any(name not in MEANS and power_model(gpu, name) is not None for name in fresh):
+            asked = replace(request, names=fresh)
+            protocols.append(_trained_before(asked, training.examples, test.examples, tell))
+        if request.retrain:
+            protocols.append(_left_out_each(request, test.examples, tell, applications=True))
+        if taught:
+            all_seen = all(seen[name] == len(test.examples) for name in taught)
+            asked = replace(request, names=taught)
+            protocols.append(_on_training_runs(asked, test.examples, tell, all_seen=all_seen))
+    elif training.examples and request.retrain:
+        protocols.append(_left_out_each(request, training.examples, tell, applications=False))
+    if not protocols:
+        why = "; ".join(dict.fromkeys(part.reason for part in (*test.left_out, *training.left_out)))
+        raise WattsliceError(
+            f"no measured run of {gpu.id} can be compared with a prediction" + (f": {why}" if why else ""),
+            remedy="leave --trained-only out, or give measurements with --data",
+        )
+    return GpuEvaluation(
+        gpu,
+        len(training.examples),
+        len(test.examples),
+        tuple(protocols),
+        None if _seen(gpu, "energy", test.examples) else _time(gpu, test.examples),
+        (*training.left_out, *test.left_out),
+    )
+
+
+def _trained_before(
+    request: Request,
+    training: tuple[Example, ...],
+    test: tuple[Example, ...],
+    tell: Callable[[str], None],
+) -> Protocol:
+    absent: list[str] = []
+    scores = _answers(request, training, test, tell, absent)
+    scores += _counter_scores(training, test, request.gpu, absent)
+    return Protocol(
+        "Trained before, tested on applications",
+        "Models trained on microbenchmarks only (or carried over), asked about applications that no fit saw.",
+        _compared(scores),
+        tuple(absent),
+    )
+
+
+def _on_training_runs(
+    request: Request, test: tuple[Example, ...], tell: Callable[[str], None], *, all_seen: bool
+) -> Protocol:
+    """What models say of runs that they know: how well they fit, not how far to trust them."""
+    absent: list[str] = []
+    scores = _answers(request, (), test, tell, absent, "trained on these runs")
+    these = "these runs" if all_seen else "some of these runs"
+    return Protocol(
+        "On the runs it was trained on",
+        f"No test: {these} taught the model.",
+        _compared(scores),
+        tuple(absent),
+        is_test=False,
+    )
+
+
+def _seen(gpu: Gpu, name: str, test: tuple[Example, ...]) -> int:
+    """How many of the runs taught a model: its file lists them, whatever table they stood in.
+
+    A hash of the table would not do: one table can hold runs for training and others for testing.
+    """
+    if name in MEANS:
+        return 0
+    known = {
+        (run.dataset, run.benchmark, run.kernel, run.arguments, run.core_mhz, run.memory_mhz, run.measured_w)
+        for run in training_runs(gpu, name)
+    }
+    return sum(
+        (e.dataset, e.benchmark, e.kernel, e.arguments, clocks.core_mhz, clocks.memory_mhz, e.power_w)
+        in known
+        for e, clocks in ((example, example.subject.clocks) for example in test)
+    )
+
+
+def _answers(
+    request: Request,
+    training: tuple[Example, ...],
+    test: tuple[Example, ...],
+    tell: Callable[[str], None],
+    absent: list[str],
+    about: str = "",
+) -> list[Score]:
+    """The means, and the models trained before."""
+    gpu = request.gpu
+    scores = [_mean_score(name, training, test) for name in MEANS]
+    for name in request.names:
+        known = entry(name)
+        if name in MEANS:
+            continue
+        tell(f"{gpu.id}, {known.title}: test runs")
+        model = power_model(gpu, name)
+        if model is None:
+            absent.append(f"{known.title}: no model of it answers for the {gpu.name}")
+            continue
+        scores.append(_score(known, about or _origin(gpu, known, model), _ask(model, test)))
+        if isinstance(model, EnergyPowerModel):
+            timed = _with_measured_time(model, test)
+            scores.append(
+                Score(
+                    "energy, timed",
+                    "energy model, measured time",
+                    "",
+                    timed,
+                    judge(timed),
+                    source_only=False,
+                )
+            )
+    return scores
+
+
+def _mean_score(name: str, training: tuple[Example, ...], test: tuple[Example, ...]) -> Score:
+    """What knows nothing of a kernel: of the training runs, else of these very ones."""
+    known = entry(name)
+    learns = learner(known)
+    if not training:
+        about = "of these very runs, which nobody could have known"
+        predicted = _ask(learns.fit(test), test)
+        return Score(name, known.title, about, predicted, judge_held_out(predicted))
+    interval = calibrated_interval(hold_out_each(learns, training))
+    predicted = _ask(learns.fit(training).with_interval(interval), test)
+    return Score(name, known.title, "of the training runs", predicted, judge(predicted))
+
+
+def _origin(gpu: Gpu, known: LearnerEntry, model: PowerModel) -> str:
+    own = trained_model(gpu, known.name)
+    if own is not None:
+        return "trained on its microbenchmarks"
+    if isinstance(model, EnergyPowerModel):
+        return f"carried over from {model.model.measured_on}"
+    return "trained on other GPUs"
+
+
+def _counter_scores(
+    training: tuple[Example, ...], test: tuple[Example, ...], gpu: Gpu, absent: list[str]
+) -> list[Score]:
+    taught, asked = counted(training, gpu), counted(test, gpu)
+    if not taught or not asked:
+        absent.append(f"{COUNTERS_TITLE}: not recorded")
+        return []
+    try:
+        model = calibrated(taught)
+    except MissingPackageError as error:
+        absent.append(f"{COUNTERS_TITLE}: {error}")
+        return []
+    predicted = tuple(HeldOut(run.example, model.predict(run)) for run in asked)
+    return [_counter_score("of the training runs", predicted, judge(predicted))]
+
+
+def _counter_score(about: str, predicted: tuple[HeldOut, ...], found: Judgement) -> Score:
+    return Score(COUNTERS, COUNTERS_TITLE, f"coefficients {about}", predicted, found, source_only=False)
+
+
+def _left_out_each(
+    request: Request, examples: tuple[Example, ...], tell: Callable[[str], None], *, applications: bool
+) -> Protocol:
+    """Models trained anew without the application (benchmark) that they are asked about."""
+    gpu = request.gpu
+    absent: list[str] = []
+    scores: list[Score] = []
+    folds = None if applications else MOST_FOLDS
+    for name in dict.fromkeys((*MEANS, *request.names)):
+        known = entry(name)
+
+        def told(benchmarks: str, title: str = known.title) -> None:
+            tell(f"{gpu.id}, {title}: without {benchmarks}")
+
+        try:
+            held_out = hold_out_each(learner(known), examples, request.seed, told, folds)
+        except (NotEnoughDataError, MissingPackageError) as error:
+            absent.append(f"{known.title}: {error}")
+            continue
+        scores.append(Score(name, known.title, "", held_out, judge_held_out(held_out)))
+    counters = counted(examples, gpu)
+    if counters:
+        try:
+            held_out = counters_held_out(counters)
+            scores.append(_counter_score("of the others", held_out, judge_held_out(held_out)))
+        except MissingPackageError as error:
+            absent.append(f"{COUNTERS_TITLE}: {error}")
+    parts = len(dealt(examples, folds, request.seed))
+    what = "application" if applications else "benchmark"
+    benchmarks = len({example.benchmark for example in examples})
+    one = f"one {what} at a time" if parts == benchmarks else f"{benchmarks} {what}s in {parts} parts"
+    return Protocol(
+        f"Leave one {what} out" if parts == benchmarks else f"Leave {what}s out",
+        f"Models trained anew on these runs without those they are asked about: {one}. Intervals are those "
+        "that the other benchmarks give.",
+        _compared(scores),
+        tuple(absent),
+    )
+
+
+def _score(known: LearnerEntry, about: str, predicted: tuple[HeldOut, ...]) -> Score:
+    return Score(known.name, known.title, about, predicted, judge(predicted))
+
+
+def _ask(model: PowerModel, examples: Sequence[Example]) -> tuple[HeldOut, ...]:
+    return tuple(HeldOut(example, model.predict(example.subject)) for example in examples)
+
+
+def _compared(scores: Sequence[Score]) -> tuple[Score, ...]:
+    """The scores, each told which means beat it over the runs that it speaks about."""
+    means = [score for score in scores if score.name in MEANS]
+    return tuple(
+        replace(
+            score, loses_to=tuple(mean.title for mean in means if score not in means and _beats(mean, score))
+        )
+        for score in scores
+    )
+
+
+def _beats(mean: Score, score: Score) -> bool:
+    constant = {id(one.example): one.prediction.power_w for one in mean.predicted}
+    spoken = [one.example for one in score.predicted if one.ratio is not None]
+    pairs = [(constant.get(id(example)), example.power_w) for example in spoken]
+    known = [(p, m) for p, m in pairs if p is not None]
+    if not known or score.judgement.errors is None:
+        return False
+    return errors([p for p, _ in known], [m for _, m in known]).mean < score.judgement.errors.mean
+
+
+def _with_measured_time(model: EnergyPowerModel, examples: Sequence[Example]) -> tuple[HeldOut, ...]:
+    """What the energy model says when told how long an iteration took: what wrong seconds cost in watts.
+
+    The time is known of the iteration only: every launch gets its predicted share of it.
+    """
+    found: list[HeldOut] = []
+    for example in examples:
+        if example.time_s is None or example.subject.gpu.id != model.model.gpu_id:
+            continue
+        subject = example.subject
+        parts = model.launches(subject)
+        seconds = sum(launch.repeat * part.time_s for launch, part in parts)
+        stretch = example.time_s / seconds
+        joules = sum(
+            launch.repeat
+            * model.model.predict(
+                launch.workload, subject.gpu, subject.clocks, part.time_s * stretch
+            ).energy_j
+            for launch, part in parts
+        )
+        told = model.interval.around(joules / example.time_s, in_domain=True)
+        found.append(HeldOut(example, _clipped(told, subject.gpu.power_limit_w)))
+    return tuple(found)
+
+
+def _clipped(told: Prediction, limit_w: float | None) -> Prediction:
+    """What the board can draw of it, as the model itself has it."""
+    if limit_w is None or told.power_w is None or told.power_low_w is None or told.power_high_w is None:
+        return told
+    return replace(
+        told,
+        power_w=min(told.power_w, limit_w),  # joules over seconds may exceed the limit by a rounding
+        power_low_w=min(told.power_low_w, limit_w),
+        power_high_w=min(told.power_high_w, limit_w),
+    )
+
+
+def _time(gpu: Gpu, examples: Sequence[Example]) -> TimeScore | None:
+    model = power_model(gpu, "energy")
+    if not isinstance(model, EnergyPowerModel):
+        return None
+    timed = [(example, example.time_s) for example in examples if example.time_s is not None]
+    if not timed:
+        return None
+    found = errors([model.time_s(example.subject) for example, _ in timed], [time_s for _, time_s in timed])
+    return TimeScore(found.runs, found.mean, found.median, found.worst, found.spearman)

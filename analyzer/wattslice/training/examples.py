@@ -1,0 +1,136 @@
+"""From rows of tables to the examples that models learn from and are judged by."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+from wattslice.training.tables import MeasuredTables, measured_tables
+from wattslice_corpora.records import MeasuredRow, SliceRow, Use, WorkloadRow
+from wattslice_models.contract import Example, LaunchWork, SliceSample, Subject
+from wattslice_models.execution_time import Clocks
+from wattslice_models.gpu import Gpu
+from wattslice_models.workload import Instructions, Workload
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Measured runs of a program (or at a clock) that give no example, and why."""
+
+    benchmark: str
+    runs: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """What some tables give for one use. `left_out`: the rows of that use that gave no example."""
+
+    examples: tuple[Example, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def examples(gpu: Gpu, use: Use) -> Examples:
+    """The committed runs of a GPU for one use. Raises `RecordError`, and `WattsliceError` without any."""
+    return examples_of(measured_tables(gpu.id), gpu, use)
+
+
+def examples_of(tables: MeasuredTables, gpu: Gpu, use: Use | None) -> Examples:
+    """The examples of `tables`, measured on `gpu`; `use` None: whatever they may serve.
+
+    A run without watts to trust or without features gives none.
+    """
+    workloads: dict[tuple[str, str, str], list[WorkloadRow]] = {}
+    for row in tables.workloads:
+        workloads.setdefault((row.benchmark, row.kernel, row.arguments), []).append(row)
+    slices: dict[tuple[str, str, str], list[SliceRow]] = {}
+    for row in tables.slices:
+        slices.setdefault((row.benchmark, row.kernel, row.arguments), []).append(row)
+    found: list[Example] = []
+    left_out: Counter[tuple[str, str]] = Counter()
+    for row in tables.measured:
+        if use is not None and tables.use(row.dataset) not in (use, None):
+            continue
+        run = (row.benchmark, row.kernel, row.arguments)
+        launches = workloads.get(run, [])
+        reason = row.reason if not row.power_valid else "" if launches else tables.without_features(run)
+        if reason:
+            whole_clock = not row.power_valid and row.core_mhz is not None
+            left_out[f"at {row.core_mhz:g} MHz" if whole_clock else row.benchmark, reason] += 1
+            continue
+        time_s = None if tables.time_is_of_something_else(row) else row.time_s
+        found.append(_example(row, launches, slices.get(run, []), gpu, time_s))
+    return Examples(tuple(found), tuple(LeftOut(name, runs, why) for (name, why), runs in left_out.items()))
+
+
+def _example(
+    row: MeasuredRow, launches: list[WorkloadRow], slices: list[SliceRow], gpu: Gpu, time_s: float | None
+) -> Example:
+    assert row.power_w is not None  # as the schema has it for valid watts
+    return Example(
+        dataset=row.dataset,
+        benchmark=row.benchmark,
+        kernel=row.kernel,
+        arguments=row.arguments,
+        subject=Subject(
+            gpu,
+            Clocks(row.core_mhz, row.memory_mhz),
+            tuple(LaunchWork(workload_of(launch), launch.repeat) for launch in launches),
+            _samples(slices),
+        ),
+        power_w=row.power_w,
+        time_s=time_s,
+        doubt=next((launch.doubt for launch in launches if launch.doubt), ""),
+    )
+
+
+def _samples(rows: list[SliceRow]) -> tuple[SliceSample, ...]:
+    total = math.fsum(row.length for row in rows)
+    if not total:
+        return ()
+    return tuple(
+        SliceSample(
+            row.memory_space,
+            row.arithmetic_density,
+            row.sm_saturation,
+            row.code_lines,
+            row.length / total,
+        )
+        for row in rows
+    )
+
+
+def workload_of(row: WorkloadRow) -> Workload:
+    """The workload that a row of a table holds."""
+    return Workload(
+        blocks=row.blocks,
+        threads_per_block=row.threads_per_block,
+        active_warps_per_sm=row.active_warps_per_sm,
+        instructions=Instructions(
+            fp32=row.fp32,
+            fp64=row.fp64,
+            fp16=row.fp16,
+            integer=row.integer,
+            integer_multiply=row.integer_multiply,
+            special=row.special,
+            wide_conversion=row.wide_conversion,
+            tensor=row.tensor,
+            load_store=row.load_store,
+            other=row.other,
+        ),
+        warp_instructions=row.warp_instructions,
+        l1_bytes=row.l1_bytes,
+        l2_bytes=row.l2_bytes,
+        dram_bytes=row.dram_bytes,
+        shared_passes=row.shared_passes,
+        shared_accesses=row.shared_accesses,
+        texture_fetches=row.texture_fetches,
+        atomics=row.atomics,
+        barriers=row.barriers,
+        global_loads=row.global_loads,
+        loads_in_flight=row.loads_in_flight,
+        footprint_bytes=row.footprint_bytes,
+        live_operands=row.live_operands,
+        live_data=row.live_data,
+    )

@@ -1,0 +1,130 @@
+"""Where measured runs and our features of them come from: committed tables, or the user's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from wattslice.errors import WattsliceError
+from wattslice.training.campaign import campaign_features, is_campaign
+from wattslice_corpora.records import (
+    DataCard,
+    MeasuredRow,
+    SliceRow,
+    Timed,
+    Use,
+    WorkloadRow,
+    card_path,
+    measured_gpu_ids,
+    measurements_path,
+    read_card,
+    read_measurements,
+    read_recipes,
+    read_slices,
+    read_workloads,
+    recipes_path,
+    slices_path,
+    workloads_path,
+)
+from wattslice_models.gpu import Gpu
+
+Run = tuple[str, str, str]
+"""Benchmark, kernel and arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredTables:
+    """Measured runs with our features of them. `card` None: nobody has told what the runs may serve.
+
+    `reasons`: why runs have no features, where that is known. `files`: what all of it was read from.
+    """
+
+    measured: tuple[MeasuredRow, ...]
+    workloads: tuple[WorkloadRow, ...]
+    slices: tuple[SliceRow, ...]
+    card: DataCard | None
+    reasons: tuple[tuple[Run, str], ...]
+    files: tuple[Path, ...]
+
+    def use(self, dataset: str) -> Use | None:
+        """What the rows of a data set may serve; None when nobody has told. Raises `RecordError`."""
+        return None if self.card is None else self.card.dataset(dataset).use
+
+    def without_features(self, run: Run) -> str:
+        """Why a run has no features."""
+        return dict(self.reasons).get(run, "it has no features")
+
+    def time_is_of_something_else(self, row: MeasuredRow) -> bool:
+        """Whether the time of a row is not that of the launches which its features are of."""
+        if self.card is None:
+            return False
+        dataset = self.card.dataset(row.dataset)
+        if not dataset.recipes:
+            return False
+        return (dataset.recipes, dataset.timed, row.benchmark) in _partly_timed(self.card)
+
+
+@cache
+def _partly_timed(card: DataCard) -> frozenset[tuple[str, Timed, str]]:
+    """Programs whose time is of more or of fewer launches than the recipe analyses."""
+    return frozenset(
+        (dataset.recipes, dataset.timed, recipe.name)
+        for dataset in card.datasets
+        if dataset.recipes
+        for recipe in read_recipes(recipes_path(dataset.recipes)).benchmarks
+        if recipe.incomplete
+        or (
+            dataset.timed is Timed.KERNEL
+            and not recipe.one_of
+            and sum(launch.repeat for launch in recipe.launches) > 1
+        )
+    )
+
+
+def measured_tables(gpu_id: str) -> MeasuredTables:
+    """The committed tables of a GPU. Raises `RecordError`, and `WattsliceError` when it has none."""
+    files = (measurements_path(gpu_id), workloads_path(gpu_id), slices_path(gpu_id))
+    for path in (*files, card_path(gpu_id)):
+        if not path.is_file():
+            board = gpu_id.partition("_")[0]
+            alike = ", ".join(one for one in measured_gpu_ids() if one.partition("_")[0] == board)
+            raise WattsliceError(
+                f"nobody has measured {gpu_id}: there is no {path.name}",
+                remedy="give measurements with --data" + (f", or take {alike}" if alike else ""),
+            )
+    return MeasuredTables(
+        read_measurements(files[0]),
+        read_workloads(files[1]),
+        read_slices(files[2]),
+        read_card(card_path(gpu_id)),
+        (),
+        files,
+    )
+
+
+def tables_of_file(path: Path, gpu: Gpu) -> MeasuredTables:
+    """The user's measured runs, in the schema of docs/datasets.md.
+
+    Features stand in ``NAME_workloads.csv`` and ``NAME_slices.csv`` beside ``NAME.csv``, or the table lies in
+    the folder of a campaign with its sources, whose features are computed now. The card is ``NAME.toml`` or
+    ``card.toml``, if there is one. Raises `WattsliceError`, `RecordError`, and ``OSError`` when unreadable.
+    """
+    measured = read_measurements(path)
+    if not measured:
+        raise WattsliceError("no measured run in this table", path=path, remedy="measure first")
+    cards = (path.with_suffix(".toml"), path.with_name("card.toml"))
+    card = next((read_card(place) for place in cards if place.is_file()), None)
+    workloads, slices = (path.with_name(f"{path.stem}_{name}.csv") for name in ("workloads", "slices"))
+    if workloads.is_file() and slices.is_file():
+        rows = read_workloads(workloads), read_slices(slices)
+        return MeasuredTables(measured, *rows, card, (), (path, workloads, slices))
+    if not is_campaign(path):
+        raise WattsliceError(
+            f"a table without features: neither {workloads.name} and {slices.name} nor a folder of sources "
+            "lies beside it",
+            path=path,
+            remedy="make them with `wattslice features` and `wattslice features --slices`",
+        )
+    found = campaign_features(path.parent, measured, gpu)
+    return MeasuredTables(measured, found.workloads, found.slices, card, found.reasons, (path,))

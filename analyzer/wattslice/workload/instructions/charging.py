@@ -1,0 +1,340 @@
+"""What the values a kernel needs cost in instructions.
+
+Charging comes last, when all uses are known, so that a product used only by sums can become part of fused
+multiply-adds. Dead code costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from wattslice.workload.instructions.bit_tests import group_bit_tests
+from wattslice.workload.instructions.isa import Isa
+from wattslice.workload.instructions.kinds import InstructionKind
+from wattslice.workload.instructions.logic import within_lop3
+from wattslice.workload.instructions.sum_cost import is_taken_along, sum_cost
+from wattslice.workload.instructions.value_graph import (
+    Cost,
+    LoopLevel,
+    Placement,
+    Shape,
+    Value,
+    deepest,
+    placed,
+    varying,
+)
+
+
+class Charge(NamedTuple):
+    """`number` instructions of `kind` for each run of `region`."""
+
+    kind: InstructionKind
+    region: int
+    number: float
+
+
+class Request(NamedTuple):
+    """`number` requests of the access at `site` of the source for each run of `region`."""
+
+    site: int
+    is_store: bool
+    region: int
+    number: float
+
+
+class Charges(NamedTuple):
+    """Instructions, and which accesses to memory are among them."""
+
+    instructions: list[Charge]
+    requests: list[Request]
+
+
+def charges(roots: list[Value], isa: Isa) -> Charges:
+    """What the values needed by `roots` cost on `isa`, each once."""
+    return _Charger(roots, isa).run()
+
+
+class _Charger:
+    def __init__(self, roots: list[Value], isa: Isa) -> None:
+        self.roots = roots
+        self.isa = isa
+        self.found: list[Charge] = []
+        self.requests: list[Request] = []
+        self.sums: dict[object, Value] = {}
+        self.wide: list[Value] = []
+        self.there: list[Value] = []
+        self.order: list[Value] = []
+        self.fusing_uses: dict[Value, int] = {}
+        self.other_uses: dict[Value, int] = {}
+        self.seen: set[Value] = set()
+
+    def run(self) -> Charges:
+        """Sums first, short ones before those that contain them; then all that is needed, with its uses."""
+        for value in sorted(self.linear_forms(), key=lambda form: (len(form.terms), form.region)):
+            self.expand(value)
+        stack = list(self.roots)
+        while stack:
+            value = stack.pop()
+            if value in self.seen or value.shape is Shape.CONSTANT:
+                continue
+            self.seen.add(value)
+            self.order.append(value)
+            if value.shape not in (Shape.INT_SUM, Shape.ADDRESS) and self.isa is Isa.XMAD:
+                value.cost = _in_parts(value.cost, self.isa.multiplies_per_product)
+            fuses = _FUSES.get(value.shape)
+            for needed in value.inputs:
+                uses = self.fusing_uses if needed.shape is fuses else self.other_uses
+                uses[needed] = uses.get(needed, 0) + 1
+                stack.append(needed)
+        for value in self.order:
+            if value.is_unsigned and value.shape is Shape.PLAIN and self.other_uses.get(value) == 1:
+                value.cost = ()  # the one address that needs it is computed by LEA and LEA.HI
+        absorbed = within_lop3(self.order, self.other_uses) | group_bit_tests(self.order, self.other_uses)
+        for value in self.order:
+            self.fuse(value, absorbed)
+        for value in self.order:
+            if value not in absorbed:
+                for kind, number in value.cost:
+                    self.found.append(Charge(kind, value.region, number * value.scale))
+                if value.access is not None:
+                    site, is_store, number = value.access
+                    self.requests.append(Request(site, is_store, value.region, number * value.scale))
+        return Charges(self.found, self.requests)
+
+    def linear_forms(self) -> list[Value]:
+        """All integer sums and addresses that something needs."""
+        found: list[Value] = []
+        stack, seen = list(self.roots), set[Value]()
+        while stack:
+            value = stack.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            stack.extend(value.inputs)
+            if value.shape in (Shape.INT_SUM, Shape.ADDRESS):
+                found.append(value)
+                stack.extend(term for term, _ in value.terms)
+        return found
+
+    def fuse(self, value: Value, absorbed: set[Value]) -> None:
+        """Let `value` take in a product that only values like it use."""
+        fuses = _FUSES.get(value.shape)
+        if fuses is None or not value.fused:
+            return
+        for needed in value.inputs:
+            if needed.shape is not fuses or needed in self.other_uses:
+                continue
+            if fuses is Shape.INT_PRODUCT and not is_taken_along(needed, value, self.isa):
+                continue
+            absorbed.add(needed)
+            value.cost = value.fused
+            if fuses is not Shape.INT_PRODUCT:  # one FMA takes one product; a sum counted all of its IMADs
+                return
+
+    def expand(self, value: Value) -> None:
+        """Give a linear form its inputs and cost; what the inner loop does not change is summed outside."""
+        terms = value.terms
+        inner = deepest((term for term, _ in terms), value.stack)
+        moving = tuple((t, c) for t, c in terms if deepest((t,), value.stack) is inner)
+        resting = tuple(pair for pair in terms if pair not in moving)
+        stride = _stride(moving, inner) if value.shape is Shape.ADDRESS and inner is not None else None
+        if inner is not None and stride is not None:
+            self.strength_reduce(value, moving, resting, inner, stride)
+            return
+        if value.shape is Shape.ADDRESS and value.bits == 64:
+            if not self.neighbour(value, terms):
+                self.address(value, terms)
+            return
+        if value.shape is Shape.INT_SUM and not value.offset and not value.copies:
+            same = self.sums.setdefault(("index", frozenset(terms), value.bits), value)
+            if same is not value:  # an address was computed from it already
+                same.region, same.scale = min((same.region, same.scale), (value.region, value.scale))
+                value.inputs, value.cost = [same], ()
+                return
+        costs = any(abs(c) != 1 or t.shape is Shape.INT_PRODUCT for t, c in resting)
+        if len(resting) > 1 or costs:
+            place = placed((t for t, _ in resting), value.stack, value.region)
+            if place.outside is None:
+                place = place._replace(scale=value.scale)
+            terms = (*moving, (self.part(resting, value, value.stack, place), 1))
+        if value.shape is Shape.INT_SUM:
+            terms = self.contracted(value, terms)
+        value.inputs = [term for term, _ in terms]
+        value.cost = sum_cost(terms, value, self.isa)
+        if any(is_taken_along(term, value, self.isa) for term, _ in terms):
+            value.fused = value.cost  # the IMAD counted here is the product itself
+
+    def contracted(self, value: Value, terms: tuple[tuple[Value, int], ...]) -> tuple[tuple[Value, int], ...]:
+        """`terms` with the largest sum in them that is there already, as it is or scaled, in its place."""
+        wanted = dict(terms)
+        best: tuple[Value, int] | None = None
+        for have in self.there:
+            if have is value or len(have.terms) < 2 or (best and len(have.terms) <= len(best[0].terms)):
+                continue
+            first, coefficient = have.terms[0]
+            factor, rest = divmod(wanted.get(first, 0), coefficient)
+            if not factor or rest or have.bits > value.bits or not _reaches(have, value):
+                continue
+            if all(wanted.get(term) == factor * c for term, c in have.terms) and len(terms) > len(have.terms):
+                best = have, factor
+        if value.terms == terms and not value.offset and not value.copies:
+            self.there.append(value)
+        if best is None:
+            return terms
+        inside = {term for term, _ in best[0].terms}
+        return (best, *(pair for pair in terms if pair[0] not in inside))
+
+    def address(self, value: Value, terms: tuple[tuple[Value, int], ...]) -> None:
+        """A 64-bit address: one index, shared by all arrays indexed alike, then IMAD.WIDE (or two LEA)."""
+        scale = max(1, int(value.number or 1))
+        bases = [term for term, _ in terms if term.is_pointer]
+        index = tuple((t, c // scale if c % scale == 0 else c) for t, c in terms if not t.is_pointer)
+        value.inputs = bases
+        if not index:
+            value.cost = ((InstructionKind.MOV, 2.0),) if all(base.level is None for base in bases) else ()
+            return
+        width = 64 if value.is_wide else 32
+        indices = self.index(value, index, width)
+        if self.isa is Isa.XMAD and not value.is_wide:
+            indices = [self.scaled_index(value, indices[0], scale)]
+        value.inputs.extend(indices)
+        adds = value.is_wide or self.isa is Isa.XMAD
+        value.cost = ((InstructionKind.IADD, 2.0),) if adds else ((InstructionKind.IMAD, 1.0),)
+
+    def neighbour(self, value: Value, terms: tuple[tuple[Value, int], ...]) -> bool:
+        """An address at a distance from one that is there: `p[i]`, then `p[i + stride]`, in 64 bits."""
+        if not value.is_wide:
+            return False
+        wanted = frozenset(terms)
+        found = [have for have in self.wide if frozenset(have.terms) < wanted and _reaches(have, value)]
+        self.wide.append(value)
+        nearest = max(found, key=lambda have: len(have.terms), default=None)
+        if nearest is None or not any(term.is_pointer for term, _ in nearest.terms):
+            return False
+        beyond = [pair for pair in terms if pair not in nearest.terms]
+        if len(beyond) > 1:
+            return False
+        distance, scale = beyond[0]
+        shifts = self.isa is Isa.XMAD and abs(scale) > 1
+        value.inputs = [nearest, self.scaled_index(value, distance, scale) if shifts else distance]
+        value.cost = ((InstructionKind.IADD, 2.0),)
+        return True
+
+    def index(self, value: Value, index: tuple[tuple[Value, int], ...], width: int) -> list[Value]:
+        """The sum of an index, shared by all addresses with the same one; a single value is its own sum."""
+        if len(index) > 1 or any(c != 1 for _, c in index):
+            key = ("index", frozenset(index), width)
+            if key not in self.sums:
+                self.sums[key] = self.beside(value, Shape.INT_SUM, [t for t, _ in index])
+                self.sums[key].terms, self.sums[key].bits = index, width
+                self.expand(self.sums[key])
+            return [self.sums[key]]
+        return [term for term, _ in index]
+
+    def scaled_index(self, value: Value, index: Value, scale: int) -> Value:
+        """An index times the element size in 64 bits, shared by all arrays indexed alike."""
+        key = ("scaled", index, scale)
+        if key not in self.sums:
+            self.sums[key] = self.beside(value, Shape.PLAIN, [index])
+            self.sums[key].inputs, self.sums[key].cost = [index], ((InstructionKind.SHF, 2.0),)
+            self.sums[key].is_unsigned = value.is_unsigned
+        return self.sums[key]
+
+    def beside(self, value: Value, shape: Shape, operands: list[Value]) -> Value:
+        """A computation on `operands` that `value` needs, hoisted as far as they allow."""
+        place = placed(operands, value.stack, value.region)
+        if place.outside is None:
+            place = place._replace(scale=value.scale)
+        level = deepest(operands, value.stack)
+        loops = varying(operands)
+        return Value(shape, level, place.region, stack=value.stack, scale=place.scale, varies=loops)
+
+    def strength_reduce(
+        self,
+        value: Value,
+        moving: tuple[tuple[Value, int], ...],
+        resting: tuple[tuple[Value, int], ...],
+        loop: LoopLevel,
+        stride: Value,
+    ) -> None:
+        """The address becomes a pointer that advances once per round; it starts before the loop."""
+        start = tuple(
+            (initial, c) for t, c in moving for initial in t.inputs[:1] if initial.shape is not Shape.CONSTANT
+        )
+        outside = (*resting, *start)
+        before = value.stack[: loop.depth - 1]
+        place = placed((t for t, _ in outside), before, loop.entry_region)
+        value.inputs = [self.part(outside, value, before, place)] if outside else []
+        if stride.shape is Shape.CONSTANT:
+            # the copies of an unrolled body share the pointer unless strides are known only at run time
+            shared = loop.unroll if loop.steps_pointers or value.bits != 64 else 1.0
+            value.cost = ((InstructionKind.IADD, (2.0 if value.bits == 64 else 1.0) / shared),)
+        else:
+            value.inputs.append(stride)
+            steps = ((InstructionKind.IADD, 2.0),) if self.isa is Isa.XMAD else ((InstructionKind.IMAD, 1.0),)
+            value.cost = steps
+
+    def part(
+        self,
+        terms: tuple[tuple[Value, int], ...],
+        whole: Value,
+        stack: tuple[LoopLevel, ...],
+        place: Placement,
+    ) -> Value:
+        """The sum of some terms of `whole`, computed in the loops `stack` at `place`."""
+        key = (whole.shape, frozenset(terms))
+        if key not in self.sums:
+            level = deepest((term for term, _ in terms), stack)
+            self.sums[key] = Value(
+                whole.shape,
+                level,
+                place.region,
+                scale=place.scale,
+                varies=varying(term for term, _ in terms) & frozenset(stack),
+                terms=terms,
+                number=whole.number,
+                bits=whole.bits,
+                is_pointer=whole.shape is Shape.ADDRESS,
+                stack=whole.stack[: level.depth if level else 0],
+            )
+            self.expand(self.sums[key])
+        return self.sums[key]
+
+
+def _reaches(earlier: Value, later: Value) -> bool:
+    """Whether `earlier`, written before `later`, varies in no loop but those around `later`."""
+    return earlier.region <= later.region and (earlier.level is None or earlier.level in later.stack)
+
+
+def _stride(moving: tuple[tuple[Value, int], ...], inner: LoopLevel) -> Value | None:
+    """By what an address advances each iteration, when the compiler steps a pointer; None when it does not.
+
+    It does for counters of constant step, alone or times an invariant; with a step known only at run time the
+    address is computed anew.
+    """
+    steps: list[Value] = []
+    for term, _ in moving:
+        if term.step is None:
+            return None
+        counter: Value | None = term
+        if term.shape is Shape.INT_PRODUCT:
+            counter = next((f for f in term.inputs if f.level is inner and f.step is not None), None)
+        if counter is None or counter.step is None or counter.step.shape is not Shape.CONSTANT:
+            return None
+        steps.append(term.step)
+    if not steps:
+        return None
+    return next((step for step in steps if step.shape is not Shape.CONSTANT), steps[0])
+
+
+_FUSES: dict[Shape, Shape] = {
+    Shape.FLOAT_SUM: Shape.FLOAT_PRODUCT,
+    Shape.INT_SUM: Shape.INT_PRODUCT,
+    Shape.ADDRESS: Shape.INT_PRODUCT,
+}
+
+
+def _in_parts(cost: Cost, number: float) -> Cost:
+    """`cost` on a GPU where a multiplication takes `number` instructions."""
+    multiplies = InstructionKind.IMAD
+    return tuple((kind, count * number if kind is multiplies else count) for kind, count in cost)

@@ -1,0 +1,326 @@
+"""Expressions to values, each by a generator that asks for the values of its operands."""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Callable, Generator
+from typing import Any, cast
+
+from wattslice.ir import (
+    AddressOf,
+    Assign,
+    Atomic,
+    AtomicOp,
+    Binary,
+    BinaryOp,
+    Builtin,
+    BuiltinKind,
+    Cast,
+    Constant,
+    Construct,
+    Expr,
+    Extract,
+    Increment,
+    InlinedCall,
+    Intrinsic,
+    Load,
+    Logical,
+    MemorySpace,
+    OperationClass,
+    Place,
+    PointerOffset,
+    Read,
+    RegisterPlace,
+    Select,
+    Semantics,
+    TextureFetch,
+    Type,
+    TypeKind,
+    Unary,
+)
+from wattslice.workload.instructions.expansions import call_cost
+from wattslice.workload.instructions.kinds import InstructionKind as K
+from wattslice.workload.instructions.memory import Memory
+from wattslice.workload.instructions.operators import FLOAT_KINDS, per_operation
+from wattslice.workload.instructions.value_graph import Cost, MemoryRequest, Shape, Value, inputs_key, linear
+
+Steps = Generator["Step", Any, "Value | None"]
+"""A computation driven by `drive`: yields what must be run first, returns a value."""
+Step = Value | Steps | None
+"""What is known at once, or a computation that finds it."""
+
+
+def drive(first: Step) -> None:
+    """Run a computation and all it asks for: nesting as deep as generated code has it needs no recursion."""
+    stack = [first] if isinstance(first, Generator) else []
+    result: Value | None = None
+    while stack:
+        try:
+            asked = stack[-1].send(result)
+        except StopIteration as stop:
+            stack.pop()
+            result = stop.value
+            continue
+        if asked is None or type(asked) is Value:
+            result = asked
+        else:
+            stack.append(cast(Steps, asked))
+            result = None
+
+
+_CONVERTS = re.compile(r"(__)?\w+?2(?!(hi|lo)int)\w+")
+"""``__float2int_rn``; ``__double2hiint`` takes one of two registers, ``__float_as_int`` the same one."""
+_PURE = frozenset(
+    {
+        OperationClass.FP32,
+        OperationClass.FP64,
+        OperationClass.FP16,
+        OperationClass.INT,
+        OperationClass.SPECIAL,
+    }
+)
+
+
+class Expressions(Memory):
+    """Lowers expressions."""
+
+    def expression(self, expr: Expr, region: int) -> Step:
+        """The value of `expr`, run in `region`; leaves are known at once."""
+        handler = _HANDLERS.get(type(expr))
+        return self.joined([], region) if handler is None else handler(self, expr, region)
+
+    def builtin(self, expr: Builtin) -> Value:
+        """`threadIdx.x` and the like: read once; sizes lie in constant memory."""
+        special = expr.kind in (BuiltinKind.THREAD_IDX, BuiltinKind.BLOCK_IDX)
+        value = self.first(
+            ("builtin", expr.kind, expr.axis),
+            ((K.MOV, 1.0),) if special else (),
+            expr.kind is not BuiltinKind.THREAD_IDX,
+        )
+        self.naturals.add(value)
+        return value
+
+    def load_expression(self, expr: Load, region: int) -> Steps:
+        """A read from memory."""
+        pointer = yield self.expression(expr.place.address, region)
+        return self.load(expr.place, pointer, region, expr.type)
+
+    def unary_expression(self, expr: Unary, region: int) -> Steps:
+        """A unary operator."""
+        value = yield self.expression(expr.operand, region)
+        return self.unary(expr.op, value, expr.type, region)
+
+    def binary_expression(self, expr: Binary, region: int) -> Steps:
+        """A binary operator."""
+        a = yield self.expression(expr.left, region)
+        b = yield self.expression(expr.right, region)
+        return self.binary(expr.op, a, b, expr.operand_type, region)
+
+    def logical(self, expr: Logical, region: int) -> Steps:
+        """`a && b`: ISETP takes the other predicate along."""
+        a = yield self.expression(expr.left, region)
+        self.enter_arm()
+        b = yield self.expression(expr.right, expr.right_region)
+        self.merge([self.leave_arm()], region)
+        return self.plain(("logical", expr.op), region, (a, b), ())
+
+    def cast_expression(self, expr: Cast, region: int) -> Steps:
+        """A conversion."""
+        value = yield self.expression(expr.operand, region)
+        return self.cast(value, expr.operand.type, expr.type, region)
+
+    def assignment(self, expr: Assign, region: int) -> Steps:
+        """`a = b` or `a op= b`."""
+        value = yield self.expression(expr.value, region)
+        return (yield self.assign(expr.target, expr.op, value, expr.operand_type, region))
+
+    def increment(self, expr: Increment, region: int) -> Steps:
+        """`++a`."""
+        amount = expr.delta * expr.step_bytes if expr.step_bytes else expr.delta
+        one = self.constant(amount, expr.type)
+        return (yield self.assign(expr.target, BinaryOp.ADD, one, expr.type, region))
+
+    def atomic(self, expr: Atomic, region: int) -> Steps:
+        """An atomic; its result is unknown."""
+        place = expr.place
+        pointer = yield self.expression(place.address, region)
+        inputs = [self.address(place, pointer, region)[0]]
+        scales = place.space is MemorySpace.SHARED and bool(inputs[0].terms)  # ATOMS has no [R.X4]
+        inputs.extend((yield from self.all_of(expr.arguments, region)))
+        cost = _shared_atomic(expr) if place.space is MemorySpace.SHARED else ((K.ATOM, 1.0),)
+        self.root(region, (*cost, *(((K.IADD, 1.0),) if scales else ())), inputs)
+        self.clobber((place.space,), False, None)
+        return self.joined([], region)
+
+    def fetch(self, expr: TextureFetch, region: int) -> Steps:
+        """A texture fetch, shared with equal ones, or a surface write."""
+        inputs = yield from self.all_of(expr.coordinates, region)
+        if expr.is_store:
+            self.root(region, ((K.TEX, 1.0),), inputs)
+            self.roots[-1].access = MemoryRequest(expr.site, True, 1.0)
+            return self.joined([], region)
+        key = ("fetch", expr.texture, *inputs_key(inputs))
+        value = self.shared(key, region, tuple(inputs), Shape.PLAIN, ((K.TEX, 1.0),), is_uniform=False)
+        value.access = value.access or MemoryRequest(expr.site, False, 1.0)
+        return value
+
+    def construct(self, expr: Construct, region: int) -> Steps:
+        """`make_float4(...)`: registers side by side."""
+        inputs = yield from self.all_of(expr.arguments, region)
+        whole = self.plain(("construct", expr.type.name), region, tuple(inputs), ())
+        self.components[whole] = dict(zip(expr.field_names, inputs, strict=False))
+        return whole
+
+    def extract(self, expr: Extract, region: int) -> Steps:
+        """`f(x).y`."""
+        whole = yield self.expression(expr.value, region)
+        return self.part(whole, (expr.field,), region, expr.type.bits)
+
+    def all_of(self, expressions: tuple[Expr, ...], region: int) -> Generator[Step, Any, list[Value]]:
+        """The values of several expressions, in order."""
+        found: list[Value] = []
+        for expr in expressions:
+            value = yield self.expression(expr, region)
+            found += [value]
+        return found
+
+    @abstractmethod
+    def call(self, expr: InlinedCall, region: int) -> Step:
+        """Lower an inlined call; the statements are the subclass's business."""
+
+    def pointer(self, expr: PointerOffset, region: int) -> Steps:
+        """Pointer plus scaled index plus offset."""
+        base = yield self.expression(expr.pointer, region)
+        offset = self.constant(expr.offset_bytes, expr.type)
+        value = self.sum(base, offset, 1, region, 64)
+        if expr.index is not None:
+            index = yield self.expression(expr.index, region)
+            scaled = self.scaled(index, expr.scale_bytes, region, 64)
+            # two 32-bit indices one after the other are each extended and added in 64 bits
+            indices = {term for term, _ in linear(value)[0] if not term.is_pointer}
+            twice = index.shape is not Shape.CONSTANT and not indices <= {t for t, _ in linear(scaled)[0]}
+            value = self.sum(value, scaled, -1 if expr.subtract else 1, region, 64, is_wide=twice)
+            value.is_unsigned = _is_unsigned(expr.index)
+        return value
+
+    def select(self, expr: Select, region: int) -> Steps:
+        """`c ? a : b`."""
+        condition = yield self.expression(expr.condition, region)
+        self.enter_arm()
+        then = yield self.expression(expr.then, expr.then_region)
+        first = self.leave_arm()
+        self.enter_arm()
+        otherwise = yield self.expression(expr.otherwise, expr.otherwise_region)
+        self.merge([first, self.leave_arm()], region)
+        is_word = expr.type.kind is TypeKind.INT and expr.type.bits == 32
+        is_zero = otherwise.shape is Shape.CONSTANT and otherwise.number == 0
+        mask = self.bit_mask(condition, region) if is_word and is_zero else None
+        if mask is not None:
+            return self.logic(BinaryOp.AND, (mask, then), expr.type, region)
+        if any(isinstance(arm, Load) for arm in (expr.then, expr.otherwise)):
+            kind = K.MOV  # a predicated load into the register that holds the other value
+        else:
+            kind = K.FSETP if expr.type.kind is TypeKind.FLOAT else K.ISETP
+        number = 2.0 if expr.type.bits == 64 else 1.0
+        # Which register a reference means is settled when loops are unrolled: no address is ever selected.
+        cost = () if _names_registers(expr) else ((kind, number),)
+        return self.plain("select", region, (condition, then, otherwise), cost, expr.type.bits)
+
+    def assign(self, target: Place, op: BinaryOp | None, value: Value, type_: Type, region: int) -> Steps:
+        """`target = value` or `target op= value`; yields the new value."""
+        if isinstance(target, RegisterPlace):
+            if op is not None:
+                value = self.binary(op, self.read(target, region), value, type_, region)
+            self.write(target.variable, target.path, value)
+            return value
+        pointer = yield self.expression(target.address, region)
+        if op is not None:
+            old = self.carried(target, pointer, region) or self.load(target, pointer, region, target.type)
+            value = self.binary(op, old, value, type_, region)
+        self.store(target, pointer, value, region)
+        return value
+
+    def intrinsic(self, expr: Intrinsic, region: int) -> Steps:
+        """A library function or builtin."""
+        inputs = yield from self.all_of(expr.arguments, region)
+        if expr.semantics is Semantics.IDENTITY and inputs:
+            if _CONVERTS.match(expr.name):
+                return self.cast(inputs[0], expr.arguments[0].type, expr.type, region)
+            return inputs[0]
+        types = (expr.type, *(argument.type for argument in expr.arguments))
+        working = next((type_ for type_ in types if type_.kind is TypeKind.FLOAT), expr.type)
+        if expr.semantics is Semantics.FMA and working.bits in FLOAT_KINDS:
+            fused = FLOAT_KINDS[working.bits][2]
+            cost = ((fused, per_operation(working.bits, working.lanes)),)
+            return self.plain("fma", region, tuple(inputs), cost, working.bits)
+        base = inputs[0].number if inputs and inputs[0].shape is Shape.CONSTANT else None
+        cost = call_cost(expr.name, working, expr.operations, base)
+        classes = {count.operation for count in expr.operations}
+        if OperationClass.BARRIER in classes:
+            self.root(region, ((K.BAR, 1.0),), inputs)
+            self.clobber((), True, None)
+            return self.joined([], region)
+        written = tuple(a.variable for a in expr.arguments if isinstance(a, AddressOf))
+        reads_memory = any(a.type.kind is TypeKind.POINTER for a in expr.arguments)
+        pure = classes <= _PURE and not reads_memory and bool(classes)
+        pure = pure and expr.semantics is not Semantics.EFFECT
+        if pure and K.SHFL not in dict(cost):
+            return self.plain(("call", expr.name), region, tuple(inputs), cost, expr.type.bits)
+        self.root(region, cost, inputs)
+        result = self.joined(inputs, region)
+        for variable in written:
+            self.write(variable, (), result)
+        return result
+
+
+def _is_unsigned(index: Expr) -> bool:
+    """Whether an index is an unsigned integer of 32 bits, before it is widened."""
+    while isinstance(index, Cast) and index.type.bits == 64:
+        index = index.operand
+    return index.type.kind is TypeKind.INT and index.type.bits == 32 and not index.type.signed
+
+
+_HANDLERS: dict[type[Expr], Callable[[Expressions, Any, int], Step]] = {  # by type: asked for every node
+    Constant: lambda here, expr, region: here.constant(expr.value, expr.type),
+    Builtin: lambda here, expr, region: here.builtin(expr),
+    Read: lambda here, expr, region: here.read(expr.place, region),
+    AddressOf: lambda here, expr, region: here.address_of(expr.variable),
+    Load: Expressions.load_expression,
+    PointerOffset: Expressions.pointer,
+    Unary: Expressions.unary_expression,
+    Binary: Expressions.binary_expression,
+    Logical: Expressions.logical,
+    Select: Expressions.select,
+    Cast: Expressions.cast_expression,
+    Assign: Expressions.assignment,
+    Increment: Expressions.increment,
+    Intrinsic: Expressions.intrinsic,
+    Atomic: Expressions.atomic,
+    TextureFetch: Expressions.fetch,
+    Construct: Expressions.construct,
+    Extract: Expressions.extract,
+    InlinedCall: lambda here, expr, region: here.call(expr, region),
+}
+
+
+def _shared_atomic(expr: Atomic) -> Cost:
+    """Shared memory adds 32-bit integers; anything else is a loop of load, operation and compare-and-swap.
+
+    One round of the loop: how often another thread comes in between depends on data.
+    """
+    type_ = expr.type
+    is_swap = expr.op in (AtomicOp.CAS, AtomicOp.EXCHANGE)
+    if is_swap or (not type_.is_float and type_.bits <= 32):
+        return ((K.ATOM, 1.0),)
+    words = 2.0 if type_.bits == 64 else 1.0
+    add = FLOAT_KINDS.get(type_.bits, FLOAT_KINDS[32])[0]
+    operation = (add, 1.0) if type_.is_float else (K.IADD, words)
+    return ((K.LDS, 1.0), operation, (K.ATOM, 1.0), (K.ISETP, words), (K.BRANCH, 3.0))
+
+
+def _names_registers(expr: Expr) -> bool:
+    """Whether an address is that of one of several registers (`int& r = c ? a : b`)."""
+    if isinstance(expr, Select):
+        return _names_registers(expr.then) and _names_registers(expr.otherwise)
+    return isinstance(expr, AddressOf) and expr.variable.space is MemorySpace.REGISTER

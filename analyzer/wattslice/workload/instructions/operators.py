@@ -1,0 +1,236 @@
+"""Operators and conversions on values: what each costs, and what folds or fuses."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+
+from wattslice.ir import COMPARISONS, BinaryOp, Type, TypeKind, UnaryOp
+from wattslice.workload.instructions.expansions import measured
+from wattslice.workload.instructions.kinds import InstructionKind as K
+from wattslice.workload.instructions.linear_forms import LinearForms
+from wattslice.workload.instructions.value_graph import Shape, Value, deepest, inputs_key, varying
+
+FLOAT_KINDS: dict[int, tuple[K, K, K, K]] = {  # bits: sum, product, fused, comparison
+    16: (K.HFMA2, K.HFMA2, K.HFMA2, K.HFMA2),
+    32: (K.FADD, K.FMUL, K.FFMA, K.FSETP),
+    64: (K.DADD, K.DMUL, K.DFMA, K.DSETP),
+}
+_PREDICATE = 1
+"""Bits of an integer that is 0 or 1 because it was a truth value."""
+
+_FOLD: dict[BinaryOp, Callable[[float, float], float]] = {
+    BinaryOp.ADD: operator.add,
+    BinaryOp.SUB: operator.sub,
+    BinaryOp.MUL: operator.mul,
+}
+
+
+def per_operation(bits: int, lanes: int) -> float:
+    """Instructions of a floating-point operation on all lanes of a vector: two half lanes fill one HFMA2."""
+    return max(1.0, lanes / 2) if bits == 16 else float(max(1, lanes))
+
+
+class Operators(LinearForms):
+    """Unary, binary and conversion operators."""
+
+    def cast(self, value: Value, source: Type, target: Type, region: int) -> Value:
+        """A conversion; free between integers of 32 and 64 bits."""
+        if value.shape is Shape.CONSTANT:
+            return value
+        if target.kind is TypeKind.BOOL:
+            return self.truth(value, source, region)
+        is_float = (source.kind is TypeKind.FLOAT, target.kind is TypeKind.FLOAT)
+        if any(is_float):
+            if all(is_float) and source.bits == target.bits:
+                return value
+            lanes = float(max(1, target.lanes))
+            kind = K.WIDE_CONVERSION if 64 in (source.bits, target.bits) else K.CONVERSION
+            return self.plain(
+                ("cast", target.bits, is_float), region, (value,), ((kind, lanes),), target.bits
+            )
+        if source.kind is TypeKind.BOOL and target.kind is TypeKind.INT:
+            return self.plain("bool to int", region, (value,), ((K.ISETP, 1.0),), _PREDICATE)
+        if source.bits > target.bits and target.bits in (8, 16):
+            return self.plain(("narrow", target.bits), region, (value,), ((K.LOP, 1.0),))
+        return value  # widening is part of IMAD.WIDE, narrowing to 32 bits takes the low register
+
+    def truth(self, value: Value, source: Type, region: int) -> Value:
+        """Whether a value is not zero: a comparison, which the LOP3 that makes 32 bits does along.
+
+        Bit 0 is compared all the same; tests of neighbouring bits may share one R2P: `bit_tests.py`.
+        """
+        if source.kind is TypeKind.BOOL:
+            return value
+        if source.kind is TypeKind.FLOAT:
+            return self.plain("truth", region, (value,), ((FLOAT_KINDS[max(32, source.bits)][3], 1.0),))
+        if value.shape is Shape.LOGIC and value.bits == 32:
+            _, mask = self.masked.get(value, (value, None))
+            cost = ((K.ISETP, 1.0),) if mask is not None and mask.number == 1 else ()
+            return self.shared(("truth", value), region, (value,), shape=Shape.TRUTH, cost=cost)
+        if value.bits == _PREDICATE:
+            return value
+        wide = 2.0 if source.bits == 64 or source.kind is TypeKind.POINTER else 1.0
+        return self.plain("truth", region, (value,), ((K.ISETP, wide),))
+
+    def unary(self, op: UnaryOp, value: Value, type_: Type, region: int) -> Value:
+        """A unary operator; float negation and `!` are modifiers of whatever uses them."""
+        if op is UnaryOp.NOT or (op is UnaryOp.NEGATE and type_.kind is TypeKind.FLOAT):
+            return value  # a modifier of whatever uses it
+        if op is UnaryOp.NEGATE:
+            return self.scaled(value, -1, region, type_.bits)
+        return self.logic(op, (value,), type_, region)
+
+    def binary(self, op: BinaryOp, a: Value, b: Value, type_: Type, region: int) -> Value:
+        """A binary operator in `type_`."""
+        if op is BinaryOp.COMMA:
+            return b
+        if a.shape is Shape.CONSTANT and b.shape is Shape.CONSTANT:
+            number = None
+            if op in _FOLD and a.number is not None and b.number is not None:
+                number = _FOLD[op](a.number, b.number)
+            value = Value(
+                Shape.CONSTANT,
+                deepest((a, b), self.stack),
+                region,
+                number=number,
+                bits=type_.bits,
+                is_uniform=True,
+                varies=varying((a, b)),
+            )
+            scales = op in (BinaryOp.MUL, BinaryOp.DIV) and self.is_power(b)
+            if self.is_power(a) and (scales or op in (BinaryOp.SHL, BinaryOp.SHR)):
+                self.powers.add(value)
+            return value
+        if type_.kind is TypeKind.FLOAT:
+            return self.floating(op, a, b, type_, region)
+        wide = 2.0 if type_.bits == 64 or type_.kind is TypeKind.POINTER else 1.0
+        if op in (BinaryOp.EQ, BinaryOp.NE) and a.bits == b.bits == _PREDICATE:
+            # predicates compared: the later comparison takes the earlier one along
+            return self.plain(op, region, (a.inputs[0], b.inputs[0]), (), _PREDICATE)
+        if op in (BinaryOp.EQ, BinaryOp.NE) and a.shape is Shape.LOGIC and b.number in (0, 1):
+            _, mask = self.masked.get(a, (a, None))
+            if b.number == 0 or (mask is not None and mask.number == 1):
+                return self.truth(a, type_, region)
+        if op in COMPARISONS:
+            return self.plain(op, region, (a, b), ((K.ISETP, wide),))
+        if op in (BinaryOp.ADD, BinaryOp.OR, BinaryOp.XOR) and (
+            (funnel := self.funnel(a, b, type_, region)) is not None
+        ):
+            return funnel
+        match op:
+            case BinaryOp.ADD | BinaryOp.SUB:
+                is_wide = type_.bits == 64 and type_.kind is not TypeKind.POINTER
+                sign = -1 if op is BinaryOp.SUB else 1
+                return self.sum(a, b, sign, region, type_.bits, is_wide=is_wide)
+            case BinaryOp.MUL:
+                return self.product(a, b, type_, region)
+            case BinaryOp.SHL | BinaryOp.SHR:
+                value = self.shift(op, a, b, type_, region)
+                if value.shape is not Shape.CONSTANT and (op is BinaryOp.SHL or not type_.signed):
+                    self.shifts[value] = (op, a, b)
+                return value
+            case BinaryOp.AND | BinaryOp.OR | BinaryOp.XOR:
+                return self.logic(op, (a, b), type_, region)
+            case BinaryOp.DIV | BinaryOp.MOD:
+                return self.division(op, a, b, type_, region)
+            case _:
+                return self.plain(op, region, (a, b), ((K.SHF, wide),), type_.bits)
+
+    def shift(self, op: BinaryOp, a: Value, b: Value, type_: Type, region: int) -> Value:
+        """`a << b` or `a >> b`."""
+        if op is BinaryOp.SHL and b.shape is Shape.CONSTANT and b.number is not None:
+            return self.scaled(a, 1 << (int(b.number) & 63), region, type_.bits)
+        cost = ((K.SHF, 2.0 if type_.bits == 64 else 1.0),)
+        if op is BinaryOp.SHL or b.shape is not Shape.CONSTANT or a.shape is Shape.CONSTANT:
+            return self.plain((op, type_.signed), region, (a, b), cost, type_.bits)
+        shape = Shape.SHIFTED if b.number is None and type_.bits == 32 else Shape.PLAIN
+        key = (op, type_.signed, *inputs_key((a, b)))
+        value = self.shared(key, region, (a, b), shape=shape, cost=cost, bits=type_.bits)
+        self.halves[value] = a
+        return value
+
+    def funnel(self, a: Value, b: Value, type_: Type, region: int) -> Value | None:
+        """`x >> s | y << bits - s`, a rotation where x is y: one SHF, two in 64 bits; None for others."""
+        up, down = self.shifts.get(a), self.shifts.get(b)
+        if up is None or down is None or up[0] is down[0]:
+            return None
+        if up[0] is BinaryOp.SHR:
+            up, down = down, up
+        total = self.sum(up[2], down[2], 1, region, 32)
+        if total.shape is not Shape.CONSTANT or total.number != type_.bits:
+            return None
+        cost = ((K.SHF, 2.0 if type_.bits == 64 else 1.0),)
+        return self.plain("funnel", region, (up[1], down[1], down[2]), cost, type_.bits)
+
+    def floating(self, op: BinaryOp, a: Value, b: Value, type_: Type, region: int) -> Value:
+        """A floating-point operator."""
+        bits = type_.bits if type_.bits in FLOAT_KINDS else 16 if type_.bits < 32 else 64
+        add, multiply, fused, compare = FLOAT_KINDS[bits]
+        lanes = per_operation(bits, type_.lanes)
+        key = (op, bits, *inputs_key((a, b)))
+        if op in COMPARISONS:
+            return self.shared(key, region, (a, b), shape=Shape.PLAIN, cost=((compare, lanes),))
+        if op in (BinaryOp.ADD, BinaryOp.SUB):
+            cost, other = ((add, lanes),), ((fused, lanes),)
+            return self.shared(key, region, (a, b), shape=Shape.FLOAT_SUM, cost=cost, fused=other, bits=bits)
+        reciprocal = (
+            op is BinaryOp.DIV and b.shape is Shape.CONSTANT and b.number is not None and is_power(b.number)
+        )
+        if op is BinaryOp.MUL and bits == 64 and 2.0 in (a.number, b.number):
+            doubled = ((add, lanes),)  # x + x, which takes part in no FMA
+            return self.shared(key, region, (a, b), shape=Shape.PLAIN, cost=doubled, bits=bits)
+        if op is BinaryOp.MUL or reciprocal:
+            return self.shared(
+                key, region, (a, b), shape=Shape.FLOAT_PRODUCT, cost=((multiply, lanes),), bits=bits
+            )
+        name = "rcp" if a.shape is Shape.CONSTANT and a.number == 1 else "div"
+        cost = measured(f"{name}.fp{max(32, bits)}") or ((K.MUFU, 1.0),)
+        cost = tuple((kind, number * lanes) for kind, number in cost)
+        return self.shared(key, region, (a, b), shape=Shape.PLAIN, cost=cost, bits=bits)
+
+    def logic(self, op: object, inputs: tuple[Value, ...], type_: Type, region: int) -> Value:
+        """A bitwise operator."""
+        cost = ((K.LOP, 2.0 if type_.bits == 64 else 1.0),)  # charging.py: how many operators one LOP3 does
+        key = ("logic", op, *inputs_key(inputs))
+        value = self.shared(key, region, inputs, shape=Shape.LOGIC, cost=cost, bits=type_.bits)
+        if op is BinaryOp.AND and Shape.CONSTANT in (inputs[0].shape, inputs[1].shape):
+            bits, mask = inputs if inputs[1].shape is Shape.CONSTANT else inputs[::-1]
+            self.masked[value] = bits, mask
+        return value
+
+    def bit_mask(self, condition: Value, region: int) -> Value | None:
+        """All ones where the bit that `condition` tests is set, by two shifts; None for other conditions."""
+        if condition.shape is not Shape.TRUTH or condition.inputs[0] not in self.masked:
+            return None
+        bits, mask = self.masked[condition.inputs[0]]
+        if mask.number is not None and not is_power(mask.number):
+            return None
+        return self.plain("bit mask", region, (bits, mask), ((K.SHF, 2.0),))
+
+    def division(self, op: BinaryOp, a: Value, b: Value, type_: Type, region: int) -> Value:
+        """Integer division or remainder, from the measured table."""
+        name = "div" if op is BinaryOp.DIV else "mod"
+        if b.shape is Shape.CONSTANT:
+            name += "_power" if self.is_power(b) else "_constant"
+        is_natural = not type_.signed or (a in self.naturals and b.shape is Shape.CONSTANT)
+        if name == "mod_power" and is_natural and type_.bits == 32:
+            mask = self.binary(BinaryOp.SUB, b, self.constant(1, type_), type_, region)
+            value = self.logic(BinaryOp.AND, (a, mask), type_, region)
+        else:
+            key = "int64" if type_.bits == 64 else "uint32" if is_natural else "int32"
+            cost = measured(f"{name}.{key}") or ((K.IMAD, 1.0),)
+            value = self.plain((op, type_.signed), region, (a, b), cost, type_.bits)
+        if a in self.naturals and is_natural:
+            self.naturals.add(value)
+        return value
+
+    def is_power(self, value: Value) -> bool:
+        """Whether a value is a constant power of two, another one in each copy of a loop perhaps."""
+        is_known = value.shape is Shape.CONSTANT and value.number is not None
+        return value in self.powers or (is_known and is_power(value.number or 0))
+
+
+def is_power(number: float) -> bool:
+    """Whether a number is a power of two."""
+    return number > 0 and number == int(number) and (int(number) & (int(number) - 1)) == 0

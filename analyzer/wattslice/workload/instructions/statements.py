@@ -1,0 +1,200 @@
+"""From the IR to the value graph: statements, branches and inlined calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from wattslice.ir import (
+    Block,
+    Break,
+    Continue,
+    Declare,
+    ExprStmt,
+    If,
+    InlinedCall,
+    Intrinsic,
+    Kernel,
+    Loop,
+    Return,
+    Stmt,
+    Switch,
+    TypeKind,
+)
+from wattslice.workload.instructions.charging import Charge, Request, charges
+from wattslice.workload.instructions.environment import EnvironmentKey
+from wattslice.workload.instructions.expressions import Step, Steps, drive
+from wattslice.workload.instructions.isa import Isa
+from wattslice.workload.instructions.kinds import InstructionKind
+from wattslice.workload.instructions.loops import Loops, LoopTrips
+from wattslice.workload.instructions.value_graph import Shape, Value
+
+
+class Lowered(NamedTuple):
+    """The instructions of a kernel by kind and region.
+
+    `issued_only`: what warps issue although no thread counts it. `issuers`: for a region that is predicated,
+    not branched around, the region whose every run issues it.
+    """
+
+    instructions: list[Charge]
+    requests: list[Request]
+    issued_only: list[Charge]
+    issuers: dict[int, int]
+
+
+@lru_cache(maxsize=16)
+def lower(kernel: Kernel, trips: LoopTrips, isa: Isa) -> Lowered:
+    """The instructions of `kernel` by kind and region, and its accesses to memory.
+
+    Kept for the last few kernels: counts that differ in probabilities alone are asked for one after another.
+    """
+    lowering = _Lowering(kernel, trips)
+    drive(lowering.kernel_body())
+    instructions, requests = charges(lowering.roots, isa)
+    return Lowered(_merged(instructions), requests, _merged(lowering.issued_only), lowering.issuers)
+
+
+def _merged(found: list[Charge]) -> list[Charge]:
+    """The same charges, those of one kind and region as one."""
+    numbers: dict[tuple[InstructionKind, int], float] = {}
+    for kind, region, number in found:
+        numbers[kind, region] = numbers.get((kind, region), 0.0) + number
+    return [Charge(kind, region, number) for (kind, region), number in numbers.items()]
+
+
+class _Lowering(Loops):
+    """Lowers statements; `returns` collects what a call being inlined may yield."""
+
+    def __init__(self, kernel: Kernel, trips: LoopTrips) -> None:
+        super().__init__(kernel, trips)
+        self.kernel = kernel
+        self.last = kernel.body.statements[-1] if kernel.body.statements else None
+        self.issuer: int | None = None  # of the predicated arm being lowered
+        self.issuers: dict[int, int] = {}
+        self.issued_only: list[Charge] = []
+
+    def kernel_body(self) -> Steps:
+        region = self.kernel.body.region
+        # stack pointer, memory descriptor and EXIT: in every kernel measured
+        self.root(region, ((InstructionKind.MOV, 2.0), (InstructionKind.BRANCH, 1.0)), ())
+        for parameter in self.kernel.parameters:
+            self.whole(parameter)  # so that a loop that is the first to name one may change it
+        yield self.statement(self.kernel.body)
+        return None
+
+    def statement(self, stmt: Stmt) -> Step:
+        if self.issuer is not None:
+            self.issuers[stmt.region] = self.issuer
+        lowering = _LOWERINGS.get(type(stmt))
+        return None if lowering is None else lowering(self, stmt)
+
+    def block(self, stmt: Block) -> Steps:
+        for inner in stmt.statements:
+            yield self.statement(inner)
+        return None
+
+    def evaluate(self, stmt: ExprStmt) -> Step:
+        if isinstance(stmt.expr, Intrinsic) and stmt.expr.name == "assert":
+            return self.assertion(stmt, stmt.expr)
+        return self.expression(stmt.expr, stmt.region)
+
+    def assertion(self, stmt: ExprStmt, call: Intrinsic) -> Steps:
+        """`assert(c)`: a branch around a call that never runs; at the end of the kernel the EXIT itself."""
+        (condition,) = yield from self.all_of(call.arguments, stmt.region)
+        number = 1.0 if condition.is_uniform else 3.0
+        cost = () if stmt is self.last else ((InstructionKind.BRANCH, number),)
+        self.root(stmt.region, cost, (condition,))
+        return None
+
+    def declare(self, stmt: Declare) -> Steps:
+        if stmt.value is not None:
+            value = yield self.expression(stmt.value, stmt.region)
+            self.write(stmt.variable, (), value)
+            if self.is_machine_code and stmt.variable.type.kind is TypeKind.POINTER:
+                # PTX has this address in a register, wherever it is used
+                self.address_value(value, stmt.region, narrow=False)
+                self.address_value(value, stmt.region, narrow=True)
+        return None
+
+    def leave(self, stmt: Return) -> Steps:
+        if stmt.value is not None:
+            returned = yield self.expression(stmt.value, stmt.region)
+            if self.returns:
+                self.returns[-1].append(returned)
+        return None
+
+    def branch(self, stmt: If) -> Steps:
+        condition = yield self.expression(stmt.condition, stmt.region)
+        is_predicated = False
+        if condition.shape is Shape.CONSTANT and condition.number is None:
+            cost = ()  # decided in each copy of an unrolled loop
+        elif stmt.otherwise is None and (_is_single_jump(stmt.then) or stmt is self.last):
+            cost = ()  # a predicated EXIT: every thread executes one EXIT, here or at the end
+            if not isinstance(stmt.then.statements[-1] if stmt.then.statements else None, Return) and (
+                stmt is not self.last
+            ):
+                cost = ((InstructionKind.BRANCH, 1.0),)  # break, continue
+            elif not self.returns:  # not in a function that was inlined
+                # Every warp issues this EXIT; those that go on, the one behind what it guards, too.
+                again = stmt.then.region if stmt is self.last else stmt.region
+                self.issued_only.append(Charge(InstructionKind.BRANCH, again, 1.0))
+        elif all(self.facts.blocks[arm].is_short for arm in (stmt.then, stmt.otherwise) if arm is not None):
+            cost, is_predicated = (), True
+        else:
+            synchronises = 0.0 if condition.is_uniform else 2.0
+            cost = ((InstructionKind.BRANCH, 1.0 + synchronises),)
+            if stmt.otherwise is not None:
+                self.root(stmt.then.region, ((InstructionKind.BRANCH, 1.0),), ())
+        self.root(stmt.region, cost, (condition,))
+        outer = self.issuer
+        if is_predicated and outer is None:
+            self.issuer = stmt.region
+        yield self.arms((stmt.then, *((stmt.otherwise,) if stmt.otherwise else ())), stmt.region)
+        self.issuer = outer
+        return None
+
+    def switch(self, stmt: Switch) -> Steps:
+        selector = yield self.expression(stmt.selector, stmt.region)
+        tests = float(max(1, len(stmt.cases) - 1))
+        cost = ((InstructionKind.ISETP, tests), (InstructionKind.BRANCH, tests))
+        self.root(stmt.region, cost, (selector,))
+        yield self.arms(tuple(case.body for case in stmt.cases), stmt.region)
+        return None
+
+    def arms(self, blocks: tuple[Block, ...], region: int) -> Steps:
+        ends: list[dict[EnvironmentKey, Value]] = []
+        for block in blocks:
+            self.enter_arm()
+            yield self.statement(block)
+            ends.append(self.leave_arm())
+        self.merge(ends, region)
+        return None
+
+    def call(self, expr: InlinedCall, region: int) -> Steps:
+        for parameter, argument in zip(expr.parameters, expr.arguments, strict=True):
+            self.write(parameter, (), (yield self.expression(argument, region)))
+        self.returns.append([])
+        yield self.statement(expr.body)
+        returned = self.returns.pop()
+        if len(returned) == 1:
+            return returned[0]
+        return self.joined(returned, region)
+
+
+_LOWERINGS: dict[type[Stmt], Callable[[_Lowering, Any], Step]] = {
+    Block: _Lowering.block,
+    ExprStmt: _Lowering.evaluate,
+    Declare: _Lowering.declare,
+    If: _Lowering.branch,
+    Switch: _Lowering.switch,
+    Loop: _Lowering.loop,
+    Return: _Lowering.leave,
+}
+
+
+def _is_single_jump(block: Block) -> bool:
+    """Whether a block is nothing but a return, break or continue."""
+    last = block.statements[-1] if block.statements else None
+    return isinstance(last, Return | Break | Continue) and len(block.statements) == 1

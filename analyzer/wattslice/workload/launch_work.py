@@ -1,0 +1,82 @@
+"""What one launch does on a GPU, whatever model reads it: prediction and training see the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wattslice.counting.profile import ExecutionProfile, total_counts
+from wattslice.ir.operation_counts import OperationCounts
+from wattslice.launches.launch import KernelLaunch
+from wattslice.workload.instructions import InstructionMix, Isa, isa_of, lower_instructions
+from wattslice.workload.occupancy import Occupancy, occupancy, shared_bytes, sm_saturation
+from wattslice.workload.registers import estimate_registers
+from wattslice.workload.traffic import Traffic, traffic
+from wattslice.workload.workloads import workload
+from wattslice_models.gpu import Gpu
+from wattslice_models.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Residency:
+    """How a launch sits on a GPU: registers per thread (estimated), shared bytes per block, Sa of Def. 4,
+    the instruction set that its kernel is compiled to, whether L1 keeps what global loads bring, and how much
+    L2 holds (None: unknown), how many blocks run at a time on the whole GPU.
+    """
+
+    registers: int
+    shared_bytes: int
+    occupancy: Occupancy
+    sm_saturation: float
+    isa: Isa
+    l1_keeps_loads: bool
+    l2_bytes: float | None
+    resident_blocks: int
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchWork:
+    """Counts, executed instructions and traffic of one launch; `workload` None when the launch cannot run."""
+
+    counts: OperationCounts
+    instructions: InstructionMix
+    traffic: Traffic
+    workload: Workload | None
+
+
+_NO_LOADS_IN_L1 = frozenset({(3, 0), (3, 5), (3, 7), (5, 0), (5, 2), (5, 3), (6, 1), (6, 2)})
+"""Compute capabilities whose L1 keeps no global loads unless asked to (-dlcm=ca): CUDA C++ Programming Guide,
+sections on compute capability 3.x to 6.x; Pascal Tuning Guide."""
+
+
+def residency(launch: KernelLaunch, gpu: Gpu) -> Residency:
+    """Registers, shared memory, occupancy and SM saturation of `launch` on `gpu`."""
+    registers = estimate_registers(launch.kernel, gpu)
+    shared = shared_bytes(launch.kernel, launch.dynamic_shared_bytes)
+    held = occupancy(gpu, launch.block, registers, shared)
+    return Residency(
+        registers,
+        shared,
+        held,
+        sm_saturation(gpu, launch.grid, held.blocks_per_sm).peak,
+        isa_of(gpu.compute_capability),
+        gpu.compute_capability not in _NO_LOADS_IN_L1,
+        gpu.l2_bytes,
+        gpu.sm_count * held.blocks_per_sm,
+    )
+
+
+def launch_work(launch: KernelLaunch, resident: Residency, profile: ExecutionProfile) -> LaunchWork:
+    """What a counted launch executes and moves."""
+    counts = total_counts(launch.kernel, profile)
+    mix = lower_instructions(launch.kernel, profile, resident.isa)
+    moved = traffic(
+        launch,
+        profile,
+        mix.requests,
+        l1_keeps_loads=resident.l1_keeps_loads,
+        l2_bytes=resident.l2_bytes,
+        resident_blocks=resident.resident_blocks,
+    )
+    warps = resident.occupancy.active_warps_per_sm
+    work = None if resident.occupancy.failure else workload(launch, profile, counts, mix, moved, warps)
+    return LaunchWork(counts, mix, moved, work)

@@ -1,0 +1,286 @@
+"""Bytes that really move: sectors at L1, what is left of them at L2, what reaches DRAM.
+
+From the addresses of the sampled lanes, per access site: the sectors a request touches. A block fetches
+a sector from L2 once per object: its requests' distinct sectors, bounded by the span of the object that
+the block touches. DRAM delivers an object once per launch, bounded by the object's span, as long as L2
+keeps it for the blocks that share it (`l2_reuse`). Both are lower bounds of traffic: L1 is taken to keep
+what a block touches, and L2 the halos of neighbouring blocks.
+
+Where an address depends on data, each lane of a request is taken to touch a sector of its own: an upper
+bound at L1 and L2. At DRAM the size of the array decides, where it is known: it is taken to be read
+uniformly at random, so that of all such arrays together L2 holds its own size and a fetch misses with the
+probability of the rest; each sector is fetched once anyway. Of an array of unknown size every fetch misses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from wattslice.counting.profile import ExecutionProfile, Reach, SiteStatistics
+from wattslice.counting.sampling import WARP_SIZE
+from wattslice.counting.sites import SECTOR_BYTES
+from wattslice.ir import Kernel, MemorySpace, TypeKind, Variable
+from wattslice.ir.accesses import MemoryAccess, memory_accesses
+from wattslice.launches.launch import KernelLaunch
+from wattslice.workload.block_axes import block_axes
+from wattslice.workload.instructions.mix import RequestCount
+from wattslice.workload.l2_reuse import L2Reuse, SharedObject
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Bytes per launched thread at each level, and shared-memory passes per warp.
+
+    `footprint_bytes`: distinct bytes of global memory that the launch touches, None when some object's
+    extent is unknown. `gathered`: accesses whose address depends on data; with them
+    `l1_bytes` is an upper bound. `shared_passes`: also repeated requests to constant memory, as many as a
+    warp names words beyond the first.
+    """
+
+    l1_bytes: float
+    l2_bytes: float
+    dram_bytes: float
+    shared_passes: float
+    shared_accesses: float
+    footprint_bytes: float | None
+    gathered: tuple[MemoryAccess, ...]
+
+
+@dataclass(slots=True)
+class _Object:
+    """What all accesses of one kind to one object add up to, in bytes per warp and per block."""
+
+    requested: float = 0.0
+    distinct_per_block: float = 0.0
+    block_reach: Reach | None = None
+    launch_reach: Reach | None = None
+    is_bounded: bool = True
+    is_kept: bool = True  # by the L1 cache
+    accesses: list[MemoryAccess] = field(default_factory=list[MemoryAccess])
+    gathered_per_block: float = 0.0  # of `distinct_per_block`, where data lead, in an array of known size
+
+    def add(
+        self, requested: float, warps_per_block: int, statistics: SiteStatistics, within: Reach | None
+    ) -> None:
+        """Takes in one access; `within`: all of the array, if its size is known."""
+        self.requested += requested
+        share = 1.0 if statistics.block_distinct_share is None else statistics.block_distinct_share
+        distinct = requested * warps_per_block * share
+        self.distinct_per_block += distinct
+        reach, block_reach = statistics.launch_reach, statistics.block_reach
+        if reach is None:
+            reach = block_reach = within
+            self.gathered_per_block += distinct
+        if reach is None:
+            self.is_bounded = False
+            return
+        self.launch_reach = _around(self.launch_reach, reach)
+        if block_reach is not None:  # else only blocks at the edge of the grid come here
+            self.block_reach = _around(self.block_reach, block_reach)
+
+    @property
+    def block_bytes(self) -> float:
+        """Bytes one block fetches: each distinct sector of a visit, no more than the block reaches."""
+        if not self.is_bounded or self.block_reach is None:
+            return self.distinct_per_block
+        return min(self.distinct_per_block, _whole_sectors(self.block_reach.bytes))
+
+    def axes(self, kernel: Kernel) -> frozenset[int]:
+        """The axes of the grid along which blocks touch other parts of it."""
+        return frozenset[int]().union(*(block_axes(kernel, access) for access in self.accesses))
+
+    def fetched(self, warps_per_block: int) -> float:
+        """Bytes that one block's loads bring from L2."""
+        return self.block_bytes if self.is_kept else self.requested * warps_per_block
+
+    def launch_bytes(self, blocks: int, fetches: float = 1.0, missing: float = 0.0) -> float:
+        """Bytes that move between DRAM and L2 in one launch.
+
+        `fetches`: how often what is touched comes from DRAM; `missing`: share of gathers that L2 misses.
+        """
+        fetched = self.block_bytes * blocks
+        if not self.is_bounded or self.launch_reach is None:
+            return fetched
+        moved = max(
+            fetches * _whole_sectors(self.launch_reach.bytes), self.gathered_per_block * blocks * missing
+        )
+        return min(fetched, moved)
+
+
+def traffic(
+    launch: KernelLaunch,
+    profile: ExecutionProfile,
+    requests: tuple[RequestCount, ...],
+    *,
+    l1_keeps_loads: bool = True,
+    l2_bytes: float | None = None,
+    resident_blocks: int | None = None,
+) -> Traffic:
+    """The traffic of one launch.
+
+    `l2_bytes`: size of the L2 cache; None: it keeps nothing of what data lead to, and all that blocks share.
+    `resident_blocks`: how many run at a time; None: all of them.
+    `requests`: those that the compiler leaves of the accesses as written. `l1_keeps_loads`: whether the L1
+    cache keeps what global loads bring for the next ones; textures are always cached.
+    """
+    warps_per_block = -(-launch.threads_per_block // WARP_SIZE)
+    loads: dict[Variable | None, _Object] = {}
+    stores: dict[Variable | None, _Object] = {}
+    passes = shared = stored = 0.0
+    gathered: list[MemoryAccess] = []
+    for access, made in made_accesses(launch, profile, requests):
+        statistics = profile.sites[access.site]
+        if access.space is MemorySpace.SHARED:
+            passes += made.per_warp * request_passes(statistics)
+            shared += made.per_thread
+            continue
+        if access.space is MemorySpace.CONSTANT:
+            if statistics.bank_passes is None:
+                gathered.append(access)
+            passes += made.per_warp * (_constant_words(access, statistics, made) - 1.0)
+            continue
+        if access.space not in (MemorySpace.GLOBAL, MemorySpace.TEXTURE):
+            continue
+        if statistics.sectors_per_request is None:
+            gathered.append(access)
+        requested = made.per_warp * request_sectors(access, statistics, made) * SECTOR_BYTES
+        table = stores if access.is_store else loads
+        entry = table.setdefault(access.root, _Object())
+        entry.accesses.append(access)
+        entry.is_kept = l1_keeps_loads or access.space is MemorySpace.TEXTURE
+        entry.add(requested, warps_per_block, statistics, _whole_array(launch, access))
+        if access.is_store:
+            stored += requested * (2.0 if access.is_atomic else 1.0)
+    requested = sum(entry.requested for entry in loads.values())
+    fetched = sum(entry.fetched(warps_per_block) for entry in loads.values()) * launch.blocks
+    entries = (*loads.values(), *stores.values())
+    missing = _missing((loads, stores), l2_bytes)
+    reuse = _reuse(launch, (loads, stores), l2_bytes, resident_blocks)
+    moved = sum(
+        entry.launch_bytes(
+            launch.blocks, 1.0 if reuse is None else reuse.fetches(entry.axes(launch.kernel)), missing
+        )
+        for entry in entries
+    )
+    threads = launch.threads_per_block * launch.blocks
+    warps = warps_per_block * launch.blocks
+    return Traffic(
+        l1_bytes=(requested + stored) * warps / threads,
+        l2_bytes=fetched / threads + stored * warps / threads,
+        dram_bytes=moved / threads,
+        shared_passes=passes,
+        shared_accesses=shared,
+        footprint_bytes=_footprint(loads, stores),
+        gathered=tuple(gathered),
+    )
+
+
+def made_accesses(
+    launch: KernelLaunch, profile: ExecutionProfile, requests: tuple[RequestCount, ...]
+) -> Iterator[tuple[MemoryAccess, RequestCount]]:
+    """The accesses that are made at all, each with how often."""
+    made = {(entry.site, entry.is_store): entry for entry in requests}
+    for access in memory_accesses(launch.kernel):
+        if access.is_atomic:
+            threads, warps = profile.thread_counts[access.region], profile.warp_counts[access.region]
+            found = RequestCount(access.site, True, threads, warps)
+        else:
+            found = made.get((access.site, access.is_store))
+        if found is not None and found.per_warp > 0.0:
+            yield access, found
+
+
+def array_bytes(launch: KernelLaunch, access: MemoryAccess) -> int | None:
+    """Size of the accessed array: a global variable's, or what the host code allocated; None when unknown."""
+    root = access.root
+    if root is None or access.space is not MemorySpace.GLOBAL:
+        return None
+    if root.type.kind is TypeKind.ARRAY:
+        return root.type.size_bytes or None
+    return dict(zip(launch.kernel.parameters, launch.extents, strict=False)).get(root)
+
+
+def _whole_array(launch: KernelLaunch, access: MemoryAccess) -> Reach | None:
+    size_bytes = array_bytes(launch, access)
+    return Reach((0,), (size_bytes,)) if size_bytes else None
+
+
+def _missing(tables: Iterable[dict[Variable | None, _Object]], l2_bytes: float | None) -> float:
+    """Share of the fetches that data lead to which L2 misses, uniformly at random over all such arrays."""
+    sizes = {
+        root: entry.launch_reach.bytes
+        for table in tables
+        for root, entry in table.items()
+        if entry.gathered_per_block and entry.is_bounded and entry.launch_reach is not None
+    }
+    total = sum(sizes.values())
+    return max(0.0, 1.0 - (l2_bytes or 0.0) / total) if total else 0.0
+
+
+def _reuse(
+    launch: KernelLaunch,
+    tables: Iterable[dict[Variable | None, _Object]],
+    l2_bytes: float | None,
+    resident_blocks: int | None,
+) -> L2Reuse | None:
+    """What decides how often objects are fetched; None when all of them fit L2, or all blocks run at once."""
+    if l2_bytes is None or not resident_blocks or launch.blocks <= resident_blocks:
+        return None
+    largest: dict[Variable | None, tuple[float, _Object]] = {}  # an object both read and written is one
+    for table in tables:
+        for root, entry in table.items():
+            size = entry.launch_bytes(launch.blocks)
+            if root not in largest or largest[root][0] < size:
+                largest[root] = (size, entry)
+    if sum(size for size, _ in largest.values()) <= l2_bytes:
+        return None
+    objects = tuple(SharedObject(size, entry.axes(launch.kernel)) for size, entry in largest.values())
+    return L2Reuse(objects, launch.grid, resident_blocks, l2_bytes)
+
+
+def _around(reach: Reach | None, other: Reach) -> Reach:
+    if reach is None or len(reach.low) != len(other.low) or reach.unit_bytes != other.unit_bytes:
+        return other
+    return reach.union(other)
+
+
+def request_passes(statistics: SiteStatistics) -> float:
+    """Passes of one request to shared memory; an 8-byte access takes two without any conflict."""
+    return (statistics.bank_passes or 1.0) * max(1, statistics.access_bytes // 4)
+
+
+def request_sectors(access: MemoryAccess, statistics: SiteStatistics, made: RequestCount) -> float:
+    """Sectors of one request. Where addresses depend on data each of its lanes has its own (an upper bound);
+    an unknown texture fetch is taken to be as local as its cache wants it.
+    """
+    lanes = WARP_SIZE * made.per_thread / made.per_warp
+    if statistics.sectors_per_request is not None:
+        return statistics.sectors_per_request
+    if access.space is MemorySpace.TEXTURE:
+        return lanes * max(4, statistics.access_bytes) / SECTOR_BYTES
+    return lanes
+
+
+def _constant_words(access: MemoryAccess, statistics: SiteStatistics, made: RequestCount) -> float:
+    """Words of one request to constant memory, which hands out one after the other; at most the array's."""
+    if statistics.bank_passes is not None:
+        return statistics.bank_passes
+    words = WARP_SIZE * made.per_thread / made.per_warp * max(1.0, statistics.access_bytes / 4)
+    size_bytes = access.root.type.size_bytes if access.root is not None else 0
+    return max(1.0, min(words, size_bytes / 4) if size_bytes else words)
+
+
+def _whole_sectors(span_bytes: float) -> float:
+    return max(SECTOR_BYTES, -(-span_bytes // SECTOR_BYTES) * SECTOR_BYTES)
+
+
+def _footprint(*tables: dict[Variable | None, _Object]) -> float | None:
+    """Distinct bytes of all objects; an object both read and written counts once."""
+    boxes: dict[Variable | None, Reach | None] = {}
+    for table in tables:
+        for root, entry in table.items():
+            if not entry.is_bounded or entry.launch_reach is None:
+                return None
+            boxes[root] = _around(boxes.get(root), entry.launch_reach)
+    return sum(box.bytes for box in boxes.values() if box is not None)

@@ -1,0 +1,93 @@
+"""Why our counts miss the counters: sentences written by people, checked against what does miss."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from wattslice.errors import WattsliceError
+from wattslice_corpora.records import ParameterValue
+from wattslice_tools.public_sets.counters.quantities import QUANTITIES, Compared
+
+CAUSES_FILE = Path(__file__).with_name("causes.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why one quantity of one benchmark's kernel misses."""
+
+    benchmark: str
+    quantity: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostRun:
+    """How the host code of a benchmark is to be read: the file with the launch and the sizes of the run.
+
+    `file` relative to the checkout, empty for the recipe's. `variables`: host variables that the program
+    takes from its command line or its input, with their values in the counted run. `reason`: why the geometry
+    is not read, for people; empty where it is.
+    """
+
+    benchmark: str
+    file: str
+    variables: tuple[ParameterValue, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """Everything in the file of causes. `missing`: reasons why a benchmark cannot be compared at all."""
+
+    causes: tuple[Cause, ...]
+    host_runs: tuple[HostRun, ...]
+
+    def cause(self, entry: Compared) -> str:
+        """Why `entry` misses; empty when nobody wrote it down."""
+        key = (entry.benchmark, entry.quantity.name)
+        return next((cause.text for cause in self.causes if (cause.benchmark, cause.quantity) == key), "")
+
+    def host_run(self, benchmark: str) -> HostRun:
+        """How to read the host code of a benchmark: by default as it stands."""
+        found = (run for run in self.host_runs if run.benchmark == benchmark)
+        return next(found, HostRun(benchmark, "", (), ""))
+
+
+def read_notes(path: Path = CAUSES_FILE) -> Notes:
+    """The file of causes. Raises `WattsliceError` naming the entry at fault."""
+    known = {quantity.name for quantity in QUANTITIES}
+    place = str(path)
+    causes: list[Cause] = []
+    runs: list[HostRun] = []
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        for entry in document.get("cause", ()):
+            place = f"{path}: [[cause]] of {entry.get('benchmarks')}"
+            for quantity in entry["quantities"]:
+                if quantity not in known:
+                    raise ValueError(f"no quantity {quantity!r}; there are {', '.join(sorted(known))}")
+                causes += [Cause(name, quantity, str(entry["text"])) for name in entry["benchmarks"]]
+        for entry in document.get("host", ()):
+            place = f"{path}: [[host]] {entry.get('benchmark')}"
+            values = tuple(ParameterValue(name, value) for name, value in entry.get("set", {}).items())
+            runs.append(HostRun(entry["benchmark"], entry.get("file", ""), values, entry.get("reason", "")))
+    except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise WattsliceError(f"{place}: entry missing or malformed ({error})") from None
+    pairs = [(cause.benchmark, cause.quantity) for cause in causes]
+    twice = sorted({pair for pair in pairs if pairs.count(pair) > 1})
+    if twice:
+        raise WattsliceError(f"{path}: two causes for {' '.join(twice[0])}", remedy="keep one of them")
+    return Notes(tuple(causes), tuple(runs))
+
+
+def without_cause(notes: Notes, compared: tuple[Compared, ...]) -> tuple[Compared, ...]:
+    """Misses that nobody explained."""
+    return tuple(entry for entry in compared if entry.is_miss and not notes.cause(entry))
+
+
+def stale(notes: Notes, compared: tuple[Compared, ...]) -> tuple[Cause, ...]:
+    """Causes of what is no miss (any more)."""
+    misses = {(entry.benchmark, entry.quantity.name) for entry in compared if entry.is_miss}
+    return tuple(cause for cause in notes.causes if (cause.benchmark, cause.quantity) not in misses)

@@ -1,0 +1,135 @@
+"""Share of kernels launched in their own file whose geometry was read from host code, per suite.
+
+Usage: python -m wattslice_tools.wild.geometry_share CHECKOUT... [--why] [--arguments] [--alone] [--gpu v100]
+
+Three classes: read; computed from host variables whose value is assumed (`--set` settles all of it); assumed.
+A kernel counts when its file holds a launch of it: once per definition in the source, whatever the number of
+its template instances or of the files that include it, and as read when any of its launches is.
+`--why` lists those whose geometry had to be assumed, with
+the reason; `--arguments` adds the share of integer parameters with a value. Each file content counts once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import statistics
+import time
+from collections import Counter
+from functools import partial
+from pathlib import Path
+
+from wattslice import ir
+from wattslice.analysis import LaunchSource
+from wattslice.errors import FrontendError
+from wattslice.frontend.cuda.callers import read_callers
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.launches.launch import NO_OVERRIDES
+from wattslice.launches.resolver import resolve_launches
+from wattslice_models.gpu import load_gpu
+
+
+def launched_names(program: ir.Program) -> set[str]:
+    """Mangled and plain names of the kernels that some host function launches."""
+    names: set[str] = set()
+    for function in program.functions:
+        for expr in ir.expressions_below(function.body):
+            if isinstance(expr, ir.LaunchCall):
+                names.add(expr.kernel or expr.kernel_name)
+    return names
+
+
+def definitions(program: ir.Program) -> list[list[ir.Kernel]]:
+    """The kernels of a program, the instances of one template together."""
+    found: dict[tuple[str, int], list[ir.Kernel]] = {}
+    for kernel in program.kernels:
+        found.setdefault((kernel.span.file, kernel.span.line), []).append(kernel)
+    return list(found.values())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("checkouts", nargs="+", type=Path)
+    parser.add_argument("--why", action="store_true")
+    parser.add_argument("--arguments", action="store_true")
+    parser.add_argument("--alone", action="store_true", help="do not look at other files for callers")
+    parser.add_argument("--gpu", default="v100")
+    options = parser.parse_args()
+    gpu = load_gpu(options.gpu)
+    seen: set[str] = set()
+    milliseconds: list[float] = []
+    total = total_read = total_computed = 0
+    places: set[tuple[str, int, int | None]] = set()
+    for checkout in options.checkouts:
+        count = read = computed = integers = valued = unreadable = unlaunched = 0
+        causes: Counter[str] = Counter()
+        lines: list[str] = []
+        for path in sorted(checkout.rglob("*.cu")):
+            if not path.is_file():
+                continue
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            if digest in seen:
+                continue
+            seen.add(digest)
+            try:
+                program = read_cuda(path)
+            except FrontendError:
+                unreadable += 1
+                continue
+            start = time.perf_counter()
+            launches = resolve_launches(
+                program, NO_OVERRIDES, gpu, None if options.alone else partial(read_callers, path)
+            )
+            milliseconds.append(1e3 * (time.perf_counter() - start))
+            names = launched_names(program)
+            for kernels in definitions(program):
+                if not any(kernel.mangled_name in names or kernel.name in names for kernel in kernels):
+                    unlaunched += 1
+                    continue
+                own = [launch for launch in launches if launch.kernel in kernels]
+                place = (kernels[0].span.file, kernels[0].span.line, own[0].line)
+                if place in places:
+                    continue
+                places.add(place)
+                count += 1
+                good = [launch for launch in own if launch.source is LaunchSource.HOST_CODE]
+                for launch in good[:1]:
+                    for parameter, argument in zip(launch.kernel.parameters, launch.arguments, strict=True):
+                        if parameter.type.is_integral:
+                            integers += 1
+                            valued += argument is not None
+                if good:
+                    read += 1
+                    continue
+                reason = next((a.message for a in own[0].assumptions if a.rule == "PW011"), "?")
+                causes[reason.split(";")[0].split(": ", 1)[-1]] += 1
+                if any(
+                    launch.assumptions and all(a.fix.startswith("--set") for a in launch.assumptions)
+                    for launch in own
+                ):
+                    computed += 1
+                lines.append(f"  {path.relative_to(checkout)}:{own[0].line} {kernels[0].name}: {reason}")
+        total, total_read, total_computed = total + count, total_read + read, total_computed + computed
+        share = f"{read / count:6.1%}" if count else "     -"
+        print(f"{checkout.name:20} launched kernels {count:4}, read {read:4} ({share})", end="")
+        print(f", computed from an assumed variable {computed}, assumed {count - read - computed}", end="")
+        print(f"  not launched in their file {unlaunched}, files not readable {unreadable}")
+        if options.arguments and integers:
+            print(f"  integer arguments with a value: {valued} of {integers} ({valued / integers:.1%})")
+        if options.why:
+            print("\n".join(lines))
+            for cause, number in causes.most_common(12):
+                print(f"  {number:4} {cause}")
+    if total:
+        print(f"all {total}: read {total_read} ({total_read / total:.1%})", end="")
+        print(f", computed from an assumed variable {total_computed} ({total_computed / total:.1%})", end="")
+        print(f", assumed {total - total_read - total_computed}")
+    if len(milliseconds) > 1:
+        worst = max(milliseconds)
+        print(
+            f"reading launches: median {statistics.median(milliseconds):.1f} ms, most {worst:.0f} ms a file"
+        )
+
+
+if __name__ == "__main__":
+    main()

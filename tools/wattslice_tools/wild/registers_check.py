@@ -1,0 +1,153 @@
+"""Estimated registers per thread against what ptxas reports, on public kernels. Needs nvcc.
+
+Usage: python -m wattslice_tools.wild.registers_check CHECKOUT... [--arch sm_80] [--most 100] [--fit] [--list]
+
+Files are taken evenly from all checkouts, as far as nvcc compiles them. Reported: the median and mean
+absolute error in registers, and how often the estimate gives the same occupancy (blocks of 256 threads).
+`--fit` prints weights for `wattslice.workload.registers` of the least absolute error, and their error when
+cross-validated over files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import statistics
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from wattslice import ir
+from wattslice.errors import FrontendError
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.workload.occupancy import occupancy
+from wattslice.workload.registers import estimate_registers, features, register_pressure
+from wattslice_models.gpu import load_gpu
+
+_ENTRY = re.compile(r"Compiling entry function '(\w+)'.*?Used (\d+) registers", re.S)
+
+
+def reported(path: Path, checkout: Path, arch: str) -> dict[str, int]:
+    """Registers by mangled name; empty when nvcc does not compile the file."""
+    folders = {path.parent, path.parent.parent}
+    for name in ("Common", "common", "utilities", "inc", "include"):
+        folders.update(
+            folder for folder in (*checkout.glob(name), *checkout.glob(f"*/{name}")) if folder.is_dir()
+        )
+    with tempfile.TemporaryDirectory() as work:
+        command = [
+            "nvcc",
+            "-cubin",
+            f"-arch={arch}",
+            "--resource-usage",
+            "-w",
+            "-o",
+            f"{work}/a.cubin",
+            str(path),
+        ]
+        command += [f"-I{folder}" for folder in sorted(folders)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
+        except subprocess.TimeoutExpired:
+            return {}
+    return {name: int(number) for name, number in _ENTRY.findall(done.stderr)}
+
+
+def spread(paths: list[Path], most: int) -> list[Path]:
+    """Up to `most` of them, evenly."""
+    step = max(1, len(paths) // most)
+    return paths[::step][:most]
+
+
+def fit(rows: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Weights of the least absolute error (iteratively reweighted least squares)."""
+    importance = np.ones(len(truth))
+    weights = np.zeros(rows.shape[1])
+    for _ in range(80):
+        weights = np.linalg.lstsq(rows * importance[:, None], truth * importance, rcond=None)[0]
+        importance = 1.0 / np.sqrt(np.maximum(np.abs(rows @ weights - truth), 0.5))
+    return weights
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("checkouts", nargs="+", type=Path)
+    parser.add_argument("--arch", default="sm_80")
+    parser.add_argument("--most", type=int, default=100, help="files to compile")
+    parser.add_argument("--fit", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args()
+    files: list[tuple[Path, Path]] = []
+    for checkout in options.checkouts:
+        found = sorted(path for path in checkout.rglob("*.cu") if path.is_file())
+        files += [(path, checkout) for path in spread(found, options.most // len(options.checkouts))]
+
+    def compile_one(item: tuple[Path, Path]) -> dict[str, int]:
+        return reported(*item, options.arch)
+
+    with ThreadPoolExecutor(2) as pool:
+        truths = list(pool.map(compile_one, files))
+    pairs: list[tuple[int, ir.Kernel, int]] = []
+    for number, ((path, _), truth) in enumerate(zip(files, truths, strict=True)):
+        if not truth:
+            continue
+        try:
+            program = read_cuda(path)
+        except FrontendError:
+            continue
+        lines: set[int] = set()
+        for kernel in program.kernels:
+            if kernel.mangled_name in truth and kernel.body_is_complete and kernel.span.line not in lines:
+                lines.add(kernel.span.line)  # one instance per template
+                pairs.append((number, kernel, truth[kernel.mangled_name]))
+    if not pairs:
+        print("nothing compiled")
+        return
+    gpu = load_gpu("a100")
+    truth = np.array([registers for _, _, registers in pairs], float)
+    estimate = np.array([estimate_registers(kernel, gpu) for _, kernel, _ in pairs], float)
+    error = np.abs(estimate - truth)
+    same = [
+        occupancy(gpu, (256, 1, 1), int(e), 0).blocks_per_sm
+        == occupancy(gpu, (256, 1, 1), int(t), 0).blocks_per_sm
+        for e, t in zip(estimate, truth, strict=True)
+    ]
+    ratio = [
+        occupancy(gpu, (256, 1, 1), int(e), 0).occupancy / occupancy(gpu, (256, 1, 1), int(t), 0).occupancy
+        for e, t in zip(estimate, truth, strict=True)
+    ]
+    print(
+        f"{len(pairs)} kernels of {sum(bool(t) for t in truths)} files; ptxas: median {np.median(truth):.0f}"
+    )
+    print(
+        f"error in registers: median {np.median(error):.1f}, mean {error.mean():.1f}, "
+        f"bias {np.mean(estimate - truth):+.1f}"
+    )
+    within = statistics.mean(abs(r - 1) <= 0.25 for r in ratio)
+    print(f"occupancy of 256-thread blocks: same {statistics.mean(same):.1%}, within a quarter {within:.1%}")
+    constant = np.abs(np.median(truth) - truth)
+    print(f"baseline, always the median: median error {np.median(constant):.1f}, mean {constant.mean():.1f}")
+    if options.list:
+        for (_, kernel, registers), guess in zip(pairs, estimate, strict=True):
+            print(f"  {registers:4d} {guess:4.0f} {kernel.name[:40]:40} {register_pressure(kernel)}")
+    if options.fit:
+        plain = [pair for pair in pairs if not register_pressure(pair[1]).makes_calls]
+        rows = np.array([features(register_pressure(kernel)) for _, kernel, _ in plain])
+        wanted = np.array([registers for *_, registers in plain], float)
+        fold = np.array([number % 5 for number, *_ in plain])
+        held_out = np.concatenate(
+            [
+                np.abs(rows[fold == k] @ fit(rows[fold != k], wanted[fold != k]) - wanted[fold == k])
+                for k in range(5)
+            ]
+        )
+        print(f"{len(plain)} kernels without calls, cross-validated over files: ", end="")
+        print(f"median error {np.median(held_out):.1f}, mean {held_out.mean():.1f}")
+        print("weights from all:", np.round(fit(rows, wanted), 2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,235 @@
+"""Measure what one operator or library call becomes in SASS; writes expansions.txt beside its reader.
+
+    python -m wattslice_tools.wild.sass_expansions [--arch sm_80]
+
+Each expression is compiled into `o[i] = expr` and into `o[i] = x`; the difference is its cost. Counted is one
+path through the code: the longest one that goes straight on without calling a slow-path subroutine and
+without looping (argument reduction of huge arguments, denormals, infinities stay out), or the shortest one
+where the script says so; see `docs/instructions.md`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+from wattslice.workload.instructions.kinds import InstructionKind, kind_of_sass
+from wattslice_tools.wild.sass import Instruction, SassFunction, compile_cubin, disassemble
+
+TARGET = Path(__file__).parents[3] / "analyzer" / "wattslice" / "workload" / "instructions" / "expansions.txt"
+_UNARY_FLOAT = [
+    "sqrt",
+    "rsqrt",
+    "cbrt",
+    "exp",
+    "exp2",
+    "exp10",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "erf",
+    "erfc",
+    "floor",
+    "ceil",
+    "rint",
+    "trunc",
+    "round",
+    "fabs",
+    "tgamma",
+    "lgamma",
+    "sinpi",
+    "cospi",
+]
+_BINARY_FLOAT = ["pow", "atan2", "fmod", "fmin", "fmax", "hypot", "copysign", "fdim"]
+_FAST = [
+    "__expf",
+    "__logf",
+    "__log2f",
+    "__log10f",
+    "__sinf",
+    "__cosf",
+    "__tanf",
+    "__frcp_rn",
+    "__fsqrt_rn",
+    "__saturatef",
+]
+_FAST_BINARY = ["__fdividef", "__powf", "__fadd_rn", "__fmul_rn", "__fdiv_rn"]
+_SEVERAL_RESULTS = (
+    ("sincosf", "float", "sincosf(x, &x, &y)"),
+    ("sincospif", "float", "sincospif(x, &x, &y)"),
+    ("__sincosf", "float", "__sincosf(x, &x, &y)"),
+    ("modff", "float", "x = modff(x, &y)"),
+    ("frexpf", "float", "int e; x = frexpf(x, &e); y = __int_as_float(e)"),
+    ("sincos", "double", "sincos(x, &x, &y)"),
+    ("sincospi", "double", "sincospi(x, &x, &y)"),
+    ("modf", "double", "x = modf(x, &y)"),
+    ("frexp", "double", "int e; x = frexp(x, &e); y = __hiloint2double(e, 0)"),
+)
+"""Statements that take x and leave x and y."""
+_UNARY_INT = ["abs", "__popc", "__clz", "__ffs", "__brev"]
+_BINARY_INT = ["min", "max", "__mulhi", "__mul24"]
+SHORTEST = frozenset(
+    ["sinf", "cosf", "tanf", "sincosf", "sinpif", "cospif", "sincospif", "powf", "tanhf", "fmodf", "hypotf"]
+)
+"""Where the longest path is not the usual one: argument reduction, or special cases of powf."""
+
+
+def expressions() -> tuple[tuple[str, str, str], ...]:
+    """(key, operand type, expression in x and y)."""
+    found: list[tuple[str, str, str]] = []
+    for suffix, type_ in (("f", "float"), ("", "double")):
+        found += [(name + suffix, type_, f"{name}{suffix}(x)") for name in _UNARY_FLOAT]
+        found += [(name + suffix, type_, f"{name}{suffix}(x, y)") for name in _BINARY_FLOAT]
+    found += [(name, "float", f"{name}(x)") for name in _FAST]
+    found += [(name, "float", f"{name}(x, y)") for name in _FAST_BINARY]
+    found += [(name, "int", f"{name}(x)") for name in _UNARY_INT]
+    found += [(name, "int", f"{name}(x, y)") for name in _BINARY_INT]
+    found += [("div.fp32", "float", "x / y"), ("div.fp64", "double", "x / y")]
+    found += [("rcp.fp32", "float", "1.0f / x"), ("rcp.fp64", "double", "1.0 / x")]
+    for key, type_ in (("int32", "int"), ("uint32", "unsigned"), ("int64", "long long")):
+        found += [(f"div.{key}", type_, "x / y"), (f"mod.{key}", type_, "x % y")]
+        found += [(f"div_constant.{key}", type_, "x / 7"), (f"mod_constant.{key}", type_, "x % 7")]
+        found += [(f"div_power.{key}", type_, "x / 8"), (f"mod_power.{key}", type_, "x % 8")]
+        found += [
+            (f"mul.{key}", type_, "x * y"),
+            (f"add.{key}", type_, "x + y"),
+            (f"shl.{key}", type_, "x << y"),
+        ]
+    found += _SEVERAL_RESULTS
+    found += [(f"fast.{k}", "fast float", e) for k, _, e in found if k in FAST_MATH]
+    return tuple(found)
+
+
+FAST_MATH = frozenset(
+    ["div.fp32", "rcp.fp32", "sqrtf", "expf", "logf", "log2f", "sinf", "cosf", "sincosf", "powf", "tanf"]
+)
+"""What `-use_fast_math` changes most; measured a second time with it, under `fast.`."""
+
+
+def path(function: SassFunction, longest: bool) -> Counter[InstructionKind]:
+    """Kinds on one loop-free path from entry to EXIT that avoids calls where it can."""
+    labels = dict(function.labels)
+    code = function.instructions
+
+    @cache
+    def best(index: int) -> tuple[int, tuple[int, ...]] | None:
+        if index >= len(code):
+            return None
+        here = code[index]
+        name = here.opcode.split(".")[0]
+        if name in ("EXIT", "RET") and not here.predicate:
+            return 0, (index,)
+        following = [index + 1]
+        if name == "BRA":
+            following = _targets(here, labels, index)
+        options = [found for n in following if n > index and (found := best(n)) is not None]
+        if not options:
+            return None
+        sign = 1 if longest else -1
+        calls, chosen = min(options, key=lambda option: (option[0], -sign * len(option[1])))
+        return calls + (name == "CALL"), (index, *chosen)
+
+    found = best(0)
+    if found is None:
+        raise SystemExit(f"no path through {function.name}")
+    visited = list(found[1])
+    for call in (code[i] for i in found[1] if found[0] and code[i].opcode.startswith("CALL")):
+        label = re.search(r"\$\w+\$\w+", call.operands)  # a call on every path is the usual path: pow()
+        if label and (callee := best(labels[label.group()])) is not None:
+            visited += callee[1]
+    kinds = (kind_of_sass(code[i].opcode, code[i].operands) for i in visited)
+    return Counter(kind for kind in kinds if kind is not None)
+
+
+def _targets(branch: Instruction, labels: dict[str, int], index: int) -> list[int]:
+    label = re.search(r"\.L\w+", branch.operands)
+    targets = [labels[label.group()]] if label else []
+    conditional = branch.predicate or re.match(r"!?U?P\d", branch.operands)
+    return [*targets, index + 1] if conditional else targets
+
+
+def measure(arch: str) -> dict[str, Counter[InstructionKind]]:
+    """Cost of each expression beyond loading its operands."""
+    sys.setrecursionlimit(20_000)
+    found: dict[str, Counter[InstructionKind]] = {}
+    jobs = [(key, type_, expr) for key, type_, expr in expressions()]
+    for fast in (False, True):
+        group = [job for job in jobs if (job[1] == "fast float") is fast]
+        lines: list[str] = []
+        for number, (_, type_, expr) in enumerate(group):
+            scalar = type_.removeprefix("fast ")
+            for variant, body in (("base", "x" if "y" not in expr else ""), ("full", expr)):
+                loads = f"{scalar} x = a[i];" + (f" {scalar} y = b[i];" if "y" in expr else "")
+                store = f"o[i] = ({body});" if body else "o[i] = x; p[i] = y;"
+                inputs = f"const {scalar}* __restrict__ a, const {scalar}* __restrict__ b"
+                arguments = f"{scalar}* o, {scalar}* p, {inputs}"
+                name = f"k{number}_{variant}"
+                if "&" in expr:
+                    loads = f"{scalar} x = a[i], y = x;" + (f" {expr};" if variant == "full" else "")
+                    store = "o[i] = x; p[i] = y;"
+                body = f"{{ int i = threadIdx.x; {loads} {store} }}"
+                lines.append(f'extern "C" __global__ void {name}({arguments}) {body}')
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "expressions.cu"
+            source.write_text("\n".join(lines))
+            cubin = compile_cubin(source, (f"-arch={arch}", *(["-use_fast_math"] if fast else [])))
+        if cubin is None:
+            raise SystemExit("nvcc cannot compile the expressions")
+        functions = {function.name: function for function in disassemble(cubin)}
+        for number, (key, _, expr) in enumerate(group):
+            longest = key.removeprefix("fast.") not in SHORTEST
+            cost = path(functions[f"k{number}_full"], longest)
+            cost.subtract(path(functions[f"k{number}_base"], longest))
+            if "y" in expr and "&" not in expr:  # the base stores both operands: take one store back
+                cost[InstructionKind.STG] += 1
+                cost[InstructionKind.IMAD] += 1
+            found[key] = cost
+    return found
+
+
+def render(found: dict[str, Counter[InstructionKind]], arch: str, compiler: str) -> str:
+    """The table, one entry per line: name, then kinds and numbers."""
+    lines = [
+        "# Executed SASS instructions of one operator or call; "
+        "written by tools/wattslice_tools/wild/sass_expansions.py.",
+        f"# {compiler}, -arch={arch}, default optimisation; fast.* with -use_fast_math",
+    ]
+    for key in sorted(found):
+        parts = [f"{kind.value} {number}" for kind, number in sorted(found[key].items()) if number > 0]
+        lines.append("  ".join((key, *parts)))
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--arch", default="sm_80")
+    arguments = parser.parse_args()
+    version = subprocess.run(["nvcc", "--version"], capture_output=True, text=True, check=True).stdout
+    release = re.search(r"release [\d.]+, V[\d.]+", version)
+    compiler = f"nvcc {release.group()}" if release else "nvcc"
+    TARGET.write_text(render(measure(arguments.arch), arguments.arch, compiler))
+    print(f"wrote {TARGET}")
+
+
+if __name__ == "__main__":
+    main()
