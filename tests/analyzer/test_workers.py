@@ -204,8 +204,13 @@ def test_a_run_that_ends_early_leaves_nobody(tmp_path, number, said):
         text=True,
         start_new_session=True,
     )
-    assert process.communicate(timeout=HANG_S)[0] == said  # whoever lives on holds the pipe
-    end = time.monotonic() + HANG_S
-    while is_alive(process.pid) and time.monotonic() < end:  # what tidies up after the others goes last
-        time.sleep(0.1)
-    assert not is_alive(process.pid)
+    try:
+        assert process.communicate(timeout=HANG_S)[0] == said  # whoever lives on holds the pipe
+        end = time.monotonic() + HANG_S
+        while is_alive(process.pid) and time.monotonic() < end:  # what tidies up after the others goes last
+            time.sleep(0.1)
+        assert not is_alive(process.pid)
+    finally:
+        if is_alive(process.pid):
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
