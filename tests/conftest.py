@@ -46,6 +46,7 @@ def pytest_xdist_auto_num_workers() -> int:
 def nothing_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What somebody has trained or analysed on this machine is no business of the tests."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data_home"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config_home"))
     monkeypatch.delenv("COLUMNS", raising=False)  # tables are as wide as it says
     monkeypatch.setenv("WATTSLICE_CACHE", "off")  # what breaks us on purpose must not be answered from it
 

@@ -77,7 +77,6 @@ AnyPath = str | Path
 Number = int | float
 Model = Literal["auto", "regression", "wavelet", "energy"]
 Method = Literal["auto", "bspm", "bdpm", "expected"]
-Branches = Literal["half", "heuristic"]
 Backend = Literal["loky", "dask", "ray"]
 
 
@@ -87,7 +86,6 @@ def analyze(
     gpu: str | None = None,
     model: Model | None = None,
     method: Method | None = None,
-    branches: Branches | None = None,
     delta: float | None = None,
     dense_from: float | None = None,
     set: Mapping[str, Number] | Iterable[str] = (),  # noqa: A002  (the option's name)
@@ -124,7 +122,6 @@ def analyze(
         gpu=gpu,
         model=model,
         method=method,
-        branches=branches,
         delta=delta,
         dense_from=dense_from,
         overrides=_assignments(set),
@@ -152,7 +149,6 @@ def analyze_text(
     gpu: str | None = None,
     model: Model | None = None,
     method: Method | None = None,
-    branches: Branches | None = None,
     delta: float | None = None,
     dense_from: float | None = None,
     set: Mapping[str, Number] | Iterable[str] = (),  # noqa: A002
@@ -177,7 +173,6 @@ def analyze_text(
         gpu=gpu,
         model=model,
         method=method,
-        branches=branches,
         delta=delta,
         dense_from=dense_from,
         overrides=_assignments(set),

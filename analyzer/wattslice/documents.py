@@ -3,12 +3,36 @@
 from __future__ import annotations
 
 import difflib
+import json
 import math
+import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
 from wattslice.errors import WattsliceError
+
+_LONG_KEY = re.compile(r"""(?:\.[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*){64}""")
+
+
+def parse_json(content: bytes) -> object:
+    """The value of a JSON text in UTF-8. Raises ValueError, `json.JSONDecodeError` where it has a line."""
+    try:
+        return json.loads(content.decode("utf-8-sig"))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def parse_toml(content: bytes) -> dict[str, object]:
+    """The value of a TOML text in UTF-8. Raises ValueError."""
+    text = content.decode("utf-8-sig")
+    if _LONG_KEY.search(text):  # tomllib takes minutes for a key of thousands of parts
+        raise ValueError("nested too deeply")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 class Value:

@@ -1,4 +1,7 @@
-"""Figures as people read them: three digits, a prefix that fits, "unknown" for what is not known."""
+"""Figures and names as people read them: three digits, a prefix that fits, "unknown"; no control characters.
+
+Source text on a terminal must not steer the terminal: it goes through `printable`.
+"""
 
 from __future__ import annotations
 
@@ -74,3 +77,13 @@ def line_ranges(lines: tuple[int, ...]) -> str:
             parts.append(str(start) if start == previous else f"{start}–{previous}")
         start = previous = line
     return ", ".join(parts)
+
+
+def printable(text: str) -> str:
+    """The text on one line, tabs as four spaces, other unprintable characters as a replacement sign."""
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text.expandtabs(4))
+
+
+def tail(place: str, width: int) -> str:
+    """The end of a place (its line matters most) in `width` characters."""
+    return place if len(place) <= width else "…" + place[-(width - 1) :]

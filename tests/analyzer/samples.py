@@ -84,7 +84,7 @@ MATMUL = KernelAnalysis(
             0.16,
             0.0,
             0.53,
-            ProbabilitySource.HEURISTIC,
+            ProbabilitySource.DEFAULT,
             18.3,
             0.116,
             179.2,

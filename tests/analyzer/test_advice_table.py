@@ -7,7 +7,7 @@ from rich.console import Console
 
 from wattslice.analysis import Advice
 from wattslice.ir import Severity
-from wattslice.report.advice_table import MAX_ADVICE, advice_shown, advice_table
+from wattslice.report.text import MAX_ADVICE, advice_shown, advice_table
 
 from .samples import MATMUL
 

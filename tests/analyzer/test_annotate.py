@@ -15,9 +15,8 @@ from wattslice.config.config import Options, make_config
 from wattslice.findings.findings import Finding
 from wattslice.ir import Diagnostic, Severity, numbered_lines
 from wattslice.pipeline.files import analyze_files
-from wattslice.report.annotated import stake, write_annotated
-from wattslice.report.annotation import annotate_files, stretches
-from wattslice.report.html.c_text import TextKind, pieces
+from wattslice.report.annotated import annotate_files, stake, stretches, write_annotated
+from wattslice.report.source_text import TextKind, pieces
 
 from .samples import ANALYSIS, EMPTY, UNKNOWN
 

@@ -6,11 +6,11 @@ import pytest
 
 from wattslice.analysis import BranchClass, KernelAnalysis
 from wattslice.branch_profile.profile import ArmProbability, BranchProfile, DataSet
-from wattslice.config.config import BranchChoice, Config, MethodChoice
+from wattslice.config.config import Config, MethodChoice
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.findings.findings import operations_power_w
 from wattslice.pipeline.files import analyze_file
-from wattslice.report.kernel_tables import arms_shown
+from wattslice.report.text import arms_shown
 
 from .test_paths import BOTH
 
@@ -77,13 +77,10 @@ def test_all_three_methods_are_told_and_one_is_chosen(tmp_path):
     assert methods.bspm_w == pytest.approx(analyzed(tmp_path, HEAVY, 1.0).power_w)
 
 
-def test_the_class_and_what_data_do_can_be_overruled(tmp_path):
+def test_the_class_can_be_overruled(tmp_path):
     half = analyzed(tmp_path, HEAVY)
     assert half.branch_class is BranchClass.DENSE
     assert analyzed(tmp_path, HEAVY, dense_from=1.0).branch_class is BranchClass.SPARSE
-    (arm,) = analyzed(tmp_path, HEAVY, branches=BranchChoice.HEURISTIC).arms
-    assert arm.source is ProbabilitySource.HEURISTIC
-    assert arm.probability == pytest.approx(0.75)  # the arm begins with a loop
 
 
 def test_without_branches_on_data_the_methods_are_one(tmp_path):

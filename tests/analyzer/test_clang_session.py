@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from wattslice.errors import FrontendError
-from wattslice.frontend.cuda.clang import ParsedUnit, ParseOptions, parse_cuda, source_files
+from wattslice.frontend.cuda.clang import ParsedUnit, ParseOptions, guards, parse_cuda, source_files
 from wattslice.frontend.cuda.clang.flags import language_flags
 from wattslice.frontend.cuda.clang.pch import prelude_pch
 from wattslice.frontend.cuda.lowering.program import lower_program
@@ -61,10 +61,10 @@ def test_unreadable_file_is_a_typed_error(tmp_path: Path, monkeypatch: pytest.Mo
     path = tmp_path / "k.cu"
     path.write_text(KERNEL)
 
-    def refuse(_: Path) -> bytes:
+    def refuse(*_: object) -> bytes:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(guards, "file_bytes", refuse)
     with pytest.raises(FrontendError, match="cannot be read: Permission denied"):
         parse_cuda(path)
 

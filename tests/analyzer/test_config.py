@@ -2,7 +2,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from wattslice.config.config import BranchChoice, Config, MethodChoice, ModelChoice, Options, make_config
+from wattslice.config.config import Config, MethodChoice, ModelChoice, Options, make_config
 from wattslice.config.gpu_choice import choose_gpu, gpus_of_this_machine
 from wattslice.config.settings import NO_SETTINGS, Settings
 from wattslice.config.sources import SourceError, source_files
@@ -32,19 +32,16 @@ def test_an_option_comes_before_a_setting(kernel):
     settings = Settings(
         gpu="t4",
         model="energy",
-        branches="heuristic",
         delta=0.3,
         dense_from=0.4,
         overrides=("n=1", "m=2"),
         jobs=4,
         definitions=("A",),
     )
-    merged = config(
-        kernel, settings, gpu="h100", branches="half", delta=0.0, overrides=("n=3",), definitions=("B=2",)
-    )
+    merged = config(kernel, settings, gpu="h100", delta=0.0, overrides=("n=3",), definitions=("B=2",))
     assert (merged.gpu_id, merged.gpu_source) == ("h100", "--gpu")
     assert (merged.model, merged.branch_threshold, merged.jobs) == (ModelChoice.ENERGY, 0.0, 4)
-    assert (merged.dense_from, merged.branches) == (0.4, BranchChoice.HALF)
+    assert merged.dense_from == 0.4
     assert {(entry.name, entry.value) for entry in merged.overrides.settings} == {("m", 2), ("n", 3)}
     assert merged.definitions == ("A", "B=2")
     assert config(kernel, settings).gpu_source == "settings"
@@ -56,7 +53,6 @@ def test_an_option_comes_before_a_setting(kernel):
         ({"gpu": "v10"}, "unknown GPU 'v10'.*v100"),
         ({"model": "enery"}, "--model: unknown value 'enery'.*did you mean energy"),
         ({"method": "x"}, "--method.*auto, bspm, bdpm, expected"),
-        ({"branches": "heuristics"}, "--branches: .*did you mean heuristic"),
         ({"dense_from": 0.0}, "--dense-from"),
         ({"dense_from": float("nan")}, "--dense-from"),
         ({"delta": 1.0}, "--delta"),

@@ -13,7 +13,7 @@ from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir.walking import evaluations
 from wattslice.profiling.data_sets.spec import read_spec
 from wattslice.profiling.interpreted import Limits, counted_by, known_launches, run_data_sets
-from wattslice.profiling.interpreter.budget import MAX_STEPS
+from wattslice.profiling.interpreter.errors import MAX_STEPS
 from wattslice.profiling.probes import emit_probes
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 

@@ -6,7 +6,7 @@ import pytest
 
 from wattslice.branch_profile.profile import ArmProbability, BranchProfile
 from wattslice.counting.count import count
-from wattslice.counting.profile import ExecutionProfile, ProbabilitySource, total_counts
+from wattslice.counting.profile import ExecutionProfile, ProbabilitySource, spread, total_counts
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir.operation_counts import OperationCounts
@@ -354,6 +354,35 @@ __global__ void k(const int *a, int n, float *x) {{
     assert operations.fp32 == pytest.approx(0.5)
     arm = next(arm for arm in counted.arms if arm.probability > 0)
     assert arm.source is ProbabilitySource.DEFAULT
+
+
+@pytest.mark.parametrize(
+    ("condition", "probability"),
+    [
+        ("a[0] == 7", 0.5),
+        ("a[0] < 0", 0.5),
+        ("f[0] != f[1]", 0.5),
+        ("a[0] == 3 && a[1] == 4", 0.25),
+        ("threadIdx.x < 8 && a[0] == 3", 0.0625),  # what thread indices decide stays exact
+    ],
+)
+def test_what_data_decide_goes_either_way(tmp_path, condition, probability):
+    source = f"__global__ void k(const int *a, float *f) {{ if ({condition}) f[2] = 1.0f; }}"
+    counted, _ = analyse(tmp_path, source)
+    assert [(arm.probability, arm.source) for arm in counted.arms] == [
+        (probability, ProbabilitySource.DEFAULT)
+    ]
+    assert [a.message for a in counted.assumptions if a.rule == "PW012"] == [
+        "branch depends on data: each arm assumed as likely as the other"
+    ]
+
+
+def test_the_interval_is_widest_where_nothing_is_known():
+    assert spread(0.5) == (0.0, 1.0)
+    assert spread(1.0) == (1.0, 1.0)
+    low, high = spread(0.84)
+    assert low == pytest.approx(0.84 - (0.84 * 0.16) ** 0.5)
+    assert high == 1.0
 
 
 def test_a_profile_overrules_what_only_an_assumed_parameter_decides(tmp_path):

@@ -11,12 +11,10 @@ pytest.importorskip("scipy")
 
 from wattslice.cli import main
 from wattslice.errors import WattsliceError
-from wattslice.training.counters import Counted, calibrated, counted, fit
-from wattslice.training.counters import hold_out_each as hold_out_counters
-from wattslice.training.evaluation import Request, evaluate
+from wattslice.training.evaluation import Counted, Request, calibrated, counted, evaluate, fit
+from wattslice.training.evaluation import counters_held_out as hold_out_counters
 from wattslice.training.examples import examples
 from wattslice.training.judging import errors, judge, judge_held_out, spearman
-from wattslice.training.variants import SignScore, sign_score
 from wattslice_corpora.manifest import VariantRole, load_manifest
 from wattslice_corpora.records import Use, measured_gpu_ids, sha256
 from wattslice_corpora.records.measured import MEASUREMENT_DIRECTORY
@@ -28,6 +26,8 @@ from wattslice_models.learners import MEANS
 from wattslice_models.store import SHIPPED, load
 from wattslice_models.types import Prediction
 from wattslice_tools.accuracy.accuracy_page import begin_marker, gpu_section, update
+from wattslice_tools.accuracy.accuracy_page import main as accuracy_page
+from wattslice_tools.accuracy.variants import SignScore, sign_score
 
 from .learning_data import campaign
 
@@ -249,16 +249,22 @@ def test_the_document_keeps_what_is_not_generated(quick, tmp_path):
         update(path, (quick,), {})
 
 
-def test_the_command_writes_document_and_pictures(tmp_path, capsys):
+def test_the_command_prints_errors_and_draws_pictures(tmp_path, capsys):
     pytest.importorskip("matplotlib")
-    document = tmp_path / "accuracy.md"
-    document.write_text(f"{begin_marker('gtx_1080_ti')}\n{END}\n")
-    words = ["evaluate", "--gpu", "gtx_1080_ti", "--model", "energy", "--trained-only", "--document"]
-    assert main([*words, str(document)]) == 0
-    first = document.read_bytes(), (tmp_path / "plots" / "gtx_1080_ti.svg").read_bytes()
+    words = ["evaluate", "--gpu", "gtx_1080_ti", "--model", "energy", "--trained-only", "--plots"]
+    assert main([*words, str(tmp_path / "plots")]) == 0
+    first = (tmp_path / "plots" / "gtx_1080_ti.svg").read_bytes()
     assert "energy model" in capsys.readouterr().out
-    assert main([*words, str(document)]) == 0
-    assert (document.read_bytes(), (tmp_path / "plots" / "gtx_1080_ti.svg").read_bytes()) == first
+    assert main([*words, str(tmp_path / "plots")]) == 0
+    assert (tmp_path / "plots" / "gtx_1080_ti.svg").read_bytes() == first
+
+
+def test_the_accuracy_page_refuses_a_document_without_its_markers(tmp_path, capsys):
+    (tmp_path / "doc.md").write_text("no markers")
+    assert accuracy_page([str(tmp_path / "doc.md"), "v100_pcie"]) == 2
+    assert "add that line and <!-- evaluate: end of" in capsys.readouterr().err
+    assert accuracy_page([str(tmp_path / "missing.md")]) == 2
+    assert "missing.md" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -268,8 +274,6 @@ def test_the_command_writes_document_and_pictures(tmp_path, capsys):
         (["--gpu", "h200"], "nobody has measured h200: there is no h200.csv"),
         (["--model", "guess"], "no model 'guess'"),
         (["--data", "x.csv"], "--data is for one --gpu"),
-        (["--document", "missing.md"], "missing.md: no such document"),
-        (["--gpu", "v100_pcie", "--document", __file__], "add that line and <!-- evaluate: end of"),
         (["--gpu", "gtx_titan_x", "--trained-only"], "leave --trained-only out"),
         (["--gpu", "h200", "--data", "missing.csv"], "missing.csv: No such file"),
     ],

@@ -5,7 +5,7 @@ from wattslice.findings.findings import Finding, findings_of, why_unknown
 from wattslice.gate.budgets import Budget
 from wattslice.gate.verdict import Compared, UnknownPolicy, judge
 from wattslice.ir import Diagnostic, Severity
-from wattslice.report.verdict import write_verdict
+from wattslice.report.text import write_verdict
 
 from .samples import ANALYSIS, EMPTY, HOT, MATMUL, UNKNOWN
 

@@ -7,9 +7,8 @@ from click.testing import CliRunner
 from wattslice.commands.gate import gate
 from wattslice.config.settings import SettingsError, read_settings
 from wattslice.findings.suppressions import Suppression
-from wattslice.gate.bounds import density
 from wattslice.gate.budgets import Budget
-from wattslice.gate.verdict import UnknownPolicy, judge
+from wattslice.gate.verdict import UnknownPolicy, density, judge
 
 from .samples import ANALYSIS, HOT, MATMUL, UNKNOWN
 

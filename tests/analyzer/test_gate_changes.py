@@ -7,8 +7,7 @@ import pytest
 from wattslice.analysis import KernelAnalysis
 from wattslice.counting.profile import LoopTrips
 from wattslice.errors import WattsliceError
-from wattslice.gate.blame import line_map
-from wattslice.gate.changes import Change, Policy, changes_of, compare, failing, told, with_losses
+from wattslice.gate.changes import Change, Policy, changes_of, compare, failing, line_map, told, with_losses
 from wattslice.gate.ratio_trust import DATA, Kin, Quantity, curve, curves
 from wattslice.gate.records import LaunchRecord, Pair, match
 from wattslice.ir import Diagnostic, Severity

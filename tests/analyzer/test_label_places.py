@@ -3,7 +3,7 @@
 import itertools
 import math
 
-from wattslice.report.label_places import Box, free_offsets
+from wattslice.report.roofline_picture import Box, free_offsets
 
 INSIDE = Box(0.0, 0.0, 200.0, 200.0)
 SIZE = (9.0, 7.5)

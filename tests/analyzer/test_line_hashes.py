@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wattslice.report.ci.line_hashes import line_hashes
+from wattslice.report.ci.places import line_hashes
 
 
 def one_by_one(text: str) -> list[str]:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from wattslice.report.html.palette import CHOSEN_TINT, DARK, HOT_TINT, LIGHT, LIT_TINT, SPACE_STYLES
+from wattslice.report.html.page import CHOSEN_TINT, DARK, HOT_TINT, LIGHT, LIT_TINT
+from wattslice.report.source_text import SPACE_STYLES
 
 AA = 4.5
 TINTS = [percent / 100 for percent in (HOT_TINT, CHOSEN_TINT, LIT_TINT)]

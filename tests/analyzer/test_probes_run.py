@@ -12,7 +12,7 @@ import pytest
 
 from wattslice.errors import WattsliceError
 from wattslice.profiling.probes import Build, ProbedProgram, ProbeError, build_probed, read_counts, run_probed
-from wattslice.profiling.probes.refusals import refusal
+from wattslice.profiling.probes.cuda_on_cpu.toolchain import refusal
 
 FOLDER = Path(__file__).parent / "probes"
 EVERY_BRANCH = FOLDER / "every_branch.cu"

@@ -9,7 +9,7 @@ from wattslice.config.config import Options, make_config
 from wattslice.findings.quoting import Quoter
 from wattslice.frontend.ptx.files import MAX_BYTES, named_files
 from wattslice.frontend.ptx.syntax.syntax import SourceFile
-from wattslice.gate.dependencies import Dependencies
+from wattslice.gate.against import Dependencies
 from wattslice.pipeline.files import analyze_file
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"

@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,10 +21,12 @@ from wattslice.ir import Severity
 from wattslice.pipeline.files import analyze_files
 from wattslice.report.ci.github import step_summary
 from wattslice.report.formats import FORMATS, render
+from wattslice_tools.formats_table import with_table
 
 from .samples import ANALYSIS, EMPTY
 from .sarif_schema import validator
 
+PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
 NAMES = (
     b"with space.cu",
     "gr\N{LATIN SMALL LETTER U WITH DIAERESIS}n.cu".encode(),
@@ -60,6 +64,42 @@ def test_every_format_ends_with_a_newline_and_repeats_itself(name: str):
         text = render(name, analysis, findings_of(analysis), 0)
         assert text.endswith("\n") or (name == "gcc" and analysis is EMPTY and not text)
         assert render(name, analysis, findings_of(analysis), 0) == text
+
+
+NEW_FORMAT = """
+import sys, types
+from wattslice.report import formats
+
+row = formats.Format("count", "nobody", "a number", "a number", "counting.render_count")
+formats.FORMATS[row.name] = row
+module = types.ModuleType("wattslice.report.counting")
+module.render_count = lambda analysis, findings, status: f"{len(analysis.kernels)} kernels, {status}\\n"
+sys.modules[module.__name__] = module
+
+from wattslice.cli import main  # noqa
+from wattslice_tools.formats_table import with_table  # noqa
+
+assert "| `count` | nobody | a number | a number |" in with_table(open(sys.argv[1], encoding="utf-8").read())
+for command in (["analyze"], ["gate", "--max-power", "300"]):
+    assert main([*command, "--help"]) == 0
+    assert main([*command, "k.cu", "--format", "count"]) == 0
+"""
+
+
+def test_a_new_format_is_one_row(tmp_path: Path):
+    """The choices of both commands, what they write and the table of the page follow from the row."""
+    (tmp_path / "k.cu").write_text("__global__ void k(float *x) { x[threadIdx.x] = 1.0f; }\n")
+    (tmp_path / "wattslice.toml").write_text("")
+    command = [sys.executable, "-c", NEW_FORMAT, str(PAGE)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("|html|count]") == 2
+    assert done.stdout.count("1 kernels, 0\n") == 2
+
+
+def test_the_page_has_the_table_of_formats():
+    page = PAGE.read_text(encoding="utf-8")
+    assert with_table(page) == page, "run python -m wattslice_tools.formats_table docs/formats.md"
 
 
 def test_hostile_files_are_all_analysed(hostile: Analysis):

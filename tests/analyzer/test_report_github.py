@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from wattslice.cli import main
 from wattslice.findings.findings import Finding, findings_of
 from wattslice.ir import Severity
-from wattslice.report.ci.github import ANNOTATIONS, SUMMARY_BYTES, render_github, step_summary
-from wattslice.report.ci.markdown import escaped
+from wattslice.report.ci.github import ANNOTATIONS, SUMMARY_BYTES, escaped, render_github, step_summary
 from wattslice.report.ci.places import SourceTree
 
 from .samples import ANALYSIS, EMPTY, MATMUL
@@ -33,7 +32,7 @@ def parsed(line: str) -> tuple[dict[str, str], str]:
 def test_errors_come_first_then_watts_at_stake():
     warning = Finding("PW021", Severity.WARNING, "/repository/src/a.cu", 7, "k", "costs", "do this", 3.0)
     findings = (warning, replace(warning, power_w=9.0, line=8), *findings_of(ANALYSIS))
-    lines = render_github(ANALYSIS, findings, TREE).splitlines()
+    lines = render_github(ANALYSIS, findings, tree=TREE).splitlines()
     assert lines[0].startswith("::error ")
     properties, message = parsed(lines[1])
     assert properties == {"file": "src/a.cu", "line": "8", "title": "PW021 may-hit-power-limit"}
@@ -43,15 +42,15 @@ def test_errors_come_first_then_watts_at_stake():
 
 
 def test_ten_annotations_and_the_number_of_the_rest():
-    lines = render_github(ANALYSIS, many(143), TREE).splitlines()
+    lines = render_github(ANALYSIS, many(143), tree=TREE).splitlines()
     assert sum(line.startswith("::") for line in lines) == ANNOTATIONS
     assert lines[-1] == "wattslice: launches: 3, findings: 143, of which the 10 most important are told"
 
 
 def test_whole_files_begin_at_line_1_and_whole_runs_have_no_place():
     findings = (Finding("PW002", Severity.WARNING, "/repository/a.cu", 0, "", "no header"),)
-    assert "file=a.cu,line=1," in render_github(EMPTY, findings, TREE)
-    line = render_github(EMPTY, (replace(findings[0], file=""),), TREE).splitlines()[0]
+    assert "file=a.cu,line=1," in render_github(EMPTY, findings, tree=TREE)
+    line = render_github(EMPTY, (replace(findings[0], file=""),), tree=TREE).splitlines()[0]
     assert line == "::warning title=PW002 include-not-found::no header"
 
 
@@ -62,7 +61,7 @@ def test_no_text_injects_a_command(message: str, fix: str, file: str):
     finding = Finding(
         "PW016", Severity.NOTE, f"/repository/a{file}", 3, "k", message + hostile, fix + hostile
     )
-    text = render_github(EMPTY, (finding,), TREE)
+    text = render_github(EMPTY, (finding,), tree=TREE)
     first, second, last = re.split(r"\r\n|\r|\n", text)
     properties, _ = parsed(first)
     assert list(properties) == ["file", "line", "title"]
@@ -73,7 +72,7 @@ def test_no_text_injects_a_command(message: str, fix: str, file: str):
 
 def test_messages_keep_their_signs():
     finding = Finding("PW016", Severity.NOTE, "/repository/a,b:c%.cu", 3, "k", "100 % of a::b, \x1b[31mred")
-    properties, message = parsed(render_github(EMPTY, (finding,), TREE).splitlines()[0])
+    properties, message = parsed(render_github(EMPTY, (finding,), tree=TREE).splitlines()[0])
     assert properties["file"] == "a,b:c%.cu"
     assert message == "100 % of a::b, \N{REPLACEMENT CHARACTER}[31mred"
 

@@ -10,7 +10,7 @@ from wattslice.ir import Severity
 from wattslice.report.ci.gitlab import render_gitlab
 from wattslice.report.ci.places import SourceTree
 
-from .samples import ANALYSIS
+from .samples import ANALYSIS, EMPTY
 from .test_report_sarif import many
 
 TREE = SourceTree(Path("/repository"))
@@ -31,7 +31,7 @@ def check(text: str) -> list[dict[str, Any]]:
 
 
 def test_one_issue_per_finding():
-    issues = check(render_gitlab(findings_of(ANALYSIS), SourceTree()))
+    issues = check(render_gitlab(ANALYSIS, findings_of(ANALYSIS), tree=SourceTree()))
     assert [issue["check_name"] for issue in issues] == ["PW001", "PW010", "PW012", "PW014", "PW021"]
     assert issues[1]["severity"] == "info"
     assert issues[1]["description"].endswith("n assumed 1024 (--set matMul.n=...)")
@@ -40,22 +40,22 @@ def test_one_issue_per_finding():
 
 
 def test_without_findings_an_empty_array():
-    assert render_gitlab(()) == "[]\n"
+    assert render_gitlab(EMPTY, ()) == "[]\n"
 
 
 def test_what_concerns_no_file_is_left_out():
-    assert check(render_gitlab((Finding("PW030", Severity.NOTE, "", 0, "", "m"),))) == []
+    assert check(render_gitlab(EMPTY, (Finding("PW030", Severity.NOTE, "", 0, "", "m"),))) == []
 
 
 @settings(max_examples=settings().max_examples // 2)
 @given(st.text(), st.text().filter(lambda name: "\0" not in name))
 def test_any_text_is_valid_json_in_ascii(message: str, file: str):
     finding = Finding("PW016", Severity.NOTE, f"/repository/a{file}", 0, "k", f"m{message}")
-    text = render_gitlab((finding,), TREE)
+    text = render_gitlab(EMPTY, (finding,), tree=TREE)
     check(text)
     assert text.isascii()
     json.dumps(json.loads(text), ensure_ascii=False).encode()
 
 
 def test_30_000_findings_are_all_there():
-    assert len(check(render_gitlab(many(30_000)))) == 30_000
+    assert len(check(render_gitlab(EMPTY, many(30_000)))) == 30_000

@@ -18,12 +18,12 @@ from wattslice.config.config import Options, make_config
 from wattslice.pipeline.files import analyze_files
 from wattslice.report.html import page as html
 from wattslice.report.html.page import render_html
-from wattslice.report.printable import printable
+from wattslice.units import printable
 
 from .samples import ANALYSIS, EMPTY, MATMUL, UNKNOWN
 
 KERNELS = Path(__file__).parents[2] / "corpora" / "wattslice_corpora" / "kernels"
-CSS = (Path(html.__file__).parent / "page" / "page.css").read_text(encoding="utf-8")
+CSS = (Path(html.__file__).parent / "assets" / "page.css").read_text(encoding="utf-8")
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 OPTIONAL_END = {"td", "th", "dt", "dd"}
 

@@ -123,7 +123,7 @@ def test_findings_in_headers_stand_with_their_kernel():
 def test_any_text_is_well_formed_and_comes_back(message: str, name: str):
     kernel = replace(MATMUL, name=name, qualified_name=f"k{name}")
     finding = Finding("PW020", Severity.ERROR, MATMUL.file, MATMUL.line, name, f"]]><x/>{message}")
-    text = render_junit(replace(EMPTY, kernels=(kernel,)), (finding,), SourceTree(Path("/")))
+    text = render_junit(replace(EMPTY, kernels=(kernel,)), (finding,), tree=SourceTree(Path("/")))
     case = ElementTree.fromstring(text).find("testsuite/testcase")
     assert case is not None
     if name.isprintable():

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 from wattslice.analysis import Analysis
 from wattslice.findings.findings import Finding, findings_of
-from wattslice.findings.rules import RULES
+from wattslice.findings.rules import RULES, find_rule
 from wattslice.findings.suppressions import Suppression
 from wattslice.ir import Diagnostic, Severity
 from wattslice.report.ci.places import SourceTree
-from wattslice.report.ci.sarif import render_sarif
-from wattslice.report.ci.sarif_rules import MAX_BYTES, MAX_RESULTS, MAX_TEXT, default_severity
+from wattslice.report.ci.sarif import MAX_BYTES, MAX_RESULTS, MAX_TEXT, render_sarif
 
 from .samples import ANALYSIS, EMPTY, MATMUL
 from .sarif_schema import validator
@@ -92,9 +91,9 @@ def test_every_rule_is_described_with_its_remedy():
 
 
 def test_default_levels_are_what_findings_of_a_rule_mostly_have():
-    assert default_severity("PW020") is Severity.ERROR
-    assert default_severity("PW010") is Severity.NOTE
-    assert default_severity("PW021") is Severity.WARNING
+    assert find_rule("PW020").severity is Severity.ERROR
+    assert find_rule("PW010").severity is Severity.NOTE
+    assert find_rule("PW021").severity is Severity.WARNING
 
 
 def test_watts_at_stake_are_properties():

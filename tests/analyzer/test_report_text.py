@@ -7,10 +7,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from wattslice.analysis import LineHeat
-from wattslice.report.kernel_tables import slice_table
-from wattslice.report.printable import printable
-from wattslice.report.text import make_console, write_text
-from wattslice.units import energy, line_ranges, percent, power, three_digits, time
+from wattslice.report.terminal import make_console
+from wattslice.report.text import slice_table, write_text
+from wattslice.units import energy, line_ranges, percent, power, printable, three_digits, time
 
 from .samples import ANALYSIS, EMPTY, FOUR, HOT, MATMUL
 

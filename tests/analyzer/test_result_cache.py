@@ -4,6 +4,7 @@ import io
 import json
 import multiprocessing
 import os
+import re
 import subprocess
 import zlib
 from collections.abc import Callable
@@ -149,7 +150,6 @@ def test_whatever_an_analysis_sees_makes_it_anew(config, analysed, change):
         {"language_standard": "c++14"},
         {"model": "wavelet"},
         {"method": "bdpm"},
-        {"branches": "heuristic"},
         {"delta": 0.2},
         {"dense_from": 0.5},
         {"core_clock_mhz": 1000.0},
@@ -217,6 +217,25 @@ def rewritten(entry: Path, change: tuple[str, str]) -> bytes:
     return content[:begin] + sha256(body).digest() + body
 
 
+def renumbered(entry: Path, name: str, value: str) -> bytes:
+    """An entry whose first number of that name is another one, its checksum renewed."""
+    begin = entry.read_bytes().index(b"\n") + 1
+    text = zlib.decompress(entry.read_bytes()[begin + 32 :]).decode()
+    found = re.search(rf'"{name}":[0-9.e+-]+', text)
+    assert found is not None
+    return rewritten(entry, (found[0], f'"{name}":{value}'))
+
+
+IMPOSSIBLE = (
+    ("power_w", "-1.0"),
+    ("power_w", "1e999"),
+    ("power_w", "NaN"),
+    ("time_s", "-1e-9"),
+    ("energy_j", "-Infinity"),
+    ("probability", "1.5"),
+    ("occupancy", "2.0"),
+    ("registers_per_thread", "-1"),
+)
 SPOILS: dict[str, Callable[[Path], object]] = {
     "empty": lambda path: path.write_bytes(b""),
     "truncated": lambda path: path.write_bytes(path.read_bytes()[:-9]),
@@ -225,6 +244,12 @@ SPOILS: dict[str, Callable[[Path], object]] = {
     "unknown entry": lambda path: path.write_bytes(rewritten(path, ('"names":', '"more":1,"names":'))),
     "wrong type": lambda path: path.write_bytes(rewritten(path, ('"end_line":8', '"end_line":"8"'))),
     "of another file": lambda path: path.write_bytes(rewritten(path, (path.name, NAME))),
+    **{
+        f"{name} {value}": lambda path, name=name, value=value: path.write_bytes(
+            renumbered(path, name, value)
+        )
+        for name, value in IMPOSSIBLE
+    },
 }
 
 
@@ -371,18 +396,20 @@ def test_short_runs_keep_the_bound_too(tmp_path):
 def test_asking_makes_no_folder_and_reads_the_settings(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WATTSLICE_CACHE", str(tmp_path / "other"))
-    (tmp_path / "wattslice.toml").write_text('cache = "mine"\n')
+    users = tmp_path / "config_home" / "wattslice"
+    users.mkdir(parents=True)
+    (users / "wattslice.toml").write_text(f'cache = "{tmp_path / "mine"}"\n')
     for words in (["cache"], ["cache", "--clear"]):
         assert main(words) == 0
         assert capsys.readouterr().out.startswith(f"{tmp_path / 'mine'}: 0 results")
-    assert [path.name for path in tmp_path.iterdir()] == ["wattslice.toml"]
+    assert [path.name for path in tmp_path.iterdir()] == ["config_home"]
     folder = CacheFolder(tmp_path / "mine")
     folder.write(NAME, b"x")
     assert main(["cache", "--clear"]) == 0
     assert "1 results removed" in capsys.readouterr().out
     assert folder.usage().entries == 0
     folder.close()
-    assert main(["cache", "--cache", str(tmp_path / "wattslice.toml")]) == 2
+    assert main(["cache", "--cache", str(users / "wattslice.toml")]) == 2
     assert "not used as cache" in capsys.readouterr().err
 
 

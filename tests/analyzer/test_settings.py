@@ -1,6 +1,11 @@
+import os
+from pathlib import Path
+
 import pytest
 
+from wattslice.config.config import Options, make_config
 from wattslice.config.settings import NO_SETTINGS, SettingsError, find_settings, read_settings
+from wattslice.errors import WattsliceError
 
 
 def written(path, text):
@@ -95,3 +100,109 @@ def test_a_byte_order_mark_is_no_part_of_a_key(tmp_path):
     found = read_settings(path)
     assert found is not None
     assert found.gpu == "t4"
+
+
+def users_settings(tmp_path, text):
+    return written(tmp_path / "config_home" / "wattslice" / "wattslice.toml", text)  # see conftest.py
+
+
+@pytest.mark.parametrize(
+    ("entry", "remedy"),
+    [
+        ('backend = "dask"', "give --backend, or say it in "),
+        ('scheduler = "tcp://203.0.113.1:8786"', "give --scheduler, or say it in "),
+        ('cache = "/tmp"', "give --cache, or say it in "),
+        ("cache-mib = 1", "(say it in "),
+    ],
+)
+@pytest.mark.parametrize("name", ["wattslice.toml", "pyproject.toml"])
+def test_settings_beside_sources_choose_nothing_that_connects_or_writes(tmp_path, name, entry, remedy):
+    prefix = "[tool.wattslice]\n" if name == "pyproject.toml" else "# ours\n"
+    path = written(tmp_path / name, f"{prefix}jobs = 1\n{entry}\n")
+    key = entry.partition(" ")[0]
+    with pytest.raises(SettingsError) as told:
+        find_settings((tmp_path,))
+    assert f"{path}:3: " in str(told.value)
+    assert f"{key}: not for settings beside sources" in str(told.value)
+    assert f"{remedy}{tmp_path / 'config_home' / 'wattslice' / 'wattslice.toml'}" in str(told.value)
+    path.unlink()
+    users_settings(tmp_path, entry)
+    assert getattr(find_settings((tmp_path,)), key.replace("-", "_")) is not None
+
+
+def test_a_baseline_stays_in_the_folder_of_the_settings(tmp_path):
+    here, inside, link = tmp_path / "repository", "ci/watts.baseline", "link"
+    outside = written(tmp_path / "secret", "")
+    (here / "sub").mkdir(parents=True)
+    (here / link).symlink_to(outside)
+    for baseline in (inside, str(here / inside), "sub/../x", ".."):
+        path = written(here / "wattslice.toml", f'[gate]\n\nbaseline = "{baseline}"\n')
+        if baseline != "..":
+            assert find_settings((here,)).gate_baseline == here / baseline
+    for baseline in ("../secret", str(outside), link, ".."):
+        path = written(here / "wattslice.toml", f'[gate]\n\nbaseline = "{baseline}"\n')
+        with pytest.raises(SettingsError, match=rf"{path}:3: gate.baseline: .* lies outside .*--baseline"):
+            find_settings((here,))
+    path.unlink()
+    users_settings(tmp_path, f'[gate]\nbaseline = "{outside}"\n')
+    assert find_settings((here,)).gate_baseline == outside
+
+
+def test_the_users_own_settings_say_what_the_others_do_not(tmp_path):
+    own = users_settings(tmp_path, 'gpu = "l4"\ndelta = 0.1\nset = ["n=1"]\njobs = 10000\n')
+    found = find_settings((tmp_path,))
+    assert (found.gpu, found.delta, found.overrides, found.path) == ("l4", 0.1, ("n=1",), None)
+    path = written(tmp_path / "wattslice.toml", 'gpu = "t4"\nset = ["n=2"]\n')
+    found = find_settings((tmp_path,))
+    assert (found.gpu, found.delta, found.overrides) == ("t4", 0.1, ("n=2",))
+    assert (found.file_of("gpu"), found.file_of("delta")) == (path, own)
+    assert find_settings(()).gpu == "l4"
+    own.write_text('gpus = "l4"')
+    with pytest.raises(SettingsError, match=str(own)):
+        find_settings((tmp_path,))
+    own.write_text('gpu = "nothing"')
+    (tmp_path / "k.cu").write_text("")
+    path.unlink()
+    with pytest.raises(WattsliceError, match=rf"{own}: unknown GPU"):
+        make_config(Options(paths=(tmp_path / "k.cu",)))
+
+
+def test_a_stranger_has_no_thousand_processes_started(tmp_path):
+    written(tmp_path / "k.cu", "")
+    path = written(tmp_path / "wattslice.toml", "jobs = 100000\n")
+    options = Options(paths=(tmp_path / "k.cu",))
+    assert make_config(options).jobs == 4 * (os.cpu_count() or 1)
+    path.unlink()
+    users_settings(tmp_path, "jobs = 100000\n")
+    assert make_config(options).jobs == 100_000
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a = " + "[" * 100_000, "nested too deeply"),
+        ("jobs = " + "1" * 5_000, "not valid TOML"),
+        ("a" + ".a" * 50_000 + " = 1", "nested too deeply"),
+    ],
+)
+def test_hostile_settings_are_refused(tmp_path, text, reason):
+    written(tmp_path / "wattslice.toml", text)
+    with pytest.raises(SettingsError, match=reason):
+        find_settings((tmp_path,))
+
+
+def test_settings_that_never_end_are_not_read(tmp_path):
+    path = tmp_path / "wattslice.toml"
+    path.symlink_to("/dev/zero")
+    assert find_settings((tmp_path,)) is NO_SETTINGS
+    path.unlink()
+    os.mkfifo(path)
+    assert find_settings((tmp_path,)) is NO_SETTINGS
+    for name in ("/dev/zero", path):
+        with pytest.raises(SettingsError, match="no regular file"):
+            read_settings(Path(name))
+    path.unlink()
+    with path.open("wb") as file:
+        file.truncate(10 << 30)
+    with pytest.raises(SettingsError, match="larger than 1 MiB"):
+        find_settings((tmp_path,))

@@ -18,7 +18,7 @@ from wattslice.branch_profile.profile import (
     line_digests,
     moved_lines,
 )
-from wattslice.frontend.inputs import note_text
+from wattslice.frontend.inputs import file_bytes, note_text
 from wattslice.ir import Diagnostic, Kernel, Program, Severity
 from wattslice.launches.overrides import names_kernel
 
@@ -98,7 +98,7 @@ class _Home:
             return _Home()
         source = max(fitting, key=lambda source: len(PurePath(source.file).parts))
         try:
-            data = Path(file).read_bytes() if given is None else given
+            data = file_bytes(Path(file)) if given is None else given
             note_text(file, data)
         except OSError:  # the frontend has read it: it will say what is wrong
             return _Home()
@@ -128,7 +128,7 @@ def _moved(old: tuple[LineDigest, ...], new: tuple[LineDigest, ...]) -> dict[int
 
 def _sha256(path: Path) -> str:
     try:
-        data = path.read_bytes()
+        data = file_bytes(path)
     except OSError:
         data = b""
     note_text(path, data)

@@ -25,8 +25,9 @@ from wattslice.branch_profile.profile import (
     Making,
     SourceLines,
 )
-from wattslice.documents import Table, Value
+from wattslice.documents import Table, Value, parse_json
 from wattslice.errors import WattsliceError
+from wattslice.frontend.inputs import file_bytes
 from wattslice.version import __version__
 
 _ARM = re.compile(r"then|else|default|loop|right|case -?\d+")
@@ -42,7 +43,7 @@ class BranchProfileError(WattsliceError):
 def read_branch_profile(path: Path) -> BranchProfile:
     """Read and check a profile. Raises `BranchProfileError` naming file and JSON path."""
     try:
-        document: object = json.loads(path.read_text(encoding="utf-8"))
+        document = parse_json(file_bytes(path))
     except OSError as error:
         remedy = "`wattslice profile` makes one"
         raise BranchProfileError(
@@ -52,7 +53,7 @@ def read_branch_profile(path: Path) -> BranchProfile:
         raise BranchProfileError("the profile is not UTF-8 text", path=path) from None
     except json.JSONDecodeError as error:
         raise BranchProfileError(f"not valid JSON: {error.msg}", path=path, line=error.lineno) from None
-    except (RecursionError, ValueError):  # ValueError: a number of more digits than Python converts
+    except ValueError:  # ValueError: a number of more digits than Python converts
         raise BranchProfileError("nested too deeply, or numbers too long, for a profile", path=path) from None
     top = Value(BranchProfileError, path, "", document).table()
     version = top.value("schema_version").any

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
+from wattslice.frontend.inputs import file_bytes
 from wattslice.ir import Kernel, Span
 from wattslice.launches.overrides import names_kernel
 
@@ -206,7 +207,7 @@ _DIGITS = 8
 
 def source_lines(path: Path, name: str) -> SourceLines:
     """The source at `path` under the name that a profile gives it. Raises `OSError`."""
-    data = path.read_bytes()
+    data = file_bytes(path)
     return SourceLines(name, hashlib.sha256(data).hexdigest(), line_digests(data))
 
 

@@ -27,7 +27,7 @@ _HIDING = ("PW002", "PW007")
 @click.option(
     "--format",
     "report_format",
-    type=click.Choice(FORMATS),
+    type=click.Choice(tuple(FORMATS)),
     default="text",
     show_default=True,
     help="How to report.",

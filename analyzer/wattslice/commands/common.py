@@ -16,6 +16,7 @@ from wattslice.commands.output import files_progress, message
 from wattslice.commands.streams import writing
 from wattslice.commands.table import COMMANDS, FAILED
 from wattslice.errors import WattsliceError
+from wattslice.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
@@ -31,11 +32,6 @@ _ANALYSIS_OPTIONS = (
     click.option("--gpu", metavar="ID", help="GPU to predict for; `wattslice gpus` lists them."),
     click.option("--model", metavar="NAME", help="Power model: auto, regression, wavelet or energy."),
     click.option("--method", metavar="NAME", help="How slices make a program: auto, bspm, bdpm or expected."),
-    click.option(
-        "--branches",
-        metavar="NAME",
-        help="Of branches that data decide, without a profile: half or heuristic.  [default: half]",
-    ),
     click.option(
         "--delta", type=float, metavar="P", help="Drop branches less likely than P from a slice (BDPM)."
     ),
@@ -121,12 +117,9 @@ def config_for(report_format: str, config: Config) -> Config:
 
     Raises `WattsliceError` for a format whose packages are missing, before anything is analysed.
     """
-    if report_format != "html":
-        return config
-    from wattslice.report.html.page import check_packages
-
-    check_packages()
-    return replace(config, keep_sources=True)
+    chosen = FORMATS[report_format]
+    chosen.check()
+    return replace(config, keep_sources=True) if chosen.keeps_sources else config
 
 
 def analyzed(config: Config) -> Analysis:

@@ -47,7 +47,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--tolerance", metavar="SHARE", help="A rise up to this share is accepted.  [default: 5%]")
 @click.option("--confidence", metavar="SHARE", help="How sure a rise must be to fail.  [default: 90%]")
 @click.option(
-    "--format", "report_format", type=click.Choice(FORMATS), default="text", show_default=True,
+    "--format", "report_format", type=click.Choice(tuple(FORMATS)), default="text", show_default=True,
     help="How to report.",
 )  # fmt: skip
 @click.option("-o", "output", type=_FILE, metavar="FILE", help="Write the report there.")
@@ -100,7 +100,7 @@ def gate(
     compared = [*_against_baseline(known, analysis, policy), *_against(comparison, config, analysis, policy)]
     from wattslice.findings.findings import findings_of
     from wattslice.gate.verdict import judge
-    from wattslice.report.verdict import write_verdict
+    from wattslice.report.text import write_verdict
 
     several = any(path.is_dir() for path in options.paths) and comparison is None
     verdict = judge(analysis, budgets, unknown_policy, compared, tell_unmatched=several)
@@ -110,7 +110,7 @@ def gate(
         write_result(lambda file: write_verdict(verdict, analysis, file), output)
         _tell_problems(analysis)
     else:
-        suppressed = verdict.suppressed if report_format == "sarif" else ()  # the only one that marks them
+        suppressed = verdict.suppressed if FORMATS[report_format].tells_suppressed else ()
         findings = (*verdict.findings, *suppressed, *findings_of(analysis))
         write_report(report_format, analysis, findings, output, status)
     if is_empty:

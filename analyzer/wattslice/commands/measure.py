@@ -367,7 +367,7 @@ def run_instructions(options: InstructionOptions) -> int:
 
     The table has everything that was ever measured into the folder, also what `only` leaves out this time.
     """
-    from wattslice.report.measured_instructions import write_instruction_energies
+    from wattslice.report.measured import write_instruction_energies
     from wattslice_corpora.measuring.bench import Timing
     from wattslice_corpora.measuring.campaign import run_campaign
     from wattslice_corpora.measuring.instruction_bench import InstructionBench

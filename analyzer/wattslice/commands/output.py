@@ -15,7 +15,7 @@ import click
 
 from wattslice.commands.streams import StdoutError, flush, is_closed, writing
 from wattslice.errors import WattsliceError
-from wattslice.report.printable import printable
+from wattslice.units import printable
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis

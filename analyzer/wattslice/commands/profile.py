@@ -13,7 +13,7 @@ import click
 from wattslice.commands.output import CONTEXT, message, told_when_slow, write_result
 from wattslice.commands.table import FINE
 from wattslice.errors import WattsliceError
-from wattslice.profiling.interpreter.budget import MAX_MEMORY_MIB, MAX_STEPS
+from wattslice.profiling.interpreter.errors import MAX_MEMORY_MIB, MAX_STEPS
 
 if TYPE_CHECKING:
     from wattslice.branch_profile.profile import BranchProfile, DataSetCounts, Making

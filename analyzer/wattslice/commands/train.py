@@ -185,7 +185,7 @@ def _report(
     from rich.table import Table
     from rich.text import Text
 
-    from wattslice.report.text import make_console, print_stripped
+    from wattslice.report.terminal import make_console, print_stripped
     from wattslice.training.judging import judge_held_out
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
@@ -226,16 +226,14 @@ def _report(
 )
 @click.option("--trained-only", is_flag=True, help="Only models trained before: no leaving out, seconds.")
 @click.option(
-    "--document", type=_PATH, metavar="FILE", help="Renew the generated sections, e.g. docs/accuracy.md."
+    "--plots", type=_PATH, metavar="DIR", help="Draw measured against predicted watts of every GPU into DIR."
 )
-@click.option("--plots", type=_PATH, metavar="DIR", help="Pictures.  [default: plots beside the document]")
 @click.option("--seed", default=0, metavar="N", help="Of everything random.  [default: 0]")
 def evaluate(
     gpu_ids: tuple[str, ...],
     names: tuple[str, ...],
     file: Path | None,
     trained_only: bool,
-    document: Path | None,
     plots: Path | None,
     seed: int,
 ) -> int:
@@ -245,34 +243,31 @@ def evaluate(
     without each application in turn. Needs more packages: pip install 'wattslice[train,report]'.
     """
     from wattslice.config.gpu_choice import known_gpu
+    from wattslice.report.evaluation import plot_evaluations, summary_lines
+    from wattslice.report.pictures import NoPlotsError, check
     from wattslice.training.evaluation import Request
     from wattslice_corpora.records import RecordError, measured_gpu_ids
     from wattslice_models.gpu import load_gpu
     from wattslice_models.learners import NAMES, MissingPackageError
     from wattslice_models.store import ModelFileError
-    from wattslice_tools.accuracy.accuracy_page import check_document, summary_lines, update
 
     for name in names:
         if name not in NAMES:
             raise click.UsageError(f"--model: no model {name!r}; one of {', '.join(NAMES)}")
     if file is not None and len(gpu_ids) != 1:
         raise click.UsageError("--data is for one --gpu")
-    if document is not None and not document.is_file():
-        raise WattsliceError("no such document", path=document, remedy="choose another --document")
     chosen = tuple(dict.fromkeys(known_gpu(gpu_id) for gpu_id in gpu_ids)) or measured_gpu_ids()
     requests = [
         Request(load_gpu(gpu_id), names or NAMES, file, retrain=not trained_only, seed=seed)
         for gpu_id in chosen
     ]
     try:
-        if document is not None:
-            check_document(document, [request.gpu.id for request in requests])
+        if plots is not None:
+            check()
         found = _evaluate(requests, optional=not gpu_ids)
-        folder = plots or (document.parent / "plots" if document is not None else None)
-        pictures = {} if folder is None else _plot(found, folder)
-        if document is not None:
-            update(document, found, pictures)
-    except (RecordError, MissingPackageError, ModelFileError) as error:
+        if plots is not None:
+            plot_evaluations(found, plots)
+    except (RecordError, MissingPackageError, ModelFileError, NoPlotsError) as error:
         raise WattsliceError(str(error)) from None
     except OSError as error:
         path = Path(error.filename) if isinstance(error.filename, str) else None
@@ -296,27 +291,6 @@ def _evaluate(requests: list[Request], *, optional: bool) -> list[GpuEvaluation]
                     raise
                 message(str(error))
     return found
-
-
-def _plot(found: list[GpuEvaluation], folder: Path) -> dict[str, Path]:
-    """Measured against predicted for every GPU, by the first protocol; nothing without matplotlib."""
-    from wattslice.report.model_plots import Panel, plot_measured_against_predicted
-    from wattslice.report.pictures import NoPlotsError, check
-
-    pictures: dict[str, Path] = {}
-    for entry in found:
-        first = entry.protocols[0]
-        panels = [Panel(score.title, score.predicted) for score in first.scores if score.judgement.errors]
-        path = folder / f"{entry.gpu.id}.svg"
-        try:
-            check()
-            folder.mkdir(parents=True, exist_ok=True)
-            plot_measured_against_predicted(panels, f"{entry.gpu.name}: {first.title}", path)
-        except NoPlotsError as error:
-            message(f"no pictures: {error}")
-            return pictures
-        pictures[entry.gpu.id] = path
-    return pictures
 
 
 CARD_NAME = "roofline.md"
@@ -348,7 +322,7 @@ def _report_fit(result: RooflineResult, written: Path, file: TextIO) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from wattslice.report.text import make_console, print_stripped
+    from wattslice.report.terminal import make_console, print_stripped
     from wattslice.training.roofline_card import clock_text, estimates, roofs
 
     one = result.trained.reference

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import os
 import re
 from dataclasses import dataclass
 from enum import Enum
@@ -56,16 +57,6 @@ class MethodChoice(Enum):
     EXPECTED = "expected"
 
 
-class BranchChoice(Enum):
-    """What is assumed of a branch that data decide and no profile knows: HALF for either way, or heuristics.
-
-    HALF is the default because it is nearer to measured probabilities (docs/branches.md).
-    """
-
-    HALF = "half"
-    HEURISTIC = "heuristic"
-
-
 class ConfigError(WattsliceError):
     """An option or setting with an impossible value."""
 
@@ -96,7 +87,6 @@ class Config:
     gpu_source: str = "default"
     model: ModelChoice = ModelChoice.AUTO
     method: MethodChoice = MethodChoice.AUTO
-    branches: BranchChoice = BranchChoice.HALF
     branch_threshold: float = DEFAULT_BRANCH_THRESHOLD
     dense_from: float | None = None
     overrides: Overrides = NO_OVERRIDES
@@ -128,7 +118,7 @@ def make_config(options: Options, settings: Settings | None = None) -> Config:
     files = source_files(options.paths)
     if settings is None:
         settings = find_settings(options.paths)
-    gpu = choose_gpu(options.gpu, settings.gpu, settings.path)
+    gpu = choose_gpu(options.gpu, settings.gpu, settings.file_of("gpu"))
     profile = options.profile or settings.profile
     include_directories = (*settings.include_directories, *options.include_directories)
     folder = options.compile_commands_directory or settings.compile_commands_directory
@@ -148,7 +138,6 @@ def make_config(options: Options, settings: Settings | None = None) -> Config:
         gpu_source=gpu.source,
         model=_choice(ModelChoice, "--model", options.model or settings.model),
         method=_choice(MethodChoice, "--method", options.method or settings.method),
-        branches=_choice(BranchChoice, "--branches", options.branches or settings.branches),
         branch_threshold=_threshold(_first(options.delta, settings.delta)),
         dense_from=_share(_first(options.dense_from, settings.dense_from)),
         overrides=_overrides(options, settings),
@@ -160,7 +149,7 @@ def make_config(options: Options, settings: Settings | None = None) -> Config:
         branch_profile=None if profile is None else read_branch_profile(profile),
         core_clock_mhz=_clock("--core-mhz", core_mhz, core_clock_range_mhz(board), board),
         memory_clock_mhz=_clock("--mem-mhz", memory_mhz, memory_clock_range_mhz(board), board),
-        jobs=_jobs(options.jobs if options.jobs is not None else settings.jobs),
+        jobs=_jobs(options.jobs if options.jobs is not None else _most_jobs(settings)),
         backend=backend,
         scheduler=_scheduler(options.scheduler, settings.scheduler, backend),
         cache=cache,
@@ -220,6 +209,13 @@ def _jobs(value: int | None) -> int:
             f"--jobs: {value} is not a number of processes", remedy="1 or more; 0 means one per core"
         )
     return 1 if value is None else value
+
+
+def _most_jobs(settings: Settings) -> int | None:
+    """What settings ask for; those beside sources, a stranger's perhaps, start no thousand processes."""
+    if settings.jobs is None or "jobs" in settings.users:
+        return settings.jobs
+    return min(settings.jobs, 4 * (os.cpu_count() or 1))
 
 
 def _scheduler(option: str | None, setting: str | None, backend: Backend) -> str | None:
@@ -285,13 +281,23 @@ def _check_folders(include_directories: tuple[Path, ...], compile_commands: Path
 
 def _overrides(options: Options, settings: Settings) -> Overrides:
     """An option replaces the setting of the same name; two options that disagree are the parser's matter."""
-    check_entries(settings, settings_prefix(settings.path), settings.path)
+    check_settings(settings)
     launches = {_name(text) for text in options.launches}
     names = {_name(text) for text in options.overrides}
     return parse_overrides(
         (*(text for text in settings.launches if _name(text) not in launches), *options.launches),
         (*(text for text in settings.overrides if _name(text) not in names), *options.overrides),
     )
+
+
+def check_settings(settings: Settings) -> None:
+    """Read the entries of `set` and `launch` of settings files. Raises `ConfigError` as `check_entries`."""
+    for choices, field in (
+        (Choices(launches=settings.launches), "launches"),
+        (Choices(overrides=settings.overrides), "overrides"),
+    ):
+        path = settings.file_of(field)
+        check_entries(choices, settings_prefix(path), path)
 
 
 def check_entries(choices: Choices, prefix: str, path: Path | None) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from wattslice.documents import parse_toml
 from wattslice.errors import WattsliceError
+from wattslice.frontend.inputs import file_bytes
 from wattslice_models.gpu import GpuFileError, UnknownGpuError, gpu_ids, load_gpu
 
 DEFAULT_GPU = "v100"
@@ -65,6 +67,8 @@ def known_gpu(wanted: str, path: Path | None = None) -> str:
     Raises `WattsliceError` for an unknown GPU and for a file that is none; `path`: the settings that name it.
     """
     try:
+        if wanted.endswith(".toml"):
+            parse_toml(file_bytes(Path(wanted), 1 << 20))
         gpu = load_gpu(wanted)
     except UnknownGpuError as error:
         close = ", ".join(error.close_matches)
@@ -72,6 +76,9 @@ def known_gpu(wanted: str, path: Path | None = None) -> str:
         raise WattsliceError(f"unknown GPU {wanted!r}", path=path, remedy=remedy) from None
     except GpuFileError as error:
         raise WattsliceError(str(error), remedy="docs/training.md tells what it must hold") from None
+    except ValueError as error:
+        message, remedy = f"not valid TOML: {error}", "docs/training.md tells what it must hold"
+        raise WattsliceError(message, path=Path(wanted), remedy=remedy) from None
     except OSError as error:
         raise WattsliceError(
             f"cannot be read: {error.strerror}", path=Path(wanted), remedy="give the TOML file of a GPU"

@@ -28,24 +28,22 @@ CONTRADICTION = 0.1
 last blocks of a grid differ by less."""
 
 
-def count(
-    launch: KernelLaunch, profile: BranchProfile | None = None, *, heuristics: bool = False
-) -> ExecutionProfile:
+def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> ExecutionProfile:
     """Evaluates the integer part of the kernel for sampled blocks.
 
     Branches that data decide have the probabilities of `profile`; where it is silent each way is as likely as
-    the other, unless `heuristics` are to be asked and one of them speaks.
+    the other.
     A kernel that takes more than MAX_STEPS statements is counted again with every loop sampled (then an
     assumption says so); raises BudgetExceededError when that takes too many as well.
     """
     try:
-        state = _evaluate(launch, profile, ALLOWANCE, DEFAULT_PARAMETER, heuristics)
+        state = _evaluate(launch, profile, ALLOWANCE, DEFAULT_PARAMETER)
         if state.has_assumed_a_parameter and not state.touched_memory:
             # The assumed sizes let nothing happen (a halo wider than its tile, say): small ones may.
-            small = _evaluate(launch, profile, ALLOWANCE, SMALL_PARAMETER, heuristics)
+            small = _evaluate(launch, profile, ALLOWANCE, SMALL_PARAMETER)
             state = small if small.touched_memory else state
     except BudgetExceededError:
-        state = _evaluate(launch, profile, 0.0, DEFAULT_PARAMETER, heuristics)
+        state = _evaluate(launch, profile, 0.0, DEFAULT_PARAMETER)
         message = "too many different iterations to evaluate: representative ones stand for all"
         state.assume("PW015", launch.kernel.span, message, f"--set {launch.kernel.name}.trip_L<line>=VALUE")
     return ExecutionProfile(
@@ -58,12 +56,10 @@ def count(
     )
 
 
-def _evaluate(
-    launch: KernelLaunch, profile: BranchProfile | None, allowance: float, default: int, heuristics: bool
-) -> State:
+def _evaluate(launch: KernelLaunch, profile: BranchProfile | None, allowance: float, default: int) -> State:
     threads = sample_threads(launch.grid, launch.block)
     steps = MAX_MACHINE_STEPS if launch.kernel.machine_instructions else MAX_STEPS
-    state = State(launch, threads, steps, weighs=heuristics)
+    state = State(launch, threads, steps)
     bind_parameters(state, default)
     executor = Executor(state, profile)
     executor.allowance = allowance

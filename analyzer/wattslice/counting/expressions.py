@@ -34,7 +34,6 @@ from wattslice.counting.values import (
     select,
     truth,
 )
-from wattslice.heuristics import Opinion, combined, compared_registers, comparison_opinion
 
 if TYPE_CHECKING:
     from wattslice.branch_profile.profile import BranchProfile
@@ -226,17 +225,9 @@ class ExpressionEvaluator:
             return int(expr.op is ir.BinaryOp.NE)
         if isinstance(left, Pointer) and isinstance(right, Pointer):
             if left.root is not right.root or left.root is None:
-                return self._weighed(expr, Chance(0.5)) if expr.op in ir.COMPARISONS else VARYING
-            return self._weighed(expr, binary(expr.op, left.offset, right.offset, ir.INT64))
-        return self._weighed(expr, binary(expr.op, left, right, expr.operand_type))
-
-    def _weighed(self, expr: ir.Binary, outcome: Value) -> Value:
-        """The outcome of a comparison; where data decide it, with what its text says."""
-        if not isinstance(outcome, Chance) or not self.state.weighs:
-            return outcome
-        opinion = comparison_opinion(expr)
-        outcome = replace(outcome, compared=compared_registers(expr))
-        return outcome if opinion is None else heard(outcome, (opinion,))
+                return Chance(0.5) if expr.op in ir.COMPARISONS else VARYING
+            return binary(expr.op, left.offset, right.offset, ir.INT64)
+        return binary(expr.op, left, right, expr.operand_type)
 
     def profiled(self, span: ir.Span, arm: str = THEN) -> float | None:
         """The measured probability of an arm of the branch there; that of `then` also from its `else`."""
@@ -252,13 +243,12 @@ class ExpressionEvaluator:
     def probability(
         self, span: ir.Span, condition: Chance
     ) -> tuple[float | NDArray[np.float64], ProbabilitySource]:
-        """How probably `condition` holds: from the profile for its line, else heuristics, else one half."""
+        """How probably `condition` holds: from the profile for its line, else one half."""
         known = self.profiled(span)
         if known is not None:
             return known, ProbabilitySource.PROFILE
-        self.state.assume_branch(span, condition.heuristics)
-        source = ProbabilitySource.HEURISTIC if condition.heuristics else ProbabilitySource.DEFAULT
-        return condition.probability, source
+        self.state.assume_branch(span)
+        return condition.probability, ProbabilitySource.DEFAULT
 
     def overruled(
         self, span: ir.Span, expr: ir.Expr, outcome: bool | NDArray[np.bool_], mask: Mask, arm: str = THEN
@@ -300,7 +290,7 @@ class ExpressionEvaluator:
             if known is not None:
                 left = Chance(known if is_and else 1.0 - known, left.uniform)
             elif self.profiled(expr.span) is None:  # a profile by hand may know the whole condition only
-                self.state.assume_branch(expr.span, left.heuristics)
+                self.state.assume_branch(expr.span)
             chance = left.probability if is_and else 1.0 - left.probability
             inner = self.state.masks.perhaps(mask, chance, together=left.uniform)
         else:
@@ -444,15 +434,6 @@ class ExpressionEvaluator:
         return convert(apply(expr.semantics, values, bits), expr.type)
 
 
-def heard(condition: Chance, opinions: tuple[Opinion, ...]) -> Chance:
-    """`condition` with these opinions weighed in."""
-    return replace(
-        condition,
-        probability=combined(condition.probability, opinions),
-        heuristics=(*condition.heuristics, *(opinion.heuristic for opinion in opinions)),
-    )
-
-
 def _compares_with_null(expr: ir.Binary, left: Value, right: Value) -> bool:
     """`p == NULL` or `p != NULL` of a pointer whose object is known: it is not null."""
     if expr.op not in (ir.BinaryOp.EQ, ir.BinaryOp.NE):
@@ -476,12 +457,6 @@ def _combine(
         uniform = all(
             side.uniform if isinstance(side, Chance) else is_warp_uniform(side) for side in (left, right)
         )
-        chances = [side for side in (left, right) if isinstance(side, Chance)]
-        return Chance(
-            float(chance) if np.ndim(chance) == 0 else cast(Lanes, chance),
-            uniform,
-            tuple(heuristic for side in chances for heuristic in side.heuristics),
-            tuple(variable for side in chances for variable in side.compared),
-        )
+        return Chance(float(chance) if np.ndim(chance) == 0 else cast(Lanes, chance), uniform)
     result = np.logical_and(left, right) if is_and else np.logical_or(left, right)
     return int(result) if np.ndim(result) == 0 else result

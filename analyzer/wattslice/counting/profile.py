@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
-from wattslice.heuristics import spread
 from wattslice.ir import Kernel
 from wattslice.ir.operation_counts import OperationCounts, operations, weighted_counts
 from wattslice.launches.launch import Assumption
@@ -17,7 +16,6 @@ class ProbabilitySource(Enum):
 
     STATIC = "static"  # thread indices and known values decide it
     PROFILE = "profile"  # --profile
-    HEURISTIC = "heuristic"  # data-dependent, weighed by what its text looks like
     DEFAULT = "default"  # data-dependent, and nothing speaks for either way: the stated default
 
 
@@ -53,6 +51,17 @@ class BranchArm:
         if self.is_open:
             return 0.0, 1.0
         return spread(self.probability)
+
+
+def spread(probability: float) -> tuple[float, float]:
+    """How far the probability of one branch may lie from that of all branches of its kind: low and high.
+
+    An assumed probability is a mean over branches. Of all distributions on [0, 1] with mean p the one whose
+    every branch always goes one way has the largest standard deviation, sqrt(p (1 - p)); real branches are
+    near it. The interval is one such deviation to either side: 0.5 gives 0 to 1, 0.25 gives 0 to 0.68.
+    """
+    deviation = math.sqrt(max(0.0, probability * (1.0 - probability)))
+    return max(0.0, probability - deviation), min(1.0, probability + deviation)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from wattslice.counting.sampling import Mask, Masks, SampledThreads
 from wattslice.counting.sites import SiteTally
 from wattslice.counting.syntax import Key, chosen_between
 from wattslice.counting.values import Value, select
-from wattslice.heuristics import Heuristic
 from wattslice.launches.launch import Assumption, KernelLaunch, trip_name
 
 
@@ -65,11 +64,8 @@ class CallFrame:
 class State:
     """The mutable heart of one evaluation of one launch."""
 
-    def __init__(
-        self, launch: KernelLaunch, threads: SampledThreads, max_steps: int, *, weighs: bool = False
-    ) -> None:
+    def __init__(self, launch: KernelLaunch, threads: SampledThreads, max_steps: int) -> None:
         kernel = launch.kernel
-        self.weighs = weighs  # whether heuristics are asked where data decide
         self.launch = launch
         self.threads = threads
         self.masks = Masks(threads)
@@ -84,7 +80,6 @@ class State:
         self.arm_sources: dict[int, ProbabilitySource] = {}
         self.never_left: set[int] = set()  # branches that leave a loop by data, assumed never to
         self.assumptions: dict[tuple[str, str, int, str], Assumption] = {}
-        self._heard: dict[tuple[str, int], frozenset[Heuristic]] = {}
         self.assumed_parameters: dict[ir.Variable, int] = {}
         self.chosen_between = chosen_between(kernel)
         self.guessed: frozenset[ir.Variable] = frozenset()  # those assumed, read or not
@@ -112,18 +107,11 @@ class State:
         found = Assumption(rule, span.line, message, fix, self.other_file(span))
         self.assumptions.setdefault((rule, span.file, span.line, message), found)
 
-    def assume_branch(self, span: ir.Span, heuristics: tuple[Heuristic, ...]) -> None:
-        """Notes what the probabilities of the branches on this line rest on: one assumption for a line."""
-        place = (span.file, span.line)
-        spoke = self._heard[place] = self._heard.get(place, frozenset()).union(heuristics)
-        names = ", ".join(heuristic.value for heuristic in Heuristic if heuristic in spoke)
-        message = (
-            f"branch depends on data: its arms weighed by heuristics ({names})"
-            if spoke
-            else "branch depends on data: each arm assumed as likely as the other"
+    def assume_branch(self, span: ir.Span) -> None:
+        """Notes that nothing is known of the branches on this line: one assumption for a line."""
+        self.assume(
+            "PW012", span, "branch depends on data: each arm assumed as likely as the other", "--profile FILE"
         )
-        found = Assumption("PW012", span.line, message, "--profile FILE", self.other_file(span))
-        self.assumptions[("PW012", *place, "branch")] = found
 
     def trip_name(self, loop: ir.Loop) -> str:
         """How `--set` names the trip count of a loop."""

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from wattslice import ir
 from wattslice.branch_profile.making import arm_name
-from wattslice.counting.expressions import ExpressionEvaluator, heard
+from wattslice.counting.compiled_code import usual_outcome
+from wattslice.counting.expressions import ExpressionEvaluator
 from wattslice.counting.loops import ALLOWANCE, run_loop
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.counting.sampling import Mask
 from wattslice.counting.state import CallFrame, LoopFrame, State
 from wattslice.counting.values import VARYING, Chance, Value, is_warp_uniform, join, scalar, select, truth
-from wattslice.heuristics import arm_opinions, usual_outcome
 
 if TYPE_CHECKING:
     from wattslice.branch_profile.profile import BranchProfile
@@ -193,8 +193,6 @@ class Executor(ExpressionEvaluator):
                 "--profile FILE",
             )
             return leave if leaves_then else 1.0 - leave
-        if state.weighs:
-            condition = heard(condition, arm_opinions(state.launch.kernel).of(stmt, condition.compared))
         chance, source = self.probability(stmt.span, condition)
         state.arm_sources[stmt.region] = source
         return chance

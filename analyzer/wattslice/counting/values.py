@@ -13,7 +13,6 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from wattslice.heuristics import Heuristic
 from wattslice.ir import COMPARISONS, FLOAT64, INT64, BinaryOp, Semantics, Type, TypeKind, Variable
 from wattslice.ir.c_arithmetic import COMPARE, EXACT, converted, fold, wrapped
 
@@ -45,14 +44,10 @@ class Chance:
     """A truth value known only by its probability, for all lanes or per lane.
 
     `uniform`: all lanes of a warp decide alike; else each decides by itself, as its own data say.
-    `heuristics`: what the probability rests on; none: on nothing but the number of possible outcomes.
-    `compared`: the registers that decide.
     """
 
     probability: float | NDArray[np.float64]
     uniform: bool = False
-    heuristics: tuple[Heuristic, ...] = ()
-    compared: tuple[Variable, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

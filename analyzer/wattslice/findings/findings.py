@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from wattslice.analysis import Advice, Analysis, KernelAnalysis, also_in, lines_told
+from wattslice.findings.rules import RULES
 from wattslice.findings.suppressions import Suppression
 from wattslice.ir import Diagnostic, Severity
 from wattslice.launches.launch import Assumption
 
-_SAYS_WHY = ("PW031", "PW014", "PW015", "PW007", "PW099", "PW005", "PW001", "PW006", "PW060")
-"""Rules that can explain an unknown power, the likeliest first."""
+_EXPLAINS = {rule.id: rule.explains_unknown for rule in RULES if rule.explains_unknown is not None}
+"""Rules that can explain an unknown power, 1 for the likeliest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +128,10 @@ def unused_suppressions(
     )
 
 
-GATE_RULES = frozenset({"PW020", "PW022", "PW023", "PW026", "PW027"})
+GATE_RULES = frozenset(rule.id for rule in RULES if rule.told_by == "gate")
 """Rules that only `wattslice gate` can tell."""
 
-_PROFILE_RULES = frozenset({"PW017", "PW018", "PW019"})
+_PROFILE_RULES = frozenset(rule.id for rule in RULES if rule.needs_profile)
 
 
 def _could_fire(rule: str, analysis: Analysis) -> bool:
@@ -259,14 +260,14 @@ def why_unknown(kernel: KernelAnalysis, analysis: Analysis) -> Diagnostic | None
     candidates = [
         entry
         for entry in analysis.diagnostics
-        if entry.rule in _SAYS_WHY
+        if entry.rule in _EXPLAINS
         and entry.file in (kernel.file, "")
         and (entry.line in places or kernel.line <= entry.line <= kernel.end_line)
     ]
     # A diagnostic that names the kernel beats one that merely lies in it.
     return min(
         candidates,
-        key=lambda entry: (kernel.name not in entry.message, _SAYS_WHY.index(entry.rule)),
+        key=lambda entry: (kernel.name not in entry.message, _EXPLAINS[entry.rule]),
         default=None,
     )
 

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from wattslice.frontend.inputs import file_bytes
 from wattslice.ir import numbered_lines
 
 MAX_BYTES = 64 << 20
@@ -25,7 +26,7 @@ def text_of(file: str) -> str:
     try:
         if not os.path.isfile(file) or os.path.getsize(file) > MAX_BYTES:  # noqa: PTH113, PTH202
             return ""
-        return Path(file).read_bytes().decode("utf-8", errors="replace")
+        return file_bytes(Path(file), MAX_BYTES).decode("utf-8", errors="replace")
     except (OSError, ValueError):
         return ""
 

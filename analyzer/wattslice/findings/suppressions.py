@@ -16,9 +16,6 @@ from wattslice.findings.quoting import Quoter
 from wattslice.findings.rules import RULES
 from wattslice.ir import Diagnostic, Severity
 
-NEVER_SUPPRESSED = frozenset({"PW024", "PW025", "PW099"})
-"""A defect of ours must not be hidden in somebody's source; no suppression hides what is wrong with one."""
-
 _TOKEN = re.compile(
     r"""
     (?P<comment> //(?:[^\\\n]|\\.|\\\n)* | /\*.*?(?:\*/|\Z) )
@@ -132,13 +129,13 @@ def _parsed(words: str) -> tuple[tuple[str, ...], str, str]:
     ids = tuple(dict.fromkeys(entry.strip().upper() for entry in match["ids"].split(",") if entry.strip()))
     if not ids:
         return (), "", f"this suppression names no rule, {_EXAMPLE}"
-    known = [rule.id for rule in RULES]
+    known = {rule.id: rule for rule in RULES}
     for entry in ids:
         if entry not in known:
             close = difflib.get_close_matches(entry, known, n=1)
             hint = f"did you mean {close[0]}?" if close else "`wattslice explain` lists all"
             return (), "", f"this suppression names an unknown rule {entry} ({hint})"
-        if entry in NEVER_SUPPRESSED:
+        if not known[entry].can_be_suppressed:
             return (), "", f"{entry} cannot be suppressed"
     if not match["reason"].strip():
         return (), "", f"a suppression needs a reason, {_EXAMPLE}"

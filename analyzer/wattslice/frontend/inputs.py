@@ -7,13 +7,40 @@ costs nothing.
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
+import stat
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+
+MOST_BYTES = 64 << 20
+"""No file that is read whole is larger."""
+
+
+def file_bytes(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
+    """The content of a regular file, as far as it is of a reasonable size.
+
+    Raises OSError, also for what never ends (a pipe, a device) or is larger than `most_bytes`.
+    """
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "no regular file", str(path))
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):  # it was changed for another one
+            raise OSError(errno.EINVAL, "no regular file", str(path))
+        content = file.read(min(status.st_size, most_bytes) + 1) or b""
+        if status.st_size < len(content) <= most_bytes:  # /proc says 0 of files that have something in them
+            content += file.read(most_bytes + 1 - len(content)) or b""
+    if len(content) > most_bytes:
+        raise OSError(errno.EFBIG, f"larger than {most_bytes >> 20} MiB", str(path))
+    return content
 
 
 class Search(Enum):

@@ -18,6 +18,7 @@ from pathlib import Path
 from wattslice.analysis import Analysis
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
+from wattslice.frontend.inputs import file_bytes
 from wattslice.gate.records import LaunchRecord, records_of
 from wattslice.launches.launch import Dim3
 from wattslice.version import __version__
@@ -72,7 +73,7 @@ def made_with(config: Config) -> Made:
     settings = (
         config.model.value,
         config.method.value,
-        config.branches.value,
+        "half",  # what was the option --branches: baselines made while there was one stay comparable
         config.branch_threshold,
         config.dense_from,
         config.overrides,
@@ -170,7 +171,7 @@ def _unquoted(text: str) -> str:
 def read_baseline(path: Path) -> Baseline:
     """Reads a baseline. Raises `BaselineError` with the line that is wrong."""
     try:
-        lines = [line.removesuffix("\r") for line in path.read_bytes().decode("utf-8-sig").split("\n")]
+        lines = [line.removesuffix("\r") for line in file_bytes(path).decode("utf-8-sig").split("\n")]
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text"
         raise BaselineError(

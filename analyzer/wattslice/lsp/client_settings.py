@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
-from wattslice.config.config import Config, Options, check_entries, make_config
-from wattslice.config.settings import Choices, Settings, find_settings, settings_prefix
+from wattslice.config.config import Config, Options, check_entries, check_settings, make_config
+from wattslice.config.settings import Choices, Settings, find_settings
 from wattslice.gate.budgets import Budget
 
 MIN_SHARE = 0.05
@@ -75,7 +75,6 @@ _CHOICES: dict[str, tuple[str, Callable[[object], object], str]] = {
     "gpu": ("gpu", _text, "a text"),
     "model": ("model", _text, "a text"),
     "method": ("method", _text, "a text"),
-    "branches": ("branches", _text, "a text"),
     "delta": ("delta", _number, "a number"),
     "dense-from": ("dense_from", _number, "a number"),
     "set": ("overrides", _texts, "a list of texts"),
@@ -154,7 +153,7 @@ def setup_for(path: Path, client: ClientSettings) -> Setup:
     """
     found = find_settings((path,))
     check_entries(client.choices, "the editor's settings: wattslice.", None)
-    check_entries(found, settings_prefix(found.path), found.path)
+    check_settings(found)
     config = make_config(Options(paths=()), _merged(found, client.choices))
     power_w, energy_j = found.gate_max_power_w, found.gate_max_energy_j
     general = Budget(max_power_w=power_w, max_energy_j=energy_j)

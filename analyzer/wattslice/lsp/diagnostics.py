@@ -11,7 +11,7 @@ from wattslice.findings.findings import GATE_RULES, Finding
 from wattslice.ir import Severity
 from wattslice.lsp.documents import Document, Encoding, LineMap, whole_line
 from wattslice.lsp.views import Torn, View, stake_text
-from wattslice.report.printable import printable
+from wattslice.units import printable
 
 SOURCE = "wattslice"
 MOST = 500

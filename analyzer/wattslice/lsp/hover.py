@@ -13,7 +13,7 @@ from wattslice.launches.launch import Assumption
 from wattslice.lsp.actions import settings_for
 from wattslice.lsp.views import View, code, heat_text, launches_text, plain, stake_text, table
 from wattslice.power.branches import BranchClass
-from wattslice.report.kernel_tables import launch_text
+from wattslice.report.text import launch_text
 from wattslice.units import energy, line_ranges, percent, power, three_digits, time
 
 _MOST_LAUNCHES = 4

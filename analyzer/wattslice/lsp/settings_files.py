@@ -6,7 +6,6 @@ Only files within the folders that the editor has open are written.
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
@@ -14,7 +13,9 @@ from typing import cast
 from pygls.uris import to_fs_path
 
 from wattslice.config.settings import find_settings
+from wattslice.documents import parse_toml
 from wattslice.errors import WattsliceError
+from wattslice.frontend.inputs import file_bytes
 
 _NEW = "wattslice.toml"
 _MOST_BYTES = 1 << 20
@@ -65,7 +66,7 @@ def settings_file(path: Path, folders: tuple[Path, ...]) -> SettingsFile | None:
             return SettingsFile(new, None) if not new.exists() and not new.is_symlink() else None
         if folder_of(found, folders) is None or found.stat().st_size > _MOST_BYTES:
             return None
-        return SettingsFile(found, found.read_bytes().decode("utf-8-sig"))
+        return SettingsFile(found, file_bytes(found, _MOST_BYTES).decode("utf-8-sig"))
     except (OSError, UnicodeDecodeError, WattsliceError):
         return None
 
@@ -154,8 +155,8 @@ def has_entry(text: str, key: str, value: str, *, is_pyproject: bool) -> bool:
 
 def _read(text: str) -> dict[str, object] | None:
     try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
+        return parse_toml(text.encode())
+    except ValueError:
         return None
 
 

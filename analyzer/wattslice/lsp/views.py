@@ -15,8 +15,7 @@ from wattslice.findings.findings import Finding, findings_of
 from wattslice.gate.budgets import Budget
 from wattslice.gate.verdict import UnknownPolicy, judge
 from wattslice.lsp.documents import Document, Encoding, LineMap, definition_line, live_text, width
-from wattslice.report.printable import printable
-from wattslice.units import UNKNOWN, energy, percent, power, three_digits, time
+from wattslice.units import UNKNOWN, energy, percent, power, printable, three_digits, time
 
 _UNREADABLE = ("PW001", "PW002")
 """Rules of text that could not be read: typical of a text in the middle of being typed."""

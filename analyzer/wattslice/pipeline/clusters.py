@@ -14,6 +14,7 @@ import logging
 import os
 import re
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -88,14 +89,33 @@ def workers_of(backend: Backend, jobs: int, scheduler: str | None) -> Generator[
     """
     import joblib  # costs 100 ms
 
-    if backend is Backend.LOKY:
-        # A single file must not be analysed in this process: it may be the one that kills its process.
-        count = max(2, jobs or joblib.cpu_count())
-        yield _through_joblib("loky", count, "generator_unordered", initializer=_Watch(os.getpid()))
-        return
-    start = _dask if backend is Backend.DASK else _ray
-    with start(jobs or joblib.cpu_count(), scheduler) as parallel:
-        yield parallel
+    with _safe_path():
+        if backend is Backend.LOKY:
+            # A single file must not be analysed in this process: it may be the one that kills its process.
+            count = max(2, jobs or joblib.cpu_count())
+            yield _through_joblib("loky", count, "generator_unordered", initializer=_Watch(os.getpid()))
+            return
+        start = _dask if backend is Backend.DASK else _ray
+        with start(jobs or joblib.cpu_count(), scheduler) as parallel:
+            yield parallel
+
+
+@contextlib.contextmanager
+def _safe_path() -> Generator[None]:
+    """Meanwhile a Python that is started imports nothing from the current folder, which may be a stranger's.
+
+    joblib, multiprocessing and dask start theirs with `-m` or `-c`, and their helpers too; all of them pass
+    on the environment.
+    """
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop("PYTHONSAFEPATH", None)
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +221,11 @@ def _ray(jobs: int, scheduler: str | None) -> Generator[Parallel]:
     try:
         if begun:
             where: dict[str, Any] = {"address": scheduler} if scheduler else {"num_cpus": jobs}
-            module.init(log_to_driver=False, include_dashboard=False, logging_level=logging.ERROR, **where)
+            # ray has its workers import from the folder that is current now.
+            with tempfile.TemporaryDirectory(prefix="wattslice-") as empty, contextlib.chdir(empty):
+                module.init(
+                    log_to_driver=False, include_dashboard=False, logging_level=logging.ERROR, **where
+                )
     except (OSError, ValueError, RuntimeError) as error:
         raise _unreachable("ray", scheduler, error) from None
     try:

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from wattslice.analysis import KernelAnalysis, LineHeat, MethodWatts, ProfileUse, SliceAnalysis
 from wattslice.branch_profile.binding import branches_known
 from wattslice.branch_profile.profile import BranchProfile
-from wattslice.config.config import BranchChoice, Config, MethodChoice
+from wattslice.config.config import Config, MethodChoice
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.counting.profile import ExecutionProfile
-from wattslice.findings.advice.advise import advise
-from wattslice.findings.advice.facts import LaunchFacts
+from wattslice.findings.advice.facts import LaunchFacts, advise
 from wattslice.findings.quoting import Quoter
 from wattslice.ir import Diagnostic, Kernel, MemorySpace, Severity
 from wattslice.launches.launch import Assumption, KernelLaunch
@@ -54,7 +53,7 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         occupancy=resident.occupancy.occupancy,
     )
     try:
-        profile = _counted(launch, config, config.branch_profile)
+        profile = count(launch, config.branch_profile)
     except BudgetExceededError:
         reason = "counting its executions took more steps than allowed"
         text = f"power unknown: {reason}"
@@ -69,7 +68,7 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         profile,
         work,
         features,
-        lambda: profile if config.branch_profile is None else _counted(launch, config, None),
+        lambda: profile if config.branch_profile is None else count(launch),
         config,
         gpu,
     )
@@ -197,10 +196,6 @@ def _slices(features: tuple[SliceFeatures, ...], watts: ProgramWatts) -> tuple[S
         )
         for part, own in zip(features, watts.slices, strict=True)
     )
-
-
-def _counted(launch: KernelLaunch, config: Config, branch_profile: BranchProfile | None) -> ExecutionProfile:
-    return count(launch, branch_profile, heuristics=config.branches is BranchChoice.HEURISTIC)
 
 
 def _method(choice: MethodChoice, branch_class: BranchClass, profile: ExecutionProfile) -> Method:

@@ -2,29 +2,231 @@
 
 from __future__ import annotations
 
+import difflib
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import fields
+
 from wattslice.documents import Table, Value
-from wattslice.projection.component_work import read_characterised, read_kernel, read_loops
-from wattslice.projection.fields import (
-    MOST_NODES,
-    counts,
-    finite,
-    maybe_not_negative,
-    maybe_positive,
-    named_tables,
-    not_negative,
-    one_of,
-    positive,
-)
+from wattslice.projection.escape_published import ACRANEB2, published_names
 from wattslice.projection.workflow import (
     FULL_LOAD,
+    CharacterisedKernels,
     Component,
     CpuNode,
     GpuNode,
+    KernelUse,
     Measured,
     NodeKind,
+    TimeModel,
 )
 from wattslice_models.communication import Exchange, Pattern
+from wattslice_models.cpu_roofline import Loop, LoopCoefficients
+from wattslice_models.escape_time import PUBLISHED_CELLS_FACTOR, KernelCharacteristics
 from wattslice_models.node_energy import PowerCoefficients
+
+MOST_NODES = 1_000_000
+MOST_COUNTS = 100_000
+
+
+def positive(value: Value) -> float:
+    """A finite number above 0."""
+    number = value.number()
+    if not (math.isfinite(number) and number > 0):
+        raise value.error(f"expected a number above 0, found {number:g}")
+    return number
+
+
+def not_negative(value: Value) -> float:
+    """A finite number from 0."""
+    number = value.number(0.0)
+    if not math.isfinite(number):
+        raise value.error(f"expected a finite number, found {number:g}")
+    return number
+
+
+def finite(value: Value) -> float:
+    """Any finite number."""
+    number = value.number()
+    if not math.isfinite(number):
+        raise value.error(f"expected a finite number, found {number:g}")
+    return number
+
+
+def maybe_positive(table: Table, key: str) -> float | None:
+    """A finite number above 0; None without the key."""
+    value = table.optional(key)
+    return None if value is None else positive(value)
+
+
+def maybe_not_negative(table: Table, key: str) -> float | None:
+    """A finite number from 0; None without the key."""
+    value = table.optional(key)
+    return None if value is None else not_negative(value)
+
+
+def truth(table: Table, key: str, default: bool) -> bool:
+    """`true` or `false`."""
+    value = table.optional(key)
+    if value is None:
+        return default
+    if not isinstance(value.any, bool):
+        raise value.error(f"expected true or false, found {value.any!r}")
+    return value.any
+
+
+def one_of(value: Value, known: Iterable[str], what: str) -> str:
+    """A text that is one of `known`; the error names the nearest."""
+    text, names = value.text(), [str(name) for name in known]
+    if text not in names:
+        close = difflib.get_close_matches(text, names, n=1)
+        remedy = f"did you mean {close[0]!r}?" if close else f"one of {', '.join(names)}"
+        raise value.error(f"{text!r} is no {what}", remedy)
+    return text
+
+
+def counts(value: Value, what: str) -> tuple[int, ...]:
+    """Whole numbers from 1: one, a list, or a range such as ``"1..64"``; ascending, each once."""
+    if isinstance(value.any, str):
+        found = re.fullmatch(r"\s*(\d{1,9})\s*\.\.\s*(\d{1,9})\s*", value.any)
+        low, high = (int(found[1]), int(found[2])) if found else (0, 0)
+        if not 1 <= low <= high <= MOST_NODES or high - low >= MOST_COUNTS:
+            remedy = f'a range such as "1..64", of at most {MOST_COUNTS} numbers up to {MOST_NODES}'
+            raise value.error(f"{value.any!r} is no range of {what}", remedy)
+        return tuple(range(low, high + 1))
+    if isinstance(value.any, list):
+        numbers = tuple(sorted({entry.whole(1, MOST_NODES) for entry in value.list()}))
+        if not numbers:
+            raise value.error(f"names no {what}", "a list such as [1, 2, 4, 8]")
+        return numbers
+    return (value.whole(1, MOST_NODES),)
+
+
+def texts(table: Table, key: str) -> tuple[str, ...]:
+    """A list of texts, or one text; none without the key."""
+    value = table.optional(key)
+    if value is None:
+        return ()
+    if isinstance(value.any, str):
+        return (value.any,)
+    return tuple(entry.text() for entry in value.list())
+
+
+def named_tables(table: Table, key: str, what: str) -> list[tuple[str, Value]]:
+    """The entries of ``[key.NAME]`` in their order, at least one."""
+    entries = table.value(key).table()
+    found = [(name, entries.value(name)) for name in entries]
+    if not found:
+        raise table.value(key).error(f"there is no {what}", f"write one as [{key}.NAME]")
+    return found
+
+
+def read_kernel(value: Value) -> KernelUse:
+    """A kernel of a source file."""
+    table = value.table()
+    options = ("launch", "set", "define", "include", "profile")
+    table.only("source", "kernel", "launches", "launch_line", *options, "model")
+    folder = value.path.parent
+    source = folder / table.value("source").name()
+    if not source.is_file():
+        raise table.value("source").error(f"{source} is no file", "a path from the workflow file's folder")
+    profile, model = table.optional("profile"), table.optional("model")
+    return KernelUse(
+        place=value.place,
+        source=source,
+        kernel=table.value("kernel").name() if "kernel" in table else None,
+        launches=positive(table.value("launches")) if "launches" in table else 1.0,
+        launch_line=table.value("launch_line").position("line") if "launch_line" in table else None,
+        launch=texts(table, "launch"),
+        overrides=texts(table, "set"),
+        definitions=texts(table, "define"),
+        include=tuple(folder / text for text in texts(table, "include")),
+        model=TimeModel.OWN if model is None else TimeModel(one_of(model, list(TimeModel), "time model")),
+        profile=None if profile is None else folder / profile.name(),
+    )
+
+
+def read_characterised(component: Table, kinds: Iterable[str]) -> CharacterisedKernels | None:
+    """Kernels with ESCAPE's characteristics: the planner's own, or those of a published program."""
+    own, published = component.optional("characteristics"), component.optional("published")
+    if own is not None:
+        table = own.table()
+        table.only("cells", "kernels", "gpu_power_w")
+        kernels = tuple(_characteristics(entry) for entry in table.value("kernels").list())
+        if not kernels:
+            raise own.error("names no kernels", f"give [[{own.place}.kernels]]")
+        source, factor, place = "characteristics as given", 1.0, own
+    elif published is not None and _is_acraneb2(published):
+        table = published.table()
+        table.only("name", "cells", "gpu_power_w")
+        from wattslice.projection.escape_published import acraneb2
+
+        kernels, source = acraneb2(), "characteristics of ESCAPE D3.5, Table 9"
+        factor, place = PUBLISHED_CELLS_FACTOR, published
+    else:
+        return None
+    powers: list[tuple[str, float]] = []
+    if "gpu_power_w" in table:
+        by_node = table.value("gpu_power_w").table()
+        by_node.only(*kinds)
+        powers = [(name, positive(by_node.value(name))) for name in by_node]
+    cells = positive(table.value("cells")) * factor
+    return CharacterisedKernels(place.place, kernels, cells, tuple(powers), source)
+
+
+def read_loops(component: Table) -> tuple[Loop, ...]:
+    """Loops on CPUs: the planner's own, and those of a published program."""
+    published = component.optional("published")
+    known: tuple[Loop, ...] = ()
+    if published is not None and not _is_acraneb2(published):
+        published.table().only("name")
+        from wattslice.projection.escape_published import spherical_harmonics
+
+        known = spherical_harmonics()
+    return (*known, *(_loop(entry) for entry in component.list("loops")))
+
+
+def _is_acraneb2(published: Value) -> bool:
+    name = published.table().value("name")
+    return one_of(name, published_names(), "published program") == ACRANEB2
+
+
+def _characteristics(value: Value) -> KernelCharacteristics:
+    table = value.table()
+    names = [field.name for field in fields(KernelCharacteristics)]
+    table.only(*names)
+    try:
+        return KernelCharacteristics(**{name: not_negative(table.value(name)) for name in names})
+    except ValueError as error:
+        raise value.error(
+            str(error), "fractions (not percent), and counts for one cell: ESCAPE D3.5, Table 8"
+        ) from None
+
+
+def _loop(value: Value) -> Loop:
+    table = value.table()
+    table.only("name", "work_flop", "traffic_bytes", "V", "X", "Y", "Z", "U", "S_flop_per_s")
+
+    def share(key: str) -> float:
+        return not_negative(table.value(key)) if key in table else 0.0
+
+    try:
+        return Loop(
+            name=table.value("name").name() if "name" in table else value.place,
+            work_flop=share("work_flop"),
+            traffic_bytes=not_negative(table.value("traffic_bytes")),
+            coefficients=LoopCoefficients(
+                share("V"),
+                share("X"),
+                share("Y"),
+                share("Z"),
+                flop_share=maybe_not_negative(table, "U"),
+                flop_offset_per_s=finite(table.value("S_flop_per_s")) if "S_flop_per_s" in table else 0.0,
+            ),
+        )
+    except ValueError as error:
+        raise value.error(str(error), "V, X, Y, Z: shares of L1, L2, L3, DRAM; U: of the flop/s") from None
 
 
 def read_components(document: Table, nodes: tuple[NodeKind, ...]) -> tuple[Component, ...]:

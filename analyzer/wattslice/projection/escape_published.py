@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from wattslice.projection.workflow import CharacterisedKernels, CpuState
 from wattslice_corpora.published import (
     CpuStateRow,
     GpuCharacteristicsRow,
@@ -13,8 +14,8 @@ from wattslice_corpora.published import (
     escape2018_spherical_loops,
 )
 from wattslice_models.cpu_roofline import CpuRates, Loop, LoopCoefficients
-from wattslice_models.escape_time import GpuCharacteristics, KernelCharacteristics
-from wattslice_models.gpu import Architecture
+from wattslice_models.escape_time import GpuCharacteristics, KernelCharacteristics, kernels_time_s
+from wattslice_models.gpu import Architecture, load_gpu
 
 _ARCHITECTURES = {
     "GeForce 970": Architecture.MAXWELL,
@@ -92,3 +93,69 @@ def spherical_harmonics() -> tuple[Loop, ...]:
         )
         for row in escape2018_spherical_loops()
     )
+
+
+_TABLES = {"e5-2697v3": "Tables 25 to 29", "xeon-gold-6148": "Table 37"}
+
+
+def published_cpus() -> tuple[str, ...]:
+    """The names."""
+    return tuple(_TABLES)
+
+
+@cache
+def published_states(name: str) -> tuple[tuple[CpuState, ...], str]:
+    """The rates at every clock and number of cores that is printed, and the tables they stand in.
+
+    Left out: turbo mode, whose clock falls with the number of cores, and a state with a rate that print
+    damaged. Raises ``KeyError`` for another name.
+    """
+    from wattslice_corpora.published import escape2018_haswell_states, escape2018_skylake_states
+
+    rows = {"e5-2697v3": escape2018_haswell_states, "xeon-gold-6148": escape2018_skylake_states}[name]()
+    states = tuple(
+        CpuState(
+            cores=row.cores,
+            clock_mhz=float(round(row.clock_ghz * 1000.0)),
+            rates=rates,
+        )
+        for row in rows
+        if row.clock_ghz is not None and (rates := published_rates(row)) is not None
+    )
+    return states, f"ESCAPE D3.5, {_TABLES[name]} ({rows[0].cpu})"
+
+
+ACRANEB2 = "acraneb2"
+SPHERICAL = "spherical-harmonics-tco639"
+_GPUS = {"gtx_970": "GeForce 970", "k20m": "Tesla K20m", "m2070": "Tesla 2070-q"}
+"""GPUs of the catalogue whose characteristics Table 10 prints."""
+
+
+def published_names() -> tuple[str, ...]:
+    """The names of all programs."""
+    return (ACRANEB2, SPHERICAL)
+
+
+def characterised_time_s(kernels: CharacterisedKernels, gpu_id: str) -> float:
+    """Seconds of the kernels one after the other: ESCAPE D3.5, Table 11.
+
+    With the characteristics of Table 10 where it has the GPU, else those of the catalogue. Raises
+    ``ValueError`` where a rate that they need is unknown.
+    """
+    return kernels_time_s(kernels.kernels, _gpu(gpu_id), kernels.cells)
+
+
+def characterised_source(kernels: CharacterisedKernels, gpu_id: str) -> str:
+    """Where the time comes from."""
+    where = "ESCAPE D3.5, Table 10" if gpu_id in _GPUS else "the catalogue"
+    return f"{kernels.source}; GPU of {where}"
+
+
+@cache
+def _gpu(gpu_id: str) -> GpuCharacteristics:
+    from wattslice_corpora.published import escape2018_gpus
+
+    for row in escape2018_gpus():
+        if row.gpu == _GPUS.get(gpu_id):
+            return published_gpu(row)
+    return GpuCharacteristics.from_gpu(load_gpu(gpu_id))

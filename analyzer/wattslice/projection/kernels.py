@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import re
+import shlex
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+from wattslice.analysis import Analysis, KernelAnalysis
+from wattslice.config.config import Config, Options, make_config
+from wattslice.counting.count import BudgetExceededError, count
 from wattslice.errors import WattsliceError
-from wattslice.projection.kernel_options import as_keys, error_of
+from wattslice.findings.findings import power_limit_warning, why_unknown
+from wattslice.findings.quoting import Quoter
+from wattslice.ir import Diagnostic, Severity
+from wattslice.ir.walking import deep_recursion
+from wattslice.launches.launch import KernelLaunch
+from wattslice.launches.overrides import OverrideError
+from wattslice.pipeline.files import Stages, analyze_file, analyze_files, bare_facts
+from wattslice.pipeline.launch import LaunchResult
+from wattslice.projection.escape_characteristics import launch_characteristics, predicted_ipc
 from wattslice.projection.workflow import KernelUse, TimeModel, Workflow, WorkflowError
-
-if TYPE_CHECKING:
-    from wattslice.analysis import Analysis, KernelAnalysis
-    from wattslice_models.execution_time import TimeParameters
+from wattslice.workload.launch_work import launch_work, residency
+from wattslice_models.escape_time import GpuCharacteristics, gpu_time
+from wattslice_models.execution_time import Clocks, TimeParameters
+from wattslice_models.gpu import Gpu, load_gpu
 
 STATIC = "static analysis"
-Analyses = Callable[[KernelUse, str], "Analysis"]
+Analyses = Callable[[KernelUse, str], Analysis]
 """The analysis of the source of a kernel for one GPU."""
 
 
@@ -39,8 +52,6 @@ class KernelsOnGpu:
 
 def caching_analyses() -> Analyses:
     """Analyses that are made once for each source, its options and GPU, however many kernels ask."""
-    from wattslice.config.config import Options, make_config
-    from wattslice.pipeline.files import analyze_files
 
     known: dict[tuple[object, ...], Analysis] = {}
 
@@ -60,8 +71,6 @@ def caching_analyses() -> Analyses:
             config = make_config(options)
             known[key] = analyze_files(config, lambda _path: None)
             if use.model is TimeModel.ESCAPE:
-                from wattslice.projection.escape_kernels import with_escape_times
-
                 known[key] = with_escape_times(known[key], config, time_parameters(gpu_id))
         return known[key]
 
@@ -120,7 +129,6 @@ def time_parameters(gpu_id: str) -> TimeParameters:
     """Those of the model that predicts times for this GPU."""
     from wattslice_models.energy import EnergyModel
     from wattslice_models.execution_time import DEFAULT_TIME_PARAMETERS
-    from wattslice_models.gpu import load_gpu
     from wattslice_models.store import energy_model
 
     model = energy_model(load_gpu(gpu_id))
@@ -157,7 +165,6 @@ def _launches(use: KernelUse, analysis: Analysis, workflow: Workflow) -> tuple[K
 
 def _warnings(kernel: KernelAnalysis, analysis: Analysis) -> tuple[str, ...]:
     """What else `analyze` tells of the kernel or of the GPU, but for why its power is unknown."""
-    from wattslice.findings.findings import power_limit_warning, why_unknown
 
     told = [
         entry
@@ -183,3 +190,92 @@ def _reason(kernel: KernelAnalysis, analysis: Analysis) -> str:
         if kernel.name in entry.message or kernel.line <= entry.line <= kernel.end_line:
             return f": {entry.message} [{entry.rule}]"
     return ""
+
+
+_KEYS = {"--set": "set", "--launch": "launch", "--profile": "profile", "-D": "define", "-I": "include"}
+_OPTION = re.compile(rf"(?<!\S)({'|'.join(_KEYS)})(?=[\s:]|$)")
+_LISTS = ("set", "launch")
+
+
+def as_keys(fix: str) -> str:
+    """The fix of an assumption: `set = ["k.n=VALUE", "k.m=VALUE"]` for `--set k.n=VALUE --set k.m=VALUE`."""
+    words = shlex.split(fix)
+    options, texts = words[::2], words[1::2]
+    if not fix or len(options) != len(texts) or not set(options) <= _KEYS.keys():
+        return fix
+    values: dict[str, list[str]] = {}
+    for option, text in zip(options, texts, strict=True):
+        values.setdefault(_KEYS[option], []).append(f'"{text}"')
+    return ", ".join(
+        f"{key} = [{', '.join(given)}]" if key in _LISTS else f"{key} = {given[0]}"
+        for key, given in values.items()
+    )
+
+
+def error_of(use: KernelUse, path: Path, error: WattsliceError) -> WorkflowError:
+    """What is wrong with the options or the source of a kernel, with its place in the workflow file."""
+    place = use.place
+    if isinstance(error, OverrideError):
+        given = [key for key, texts in (("set", use.overrides), ("launch", use.launch)) if texts]
+        place += f".{' and '.join(given)}" if given else ""
+    where = "" if error.path in (None, path) else f"{error.path}: "
+    message, remedy = (_OPTION.sub(_key, text) for text in (error.message, error.remedy))
+    return WorkflowError(f"{place}: {where}{message}", path=path, remedy=remedy)
+
+
+def _key(option: re.Match[str]) -> str:
+    return _KEYS[option[1]]
+
+
+def with_escape_times(analysis: Analysis, config: Config, parameters: TimeParameters) -> Analysis:
+    """The analysis of the one file of `config` with every time replaced by that of ESCAPE's model.
+
+    Its characteristics are those that the source tells, the instructions per clock those of our own model
+    with `parameters`. None, and a diagnostic, where it has no time.
+    """
+    (path,) = config.files
+    found = analyze_file(path, config, stages=_EscapeTimes(parameters))
+    times_s = {_launch_of(kernel): kernel.time_s for kernel in found.kernels}
+    kernels = (replace(kernel, time_s=times_s.get(_launch_of(kernel))) for kernel in analysis.kernels)
+    own = {*analysis.diagnostics}
+    without = (entry for entry in found.diagnostics if entry not in own)
+    return replace(analysis, kernels=tuple(kernels), diagnostics=(*without, *analysis.diagnostics))
+
+
+class _EscapeTimes(Stages):
+    """The launches of a file with nothing but their times."""
+
+    def __init__(self, parameters: TimeParameters) -> None:
+        self._parameters = parameters
+
+    def launch(self, launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
+        facts = bare_facts(launch, gpu)
+        try:
+            with deep_recursion():
+                return LaunchResult(replace(facts, time_s=self._time_s(launch, config, gpu)), ())
+        except BudgetExceededError:
+            reason = "counting its executions took more steps than allowed"
+        except RecursionError:
+            reason = "statements or operators nest too deeply"
+        except ValueError as error:
+            reason = str(error)
+        span = launch.kernel.span
+        message = f"{launch.kernel.name}: no time by ESCAPE's model: {reason}"
+        return LaunchResult(facts, (Diagnostic("PW030", Severity.WARNING, span.file, span.line, message),))
+
+    def _time_s(self, launch: KernelLaunch, config: Config, gpu: Gpu) -> float:
+        profile = count(launch, config.branch_profile)
+        work = launch_work(launch, residency(launch, gpu), profile)
+        if work.workload is None:
+            raise ValueError(f"the launch cannot run on the {gpu.name}")
+        clocks = Clocks(config.core_clock_mhz, config.memory_clock_mhz)
+        ipc = predicted_ipc(work.workload, gpu, clocks, self._parameters)
+        kernel = launch_characteristics(launch, profile, work, ipc)
+        characteristics = GpuCharacteristics.from_gpu(gpu, clocks)
+        return gpu_time(kernel, characteristics, float(work.workload.threads)).total_s
+
+
+def _launch_of(kernel: KernelAnalysis) -> Hashable:
+    """Which launch it is."""
+    launched = (kernel.launch_file, kernel.launch_line, kernel.grid, kernel.block)
+    return kernel.file, kernel.mangled_name, kernel.qualified_name, kernel.line, launched

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from wattslice.projection.assumptions import assumptions_of
 from wattslice.projection.kernels import Analyses, caching_analyses
-from wattslice.projection.scaling import Scaling, scaling_of
 from wattslice.projection.ways import Way, ways_of
 from wattslice.projection.workflow import Component, Workflow, WorkflowError
 from wattslice_models.cluster import ComponentRuns, joined, on_nodes
@@ -20,6 +21,7 @@ from wattslice_models.workflow_energy import Outcomes, configurations, workflow_
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
 
 MOST_CONFIGURATIONS = 1_000_000
 
@@ -265,3 +267,50 @@ def _part(component: ProjectedComponent, run: int) -> Part:
         communication_s=float(runs.communication_s[run]),
         energy_j=_known(energy_j),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """One way to run one component, among the numbers of nodes that were tried.
+
+    `fastest_nodes`: the fewest that are as fast as any; `speedup` and `energy_ratio` there over the fewest
+    nodes, the latter None when an energy is unknown. `communication_from`: the fewest nodes on which
+    communication takes at least as long as computation, None: on none.
+    """
+
+    component: str
+    setting: str
+    fewest_nodes: int
+    fastest_nodes: int
+    fastest_time_s: float
+    speedup: float
+    energy_ratio: float | None
+    communication_from: int | None
+
+
+def scaling_of(component: ProjectedComponent) -> tuple[Scaling, ...]:
+    """One for each way, in their order; none for a component that was tried on one number of nodes."""
+    counts = component.runs_per_way
+    if counts < 2:
+        return ()
+    runs = component.runs
+    found: list[Scaling] = []
+    for number, way in enumerate(component.ways):
+        here = slice(number * counts, (number + 1) * counts)
+        nodes, time_s, energy_j = runs.nodes[here], runs.time_s[here], runs.energy_j[here]
+        fastest = int(np.argmax(time_s <= time_s.min() * (1 + 1e-9)))
+        exceeded = np.flatnonzero(runs.communication_s[here] >= runs.compute_s[here])
+        ratio = float(energy_j[fastest] / energy_j[0])
+        found.append(
+            Scaling(
+                component=component.component.name,
+                setting=way.setting,
+                fewest_nodes=int(nodes[0]),
+                fastest_nodes=int(nodes[fastest]),
+                fastest_time_s=float(time_s[fastest]),
+                speedup=float(time_s[0] / time_s[fastest]),
+                energy_ratio=ratio if isfinite(ratio) else None,
+                communication_from=int(nodes[exceeded[0]]) if exceeded.size else None,
+            )
+        )
+    return tuple(found)

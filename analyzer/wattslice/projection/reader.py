@@ -2,22 +2,179 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
-from wattslice.documents import Table, Value
-from wattslice.projection.components import read_components
-from wattslice.projection.fields import (
+from wattslice.documents import Table, Value, parse_toml
+from wattslice.frontend.inputs import file_bytes
+from wattslice.projection.components import (
+    MOST_NODES,
+    counts,
+    maybe_not_negative,
     maybe_positive,
+    named_tables,
     not_negative,
     one_of,
     positive,
+    read_components,
     truth,
 )
-from wattslice.projection.node_kinds import read_node_kinds
-from wattslice.projection.workflow import Workflow, WorkflowError
+from wattslice.projection.escape_published import published_cpus, published_states
+from wattslice.projection.workflow import (
+    CpuNode,
+    CpuPower,
+    CpuState,
+    GpuNode,
+    NodeKind,
+    Workflow,
+    WorkflowError,
+)
 from wattslice_models.communication import Network
+from wattslice_models.cpu_roofline import CpuRates
+from wattslice_models.gpu import GpuFileError, UnknownGpuError, gpu_ids, load_gpu
 from wattslice_models.pareto import Limits, Objective
+
+_CPU_KEYS = (
+    "cpu",
+    "cores",
+    "clocks_mhz",
+    "rates",
+    "package_idle_w",
+    "memory_idle_w",
+    "full_power",
+)
+_GPU_KEYS = ("gpu", "gpus", "host_idle_w", "gpu_idle_w")
+_RATES = ("flop_per_s", "l1_bytes_per_s", "l2_bytes_per_s", "l3_bytes_per_s", "dram_bytes_per_s")
+
+
+def read_node_kinds(document: Table) -> tuple[NodeKind, ...]:
+    """All node kinds in their order. Raises the document's error with key and remedy."""
+    return tuple(_node_kind(name, value) for name, value in named_tables(document, "nodes", "node kind"))
+
+
+def _node_kind(name: str, value: Value) -> NodeKind:
+    table = value.table()
+    if "gpu" in table:
+        table.only(*_GPU_KEYS)
+        return NodeKind(name, value.place, _gpu_node(table))
+    table.only(*_CPU_KEYS, "gpu")
+    if "cpu" not in table and "cores" not in table:
+        raise value.error("neither a CPU nor a GPU", 'give gpu = "v100", or cpu = "e5-2697v3", or cores = 8')
+    return NodeKind(name, value.place, _cpu_node(table))
+
+
+def _gpu_node(table: Table) -> GpuNode:
+    asked = table.value("gpu")
+    name = asked.text()
+    if name.endswith(".toml"):  # a file of the planner's own
+        name = str(asked.path.parent / name)
+    try:
+        gpu = load_gpu(name)
+    except (UnknownGpuError, GpuFileError) as error:
+        raise asked.error(str(error)) from None
+    except OSError as error:
+        raise asked.error(f"{name} cannot be read: {error.strerror}") from None
+    if name.endswith(".toml") and gpu.id in gpu_ids():
+        raise asked.error(f"the id {gpu.id!r} of {name} is taken by the catalogue", "choose another id")
+    idle_w = maybe_not_negative(table, "gpu_idle_w")
+    number = table.optional("gpus")
+    return GpuNode(
+        gpu_id=name if name.endswith(".toml") else gpu.id,
+        gpus=(1,) if number is None else counts(number, "GPUs"),
+        host_idle_w=not_negative(table.value("host_idle_w")),
+        gpu_idle_w=gpu.idle_power_w if idle_w is None else idle_w,
+    )
+
+
+def _cpu_node(table: Table) -> CpuNode:
+    states, source = _states(table)
+    cores_given, clocks_given = table.optional("cores"), table.optional("clocks_mhz")
+    cores = tuple(sorted({state.cores for state in states}))
+    clocks_mhz = tuple(sorted({state.clock_mhz for state in states}))
+    if cores_given is not None:
+        cores = counts(cores_given, "cores")
+    if clocks_given is not None:
+        entries = clocks_given.list() if isinstance(clocks_given.any, list) else [clocks_given]
+        clocks_mhz = tuple(sorted({positive(entry) for entry in entries}))
+        if not clocks_mhz:
+            raise clocks_given.error("names no clock", "a list such as [2600]")
+    full = tuple(_full_power(entry) for entry in table.list("full_power"))
+    if len({(entry.cores, entry.clock_mhz) for entry in full}) < len(full):
+        raise table.value("full_power").error("the same cores and clock stand there twice", "remove one")
+    if len(clocks_mhz) > 1 and any(entry.clock_mhz is None for entry in full):
+        raise table.value("full_power").error(
+            f"at which of {', '.join(f'{clock:g}' for clock in clocks_mhz)} MHz?",
+            "give each entry its clock_mhz",
+        )
+    if states:
+        _check_states(table, states, cores, clocks_mhz)
+    return CpuNode(
+        cores=cores,
+        clocks_mhz=clocks_mhz,
+        states=states,
+        rates_source=source,
+        package_idle_w=maybe_not_negative(table, "package_idle_w"),
+        memory_idle_w=maybe_not_negative(table, "memory_idle_w"),
+        full=full,
+    )
+
+
+def _states(table: Table) -> tuple[tuple[CpuState, ...], str]:
+    """The rates of the CPU and where they come from."""
+    cpu, rates = table.optional("cpu"), table.list("rates")
+    if cpu is not None and rates:
+        raise cpu.error("rates are given as well", "keep one of cpu and rates")
+    if cpu is not None:
+        name = one_of(cpu, published_cpus(), "CPU whose rates are published; give its own as rates = [...]")
+        return published_states(name)
+    states = tuple(_state(entry) for entry in rates)
+    if len({(state.cores, state.clock_mhz) for state in states}) < len(states):
+        raise table.value("rates").error("a pair of cores and clock stands there twice", "remove one")
+    return states, "as given" if states else ""
+
+
+def _state(value: Value) -> CpuState:
+    table = value.table()
+    table.only("cores", "clock_mhz", *_RATES)
+    return CpuState(
+        cores=table.value("cores").whole(1, MOST_NODES),
+        clock_mhz=positive(table.value("clock_mhz")),
+        rates=CpuRates(*(positive(table.value(key)) for key in _RATES)),
+    )
+
+
+def _check_states(
+    table: Table, states: tuple[CpuState, ...], cores: tuple[int, ...], clocks_mhz: tuple[float, ...]
+) -> None:
+    known = {(state.cores, state.clock_mhz) for state in states}
+    for clock_mhz in clocks_mhz:
+        for number in cores:
+            if (number, clock_mhz) not in known:
+                has_clock = any(state.clock_mhz == clock_mhz for state in states)
+                key = "cores" if has_clock and "cores" in table else "clocks_mhz"
+                places = (
+                    [str(state.cores) for state in states if state.clock_mhz == clock_mhz]
+                    if has_clock
+                    else [f"{clock:g}" for clock in sorted({state.clock_mhz for state in states})]
+                )
+                what = "cores" if has_clock else "MHz"
+                place = table.optional(key) or table.itself
+                raise place.error(
+                    f"the CPU's rates with {number} cores at {clock_mhz:g} MHz are not known",
+                    f"known are {', '.join(places)} {what}",
+                )
+
+
+def _full_power(value: Value) -> CpuPower:
+    table = value.table()
+    table.only("cores", "clock_mhz", "package_w", "memory_w")
+    clock = table.optional("clock_mhz")
+    return CpuPower(
+        cores=table.value("cores").whole(1, MOST_NODES),
+        clock_mhz=None if clock is None else positive(clock),
+        package_w=positive(table.value("package_w")),
+        memory_w=not_negative(table.value("memory_w")),
+    )
+
 
 _WAITING = ("idle", "busy")
 
@@ -25,12 +182,12 @@ _WAITING = ("idle", "busy")
 def read_workflow(path: Path) -> Workflow:
     """Read and check the file. Raises `WorkflowError`."""
     try:
-        document: dict[str, object] = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        document = parse_toml(file_bytes(path))
     except OSError as error:
         raise WorkflowError(f"cannot be read: {error.strerror}", path=path) from None
     except UnicodeDecodeError:
         raise WorkflowError("is no text in UTF-8", path=path) from None
-    except (ValueError, RecursionError) as error:  # TOMLDecodeError, and whole numbers of thousands of digits
+    except ValueError as error:
         raise WorkflowError(f"not valid TOML: {error}", path=path) from None
     root = Value(WorkflowError, path, "", document).table()
     root.only("workflow", "network", "nodes", "components")

@@ -8,8 +8,7 @@ from typing import TextIO
 from rich.table import Table
 from rich.text import Text
 
-from wattslice.report.bars import COOL
-from wattslice.report.text import make_console, print_stripped
+from wattslice.report.terminal import COOL, make_console, print_stripped
 from wattslice_models.energy import EnergyModel
 from wattslice_models.gpu import Gpu, gpus
 from wattslice_models.regression import published_regressions

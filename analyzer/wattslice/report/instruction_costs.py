@@ -10,9 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from wattslice.ptx_energy.costs import CostedFile, KernelCost
-from wattslice.report.printable import printable
-from wattslice.report.text import make_console, print_stripped
-from wattslice.units import energy, percent, three_digits
+from wattslice.report.terminal import make_console, print_stripped
+from wattslice.units import energy, percent, printable, three_digits
 from wattslice_models.gpu import load_gpu
 from wattslice_models.instruction_energy import (
     Basis,

@@ -11,6 +11,7 @@ import json
 import math
 
 from wattslice.analysis import Analysis, KernelAnalysis, SliceAnalysis
+from wattslice.findings.findings import Finding
 from wattslice.ir.operation_counts import JSON_NAMES
 from wattslice.version import __version__
 
@@ -19,7 +20,7 @@ SCHEMA_VERSION = 1
 Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
 
 
-def render_json(analysis: Analysis) -> str:
+def render_json(analysis: Analysis, _findings: tuple[Finding, ...] = (), _status: int | None = None) -> str:
     """One object as in the contract, indented, with a newline at its end."""
     document: dict[str, Json] = {
         "schema_version": SCHEMA_VERSION,

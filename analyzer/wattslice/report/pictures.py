@@ -67,7 +67,9 @@ def save_picture(draw: Callable[[Figure], None], inches: tuple[float, float], pa
     import matplotlib as mpl
     from matplotlib import figure as figures
 
-    with mpl.rc_context(_SETTINGS):  # pyright: ignore[reportUnknownMemberType]
+    with mpl.rc_context():  # pyright: ignore[reportUnknownMemberType]
+        mpl.rcdefaults()  # matplotlib has read the current folder's matplotlibrc, which may call LaTeX
+        mpl.rcParams.update(_SETTINGS)
         figure = figures.Figure(figsize=inches, layout="constrained")
         draw(figure)
         for path in paths:

@@ -11,10 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from wattslice.branch_profile.profile import LOOP, ArmProbability, BranchProfile, DataSet, weighted_mean
-from wattslice.report.columns import ORNAMENT, Column, fitting_table
-from wattslice.report.printable import printable, tail
-from wattslice.report.text import make_console, print_stripped
-from wattslice.units import line_ranges, percent, three_digits, time
+from wattslice.report.terminal import ORNAMENT, Column, fitting_table, make_console, print_stripped
+from wattslice.units import line_ranges, percent, printable, tail, three_digits, time
 
 Quote = Callable[[str, int], str]
 """The text of a line of a file of the profile."""

@@ -10,9 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from wattslice.projection.projection import Configuration, Part, Projection
-from wattslice.report.printable import printable
-from wattslice.report.text import make_console, print_stripped
-from wattslice.units import UNKNOWN, energy, prefixed, three_digits, time
+from wattslice.report.terminal import make_console, print_stripped
+from wattslice.units import UNKNOWN, energy, prefixed, printable, three_digits, time
 from wattslice.version import __version__
 from wattslice_models.pareto import Objective
 

@@ -12,13 +12,12 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from wattslice.report.columns import Column, fitting_table
 from wattslice.report.json import Json, finite
-from wattslice.report.printable import printable, tail
-from wattslice.report.text import GPU_SOURCES, make_console, print_stripped, section_title
+from wattslice.report.terminal import Column, fitting_table, make_console, print_stripped, section_title
+from wattslice.report.text import GPU_SOURCES
 from wattslice.roofline.kernels import Bound, PlacedKernel, PowerSource, Rooflines
 from wattslice.roofline.machines import Machine
-from wattslice.units import line_ranges, percent, prefixed, three_digits
+from wattslice.units import line_ranges, percent, prefixed, printable, tail, three_digits
 from wattslice.version import __version__
 from wattslice_models.energy_roofline import EnergyRoofline
 

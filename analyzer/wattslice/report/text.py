@@ -1,41 +1,315 @@
-"""The report for people: one section per kernel, at most 100 columns, in a terminal or a pipe."""
+"""The reports for people: of an analysis one section per kernel, and the gate's verdict.
+
+At most 100 columns, in a terminal or a pipe.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from pathlib import PurePath
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path, PurePath
+from textwrap import dedent
 from typing import TextIO
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from wattslice.analysis import Analysis, KernelAnalysis
+from wattslice.analysis import Advice, Analysis, ArmAnalysis, KernelAnalysis, LineHeat, SliceAnalysis
+from wattslice.counting.profile import ProbabilitySource
 from wattslice.findings.findings import (
     Finding,
     findings_of,
+    operations_power_w,
     plain_reason,
     why_unknown,
     without_suppressed,
     would_hit_power_limit,
 )
+from wattslice.gate.verdict import Verdict
 from wattslice.ir import Diagnostic, Severity
-from wattslice.report.advice_table import advice_shown, advice_table
-from wattslice.report.bars import HOT, WARM, load_style, power_bar
-from wattslice.report.columns import ORNAMENT, Column, fitting_table
-from wattslice.report.kernel_tables import (
-    arm_table,
-    arms_shown,
-    assumption_table,
-    hot_line_table,
-    launch_text,
-    slice_table,
+from wattslice.launches.launch import Assumption, LaunchSource
+from wattslice.report.terminal import (
+    COOL,
+    HOT,
+    ORNAMENT,
+    WARM,
+    Column,
+    fitting_table,
+    heat_style,
+    load_style,
+    make_console,
+    power_bar,
+    print_stripped,
+    section_title,
+    share_bar,
 )
-from wattslice.report.printable import printable, tail
-from wattslice.units import UNKNOWN, energy, percent, power, three_digits, time
+from wattslice.units import UNKNOWN, energy, line_ranges, percent, power, printable, tail, three_digits, time
 
-MAX_COLUMNS = 100
+MAX_HOT_LINES = 8
+"""Lines quoted; the JSON report has them all."""
+
+MAX_ARMS = 8
+"""Arms listed; the JSON report has them all."""
+
+_WORTH = 0.01
+_NOTHING = "–"
+_BAR = 10
+_PLACE = 22
+_ROOMY = 80
+"""From this width on figures of several tables line up."""
+
+
+def launch_text(kernel: KernelAnalysis) -> Text:
+    """`<<<(64, 64), 256, 2048>>>` and where it comes from."""
+    inside = f"{_extent(kernel.grid)}, {_extent(kernel.block)}"
+    text = Text(f"<<<{inside}>>>")
+    if kernel.launch_source is LaunchSource.HOST_CODE:
+        where = "host code" if kernel.launch_line is None else f"host code, line {kernel.launch_line}"
+        where += f" of {printable(PurePath(kernel.launch_file).name)}" if kernel.launch_file else ""
+        text.append(f"  {where}", style="dim")
+    else:
+        style = WARM if kernel.launch_source is LaunchSource.ASSUMED else "dim"
+        text.append(f"  {kernel.launch_source.value}", style=style)
+    return text
+
+
+def _extent(extent: tuple[int, int, int]) -> str:
+    x, y, z = extent
+    return f"({x}, {y}, {z})" if z != 1 else f"({x}, {y})" if y != 1 else str(x)
+
+
+def _power_columns(powers: list[Text], shares: Sequence[float | None], width: int) -> tuple[Column, ...]:
+    """Watts, share and its bar: at the right edge and of one width, so that they line up across tables."""
+    percents = tuple(Text(percent(share)) for share in shares)
+    bars = tuple(share_bar(share, _BAR) for share in shares)
+    return (
+        Column("watts", tuple(powers), right=True, at_least=9 if width >= _ROOMY else 0),
+        Column("share", percents, right=True, give_up=ORNAMENT),
+        Column("", bars, give_up=ORNAMENT + 1),
+    )
+
+
+def slice_table(slices: tuple[SliceAnalysis, ...], width: int) -> Table:
+    """One row per slice, in the order of the analysis."""
+
+    def texts(cells: Iterable[str]) -> tuple[Text, ...]:
+        return tuple(map(Text, cells))
+
+    watts = [Text(power(part.power_w), style="" if part.power_w is not None else WARM) for part in slices]
+    densities = (
+        _NOTHING if part.arithmetic_density is None else three_digits(part.arithmetic_density)
+        for part in slices
+    )
+    columns = (
+        Column("  slice", texts(f"  {part.memory_space.value}" for part in slices)),
+        Column(
+            "variables",
+            texts(printable(", ".join(part.variables)) or _NOTHING for part in slices),
+            least=12,
+            wanted=24,
+            stretch=True,
+            cut=True,
+        ),
+        Column("lines", texts(line_ranges(part.lines) or _NOTHING for part in slices), least=5, wanted=20),
+        Column("length", texts(three_digits(part.length) for part in slices), right=True, give_up=1),
+        Column("density", texts(densities), right=True, give_up=2),
+        *_power_columns(watts, [part.share_of_power for part in slices], width),
+    )
+    return fitting_table(columns, width)
+
+
+def hot_line_table(kernel: KernelAnalysis, width: int) -> Table:
+    """The hottest lines as the source has them, each with its watts of those that the heading tells."""
+    shown = kernel.hot_lines[:MAX_HOT_LINES]
+    quoted = dedent("\n".join(printable(heat.text) for heat in shown)).split("\n")
+    whose = "the board draws" if kernel.model == "regression" else "operations draw"
+    heading = f"hottest source, of the {power(operations_power_w(kernel))} that {whose}"
+    watts = [Text(power(heat.power_w), style=heat_style(heat.share)) for heat in shown]
+    columns = (
+        Column("  line", tuple(Text(f"  {_place(heat, kernel)}") for heat in shown), right=True, style="dim"),
+        Column(heading, tuple(map(Text, quoted)), least=24, wanted=40, stretch=True, cut=True),
+        *_power_columns(watts, [heat.share for heat in shown], width),
+    )
+    return fitting_table(columns, width)
+
+
+def arms_shown(kernel: KernelAnalysis) -> tuple[ArmAnalysis, ...]:
+    """The arms that data decide and that draw or move a part worth telling, or leave; the largest first.
+
+    The copies of a function that is inlined several times are one arm.
+    """
+    copies: dict[tuple[str, int, int, str], list[ArmAnalysis]] = {}
+    for arm in kernel.arms:
+        if arm.source is not ProbabilitySource.STATIC:
+            copies.setdefault((arm.file, arm.line, arm.column, arm.arm), []).append(arm)
+    decided = (_together(arms, kernel) for arms in copies.values())
+    worth = (
+        arm
+        for arm in decided
+        if arm.leaves
+        or (arm.share_of_power or 0.0) >= _WORTH
+        or _moves_w(arm) >= _WORTH * (kernel.power_w or math.inf)
+    )
+    return tuple(sorted(worth, key=lambda arm: -max(arm.power_w or 0.0, _moves_w(arm)))[:MAX_ARMS])
+
+
+def _moves_w(arm: ArmAnalysis) -> float:
+    """How far the arm moves the kernel's watts; 0 where that is not known."""
+    if arm.kernel_low_w is None or arm.kernel_high_w is None:
+        return 0.0
+    return arm.kernel_high_w - arm.kernel_low_w
+
+
+def _together(copies: list[ArmAnalysis], kernel: KernelAnalysis) -> ArmAnalysis:
+    """Several copies of one arm as one: probabilities by visits, watts in sum, all of them moving at once."""
+    first, visits = copies[0], sum(arm.visits for arm in copies)
+    if len(copies) == 1 or not visits:
+        return first
+
+    def mean(values: Iterable[float]) -> float:
+        return sum(value * arm.visits for value, arm in zip(values, copies, strict=True)) / visits
+
+    def total(values: Iterable[float | None]) -> float | None:
+        known = [value for value in values if value is not None]
+        return sum(known) if known else None
+
+    power_w = kernel.power_w or 0.0
+    below = total(None if arm.kernel_low_w is None else power_w - arm.kernel_low_w for arm in copies)
+    above = total(None if arm.kernel_high_w is None else arm.kernel_high_w - power_w for arm in copies)
+    high_w = None if above is None else power_w + above
+    if high_w is not None and kernel.power_limit_w is not None:
+        high_w = min(high_w, kernel.power_limit_w)
+    return replace(
+        first,
+        probability=mean(arm.probability for arm in copies),
+        probability_low=mean(arm.probability_low for arm in copies),
+        probability_high=mean(arm.probability_high for arm in copies),
+        power_w=total(arm.power_w for arm in copies),
+        share_of_power=total(arm.share_of_power for arm in copies),
+        kernel_low_w=None if below is None else max(0.0, power_w - below),
+        kernel_high_w=high_w,
+        visits=visits,
+    )
+
+
+def arm_table(kernel: KernelAnalysis, width: int) -> Table:
+    """How often data take an arm, who says so, and what it does to the watts."""
+    shown = arms_shown(kernel)
+    watts = [Text(power(arm.power_w), style=heat_style(arm.share_of_power or 0.0)) for arm in shown]
+    columns = (
+        Column("  line", tuple(Text(f"  {_arm_place(arm)}") for arm in shown), right=True, style="dim"),
+        Column("arm", tuple(Text(arm.arm) for arm in shown), least=4, wanted=8, cut=True),
+        Column("taken", tuple(Text(percent(arm.probability)) for arm in shown), right=True),
+        Column("by", tuple(Text(arm.source.value) for arm in shown), style="dim"),
+        Column("may be", tuple(map(_may_be, shown)), give_up=1),
+        Column("kernel then", tuple(map(_kernel_draws, shown)), stretch=True, give_up=2),
+        *_power_columns(watts, [arm.share_of_power for arm in shown], width),
+    )
+    return fitting_table(columns, width)
+
+
+def _may_be(arm: ArmAnalysis) -> Text:
+    low, high = arm.probability_low, arm.probability_high
+    return Text(_NOTHING if low == high else f"{percent(low)} to {percent(high)}")
+
+
+def _kernel_draws(arm: ArmAnalysis) -> Text:
+    if arm.kernel_low_w is None or arm.kernel_high_w is None:
+        return Text(_NOTHING)
+    return Text(f"{three_digits(arm.kernel_low_w)}–{three_digits(arm.kernel_high_w)} W")
+
+
+def _arm_place(arm: ArmAnalysis) -> str:
+    return tail(f"{PurePath(arm.file).name}:{arm.line}", _PLACE) if arm.file else str(arm.line)
+
+
+def _place(heat: LineHeat, kernel: KernelAnalysis) -> str:
+    if heat.file == kernel.file:
+        return str(heat.line)
+    return tail(f"{PurePath(heat.file).name}:{heat.line}", _PLACE)
+
+
+def assumption_table(assumptions: tuple[Assumption, ...]) -> Table:
+    """What had to be assumed, each with the option that settles it where there is one."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", expand=True)
+    table.add_column("  line", justify="right", no_wrap=True, style="dim")
+    table.add_column("assumed", ratio=1)
+    table.add_column("", style="dim", no_wrap=True)
+    for assumption in assumptions:
+        message = Text(printable(assumption.message))
+        if assumption.fix:
+            message.append(f"\n→ {printable(assumption.fix)}", style="cyan")
+        if assumption.file:
+            message.append(f"\nin {printable(Path(assumption.file).name)}", style="dim")
+        table.add_row(f"  {assumption.line or _NOTHING}", message, assumption.rule)
+    return table
+
+
+MAX_ADVICE = 6
+"""Pieces of advice told; the JSON report has them all."""
+
+_HOT_LINE = "PW040"
+"""The table of the hottest lines shows it already."""
+
+
+def advice_shown(kernel: KernelAnalysis) -> tuple[Advice, ...]:
+    """What the section tells, most joules first."""
+    return tuple(advice for advice in kernel.advice if advice.rule != _HOT_LINE)[:MAX_ADVICE]
+
+
+def advice_table(kernel: KernelAnalysis, width: int) -> Table:
+    """One piece of advice per row: where, what and what to do; the joules at stake, and how the watts
+    would change.
+    """
+    shown = advice_shown(kernel)
+    columns = (
+        Column("  line", tuple(Text(f"  {advice.line}") for advice in shown), right=True, style="dim"),
+        Column(
+            "what costs power, and what to do",
+            tuple(_words(advice) for advice in shown),
+            least=24,
+            wanted=50,
+            stretch=True,
+        ),
+        Column("at stake", tuple(_stake(advice) for advice in shown), right=True),
+        Column(
+            "share", tuple(Text(_share(advice, kernel)) for advice in shown), right=True, give_up=ORNAMENT
+        ),
+        Column("watts", tuple(Text(_change(advice)) for advice in shown), right=True, give_up=1),
+        Column("", tuple(Text(advice.rule) for advice in shown), style="dim"),
+    )
+    return fitting_table(columns, width)
+
+
+def _words(advice: Advice) -> Text:
+    words = Text(printable(advice.told))
+    words.append(f"\n→ {printable(advice.fix)}", style="cyan")
+    if advice.file:
+        words.append(f"\nin {printable(PurePath(advice.file).name)}", style="dim")
+    return words
+
+
+def _stake(advice: Advice) -> Text:
+    style = WARM if advice.severity is Severity.WARNING else ""
+    return Text(_NOTHING if advice.energy_j is None else energy(advice.energy_j), style=style)
+
+
+def _share(advice: Advice, kernel: KernelAnalysis) -> str:
+    if advice.energy_j is None or not kernel.energy_j:
+        return _NOTHING
+    return percent(min(1.0, advice.energy_j / kernel.energy_j))
+
+
+def _change(advice: Advice) -> str:
+    """The watts would change by so much: `−4.89 W` are saved, `+77.0 W` come with the shorter time."""
+    if advice.power_w is None:
+        return _NOTHING
+    return f"{'−' if advice.power_w >= 0 else '+'}{three_digits(abs(advice.power_w))} W"
+
+
 _NARROW = 70
 """Below this width what stands side by side comes one below the other."""
 SUMMARY_FROM = 4
@@ -51,34 +325,17 @@ _METHODS = {"bspm": "BSPM", "bdpm": "BDPM", "expected": "branches by their proba
 _SEVERITY_STYLES = {Severity.NOTE: "dim", Severity.WARNING: WARM, Severity.ERROR: f"bold {HOT}"}
 
 
-def make_console(file: TextIO, most: int = MAX_COLUMNS) -> Console:
-    """A console of at most `most` columns; colours only on a terminal, and never with NO_COLOR.
-
-    In a file or pipe it is as wide as a terminal of COLUMNS, without that `MAX_COLUMNS`.
-    """
-    console = Console(file=file, force_terminal=file.isatty(), highlight=False, emoji=False, markup=False)
-    told = os.environ.get("COLUMNS", "")
-    has_width = console.is_terminal or (told.isdecimal() and int(told) > 0)
-    console.width = min(console.width, most) if has_width else MAX_COLUMNS
-    return console
-
-
-def print_stripped(console: Console, *parts: RenderableType) -> None:
-    """Print the parts; in a file or pipe without the spaces that fill table rows up to the right."""
-    if console.is_terminal:
-        for part in parts:
-            console.print(part)
-        return
-    with console.capture() as capture:
-        for part in parts:
-            console.print(part)
-    console.file.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
-
-
 def write_text(analysis: Analysis, file: TextIO) -> None:
     """Write the whole report to a file, pipe or terminal."""
     console = make_console(file)
     print_stripped(console, *_parts(analysis, console.width))
+
+
+def render_text(analysis: Analysis, _findings: tuple[Finding, ...] = (), _status: int | None = None) -> str:
+    """The whole report as a text without colours."""
+    buffer = StringIO()
+    write_text(analysis, buffer)
+    return buffer.getvalue()
 
 
 def _parts(analysis: Analysis, width: int) -> Iterator[RenderableType]:
@@ -113,19 +370,6 @@ def header(analysis: Analysis) -> Text:
         f"  ·  {files} file{'s' * (files != 1)}, {kernels} launch{'es' * (kernels != 1)}", style="dim"
     )
     return header
-
-
-def section_title(left: str, right: str, width: int, style: str) -> Text:
-    """`── left ─────────── right ──`, exactly as wide as the report; `left` gives way when both are long."""
-    room = max(8, width - len(right) - 9)
-    left = left if len(left) <= room else left[: room - 1] + "…"
-    title = Text()  # a style given here would dim everything appended
-    title.append("── ", style="dim")
-    title.append(left, style=style)
-    end = f" {right} ──" if right else "──"
-    title.append(" " + "─" * max(1, width - 4 - len(left) - len(end)), style="dim")
-    title.append(end, style="dim")
-    return title
 
 
 def _summary(analysis: Analysis, width: int) -> Table:
@@ -261,3 +505,42 @@ def finding_table(findings: tuple[Finding, ...], width: int) -> Table:
         else:
             table.add_row(severity, tail(place, 34), message, finding.rule)
     return table
+
+
+def write_verdict(verdict: Verdict, analysis: Analysis, file: TextIO) -> None:
+    """The findings, then one line with the outcome."""
+    console = make_console(file)
+    if verdict.findings:
+        print_stripped(console, finding_table(verdict.findings, console.width), "")
+    outcome = "passed" if verdict.passed else "failed"
+    line = Text(f"gate {outcome}", style=f"bold {COOL if verdict.passed else HOT}")
+    words = ", ".join(_outcome_words(verdict))
+    line.append(f": {words} on {analysis.gpu_id}", style="default not bold")
+    print_stripped(console, line)
+
+
+def _outcome_words(verdict: Verdict) -> list[str]:
+    def number(rule: str, *severities: Severity) -> int:
+        return sum(
+            finding.rule == rule and (not severities or finding.severity in severities)
+            for finding in verdict.findings
+        )
+
+    words = [f"{verdict.checked} checked"]
+    if verdict.budgets:
+        first = verdict.budgets[0]
+        only = len(verdict.budgets) == 1 and first.max_energy_j is None and first.max_power_w is not None
+        words.append(
+            f"{number('PW020')} over {first.max_power_w:g} W" if only else f"{number('PW020')} over budget"
+        )
+    for compared in verdict.compared:
+        worse = [finding for finding in compared.findings if finding.rule == "PW023"]
+        warned = sum(finding.severity is Severity.WARNING for finding in worse)
+        words.append(f"{len(worse) - warned} of {compared.pairs} worse {compared.against}")
+        if warned:
+            words.append(f"{warned} warned of")
+    if unverified := number("PW022"):
+        words.append(f"{unverified} unknown")
+    if verdict.suppressed:
+        words.append(f"{len(verdict.suppressed)} suppressed")
+    return words

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from wattslice.errors import WattsliceError
-from wattslice.training.counters import calibrated, counted
-from wattslice.training.counters import hold_out_each as counters_held_out
 from wattslice.training.examples import Examples, LeftOut, examples_of
 from wattslice.training.judging import Judgement, errors, judge, judge_held_out
 from wattslice.training.tables import measured_tables, tables_of_file
 from wattslice.training.training import MOST_FOLDS
-from wattslice_corpora.records import Use
-from wattslice_models.contract import Example, NotEnoughDataError, PowerModel
+from wattslice_corpora.records import Use, UtilisationRow, read_utilisation, utilisation_path
+from wattslice_models.contract import UNCALIBRATED, Example, Interval, NotEnoughDataError, PowerModel
 from wattslice_models.cross_validation import HeldOut, calibrated_interval, dealt, hold_out_each
 from wattslice_models.energy_power import EnergyPowerModel
 from wattslice_models.gpu import Gpu
-from wattslice_models.learners import MEANS, LearnerEntry, MissingPackageError, entry, learner
+from wattslice_models.learners import MEANS, LearnerEntry, MissingPackageError, entry, learner, package_of
 from wattslice_models.store import power_model, trained_model, training_runs
 from wattslice_models.types import Prediction
 
@@ -380,3 +381,119 @@ def _time(gpu: Gpu, examples: Sequence[Example]) -> TimeScore | None:
         return None
     found = errors([model.time_s(example.subject) for example, _ in timed], [time_s for _, time_s in timed])
     return TimeScore(found.runs, found.mean, found.median, found.worst, found.spearman)
+
+
+_COLUMNS = (
+    "sm_active",
+    "sm_occupancy",
+    "dram_active",
+    "fp32_active",
+    "fp64_active",
+    "fp16_active",
+    "tensor_active",
+)
+_Clocks = tuple[float | None, float | None]
+_Key = tuple[str, str, str, str, float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A measured run and the utilisations counted in it, in the order of the table's columns."""
+
+    example: Example
+    utilisations: tuple[float, ...]
+
+    @property
+    def clocks(self) -> _Clocks:
+        """Core and memory clock, MHz."""
+        clocks = self.example.subject.clocks
+        return clocks.core_mhz, clocks.memory_mhz
+
+
+@dataclass(frozen=True, slots=True)
+class CounterModel:
+    """Watts at the clocks of the training runs: a constant, then one coefficient for each utilisation."""
+
+    coefficients: dict[_Clocks, tuple[float, ...]]
+    interval: Interval
+
+    def predict(self, run: Counted) -> Prediction:
+        """Watts of a run; unknown at a clock that no training run had."""
+        known = self.coefficients.get(run.clocks)
+        if known is None:
+            return Prediction.unknown("no training run at these clocks")
+        power_w = sum(c * u for c, u in zip(known, (1.0, *run.utilisations), strict=True))
+        return self.interval.around(power_w, in_domain=True)
+
+
+def counted(examples: Sequence[Example], gpu: Gpu) -> tuple[Counted, ...]:
+    """The examples of which all utilisations were recorded; none for a GPU without such a table.
+
+    Raises `RecordError`.
+    """
+    path = utilisation_path(gpu.id)
+    if not path.is_file():
+        return ()
+    rows: dict[_Key, tuple[float, ...]] = {}
+    for row in read_utilisation(path):
+        values = tuple(getattr(row, column) for column in _COLUMNS)
+        if None not in values:
+            rows[_key(row)] = values
+    found = ((example, rows.get(_key_of(example))) for example in examples)
+    return tuple(Counted(example, values) for example, values in found if values is not None)
+
+
+def fit(runs: Sequence[Counted]) -> CounterModel:
+    """The coefficients at each pair of clocks, uncalibrated.
+
+    Raises `NotEnoughDataError` without any run, `MissingPackageError` without scipy.
+    """
+    least_squares = _non_negative_least_squares()
+    if not runs:
+        raise NotEnoughDataError("no run with counters: at least 1 is needed")
+    by_clock: dict[_Clocks, list[Counted]] = {}
+    for run in runs:
+        by_clock.setdefault(run.clocks, []).append(run)
+    coefficients: dict[_Clocks, tuple[float, ...]] = {}
+    for clocks, here in by_clock.items():
+        columns = np.array([(1.0, *run.utilisations) for run in here])
+        watts = np.array([run.example.power_w for run in here])
+        found = least_squares(columns / watts[:, None], np.ones(len(here)))[0]
+        coefficients[clocks] = tuple(float(value) for value in found)
+    return CounterModel(coefficients, UNCALIBRATED)
+
+
+def _non_negative_least_squares() -> Any:  # noqa: ANN401  (scipy has no types)
+    try:
+        from scipy import optimize  # pyright: ignore[reportMissingTypeStubs]
+    except ModuleNotFoundError as error:
+        raise MissingPackageError("fitting them", package_of(error)) from None
+    untyped: Any = optimize
+    return untyped.nnls
+
+
+def counters_held_out(runs: Sequence[Counted]) -> tuple[HeldOut, ...]:
+    """Every run, predicted with its benchmark left out. Raises `NotEnoughDataError` with fewer than two."""
+    benchmarks = dict.fromkeys(run.example.benchmark for run in runs)
+    if len(benchmarks) < 2:
+        raise NotEnoughDataError(f"{len(benchmarks)} benchmark(s): at least 2 are needed to leave one out")
+    models = {
+        benchmark: fit([run for run in runs if run.example.benchmark != benchmark])
+        for benchmark in benchmarks
+    }
+    return tuple(HeldOut(run.example, models[run.example.benchmark].predict(run)) for run in runs)
+
+
+def calibrated(runs: Sequence[Counted]) -> CounterModel:
+    """The model of `runs` with the interval that cross-validation gives."""
+    return CounterModel(fit(runs).coefficients, calibrated_interval(counters_held_out(runs)))
+
+
+def _key(row: UtilisationRow) -> _Key:
+    return row.dataset, row.benchmark, row.kernel, row.arguments, row.core_mhz, row.memory_mhz
+
+
+def _key_of(example: Example) -> _Key:
+    clocks = example.subject.clocks
+    run = example.dataset, example.benchmark, example.kernel, example.arguments
+    return (*run, clocks.core_mhz, clocks.memory_mhz)

@@ -9,7 +9,6 @@ const OPTIONS = [
   ["gpu", "--gpu"],
   ["model", "--model"],
   ["method", "--method"],
-  ["branches", "--branches"],
   ["delta", "--delta"],
   ["denseFrom", "--dense-from"],
   ["set", "--set"],

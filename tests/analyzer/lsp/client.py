@@ -32,7 +32,12 @@ CAPABILITIES: Message = {
 class Client:
     """One server process. `settings` is what it gets when it asks for `wattslice`."""
 
-    def __init__(self, root: Path | None, settings: Message | None = None) -> None:
+    def __init__(
+        self,
+        root: Path | None,
+        settings: Message | None = None,
+        command: tuple[str, ...] = ("-m", "wattslice"),
+    ) -> None:
         self.root = root
         self.settings = settings
         self.applies: Callable[[Message], None] | None = None  # what it does with `workspace/applyEdit`
@@ -48,7 +53,7 @@ class Client:
             "PYTHONWARNINGS": "error",
         }
         self.process = subprocess.Popen(
-            (sys.executable, "-m", "wattslice", "lsp"),
+            (sys.executable, *command, "lsp"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

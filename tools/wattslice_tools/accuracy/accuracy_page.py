@@ -1,4 +1,10 @@
-"""The generated sections of docs/accuracy.md: every predictor beside what knows nothing, GPU by GPU."""
+"""The generated sections of docs/accuracy.md: every predictor beside the constant means, GPU by GPU.
+
+    python -m wattslice_tools.accuracy.accuracy_page docs/accuracy.md [GPU ...]
+
+Takes minutes: models are trained anew with every application left out. The pictures go to `plots` beside the
+document.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +13,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wattslice.errors import WattsliceError
-from wattslice.training.evaluation import GpuEvaluation, Protocol, Score
+from wattslice.report.evaluation import plot_evaluations, rank
+from wattslice.training.evaluation import GpuEvaluation, Protocol, Request, Score, evaluate
 from wattslice.training.judging import judge
 from wattslice.training.model_card import TABLE_HEAD, judgement_line, left_out_lines
-from wattslice.training.variants import CLEAR, sign_score
-from wattslice_corpora.records import write_text
+from wattslice_corpora.records import RecordError, measured_gpu_ids, write_text
 from wattslice_models.contract import Example
 from wattslice_models.cross_validation import HeldOut
-from wattslice_models.learners import MEANS
+from wattslice_models.gpu import load_gpu
+from wattslice_models.learners import MEANS, NAMES
+from wattslice_tools.accuracy.variants import CLEAR, sign_score
 
 _END = "<!-- evaluate: end of the generated part -->"
 
@@ -115,7 +123,7 @@ def _protocol(protocol: Protocol) -> list[str]:
         *TABLE_HEAD,
         *(
             judgement_line(_title(score), score.judgement, score.loses_to)
-            for score in sorted(protocol.scores, key=_rank)
+            for score in sorted(protocol.scores, key=rank)
         ),
         "",
         *_signs(protocol),
@@ -126,7 +134,7 @@ def _protocol(protocol: Protocol) -> list[str]:
 
 def _signs(protocol: Protocol) -> list[str]:
     """Who tells which of two ways of the same work draws more, where the runs hold such pairs."""
-    found = [(score, sign_score(score.predicted)) for score in sorted(protocol.scores, key=_rank)]
+    found = [(score, sign_score(score.predicted)) for score in sorted(protocol.scores, key=rank)]
     lines = [
         f"| {score.title} | {signs.right} of {signs.pairs} | {signs.clear_right} of {signs.clear_pairs} |"
         for score, signs in found
@@ -144,15 +152,9 @@ def _title(score: Score) -> str:
     return title if score.source_only else f"*{title}*"
 
 
-def _rank(score: Score) -> tuple[bool, bool, float]:
-    """The mean first, then what needs the source only, best first, then what needs a run."""
-    error = score.judgement.errors
-    return score.name not in MEANS, not score.source_only, error.mean if error else float("inf")
-
-
 def _by_clock(protocol: Protocol) -> list[str]:
     """Mean errors at each pair of clocks, one column a predictor."""
-    scores = sorted(protocol.scores, key=_rank)
+    scores = sorted(protocol.scores, key=rank)
     clocks = sorted({_clocks(one.example) for score in scores for one in score.predicted})
     memory = len({mhz for _, mhz in clocks}) > 1
     lines = [
@@ -171,7 +173,7 @@ def _by_clock(protocol: Protocol) -> list[str]:
 
 def _by_application(protocol: Protocol) -> list[str]:
     """Measured and predicted watts of every run at the highest clocks, worst first."""
-    scores = sorted(protocol.scores, key=_rank)
+    scores = sorted(protocol.scores, key=rank)
     top = max(_clocks(one.example) for score in scores for one in score.predicted)
     first = [one for one in scores[0].predicted if _clocks(one.example) == top]
     by_score = [
@@ -179,7 +181,7 @@ def _by_application(protocol: Protocol) -> list[str]:
     ]
     best = min(
         (number for number, score in enumerate(scores) if score.source_only and score.name not in MEANS),
-        key=lambda number: _rank(scores[number])[2],
+        key=lambda number: rank(scores[number])[2],
         default=0,
     )
 
@@ -222,26 +224,22 @@ def _clocks(example: Example) -> tuple[float, float]:
     return clocks.core_mhz or 0.0, clocks.memory_mhz or 0.0
 
 
-def summary_lines(evaluations: Sequence[GpuEvaluation]) -> list[str]:
-    """One line for every predictor of every protocol, for a terminal: title, error, rank correlation."""
-    lines: list[str] = []
-    for found in evaluations:
-        for protocol in found.protocols:
-            lines.append(f"{found.gpu.name} · {protocol.title}")
-            if not protocol.is_test:
-                lines.append(f"  {protocol.explanation}")
-            for score in sorted(protocol.scores, key=_rank):
-                error = score.judgement.errors
-                if error is None:
-                    lines.append(f"  {score.title:42} nothing predicted")
-                    continue
-                rank = "    –" if error.spearman is None else f"{error.spearman:5.2f}"
-                coverage = "    –" if score.judgement.coverage is None else f"{score.judgement.coverage:5.0%}"
-                told = f"  loses to the {' and the '.join(score.loses_to)}" if score.loses_to else ""
-                lines.append(
-                    f"  {score.title:42} {error.mean:6.1%} {error.median:6.1%} {error.worst:7.1%} {rank} "
-                    f"{coverage}{told}"
-                )
-            lines += [f"  {reason}" for reason in protocol.absent]
-            lines.append("")
-    return lines
+def main(arguments: list[str]) -> int:
+    """Evaluate, and write the sections and pictures; the exit status."""
+    if not arguments:
+        print(__doc__, file=sys.stderr)
+        return 2
+    document = Path(arguments[0])
+    requests = [Request(load_gpu(gpu_id), NAMES) for gpu_id in arguments[1:] or measured_gpu_ids()]
+    try:
+        check_document(document, [request.gpu.id for request in requests])
+        found = [evaluate(request, lambda _step: None) for request in requests]
+        update(document, found, plot_evaluations(found, document.parent / "plots"))
+    except (WattsliceError, RecordError, OSError) as error:
+        print(f"accuracy_page: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

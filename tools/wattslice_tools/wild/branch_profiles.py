@@ -18,7 +18,7 @@ from wattslice.branch_profile.profile import LOOP, Making
 from wattslice.config.config import BranchProfile, Config
 from wattslice.profiling.data_sets.spec import read_spec
 from wattslice.profiling.interpreted import Limits, counted_by, run_data_sets
-from wattslice.profiling.interpreter.budget import MAX_STEPS
+from wattslice.profiling.interpreter.errors import MAX_STEPS
 from wattslice_corpora.records import BenchmarkRecipe, Recipes
 
 PUBLIC = Path(__file__).with_name("profiles")

@@ -18,7 +18,7 @@ from wattslice.branch_profile.profile import RIGHT, ArmProbability, BranchProfil
 from wattslice.config.config import Config
 from wattslice.profiling.data_sets.spec import read_spec
 from wattslice.profiling.interpreted import Limits, counted_by, run_data_sets
-from wattslice.profiling.interpreter.budget import MAX_STEPS
+from wattslice.profiling.interpreter.errors import MAX_STEPS
 from wattslice.units import line_ranges
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 from wattslice_tools.wild.document import write_section

@@ -1,4 +1,4 @@
-"""Places of a kernel that cost power, each with the watts and joules at stake (rules from PW040 on).
+"""The checks behind the rules that advise: places that cost power, with the watts and joules at stake.
 
-One file per rule; `facts.py` knows the launch and asks the model again with a cost removed.
+`facts.py` knows the launch, asks the model again with a cost removed, and asks the checks of all rules.
 """

@@ -17,8 +17,7 @@ from typing import Any
 from wattslice import ir
 from wattslice.analysis import Advice
 from wattslice.findings.advice.facts import LaunchFacts
-from wattslice.findings.advice.loops import changed_in, loops_around
-from wattslice.findings.advice.rewriting import rewritten
+from wattslice.findings.advice.rewriting import changed_in, loops_around, rewritten
 from wattslice.ir.walking import evaluations
 
 LEAST_ACCESSES = 0.02

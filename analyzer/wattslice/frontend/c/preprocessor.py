@@ -14,7 +14,7 @@ from pathlib import Path
 
 from wattslice.errors import FrontendError
 from wattslice.frontend.c.conditions import ConditionParser
-from wattslice.frontend.inputs import note_file, note_text
+from wattslice.frontend.inputs import file_bytes, note_file, note_text
 
 PRELUDE = """
 typedef unsigned long size_t; typedef long ssize_t; typedef long ptrdiff_t; typedef long intptr_t;
@@ -190,11 +190,15 @@ class Preprocessor:
         folders = (*((path.parent,) if rest[:1] == '"' else ()), *self._include_dirs, path.parent)
         for folder in folders:
             found = folder / name
-            is_there = found.is_file()
+            is_there = _is_file(found)
             note_file(found, is_there)
             if is_there:
                 if found not in self._once:
-                    data = found.read_bytes()
+                    try:
+                        data = file_bytes(found)
+                    except OSError as error:
+                        message = f"'{name}' cannot be read: {error.strerror}"
+                        raise FrontendError(path, line, message, "remove the #include") from None
                     note_text(found, data)
                     text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
                     yield from self._file(found, text, depth + 1)
@@ -266,6 +270,13 @@ class Preprocessor:
                 out.extend(self._expand(body, hidden | {token}, line, path))
                 position = after
         return out
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name too long for the file system
+        return False
 
 
 def _arguments(tokens: list[str], position: int) -> tuple[list[list[str]] | None, int]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from wattslice import ir
 from wattslice.errors import FrontendError
 from wattslice.frontend.c.nodes import Node
-from wattslice.frontend.inputs import note_text
+from wattslice.frontend.inputs import file_bytes, note_text
 from wattslice.ir.walking import deep_recursion
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _too_many(number: int, what: str) -> str:
 
 def _read(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
+        data = file_bytes(path)
     except OSError as error:
         raise FrontendError(path, None, f"cannot be read: {error.strerror}", "check the path") from None
     note_text(path, data)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wattslice.errors import FrontendError
-from wattslice.frontend.inputs import Search, note_search
+from wattslice.frontend.inputs import Search, file_bytes, note_search
 from wattslice.ir import Program
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _mentioning(
             try:
                 if not resolved.is_file() or resolved.stat().st_size > MAX_BYTES:
                     continue
-                data = resolved.read_bytes()
+                data = file_bytes(resolved, MAX_BYTES)
             except OSError:
                 continue
             named = any(name in data for name in plain) and call.search(data)

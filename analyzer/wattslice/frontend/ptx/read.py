@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from wattslice import ir
 from wattslice.errors import FrontendError
 from wattslice.frontend.bounds import MOST_KERNELS
-from wattslice.frontend.inputs import note_text
+from wattslice.frontend.inputs import file_bytes, note_text
 from wattslice.ir.walking import deep_recursion
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _text(path: Path, source: bytes | None) -> str:
     data = source
     if data is None:
         try:
-            data = path.read_bytes()
+            data = file_bytes(path)
         except OSError as error:
             raise FrontendError(path, None, f"cannot be read: {error.strerror}", "check the path") from None
         note_text(path, data)

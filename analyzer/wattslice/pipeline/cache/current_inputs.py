@@ -8,7 +8,7 @@ from pathlib import Path
 from wattslice.frontend.cuda.callers import caller_files, launcher_files
 from wattslice.frontend.cuda.clang.includes import repository_root
 from wattslice.frontend.cuda.clang.source_files import SourceFiles, look_again
-from wattslice.frontend.inputs import Inputs, Search, SearchInput, digest_of_paths, digest_of_text
+from wattslice.frontend.inputs import Inputs, Search, SearchInput, digest_of_paths, digest_of_text, file_bytes
 
 
 class CurrentInputs:
@@ -38,7 +38,7 @@ class CurrentInputs:
         known = self._digests.get(path)
         if known is None:
             try:
-                content = Path(path).read_bytes() if os.path.isfile(path) else b""  # noqa: PTH113
+                content = file_bytes(Path(path))
             except OSError:
                 content = b""
             known = self._digests[path] = digest_of_text(content)

@@ -1,13 +1,14 @@
 """One kept result as bytes: a checksum, then compressed JSON of inputs and result, typed on reading.
 
 Nothing of it is ever run, and nothing of it is believed before the checksum has been compared: a truncated,
-corrupted or edited entry is no entry.
+corrupted or edited entry is none, nor is one with a number that no analysis gives, whatever its checksum.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import zlib
 from typing import Generic, NamedTuple, TypeVar, cast
 
@@ -17,6 +18,11 @@ from wattslice_models.frozen_json import FrozenJsonError, decoded, encoded
 Result = TypeVar("Result")
 _MAGIC = b"wattslice result 1\n"
 _MOST_BYTES = 512 << 20
+_SHARES = frozenset(
+    ("probability", "probability_low", "probability_high", "share", "share_of_power", "occupancy")
+)
+_MOST = sys.float_info.max
+_MOST_SHARE = 1 + 1e-9  # sums of shares are rounded
 
 
 class Kept(NamedTuple, Generic[Result]):
@@ -28,10 +34,35 @@ class Kept(NamedTuple, Generic[Result]):
 
     def result(self) -> Result | None:
         """The result; None when the entry is not what this version writes."""
+        if not _is_possible(self.document):
+            return None
         try:
             return decoded(self.kind, self.document, exact=True)
         except FrozenJsonError:
             return None
+
+
+def _is_possible(document: object) -> bool:
+    """Whether every number is one that an analysis may give: finite and not negative, shares up to 1.
+
+    Only what advice saves may be negative.
+    """
+    waiting: list[tuple[str, object, float]] = [("", document, 0.0)]
+    while waiting:
+        name, value, least = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [
+                (key, entry, -_MOST if key == "advice" else least)
+                for key, entry in cast("dict[str, object]", value).items()
+            ]
+        elif isinstance(value, list):
+            items = cast("list[object]", value)
+            waiting += [(name, entry, least) for entry in items if type(entry) is not str]
+        elif isinstance(value, int | float) and not (
+            least <= value <= (_MOST_SHARE if name in _SHARES else _MOST)
+        ):
+            return False
+    return True
 
 
 def entry_bytes(name: str, inputs: Inputs, result: object) -> bytes | None:

@@ -88,6 +88,8 @@ class CacheFolder:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
                 return None
+            if status.st_uid != os.geteuid():  # somebody was let into the folder once
+                return None
             content = file.read()
             with contextlib.suppress(OSError):
                 os.utime(descriptor)

@@ -14,11 +14,11 @@ keys = { size = 1000, generator = "uniform", low = 0, high = 100 }
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from wattslice.documents import Table, Value
+from wattslice.documents import Table, Value, parse_toml
+from wattslice.frontend.inputs import file_bytes
 from wattslice.launches.launch import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, Dim3, KernelLaunch
 from wattslice.profiling.data_sets.generators import DataError
 
@@ -68,15 +68,12 @@ class Shape:
 def read_spec(path: Path) -> Spec:
     """Reads and checks everything but arguments and globals. Raises `DataError` with file and place."""
     try:
-        with path.open("rb") as file:
-            document = tomllib.load(file)
+        document = parse_toml(file_bytes(path))
     except OSError as error:
         remedy = "`wattslice profile FILE --skeleton` writes one to start from"
         raise DataError(f"cannot read the data spec: {error.strerror}", path=path, remedy=remedy) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise DataError(f"not TOML: {error}", path=path) from None
-    except RecursionError:
-        raise DataError("nested too deeply for a data spec", path=path) from None
     top = Value(DataError, path, "", document).table()
     top.only("launch", "data")
     given = top.optional("launch")

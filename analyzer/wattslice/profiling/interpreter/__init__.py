@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from wattslice.profiling.interpreter.errors import InterpreterError
 from wattslice.profiling.interpreter.launch import Addressing, Budget, Execution, Launch, Texture
-from wattslice.profiling.interpreter.memory import DeviceMemory
+from wattslice.profiling.interpreter.machine import DeviceMemory
 from wattslice.profiling.interpreter.run import interpret
 
 __all__ = [

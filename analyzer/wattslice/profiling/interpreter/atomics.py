@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice import ir
-from wattslice.profiling.interpreter.access import Access
 from wattslice.profiling.interpreter.compiler import Compiler, compiles
 from wattslice.profiling.interpreter.errors import UnsupportedError
 from wattslice.profiling.interpreter.lanes import Mask
 from wattslice.profiling.interpreter.layout import Value, dtype_of, is_block, stored_dtype
 from wattslice.profiling.interpreter.machine import Evaluate
-from wattslice.profiling.interpreter.places import access_of
+from wattslice.profiling.interpreter.places import Access, access_of
 
 _Operation = ir.AtomicOp
 _UFUNCS: dict[ir.AtomicOp, np.ufunc] = {

@@ -22,3 +22,8 @@ class UnsupportedError(Exception):
 
 PROBES = "run the program itself instead: see --emit-probes"
 """The remedy for what only a compiler can execute."""
+
+
+MAX_STEPS = 2_000_000
+"""Statements and loop tests, each counted once for all the threads that execute it together."""
+MAX_MEMORY_MIB = 1024

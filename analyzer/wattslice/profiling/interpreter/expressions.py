@@ -24,8 +24,7 @@ from wattslice.profiling.interpreter.layout import (
     stored_dtype,
     zero_rows,
 )
-from wattslice.profiling.interpreter.machine import Evaluate
-from wattslice.profiling.interpreter.memory import UNINITIALISED
+from wattslice.profiling.interpreter.machine import UNINITIALISED, Evaluate
 
 # --------------------------------------------------------------------------- leaves
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice import ir
-from wattslice.profiling.interpreter.budget import MAX_MEMORY_MIB, MAX_STEPS
+from wattslice.profiling.interpreter.errors import MAX_MEMORY_MIB, MAX_STEPS
 
 
 class Addressing(Enum):

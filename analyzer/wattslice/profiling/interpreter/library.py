@@ -10,16 +10,15 @@ import numpy as np
 
 from wattslice import ir
 from wattslice.profiling.interpreter import warp
-from wattslice.profiling.interpreter.access import Access
 from wattslice.profiling.interpreter.arithmetic import converter, fused, quotient, remainder, truth
-from wattslice.profiling.interpreter.bits import WHOLE
 from wattslice.profiling.interpreter.compiler import Compiler, compiles, convert, fails
 from wattslice.profiling.interpreter.errors import InterpreterError, UnsupportedError
 from wattslice.profiling.interpreter.expressions import from_lanes, lanes_of, number
 from wattslice.profiling.interpreter.lanes import Mask
 from wattslice.profiling.interpreter.layout import ADDRESS, Value, dtype_of, is_block, stored_dtype
 from wattslice.profiling.interpreter.machine import Evaluate
-from wattslice.profiling.interpreter.mathematics import SEVERAL, plain_name, real_function, several
+from wattslice.profiling.interpreter.mathematics import SEVERAL, WHOLE, plain_name, real_function, several
+from wattslice.profiling.interpreter.places import Access
 
 _NOTHING = frozenset(
     [

@@ -23,8 +23,7 @@ from wattslice.profiling.interpreter.layout import (
     stored_dtype,
     zero_rows,
 )
-from wattslice.profiling.interpreter.machine import Machine, SharedObject
-from wattslice.profiling.interpreter.memory import UNINITIALISED, Allocation
+from wattslice.profiling.interpreter.machine import UNINITIALISED, Allocation, Machine, SharedObject
 
 
 class Register:

@@ -19,11 +19,15 @@ from typing import IO
 
 from wattslice.branch_profile.profile import ArmCount
 from wattslice.frontend.cuda.clang.flags import ParseOptions
-from wattslice.profiling.probes.counts import FILE_VARIABLE, read_counts
-from wattslice.profiling.probes.cuda_on_cpu.toolchain import PLAIN, Toolchain
+from wattslice.profiling.probes.counts import (
+    FILE_VARIABLE,
+    InstrumentedSource,
+    NotProbed,
+    ProbeError,
+    read_counts,
+)
+from wattslice.profiling.probes.cuda_on_cpu.toolchain import PLAIN, Toolchain, refusal
 from wattslice.profiling.probes.emit import emit_probes
-from wattslice.profiling.probes.refusals import refusal
-from wattslice.profiling.probes.types import InstrumentedSource, NotProbed, ProbeError
 
 TIMEOUT_S = 600.0
 _MOST_TOLD, _MOST_KEPT = 500, 64 * 1024

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.findings.findings import Finding, why_unknown
-from wattslice.report.printable import printable
-from wattslice.units import energy, power, time
+from wattslice.units import energy, power, printable, time
 
 
-def render_gcc(analysis: Analysis, findings: tuple[Finding, ...]) -> str:
+def render_gcc(analysis: Analysis, findings: tuple[Finding, ...], _status: int | None = None) -> str:
     """A note with the watts of each kernel, then one line per finding; a newline ends every line."""
     lines = [kernel_line(kernel, analysis) for kernel in analysis.kernels]
     lines += [finding_line(finding) for finding in findings]

@@ -6,15 +6,14 @@ whatever their kind, and all of them stand in the summary.
 
 from __future__ import annotations
 
+import re
+
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.findings.findings import Finding
 from wattslice.findings.rules import RULES
 from wattslice.ir import Severity
-from wattslice.report.ci.located import importance
-from wattslice.report.ci.markdown import escaped
-from wattslice.report.ci.places import SourceTree, clean
-from wattslice.report.printable import printable
-from wattslice.units import energy, power, time
+from wattslice.report.ci.places import SourceTree, clean, importance
+from wattslice.units import energy, power, printable, time
 
 ANNOTATIONS = 10
 """Findings told as annotations."""
@@ -30,7 +29,12 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE
 _NAMES = {rule.id: rule.name for rule in RULES}
 
 
-def render_github(analysis: Analysis, findings: tuple[Finding, ...], tree: SourceTree | None = None) -> str:
+def render_github(
+    analysis: Analysis,
+    findings: tuple[Finding, ...],
+    _status: int | None = None,
+    tree: SourceTree | None = None,
+) -> str:
     """Workflow commands, the most important first, then a line that tells how many findings there are.
 
     No line but the commands holds text of the sources: the runner would obey commands in it.
@@ -131,3 +135,11 @@ def _finding_row(finding: Finding, tree: SourceTree) -> str:
     message = escaped(_message(finding))
     cells = (_COMMANDS[finding.severity], finding.rule, escaped(place), message, stake)
     return f"| {' | '.join(cells)} |\n"
+
+
+_MEANS_SOMETHING = re.compile(r"([\\`*_\[\]<>|~&@:#!$])")
+
+
+def escaped(text: str) -> str:
+    """`text` on one line as Markdown that shows just that: no link, mark, HTML, mention or table column."""
+    return _MEANS_SOMETHING.sub(r"\\\1", printable(" ".join(clean(text).split())))

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 
+from wattslice.analysis import Analysis
 from wattslice.findings.findings import Finding
 from wattslice.ir import Severity
-from wattslice.report.ci.located import located
-from wattslice.report.ci.places import SourceTree, clean
+from wattslice.report.ci.places import SourceTree, clean, located
 from wattslice.report.json import Json
 
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.NOTE: "info"}
 
 
-def render_gitlab(findings: tuple[Finding, ...], tree: SourceTree | None = None) -> str:
+def render_gitlab(
+    _analysis: Analysis,
+    findings: tuple[Finding, ...],
+    _status: int | None = None,
+    tree: SourceTree | None = None,
+) -> str:
     """One issue per finding about a file, in their order; a newline ends the array.
 
     What concerns no file is left out: GitLab shows nothing without a path.

@@ -23,7 +23,12 @@ _WHOLE_RUN = "wattslice"
 _WHOLE_FILE = "(file)"
 
 
-def render_junit(analysis: Analysis, findings: tuple[Finding, ...], tree: SourceTree | None = None) -> str:
+def render_junit(
+    analysis: Analysis,
+    findings: tuple[Finding, ...],
+    _status: int | None = None,
+    tree: SourceTree | None = None,
+) -> str:
     """One XML document in ASCII. Suites come in the order of the run, cases in that of the source."""
     tree = tree or SourceTree()
     kernels: defaultdict[str, list[KernelAnalysis]] = defaultdict(list)

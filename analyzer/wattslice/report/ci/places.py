@@ -1,16 +1,24 @@
-"""Where files lie, as machines want it: paths from the root of the repository, URIs, the text of lines."""
+"""Where findings lie, as machines want it: paths from the root of the repository, URIs, lines, fingerprints.
+
+`line_hashes`: by which GitHub's code scanning knows an alert again (`primaryLocationLineHash`).
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
-from collections import OrderedDict
-from dataclasses import dataclass, field
+from collections import Counter, OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote
 
+import numpy as np
+
+from wattslice.findings.findings import Finding
 from wattslice.findings.quoting import text_of
-from wattslice.ir import numbered_lines
+from wattslice.ir import Severity, numbered_lines
 
 _SAFE = "/!$&'()*+,;=@-._~"
 """What RFC 3986 allows in a path, less the colon, which a relative reference must not have early on."""
@@ -85,8 +93,6 @@ class SourceTree:
         """What `line_hashes` says of a line (from 1); empty when there is none or it cannot be read."""
         text = self._text(file)
         if text.whole and not text.hashes:
-            from wattslice.report.ci.line_hashes import line_hashes
-
             text.hashes = line_hashes(text.whole)
         return text.hashes[line - 1] if 0 < line <= len(text.hashes) else ""
 
@@ -110,3 +116,83 @@ class SourceTree:
 
 def _quoted(path: str) -> str:
     return quote(os.fsencode(path), safe=_SAFE)
+
+
+_BLOCK = 100
+_BASE = 37
+_END = 65535
+_LINE_FEED = 10
+_POWERS = tuple(np.uint64(pow(_BASE, _BLOCK - 1 - place, 2**64)) for place in range(_BLOCK))
+
+
+def line_hashes(text: str) -> list[str]:
+    """One per line of `text` (ends of lines as the text has them): hexadecimal digits, a colon, its count."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace(" ", "").replace("\t", "")
+    written = np.frombuffer(text.encode("utf-16-le", "surrogatepass"), dtype="<u2").astype(np.uint64)
+    units = np.concatenate((written, np.array([_END, *[0] * _BLOCK], dtype=np.uint64)))
+    starts = np.concatenate((np.zeros(1, dtype=np.intp), np.flatnonzero(written == _LINE_FEED) + 1))
+    values = np.zeros(len(starts), dtype=np.uint64)
+    for place, power in enumerate(_POWERS):
+        values += units[starts + place] * power  # modulo 2^64, as unsigned numbers are
+    seen: Counter[int] = Counter()
+    found: list[str] = []
+    for value in values.tolist():
+        seen[value] += 1
+        found.append(f"{value:x}:{seen[value]}")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A finding about a file. `text`: its line in the source, empty when it is about the whole file.
+
+    `fingerprint`: no other finding of the run has it. 32 hexadecimal digits from rule, file (from the root),
+    kernel and the text of the line without its white space, then which of several alike it is by line. So the
+    line may move and be indented anew, other lines and the predicted watts may change; moving the file,
+    renaming the kernel or rewriting the line makes a new finding. `line_hash`: see `SourceTree.line_hash`.
+    """
+
+    finding: Finding
+    place: Place
+    text: str
+    fingerprint: str
+    line_hash: str = ""
+
+    @property
+    def line(self) -> int:
+        """From 1; the first line stands for the whole file."""
+        return max(1, self.finding.line)
+
+
+def located(findings: Iterable[Finding], tree: SourceTree, line_hashes: bool = False) -> list[Located]:
+    """Those findings that are about a file, in their order; with `line_hash` only if they are asked for."""
+    found: list[Located] = []
+    for finding in findings:
+        if finding.file:
+            place, text = tree.place(finding.file), tree.line(finding.file, finding.line)
+            parts = "\0".join((finding.rule, place.path, finding.kernel, "".join(text.split())))
+            digest = hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+            line_hash = tree.line_hash(finding.file, max(1, finding.line)) if line_hashes else ""
+            found.append(Located(finding, place, text, digest, line_hash))
+    seen: Counter[str] = Counter()
+    for index in sorted(range(len(found)), key=lambda index: found[index].line):
+        digest = found[index].fingerprint
+        seen[digest] += 1
+        found[index] = replace(found[index], fingerprint=f"{digest}:{seen[digest]}")
+    return found
+
+
+_RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
+
+
+def importance(finding: Finding) -> tuple[bool, int, float, float]:
+    """Sorts what matters most first: errors, warnings, notes; in each by watts at stake, then by joules.
+
+    What is suppressed comes last: nobody needs to act on it.
+    """
+    return (
+        finding.suppressed is not None,
+        _RANK[finding.severity],
+        -(finding.power_w or 0.0),
+        -(finding.energy_j or 0.0),
+    )

@@ -2,22 +2,84 @@
 
 Findings are results, the most important first. Kernels, with their watts, are properties of the run: code
 scanning would show each as an alert. Whatever the number of findings, the file stays within the limits of
-GitHub's code scanning: the least important are left out, and a notification says so.
+GitHub's code scanning (docs/formats.md has the sources): the least important are left out, and a notification
+says so.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import zlib
 
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.findings.findings import Finding, all_findings, unread_files
+from wattslice.findings.rules import RULES, Rule
 from wattslice.ir import Severity
-from wattslice.report.ci.located import Located, importance, located
-from wattslice.report.ci.places import Place, SourceTree, clean
-from wattslice.report.ci.sarif_rules import MAX_BYTES, MAX_RESULTS, RULE_INDEX, clipped, rule_descriptors
+from wattslice.report.ci.places import Located, Place, SourceTree, clean, importance, located
 from wattslice.report.json import Json, finite
 from wattslice.version import __version__
+
+MAX_RESULTS = 25_000
+"""Results a run may have; a file with more is rejected."""
+
+MAX_BYTES = 10_000_000
+"""Of the file compressed by gzip; a larger one is rejected."""
+
+MAX_TEXT = 1024
+"""Characters of a rule's descriptions; our own bound of a result's message."""
+
+_GITHUB_SEVERITY = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "recommendation"}
+
+
+RULE_INDEX = {rule.id: index for index, rule in enumerate(RULES)}
+
+
+def rule_descriptors() -> list[Json]:
+    """A `reportingDescriptor` for every rule there is, in the order of `RULE_INDEX`."""
+    return [_descriptor(rule) for rule in RULES]
+
+
+def clipped(text: str, limit: int = MAX_TEXT) -> str:
+    """At most `limit` characters; an ellipsis tells that there were more."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _descriptor(rule: Rule) -> Json:
+    return {
+        "id": rule.id,
+        "name": rule.name,
+        "shortDescription": {"text": clipped(rule.what)},
+        "fullDescription": {"text": clipped(f"{rule.what} {rule.why}")},
+        "help": {"text": _help(rule), "markdown": _markdown_help(rule)},
+        "defaultConfiguration": {"level": rule.severity.value},
+        "properties": {
+            "tags": ["cuda", "energy", "power"],
+            "problem.severity": _GITHUB_SEVERITY[rule.severity],
+        },
+    }
+
+
+def _help(rule: Rule) -> str:
+    return (
+        f"{rule.what}\n\nWhy it matters: {rule.why}\n\nExample: {rule.example}\n\n"
+        f"What to do: {rule.remedy}\n\nwattslice explain {rule.id} prints this."
+    )
+
+
+def _markdown_help(rule: Rule) -> str:
+    return (
+        f"{_escaped(rule.what)}\n\n**Why it matters:** {_escaped(rule.why)}\n\n"
+        f"**Example:**\n\n```text\n{rule.example}\n```\n\n"
+        f"**What to do:** {_escaped(rule.remedy)}\n\n`wattslice explain {rule.id}` prints this."
+    )
+
+
+def _escaped(text: str) -> str:
+    """Markdown of a SARIF file must hold no HTML: `<line>` is one of our placeholders."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(part if part.startswith("`") else re.sub(r"([<>&*_|])", r"\\\1", part) for part in parts)
+
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _FINGERPRINT = "wattslice/v1"

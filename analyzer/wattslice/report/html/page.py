@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import importlib.util
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from wattslice.analysis import Analysis
-from wattslice.errors import WattsliceError
+from wattslice.findings.findings import Finding
+from wattslice.report.html.view import PageView, page_view
+from wattslice.report.source_text import SPACE_STYLES, Piece
 from wattslice.version import __version__
-
-if TYPE_CHECKING:
-    from wattslice.report.html.c_text import Piece
-    from wattslice.report.html.palette import PageColours
-    from wattslice.report.html.parts import PageView
 
 _PAGE = Path(__file__).parent / "assets"
 _BASIS = (
@@ -29,22 +25,10 @@ _BASIS = (
 _HINT = "Point at a line, or walk with Tab and the arrow keys: its slice lights up, and its watts stand here."
 
 
-def check_packages() -> None:
-    """Raises `WattsliceError` with the remedy when the page cannot be made."""
-    if importlib.util.find_spec("jinja2") is None:
-        raise WattsliceError("--format html needs jinja2", remedy="pip install 'wattslice[report]'")
-
-
-def render_html(analysis: Analysis) -> str:
-    """The page of an analysis of any number of files; its text is the same for the same analysis.
-
-    Raises `WattsliceError` without jinja2.
-    """
-    check_packages()
+def render_html(analysis: Analysis, _findings: tuple[Finding, ...] = (), _status: int | None = None) -> str:
+    """The page of an analysis of any number of files; its text is the same for the same analysis."""
     import jinja2
     import markupsafe
-
-    from wattslice.report.html.view import page_view
 
     view = page_view(analysis)
     css = markupsafe.Markup(_style_sheet(view))
@@ -90,8 +74,6 @@ def _hash(text: str) -> str:
 
 
 def _style_sheet(view: PageView) -> str:
-    from wattslice.report.html.palette import CHOSEN_TINT, DARK, HOT_TINT, LIGHT, LIT_TINT, SPACE_STYLES
-
     spaces = SPACE_STYLES.items()
     light = [(space.value, style.light) for space, style in spaces]
     dark = [(space.value, style.dark) for space, style in spaces]
@@ -112,3 +94,63 @@ def _style_sheet(view: PageView) -> str:
 
 def _colours(colours: PageColours) -> str:
     return "".join(f"--{name}:{getattr(colours, name)};" for name in colours.__slots__)
+
+
+@dataclass(frozen=True, slots=True)
+class PageColours:
+    """Text and surfaces of the HTML page, as #rrggbb."""
+
+    page: str
+    surface: str
+    text: str
+    muted: str
+    rule: str
+    keyword: str
+    string: str
+    comment: str
+    warm: str
+    hot: str
+    cool: str
+    track: str
+    accent: str
+    hover: str
+
+
+LIGHT = PageColours(
+    page="#f6f7f9",
+    surface="#ffffff",
+    text="#1c2026",
+    muted="#565d67",
+    rule="#dfe3e8",
+    keyword="#3d3a9e",
+    string="#0f6674",
+    comment="#565d67",
+    warm="#9a5b00",
+    hot="#b3261e",
+    cool="#1d7a52",
+    track="#e6e9ee",
+    accent="#4b3fbf",
+    hover="#eef1f5",
+)
+
+
+DARK = PageColours(
+    page="#0f1115",
+    surface="#16191f",
+    text="#e3e6ea",
+    muted="#9aa2ad",
+    rule="#2a2f38",
+    keyword="#b0b4ff",
+    string="#7cc9d6",
+    comment="#99a1ad",
+    warm="#e0a04a",
+    hot="#ff8a80",
+    cool="#5cc795",
+    track="#2a2f38",
+    accent="#a9a3ff",
+    hover="#20242c",
+)
+
+
+HOT_TINT, CHOSEN_TINT, LIT_TINT = 9, 14, 15
+"""Percent of a space's colour in the ground of hot lines, of chosen slices, and of lines that are lit."""

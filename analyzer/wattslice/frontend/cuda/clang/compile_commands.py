@@ -14,9 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+from wattslice.documents import parse_json
 from wattslice.errors import FrontendError
 from wattslice.frontend.cuda.clang.flags import ParseOptions
-from wattslice.frontend.inputs import note_text
+from wattslice.frontend.inputs import file_bytes, note_text
 
 _STANDARDS = frozenset(("c++11", "c++14", "c++17", "c++20", "gnu++11", "gnu++14", "gnu++17", "gnu++20"))
 # The GPUs libclang 18 knows; a newer one parses as the newest of them.
@@ -37,14 +38,17 @@ def with_compile_commands(path: Path, options: ParseOptions) -> ParseOptions:
     database = folder / "compile_commands.json" if folder.is_dir() else folder
     remedy = "let the build write it, for example with CMAKE_EXPORT_COMPILE_COMMANDS=ON"
     try:
-        data = database.read_bytes()
+        data = file_bytes(database)
         note_text(database, data)
-        entries: Any = json.loads(data.decode("utf-8"))
+        entries: Any = parse_json(data)
     except OSError as error:
         raise FrontendError(database, None, error.strerror or "unreadable", remedy) from error
     except ValueError as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
         raise FrontendError(database, line, "is not JSON", remedy) from error
+    if b"\\u0000" in data:  # the only way of JSON to write one
+        line = data.count(b"\n", 0, data.index(b"\\u0000")) + 1
+        raise FrontendError(database, line, "names a file or word with a NUL byte", remedy)
     wanted = path.resolve()
     for entry in cast("list[Any]", entries) if isinstance(entries, list) else ():
         if not isinstance(entry, dict):

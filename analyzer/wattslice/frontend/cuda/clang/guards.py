@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from wattslice.errors import FrontendError
-from wattslice.frontend.inputs import note_text
+from wattslice.frontend.inputs import file_bytes, note_text
 
 _MOST_BYTES = 32 * 1024 * 1024
 _MOST_NESTING = 2_000
@@ -33,7 +33,7 @@ def read_source(path: Path) -> bytes:
             raise FrontendError(path, None, "is not a regular file", "name a .cu file")
         if path.stat().st_size > _MOST_BYTES:
             raise _too_large(path)
-        source = path.read_bytes()
+        source = file_bytes(path, _MOST_BYTES)
     except OSError as error:
         reason = error.strerror or "unreadable"
         raise FrontendError(

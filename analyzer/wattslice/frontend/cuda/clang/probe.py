@@ -25,6 +25,7 @@ PATIENCE_S = 4.0  # of the processor, which a busy machine does not stretch
 _MOST_STRETCHED = 10
 _MOST_MEMORY_BYTES = 4 << 30
 _MOST_NODES = 100_000
+_START = f"import sys; from {__name__} import main; sys.exit(main())"
 
 
 def refuse_if_fatal(path: Path, flags: tuple[str, ...], unsaved: tuple[tuple[Path, bytes], ...]) -> None:
@@ -34,7 +35,7 @@ def refuse_if_fatal(path: Path, flags: tuple[str, ...], unsaved: tuple[tuple[Pat
     """
     environment = dict(os.environ)
     environment["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
-    command = (sys.executable, "-P", "-m", "wattslice.frontend.cuda.clang.probe", str(path.resolve()), *flags)
+    command = (sys.executable, "-P", "-c", _START, str(path.resolve()), *flags)
     texts = {str(name.resolve()): content.decode("latin-1") for name, content in unsaved}
     try:
         status = subprocess.run(
@@ -90,7 +91,3 @@ def main() -> int:
         _ = node.start, node.end
         waiting.extend(node.children)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

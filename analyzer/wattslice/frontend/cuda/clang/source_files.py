@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from wattslice.frontend.inputs import Search, note_search, note_text
+from wattslice.frontend.inputs import Search, file_bytes, note_search, note_text
 
 _SOURCES = frozenset(
     (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".c", ".cc", ".cpp", ".cxx", ".inl", ".inc")
@@ -174,7 +174,7 @@ class _Listing:
             known = self._base_names.get(path)
             if known is None or stamp.changed_ns is None or known[0] != stamp:
                 is_small = path.is_file() and stamp.size_bytes <= _MOST_BYTES  # a pipe would never end
-                source = path.read_bytes() if is_small else b""
+                source = file_bytes(path, _MOST_BYTES) if is_small else b""
                 names = frozenset(map(_base_name, included_names(source)))
                 known = self._base_names[path] = (stamp, names)
         except OSError:
@@ -215,6 +215,6 @@ def _read(path: Path) -> bytes:
     try:
         if not path.is_file() or path.stat().st_size > _MOST_HEADER_BYTES:
             return b""
-        return path.read_bytes()
+        return file_bytes(path, _MOST_HEADER_BYTES)
     except OSError:
         return b""

@@ -1,4 +1,10 @@
-"""Source text in pieces for showing: comments, strings, keywords, preprocessor; nothing is understood."""
+"""Source text for showing: lines in pieces to colour, and the colours and letters of memory spaces.
+
+Nothing of the text is understood. Each space has one hue, readable on light and on dark, never without its
+letter. The hues are those of Okabe and Ito's palette for colour-blind readers as far as contrast allows:
+every colour has at least 4.5 : 1 (WCAG 2 AA) against what it stands on; those of terminals against black and
+white.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +12,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+
+from wattslice.ir import MemorySpace
 
 
 class TextKind(Enum):
@@ -80,3 +88,24 @@ def _kind(group: str | None, text: str) -> TextKind:
     if text.startswith("__") and text.endswith("__"):
         return TextKind.QUALIFIER
     return TextKind.KEYWORD if text in _KEYWORDS else TextKind.PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceStyle:
+    """How a memory space is shown: its letter, and colours as #rrggbb for terminals and both pages."""
+
+    letter: str
+    label: str
+    terminal: str
+    light: str
+    dark: str
+
+
+SPACE_STYLES: dict[MemorySpace, SpaceStyle] = {
+    MemorySpace.GLOBAL: SpaceStyle("G", "global memory", "#cc4b00", "#a43f04", "#ff833c"),
+    MemorySpace.SHARED: SpaceStyle("S", "shared memory", "#1273e3", "#135eb5", "#69a9f3"),
+    MemorySpace.CONSTANT: SpaceStyle("C", "constant memory", "#00856e", "#036c5b", "#00bc9c"),
+    MemorySpace.TEXTURE: SpaceStyle("T", "texture memory", "#c043a1", "#9c3783", "#d98dc6"),
+    MemorySpace.REGISTER: SpaceStyle("R", "registers only", "#71757f", "#5c5f67", "#a2a6ad"),
+}
+"""The spaces that slices are made of (docs/slicing.md)."""

@@ -1,0 +1,324 @@
+"""Rules about memory: PW041 and PW042, PW055 (how a warp accesses), PW051 (local arrays), PW052 (atomics).
+
+PW041: the lanes of a warp touch far-apart places of global memory: whole sectors move for a few bytes. Told
+only where thread indices and known values decide the address: a stride that was assumed tells nothing. A
+request is judged by its 32-byte sectors against the fewest that could hold what all its lanes access, taking
+part or not (data may decide that), all of it distinct: a broadcast needs less than that and is never told.
+Members of vector types (`float4 v; v.x`) are left out: the compiler merges their loads.
+
+PW042, PW055: requests that shared or constant memory serves piece by piece. Shared memory hands out one word
+of each bank at a time. Lanes that read the same word share it (a broadcast). Accesses of 8 and 16 bytes are
+served in two and four parts without any conflict: only what comes on top counts. Constant memory hands out
+one word at a time, to all lanes that want it.
+
+PW051: a private array that is indexed at run time lives in local memory, not in registers. Told where an
+index comes from a thread index, a parameter, memory, or the counter of a loop that such a value bounds: no
+unrolling makes those constants. The model does not know what local memory moves, so that no watts stand
+beside it.
+
+PW052: all threads add floats to the same address, one after the other. Integers are left out: nvcc makes one
+atomic per warp of them (seen in the SASS of nvcc 13: VOTE, POPC or REDUX before RED), and for floats it does
+not. Nothing is at stake in numbers: the time model does not know contention.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from wattslice import ir
+from wattslice.analysis import Advice
+from wattslice.counting.profile import SiteStatistics
+from wattslice.counting.sampling import WARP_SIZE
+from wattslice.counting.sites import BANK_BYTES, BANKS, SECTOR_BYTES
+from wattslice.findings.advice.facts import LaunchFacts, lanes_of, name_of, variables_behind
+from wattslice.ir.accesses import MemoryAccess, memory_accesses, value_parts
+from wattslice.ir.walking import evaluations
+from wattslice.workload.instructions import InstructionKind
+from wattslice.workload.instructions.mix import RequestCount
+from wattslice.workload.traffic import made_accesses
+
+LEAST_TIMES = 2.0
+"""Times the sectors needed, from which on an access is uncoalesced: misalignment alone costs 1.25."""
+LEAST_LANES = 2.0
+"""Lanes per request below which there is nothing to coalesce."""
+
+_Found = tuple[MemoryAccess, RequestCount, float]
+
+
+def uncoalesced(facts: LaunchFacts) -> Iterator[Advice]:
+    """One finding for each array, at the access that moves most."""
+    arrays: dict[object, list[_Found]] = {}
+    if not facts.knows_lanes:
+        return
+    for access, made in made_accesses(facts.launch, facts.profile, facts.work.instructions.requests):
+        times = _times(facts, access, made)
+        if times >= LEAST_TIMES:
+            key = access.root if access.root is not None else access.site
+            arrays.setdefault(key, []).append((access, made, times))
+    for found in arrays.values():
+        changed = {access.site: _coalesced(facts, access) for access, _, _ in found}
+        stake = facts.stake(facts.with_sites(changed))
+        if stake.is_worth_telling:
+            worst = max(found, key=lambda one: one[1].per_warp * one[2])
+            access, made, times = worst
+            yield facts.advice(
+                "PW041",
+                access.span,
+                _message(facts, worst),
+                "let neighbouring threads access neighbouring elements, or stage a tile in shared memory",
+                stake,
+                also=[one[0].span for one in found],
+            )
+
+
+def _times(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> float:
+    """Sectors per request over those needed; 0 where that is not known or does not matter."""
+    statistics = facts.profile.sites[access.site]
+    sectors, lanes = statistics.sectors_per_request, lanes_of(made)
+    if (
+        access.space is not ir.MemorySpace.GLOBAL
+        or access.is_atomic
+        or sectors is None
+        or lanes < LEAST_LANES
+    ):
+        return 0.0
+    if _is_vector_member(access, statistics.access_bytes) or facts.is_bulk(access):
+        return 0.0
+    times = sectors / _needed(facts, statistics.access_bytes)
+    if times < LEAST_TIMES or facts.rests_on_guess(access.addresses) or _is_made_up(facts, access):
+        return 0.0
+    return times
+
+
+def _needed(facts: LaunchFacts, access_bytes: int) -> float:
+    lanes = min(WARP_SIZE, facts.launch.threads_per_block)
+    return max(1.0, math.ceil(lanes * access_bytes / SECTOR_BYTES))
+
+
+def _coalesced(facts: LaunchFacts, access: MemoryAccess) -> SiteStatistics:
+    statistics = facts.profile.sites[access.site]
+    return replace(statistics, sectors_per_request=_needed(facts, statistics.access_bytes))
+
+
+def _is_made_up(facts: LaunchFacts, access: MemoryAccess) -> bool:
+    """Whether the type of the elements, and so their size, may be made up: an unread name becomes `int`."""
+    if access.root is None:
+        return False
+    type_ = access.root.type.element or access.root.type
+    is_int = type_.kind is ir.TypeKind.INT and type_.bits == 32
+    return not type_.size_bytes or (is_int and "int" not in facts.text(access.root.span))
+
+
+def _is_vector_member(access: MemoryAccess, access_bytes: int) -> bool:
+    """Whether this is `p[i].x` of an aligned vector type: the compiler loads the whole when more is
+    needed.
+    """
+    element = access.root.type.element if access.root is not None else None
+    return element is not None and element.lanes in (2, 4) and access_bytes < element.size_bytes
+
+
+def _message(facts: LaunchFacts, found: _Found) -> str:
+    access, made, times = found
+    statistics = facts.profile.sites[access.site]
+    sectors = statistics.sectors_per_request or 0.0
+    needed = _needed(facts, statistics.access_bytes)
+    moved = made.per_warp * facts.workload.warps * SECTOR_BYTES
+    verb = "store to" if access.is_store else "load from"
+    return (
+        f"a warp's {verb} {name_of(access)} touches {sectors:.3g} sectors where {needed:.0f} would do: "
+        f"{_bytes(moved * sectors)} move in place of {_bytes(moved * needed)}, "
+        f"{times:.1f} times as much"
+    )
+
+
+def _bytes(number: float) -> str:
+    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if number >= factor:
+            return f"{number / factor:.3g} {unit}"
+    return f"{number:.0f} B"
+
+
+LEAST_WAYS = 2.0
+"""Passes per request, on average over all requests of an access, from which on it is told."""
+
+_SERIALISED = {ir.MemorySpace.SHARED: "PW042", ir.MemorySpace.CONSTANT: "PW055"}
+
+
+def serialised(facts: LaunchFacts) -> Iterator[Advice]:
+    """One finding for each array, at the access with most passes to spare."""
+    if not facts.knows_lanes:
+        return
+    arrays: dict[object, list[tuple[MemoryAccess, float]]] = {}
+    for access, made in made_accesses(facts.launch, facts.profile, facts.work.instructions.requests):
+        ways = facts.profile.sites[access.site].bank_passes
+        if access.space not in _SERIALISED or access.is_atomic or ways is None or ways < LEAST_WAYS:
+            continue
+        if not (
+            facts.is_bulk(access) or facts.rests_on_guess(access.addresses) or _is_merged(facts, access, made)
+        ):
+            key = access.root if access.root is not None else access.site
+            arrays.setdefault(key, []).append((access, made.per_warp * (ways - 1.0)))
+    for found in arrays.values():
+        changed = {one.site: replace(facts.profile.sites[one.site], bank_passes=1.0) for one, _ in found}
+        stake = facts.stake(facts.with_sites(changed))
+        if stake.is_worth_telling:
+            access, _ = max(found, key=lambda one: one[1])
+            message, also = _conflict_message(facts, access), [one.span for one, _ in found]
+            yield facts.advice(
+                _SERIALISED[access.space], access.span, message, _conflict_fix(access), stake, also=also
+            )
+
+
+def _is_merged(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> bool:
+    """Whether the compiler may make one wide access of this one and its neighbours.
+
+    nvcc 13 does so in shared memory wherever alignment allows (seen in its SASS): `s[2 * t]` and `s[2
+    * t + 1]`, the members of a structure, the copies of an unrolled loop.
+    """
+    statistics, runs = facts.profile.sites[access.site], facts.profile.thread_counts[access.region]
+    share = made.per_thread / runs if runs else 1.0
+    if any(abs(share - merged) < 0.01 for merged in (1 / 2, 1 / 4)):
+        return True
+    for other in memory_accesses(facts.kernel):
+        together = facts.profile.thread_counts[other.region] == runs  # each statement is a region of its own
+        if other.root is access.root and other.is_store is access.is_store and together:
+            known = facts.profile.sites[other.site]
+            if statistics.block_reach is None or known.block_reach is None:
+                continue
+            apart = abs(known.block_reach.low[0] - statistics.block_reach.low[0])
+            if apart == statistics.access_bytes == known.access_bytes < 16:
+                return True
+    return False
+
+
+def _conflict_message(facts: LaunchFacts, access: MemoryAccess) -> str:
+    ways = facts.profile.sites[access.site].bank_passes or 1.0
+    if access.space is ir.MemorySpace.CONSTANT:
+        return (
+            f"the lanes of a warp read {ways:.3g} different words of {name_of(access)}, one after the other"
+        )
+    verb = "store to" if access.is_store else "load from"
+    return f"a warp's {verb} {name_of(access)} takes {ways:.3g} passes for bank conflicts"
+
+
+def _conflict_fix(access: MemoryAccess) -> str:
+    root = access.root
+    if access.space is ir.MemorySpace.CONSTANT:
+        return "keep it in shared or global memory where each lane reads a word of its own"
+    row = root.type.element if root is not None else None
+    if root is not None and row is not None and row.kind is ir.TypeKind.ARRAY and row.length:
+        while row.element is not None and row.element.kind is ir.TypeKind.ARRAY:
+            row = row.element
+        if row.size_bytes % (BANKS * BANK_BYTES // 4) == 0:
+            return f"pad the rows of '{root.name}': {(row.length or 0) + 1} elements in place of {row.length}"
+    return "pad the array, or let neighbouring threads access neighbouring words"
+
+
+LEAST_LOCAL_SHARE = 0.05
+"""Accesses to local memory among a kernel's instructions."""
+
+
+def local_arrays(facts: LaunchFacts) -> Iterator[Advice]:
+    """One finding for each array."""
+    mix = facts.work.instructions
+    number = mix.number(InstructionKind.LDL) + mix.number(InstructionKind.STL)
+    if number < LEAST_LOCAL_SHARE * mix.total:
+        return
+    runs = facts.profile.thread_counts
+    bounded = _bounded_at_run_time(facts)
+    arrays: dict[ir.Variable, list[tuple[float, ir.Span]]] = {}
+    for access in memory_accesses(facts.kernel):
+        root = access.root
+        if (
+            root is None
+            or access.space is not ir.MemorySpace.LOCAL
+            or root.type.kind is not ir.TypeKind.ARRAY
+        ):
+            continue
+        if runs[access.region] and _comes_at_run_time(facts, access.addresses, bounded):
+            arrays.setdefault(root, []).append((runs[access.region], access.span))
+    for root, found in arrays.items():
+        _, span = max(found, key=lambda one: one[0])
+        share = number / mix.total
+        name = f"'{root.name}'" if root.name else "a private array"
+        yield facts.advice(
+            "PW051",
+            span,
+            f"{name} is indexed at run time and lives in local memory: {share:.0%} of the instructions "
+            f"access such arrays",
+            "index it by constants (unroll the loops over it), or keep it in shared memory",
+            None,
+            also=[one for _, one in found],
+        )
+
+
+def _comes_at_run_time(
+    facts: LaunchFacts, addresses: tuple[ir.Expr, ...], bounded: frozenset[ir.Variable]
+) -> bool:
+    """Whether no unrolling can make these addresses constant."""
+    read = variables_behind(facts.kernel, addresses)
+    if read & bounded or any(
+        variable in facts.kernel.parameters and variable.type.is_integral for variable in read
+    ):
+        return True
+    return any(
+        isinstance(node, ir.Builtin)
+        or (isinstance(node, ir.Load) and node.place.space is not ir.MemorySpace.LOCAL)
+        for address in addresses
+        for node in value_parts(address)
+    )
+
+
+def _bounded_at_run_time(facts: LaunchFacts) -> frozenset[ir.Variable]:
+    """Registers changed by the steps of loops whose condition no compiler knows."""
+    found: set[ir.Variable] = set()
+    for stmt in ir.walk_statements(facts.kernel.body):
+        if isinstance(stmt, ir.Loop) and stmt.condition is not None and stmt.step is not None:
+            behind = variables_behind(facts.kernel, (stmt.condition,))
+            known = {variable for variable in behind if variable in facts.kernel.parameters}
+            if known:
+                stepped = ir.Block(
+                    (ir.ExprStmt(stmt.step, stmt.step_region, stmt.span),), stmt.region, stmt.span
+                )
+                found |= {
+                    node.target.variable
+                    for node in ir.expressions_below(stepped)
+                    if isinstance(node, ir.Increment | ir.Assign)
+                    and isinstance(node.target, ir.RegisterPlace)
+                }
+    return frozenset(found)
+
+
+LEAST_QUEUED = 2.0
+"""Lanes per request from which on they queue up: one per warp is what the remedy leaves."""
+LEAST_ATOMIC_SHARE = 0.002
+"""Atomics among a kernel's instructions per warp; each lane's addition is served by itself."""
+
+
+def contended_atomics(facts: LaunchFacts) -> Iterator[Advice]:
+    """One finding for each atomic."""
+    floats = {
+        node.place.site: node
+        for node, _ in evaluations(facts.kernel)
+        if isinstance(node, ir.Atomic)
+        and node.type.is_float
+        and node.op in (ir.AtomicOp.ADD, ir.AtomicOp.SUB)
+    }
+    if not floats:
+        return
+    for access, made in made_accesses(facts.launch, facts.profile, facts.work.instructions.requests):
+        node, reach = floats.get(access.site), facts.profile.sites[access.site].block_reach
+        if node is None or reach is None or reach.bytes > facts.profile.sites[access.site].access_bytes:
+            continue
+        lanes = lanes_of(made)
+        if lanes < LEAST_QUEUED or made.per_thread < LEAST_ATOMIC_SHARE * facts.work.instructions.total:
+            continue
+        yield facts.advice(
+            "PW052",
+            node.span,
+            f"{lanes:.3g} lanes of each warp add to one address of {name_of(access)}, one after the other",
+            "add up in the warp first (__shfl_down_sync, cg::reduce), and let one lane add the sum",
+            None,
+        )
