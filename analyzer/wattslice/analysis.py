@@ -1,19 +1,107 @@
-"""The finished analysis: everything a report may print, already computed."""
+"""The finished analysis: everything a report may print, already computed; later stages fill these records."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from enum import Enum
 
 from wattslice.counting.profile import LoopTrips, ProbabilitySource
-from wattslice.findings.quoting import SourceText
-from wattslice.findings.suppressions import Suppression
 from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.launch import Assumption, LaunchSource
-from wattslice.power.branches import BranchClass
-from wattslice.roofline.point import Roofline
 from wattslice.workload.instructions.kinds import InstructionCount
+from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline
 from wattslice_models.program_power import SubSlice
+
+
+class Precision(Enum):
+    """The kinds of arithmetic with a roof of their own."""
+
+    FP32 = "fp32"
+    FP64 = "fp64"
+    FP16 = "fp16"
+    TENSOR = "tensor cores"
+
+
+@dataclass(frozen=True, slots=True)
+class RooflinePoint:
+    """A place in the pictures: flops per byte of DRAM, flops per second, watts (None: unknown)."""
+
+    intensity: float
+    flops_per_s: float
+    power_w: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Roofline:
+    """One launch and the roofs above it.
+
+    `flops`: of all precisions, per launch, special functions left out; `precision`: that which takes longest
+    at its peak. `dram_bytes` per launch. `machine`: an `EnergyRoofline` where the energies are known, else
+    `no_power_line` says why they are not; `source`: where they come from. `point` None: `no_point` says why.
+    """
+
+    precision: Precision
+    flops: float
+    dram_bytes: float
+    machine: EnergyRoofline | TimeRoofline  # both, for what reads kept results by these types
+    power_limit_w: float | None
+    point: RooflinePoint | None
+    no_point: str = ""
+    no_power_line: str = ""
+    source: str = ""
+
+    @property
+    def energies(self) -> EnergyRoofline | None:
+        """The machine with its energies; None: `no_power_line` says why they are unknown."""
+        return self.machine if isinstance(self.machine, EnergyRoofline) else None
+
+    def at(self, intensity: float) -> RooflinePoint:
+        """The roofs over `intensity` > 0.
+
+        As in the paper the limit caps the watts alone: predicted times know nothing of throttling either.
+        """
+        energies = self.energies
+        power_w = None if energies is None else energies.power_w(intensity)
+        return RooflinePoint(intensity, self.machine.without_limit().flops_per_s(intensity), power_w)
+
+    def curve(self, low: float, high: float, samples: int = 96) -> tuple[RooflinePoint, ...]:
+        """The roofs from `low` to `high` flops per byte at equal ratios, the corner at B_τ among them."""
+        step = math.log(high / low) / samples
+        places = {low * math.exp(step * number) for number in range(samples + 1)}
+        if low < self.machine.time_balance < high:
+            places.add(self.machine.time_balance)
+        return tuple(self.at(place) for place in sorted(places))
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """`rules` are not told of line `line` of `file`, for the stated `reason`; lines count from 1.
+
+    `comment_line`: where it is written. `file` is spelt as findings spell it.
+    """
+
+    file: str
+    line: int
+    comment_line: int
+    rules: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """A source file as it was analysed: its lines (index 0 is line 1) without their ends."""
+
+    file: str
+    lines: tuple[str, ...]
+
+
+class BranchClass(Enum):
+    """Branch-sparse or branch-dense (Wang & Chen 2013, section 4)."""
+
+    SPARSE = "sparse"
+    DENSE = "dense"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,25 +14,26 @@ from wattslice.analysis import (
     Advice,
     Analysis,
     ArmAnalysis,
+    BranchClass,
     KernelAnalysis,
     LineHeat,
     MethodWatts,
+    Precision,
     ProfileUse,
+    Roofline,
+    RooflinePoint,
     SliceAnalysis,
+    SourceText,
+    Suppression,
 )
 from wattslice.config.config import Config, ConfigError, Options, make_config
 from wattslice.config.settings import Settings, find_settings
 from wattslice.counting.profile import LoopTrips, ProbabilitySource
 from wattslice.errors import FrontendError, WattsliceError
 from wattslice.findings.findings import Finding, findings_of
-from wattslice.findings.quoting import SourceText
-from wattslice.findings.suppressions import Suppression
 from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.launch import Assumption, LaunchSource
-from wattslice.power.branches import BranchClass
-from wattslice.roofline.point import Roofline, RooflinePoint
-from wattslice.roofline.roofs import Precision
 from wattslice.workload.instructions.kinds import InstructionCount
 from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline
 from wattslice_models.program_power import SubSlice

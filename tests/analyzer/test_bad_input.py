@@ -51,8 +51,8 @@ def analyze_apart(tmp_path):
 
     def run(*arguments: object, budget_s: float = 6.0) -> Run:
         program = (
-            "import sys; from wattslice.cli import main; from wattslice.frontend.cuda.clang import repairs;"
-            f"repairs._PARSE_BUDGET_S = {budget_s}; sys.exit(main())"
+            "import sys; from wattslice.cli import main; from wattslice.frontend.cuda.clang import session;"
+            f"session._PARSE_BUDGET_S = {budget_s}; sys.exit(main())"
         )
         command = (sys.executable, "-c", program, "analyze", "--format", "json", *map(str, arguments))
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

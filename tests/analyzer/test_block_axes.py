@@ -3,7 +3,7 @@
 import pytest
 
 from wattslice.ir.accesses import memory_accesses
-from wattslice.workload.block_axes import block_axes
+from wattslice.workload.traffic import block_axes
 
 from .counted import counted
 

@@ -9,7 +9,7 @@ from wattslice.counting.count import count
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.resolver import resolve_launches
-from wattslice.power.branches import branch_density
+from wattslice.power.methods import branch_density
 from wattslice.slicing import slice_kernel
 from wattslice_models.gpu import load_gpu
 

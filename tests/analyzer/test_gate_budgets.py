@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from wattslice.analysis import Suppression
 from wattslice.commands.gate import gate
 from wattslice.config.settings import SettingsError, read_settings
-from wattslice.findings.suppressions import Suppression
 from wattslice.gate.budgets import Budget
 from wattslice.gate.verdict import UnknownPolicy, density, judge
 

@@ -9,8 +9,7 @@ from pycparser import c_parser
 
 from wattslice import ir
 from wattslice.analysis import LaunchSource
-from wattslice.frontend.c.host import HostBody
-from wattslice.frontend.c.lowering import Unit
+from wattslice.frontend.c.lowering import HostBody, Unit
 from wattslice.frontend.c.preprocessor import Preprocessor
 from wattslice.launches.launch import BLOCKS_PER_SM, NO_OVERRIDES
 from wattslice.launches.overrides import parse_overrides

@@ -9,8 +9,7 @@ import pytest
 from wattslice import ir
 from wattslice.analysis import LaunchSource
 from wattslice.counting.count import count
-from wattslice.frontend.cuda.callers import read_callers
-from wattslice.frontend.cuda.read import read_cuda
+from wattslice.frontend.cuda.read import read_callers, read_cuda
 from wattslice.launches.call_graph import CallGraph
 from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.relevance import relevance_of

@@ -10,9 +10,8 @@ from wattslice.frontend.cuda.read import read_cuda
 from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.resolver import resolve_launches
 from wattslice.workload.instructions import InstructionMix, lower_instructions
-from wattslice.workload.instructions.expansions import measured
 from wattslice.workload.instructions.kinds import InstructionKind as K
-from wattslice.workload.instructions.kinds import kind_of_sass
+from wattslice.workload.instructions.kinds import kind_of_sass, measured
 from wattslice_models.gpu import load_gpu
 
 from .source_text import flat_profile, kernel_of, launched

@@ -2,7 +2,7 @@
 
 import pytest
 
-from wattslice.workload.l2_reuse import L2Reuse, SharedObject
+from wattslice.workload.traffic import L2Reuse, SharedObject
 
 X, Y, Z = frozenset((0,)), frozenset((1,)), frozenset((2,))
 EVERYTHING = X | Y | Z

@@ -5,19 +5,20 @@ from contextlib import suppress
 
 import pytest
 
-from wattslice.frontend.ptx.lowering.control_flow import ControlFlow, IrreducibleError
-from wattslice.frontend.ptx.lowering.structure import Structure
-from wattslice.frontend.ptx.lowering.tree import (
+from wattslice.frontend.ptx.lowering.structure import (
     Choice,
     Code,
+    ControlFlow,
     Ending,
     Fork,
     Frame,
     Goto,
+    IrreducibleError,
     Jump,
     Leave,
     Quit,
     Repeat,
+    Structure,
     Switching,
     Tree,
     Ways,

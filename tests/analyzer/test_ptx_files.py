@@ -7,7 +7,7 @@ import pytest
 
 from wattslice.config.config import Options, make_config
 from wattslice.findings.quoting import Quoter
-from wattslice.frontend.ptx.files import MAX_BYTES, named_files
+from wattslice.frontend.ptx.lowering.context import MAX_BYTES, named_files
 from wattslice.frontend.ptx.syntax.syntax import SourceFile
 from wattslice.gate.against import Dependencies
 from wattslice.pipeline.files import analyze_file

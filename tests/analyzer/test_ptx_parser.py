@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.frontend.ptx.syntax.calls import call_of
 from wattslice.frontend.ptx.syntax.parser import parse_ptx
-from wattslice.frontend.ptx.syntax.scopes import flat_body
 from wattslice.frontend.ptx.syntax.syntax import (
     Address,
     Alias,
@@ -30,6 +28,8 @@ from wattslice.frontend.ptx.syntax.syntax import (
     Symbol,
     Variable,
     Vector,
+    call_of,
+    flat_body,
 )
 
 from .ptx_reading import HEAD, body_of, one, operand, read

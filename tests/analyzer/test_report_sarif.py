@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wattslice.analysis import Analysis
+from wattslice.analysis import Analysis, Suppression
 from wattslice.findings.findings import Finding, findings_of
 from wattslice.findings.rules import RULES, find_rule
-from wattslice.findings.suppressions import Suppression
 from wattslice.ir import Diagnostic, Severity
 from wattslice.report.ci.places import SourceTree
 from wattslice.report.ci.sarif import MAX_BYTES, MAX_RESULTS, MAX_TEXT, render_sarif

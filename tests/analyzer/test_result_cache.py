@@ -18,7 +18,7 @@ from wattslice.analysis import Analysis
 from wattslice.cli import main
 from wattslice.config.config import Config, Options, make_config
 from wattslice.pipeline import files as pipeline
-from wattslice.pipeline.cache import run_key
+from wattslice.pipeline.cache import keeper as run_key
 from wattslice.pipeline.cache.folder import CacheError, CacheFolder
 from wattslice.report.json import render_json
 from wattslice.report.text import write_text
@@ -279,7 +279,7 @@ def test_what_another_try_may_change_is_not_kept(config, analysed, monkeypatch):
 def test_a_parse_that_the_clock_cut_short_is_not_kept(config, monkeypatch):
     edit(config, "k.cu", KERNEL.replace("FACTOR", "UNKNOWN"))
     with monkeypatch.context() as slow:
-        slow.setattr("wattslice.frontend.cuda.clang.repairs._REPAIR_BUDGET_S", 0.0)
+        slow.setattr("wattslice.frontend.cuda.clang.session._REPAIR_BUDGET_S", 0.0)
         pipeline.analyze_files(config)
     assert entries(config) == []
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from wattslice.analysis import Precision, Roofline
 from wattslice.ir.operation_counts import OperationCounts
+from wattslice.roofline.kernels import make_roofline
 from wattslice.roofline.machines import machines_of
-from wattslice.roofline.point import Roofline, make_roofline
-from wattslice.roofline.roofs import Precision
 from wattslice_models.energy import Component, EnergyModel
 from wattslice_models.execution_time import Clocks
 from wattslice_models.frozen_json import decoded, encoded

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from wattslice.analysis import Precision
 from wattslice.cli import main
 from wattslice.config.config import Options, make_config
 from wattslice.errors import WattsliceError
@@ -14,7 +15,6 @@ from wattslice.pipeline.files import analyze_files
 from wattslice.report.roofline_picture import draw_rooflines
 from wattslice.roofline.kernels import Bound, PowerSource, Rooflines, place_kernels, rooflines_of_gpu
 from wattslice.roofline.machines import Coefficients, is_published_only, machines_of, published_machines
-from wattslice.roofline.roofs import Precision
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import load_gpu
 from wattslice_models.roofline_store import save_roofline, stored_roofline

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.analysis import Advice
+from wattslice.analysis import Advice, Suppression
 from wattslice.config.config import Config, Options, make_config
 from wattslice.findings.findings import all_findings, findings_of, told_by
-from wattslice.findings.suppressions import Suppression, read_suppressions
+from wattslice.findings.suppressions import read_suppressions
 from wattslice.pipeline.files import analyze_files
 from wattslice.report.text import write_text
 

@@ -8,7 +8,7 @@ from wattslice.branch_profile.profile import ArmProbability, BranchProfile, Data
 from wattslice.config.config import Config
 from wattslice.counting.count import count
 from wattslice.pipeline.files import analyze_file
-from wattslice.power.trips import TRIPS_SPREAD, left_at_once, trip_ranges, with_trips
+from wattslice.power.paths import TRIPS_SPREAD, left_at_once, trip_ranges, with_trips
 
 from .source_text import launch_of
 

@@ -16,7 +16,6 @@ from wattslice.counting.parameters import parameters_behind
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE, Mask
 from wattslice.counting.state import State
-from wattslice.counting.syntax import key_of
 from wattslice.counting.values import (
     UNIFORM,
     VARYING,
@@ -126,7 +125,7 @@ class ExpressionEvaluator:
             self._note_assumed(place.variable, expr.span)
         if place.variable in state.chosen_between:
             return VARYING
-        value = state.environment.get(key_of(place))
+        value = state.environment.get(ir.register_key(place))
         if value is not None:
             return value
         if place.type.kind is ir.TypeKind.RECORD or place.type.lanes > 1:
@@ -365,7 +364,7 @@ class ExpressionEvaluator:
         if place.variable in self.state.chosen_between:
             return VARYING
         unset = Pointer(place.variable, 0) if place.type.kind is ir.TypeKind.POINTER else VARYING
-        return self.state.environment.get(key_of(place), unset)
+        return self.state.environment.get(ir.register_key(place), unset)
 
     def declare(self, variable: ir.Variable, value: Value) -> None:
         """Gives a new variable its value; lanes that do not run here never see it."""
@@ -381,7 +380,7 @@ class ExpressionEvaluator:
             for path, member in value.members:
                 self.state.assign((place.variable, (*place.path, *path)), member, mask)
         else:
-            self.state.assign(key_of(place), value, mask)
+            self.state.assign(ir.register_key(place), value, mask)
 
     def _increment(self, expr: ir.Increment, mask: Mask) -> Value:
         target = expr.target
@@ -396,7 +395,7 @@ class ExpressionEvaluator:
             new: Value = Pointer(old.root, scalar(binary(ir.BinaryOp.ADD, old.offset, step, ir.INT64)))
         else:
             new = binary(ir.BinaryOp.ADD, old, expr.delta, target.type)
-        self.state.assign(key_of(target), new, mask)
+        self.state.assign(ir.register_key(target), new, mask)
         return new if expr.is_prefix else old
 
     # ------------------------------------------------------------------ records and calls

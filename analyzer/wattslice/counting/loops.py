@@ -1,93 +1,642 @@
-"""Execution of loops: closed forms where the counter is simple, evaluation where it is not."""
+"""Execution of loops: closed forms where the counter is simple, evaluation where it is not.
+
+A loop whose trip count is known beforehand is *counted*: representative iterations stand for all. If
+iterations cannot differ, two of them do. If they can, all are run as long as the allowance lasts, and beyond
+that representative ones, each standing for a stratum. Any other loop is *stepped*: it runs iteration by
+iteration while its condition is known. Once the condition turns out to depend on data, the rest is one
+iteration times a stated default.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from abc import abstractmethod
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from wattslice import ir
-from wattslice.counting.counted_loops import run_counted
-from wattslice.counting.loop_shape import LoopShape
-from wattslice.counting.loop_steps import unknown_like
-from wattslice.counting.loop_trips import known_trips
-from wattslice.counting.sampling import Mask
-from wattslice.counting.state import LoopFrame, LoopTally
-from wattslice.counting.stepped_loops import run_stepwise
-from wattslice.counting.values import VARYING, Pointer, Value, select
+from wattslice.branch_profile.profile import LOOP
+from wattslice.counting.compiled_code import most_of_the_rest, retries_a_swap, unrolled_by
+from wattslice.counting.expressions import ExpressionEvaluator
+from wattslice.counting.parameters import parameters_behind
+from wattslice.counting.sampling import Mask, representatives
+from wattslice.counting.state import LoopFrame, State
+from wattslice.counting.trips import trip_count, value_at
+from wattslice.counting.values import (
+    UNIFORM,
+    VARYING,
+    Chance,
+    Lanes,
+    Pointer,
+    Scalar,
+    Unknown,
+    Value,
+    binary,
+    fits_int64,
+    is_warp_uniform,
+    scalar,
+    select,
+    truth,
+)
+from wattslice.ir.loops import Bound, Induction, LoopShape
 
 if TYPE_CHECKING:
-    from wattslice.counting.statements import Executor
+    from wattslice.branch_profile.profile import BranchProfile
 
 ALLOWANCE = 30_000
 """Expression evaluations a kernel's loops may take before iterations are sampled."""
 
+DEFAULT_TRIPS = 8.0
+"""Iterations assumed for a loop that ends by data. The loop-branch heuristic of Wu & Larus (1994) gives
+p = 0.88 to staying in the loop, a mean of 1 / (1 - 0.88) = 8.3 iterations, here rounded. A counter that
+takes several elements at a step, as where the lanes of a warp share a row, needs fewer for as many."""
 
-def run_loop(executor: Executor, loop: ir.Loop, mask: Mask) -> Mask:
-    """Runs `loop` under `mask` and returns the lanes that go on behind it."""
-    state = executor.state
-    state.count(loop.region, mask)
-    entering, hidden = mask, _hide_old_counters(executor, loop, mask)
-    for stmt in loop.init:
-        mask = executor.execute(stmt, mask)
-    shape = state.shape(loop)
-    trips, exact = known_trips(executor, loop, shape, mask)
-    frame = LoopFrame(state.masks.none, state.masks.none)
-    around = [(outer, outer.broken) for outer in state.loops]
-    call = state.calls[-1]
-    returned_before = call.returned
-    state.loops.append(frame)
-    call.loop_depth += 1
-    if trips is not None:
-        out = run_counted(executor, loop, shape, trips, mask, frame)
-    else:
-        out = run_stepwise(executor, loop, shape, mask, frame)
-    call.loop_depth -= 1
-    state.loops.pop()
-    if frame.data_leave or not exact:
-        _forget_the_end(executor, shape, together=frame.data_leave == {True})
-    for variable, old in hidden:
-        state.environment[variable] = select(entering.active, state.environment.get(variable, old), old)
-    _tally(executor, loop, exact, mask)
-    is_left = call.returned is not returned_before or any(f.broken is not before for f, before in around)
-    return out if is_left else mask
+MAX_STEPPED_ITERATIONS = 4096
+
+MOST_TRIPS = 1e6
+"""Iterations a profile may make of a loop that it never saw end."""
+
+_Trips = int | Lanes
+"""Iterations of a loop; an array where lanes differ."""
+
+_Stratum = tuple[int, float, float]
+"""An iteration to run, and the iterations from the second number to below the third that it stands for."""
 
 
-def _forget_the_end(executor: Executor, shape: LoopShape, *, together: bool) -> None:
-    """What a loop leaves in its registers is unknown when it only was assumed to run to its end."""
-    environment = executor.state.environment
-    for key in {*shape.assigned, *(induction.variable for induction in shape.inductions)}:
-        value = environment.get(key)
-        if together and value is not None:
-            environment[key] = unknown_like(value)
-        elif value is not None:
-            environment[key] = Pointer(value.root, VARYING) if isinstance(value, Pointer) else VARYING
+class Loops(ExpressionEvaluator):
+    """Runs loops; methods that run something return the mask of the lanes that go on.
 
-
-def _hide_old_counters(
-    executor: Executor, loop: ir.Loop, mask: Mask
-) -> tuple[tuple[ir.Variable, Value], ...]:
-    """Takes out the values, to be given back, that lanes outside of this loop hold in what its init sets.
-
-    `int i; if (c) for (i = 0; ...)`: where those lanes' `i` is unknown it would make the counter unknown in
-    here, although only lanes of `mask` run in here.
+    `allowance`: expression evaluations that the loop about to run may take. `at_corner`: the last iteration
+    of an enclosing loop is being run for how far it reaches, so that inner loops need only their last one.
     """
-    state = executor.state
-    if mask.lanes_active >= state.live.lanes_active:
-        return ()
-    hidden: list[tuple[ir.Variable, Value]] = []
-    for stmt in loop.init:
-        match stmt:
-            case ir.ExprStmt(
-                expr=ir.Assign(target=ir.RegisterPlace(variable=variable, path=()), op=None) as set_
-            ):
-                reads = (e.place.variable for e in ir.walk_expressions(set_.value) if isinstance(e, ir.Read))
-                if variable not in reads and (old := state.environment.pop(variable, None)) is not None:
-                    hidden.append((variable, old))
-            case _:
-                pass
-    return tuple(hidden)
+
+    def __init__(self, state: State, profile: BranchProfile | None) -> None:
+        super().__init__(state, profile)
+        self.allowance: float = ALLOWANCE
+        self.at_corner = False
+
+    @abstractmethod
+    def execute(self, stmt: ir.Stmt, mask: Mask) -> Mask:
+        """Runs `stmt` under `mask`."""
+
+    def run_loop(self, loop: ir.Loop, mask: Mask) -> Mask:
+        """Runs `loop` under `mask` and returns the lanes that go on behind it."""
+        state = self.state
+        state.count(loop.region, mask)
+        entering, hidden = mask, self._hide_old_counters(loop, mask)
+        for stmt in loop.init:
+            mask = self.execute(stmt, mask)
+        shape = state.shape(loop)
+        trips, exact = self._known_trips(shape, mask)
+        frame = LoopFrame(state.masks.none, state.masks.none)
+        around = [(outer, outer.broken) for outer in state.loops]
+        call = state.calls[-1]
+        returned_before = call.returned
+        state.loops.append(frame)
+        call.loop_depth += 1
+        is_counted = trips is not None
+        out = self._run_counted(shape, trips, mask) if is_counted else self._run_stepwise(shape, mask)
+        call.loop_depth -= 1
+        state.loops.pop()
+        if frame.data_leave or not exact:
+            self._forget_the_end(shape, together=frame.data_leave == {True})
+        for variable, old in hidden:
+            state.environment[variable] = select(entering.active, state.environment.get(variable, old), old)
+        tally = state.tally(loop)
+        tally.entries += mask.thread_mean
+        tally.known = tally.known and exact
+        is_left = call.returned is not returned_before or any(f.broken is not before for f, before in around)
+        return out if is_left else mask
+
+    def _hide_old_counters(self, loop: ir.Loop, mask: Mask) -> tuple[tuple[ir.Variable, Value], ...]:
+        """Takes out the values, to be given back, that lanes outside of this loop hold in what its init sets.
+
+        `int i; if (c) for (i = 0; ...)`: where those lanes' `i` is unknown it would make the counter unknown
+        in here, although only lanes of `mask` run in here.
+        """
+        state = self.state
+        if mask.lanes_active >= state.live.lanes_active:
+            return ()
+        hidden: list[tuple[ir.Variable, Value]] = []
+        for stmt in loop.init:
+            match stmt:
+                case ir.ExprStmt(
+                    expr=ir.Assign(target=ir.RegisterPlace(variable=variable, path=()), op=None) as set_
+                ):
+                    reads = (
+                        e.place.variable for e in ir.walk_expressions(set_.value) if isinstance(e, ir.Read)
+                    )
+                    if variable not in reads and (old := state.environment.pop(variable, None)) is not None:
+                        hidden.append((variable, old))
+                case _:
+                    pass
+        return tuple(hidden)
+
+    # ------------------------------------------------------------------ one iteration
+
+    def _test_once(self, loop: ir.Loop, mask: Mask) -> Value:
+        """Counts one evaluation of the condition, for its operations and side effects; its value."""
+        if mask.is_empty:
+            return 1
+        self.state.count(loop.test_region, mask)
+        return 1 if loop.condition is None else self.evaluate(loop.condition, mask)
+
+    def _run_body(self, loop: ir.Loop, mask: Mask) -> Mask:
+        """Body and step under `mask`; the lanes that reach what follows the step."""
+        state = self.state
+        frame = state.loops[-1]
+        frame.broken = frame.continued = state.masks.none
+        through = state.masks.sum(self.execute(loop.body, mask), frame.continued)
+        if loop.step is not None and not through.is_empty:
+            state.count(loop.step_region, through)
+            self.evaluate(loop.step, through)
+        return through
+
+    def _amount_of(self, induction: Induction, mask: Mask) -> Scalar:
+        """What one iteration adds to an induction variable (in bytes for pointers)."""
+        amount = induction.amount
+        value = amount if isinstance(amount, int) else scalar(self.evaluate(amount, mask))
+        if induction.scale != 1:
+            value = scalar(binary(ir.BinaryOp.MUL, value, induction.scale, ir.INT64))
+        return value
+
+    # ------------------------------------------------------------------ what is known of registers
+
+    def _registers(self, shape: LoopShape) -> dict[ir.RegisterKey, Value]:
+        """The registers that the loop assigns, with their present values."""
+        environment = self.state.environment
+        return {key: environment[key] for key in shape.assigned if key in environment}
+
+    def _forget(self, shape: LoopShape, before: dict[ir.RegisterKey, Value]) -> None:
+        """Drops what iterations not run may have changed, except induction variables.
+
+        `before`: the registers ahead of the iteration run last. A register that this iteration moved by the
+        same amount in all lanes of a warp is taken to be moved alike by the others: its base is then unknown,
+        the differences between lanes stay.
+        """
+        environment = self.state.environment
+        for key in shape.assigned - shape.counters:
+            if key in environment:
+                environment[key] = _drifted(before.get(key), environment[key])
+
+    def _loses(self, shape: LoopShape, before: dict[ir.RegisterKey, Value]) -> bool:
+        """Whether `_forget` would drop lanes of a register that the last iteration has computed from
+        itself."""
+        environment = self.state.environment
+        return any(
+            (moved := _moved_by(old, environment.get(key))) is not None and not is_warp_uniform(moved)
+            for key, old in before.items()
+            if key not in shape.counters
+        )
+
+    def _forget_the_end(self, shape: LoopShape, *, together: bool) -> None:
+        """What a loop leaves in its registers is unknown when it only was assumed to run to its end."""
+        for key, value in self._registers(shape).items():
+            self.state.environment[key] = (
+                unknown_like(value)
+                if together
+                else Pointer(value.root, VARYING)
+                if isinstance(value, Pointer)
+                else VARYING
+            )
+
+    # ------------------------------------------------------------------ trip counts
+
+    def _known_trips(self, shape: LoopShape, mask: Mask) -> tuple[_Trips | None, bool]:
+        """Iterations of the loop, and whether they are known rather than set or only bounded."""
+        state, loop = self.state, shape.loop
+        setting = state.settings.get(state.trip_name(loop))
+        if setting is not None:
+            return self._of_the_source(shape, int(setting), mask), True
+        found: _Trips | None = None
+        for bound in shape.bounds:
+            trips = self._trips_of(shape, bound, mask)
+            if trips is not None:
+                found = trips if found is None else cast("int | Lanes", np.minimum(found, trips))
+        if found is None:
+            return None, True
+        if shape.has_other_conjuncts:
+            short = int(np.max(found)) * shape.size <= self.allowance
+            if short and loop.kind is not ir.LoopKind.DO and self._is_decided(loop, mask):
+                return None, True  # run step by step: nothing of the condition depends on data
+            if self._measured_trips(loop) is not None:
+                return None, True  # its bound is not what ends it
+            state.assume_trips(
+                loop, "the loop may end early, which depends on data: assumed to run to its bound"
+            )
+            return _plain(found), False
+        self._tell_unused_profile(loop)
+        return _plain(found), True
+
+    def _of_the_source(self, shape: LoopShape, setting: int, mask: Mask) -> int:
+        """Of iterations set for a loop of the source those that a compiled loop runs: its steps, or the
+        rest."""
+        kernel = self.state.launch.kernel
+        most = most_of_the_rest(kernel, shape)
+        if most is not None:
+            return setting % (most + 1)
+        step = self._elements_at_a_step(shape, mask)
+        unrolled = step > 1 and (self.state.trip_name(shape.loop), step) in unrolled_by(kernel)
+        return setting // step if unrolled else setting
+
+    def _tell_unused_profile(self, loop: ir.Loop) -> None:
+        """Notes a measured loop whose iterations an assumed parameter decides instead."""
+        state = self.state
+        if loop.condition is None or not state.guessed or self.profiled(loop.span, LOOP) is None:
+            return
+        kernel = state.launch.kernel
+        assumed = sorted(v.name for v in parameters_behind(kernel, loop.condition) & state.guessed)
+        if assumed:
+            state.assume(
+                "PW019",
+                loop.span,
+                f"assumed {', '.join(assumed)} decides the iterations: those of the profile are not used",
+                " ".join(f"--set {kernel.name}.{name}=VALUE" for name in assumed),
+            )
+
+    def _is_decided(self, loop: ir.Loop, mask: Mask) -> bool:
+        """True when the whole condition is known as the loop is entered."""
+        return loop.condition is not None and not isinstance(truth(self.peek(loop.condition, mask)), Chance)
+
+    def _trips_of(self, shape: LoopShape, bound: Bound, mask: Mask) -> _Trips | None:
+        """Iterations until the counter of `bound` fails it; None when that is unknown."""
+        induction, loop = bound.induction, shape.loop
+        variable, op = induction.variable, induction.op
+        start = self.state.environment.get(variable, VARYING)
+        if variable in self.state.assumed_parameters:
+            place = ir.RegisterPlace(variable, (), variable.type)
+            self.evaluate(ir.Read(place, variable.type, loop.span), mask)
+        amount = self._amount_of(induction, mask)
+        limit: Value = bound.limit if isinstance(bound.limit, int) else self.evaluate(bound.limit, mask)
+        if isinstance(start, Pointer) or isinstance(limit, Pointer):
+            if not (isinstance(start, Pointer) and isinstance(limit, Pointer) and start.root is limit.root):
+                return None
+            start, limit = start.offset, limit.offset
+        if isinstance(start, int | np.ndarray) and not fits_int64(start):
+            return None
+        if bound.shift:
+            start = binary(ir.BinaryOp.ADD, start, bound.shift, ir.INT64)
+        first = scalar(start)
+        is_do = loop.kind is ir.LoopKind.DO
+        if is_do and variable not in shape.updated_in_test:
+            first = scalar(binary(op, first, amount, ir.INT64))
+        trips = trip_count(first, op, amount, bound.comparison, scalar(limit))
+        return trips + 1 if is_do and trips is not None else trips
+
+    def _measured_trips(self, loop: ir.Loop) -> float | None:
+        """Mean iterations per entry that the profile has counted; None without."""
+        if self.profile is None:
+            return None
+        followed = self.profile.mean_iterations(self.state.launch.kernel, loop.span)
+        return followed if followed is None or loop.kind is not ir.LoopKind.DO else followed + 1.0
+
+    def _warps_per_thread(self, loop: ir.Loop) -> float:
+        """Iterations of a warp for each iteration of a thread, by the profile; 1 where it does not say."""
+        if self.profile is None:
+            return 1.0
+        kernel = self.state.launch.kernel
+        threads = self.profile.mean_iterations(kernel, loop.span)
+        warps = self.profile.warp_iterations(kernel, loop.span)
+        if threads is None or warps is None:
+            return 1.0
+        at_least = 1.0 if loop.kind is ir.LoopKind.DO else 0.0
+        return max(1.0, (warps + at_least) / (threads + at_least)) if threads + at_least else 1.0
+
+    def _elements_at_a_step(self, shape: LoopShape, mask: Mask) -> int:
+        """By how much an integer that the condition compares moves in one iteration; 1 when that is
+        unknown."""
+        condition = shape.loop.condition
+        compared = {
+            ir.read_variable(side)
+            for node in (() if condition is None else ir.walk_expressions(condition))
+            if isinstance(node, ir.Binary) and node.op in ir.COMPARISONS
+            for side in (node.left, node.right)
+        }
+        steps = [1]
+        for induction in shape.inductions:
+            is_sum = induction.op in (ir.BinaryOp.ADD, ir.BinaryOp.SUB)
+            if is_sum and induction.variable in compared and induction.variable.type.is_integral:
+                amount = self._amount_of(induction, mask)
+                steps.append(abs(amount) if isinstance(amount, int) else 1)
+        return max(steps)
+
+    # ------------------------------------------------------------------ counted loops
+
+    def _strata(self, trips: _Trips, shape: LoopShape) -> list[_Stratum]:
+        """Consecutive strata that cover the iterations 0..max trips - 1."""
+        longest = int(np.max(trips))
+        allowance = self.allowance
+        if allowance == 0 and longest > 1:  # the second attempt at a kernel that took too many steps
+            return [(longest // 2, 0, longest)]
+        if not shape.iterations_differ:
+            number = 2 if isinstance(trips, int) else 3
+        elif longest * shape.size <= allowance:
+            number = longest
+        else:
+            number = max(3, min(8, int(allowance // shape.size)))
+        if number >= longest:
+            return [(k, k, k + 1) for k in range(longest)]
+        if shape.iterations_differ and shape.may_leave:
+            # The exit may be near: as many iterations as the allowance has, then representatives of the rest.
+            head = min(longest, max(number, int(allowance // shape.size)))
+            return [(k, k, k + 1) for k in range(head)] + _spread(head, longest, number)
+        if number == 2:
+            if shape.may_leave:  # the first iteration tells how many lanes stay
+                return [(0, 0, 1), (longest - 1, 1, longest)]
+            if self.at_corner:
+                return [(longest - 1, 0, longest)]
+            half = (longest + 1) // 2
+            return [(0, 0, half), (longest - 1, half, longest)]
+        return _spread(0, longest, number)
+
+    def _run_counted(self, shape: LoopShape, trips: _Trips, mask: Mask) -> Mask:
+        """Runs a loop of `trips` iterations."""
+        state, loop = self.state, shape.loop
+        masks, frame = state.masks, state.loops[-1]
+        is_do = loop.kind is ir.LoopKind.DO
+        counters = [
+            (i, state.environment.get(i.variable, VARYING), self._amount_of(i, mask))
+            for i in shape.inductions
+        ]
+        outer_allowance = self.allowance
+        was_at_corner = self.at_corner
+        strata: list[_Stratum] = self._strata(trips, shape)
+        corner = strata[-1][0] if strata else 0
+        alike = len(strata) == 2 and not shape.iterations_differ
+        self.allowance = outer_allowance / max(1, len(strata))
+        survivors = mask
+        left = masks.none
+        previous = -1
+        before = self._registers(shape)
+        iterations = 0.0
+        stay: NDArray[np.float64] | None = None  # share of each lane that goes on after an iteration
+        while strata:
+            representative, first, end = strata.pop(0)
+            is_far = previous == 0 and representative > 1
+            if alike and is_far and end - first > 1 and self._loses(shape, before):
+                # The second iteration knows what the last does not: it counts as the rest, the last as
+                # itself.
+                strata = [(1, first, end - 1), (representative, end - 1, end)]
+                continue
+            # The far end of nested loops is one corner: it shows how far addresses reach, and counts as the
+            # rest.
+            self.at_corner = was_at_corner or (alike and 0 < representative == corner)
+            running = self._stratum_mask(survivors, trips, first, end, stay)
+            if running.is_empty:
+                break
+            if representative != previous + 1:
+                self._forget(shape, before)
+                for induction, start, amount in counters:
+                    value = _value_after(induction, start, amount, representative)
+                    state.assign(induction.variable, value, running)
+            previous = representative
+            before = self._registers(shape)
+            iterations += running.thread_mean
+            around = [(outer, outer.broken) for outer in state.loops[:-1]]
+            if not is_do:
+                self._test_once(loop, running)
+            through = self._run_body(loop, running)
+            if is_do:
+                self._test_once(loop, through)
+            if through is not running:
+                stay = _ratio(through, running)
+                gone = _ratio(frame.broken, running)
+                left = masks.sum(left, masks.where(survivors, gone))
+                for outer, earlier in around:
+                    if outer.broken is not earlier:
+                        share = _ratio(masks.of(outer.broken.weights - earlier.weights), running)
+                        leaving = np.minimum(1.0, share * _runs(stay, end - first))
+                        outer.broken = masks.sum(earlier, masks.where(survivors, leaving))
+                survivors = masks.where(survivors, stay ** (end - first))
+                if survivors.is_empty:
+                    break
+        self.allowance = outer_allowance
+        self.at_corner = was_at_corner
+        if not survivors.is_empty:
+            for induction, start, amount in counters:
+                state.assign(induction.variable, _value_after(induction, start, amount, trips), survivors)
+            if not is_do:
+                self._test_once(loop, survivors)
+        state.tally(loop).iterations += iterations
+        return masks.sum(survivors, left)
+
+    def _stratum_mask(
+        self, survivors: Mask, trips: _Trips, first: float, end: float, stay: NDArray[np.float64] | None
+    ) -> Mask:
+        """Survivors, weighted with the number of iterations in [first, end) each of them runs.
+
+        Where only a share `stay` of a lane goes on after each iteration, that is a geometric sum.
+        """
+        masks = self.state.masks
+        many = end - first > 1
+        if isinstance(trips, int) and not (stay is not None and many):
+            return survivors.scaled(end - first)
+        width = np.clip(trips, first, end) - first
+        if stay is not None and many:
+            return masks.where(survivors, _runs(stay, width))
+        if bool((width == width[0]).all()):
+            return survivors.scaled(float(width[0]))
+        return masks.where(survivors, width.astype(np.float64))
+
+    # ------------------------------------------------------------------ stepped loops
+
+    def _run_stepwise(self, shape: LoopShape, mask: Mask) -> Mask:
+        """Runs iteration by iteration while the condition is known."""
+        state, loop = self.state, shape.loop
+        masks, frame = state.masks, state.loops[-1]
+        running = mask
+        out = masks.none
+        ran = ran_warps = 0.0
+        outer_allowance = self.allowance
+        limit = int(min(MAX_STEPPED_ITERATIONS, max(64, outer_allowance // shape.size)))
+        self.allowance = outer_allowance / 8
+        tally = state.tally(loop)
+        measured = self._measured_trips(loop)
+
+        def run_rest(already: float = 0.0) -> Mask:
+            rest, of_warps = None, 0.0
+            if measured is not None and running.thread_mean:
+                rest = max(0.0, measured * mask.thread_mean - ran) / running.thread_mean
+                warps = measured * self._warps_per_thread(loop) * mask.warp_mean
+                of_warps = max(0.0, warps - ran_warps) / running.warp_mean
+            elif measured is None and self.profiled(loop.span, LOOP) is None and retries_a_swap(loop):
+                state.assume_trips(
+                    loop,
+                    "the loop repeats where another thread came between (compare-and-swap): "
+                    "1 iteration assumed",
+                )
+                tally.known = False
+                rest = 0.0
+            return self._run_assumed(shape, running, rest, of_warps, already)
+
+        before_test = loop.kind is not ir.LoopKind.DO
+        for iteration in range(limit + 1):
+            if before_test or iteration:
+                condition = truth(self._test_once(loop, running))
+                if isinstance(condition, Chance):
+                    # Of a loop of the source that tests at its end, the iterations assumed are those after.
+                    compiled = bool(state.launch.kernel.machine_instructions)
+                    out = masks.sum(out, run_rest(already=1.0 if compiled and not before_test else 0.0))
+                    break
+                if isinstance(condition, bool):
+                    if not condition:
+                        out = masks.sum(out, running)
+                        break
+                else:
+                    out = masks.sum(out, masks.where(running, ~condition))
+                    running = masks.where(running, condition)
+                    if running.is_empty:
+                        break
+            endless = is_endless(loop)
+            alike = endless and iteration == 0 and not shape.iterations_differ
+            if iteration == limit or alike or (endless and frame.left_by_chance):
+                out = masks.sum(out, run_rest())
+                break
+            tally.iterations += running.thread_mean
+            ran += running.thread_mean
+            ran_warps += running.warp_mean
+            running = self._run_body(loop, running)
+            out = masks.sum(out, frame.broken)
+            if running.is_empty:
+                break
+        self.allowance = outer_allowance
+        return out
+
+    def _run_assumed(
+        self, shape: LoopShape, mask: Mask, measured: float | None, of_warps: float, already: float
+    ) -> Mask:
+        """One iteration with everything the loop assigns unknown, then the same times the iterations
+        expected.
+
+        A profile knows how many there are (`measured`: from here on, per thread of `mask`); one written by
+        hand how often another iteration follows, or how often a branch inside leaves the loop. `of_warps`: as
+        `measured`, per warp. `already`: iterations that have run, of those that are assumed where nobody
+        knows.
+        """
+        state, loop = self.state, shape.loop
+        frame = state.loops[-1]
+        starts = {i: state.environment.get(i.variable, VARYING) for i in shape.inductions}
+        uniform_step = {i for i in shape.inductions if is_warp_uniform(self._amount_of(i, mask))}
+        self._forget(shape, {})
+        for induction, start in starts.items():
+            state.environment[induction.variable] = (
+                _moved(start) if induction in uniform_step else unknown_like(start)
+            )
+        profiled = self.profiled(loop.span, LOOP)
+        step = self._elements_at_a_step(shape, mask)
+        most = most_of_the_rest(state.launch.kernel, shape)
+        assumed = max(1.0, DEFAULT_TRIPS / step) if most is None else (most + 1) / 2
+        trips = assumed if profiled is not None else assumed - already
+        again = 1.0 if is_endless(loop) else 1.0 - 1.0 / assumed
+        if profiled is not None:
+            again = profiled
+        if measured is not None:
+            trips = measured
+        frame.expected_trips = DEFAULT_TRIPS if measured is None else max(1.0, measured)
+        state.uncertain += 1
+        warp_trips = trips if measured is None else of_warps
+        first = mask if trips > 1.0 else state.masks.diverging(mask, trips, warp_trips)
+        stay = 1.0 if first.is_empty or trips <= 0.0 else self._run_once(loop, first)
+        is_measured = measured is not None or profiled is not None or frame.left_by_profile
+        if is_measured and measured is None:
+            trips = min(MOST_TRIPS, 1.0 / max(1e-12, 1.0 - again * stay))
+        if trips > 1.0:
+            self._run_once(loop, state.masks.diverging(mask, trips - 1.0, max(trips, warp_trips) - 1.0))
+        state.uncertain -= 1
+        if not is_measured:
+            number = f"{assumed:g} iteration{'s' * (assumed != 1.0)} assumed"
+            state.assume_trips(loop, f"trip count of the loop depends on data: {number}{_why(step, most)}")
+        tally = state.tally(loop)
+        tally.known = tally.known and is_measured
+        tally.iterations += mask.thread_mean * trips
+        for key, value in self._registers(shape).items():
+            state.environment[key] = unknown_like(value)
+        return mask
+
+    def _run_once(self, loop: ir.Loop, mask: Mask) -> float:
+        """Body, step and the test behind it under `mask`; returns the share that reaches the test."""
+        through = self._run_body(loop, mask)
+        self._test_once(loop, through)
+        return through.thread_mean / mask.thread_mean if mask.thread_mean else 0.0
 
 
-def _tally(executor: Executor, loop: ir.Loop, exact: bool, mask: Mask) -> None:
-    tally = executor.state.loop_tallies.setdefault(loop.region, LoopTally(loop.span))
-    tally.entries += mask.thread_mean
-    tally.known = tally.known and exact
+def is_endless(loop: ir.Loop) -> bool:
+    """`for (;;)`, `while (true)`: only something inside ends it."""
+    return loop.condition is None or (isinstance(loop.condition, ir.Constant) and loop.condition.value != 0)
+
+
+def unknown_like(value: Value) -> Value:
+    """An unknown value that is as uniform as `value` was; pointers keep their object."""
+    if isinstance(value, Pointer):
+        return Pointer(value.root, UNIFORM if is_warp_uniform(value.offset) else VARYING)
+    return UNIFORM if is_warp_uniform(value) else VARYING
+
+
+def _why(step: int, most: int | None) -> str:
+    if most is not None:
+        return f" (1 to {most}, the rest of an unrolled loop)"
+    return f" ({max(step, DEFAULT_TRIPS):g} elements in steps of {step})" if step > 1 else ""
+
+
+def _plain(trips: _Trips) -> _Trips:
+    """Collapses equal lanes to one number."""
+    array = np.asarray(trips)
+    first = int(array.flat[0])
+    return first if bool((array == first).all()) else array
+
+
+def _spread(start: int, end: int, number: int) -> list[_Stratum]:
+    """About `number` strata that cover iterations start..end - 1; weights may be halves of an iteration."""
+    strata: list[_Stratum] = []
+    edge = float(start)
+    for k, weight in representatives(end - start, number):
+        strata.append((start + k, edge, edge + weight))
+        edge += weight
+    return strata
+
+
+def _runs(stay: NDArray[np.float64], width: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    """How many of `width` iterations a lane runs of which a share `stay` goes on after each."""
+    leaving = 1.0 - stay
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(leaving > 1e-12, (1.0 - stay**width) / leaving, width)
+
+
+def _ratio(part: Mask, whole: Mask) -> NDArray[np.float64]:
+    return np.divide(part.weights, whole.weights, out=np.zeros_like(whole.weights), where=whole.weights > 0)
+
+
+def _value_after(induction: Induction, start: Value, amount: Scalar, iterations: _Trips) -> Value:
+    """A counter that began as `start` after so many iterations."""
+    if isinstance(start, Pointer):
+        return Pointer(start.root, value_at(scalar(start.offset), induction.op, amount, iterations))
+    return value_at(scalar(start), induction.op, amount, iterations, induction.variable.type)
+
+
+def _moved(start: Value) -> Value:
+    """A counter after an unknown number of uniform steps: the differences between lanes stay known."""
+    if isinstance(start, Pointer):
+        return Pointer(start.root, scalar(_moved(start.offset)))
+    value = scalar(start)
+    return value if isinstance(value, Unknown) else Unknown(uniform=True, delta=value)
+
+
+def _moved_by(before: Value | None, after: Value | None) -> Lanes | None:
+    """By how much lanes differ from what they were, truth as 0 and 1; None where either is no lanes."""
+    if not isinstance(before, np.ndarray) or not isinstance(after, np.ndarray):
+        return None
+    return cast(Lanes, scalar(after)) - cast(Lanes, scalar(before))
+
+
+def _drifted(before: Value | None, after: Value) -> Value:
+    if isinstance(after, Pointer):
+        if isinstance(before, Pointer) and before.root is after.root:
+            return Pointer(after.root, scalar(_drifted(before.offset, after.offset)))
+        return unknown_like(after)
+    moved = _moved_by(before, after)
+    if moved is not None and is_warp_uniform(moved):
+        return Unknown(uniform=True, delta=cast(Lanes, scalar(after)))
+    if isinstance(before, Unknown) and before.uniform and isinstance(after, Unknown) and after.uniform:
+        return after
+    return unknown_like(after)

@@ -8,7 +8,6 @@ from functools import lru_cache
 
 from wattslice import ir
 from wattslice.counting.state import State
-from wattslice.counting.syntax import read_variable, strip_casts, values_given
 from wattslice.counting.values import Pointer
 from wattslice.launches.launch import KernelLaunch
 from wattslice.launches.memory import offset_of
@@ -87,7 +86,7 @@ def covered_parameters(launch: KernelLaunch) -> dict[ir.Variable, int]:
 
 
 def _parameter(expr: ir.Expr) -> ir.Variable | None:
-    expr = strip_casts(expr)
+    expr = ir.strip_casts(expr)
     if isinstance(expr, ir.Read) and expr.place.variable.role is ir.VariableRole.PARAMETER:
         return expr.place.variable
     return None
@@ -97,7 +96,7 @@ class _RotatedLoops:
     """Tells a loop's first test in front of it, `if (i < n) do ... while (i < n)`, from a bounds check."""
 
     def __init__(self, body: ir.Stmt) -> None:
-        self._given = values_given(body)
+        self._given = ir.values_given(body)
 
     def begin(self, stmt: ir.If, index: ir.Expr, parameter: ir.Variable) -> bool:
         """Whether an arm holds a loop that a counter which starts at `index` and `parameter` end."""
@@ -112,17 +111,17 @@ class _RotatedLoops:
 
     def _starts_at(self, counter: ir.Expr, index: ir.Expr, loop: ir.Loop) -> bool:
         """Whether `counter`, whatever steps the loop makes, takes its first value from `index`."""
-        steps = {value for values in values_given(loop).values() for value in values} | {counter}
+        steps = {value for values in ir.values_given(loop).values() for value in values} | {counter}
         seen: set[ir.Variable] = set()
         waiting = [counter]
         while waiting:
             expr = waiting.pop()
-            bare = strip_casts(expr)
+            bare = ir.strip_casts(expr)
             if _is_same(bare, index):
                 return True
             if expr in steps and isinstance(bare, ir.Binary):
-                waiting += (side for side in (bare.left, bare.right) if read_variable(side) is not None)
-            elif (variable := read_variable(bare)) is not None and variable not in seen:
+                waiting += (side for side in (bare.left, bare.right) if ir.read_variable(side) is not None)
+            elif (variable := ir.read_variable(bare)) is not None and variable not in seen:
                 seen.add(variable)
                 waiting += self._given.get(variable, ())
         return False
@@ -130,7 +129,7 @@ class _RotatedLoops:
 
 def _is_same(a: ir.Expr, b: ir.Expr) -> bool:
     """Whether two expressions of registers and indices are the same one, written twice."""
-    a, b = strip_casts(a), strip_casts(b)
+    a, b = ir.strip_casts(a), ir.strip_casts(b)
     match a, b:
         case ir.Read(), ir.Read():
             return a.place.variable is b.place.variable and a.place.path == b.place.path

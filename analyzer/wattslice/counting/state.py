@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from wattslice import ir
-from wattslice.counting.loop_shape import LoopShape, shape_of
 from wattslice.counting.profile import ProbabilitySource, SiteStatistics
 from wattslice.counting.sampling import Mask, Masks, SampledThreads
 from wattslice.counting.sites import SiteTally
-from wattslice.counting.syntax import Key, chosen_between
 from wattslice.counting.values import Value, select
+from wattslice.ir.loops import LoopShape, shape_of
 from wattslice.launches.launch import Assumption, KernelLaunch, trip_name
 
 
@@ -69,7 +69,7 @@ class State:
         self.launch = launch
         self.threads = threads
         self.masks = Masks(threads)
-        self.environment: dict[Key, Value] = {}
+        self.environment: dict[ir.RegisterKey, Value] = {}
         self.live = self.masks.all
         self.uncertain = 0  # depth of arms taken only perhaps
         self.loops: list[LoopFrame] = []
@@ -113,6 +113,16 @@ class State:
             "PW012", span, "branch depends on data: each arm assumed as likely as the other", "--profile FILE"
         )
 
+    def assume_trips(self, loop: ir.Loop, message: str) -> None:
+        """Notes what was assumed of the iterations of a loop."""
+        self.assume(
+            "PW013", loop.span, message, f"--set {self.launch.kernel.name}.{self.trip_name(loop)}=VALUE"
+        )
+
+    def tally(self, loop: ir.Loop) -> LoopTally:
+        """The entries and iterations of a loop so far."""
+        return self.loop_tallies.setdefault(loop.region, LoopTally(loop.span))
+
     def trip_name(self, loop: ir.Loop) -> str:
         """How `--set` names the trip count of a loop."""
         return trip_name(self.launch.kernel, loop)
@@ -140,7 +150,7 @@ class State:
 
     # ------------------------------------------------------------------ registers
 
-    def assign(self, key: Key, value: Value, mask: Mask) -> None:
+    def assign(self, key: ir.RegisterKey, value: Value, mask: Mask) -> None:
         """Sets a register in the lanes of `mask`; lanes that left the kernel do not matter any more."""
         if mask.lanes_active < self.live.lanes_active:
             old = self.environment.get(key)
@@ -161,3 +171,19 @@ class State:
     def site_statistics(self) -> tuple[SiteStatistics, ...]:
         """The averages of every site, in site order."""
         return tuple(site.statistics() for site in self._sites)
+
+
+@lru_cache(maxsize=4)
+def chosen_between(kernel: ir.Kernel) -> frozenset[ir.Variable]:
+    """Registers that a pointer to one of several may mean (`c ? &a : &b`): its stores change their values."""
+    addresses: list[ir.Expr | None] = []
+    for expr in ir.expressions_below(kernel.body):
+        if isinstance(expr, ir.Select):
+            addresses += (expr.then, expr.otherwise)
+        elif isinstance(expr, ir.InlinedCall) and expr.type.kind is ir.TypeKind.POINTER:
+            addresses += (stmt.value for stmt in ir.walk_statements(expr.body) if isinstance(stmt, ir.Return))
+    return frozenset(
+        address.variable
+        for address in addresses
+        if isinstance(address, ir.AddressOf) and address.variable.space is ir.MemorySpace.REGISTER
+    )

@@ -11,29 +11,18 @@ from numpy.typing import NDArray
 from wattslice import ir
 from wattslice.branch_profile.making import arm_name
 from wattslice.counting.compiled_code import usual_outcome
-from wattslice.counting.expressions import ExpressionEvaluator
-from wattslice.counting.loops import ALLOWANCE, run_loop
+from wattslice.counting.loops import Loops
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.counting.sampling import Mask
-from wattslice.counting.state import CallFrame, LoopFrame, State
+from wattslice.counting.state import CallFrame, LoopFrame
 from wattslice.counting.values import VARYING, Chance, Value, is_warp_uniform, join, scalar, select, truth
 
 if TYPE_CHECKING:
-    from wattslice.branch_profile.profile import BranchProfile
-    from wattslice.counting.syntax import Key
+    pass
 
 
-class Executor(ExpressionEvaluator):
-    """Runs statements; every method returns the mask of the lanes that fall through.
-
-    `allowance`: expression evaluations that the loop about to run may take. `at_corner`: the last iteration
-    of an enclosing loop is being run for how far it reaches, so that inner loops need only their last one.
-    """
-
-    def __init__(self, state: State, profile: BranchProfile | None) -> None:
-        super().__init__(state, profile)
-        self.allowance: float = ALLOWANCE
-        self.at_corner = False
+class Executor(Loops):
+    """Runs statements; every method returns the mask of the lanes that fall through."""
 
     def execute(self, stmt: ir.Stmt, mask: Mask) -> Mask:
         """Runs `stmt` under `mask`."""
@@ -56,7 +45,7 @@ class Executor(ExpressionEvaluator):
             case ir.If():
                 return self._if(stmt, mask)
             case ir.Loop():
-                return run_loop(self, stmt, mask)
+                return self.run_loop(stmt, mask)
             case ir.Switch():
                 return self._switch(stmt, mask)
             case ir.Return(value=value):
@@ -316,7 +305,9 @@ def _returned(body: ir.Stmt) -> Iterator[Value]:
             yield stmt.value.value if isinstance(stmt.value, ir.Constant) else VARYING
 
 
-def _joined(a: dict[Key, Value], b: dict[Key, Value], together: bool) -> dict[Key, Value]:
+def _joined(
+    a: dict[ir.RegisterKey, Value], b: dict[ir.RegisterKey, Value], together: bool
+) -> dict[ir.RegisterKey, Value]:
     """What is known after either environment, the same one for all lanes of a warp when `together`."""
     merged = dict(b)
     for key, value in a.items():

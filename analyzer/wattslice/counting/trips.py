@@ -14,7 +14,7 @@ from wattslice.counting.values import (
     fits_int64,
     scalar,
 )
-from wattslice.ir import INT64, BinaryOp, Type
+from wattslice.ir import INT64, BinaryOp, Type, loops
 from wattslice.ir.c_arithmetic import COMPARE, wrapped
 
 MAX_GEOMETRIC_TRIPS = 128
@@ -63,8 +63,11 @@ def _arithmetic(
 ) -> int | Lanes | None:
     if isinstance(start, float) or isinstance(limit, float) or isinstance(amount, float):
         return _stepwise(start, BinaryOp.ADD, amount, comparison, limit)
-    if isinstance(start, int) and isinstance(limit, int) and not COMPARE[comparison](start, limit):
-        return 0
+    if isinstance(start, int) and isinstance(limit, int):
+        if isinstance(amount, int):
+            return loops.trip_count(start, amount, comparison, limit)
+        if not COMPARE[comparison](start, limit):
+            return 0
     distance = limit - start
     if comparison in (BinaryOp.GT, BinaryOp.GE):
         distance, amount = -distance, -amount
@@ -82,10 +85,6 @@ def _arithmetic(
             if bool(np.any(np.asarray(amount) == 0)):
                 return None
             return int(distance == 0) if isinstance(distance, int) else (distance == 0).astype(np.int64)
-    if isinstance(needed, int) and isinstance(amount, int):
-        if needed <= 0:
-            return 0
-        return -(-needed // amount) if amount > 0 else None
     needed, amount = np.asarray(needed), np.asarray(amount)
     if bool(np.any((needed > 0) & (amount <= 0))):
         return None

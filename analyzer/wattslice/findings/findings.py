@@ -9,9 +9,8 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from wattslice.analysis import Advice, Analysis, KernelAnalysis, also_in, lines_told
+from wattslice.analysis import Advice, Analysis, KernelAnalysis, Suppression, also_in, lines_told
 from wattslice.findings.rules import RULES
-from wattslice.findings.suppressions import Suppression
 from wattslice.ir import Diagnostic, Severity
 from wattslice.launches.launch import Assumption
 

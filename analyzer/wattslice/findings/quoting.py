@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
+from wattslice.analysis import SourceText
 from wattslice.frontend.inputs import file_bytes
 from wattslice.ir import numbered_lines
 
 MAX_BYTES = 64 << 20
 """The largest file that lines are quoted from."""
-
-
-@dataclass(frozen=True, slots=True)
-class SourceText:
-    """A source file as it was analysed: its lines (index 0 is line 1) without their ends."""
-
-    file: str
-    lines: tuple[str, ...]
 
 
 def text_of(file: str) -> str:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from wattslice.analysis import Suppression
 from wattslice.findings.quoting import Quoter
 from wattslice.findings.rules import RULES
 from wattslice.ir import Diagnostic, Severity
@@ -30,20 +31,6 @@ _TOKEN = re.compile(
 _MEANT = re.compile(r"wattslice:\s*ignore\b")
 _WELL_FORMED = re.compile(r"wattslice:\s*ignore\s*\[(?P<ids>[^\]]*)\]\s*(?P<reason>.*)")
 _EXAMPLE = "such as // wattslice: ignore[PW016] a table of 16 entries"
-
-
-@dataclass(frozen=True, slots=True)
-class Suppression:
-    """`rules` are not told of line `line` of `file`, for the stated `reason`; lines count from 1.
-
-    `comment_line`: where it is written. `file` is spelt as findings spell it.
-    """
-
-    file: str
-    line: int
-    comment_line: int
-    rules: tuple[str, ...]
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
+from wattslice.ir.operators import BinaryOp
 from wattslice.ir.tree import (
     AddressOf,
     Assign,
@@ -38,6 +39,7 @@ from wattslice.ir.tree import (
     Place,
     PointerOffset,
     Read,
+    RegisterPlace,
     Return,
     Select,
     Stmt,
@@ -45,6 +47,7 @@ from wattslice.ir.tree import (
     Text,
     TextureFetch,
     Unary,
+    Variable,
 )
 
 
@@ -251,3 +254,48 @@ def deep_recursion() -> Generator[None]:
         yield
     finally:
         sys.setrecursionlimit(limit)
+
+
+RegisterKey = Variable | tuple[Variable, tuple[str, ...]]
+"""A register as a key: a variable, or a member of one."""
+
+
+def register_key(place: RegisterPlace) -> RegisterKey:
+    """The key of a register place."""
+    return (place.variable, place.path) if place.path else place.variable
+
+
+def strip_casts(expr: Expr) -> Expr:
+    """`expr` without the casts around it."""
+    while isinstance(expr, Cast):
+        expr = expr.operand
+    return expr
+
+
+def read_variable(expr: Expr) -> Variable | None:
+    """The register variable that `expr` reads, casts aside; None for anything else."""
+    expr = strip_casts(expr)
+    if isinstance(expr, Read) and not expr.place.path:
+        return expr.place.variable
+    return None
+
+
+def values_given(stmt: Stmt) -> dict[Variable, list[Expr]]:
+    """The values that whole registers are given below a statement, in no particular order."""
+    found: dict[Variable, list[Expr]] = {}
+    for inner in walk_statements(stmt):
+        if isinstance(inner, Declare) and inner.value is not None:
+            found.setdefault(inner.variable, []).append(inner.value)
+    for node in expressions_below(stmt):
+        if isinstance(node, Assign) and isinstance(node.target, RegisterPlace) and not node.target.path:
+            found.setdefault(node.target.variable, []).append(node.value)
+    return found
+
+
+def comma_parts(expr: Expr) -> Iterator[Expr]:
+    """The operands of `a, b, c`; `expr` itself when it has no comma."""
+    if isinstance(expr, Binary) and expr.op is BinaryOp.COMMA:
+        yield from comma_parts(expr.left)
+        yield from comma_parts(expr.right)
+    else:
+        yield expr

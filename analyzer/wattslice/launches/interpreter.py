@@ -13,6 +13,7 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from wattslice import ir
+from wattslice.ir.loops import Bound, shape_of, trip_count
 from wattslice.launches import host_api
 from wattslice.launches.call_graph import CallGraph, HostDependence
 from wattslice.launches.evaluator import Evaluator
@@ -73,6 +74,7 @@ class Interpreter(Evaluator):
         self._speculating: list[ir.Expr | None] = []  # the conditions that keep this code from being run
         self._unknown_loops = 0
         self._loop_depth = 0
+        self._bounds: dict[ir.Loop, Bound | None] = {}
         self._path: list[ir.Call] = []
         self._active: list[ir.Function] = []
 
@@ -243,12 +245,14 @@ class Interpreter(Evaluator):
             self._loop_depth -= 1
 
     def _iterate(self, stmt: ir.Loop) -> Flow:
-        counter = _counter(stmt)
+        bound = self._bounds.get(stmt)
+        if stmt not in self._bounds:
+            bound = self._bounds[stmt] = _counted(stmt)
         limit = MAX_ITERATIONS[min(self._loop_depth, len(MAX_ITERATIONS)) - 1]
-        if counter is None:
+        if bound is None:
             limit = MAX_UNCOUNTED_ITERATIONS if not self._graph.launches_in(stmt.body) else limit
-        elif (trips := self._trips(stmt, counter)) is not None and trips > limit:
-            return self._sample(stmt, counter, trips)
+        elif (trips := self._trips(stmt, bound)) is not None and trips > limit:
+            return self._sample(stmt, trips)
         mark, known = self.memory.mark(), len(self.instances)
         for iteration in range(limit + 1):
             if not (stmt.kind is ir.LoopKind.DO and iteration == 0) and stmt.condition is not None:
@@ -260,7 +264,7 @@ class Interpreter(Evaluator):
                     return self._visit_once(stmt)
                 if not holds:
                     if iteration == 0:
-                        self._visit_never(stmt, counter)
+                        self._visit_never(stmt, bound)
                     return Flow.NEXT
             flow = self.execute(stmt.body)
             if flow in (Flow.RETURN, Flow.EXIT):
@@ -271,10 +275,11 @@ class Interpreter(Evaluator):
                 self.evaluate(stmt.step)
         return self._visit_once(stmt)
 
-    def _visit_never(self, stmt: ir.Loop, counter: ir.Variable | None) -> None:
+    def _visit_never(self, stmt: ir.Loop, bound: Bound | None) -> None:
         """A loop that never runs: what its body launches is seen, with a counter that has no value there."""
         mark = self.memory.mark()
-        if counter is not None:
+        if bound is not None:
+            counter = bound.induction.variable
             why = Unknown(f"'{counter.name}' counts a loop that never runs")
             self.memory.write(self.memory.storage(counter), 0, why, counter.type)
         self._speculate(stmt.body, stmt.condition)
@@ -298,35 +303,31 @@ class Interpreter(Evaluator):
                 self.memory.apply({cell: Unknown(f"'{cell[0].name}' changes in a loop of unknown length")})
         return flow if flow is Flow.EXIT else Flow.NEXT
 
-    def _trips(self, stmt: ir.Loop, counter: ir.Variable) -> int | None:
-        """Iterations of a counted loop, from its condition at the start and the step of its counter.
+    def _trips(self, stmt: ir.Loop, bound: Bound) -> int | None:
+        """Iterations of a counted loop, from its bound at the start and the first step of its counter.
 
         None when unknown, also for a counter that moves away from its bound: that ends when it wraps around.
         """
-        assert isinstance(stmt.condition, ir.Binary)
+        assert stmt.condition is not None
         assert stmt.step is not None
-        holds = truth(self.evaluate(stmt.condition))
-        if not holds:
-            return None if holds is None else 0
+        if truth(self.evaluate(stmt.condition)) is None:
+            return None
+        counter = bound.induction.variable
         start = self._int_of(counter)
-        bound = self.evaluate(stmt.condition.right)
+        limit = bound.limit if isinstance(bound.limit, int) else self.evaluate(bound.limit)
         mark = self.memory.mark()
         self.evaluate(stmt.step)
         second = self._int_of(counter)
         self.memory.roll_back(mark)
-        if start is None or second is None or second == start or not isinstance(bound, (int, float)):
+        if start is None or second is None or not isinstance(limit, (int, float)):
             return None
-        inclusive = stmt.condition.op in (ir.BinaryOp.LE, ir.BinaryOp.GE)
-        distance, step = int(bound) - start, second - start
-        if distance * step < 0:
-            return None
-        return abs(distance) // abs(step) + 1 if inclusive else -(-abs(distance) // abs(step))
+        return trip_count(start + bound.shift, second - start, bound.comparison, int(limit))
 
     def _int_of(self, variable: ir.Variable) -> int | None:
         value = self.memory.read(self.memory.storage(variable), 0, variable.type)
         return value if isinstance(value, int) else None
 
-    def _sample(self, stmt: ir.Loop, counter: ir.Variable, trips: int) -> Flow:
+    def _sample(self, stmt: ir.Loop, trips: int) -> Flow:
         """A long counted loop: two iterations to see what changes by a constant, the middle and the last."""
         assert stmt.step is not None
         mark = self.memory.mark()
@@ -491,21 +492,12 @@ def _extrapolated(first: Value | None, second: Value, iterations: int) -> Value:
     return second if isinstance(second, Unknown) else Unknown("changed in a long loop of the host code")
 
 
-def _counter(stmt: ir.Loop) -> ir.Variable | None:
-    """The variable of `for (...; i < bound; i += constant)`."""
-    condition, step = stmt.condition, stmt.step
-    if not isinstance(condition, ir.Binary) or condition.op not in ir.COMPARISONS or step is None:
+def _counted(stmt: ir.Loop) -> Bound | None:
+    """The bound of `for (...; i < bound; i += amount)`, of an `i` that nothing but the step changes."""
+    shape = shape_of(stmt, memory_stays=True)
+    if shape.has_other_conjuncts or len(shape.bounds) != 1:
         return None
-    if condition.op in (ir.BinaryOp.EQ, ir.BinaryOp.NE):
-        return None
-    left = condition.left
-    while isinstance(left, ir.Cast):
-        left = left.operand
-    if isinstance(step, ir.Assign) and step.op not in (ir.BinaryOp.ADD, ir.BinaryOp.SUB):
-        return None
-    if not isinstance(step, (ir.Assign, ir.Increment)) or not isinstance(left, ir.Read):
-        return None
-    target = step.target
-    if not isinstance(target, ir.RegisterPlace) or target.path:
-        return None
-    return target.variable if target.variable is left.place.variable else None
+    (bound,) = shape.bounds
+    is_sum = bound.induction.op in (ir.BinaryOp.ADD, ir.BinaryOp.SUB)
+    is_order = bound.comparison not in (ir.BinaryOp.EQ, ir.BinaryOp.NE)
+    return bound if is_sum and is_order and bound.induction.variable in shape.stepped else None

@@ -8,23 +8,22 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wattslice.analysis import Analysis
+from wattslice.analysis import Analysis, SourceText
 from wattslice.branch_profile.binding import about_profile, bind
 from wattslice.config.config import Config
 from wattslice.config.sources import is_ptx
 from wattslice.errors import WattsliceError
 from wattslice.findings.findings import files_spoken_of
-from wattslice.findings.quoting import Quoter, SourceText
+from wattslice.findings.quoting import Quoter
 from wattslice.findings.suppressions import suppressions_in
-from wattslice.frontend.cuda.callers import read_callers, read_launcher
 from wattslice.frontend.cuda.clang.flags import ParseOptions
+from wattslice.frontend.cuda.read import read_callers, read_launcher
 from wattslice.ir import Diagnostic, Program, Severity
 from wattslice.ir.walking import deep_recursion
 from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
 from wattslice.launches.overrides import KnownNames, check_overrides, known_names, unmatched_settings
 from wattslice.launches.resolver import CallerReader, LauncherReader, resolve_launches
-from wattslice.pipeline.cache.current_inputs import CurrentInputs
-from wattslice.pipeline.cache.keeper import Keeper, keeper
+from wattslice.pipeline.cache.keeper import CurrentInputs, Keeper, keeper
 from wattslice.pipeline.clusters import Backend, check_package
 from wattslice.pipeline.joining import FileAnalysis, joined
 from wattslice.pipeline.launch import LaunchResult, analyze_launch, bare_facts

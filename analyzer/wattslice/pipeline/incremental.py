@@ -18,8 +18,8 @@ from wattslice.analysis import Analysis
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.findings.quoting import Quoter
-from wattslice.frontend.cuda.callers import CallerProgram, caller_files, first_launcher, read_caller
 from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
+from wattslice.frontend.cuda.read import CallerProgram, caller_files, first_launcher, read_caller
 from wattslice.ir import Kernel, Program
 from wattslice.launches.launch import KernelLaunch
 from wattslice.launches.overrides import check_overrides

@@ -12,11 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from wattslice.analysis import KernelAnalysis
+from wattslice.analysis import KernelAnalysis, SourceText, Suppression
 from wattslice.branch_profile.binding import BoundProfile
 from wattslice.config.sources import is_ptx
-from wattslice.findings.quoting import SourceText
-from wattslice.findings.suppressions import Suppression
 from wattslice.ir import Diagnostic
 from wattslice.launches.launch import LaunchSource
 from wattslice.launches.overrides import KnownNames

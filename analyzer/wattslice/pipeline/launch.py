@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from wattslice.analysis import KernelAnalysis, LineHeat, MethodWatts, ProfileUse, SliceAnalysis
+from wattslice.analysis import (
+    BranchClass,
+    KernelAnalysis,
+    LineHeat,
+    MethodWatts,
+    ProfileUse,
+    Roofline,
+    SliceAnalysis,
+)
 from wattslice.branch_profile.binding import branches_known
 from wattslice.branch_profile.profile import BranchProfile
 from wattslice.config.config import Config, MethodChoice
@@ -15,15 +23,12 @@ from wattslice.findings.quoting import Quoter
 from wattslice.ir import Diagnostic, Kernel, MemorySpace, Severity
 from wattslice.launches.launch import Assumption, KernelLaunch
 from wattslice.power.answer import PowerAnswer
-from wattslice.power.branches import DENSE_FROM, BranchClass, branch_density
-from wattslice.power.heat import line_shares
 from wattslice.power.intervals import arm_analyses, with_swings
-from wattslice.power.method_answers import MethodAnswers
-from wattslice.power.methods import Method
+from wattslice.power.methods import DENSE_FROM, Method, MethodAnswers, branch_density
 from wattslice.power.paths import arms_of_data
-from wattslice.power.slices import ProgramWatts
+from wattslice.power.slices import ProgramWatts, line_shares
+from wattslice.roofline.kernels import make_roofline
 from wattslice.roofline.machines import machines_of
-from wattslice.roofline.point import Roofline, make_roofline
 from wattslice.slicing.features import SliceFeatures, slice_features
 from wattslice.slicing.slices import slice_kernel
 from wattslice.workload.launch_work import LaunchWork, launch_work, residency

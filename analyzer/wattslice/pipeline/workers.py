@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Generic, TypeVar, cast
 
 from wattslice.errors import WattsliceError
-from wattslice.pipeline.cache.run_key import program_digest
+from wattslice.pipeline.cache.keeper import program_digest
 from wattslice.pipeline.clusters import Backend, Lost, cause, first_line, workers_of
 
 Result = TypeVar("Result")

@@ -11,11 +11,18 @@ from wattslice.counting.profile import BranchArm, ExecutionProfile
 from wattslice.ir import If, Kernel, never_falls_through, walk_statements
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.power.answer import PowerAnswer
-from wattslice.power.heat import region_energies
-from wattslice.power.method_answers import MethodAnswers
-from wattslice.power.methods import Method
-from wattslice.power.paths import arm_regions, arms_of_data, paths, with_probability
-from wattslice.power.trips import TripRange, left_at_once, trip_ranges, with_trips
+from wattslice.power.methods import Method, MethodAnswers
+from wattslice.power.paths import (
+    TripRange,
+    arm_regions,
+    arms_of_data,
+    left_at_once,
+    paths,
+    trip_ranges,
+    with_probability,
+    with_trips,
+)
+from wattslice.power.slices import region_energies
 
 MOST_SWUNG = 8
 """Branches whose interval is carried into the watts: those whose paths cost most."""

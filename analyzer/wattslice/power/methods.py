@@ -11,17 +11,41 @@ What thread indices decide is known, and counts as it runs in all three. Time is
 By default a kernel some of whose branches data decide is predicted by expectation: over the measured programs
 BDPM is no nearer than BSPM or the expectation (docs/branches.md), and the expectation is what models were
 trained on. Where data decide nothing it goes by the branch class, as the paper has it.
+
+The paper names the two classes, branch-sparse and branch-dense, and gives no measure. Here: the share of
+executed logical statements that lie in a *dividing* arm, one that some visits take and some do not (also:
+after a branch that leaves early). Arms that nearly every visit takes (`if (i < n)` over a grid made to fit)
+or nearly none takes divide nothing. On our versions of the paper's thirteen programs its sparse ones measure
+0 to 0.19, its dense ones 0.25 (binomial options), 0.98 (string matching) and 1.0 (H.264, 4x4); its DCT and
+Black-Scholes, which it also calls dense, have no dividing branch at all here, and come out sparse
+(tests/analyzer/test_branches.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import Enum
 
+from wattslice.analysis import BranchClass
+from wattslice.config.config import Config
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import Kernel
-from wattslice.power.paths import as_if_taken
-from wattslice.slicing.features import without_improbable
+from wattslice.launches.launch import KernelLaunch
+from wattslice.power.answer import PowerAnswer, PowerQuestion, answer
+from wattslice.power.paths import arms_of_data, as_if_taken
+from wattslice.slicing.features import (
+    SliceFeatures,
+    arm_probability,
+    executed_length,
+    slice_features,
+    without_improbable,
+)
 from wattslice.slicing.slices import Slice
+from wattslice.workload.launch_work import LaunchWork, Residency, launch_work
+from wattslice_models.access_power import access_power_factors
+from wattslice_models.execution_time import Clocks
+from wattslice_models.gpu import Gpu
 
 
 class Method(Enum):
@@ -48,3 +72,114 @@ def counts_for(
         return expected
     taken = as_if_taken(kernel, expected)
     return taken if method is Method.BSPM else without_improbable(slices, taken, threshold)
+
+
+DENSE_FROM = 0.2
+"""Share of statements in dividing arms from which a kernel is branch-dense: between the paper's two lists,
+where public kernels are few (docs/branches.md)."""
+DIVIDING = (0.02, 0.95)
+"""An arm divides when its probability lies strictly between these."""
+
+
+@dataclass(frozen=True, slots=True)
+class BranchDensity:
+    """`divided_share` in [0, 1] of executed logical statements, and the class `threshold` makes of it."""
+
+    divided_share: float
+    threshold: float
+
+    @property
+    def branch_class(self) -> BranchClass:
+        """DENSE from the threshold on."""
+        return BranchClass.DENSE if self.divided_share >= self.threshold else BranchClass.SPARSE
+
+
+def branch_density(
+    slices: tuple[Slice, ...], profile: ExecutionProfile, threshold: float = DENSE_FROM
+) -> BranchDensity:
+    """Measure the slices of one kernel; `ValueError` for a threshold outside (0, 1]."""
+    if not 0 < threshold <= 1:
+        raise ValueError(f"the threshold must lie in (0, 1], not {threshold}")
+    known = {arm.region: arm for arm in profile.arms}
+    counts = profile.thread_counts
+    low, high = DIVIDING
+    statements = tuple(statement for part in slices for statement in part.statements)
+    arms = {arm for statement in statements for arm in statement.arms}
+    dividing = {arm for arm in arms if low < arm_probability((arm,), known, counts) < high}
+    divided = (s for s in statements if not dividing.isdisjoint(s.arms))
+    total = executed_length(statements, counts)
+    return BranchDensity(executed_length(divided, counts) / total if total else 0.0, threshold)
+
+
+@dataclass(slots=True)
+class MethodAnswers:
+    """One launch that was counted, and the model's answers about it, each worked out once.
+
+    `expected`: the counts with the best probabilities known, `work` and `features` what they make;
+    `unprofiled` makes the counts without a profile.
+    """
+
+    launch: KernelLaunch
+    resident: Residency
+    slices: tuple[Slice, ...]
+    expected: ExecutionProfile
+    work: LaunchWork
+    features: tuple[SliceFeatures, ...]
+    unprofiled: Callable[[], ExecutionProfile]
+    config: Config
+    gpu: Gpu
+    _known: dict[Method, PowerAnswer] = field(default_factory=dict[Method, PowerAnswer])
+    _asked: list[tuple[ExecutionProfile, PowerAnswer]] = field(
+        default_factory=list[tuple[ExecutionProfile, PowerAnswer]]
+    )
+
+    def by(self, method: Method) -> PowerAnswer:
+        """The answer by `method`. Where data decide nothing and nothing is dropped, all three are one."""
+        known = self._known.get(method)
+        if known is None:
+            known = self._known[method] = self._answer(method)
+        return known
+
+    def _answer(self, method: Method) -> PowerAnswer:
+        """Methods mostly count alike, and the model is asked once for the same counts."""
+        if method is Method.BSPM and not arms_of_data(self.expected):
+            return self.by(Method.EXPECTED)
+        counts = self._counts(method)
+        for known, found in self._asked:
+            if (known.thread_counts, known.warp_counts) == (counts.thread_counts, counts.warp_counts):
+                return found
+        found = self._ask(counts)
+        self._asked.append((counts, found))
+        return found
+
+    def power_w(self, method: Method, expected: ExecutionProfile) -> float | None:
+        """The watts by `method` if the expected counts were these; BSPM takes none that a profile made."""
+        if method is Method.BSPM and self.config.branch_profile is not None:
+            return self.by(method).watts.power_w
+        return self._ask(self._made(method, expected)).watts.power_w
+
+    def _counts(self, method: Method) -> ExecutionProfile:
+        return self._made(method, self.unprofiled() if method is Method.BSPM else self.expected)
+
+    def _made(self, method: Method, known: ExecutionProfile) -> ExecutionProfile:
+        return counts_for(method, self.launch.kernel, self.slices, known, self.config.branch_threshold)
+
+    def _ask(self, counts: ExecutionProfile) -> PowerAnswer:
+        return answer(self.question(counts))
+
+    def question(self, counts: ExecutionProfile) -> PowerQuestion:
+        """What the model is asked about these counts."""
+        work, features = self.work, self.features
+        if counts is not self.expected:
+            work = launch_work(self.launch, self.resident, counts)
+            factors = access_power_factors(self.gpu)
+            features = slice_features(self.slices, counts, factors, self.resident.sm_saturation)
+        return PowerQuestion(
+            gpu=self.gpu,
+            choice=self.config.model,
+            clocks=Clocks(self.config.core_clock_mhz, self.config.memory_clock_mhz),
+            features=features,
+            counts=work.counts,
+            workload=work.workload,
+            cannot_run=self.resident.occupancy.failure,
+        )

@@ -1,18 +1,23 @@
-"""Kernels on the rooflines of a GPU: how near to its roof each one is, and what it is bound by."""
+"""Kernels on the rooflines of a GPU: how near to its roof each one is, and what it is bound by.
+
+The formulas are those of `wattslice_models.energy_roofline` (Choi et al. 2013).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from wattslice.analysis import Analysis, KernelAnalysis
+from wattslice.analysis import Analysis, KernelAnalysis, Precision, Roofline, RooflinePoint
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
+from wattslice.ir.operation_counts import OperationCounts
 from wattslice.roofline.machines import Coefficients, Machine, machines_of, published_machines, unusable_fit
-from wattslice.roofline.roofs import Precision
-from wattslice_models.execution_time import Clocks
-from wattslice_models.gpu import load_gpu
+from wattslice_models.execution_time import Clocks, traffic
+from wattslice_models.gpu import Gpu, load_gpu
+from wattslice_models.workload import Workload
 
 
 class Bound(Enum):
@@ -213,3 +218,45 @@ def _chosen(
         or tuple(machine for machine in machines if machine.precision in _USUAL)
         or machines
     )
+
+
+def make_roofline(
+    workload: Workload,
+    counts: OperationCounts,
+    gpu: Gpu,
+    machines: Iterable[Machine],
+    power_w: float | None,
+    time_s: float | None,
+) -> Roofline:
+    """The rooflines of one launch; `counts` per thread, `machines` of `gpu`, power and time as predicted."""
+    per_thread = {
+        Precision.FP32: counts.fp32,
+        Precision.FP64: counts.fp64,
+        Precision.FP16: counts.fp16,
+        Precision.TENSOR: 2.0 * workload.instructions.tensor,
+    }
+    machine = max(machines, key=lambda one: per_thread[one.precision] * one.roofline.flop_time_s)
+    flops = workload.threads * math.fsum(per_thread.values())
+    dram_bytes = traffic(workload, gpu).dram_bytes
+    point, no_point = None, _why_no_point(flops, dram_bytes, time_s)
+    if time_s and not no_point:
+        point = RooflinePoint(flops / dram_bytes, flops / time_s, power_w)
+    return Roofline(
+        precision=machine.precision,
+        flops=flops,
+        dram_bytes=dram_bytes,
+        machine=machine.energies or machine.roofline,
+        power_limit_w=machine.power_limit_w,
+        point=point,
+        no_point=no_point,
+        no_power_line=machine.no_energies,
+        source=machine.source,
+    )
+
+
+def _why_no_point(flops: float, dram_bytes: float, time_s: float | None) -> str:
+    if not flops:
+        return "it has no floating-point operations: 0 flops per byte"
+    if not dram_bytes:
+        return "it moves no bytes of DRAM: its data stay in the caches"
+    return "" if time_s else "its run time is unknown"

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
 
+from wattslice.analysis import Precision
 from wattslice.errors import WattsliceError
-from wattslice.roofline.roofs import Precision, time_roofline
+from wattslice.roofline.machines import time_roofline
 from wattslice.training.examples import LeftOut
 from wattslice.training.training import provenance
 from wattslice_corpora.records import (

@@ -3,7 +3,7 @@
 From the addresses of the sampled lanes, per access site: the sectors a request touches. A block fetches
 a sector from L2 once per object: its requests' distinct sectors, bounded by the span of the object that
 the block touches. DRAM delivers an object once per launch, bounded by the object's span, as long as L2
-keeps it for the blocks that share it (`l2_reuse`). Both are lower bounds of traffic: L1 is taken to keep
+keeps it for the blocks that share it (`L2Reuse`). Both are lower bounds of traffic: L1 is taken to keep
 what a block touches, and L2 the halos of neighbouring blocks.
 
 Where an address depends on data, each lane of a request is taken to touch a sector of its own: an upper
@@ -14,18 +14,18 @@ probability of the rest; each sector is fetched once anyway. Of an array of unkn
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
+from wattslice import ir
 from wattslice.counting.profile import ExecutionProfile, Reach, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.counting.sites import SECTOR_BYTES
 from wattslice.ir import Kernel, MemorySpace, TypeKind, Variable
-from wattslice.ir.accesses import MemoryAccess, memory_accesses
-from wattslice.launches.launch import KernelLaunch
-from wattslice.workload.block_axes import block_axes
-from wattslice.workload.instructions.mix import RequestCount
-from wattslice.workload.l2_reuse import L2Reuse, SharedObject
+from wattslice.ir.accesses import MemoryAccess, memory_accesses, register_assignments, value_parts
+from wattslice.launches.launch import Dim3, KernelLaunch
+from wattslice.workload.instructions.statements import RequestCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,3 +284,121 @@ def _footprint(*tables: dict[Variable | None, _Object]) -> float | None:
                 return None
             boxes[root] = _around(boxes.get(root), entry.launch_reach)
     return sum(box.bytes for box in boxes.values() if box is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedObject:
+    """What a launch touches of one object, in distinct bytes, and the axes its parts differ along."""
+
+    distinct_bytes: float
+    axes: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class L2Reuse:
+    """How often an object comes from DRAM, when blocks that share it run too far apart for L2 to keep it.
+
+    The blocks of `grid`, `resident` at a time, go through `objects` with an L2 cache of `l2_bytes`. They run
+    in the order of their index, x fastest; those that run together keep step, so that what they share is
+    fetched once for all of them. A block touches the part of an object that belongs to its position along the
+    axes its addresses depend on (`block_axes`); parts are equal, and what neighbouring parts have in common
+    (a halo) counts once. Blocks that differ along the other axes only touch the same part again: `apart`
+    blocks later, the stride of that axis in the order of blocks, at least those that run together. When
+    everything that so many blocks touch fits L2, the part is still there; else it is fetched once for every
+    stretch of `apart` blocks (least recently used, cyclic: nothing is left, however little is missing).
+
+    2048 x 2048 floats on 64 x 64 blocks, C = A B: A depends on y, B on x, C on both. With 56 blocks at a time
+    B comes back after 64 blocks, which touch all 16 MiB of it: it is fetched 64 times from an L2 of 2.75 MiB.
+    Of A 56 blocks in a row of 64 share a part at a time: it is fetched 64 / 56 times.
+    """
+
+    objects: Collection[SharedObject]
+    grid: Dim3
+    resident: int
+    l2_bytes: float
+
+    def fetches(self, axes: frozenset[int]) -> float:
+        """How often each part of an object whose parts differ along `axes` comes from DRAM; at least 1."""
+        number = stride = 1.0
+        for axis, extent in enumerate(self.grid):
+            if axis not in axes:
+                apart = max(self.resident, stride)
+                if self._touched(apart) > self.l2_bytes:
+                    number *= max(1.0, stride * extent / apart)
+            stride *= extent
+        return number
+
+    def _touched(self, blocks: float) -> float:
+        """Distinct bytes of all objects that so many blocks in a row touch."""
+        every = self.grid[0] * self.grid[1] * self.grid[2]
+        return sum(
+            entry.distinct_bytes * self._parts(entry.axes, blocks) / self._parts(entry.axes, every)
+            for entry in self.objects
+        )
+
+    def _parts(self, axes: frozenset[int], blocks: float) -> float:
+        """Distinct positions along `axes` of so many blocks in a row, the first at the start of a row."""
+        parts = 1.0
+        for axis, extent in enumerate(self.grid):
+            if axis in axes:
+                parts *= min(blocks, extent)
+            blocks = max(1.0, blocks / extent)
+        return parts
+
+
+ALL_AXES = frozenset((0, 1, 2))
+"""Also of addresses out of memory, or from anything else that is not followed."""
+
+_Axes = frozenset[int]
+
+
+def block_axes(kernel: ir.Kernel, access: MemoryAccess) -> _Axes:
+    """The axes (0: x, 1: y, 2: z) of blockIdx that the address of `access` may be computed from.
+
+    Flows of values are followed in any order, decisions (`if`, loop bounds) are not: which blocks come to an
+    access is not the question.
+    """
+    registers = _registers(kernel)
+    return frozenset[int]().union(*(_axes_of(address, registers) for address in access.addresses))
+
+
+@lru_cache(maxsize=4)
+def _registers(kernel: ir.Kernel) -> dict[ir.Variable, _Axes]:
+    flows = [(target, *_sources(value)) for target, value in register_assignments(kernel.body)]
+    found: dict[ir.Variable, _Axes] = {}
+    changed = True
+    while changed:
+        changed = False
+        for target, axes, read in flows:
+            before = found.get(target, frozenset())
+            after = before.union(axes, *(found.get(variable, frozenset()) for variable in read))
+            if after != before:
+                found[target] = after
+                changed = True
+    return found
+
+
+def _axes_of(expr: ir.Expr, registers: dict[ir.Variable, _Axes]) -> _Axes:
+    axes, read = _sources(expr)
+    return axes.union(*(registers.get(variable, frozenset()) for variable in read))
+
+
+def _sources(expr: ir.Expr) -> tuple[_Axes, frozenset[ir.Variable]]:
+    """The axes that `expr` names itself, and the registers it reads."""
+    axes: set[int] = set()
+    read: set[ir.Variable] = set()
+    for node in value_parts(expr):
+        match node:
+            case ir.Load(place=place) if place.space is ir.MemorySpace.CONSTANT:
+                pass  # the same for all that name the same place
+            case ir.Load() | ir.TextureFetch() | ir.Atomic() | ir.Call():
+                axes |= ALL_AXES
+            case ir.Intrinsic(semantics=ir.Semantics.OPAQUE):
+                axes |= ALL_AXES
+            case ir.Builtin(kind=ir.BuiltinKind.BLOCK_IDX, axis=axis):
+                axes.add(axis)
+            case ir.Read(place=place):
+                read.add(place.variable)
+            case _:
+                pass
+    return frozenset(axes), frozenset(read)

@@ -2,9 +2,9 @@
 
     python -m wattslice_tools.wild.answers CHECKOUT... -o answers/now [--against answers/before] [--gpu v100]
 
-For each checkout, one `wattslice analyze --format json` of all its `.cu` files, in its folder: NAME.json below `-o`
-and its SHA-256 on stdout. With `--against`, every kernel and diagnostic that differs is counted, three of each are
-printed, and the exit status is 1. To hold two versions against each other, run each from its own environment.
+For each checkout, one `wattslice analyze --format json` of all its `.cu` files, in its folder: NAME.json below
+`-o`, and its SHA-256 on stdout. With `--against`, every kernel and diagnostic that differs is counted, three
+of each are printed, and the exit status is 1. To compare versions, run each from its own environment.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Answers:
 
 
 def answers_of(checkout: Path, folder: Path, gpu: str, jobs: int) -> Answers:
-    """Analyse all `.cu` files of a checkout; what is said stays in `folder`. Raises SystemExit without an answer."""
+    """Analyse all `.cu` files of a checkout; the answers stay in `folder`. SystemExit without an answer."""
     files = sorted(str(file.relative_to(checkout)) for file in checkout.rglob("*.cu"))
     target = folder / f"{checkout.name}.json"
     target.unlink(missing_ok=True)

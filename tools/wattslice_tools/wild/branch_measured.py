@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
+from wattslice.analysis import BranchClass
 from wattslice.config.config import BranchProfile, Config
 from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile, LoopTrips
 from wattslice.errors import WattsliceError
 from wattslice.ir import Loop, walk_statements
 from wattslice.launches.launch import KernelLaunch
-from wattslice.power.branches import BranchClass, branch_density
-from wattslice.power.methods import Method, counts_for
+from wattslice.power.methods import Method, branch_density, counts_for
 from wattslice.power.paths import arms_of_data
 from wattslice.slicing.features import slice_features
 from wattslice.slicing.slices import slice_kernel

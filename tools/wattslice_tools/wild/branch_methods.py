@@ -16,13 +16,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from wattslice.analysis import KernelAnalysis
+from wattslice.analysis import BranchClass, KernelAnalysis
 from wattslice.config.config import Config
 from wattslice.config.sources import source_files
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.errors import WattsliceError
 from wattslice.pipeline.files import analyze_file
-from wattslice.power.branches import BranchClass
 from wattslice.power.methods import Method
 from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_tools.public_sets.checkout import find_recipes, gpus_of

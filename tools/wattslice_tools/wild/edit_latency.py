@@ -30,8 +30,7 @@ from wattslice.config.config import Config
 from wattslice.frontend.cuda.clang import ParseOptions
 from wattslice.frontend.cuda.clang.flags import FALLBACK_STUBS, KEEP_GOING, language_flags, user_flags
 from wattslice.frontend.cuda.clang.libclang import version
-from wattslice.frontend.cuda.clang.parse import raw_parse
-from wattslice.frontend.cuda.clang.pch import prelude_pch
+from wattslice.frontend.cuda.clang.parse import prelude_pch, raw_parse
 from wattslice.frontend.cuda.clang.session import parse_cuda
 from wattslice.pipeline.files import read_program
 from wattslice.pipeline.incremental import IncrementalAnalyzer

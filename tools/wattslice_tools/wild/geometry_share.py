@@ -22,8 +22,7 @@ from pathlib import Path
 from wattslice import ir
 from wattslice.analysis import LaunchSource
 from wattslice.errors import FrontendError
-from wattslice.frontend.cuda.callers import read_callers
-from wattslice.frontend.cuda.read import read_cuda
+from wattslice.frontend.cuda.read import read_callers, read_cuda
 from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.resolver import resolve_launches
 from wattslice_models.gpu import load_gpu

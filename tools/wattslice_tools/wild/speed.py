@@ -35,8 +35,7 @@ from wattslice.frontend.cuda.clang.flags import (
     user_flags,
 )
 from wattslice.frontend.cuda.clang.libclang import version
-from wattslice.frontend.cuda.clang.parse import raw_parse
-from wattslice.frontend.cuda.clang.pch import prelude_pch
+from wattslice.frontend.cuda.clang.parse import prelude_pch, raw_parse
 from wattslice.frontend.cuda.clang.session import parse_cuda
 from wattslice.pipeline.files import analyze_file
 from wattslice_tools.wild.checkouts import cuda_files, revision

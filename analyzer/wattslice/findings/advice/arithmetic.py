@@ -27,11 +27,10 @@ from typing import Any, NamedTuple
 from wattslice import ir
 from wattslice.analysis import Advice
 from wattslice.counting.profile import Reach, SiteStatistics
-from wattslice.counting.syntax import strip_casts
 from wattslice.findings.advice.facts import LaunchFacts
 from wattslice.findings.advice.rewriting import changed_in, loops_around, rewritten
 from wattslice.ir.walking import evaluations
-from wattslice.workload.instructions.expansions import call_cost, measured
+from wattslice.workload.instructions.kinds import call_cost, measured
 from wattslice.workload.instructions.operators import is_power
 from wattslice.workload.instructions.value_graph import Cost
 from wattslice_models.workload import Workload
@@ -89,7 +88,7 @@ def _kind(facts: LaunchFacts, node: ir.Stmt | ir.Expr, region: int) -> tuple[str
             return "PW047", call_cost(node.name, node.type, node.operations)
         case ir.Binary(op=ir.BinaryOp.DIV, right=right) if node.operand_type.is_float:
             bits = node.operand_type.bits
-            is_reciprocal = isinstance(strip_casts(node.left), ir.Constant)
+            is_reciprocal = isinstance(ir.strip_casts(node.left), ir.Constant)
             if bits in (32, 64) and not is_reciprocal and _is_fixed(facts, right, region):
                 return "PW048", measured(f"div.fp{bits}") or ()
         case ir.Binary(op=ir.BinaryOp.DIV | ir.BinaryOp.MOD) if node.operand_type.is_integral:
@@ -117,7 +116,7 @@ def is_small_power(node: ir.Intrinsic) -> bool:
 def _exponent(node: ir.Intrinsic) -> float | None:
     if len(node.arguments) != 2:
         return None
-    exponent = strip_casts(node.arguments[1])
+    exponent = ir.strip_casts(node.arguments[1])
     return float(exponent.value) if isinstance(exponent, ir.Constant) else None
 
 
@@ -154,7 +153,7 @@ def _is_fixed(facts: LaunchFacts, divisor: ir.Expr, region: int) -> bool:
     """Whether a divisor is a constant whose reciprocal is not exact, or the innermost loop leaves it
     alone.
     """
-    plain = strip_casts(divisor)
+    plain = ir.strip_casts(divisor)
     if isinstance(plain, ir.Constant):
         return plain.value != 0 and abs(math.frexp(plain.value)[0]) != 0.5  # else its reciprocal is exact
     loop = loops_around(facts.kernel).get(region)
@@ -173,7 +172,7 @@ def _by_reciprocal(nodes: frozenset[ir.Expr], old: Any, new: Any) -> Any:  # noq
 
 def _tell_division(facts: LaunchFacts, node: Any) -> tuple[str, str, bool]:  # noqa: ANN401 - a division
     cost = _length(f"div.fp{node.operand_type.bits}")
-    divisor = strip_casts(node.right)
+    divisor = ir.strip_casts(node.right)
     what = (
         f"{divisor.value:g}" if isinstance(divisor, ir.Constant) else "a value that the loop does not change"
     )
@@ -224,7 +223,7 @@ def _known(facts: LaunchFacts, divisor: ir.Expr) -> float | None:
     """The value of a divisor in this launch, as far as the source tells."""
     if not facts.is_given:
         return None
-    divisor = strip_casts(divisor)
+    divisor = ir.strip_casts(divisor)
     if isinstance(divisor, ir.Builtin) and divisor.kind is ir.BuiltinKind.BLOCK_DIM:
         return float(facts.launch.block[divisor.axis])
     if isinstance(divisor, ir.Builtin) and divisor.kind is ir.BuiltinKind.GRID_DIM:

@@ -20,10 +20,9 @@ from wattslice.ir.accesses import MemoryAccess, register_assignments, value_part
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.launch import KernelLaunch, LaunchSource
 from wattslice.power.answer import PowerAnswer, PowerQuestion, answer
-from wattslice.workload.instructions.mix import RequestCount, lower_instructions
-from wattslice.workload.launch_work import LaunchWork, Residency, launch_work
+from wattslice.workload.instructions.statements import RequestCount, lower_instructions
+from wattslice.workload.launch_work import PIPE_OF, LaunchWork, Residency, instructions_by_pipe, launch_work
 from wattslice.workload.traffic import traffic
-from wattslice.workload.workloads import PIPE_OF, instructions_by_pipe
 from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Workload
 

@@ -36,7 +36,7 @@ from wattslice.findings.advice.facts import LaunchFacts, lanes_of, name_of, vari
 from wattslice.ir.accesses import MemoryAccess, memory_accesses, value_parts
 from wattslice.ir.walking import evaluations
 from wattslice.workload.instructions import InstructionKind
-from wattslice.workload.instructions.mix import RequestCount
+from wattslice.workload.instructions.statements import RequestCount
 from wattslice.workload.traffic import made_accesses
 
 LEAST_TIMES = 2.0

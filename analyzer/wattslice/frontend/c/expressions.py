@@ -5,31 +5,54 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pycparser import c_ast
 
 from wattslice import ir
-from wattslice.frontend.c.calls import Calls
-from wattslice.frontend.c.literals import constant_of
-from wattslice.frontend.c.nodes import Node
-from wattslice.frontend.c.scope import CLoweringError, CTooLargeError, Object, Value, span_of
+from wattslice.frontend.c.scope import (
+    CLoweringError,
+    CTooLargeError,
+    Object,
+    Scope,
+    Value,
+    cast_to,
+    constant_dimensions,
+    opaque,
+    root_of,
+    span_of,
+    stride_of,
+)
 from wattslice.frontend.c.types import (
     CHAR,
     UNSIGNED_LONG,
+    Node,
     common,
+    constant_of,
     pointer_to,
     promoted,
 )
-from wattslice.frontend.c.values import cast_to, constant_dimensions, root_of, stride_of
-from wattslice.ir import BOOL, INT32, UNKNOWN_TYPE, BinaryOp, MemorySpace, Span, Type, TypeKind, UnaryOp
+from wattslice.ir import (
+    BOOL,
+    INT32,
+    UNKNOWN_TYPE,
+    VOID,
+    BinaryOp,
+    MemorySpace,
+    OperationClass,
+    Semantics,
+    Span,
+    Type,
+    TypeKind,
+    UnaryOp,
+)
 from wattslice.ir.c_arithmetic import converted
 
 _BINARY = {op.value: op for op in BinaryOp}
 MAX_NODES = 100_000
 
 
-class Expressions(Calls):
+class Expressions(Scope):
     """The expressions of a function."""
 
     def value(self, node: Node) -> Value:
@@ -293,3 +316,138 @@ class Expressions(Calls):
         return Value(ir.Select(condition, a, b, then_region, otherwise_region, type_, span), then.dimensions)
 
     # ------------------------------------------------------------------------- calls
+
+    def call(self, node: Node, span: Span) -> Value:
+        """The value of a call."""
+        arguments = [self.value(part).expr for part in (node.args.exprs if node.args is not None else ())]
+        if not isinstance(node.name, c_ast.ID):
+            self.hole(node, "a call through a pointer cannot be followed")
+            return Value(opaque("<function pointer>", arguments, UNKNOWN_TYPE, span))
+        name: str = node.name.name
+        definition = self.unit.functions.get(name)
+        if definition is not None:
+            result = self.unit.types.of(definition.decl.type.type).as_ir()
+            if self.is_host:
+                return Value(ir.Call(name, name, tuple(arguments), result, span))
+            if name in self._active or len(self._active) > MAX_INLINE_DEPTH:
+                self.hole(node, f"recursive call of {name}() is not followed")
+                return Value(opaque(name, arguments, result, span))
+            return Value(self._inline(definition, arguments, result, span))
+        known = library_function(name)
+        if known is not None:
+            function, is_single = known
+            type_ = (ir.FLOAT32 if is_single else ir.FLOAT64) if function.is_float else INT32
+            operations = (ir.OperationCount(operation_class(function, is_single), function.operations),)
+            cast = tuple(cast_to(argument, type_, span) for argument in arguments)
+            return Value(ir.Intrinsic(name, cast, operations, function.semantics, False, type_, span))
+        if self.is_host:
+            pointer = name in ("malloc", "calloc", "realloc")
+            return Value(ir.Call(name, name, tuple(arguments), pointer_to(VOID) if pointer else INT32, span))
+        if name in COSTLESS:
+            return Value(ir.Intrinsic(name, tuple(arguments), (), ir.Semantics.NONE, False, INT32, span))
+        self.unit.report(
+            "PW001",
+            ir.Severity.WARNING,
+            span,
+            f"{name}() is not defined in the files read; its cost is unknown",
+        )
+        return Value(opaque(name, arguments, INT32, span))
+
+    def _inline(self, definition: Node, arguments: list[ir.Expr], result: Type, span: Span) -> ir.Expr:
+        self._active.append(definition.decl.name)
+        outer, self._scopes = self._scopes, [{}]
+        parameters = self.parameters(definition)
+        converted = tuple(
+            cast_to(argument, parameter.type, span)
+            for parameter, argument in zip(parameters, arguments, strict=False)
+        )
+        body = self.block(definition.body)
+        self._scopes = outer
+        self._active.pop()
+        return ir.InlinedCall(definition.decl.name, parameters, converted, body, result, span)
+
+
+MAX_INLINE_DEPTH = 24
+
+
+# ---------------------------------------------------------------------------
+# What C library functions cost and mean, for the functions a kernel calls.
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryFunction:
+    """`is_special`: counted as one special operation, else as `operations` of the argument's class."""
+
+    semantics: Semantics
+    is_special: bool = True
+    operations: int = 1
+    is_float: bool = True  # result: double, or float with the suffix f; else int
+
+
+_SPECIAL = LibraryFunction(Semantics.OPAQUE)
+_PLAIN = LibraryFunction(Semantics.OPAQUE, is_special=False)
+_BY_NAME = {
+    "sqrt": LibraryFunction(Semantics.SQRT),
+    "pow": LibraryFunction(Semantics.POW),
+    "exp": LibraryFunction(Semantics.EXP),
+    "log": LibraryFunction(Semantics.LOG),
+    "log2": LibraryFunction(Semantics.LOG2),
+    "ceil": LibraryFunction(Semantics.CEIL, is_special=False),
+    "floor": LibraryFunction(Semantics.FLOOR, is_special=False),
+    "fabs": LibraryFunction(Semantics.ABS, is_special=False),
+    "fmin": LibraryFunction(Semantics.MIN, is_special=False),
+    "fmax": LibraryFunction(Semantics.MAX, is_special=False),
+    "fma": LibraryFunction(Semantics.FMA, is_special=False, operations=2),
+    "abs": LibraryFunction(Semantics.ABS, is_special=False, is_float=False),
+    "labs": LibraryFunction(Semantics.ABS, is_special=False, is_float=False),
+}
+for _name in [
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "atan2",
+    "sinh",
+    "cosh",
+    "tanh",
+    "exp2",
+    "expm1",
+    "log10",
+    "log1p",
+    "cbrt",
+    "hypot",
+    "erf",
+    "erfc",
+    "tgamma",
+    "lgamma",
+]:
+    _BY_NAME[_name] = _SPECIAL
+for _name in ("round", "rint", "trunc", "nearbyint", "copysign", "fmod"):
+    _BY_NAME[_name] = _PLAIN
+
+
+COSTLESS = frozenset(
+    {"printf", "fprintf", "puts", "putchar", "fputs", "fflush", "free", "assert", "exit", "abort"}
+)
+"""Functions whose cost does not belong to the kernel's arithmetic."""
+
+
+def library_function(name: str) -> tuple[LibraryFunction, bool] | None:
+    """The function and whether it is the single-precision form; None when unknown."""
+    if name in _BY_NAME:
+        return _BY_NAME[name], False
+    stem = name.removesuffix("f")
+    if stem != name and stem in _BY_NAME and _BY_NAME[stem].is_float:
+        return _BY_NAME[stem], True
+    return None
+
+
+def operation_class(function: LibraryFunction, is_single: bool) -> OperationClass:
+    """Under which class one execution is counted."""
+    if function.is_special:
+        return OperationClass.SPECIAL
+    if not function.is_float:
+        return OperationClass.INT
+    return OperationClass.FP32 if is_single else OperationClass.FP64

@@ -13,16 +13,18 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from pycparser import c_ast, c_parser
 
 from wattslice import ir
 from wattslice.errors import FrontendError
-from wattslice.frontend.c.nodes import Node
+from wattslice.frontend.c.lowering import Body, lower_host_function
+from wattslice.frontend.c.preprocessor import Preprocessor
+from wattslice.frontend.c.scope import CLoweringError, CTooLargeError, Unit, span_of
+from wattslice.frontend.c.types import Node
+from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.inputs import file_bytes, note_text
 from wattslice.ir.walking import deep_recursion
-
-if TYPE_CHECKING:
-    from wattslice.frontend.cuda.clang.flags import ParseOptions
 
 # pycparser reads some 300 KB a second.
 MAX_BYTES = 600_000
@@ -31,8 +33,6 @@ _PLACE = re.compile(r"^(?P<file>.*?):(?P<line>\d+)(?::\d+)?:\s*(?P<message>.*)$"
 
 def read_c(path: Path, options: ParseOptions | None = None, source: bytes | None = None) -> ir.Program:
     """Read a C file; `source` None: what is on the disk. Raises `FrontendError` when it cannot be read."""
-    from wattslice.frontend.c.preprocessor import Preprocessor
-
     text = _text(path, _read(path) if source is None else source)
     include_dirs = () if options is None else options.include_dirs
     defines = () if options is None else options.defines
@@ -86,8 +86,6 @@ def _text(path: Path, data: bytes) -> str:
 
 
 def _parse(path: Path, expanded: str, missing: list[tuple[str, int, str]]) -> Node:
-    from pycparser import c_parser
-
     parser = c_parser.CParser()
     try:
         return parser.parse(expanded, str(path))
@@ -106,10 +104,6 @@ def _parse(path: Path, expanded: str, missing: list[tuple[str, int, str]]) -> No
 
 
 def _program(path: Path, text: str, tree: Node) -> ir.Program:
-    from pycparser import c_ast
-
-    from wattslice.frontend.c.lowering import Unit, span_of
-
     unit = Unit()
     for node in tree.ext:
         if isinstance(node, c_ast.FuncDef):
@@ -131,8 +125,6 @@ def _program(path: Path, text: str, tree: Node) -> ir.Program:
 
 
 def _global(unit: Node, node: Node, span: ir.Span) -> ir.Variable | None:
-    from wattslice.frontend.c.lowering import Body
-
     body = Body(unit, is_host=False)
     ctype = unit.types.of(node)
     if not node.name:
@@ -159,8 +151,6 @@ def _global(unit: Node, node: Node, span: ir.Span) -> ir.Variable | None:
 
 
 def _kernel_definitions(unit: Node, tree: Node, path: Path) -> list[Node]:
-    from pycparser import c_ast
-
     class Calls(c_ast.NodeVisitor):
         def __init__(self) -> None:
             self.names: set[str] = set()
@@ -193,8 +183,6 @@ def _kernel_definitions(unit: Node, tree: Node, path: Path) -> list[Node]:
 
 
 def _kernel(unit: Node, node: Node) -> ir.Kernel:
-    from wattslice.frontend.c.lowering import Body, CLoweringError, CTooLargeError, span_of
-
     body = Body(unit, is_host=False)
     name = node.decl.name
     span = span_of(node)
@@ -215,9 +203,6 @@ def _kernel(unit: Node, node: Node) -> ir.Kernel:
 
 
 def _host_function(unit: Node, node: Node, kernels: frozenset[str]) -> ir.Function | None:
-    from wattslice.frontend.c.host import lower_host_function
-    from wattslice.frontend.c.scope import CTooLargeError
-
     try:
         return lower_host_function(unit, node, kernels)
     except CTooLargeError:  # told of the kernel, where it is one

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wattslice.errors import FrontendError
+from wattslice.frontend.inputs import Search, file_bytes, note_search
 from wattslice.ir import Program
 
 if TYPE_CHECKING:
@@ -31,3 +38,138 @@ def read_cuda(
     from wattslice.frontend.cuda.lowering.program import lower_program
 
     return lower_program(parse_cuda(path, options, source), earlier)
+
+
+# ---------------------------------------------------------------------------
+# Host code beside a CUDA file: the files whose functions call into it, for the arguments they pass.
+
+
+SUFFIXES = frozenset({".cu", ".cpp", ".cc", ".cxx", ".c", ".C"})
+MAX_SCANNED = 200
+MAX_PARSED = 3
+MAX_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class CallerProgram:
+    """The host code of one file, None where it cannot be read, and the `files` that it was read from."""
+
+    program: Program | None
+    files: tuple[Path, ...]
+
+
+def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
+    """Source files near `path` that mention a function of `names`; those with a `main` first."""
+    callers = _mentioning(path, names, _near(path.resolve().parent)) if names else ()
+    if names:
+        note_search(Search.CALLERS, path, tuple(sorted(names)), callers)
+    return callers
+
+
+def launcher_files(path: Path, kernels: frozenset[str]) -> tuple[Path, ...]:
+    """Source files near `path` that include a file of its name and may launch one of `kernels`."""
+    name = re.escape(os.fsencode(path.name))
+    includes = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:[^>\"\n]*[/\\])?" + name + rb"[>\"]", re.M)
+    near = islice(_near(path.resolve().parent), 3)
+    launchers = _mentioning(path, kernels, near, includes)
+    note_search(Search.LAUNCHERS, path, tuple(sorted(kernels)), launchers)
+    return launchers
+
+
+def _mentioning(
+    path: Path, names: frozenset[str], near: Iterable[Iterable[Path]], also: re.Pattern[bytes] | None = None
+) -> tuple[Path, ...]:
+    call = re.compile(
+        rb"\b(?:" + b"|".join(re.escape(name.encode()) for name in sorted(names)) + rb")\b\s*[(<]"
+    )
+    main = re.compile(rb"\bmain\s*\(")
+    plain = tuple(name.encode() for name in names)  # looking for these is quicker than the expression
+    own = path.resolve()
+    found: list[tuple[bool, int, Path]] = []
+    scanned = 0
+    for distance, candidates in enumerate(near):
+        for candidate in candidates:
+            if scanned >= MAX_SCANNED:
+                break
+            resolved = Path(os.path.realpath(candidate))  # of a loop of links, too, where resolve() raises
+            if resolved == own or any(resolved == known for *_, known in found):
+                continue
+            scanned += 1
+            try:
+                if not resolved.is_file() or resolved.stat().st_size > MAX_BYTES:
+                    continue
+                data = file_bytes(resolved, MAX_BYTES)
+            except OSError:
+                continue
+            named = any(name in data for name in plain) and call.search(data)
+            if named and (also is None or also.search(data)):
+                found.append((main.search(data) is None, distance, resolved))
+    return tuple(candidate for *_, candidate in sorted(found)[:MAX_PARSED])
+
+
+def _near(folder: Path) -> Iterator[Iterator[Path]]:
+    """Source files in `folder`, in the folders in it, in the one above, and in those beside it; each sorted.
+
+    Listed as they are asked for: beside a folder there may be thousands. What is above the top of a
+    repository belongs to others, and a clone elsewhere would have other neighbours.
+    """
+    yield _sources_in(folder)
+    yield chain.from_iterable(map(_sources_in, _listed(folder)))
+    if (folder / ".git").exists():
+        return
+    yield _sources_in(folder.parent)
+    yield chain.from_iterable(map(_sources_in, _listed(folder.parent)))
+
+
+def _sources_in(folder: Path) -> Iterator[Path]:
+    return (folder / name for name in _names_in(folder) if os.path.splitext(name)[1] in SUFFIXES)  # noqa: PTH122
+
+
+def _listed(folder: Path) -> Iterator[Path]:
+    return (folder / name for name in _names_in(folder))
+
+
+def _names_in(folder: Path) -> list[str]:
+    """What is in a folder, sorted; nothing for a file or a folder that may not be read."""
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208  (a path for each of thousands costs more than the look)
+    except OSError:
+        return []
+
+
+def read_callers(
+    path: Path, names: frozenset[str], options: ParseOptions | None = None
+) -> tuple[Program, ...]:
+    """The host functions near `path` that call `names`, with their own callers; never fails."""
+    found = (read_caller(caller, names, options) for caller in caller_files(path, names))
+    return tuple(caller.program for caller in found if caller.program is not None)
+
+
+def read_launcher(path: Path, kernels: frozenset[str], options: ParseOptions | None = None) -> Program | None:
+    """The host functions of the file that includes `path` and launches its `kernels`; never fails."""
+    return first_launcher(path, kernels, lambda file: read_caller(file, kernels, options))
+
+
+def first_launcher(
+    path: Path, kernels: frozenset[str], read: Callable[[Path], CallerProgram]
+) -> Program | None:
+    """The first of `launcher_files` that is found to include this very file."""
+    own = path.resolve()
+    for file in launcher_files(path, kernels):
+        caller = read(file)
+        if caller.program is not None and any(included.resolve() == own for included in caller.files[1:]):
+            return caller.program
+    return None
+
+
+def read_caller(caller: Path, names: frozenset[str], options: ParseOptions | None = None) -> CallerProgram:
+    """The host functions of one file that call `names`; never fails."""
+    from wattslice.frontend.cuda.clang.flags import ParseOptions
+    from wattslice.frontend.cuda.clang.session import parse_cuda
+    from wattslice.frontend.cuda.lowering.program import lower_host_code
+
+    try:
+        parsed = parse_cuda(caller, replace(options or ParseOptions(), compile_commands=None))
+        return CallerProgram(lower_host_code(parsed, names), (caller, *parsed.included_files))
+    except (FrontendError, RecursionError):
+        return CallerProgram(None, (caller,))

@@ -1,20 +1,42 @@
-"""Asking the cache before a file is analysed, and telling it afterwards."""
+"""Asking the cache before a file is analysed, and telling it afterwards.
+
+A kept result is a checksum, then compressed JSON of the inputs and the result. Nothing of it is ever run, and
+nothing of it is believed before the checksum has been compared: a truncated, corrupted or edited entry is
+none.
+"""
 
 from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass
+import json
+import os
+import platform
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields
+from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar, cast
 
 from wattslice.config.config import Config
-from wattslice.frontend.inputs import recorded
-from wattslice.pipeline.cache.current_inputs import CurrentInputs
-from wattslice.pipeline.cache.entry import entry_bytes, read_entry
+from wattslice.frontend.cuda.clang.source_files import SourceFiles, look_again, repository_root
+from wattslice.frontend.cuda.read import caller_files, launcher_files
+from wattslice.frontend.inputs import (
+    Inputs,
+    Search,
+    SearchInput,
+    digest_of_paths,
+    digest_of_text,
+    file_bytes,
+    recorded,
+)
 from wattslice.pipeline.cache.folder import CacheError, CacheFolder
-from wattslice.pipeline.cache.run_key import run_key
+from wattslice_models.frozen_json import FrozenJsonError, decoded, encoded
+from wattslice_models.gpu import load_gpu
+from wattslice_models.store import user_models
 
 Result = TypeVar("Result")
 
@@ -84,3 +106,210 @@ def keeper(config: Config, kind: type[Result]) -> Keeper[Result] | None:
         return Keeper(config.cache, config.cache_limit_bytes, run_key(config), kind)
     except OSError:  # no folder to start from any more, a part of the program cannot be read
         return None
+
+
+class CurrentInputs:
+    """The disk as it is now. Every file is read and every search made at most once: use it for one run.
+
+    Contents are compared, not time stamps: a checkout or a copy changes stamps without changing a letter, and
+    two edits within a tick of the clock change a letter without changing stamps.
+    """
+
+    def __init__(self) -> None:
+        self._digests: dict[str, str] = {}
+        self._answers: dict[tuple[Search, str, tuple[str, ...]], str] = {}
+        self._roots: dict[str, SourceFiles] = {}
+        look_again()
+
+    def hold(self, inputs: Inputs) -> bool:
+        """Whether an analysis now would see the very same."""
+        return (
+            all(self.digest(text.path) == text.sha256 for text in inputs.texts)
+            and all(os.path.isfile(path) for path in inputs.present)  # noqa: PTH113  (thousands of them)
+            and not any(os.path.isfile(path) for path in inputs.absent)  # noqa: PTH113
+            and all(self._answer(search) == search.answer for search in inputs.searches)
+        )
+
+    def digest(self, path: str) -> str:
+        """The digest of a file's content, of nothing where it cannot be read."""
+        known = self._digests.get(path)
+        if known is None:
+            try:
+                content = file_bytes(Path(path))
+            except OSError:
+                content = b""
+            known = self._digests[path] = digest_of_text(content)
+        return known
+
+    def _answer(self, asked: SearchInput) -> str:
+        question = (asked.search, asked.about, asked.names)
+        known = self._answers.get(question)
+        if known is None:
+            known = self._answers[question] = digest_of_paths(self._found(asked))
+        return known
+
+    def _found(self, asked: SearchInput) -> tuple[Path, ...]:
+        about = Path(asked.about)
+        if asked.search is Search.ROOT:
+            return (repository_root(about),)
+        if asked.search is Search.CALLERS:
+            return caller_files(about, frozenset(asked.names))
+        if asked.search is Search.LAUNCHERS:
+            return launcher_files(about, frozenset(asked.names))
+        files = self._roots.get(asked.about)
+        if files is None:
+            files = self._roots[asked.about] = SourceFiles(about, about, b"")
+        ask = files.named if asked.search is Search.NAMED else files.includers_of
+        return tuple(path for name in asked.names for path in ask(name))
+
+
+_MAGIC = b"wattslice result 1\n"
+_MOST_BYTES = 512 << 20
+_SHARES = frozenset(
+    ("probability", "probability_low", "probability_high", "share", "share_of_power", "occupancy")
+)
+_MOST = sys.float_info.max
+_MOST_SHARE = 1 + 1e-9  # sums of shares are rounded
+
+
+class Kept(NamedTuple, Generic[Result]):
+    """What an entry holds. The result is typed when asked for: only then it is known to be wanted."""
+
+    inputs: Inputs
+    document: object
+    kind: type[Result]
+
+    def result(self) -> Result | None:
+        """The result; None when the entry is not what this version writes."""
+        if not _is_possible(self.document):
+            return None
+        try:
+            return decoded(self.kind, self.document, exact=True)
+        except FrozenJsonError:
+            return None
+
+
+def _is_possible(document: object) -> bool:
+    """Whether every number is one that an analysis may give: finite and not negative, shares up to 1.
+
+    Only what advice saves may be negative.
+    """
+    waiting: list[tuple[str, object, float]] = [("", document, 0.0)]
+    while waiting:
+        name, value, least = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [
+                (key, entry, -_MOST if key == "advice" else least)
+                for key, entry in cast("dict[str, object]", value).items()
+            ]
+        elif isinstance(value, list):
+            items = cast("list[object]", value)
+            waiting += [(name, entry, least) for entry in items if type(entry) is not str]
+        elif isinstance(value, int | float) and not (
+            least <= value <= (_MOST_SHARE if name in _SHARES else _MOST)
+        ):
+            return False
+    return True
+
+
+def entry_bytes(name: str, inputs: Inputs, result: object) -> bytes | None:
+    """The entry called `name`; None for a result that JSON cannot hold (infinite or not a number)."""
+    document = {"name": name, "inputs": encoded(inputs), "result": encoded(result)}
+    try:
+        text = json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError):
+        return None
+    body = zlib.compress(text.encode(), 1)
+    return b"".join((_MAGIC, hashlib.sha256(body).digest(), body))
+
+
+def read_entry(name: str, content: bytes, kind: type[Result]) -> Kept[Result] | None:
+    """What `entry_bytes` made; None for anything else."""
+    begin = len(_MAGIC) + hashlib.sha256().digest_size
+    digest, body = content[len(_MAGIC) : begin], content[begin:]
+    if not content.startswith(_MAGIC) or hashlib.sha256(body).digest() != digest:
+        return None
+    try:
+        unpacking = zlib.decompressobj()
+        text = unpacking.decompress(body, _MOST_BYTES)
+        document = json.loads(text)
+        if not unpacking.eof or not isinstance(document, dict):
+            return None
+        entries = cast("dict[str, object]", document)
+        if entries.get("name") != name:
+            return None
+        return Kept(decoded(Inputs, entries.get("inputs")), entries.get("result"), kind)
+    except (zlib.error, ValueError, RecursionError):
+        return None
+
+
+_PACKAGES = ("wattslice", "wattslice_models")
+_LIBRARIES = ("libclang", "numpy", "pycparser")
+_PICTURES = (".png", ".svg", ".pyc")
+_NOT_IN_THE_RESULT = frozenset(
+    ("files", "gpu_source", "jobs", "backend", "scheduler", "cache", "cache_limit_bytes", "notes")
+)
+
+
+def run_key(config: Config) -> str:
+    """A digest of everything but the files that decides the result of a file under `config`.
+
+    The program (the text of every module, table and trained coefficient), its libraries and Python, the
+    models that the user trained, the GPU (whose file may be the user's), every option, and the folder that
+    relative paths start from. Raises OSError.
+    """
+    digest = hashlib.sha256()
+    for part in (
+        program_digest(),
+        _digest_of(_files_below(user_models())),
+        repr(load_gpu(config.gpu_id)),
+        json.dumps(_options(config), sort_keys=True, default=str),
+        os.getcwd(),  # noqa: PTH109  (a text is wanted)
+    ):
+        digest.update(part.encode(errors="surrogateescape") + b"\0")
+    return digest.hexdigest()
+
+
+def _options(config: Config) -> dict[str, object]:
+    names = {field.name for field in fields(config)} - _NOT_IN_THE_RESULT
+    if config.branch_profile is not None:
+        names.add("files")  # a profile of one file is not taken for another of its name
+    return {name: encoded(getattr(config, name)) for name in names}
+
+
+@functools.cache
+def program_digest() -> str:
+    """A digest of this very program: equal where the same input gives the same result."""
+    digest = hashlib.sha256(platform.python_version().encode())
+    for library in _LIBRARIES:
+        digest.update(f"{library} {_version(library)}\0".encode())
+    for package in _PACKAGES:
+        spec = find_spec(package)
+        for folder in () if spec is None else spec.submodule_search_locations or ():
+            digest.update(_digest_of(_files_below(Path(folder))).encode())
+    return digest.hexdigest()
+
+
+def _version(library: str) -> str:
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _files_below(folder: Path) -> Iterator[tuple[str, Path]]:
+    """(path below the folder, file) in a stable order."""
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        for name in sorted(names):
+            if not name.endswith(_PICTURES):
+                yield os.path.relpath(os.path.join(parent, name), folder), Path(parent, name)  # noqa: PTH118
+
+
+def _digest_of(files: Iterable[tuple[str, Path]]) -> str:
+    digest = hashlib.sha256()
+    for name, file in files:
+        content = file.read_bytes()
+        digest.update(f"{name}\0{len(content)}\0".encode(errors="surrogateescape"))
+        digest.update(content)
+    return digest.hexdigest()

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.flags import ParseOptions
-from wattslice.frontend.cuda.clang.session import parse_cuda
-from wattslice.frontend.cuda.clang.unit import ParsedUnit
+from wattslice.frontend.cuda.clang.session import ParsedUnit, parse_cuda
 from wattslice.frontend.cuda.lowering.program import lower_program
 from wattslice.ir.walking import deep_recursion
 from wattslice.profiling.probes.counts import InstrumentedSource, NotProbed, Probe, ProbeError

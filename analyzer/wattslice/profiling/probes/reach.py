@@ -9,7 +9,7 @@ from pathlib import Path
 
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
-from wattslice.frontend.cuda.clang.unit import ParsedUnit
+from wattslice.frontend.cuda.clang.session import ParsedUnit
 from wattslice.ir import Constant, If, Loop, Program, Select, Span, Switch
 from wattslice.ir.walking import expressions_below, walk_statements
 

@@ -9,8 +9,7 @@ import math
 from collections.abc import Iterable
 from html import escape
 
-from wattslice.analysis import KernelAnalysis
-from wattslice.roofline.point import Roofline, RooflinePoint
+from wattslice.analysis import KernelAnalysis, Roofline, RooflinePoint
 from wattslice.units import energy, power, prefixed, three_digits
 
 _WIDTH, _HEIGHT = 312, 214

@@ -1,20 +1,18 @@
 """What the values a kernel needs cost in instructions.
 
 Charging comes last, when all uses are known, so that a product used only by sums can become part of fused
-multiply-adds. Dead code costs nothing.
+multiply-adds. Dead code costs nothing. LOP3 computes any function of three inputs (`within_lop3`); the copies
+of an unrolled loop test one bit each, and R2P spreads the bits of a byte over predicates (`group_bit_tests`).
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from wattslice.workload.instructions.bit_tests import group_bit_tests
-from wattslice.workload.instructions.isa import Isa
-from wattslice.workload.instructions.kinds import InstructionKind
-from wattslice.workload.instructions.logic import within_lop3
-from wattslice.workload.instructions.sum_cost import is_taken_along, sum_cost
+from wattslice.workload.instructions.kinds import Cost, InstructionKind, Isa
 from wattslice.workload.instructions.value_graph import (
-    Cost,
     LoopLevel,
     Placement,
     Shape,
@@ -338,3 +336,158 @@ def _in_parts(cost: Cost, number: float) -> Cost:
     """`cost` on a GPU where a multiplication takes `number` instructions."""
     multiplies = InstructionKind.IMAD
     return tuple((kind, count * number if kind is multiplies else count) for kind, count in cost)
+
+
+INPUTS = 3
+"""Operands of one LOP3, an immediate among them."""
+CUTS = 24
+"""Sets of inputs looked at for one value; long chains have more, and these suffice for them."""
+
+_Cut = frozenset[object]
+"""Inputs from which a value can be computed: values, and constants by number."""
+
+
+def within_lop3(needed: Iterable[Value], uses: Mapping[Value, int]) -> set[Value]:
+    """The bitwise operations among `needed` that the LOP3 of another one does along.
+
+    `uses`: how many operands of others each value is. Each operation, those that no other takes in first,
+    takes in as many as it can of those that nothing else needs; at most three distinct inputs remain.
+    """
+    logic = [value for value in needed if value.shape is Shape.LOGIC]
+    cuts: dict[Value, tuple[_Cut, ...]] = {}
+    ordered = _inputs_first(logic)
+    for value in ordered:
+        cuts[value] = _cuts(value, cuts)
+    taken: set[Value] = set()
+    for value in reversed(ordered):
+        if value not in taken:
+            covered = (frozenset(_covered(value, cut, uses) - taken) for cut in cuts[value])
+            taken |= max(covered, key=len, default=frozenset[Value]())
+    return taken
+
+
+def _inputs_first(logic: list[Value]) -> list[Value]:
+    """`logic` with each value behind those that it is computed from."""
+    found: dict[Value, None] = {}
+    for top in logic:
+        stack = [(top, False)]
+        while stack:
+            value, are_inputs_there = stack.pop()
+            if are_inputs_there:
+                found[value] = None
+            elif value not in found:
+                stack.append((value, True))
+                stack += [(part, False) for part in value.inputs if part.shape is Shape.LOGIC]
+    return list(found)
+
+
+def _cuts(value: Value, cuts: Mapping[Value, tuple[_Cut, ...]]) -> tuple[_Cut, ...]:
+    """The sets of at most three inputs that `value` is a function of, nearest first."""
+    found: dict[_Cut, None] = {frozenset(): None}
+    for part in value.inputs:
+        choices = (frozenset({_name(part)}), *cuts.get(part, ()))
+        merged = (have | choice for have in found for choice in choices)
+        found = dict.fromkeys(cut for cut in merged if len(cut) <= INPUTS)
+    return tuple(found)[:CUTS]
+
+
+def _name(value: Value) -> object:
+    is_number = value.shape is Shape.CONSTANT and value.number is not None
+    return value.number if is_number else value
+
+
+def _covered(value: Value, cut: _Cut, uses: Mapping[Value, int]) -> set[Value]:
+    """The operations between `cut` and `value` that nothing else needs."""
+    inside: dict[Value, None] = {}
+    reached: dict[Value, int] = {}
+    stack = [value]
+    while stack:
+        here = stack.pop()
+        inside[here] = None
+        for part in here.inputs:
+            if part.shape is Shape.LOGIC and part not in cut:
+                reached[part] = reached.get(part, 0) + 1
+                if reached[part] == uses.get(part, 0):
+                    stack.append(part)
+    return set(inside) - {value}
+
+
+BITS = 8
+"""Tests that one R2P, one LOP3 and one comparison do: seven bits at a time, the eighth on its own."""
+
+
+def group_bit_tests(needed: Iterable[Value], uses: Mapping[Value, int]) -> set[Value]:
+    """Give the bit tests among `needed` that unrolled loops copy their cost; what is no longer computed.
+
+    `uses`: how many operands of others each value is.
+    """
+    spared: set[Value] = set()
+    tested: dict[Value, int] = {}
+    for value in needed:
+        if value.shape is not Shape.TRUTH or uses.get(value.inputs[0]) != 1:
+            continue
+        mask = value.inputs[0]
+        bits, loop = _bits_of_copies(mask)
+        if bits is None or loop is None or loop.copies <= 1:
+            continue
+        groups = math.ceil(loop.copies / BITS) / loop.copies
+        kinds = (InstructionKind.OTHER, InstructionKind.LOP, InstructionKind.ISETP)
+        value.cost = tuple((kind, groups) for kind in kinds)
+        spared.add(mask)
+        if bits.shape is Shape.SHIFTED:
+            tested[bits] = tested.get(bits, 0) + 1
+    for bits, number in tested.items():
+        following = bits if bits.cost else bits.inputs[-1]  # shifted in place, or from one copy to the next
+        others = 0 if following is bits else 1
+        if number + others != uses.get(bits) or (others and uses.get(following) != 1):
+            continue  # somebody needs the bits themselves
+        if bits.level is not None and not bits.level.is_unrolled:  # the next round goes on behind them
+            following.cost = ((InstructionKind.SHF, 1.0 / bits.level.copies),)
+        else:
+            spared.add(following)
+    return spared
+
+
+def _bits_of_copies(mask: Value) -> tuple[Value | None, LoopLevel | None]:
+    """What `mask` takes one bit of, another one in each copy of a loop; None when it is not so."""
+    if len(mask.inputs) != 2:
+        return None, None
+    bits, constant = sorted(mask.inputs, key=lambda value: value.shape is Shape.CONSTANT)
+    if constant.shape is not Shape.CONSTANT or bits.shape is Shape.CONSTANT:
+        return None, None
+    if constant.number is None:
+        return bits, constant.level
+    return (bits, bits.level) if bits.shape is Shape.SHIFTED and constant.number == 1 else (None, None)
+
+
+def is_taken_along(term: Value, value: Value, isa: Isa) -> bool:
+    """Whether the multiply-add of the product `term` computes the sum `value`; XMAD adds 32 bits only."""
+    fits = isa is not Isa.XMAD or value.shape is Shape.ADDRESS or term.bits >= value.bits
+    return term.shape is Shape.INT_PRODUCT and fits
+
+
+def sum_cost(terms: tuple[tuple[Value, int], ...], value: Value, isa: Isa) -> Cost:
+    """Instructions that add up a linear form.
+
+    A term scaled by a power of two is an LEA, by another constant an IMAD, a product of two values an IMAD;
+    each of them adds one more term on the way. IADD3 adds two.
+    """
+    products = constants = shifts = plain = 0
+    for term, coefficient in terms:
+        if is_taken_along(term, value, isa):
+            products += 1
+        elif abs(coefficient) == 1:
+            plain += 1
+        elif abs(coefficient) & (abs(coefficient) - 1) == 0:
+            shifts += 1
+        else:
+            constants += 1
+    if value.shape is Shape.ADDRESS and len(terms) == 1 and abs(terms[0][1]) in isa.address_scales:
+        return ()  # [R.X4]
+    plain += value.offset != 0 and value.shape is not Shape.ADDRESS
+    free = max(1, products + constants + shifts)  # addends that come along, or the first one
+    adds = math.ceil(max(0, plain - free) / 2)
+    width = 2.0 if value.bits == 64 and value.shape is not Shape.ADDRESS else 1.0
+    imads = products * isa.multiplies_per_product + constants * isa.multiplies_by_constant
+    cost = ((InstructionKind.IMAD, width * imads), (InstructionKind.IADD, width * (adds + shifts)))
+    return tuple((kind, number) for kind, number in cost if number)

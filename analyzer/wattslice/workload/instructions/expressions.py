@@ -39,11 +39,11 @@ from wattslice.ir import (
     TypeKind,
     Unary,
 )
-from wattslice.workload.instructions.expansions import call_cost
+from wattslice.workload.instructions.kinds import Cost, call_cost
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.memory import Memory
 from wattslice.workload.instructions.operators import FLOAT_KINDS, per_operation
-from wattslice.workload.instructions.value_graph import Cost, MemoryRequest, Shape, Value, inputs_key, linear
+from wattslice.workload.instructions.value_graph import MemoryRequest, Shape, Value, inputs_key, linear
 
 Steps = Generator["Step", Any, "Value | None"]
 """A computation driven by `drive`: yields what must be run first, returns a value."""

@@ -1,9 +1,14 @@
-"""Kinds of executed instructions, the names of `instructions_per_thread` in the JSON contract."""
+"""Kinds of executed instructions (`instructions_per_thread` of the JSON contract), and what one operator or
+library call becomes: the measured table `expansions.txt`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum
+from functools import cache
+from pathlib import Path
+
+from wattslice.ir import OperationClass, OperationCount, Type, TypeKind
 
 
 class InstructionKind(StrEnum):
@@ -42,6 +47,9 @@ class InstructionKind(StrEnum):
     MOV = "mov"  # MOV, IMAD.MOV, S2R, CS2R, ULDC, PRMT and HFMA2 with zeros (loads of constants)
     OTHER = "other"  # POPC, FLO, BREV, R2P, MEMBAR, and whatever has no kind of its own
 
+
+Cost = tuple[tuple[InstructionKind, float], ...]
+"""Instructions of each kind."""
 
 _KINDS: tuple[tuple[InstructionKind, str], ...] = (
     (InstructionKind.FFMA, "FFMA FSWZADD"),
@@ -104,3 +112,110 @@ class InstructionCount:
 
     name: str
     number: float
+
+
+class Isa(Enum):
+    """How a GPU multiplies integers and computes 64-bit addresses."""
+
+    IMAD = "imad"
+    """One IMAD for a product, one IMAD.WIDE for base + index * size."""
+
+    XMAD = "xmad"
+    """Maxwell and Pascal multiply 16 bits at a time: three XMAD for a product of 32 bits, two for one with a
+    16-bit constant. An index is scaled to 64 bits by two shifts; IADD.CC and IADD.X add it to each base."""
+
+    @property
+    def multiplies_per_product(self) -> float:
+        """Instructions of a 32-bit multiply-add."""
+        return 3.0 if self is Isa.XMAD else 1.0
+
+    @property
+    def multiplies_by_constant(self) -> float:
+        """Instructions of a multiply-add with a constant that is no power of two."""
+        return 2.0 if self is Isa.XMAD else 1.0
+
+    @property
+    def address_scales(self) -> tuple[int, ...]:
+        """By what an access to shared memory scales its address register for free: ``[R.X4]``."""
+        return (1,) if self is Isa.XMAD else (1, 4, 8, 16)
+
+
+def isa_of(compute_capability: tuple[int, int]) -> Isa:
+    """The instruction set of a GPU; Kepler and older are treated like the newest ones."""
+    return Isa.XMAD if compute_capability[0] in (5, 6) else Isa.IMAD
+
+
+_TABLE = Path(__file__).with_name("expansions.txt")
+
+_OF_CLASS: dict[OperationClass, InstructionKind] = {
+    OperationClass.FP32: InstructionKind.FADD,
+    OperationClass.FP64: InstructionKind.DADD,
+    OperationClass.INT: InstructionKind.IADD,
+    OperationClass.SPECIAL: InstructionKind.MUFU,
+    OperationClass.FP16: InstructionKind.HFMA2,
+    OperationClass.TENSOR: InstructionKind.HMMA,
+    OperationClass.CONTROL: InstructionKind.BRANCH,
+    OperationClass.GLOBAL_LOAD: InstructionKind.LDG,
+    OperationClass.GLOBAL_STORE: InstructionKind.STG,
+    OperationClass.SHARED_LOAD: InstructionKind.LDS,
+    OperationClass.SHARED_STORE: InstructionKind.STS,
+    OperationClass.CONSTANT_LOAD: InstructionKind.LDC,
+    OperationClass.TEXTURE_LOAD: InstructionKind.TEX,
+    OperationClass.ATOMIC: InstructionKind.ATOM,
+    OperationClass.BARRIER: InstructionKind.BAR,
+}
+
+
+_EXP2: Cost = ((InstructionKind.FMUL, 1.0), (InstructionKind.FSETP, 1.0), (InstructionKind.MUFU, 1.0))
+"""MUFU.EX2 with the scaling of small arguments, which is predicated off for others."""
+
+
+_ONE: dict[str, InstructionKind] = {
+    "__funnelshift_l": InstructionKind.SHF,
+    "__funnelshift_r": InstructionKind.SHF,
+    "lop3": InstructionKind.LOP,
+    "ptx prmt.b32": InstructionKind.MOV,
+}
+"""Calls that are one instruction and have an instruction's kind of their own."""
+
+
+@cache
+def _table() -> dict[str, Cost]:
+    """One entry per line: name, then kinds and numbers; a comment starts with `#` (TOML took 3 ms)."""
+    found: dict[str, Cost] = {}
+    for line in _TABLE.read_text("utf-8").splitlines():
+        if not line.startswith("#"):
+            name, *rest = line.split()
+            pairs = zip(rest[::2], rest[1::2], strict=True)
+            found[name] = tuple([(InstructionKind(kind), float(number)) for kind, number in pairs])
+    return found
+
+
+def measured(key: str) -> Cost | None:
+    """The measured cost under `key` (`expf`, `div.fp32`), None when nobody measured it."""
+    return _table().get(key)
+
+
+def call_cost(
+    name: str, working: Type, operations: tuple[OperationCount, ...], base: float | None = None
+) -> Cost:
+    """One call of the library function `name` on values of type `working`; `base`: a constant first argument.
+
+    What the table does not have costs one instruction of the nearest kind for each source operation, for each
+    two on a pair of halves.
+    """
+    plain = name.removeprefix("__builtin_").removeprefix("__nv_").removeprefix("std::")
+    if plain == "__powf" and base is not None:  # 2 to the x is one exp2, and b to the x one of x * log2(b)
+        return (*((InstructionKind.FMUL, 1.0),) * (base != 2.0), *_EXP2)
+    is_tile = plain in ("mma_sync", "load_matrix_sync", "store_matrix_sync")
+    if "shfl" in plain or (plain.endswith(("_sync", "ballot", "all", "any")) and not is_tile):
+        return ((InstructionKind.SHFL, 1.0),)
+    if plain in _ONE:
+        return ((_ONE[plain], 1.0),)
+    keys = (plain + "f", plain) if working.kind is TypeKind.FLOAT and working.bits == 32 else (plain,)
+    lanes = max(1, working.lanes)
+    for key in keys:
+        if (cost := measured(key)) is not None:
+            return tuple((kind, number * lanes) for kind, number in cost)
+    pairs = {OperationClass.FP16: 2.0} if working.bits == 16 and lanes > 1 else {}
+    return tuple((_OF_CLASS[o.operation], o.number / pairs.get(o.operation, 1.0)) for o in operations)

@@ -1,18 +1,25 @@
-"""Loops: unrolled or not, what their counters cost, what changes from one iteration to the next."""
+"""Loops: unrolled or not, what their counters cost, what changes from one iteration to the next;
+and what lowering must know of a stretch of code before it reads it (`kernel_facts`)."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import (
     Assign,
     Binary,
     BinaryOp,
+    Block,
+    Break,
     Cast,
     Constant,
+    Continue,
+    Declare,
     Expr,
+    If,
     Increment,
     InlinedCall,
     Intrinsic,
@@ -21,19 +28,27 @@ from wattslice.ir import (
     Logical,
     Loop,
     LoopKind,
+    MemorySpace,
+    PointerOffset,
     Read,
     RegisterPlace,
+    Return,
+    Semantics,
     Stmt,
+    Switch,
     Unary,
     Variable,
+    children,
+    nested_statements,
     walk_expressions,
 )
-from wattslice.workload.instructions.environment import EnvironmentKey
+from wattslice.ir.loops import Induction, step_updates
+from wattslice.ir.operation_counts import own_operations
+from wattslice.ir.walking import LEAVES, expression_regions
 from wattslice.workload.instructions.expressions import Expressions, Step, Steps
-from wattslice.workload.instructions.kinds import InstructionKind
-from wattslice.workload.instructions.loop_facts import CodeFacts, kernel_facts
+from wattslice.workload.instructions.kinds import Cost, InstructionKind
 from wattslice.workload.instructions.operators import is_power
-from wattslice.workload.instructions.value_graph import Cost, LoopLevel, Shape, Value, varying
+from wattslice.workload.instructions.value_graph import EnvironmentKey, LoopLevel, Shape, Value, varying
 
 FULL_UNROLL_TRIPS = 1024
 """A loop of known, constant trip count is unrolled fully up to this many iterations ..."""
@@ -52,6 +67,8 @@ _SUMS = (BinaryOp.ADD, BinaryOp.SUB)
 _SHIFTS = (BinaryOp.SHL, BinaryOp.SHR)
 _SCALINGS = (BinaryOp.MUL, BinaryOp.DIV)
 
+
+_Steps = dict[Variable, Induction]
 
 LoopTrips = tuple[tuple[int, float], ...]
 """Loops (their regions) with their mean iterations per entry; those that are never entered are not there."""
@@ -120,7 +137,7 @@ class Loops(Expressions):
         for key, head in heads:
             # Copies of an unrolled body shift the first value by constants, which their uses take in.
             step = None if isinstance(key, tuple) else steps.get(key)
-            is_folded = level.is_unrolled and step is not None and not step.is_sum
+            is_folded = level.is_unrolled and step is not None and step.op not in _SUMS
             if level.copies > 1 and self.halves.get(self.environment[key]) is head and head.bits == 32:
                 head.shape, is_folded = Shape.SHIFTED, False
             if head.step is None and head.shape is not Shape.CONSTANT and not is_folded:
@@ -131,7 +148,7 @@ class Loops(Expressions):
         self.clobber(facts.stores, facts.has_barrier, None)
         return None
 
-    def level(self, stmt: Loop, steps: dict[Variable, _Step]) -> LoopLevel:
+    def level(self, stmt: Loop, steps: _Steps) -> LoopLevel:
         """How the compiler unrolls a loop."""
         body = self.facts.blocks[stmt.body]
         size = body.size
@@ -175,7 +192,7 @@ class Loops(Expressions):
             trips,
         )
 
-    def has_constant_trips(self, stmt: Loop, steps: dict[Variable, _Step]) -> bool:
+    def has_constant_trips(self, stmt: Loop, steps: _Steps) -> bool:
         """Does the compiler know how often the loop runs: constant start, step and bound?"""
         if stmt.condition is None or not steps:
             return False
@@ -193,14 +210,12 @@ class Loops(Expressions):
                     return False
                 case _:
                     pass
-        return all(isinstance(step.amount, Constant) for step in steps.values())
+        return all(map(_is_constant, steps.values()))
 
-    def loop_head(
-        self, key: EnvironmentKey, initial: Value, level: LoopLevel, steps: dict[Variable, _Step]
-    ) -> Value:
+    def loop_head(self, key: EnvironmentKey, initial: Value, level: LoopLevel, steps: _Steps) -> Value:
         """The value of a variable or a part of one at the start of an iteration."""
         step = None if isinstance(key, tuple) else steps.get(key)
-        increment = self.constant_or_read(step.amount) if step is not None and step.is_sum else None
+        increment = self.constant_or_read(step) if step is not None and step.op in _SUMS else None
         is_counted = level.is_unrolled and step is not None and initial.shape is Shape.CONSTANT
         if is_counted and level.trips == 1.0 and initial.number is not None:
             head = initial  # the only iteration starts and ends with it
@@ -210,7 +225,7 @@ class Loops(Expressions):
                 Shape.CONSTANT, level, level.body_region, is_uniform=True, bits=initial.bits, varies=loops
             )
             head.step = increment
-            if step is not None and step.keeps_powers and self.is_power(initial):
+            if step is not None and _keeps_powers(step) and self.is_power(initial):
                 self.powers.add(head)
         else:
             head = Value(
@@ -229,11 +244,13 @@ class Loops(Expressions):
         self.environment[key] = head
         return head
 
-    def constant_or_read(self, step: Expr) -> Value | None:
+    def constant_or_read(self, step: Induction) -> Value | None:
         """The value of a step that is a constant or a variable."""
-        match step:
-            case Constant():
-                return self.constant(step.value, step.type)
+        match _amount(step):
+            case int(number):
+                return self.constant(number, step.variable.type)
+            case Constant() as constant:
+                return self.constant(constant.value, constant.type)
             case Read(place=place):
                 return self.environment.get(place.variable)
             case _:
@@ -267,68 +284,207 @@ def expr_is_transparent(expr: Expr) -> bool:
     return not isinstance(expr, Load | InlinedCall | Intrinsic | Assign | Increment)
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """What a loop's step does to a variable: ``i += amount``, ``s >>= amount``."""
-
-    amount: Expr
-    op: BinaryOp
-
-    @property
-    def is_sum(self) -> bool:
-        """Whether it adds."""
-        return self.op in _SUMS
-
-    @property
-    def keeps_powers(self) -> bool:
-        """Whether it makes a power of two of one."""
-        factor = self.amount.value if isinstance(self.amount, Constant) else None
-        return self.op in _SHIFTS or (self.op in _SCALINGS and factor is not None and is_power(factor))
+def _steps(loop: Loop, body: CodeFacts) -> _Steps:
+    """Variables that change only in the loop's step, and how."""
+    return {update.variable: update for update in step_updates(loop) if update.variable not in body.assigned}
 
 
-def _steps(loop: Loop, body: CodeFacts) -> dict[Variable, _Step]:
-    """Variables that change only in the loop's step, by a compound assignment, and how."""
-    if loop.step is None:
-        return {}
-    found: dict[Variable, _Step] = {}
-    for expr in walk_expressions(loop.step):
-        op: BinaryOp | None = BinaryOp.ADD
-        match expr:
-            case Increment(
-                target=RegisterPlace(variable=variable, path=()), delta=delta, type=type_, span=span
-            ):
-                step: Expr | None = Constant(delta, type_, span)
-            case Assign(target=RegisterPlace(variable=variable, path=()), op=op, value=value) if (
-                op is not None
-            ):
-                step = value
-            case Assign(target=RegisterPlace(variable=variable, path=()), value=Binary() as value):
-                step, op = _step_of(variable, value), value.op
-            case _:
-                continue
-        while isinstance(step, Cast | Unary):
-            step = step.operand
-        if step is not None and variable not in body.assigned:
-            found[variable] = _Step(step, op)
-    return found
+def _amount(step: Induction) -> Expr | int:
+    """What a step adds or multiplies by, without conversions and signs."""
+    amount = step.amount
+    while isinstance(amount, Cast | Unary):
+        amount = amount.operand
+    return amount
 
 
-def _step_of(variable: Variable, value: Binary) -> Expr | None:
-    """`i = i + s`: s."""
-    if value.op is BinaryOp.COMMA:
-        return None
-    match value.left, value.right:
-        case Read(place=place), step if place.variable is variable:
-            return step
-        case step, Read(place=place) if place.variable is variable:
-            return step
-        case _:
-            return None
+def _is_constant(step: Induction) -> bool:
+    return isinstance(_amount(step), Constant | int)
 
 
-def _unrolls(body: CodeFacts, steps: dict[Variable, _Step]) -> bool:
-    """Innermost, counted by constant steps, and with no more than short arms inside."""
-    counted = bool(steps) and all(
-        isinstance(step.amount, Constant) and step.is_sum for step in steps.values()
+def _keeps_powers(step: Induction) -> bool:
+    """Whether a step makes a power of two of one."""
+    amount = _amount(step)
+    factor = amount.value if isinstance(amount, Constant) else amount
+    return step.op in _SHIFTS or (
+        step.op in _SCALINGS and isinstance(factor, int | float) and is_power(factor)
     )
+
+
+def _unrolls(body: CodeFacts, steps: _Steps) -> bool:
+    """Innermost, counted by constant steps, and with no more than short arms inside."""
+    counted = bool(steps) and all(_is_constant(step) and step.op in _SUMS for step in steps.values())
     return counted and not body.has_nested and not body.has_long_arm
+
+
+PREDICATED_SIZE = 12
+"""Source operations in an arm up to which it is predicated instead of branched around."""
+
+
+@dataclass(slots=True, eq=False)
+class CodeFacts:
+    """A stretch of code with everything nested in it, bodies of inlined calls included.
+
+    `size`: source operations, each once. `written`: register variables, parts of them and local arrays that
+    may change; `assigned`: variables of which an assignment changes a part or all. `stores`: statements that
+    store, by memory space.
+    `has_unsigned_index`: an index is computed in unsigned 32 bits. `scaled_in_index`: what constants multiply
+    in sums that are an index: `i` in ``a[i * 64 + j]``; `plain_in_index`: what stands in one as it is.
+    `has_long_arm`: an `if` whose first arm is too long to be predicated.
+    """
+
+    parent: CodeFacts | None = None
+    is_first_arm: bool = False
+    size: float = 0.0
+    written: set[EnvironmentKey] = field(default_factory=set[EnvironmentKey])
+    assigned: set[Variable] = field(default_factory=set[Variable])
+    stores: dict[MemorySpace, int] = field(default_factory=dict[MemorySpace, int])
+    has_barrier: bool = False
+    has_intrinsic: bool = False
+    has_nested: bool = False  # loops and switches
+    has_exit: bool = False  # break, continue
+    has_return: bool = False
+    has_unsigned_index: bool = False
+    scaled_in_index: set[Variable] = field(default_factory=set[Variable])
+    plain_in_index: set[Variable] = field(default_factory=set[Variable])
+    has_long_arm: bool = False
+
+    @property
+    def is_short(self) -> bool:
+        """Short enough to be predicated: few operations, no loop, no call, no way out."""
+        leaves = self.has_exit or self.has_return
+        return not (self.has_nested or leaves or self.has_intrinsic) and self.size <= PREDICATED_SIZE
+
+    @property
+    def single_stores(self) -> frozenset[MemorySpace]:
+        """Spaces that one statement stores to, and no barrier lets others write."""
+        if self.has_barrier:
+            return frozenset()
+        return frozenset(space for space, number in self.stores.items() if number == 1)
+
+    def absorb(self, inner: CodeFacts) -> None:
+        """Add what a nested stretch does."""
+        self.size += inner.size
+        self.written |= inner.written
+        self.assigned |= inner.assigned
+        for space, number in inner.stores.items():
+            self.stores[space] = self.stores.get(space, 0) + number
+        self.has_barrier |= inner.has_barrier
+        self.has_intrinsic |= inner.has_intrinsic
+        self.has_nested |= inner.has_nested
+        self.has_exit |= inner.has_exit
+        self.has_return |= inner.has_return
+        self.has_unsigned_index |= inner.has_unsigned_index
+        self.scaled_in_index |= inner.scaled_in_index
+        self.plain_in_index |= inner.plain_in_index
+        self.has_long_arm |= inner.has_long_arm or (inner.is_first_arm and not inner.is_short)
+
+
+@dataclass(slots=True)
+class KernelFacts:
+    """Facts about the arms of `if`s and the bodies of loops (`blocks`), and loops without their `init`."""
+
+    blocks: dict[Block, CodeFacts] = field(default_factory=dict[Block, CodeFacts])
+    loops: dict[Loop, CodeFacts] = field(default_factory=dict[Loop, CodeFacts])
+
+
+@lru_cache(maxsize=4)
+def kernel_facts(kernel: Kernel) -> KernelFacts:
+    """The facts about all of `kernel`; kept for the last few kernels, for nobody changes them."""
+    facts = KernelFacts()
+    work: list[tuple[Stmt, CodeFacts]] = [(kernel.body, CodeFacts())]
+    inside: list[CodeFacts] = []  # every stretch after the one around it
+
+    def nested(block: Block, around: CodeFacts, *, is_first_arm: bool = False) -> None:
+        own = facts.blocks[block] = CodeFacts(around, is_first_arm)
+        inside.append(own)
+        work.append((block, own))
+
+    while work:
+        stmt, here = work.pop()
+        around = here
+        if isinstance(stmt, Loop):
+            here.has_nested = True
+            work.extend((inner, here) for inner in stmt.init)
+            around = facts.loops[stmt] = CodeFacts(here)
+            inside.append(around)
+            nested(stmt.body, around)
+        elif isinstance(stmt, If):
+            nested(stmt.then, here, is_first_arm=True)
+            if stmt.otherwise is not None:
+                nested(stmt.otherwise, here)
+        else:
+            _note_statement(stmt, here)
+            work.extend([(inner, here) for inner in nested_statements(stmt)])
+        for expr, _ in expression_regions(stmt):
+            work.extend([(body, around) for body in _note_expressions(expr, around)])
+    for own in reversed(inside):
+        if own.parent is not None:
+            own.parent.absorb(own)
+    return facts
+
+
+def _note_statement(stmt: Stmt, facts: CodeFacts) -> None:
+    if isinstance(stmt, Declare):
+        if stmt.value is not None:
+            facts.written.add(stmt.variable)
+    elif isinstance(stmt, Switch):
+        facts.has_nested = True
+    elif isinstance(stmt, Break | Continue):
+        facts.has_exit = True
+    elif isinstance(stmt, Return):
+        facts.has_return = True
+
+
+def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
+    """Note what `top` and all below do; the bodies of the calls inlined in it."""
+    bodies: list[Block] = []
+    stack = [top]
+    while stack:
+        expr = stack.pop()
+        if type(expr) in LEAVES:
+            continue
+        for _, number in own_operations(expr):
+            facts.size += number
+        if isinstance(expr, PointerOffset):
+            _note_index(expr.index, facts)
+        elif isinstance(expr, Assign | Increment):
+            _note_target(expr, facts)
+        elif isinstance(expr, Intrinsic):
+            facts.has_intrinsic = True
+            facts.has_barrier |= expr.semantics is Semantics.BARRIER
+        elif isinstance(expr, InlinedCall):
+            facts.written.update(expr.parameters)
+            bodies.append(expr.body)
+        stack.extend(children(expr))
+    return bodies
+
+
+def _note_target(expr: Assign | Increment, facts: CodeFacts) -> None:
+    target = expr.target
+    if isinstance(target, RegisterPlace):
+        facts.written.add((target.variable, target.path) if target.path else target.variable)
+        facts.assigned.add(target.variable)
+        return
+    facts.stores[target.space] = facts.stores.get(target.space, 0) + 1
+    if target.space is MemorySpace.LOCAL and target.root is not None:
+        facts.written.add(target.root)
+
+
+def _note_index(index: Expr | None, facts: CodeFacts) -> None:
+    while isinstance(index, Cast) and index.type.bits == 64:
+        index = index.operand
+    if isinstance(index, Read):
+        facts.plain_in_index.add(index.place.variable)
+    if not isinstance(index, Binary) or index.type.bits != 32:
+        return
+    facts.has_unsigned_index |= not index.type.signed
+    for scaled, other in ((index.left, index.right), (index.right, index.left)):
+        match scaled:
+            case Binary(op=BinaryOp.MUL, left=Read(place=place), right=Constant()) if (
+                index.op is BinaryOp.ADD and not isinstance(other, Constant)
+            ):
+                facts.scaled_in_index.add(place.variable)
+            case Read(place=place):
+                facts.plain_in_index.add(place.variable)
+            case _:
+                pass

@@ -7,9 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from wattslice.errors import WattsliceError
-from wattslice.frontend.cuda.callers import read_callers
 from wattslice.frontend.cuda.clang.flags import ParseOptions
-from wattslice.frontend.cuda.read import read_cuda
+from wattslice.frontend.cuda.read import read_callers, read_cuda
 from wattslice.launches.launch import Dim3, KernelLaunch, LaunchSource, Overrides, Setting
 from wattslice.launches.resolver import resolve_launches
 from wattslice.training.launch_rows import parameter_value

@@ -18,7 +18,7 @@ from wattslice.launches.launch import KernelLaunch, LaunchOverride, Overrides, S
 from wattslice.launches.resolver import resolve_launches
 from wattslice.training.launch_rows import parameter_value, with_arrays
 from wattslice.workload.instructions import InstructionKind
-from wattslice.workload.instructions.mix import RequestCount
+from wattslice.workload.instructions.statements import RequestCount
 from wattslice.workload.launch_work import LaunchWork, launch_work, residency
 from wattslice.workload.traffic import made_accesses, request_passes, request_sectors
 from wattslice_corpora.counters import CounterRow

@@ -44,13 +44,12 @@ Depth      `walk` does not recurse. Chains of a few thousand operators pass the 
            must expect RecursionError, or flatten `a + b + c ...` first.
 """
 
-from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.cursors import Node, Type
 from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic, Severity
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.clang.kinds import BinaryOperator, CursorKind, TypeKind, UnaryOperator
-from wattslice.frontend.cuda.clang.places import Place
+from wattslice.frontend.cuda.clang.libclang import Place
 from wattslice.frontend.cuda.clang.session import ParsedUnit, Recovered, parse_cuda
-from wattslice.frontend.cuda.clang.types import Type
 
 __all__ = [
     "BinaryOperator",

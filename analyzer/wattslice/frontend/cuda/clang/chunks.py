@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import accumulate
-
-from wattslice.frontend.cuda.clang.heads import COMMENT, NAME, plain_function
 
 TOKEN = re.compile(
     rb"""(?P<directive>^[ \t]*\#(?:\\\r?\n|/\*.*?(?:\*/|\Z)|[^\n])*)
@@ -261,3 +260,152 @@ def words_of(text: bytes, brace: int | None, is_torn: bool = False) -> Words:
 
 def _head_of(text: bytes, place: bytes) -> Head | None:
     return None if _TELLING.search(text) else Head(names_in(text), digest_of(place, text))
+
+
+# ---------------------------------------------------------------------------
+# The heads of functions, up to their bodies: is this one, and of which function?
+
+
+COMMENT = re.compile(rb"//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
+NAME = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
+_HEADER_TOKEN = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*|\d\w*|::|[^\s]")
+# What is before a parenthesis and is no function's name.
+ATTRIBUTES = frozenset((b"__launch_bounds__", b"__attribute__", b"__align__", b"alignas", b"__declspec"))
+_NO_PLAIN_FUNCTION = frozenset(
+    b"struct class union enum namespace typedef using friend concept requires = [ { }".split()
+)
+
+
+@lru_cache(maxsize=1024)
+def plain_function(header: bytes) -> bytes | None:
+    """The function whose head this is, up to its body or semicolon; None when it is not that simple."""
+    text = COMMENT.sub(b" ", header)
+    if b"#" in text:
+        return None
+    tokens: list[bytes] = _HEADER_TOKEN.findall(text)
+    position, name = 0, b""
+    while position < len(tokens):
+        token = tokens[position]
+        if token in _NO_PLAIN_FUNCTION:
+            return None
+        if token == b"template" or token in ATTRIBUTES:
+            position = _after_brackets(tokens, position + 1)
+            continue
+        if token == b"operator":
+            return _operator_at(tokens, position)
+        if token == b"(":
+            break
+        position += 1
+    if position < 2 or position == len(tokens):
+        return None
+    if not _ends_a_head(tokens, position):
+        return None
+    at = position - 1
+    if tokens[at] == b">":  # an explicit specialisation: name<arguments>(...)
+        level = 0
+        while at > 0:
+            level += {b">": 1, b"<": -1}.get(tokens[at], 0)
+            at -= 1
+            if not level:
+                break
+    name = tokens[at]
+    before = [token for token in tokens[:at] if NAME.fullmatch(token)]
+    return name if before and NAME.fullmatch(name) else None
+
+
+def _operator_at(tokens: list[bytes], position: int) -> bytes | None:
+    position += 3 if tokens[position + 1 : position + 3] == [b"(", b")"] else 1
+    while position < len(tokens) and tokens[position] != b"(":
+        position += 1
+    return b"operator" if _ends_a_head(tokens, position) else None
+
+
+def _ends_a_head(tokens: list[bytes], position: int) -> bool:
+    """Whether nothing but parameters and words without a meaning of their own are left of a head."""
+    end = _after_brackets(tokens, position)
+    return end <= len(tokens) and all(token in (b"const", b"noexcept", b"override") for token in tokens[end:])
+
+
+def _after_brackets(tokens: list[bytes], position: int) -> int:
+    """Behind the bracket that closes the one at `position`; beyond the end when none does."""
+    if position >= len(tokens) or tokens[position] not in (b"(", b"<"):
+        return position
+    opening = tokens[position]
+    closing = b")" if opening == b"(" else b">"
+    level = 0
+    for end in range(position, len(tokens)):
+        level += (tokens[end] == opening) - (tokens[end] == closing)
+        if not level:
+            return end + 1
+    return len(tokens) + 1
+
+
+# ---------------------------------------------------------------------------
+# Which pieces of a text, and of what it includes, depend on which: by the words in them (`chunks.py`).
+
+
+class Dependences:
+    """Which pieces a piece depends on, of a text together with what it includes.
+
+    `besides` are names that pieces turned out to introduce without looking like it. `surroundings`: whatever
+    else the parse rests on.
+    """
+
+    def __init__(
+        self,
+        texts: Iterable[CutText],
+        extra: Iterable[Chunk],
+        besides: Iterable[tuple[bytes, Chunk]],
+        surroundings: bytes,
+    ) -> None:
+        own = [(text.chunks, text.macros) for text in texts]
+        self._pieces = [*extra, *(piece for kinds in own for pieces in kinds for piece in pieces)]
+        self._surroundings = surroundings
+        self._introducing: dict[bytes, list[int]] = {}
+        for number, piece in enumerate(self._pieces):
+            for name in piece.words.introduced:
+                self._introducing.setdefault(name, []).append(number)
+        numbers = {id(piece): number for number, piece in enumerate(self._pieces)}
+        self._whole: set[int] = set()  # more than the one function that they look like
+        for name, piece in besides:
+            self._introducing.setdefault(name, []).append(numbers[id(piece)])
+            self._whole.add(numbers[id(piece)])
+        self._edges: dict[tuple[int, bool], tuple[int, ...]] = {}
+        self._everybodys = [n for n, piece in enumerate(self._pieces) if piece.words.is_everybodys]
+
+    def _behind(self, names: frozenset[bytes]) -> Iterator[int]:
+        for name in names & self._introducing.keys():
+            yield from self._introducing[name]
+
+    def _reached(self, front: Iterable[int], only_calls: bool) -> frozenset[int]:
+        found: set[int] = set()
+        waiting = list(front)
+        while waiting:
+            number = waiting.pop()
+            if number not in found:
+                found.add(number)
+                waiting.extend(self._edges_of(number, only_calls))
+        return frozenset(found)
+
+    def _edges_of(self, number: int, only_calls: bool) -> tuple[int, ...]:
+        known = self._edges.get((number, only_calls))
+        if known is None:
+            if self._pieces[number].words.makes_names:
+                known = tuple(range(len(self._pieces)))
+            else:
+                known = tuple(self._behind(self._relevant(number, only_calls).mentioned))
+            self._edges[number, only_calls] = known
+        return known
+
+    def _relevant(self, number: int, only_calls: bool) -> Chunk | Head:
+        piece = self._pieces[number]
+        return piece.head if only_calls and piece.head is not None and number not in self._whole else piece
+
+    def key(self, chunk: Chunk, names: frozenset[bytes], only_calls: bool) -> bytes:
+        """Equal for what has the same text and place, and depends on the same; `names`: it says too.
+
+        `only_calls`: functions are called, and their bodies nobody's concern.
+        """
+        reached = self._reached([*self._everybodys, *self._behind(names | chunk.words.mentioned)], only_calls)
+        others = (self._relevant(number, only_calls).identity for number in sorted(reached))
+        return digest_of(self._surroundings, chunk.identity, *others)

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import os
+import re
+import shlex
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, cast
+
+from wattslice.documents import parse_json
+from wattslice.errors import FrontendError
+from wattslice.frontend.inputs import file_bytes, note_text
 
 STUBS = Path(__file__).with_name("stubs")
 FALLBACK_STUBS = STUBS / "fallback"
@@ -59,3 +68,112 @@ def user_flags(options: ParseOptions, extra_dirs: tuple[Path, ...]) -> tuple[str
         *(f"-D{define}" for define in options.defines),
         *(f"-U{name}" for name in options.undefines),
     )
+
+
+# ---------------------------------------------------------------------------
+# compile_commands.json: what a build tells nvcc about a file, reduced to what matters to the parse.
+
+
+_STANDARDS = frozenset(("c++11", "c++14", "c++17", "c++20", "gnu++11", "gnu++14", "gnu++17", "gnu++20"))
+# The GPUs libclang 18 knows; a newer one parses as the newest of them.
+_ARCHITECTURES = (50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90)
+_VALUE_FLAGS = ("-I", "-isystem", "-D", "-U", "--include-path", "--system-include", "--define-macro",
+                "--undefine-macro", "-std", "--std", "-arch", "--gpu-architecture", "-gencode",
+                "--generate-code")  # fmt: skip
+
+
+def with_compile_commands(path: Path, options: ParseOptions) -> ParseOptions:
+    """The options plus what `options.compile_commands` says about the file; unchanged if it says nothing.
+
+    Raises `FrontendError` when the folder has no readable compile_commands.json.
+    """
+    folder = options.compile_commands
+    if folder is None:
+        return options
+    database = folder / "compile_commands.json" if folder.is_dir() else folder
+    remedy = "let the build write it, for example with CMAKE_EXPORT_COMPILE_COMMANDS=ON"
+    try:
+        data = file_bytes(database)
+        note_text(database, data)
+        entries: Any = parse_json(data)
+    except OSError as error:
+        raise FrontendError(database, None, error.strerror or "unreadable", remedy) from error
+    except ValueError as error:
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
+        raise FrontendError(database, line, "is not JSON", remedy) from error
+    if b"\\u0000" in data:  # the only way of JSON to write one
+        line = data.count(b"\n", 0, data.index(b"\\u0000")) + 1
+        raise FrontendError(database, line, "names a file or word with a NUL byte", remedy)
+    wanted = path.resolve()
+    for entry in cast("list[Any]", entries) if isinstance(entries, list) else ():
+        if not isinstance(entry, dict):
+            continue
+        fields = cast("dict[str, Any]", entry)
+        base = database.parent / str(fields.get("directory", ""))
+        if Path(os.path.realpath(base / str(fields.get("file", "")))) == wanted:
+            return _merged(options, _words(fields), base)
+    return options
+
+
+def _words(fields: dict[str, Any]) -> list[str]:
+    arguments = fields.get("arguments")
+    if isinstance(arguments, list):
+        return [str(word) for word in cast("list[Any]", arguments)]
+    try:
+        return shlex.split(str(fields.get("command", "")))
+    except ValueError:
+        return []
+
+
+def _flag_and_value(words: list[str], position: int) -> tuple[str, str, int]:
+    """The flag at a place with its value, written `-Ix`, `-I x` or `--flag=x`; and how many words."""
+    word = words[position]
+    for flag in _VALUE_FLAGS:
+        if word == flag:
+            return flag, words[position + 1] if position + 1 < len(words) else "", 2
+        if word.startswith(flag + "="):
+            return flag, word[len(flag) + 1 :], 1
+        if flag in ("-I", "-D", "-U", "-isystem") and word.startswith(flag):
+            return flag, word[len(flag) :], 1
+    return "", "", 1
+
+
+def _merged(options: ParseOptions, words: list[str], base: Path) -> ParseOptions:
+    include_dirs: list[Path] = []
+    defines: list[str] = []
+    undefines: list[str] = []
+    standard, gpu_arch = options.standard, options.gpu_arch
+    position = 1
+    while position < len(words):
+        flag, value, taken = _flag_and_value(words, position)
+        position += taken
+        match flag:
+            case "-I" | "-isystem" | "--include-path" | "--system-include":
+                include_dirs.extend(base / part for part in value.split(",") if part)
+            case "-D" | "--define-macro":
+                defines.append(value)
+            case "-U" | "--undefine-macro":
+                undefines.append(value)
+            case "-std" | "--std":
+                standard = value if value in _STANDARDS else standard
+            case "-arch" | "--gpu-architecture" | "-gencode" | "--generate-code":
+                gpu_arch = _known_architecture(value) or gpu_arch
+            case _:
+                pass
+    return replace(
+        options,
+        # What the user says on wattslice's own command line wins: first folder, last macro.
+        include_dirs=(*options.include_dirs, *include_dirs),
+        defines=(*defines, *options.defines),
+        undefines=(*undefines, *options.undefines),
+        standard=standard,
+        gpu_arch=gpu_arch,
+    )
+
+
+def _known_architecture(value: str) -> str | None:
+    match = re.search(r"(?:sm|compute)_(\d+)", value)
+    if match is None:
+        return None
+    known = [number for number in _ARCHITECTURES if number <= int(match[1])]
+    return f"sm_{known[-1]}" if known else None

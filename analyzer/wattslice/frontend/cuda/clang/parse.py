@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import contextlib
 import ctypes as ct
+import functools
+import hashlib
 import os
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator
 from pathlib import Path
 
-from wattslice.frontend.cuda.clang.libclang import CXUnsavedFile, library
-from wattslice.frontend.cuda.clang.places import UnitHandle
+from wattslice.frontend.cuda.clang.flags import FOR_SERIALIZATION, INCOMPLETE, PRELUDE, STUBS, language_flags
+from wattslice.frontend.cuda.clang.libclang import CXUnsavedFile, UnitHandle, library, version
+from wattslice.user_folders import cache_folder
 
 _INCLUDE_VARIABLES = (
     "CPATH",
@@ -123,3 +127,44 @@ def _parse(
         lib.clang_disposeIndex(index)
         return None
     return UnitHandle(index, unit.value)
+
+
+# ---------------------------------------------------------------------------
+# The prelude, compiled once per user: a PCH in the cache folder saves about 20 ms a file.
+
+
+@functools.cache
+def _stubs_digest() -> str:
+    digest = hashlib.sha256(version().encode())
+    for path in [*sorted(STUBS.glob("wattslice_*")), PRELUDE]:
+        digest.update(f"{path}\0{path.stat().st_mtime_ns}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+@functools.cache
+def prelude_pch(standard: str, gpu_arch: str) -> Path | None:
+    """The PCH of the prelude for these flags, made if it is not there; None when that is impossible."""
+    flags = language_flags(standard, gpu_arch)
+    key = hashlib.sha256("\0".join((_stubs_digest(), *flags)).encode()).hexdigest()[:24]
+    try:
+        target = cache_folder() / f"prelude-{key}.pch"
+        if target.is_file():
+            return target
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # results are kept there, too
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".prelude-", suffix=".tmp")
+        os.close(descriptor)
+    except (OSError, RuntimeError):
+        return None
+    scratch = Path(name)
+    try:
+        handle = raw_parse(PRELUDE, flags, INCOMPLETE | FOR_SERIALIZATION)
+        if handle is None or library().clang_saveTranslationUnit(handle.unit, os.fsencode(scratch), 0) != 0:
+            return None
+        scratch.replace(target)
+    except OSError:
+        return None
+    finally:
+        with contextlib.suppress(OSError):
+            scratch.unlink(missing_ok=True)
+    return target

@@ -4,27 +4,58 @@ from __future__ import annotations
 
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
-from wattslice.frontend.cuda.lowering.choices import chooses_result, gives_value
-from wattslice.frontend.cuda.lowering.constructors import construct
-from wattslice.frontend.cuda.lowering.context import Body, Cell, Location, LoweringError, expression, location
-from wattslice.frontend.cuda.lowering.conversions import convert
-from wattslice.frontend.cuda.lowering.cooperative import group_call
-from wattslice.frontend.cuda.lowering.host_objects import allocated, has_object, object_argument
-from wattslice.frontend.cuda.lowering.inlining import function_named, inline, may_inline
-from wattslice.frontend.cuda.lowering.launches import launch_of
+from wattslice.frontend.cuda.lowering.context import (
+    Body,
+    Cell,
+    Location,
+    LoweringError,
+    expression,
+    function_named,
+    location,
+)
+from wattslice.frontend.cuda.lowering.expressions import (
+    OPERATOR_NAMES,
+    aggregate,
+    arithmetic,
+    assign_value,
+    convert,
+    unary,
+)
+from wattslice.frontend.cuda.lowering.host_calls import (
+    allocated,
+    constructed,
+    has_object,
+    launch_of,
+    object_argument,
+)
+from wattslice.frontend.cuda.lowering.inlining import inline, materialise, may_inline, temporary_object
 from wattslice.frontend.cuda.lowering.library import (
     THROUGH_POINTER,
     TOO_DEEP,
+    group_call,
     library_call,
     opaque,
     readable_values,
 )
-from wattslice.frontend.cuda.lowering.memory import read
-from wattslice.frontend.cuda.lowering.operator_calls import assign_record, builtin_operator, is_plain_copy
-from wattslice.frontend.cuda.lowering.operators import OPERATOR_NAMES, arithmetic, assign_value
-from wattslice.frontend.cuda.lowering.receivers import expressions_in, object_of, object_value
-from wattslice.frontend.cuda.lowering.unit import DEVICE_LAUNCH
-from wattslice.ir import Call, Construct, Expr, ExprStmt, Intrinsic, Semantics, Severity, Span
+from wattslice.frontend.cuda.lowering.memory import chooses_result, dereference, gives_value, read
+from wattslice.frontend.cuda.lowering.statements import default_initialisers
+from wattslice.frontend.cuda.lowering.unit import DEVICE_LAUNCH, FunctionInfo
+from wattslice.ir import (
+    UINT32,
+    BinaryOp,
+    Call,
+    Constant,
+    Construct,
+    Expr,
+    ExprStmt,
+    Intrinsic,
+    Semantics,
+    Severity,
+    Span,
+    TypeKind,
+    UnaryOp,
+)
+from wattslice.ir.c_arithmetic import converted
 
 
 @expression(C.CALL_EXPR)
@@ -185,6 +216,27 @@ def _overloads(node: Node) -> tuple[Node, ...]:
     return ()
 
 
+@expression(C.UNEXPOSED_EXPR)
+def _(body: Body, node: Node) -> Expr:
+    """Implicit conversions, temporaries, substituted template parameters, constant expressions."""
+    children = [child for child in node.children if child.kind >= 100]
+    if not children:
+        value = node.evaluate()
+        type_ = body.type(node)
+        if value is not None and type_.kind in (TypeKind.INT, TypeKind.BOOL, TypeKind.FLOAT):
+            number = converted(value, type_)
+            if number is not None:
+                return Constant(number, type_, body.span(node))
+        if type_.kind is TypeKind.RECORD:
+            return Construct((), (), type_, body.span(node))
+        if type_.kind is TypeKind.POINTER:
+            return Constant(0, type_, body.span(node))
+        raise LoweringError("expression that could not be read", node)
+    if len(children) > 1:
+        return unresolved_call(body, node, children)  # what clang kept of a faulty or dependent expression
+    return convert(body, body.expr(children[0]), body.type(node), body.span(node))
+
+
 # --------------------------------------------------------------------------- host
 
 
@@ -233,3 +285,165 @@ def _(body: Body, node: Node) -> Expr:
     elif what == "new":
         return allocated(body, node, body.type(node), span)
     return Intrinsic(what, (), (), Semantics.OPAQUE, True, body.type(node), span)
+
+
+# ---------------------------------------------------------------------------
+# Constructors: vectors and half numbers from their parts, records by following what the user wrote.
+
+
+def construct(body: Body, node: Node, constructor: Node) -> Expr:
+    """`T(a, b)`: vectors and dim3 from their parts, user types by following the constructor."""
+    type_ = body.type(node)
+    span = body.span(node)
+    arguments = expressions_in(node)
+    if type_.kind is TypeKind.ARRAY:  # an array of objects: only its default constructor
+        return Construct((), (), type_, span)
+    if type_.name == "dim3":
+        if len(arguments) == 1 and body.type(arguments[0]).kind in (TypeKind.RECORD, TypeKind.INT):
+            value = body.expr(arguments[0])
+            if value.type.kind is TypeKind.RECORD or value.type.lanes > 1:
+                return value
+            return aggregate(body, _filled(body, (value,), span), type_, span)
+        return aggregate(body, _filled(body, tuple(body.expr(a) for a in arguments), span), type_, span)
+    if type_.kind is TypeKind.FLOAT and type_.bits == 16:
+        values = tuple(body.expr(a) for a in arguments)
+        if type_.lanes > 1 and len(values) != 1:
+            return aggregate(body, values, type_, span)
+        return convert(body, values[0], type_, span) if values else Construct((), (), type_, span)
+    if type_.lanes > 1 or type_.kind is not TypeKind.RECORD:
+        if len(arguments) == 1:
+            return convert(body, body.expr(arguments[0]), type_, span)
+        return aggregate(body, tuple(body.expr(a) for a in arguments), type_, span)
+    info = body.unit.function(constructor)
+    if info.body is None or info.is_defaulted or body.is_host:
+        if len(arguments) == 1 and body.type(arguments[0]).kind is TypeKind.RECORD:
+            return body.expr(arguments[0])  # copy
+        if not arguments and not info.is_builtin:
+            fields = default_initialisers(body, constructor)
+            names = tuple(field.spelling for field, _ in fields)
+            return Construct(tuple(body.expr(value) for _, value in fields), names, type_, span)
+        if body.is_host and info.body is not None and not info.is_defaulted and type_.fields:
+            values = tuple(body.expr(a) for a in arguments)
+            return constructed(body, constructor.mangled_name, info.name, values, type_, span)
+        if not arguments or body.is_host or info.is_builtin:
+            return Construct(tuple(body.expr(a) for a in arguments), (), type_, span)
+        return opaque(body, node, info.name, arguments, span)
+    return inline_constructor(body, node, info, arguments, span)
+
+
+def inline_constructor(body: Body, node: Node, info: FunctionInfo, arguments: list[Node], span: Span) -> Expr:
+    """A user constructor: fill a temporary, yield its value."""
+    if not may_inline(body, info):
+        return opaque(body, node, info.name, arguments, span, TOO_DEEP)
+    this = temporary_object(body, body.type(node), span)
+    return inline(body, node, info, this, arguments, span, is_constructor=True)[0]
+
+
+def _filled(body: Body, parts: tuple[Expr, ...], span: Span) -> tuple[Expr, ...]:
+    return (*parts, *(Constant(1, UINT32, span) for _ in range(3 - len(parts))))
+
+
+# ---------------------------------------------------------------------------
+# Operators that are calls: assignment of whole records, arithmetic of the stubs' number types.
+
+
+def is_plain_copy(info: FunctionInfo) -> bool:
+    """An assignment that the compiler wrote, or that has no body here."""
+    if info.name != "operator=":
+        return False
+    return info.body is None or info.is_defaulted
+
+
+def assign_record(body: Body, arguments: list[Node], span: Span) -> Expr:
+    """A record copied as a whole."""
+    where = body.location(arguments[0])
+    if where is None:
+        raise LoweringError("assignment to something that is no object known here", arguments[0])
+    return assign_value(body, where, None, body.expr(arguments[1]), span)
+
+
+def builtin_operator(body: Body, name: str, arguments: list[Node], node: Node, span: Span) -> Expr | None:
+    """Operators on half and bfloat16, which the stubs declare as functions; None for any other call."""
+    type_ = body.type(node)
+    op = OPERATOR_NAMES.get(name)
+    if name == "operator=" and len(arguments) == 2:
+        where = body.location(arguments[0])
+        if where is None:
+            return None
+        return assign_value(body, where, None, convert(body, body.expr(arguments[1]), where.type, span), span)
+    if op is None:
+        return None
+    if len(arguments) == 1:
+        operand = body.expr(arguments[0])
+        if op is BinaryOp.SUB:
+            return unary(UnaryOp.NEGATE, operand, type_, span)
+        return operand
+    if len(arguments) != 2:
+        return None
+    if name.endswith("=") and op not in (
+        BinaryOp.EQ,
+        BinaryOp.NE,
+        BinaryOp.LE,
+        BinaryOp.GE,
+    ):
+        where = body.location(arguments[0])
+        if where is None:
+            return None
+        return assign_value(body, where, op, body.expr(arguments[1]), span)
+    left, right = body.expr(arguments[0]), body.expr(arguments[1])
+    if left.type.kind is TypeKind.RECORD:
+        return None
+    return arithmetic(body, op, left, right, type_, span)
+
+
+# ---------------------------------------------------------------------------
+# The object that a member function is called on.
+
+
+def expressions_in(node: Node) -> list[Node]:
+    """The children that are expressions (type and namespace references left out)."""
+    return [child for child in node.children if child.kind >= 100]
+
+
+def _object_node(node: Node) -> Node | None:
+    children = node.children
+    if children and children[0].kind == C.MEMBER_REF_EXPR:
+        inner = expressions_in(children[0])
+        return inner[0] if inner else None
+    return None
+
+
+def object_of(body: Body, node: Node, callee: Node, arguments: list[Node]) -> Location | None:
+    """The object that a member function is called on; removes it from an operator's arguments."""
+    if callee.kind not in (C.CXX_METHOD, C.CONVERSION_FUNCTION):
+        return None
+    children = node.children
+    if not (children and children[0].kind == C.MEMBER_REF_EXPR):
+        if callee.spelling.startswith("operator") and arguments:
+            return _object_location(body, arguments.pop(0))
+        return None
+    inner = _object_node(node)
+    if inner is None:
+        return body.frame.this
+    return _object_location(body, inner)
+
+
+def _object_location(body: Body, node: Node) -> Location:
+    type_ = body.type(node)
+    if type_.kind is TypeKind.POINTER:
+        return dereference(body, body.expr(node), type_.element or type_)
+    where = body.location(node)
+    if where is not None:
+        return where
+    return materialise(body, body.expr(node), body.span(node))
+
+
+def object_value(body: Body, node: Node) -> Expr:
+    """The value of the object that a conversion function is called on."""
+    inner = _object_node(node)
+    if inner is None:
+        children = expressions_in(node)
+        if not children:
+            raise LoweringError("conversion of an unknown object", node)
+        return body.expr(children[0])
+    return body.expr(inner)

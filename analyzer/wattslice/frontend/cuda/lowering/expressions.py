@@ -1,35 +1,72 @@
-"""Expressions without operators and calls: literals, names, members, initialiser lists."""
+"""Expressions without calls: literals, names, members, operators, conversions; constants are folded."""
 
 from __future__ import annotations
 
 from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
-from wattslice.frontend.cuda.lowering import folding
-from wattslice.frontend.cuda.lowering.choices import is_choice
-from wattslice.frontend.cuda.lowering.context import Body, LoweringError, PointsTo, expression
-from wattslice.frontend.cuda.lowering.memory import address_of, location_of_variable, read
-from wattslice.frontend.cuda.lowering.names import binding_of, builtin_vector, declaration_key
-from wattslice.frontend.cuda.lowering.types import DIM3_AXES, is_wide_record, lane_of
+from wattslice.frontend.cuda.clang.kinds import UnaryOperator as U
+from wattslice.frontend.cuda.lowering.context import (
+    Body,
+    Cell,
+    LoweringError,
+    PointsTo,
+    binding_of,
+    builtin_vector,
+    declaration_key,
+    expression,
+    function_named,
+)
+from wattslice.frontend.cuda.lowering.memory import (
+    address_of,
+    is_choice,
+    location_of_variable,
+    note_pointer,
+    place_for_access,
+    read,
+    with_effects,
+)
+from wattslice.frontend.cuda.lowering.types import (
+    DIM3_AXES,
+    common_type,
+    is_wide_record,
+    lane_of,
+    pointer_to,
+    promoted,
+)
 from wattslice.ir import (
+    BOOL,
     INT32,
     UINT32,
+    Assign,
+    Binary,
+    BinaryOp,
     Builtin,
     BuiltinKind,
+    Cast,
     Constant,
     Construct,
     Expr,
     Extract,
+    Increment,
     Intrinsic,
+    Load,
+    Logical,
+    LogicalOp,
+    PointerOffset,
     Read,
     RegisterPlace,
+    Select,
     Semantics,
     Span,
     Text,
     Type,
     TypeKind,
+    Unary,
+    UnaryOp,
     Variable,
 )
-from wattslice.ir.c_arithmetic import converted
+from wattslice.ir.c_arithmetic import converted, fold
 
 # --------------------------------------------------------------------------- leaves
 
@@ -182,7 +219,7 @@ def aggregate(body: Body, parts: tuple[Expr, ...], type_: Type, span: Span) -> E
         names = DIM3_AXES if type_.name == "dim3" else tuple(field.name for field in type_.fields)
     elif type_.lanes > 1:
         names = tuple("xyzw"[: type_.lanes])
-        parts = tuple(folding.cast(part, lane_of(type_), span) for part in parts)
+        parts = tuple(cast(part, lane_of(type_), span) for part in parts)
     return Construct(parts, names[: len(parts)], type_, span)
 
 
@@ -195,3 +232,351 @@ def _(body: Body, node: Node) -> Expr:
 def _(body: Body, node: Node) -> Expr:
     """The closure: its captures are the variables themselves, which stay in scope while calls are inlined."""
     return Construct((), (), body.type(node), body.span(node))
+
+
+# ---------------------------------------------------------------------------
+# Constant subtrees: literals and known values are computed when the tree is built.
+
+
+def binary(op: BinaryOp, left: Expr, right: Expr, operand_type: Type, type_: Type, span: Span) -> Expr:
+    """`left op right`, folded when both sides are constants (and the result is defined)."""
+    if isinstance(left, Constant) and isinstance(right, Constant) and operand_type.lanes == 1:
+        value = fold(op, left.value, right.value, operand_type)
+        result = None if value is None else converted(value, type_)
+        if result is not None:
+            return Constant(result, type_, span)
+    return Binary(op, left, right, operand_type, type_, span)
+
+
+def unary(op: UnaryOp, operand: Expr, type_: Type, span: Span) -> Expr:
+    """A unary operation, folded on constants."""
+    if isinstance(operand, Constant) and type_.lanes == 1:
+        value = folded_unary(op, operand.value, type_)
+        if value is not None:
+            return Constant(value, type_, span)
+    return Unary(op, operand, type_, span)
+
+
+def folded_unary(op: UnaryOp, value: int | float, type_: Type) -> int | float | None:
+    """`op value` as an object of `type_`; None where C defines no value."""
+    match op:
+        case UnaryOp.NEGATE:
+            return converted(-value, type_)
+        case UnaryOp.NOT:
+            return int(not value)
+        case UnaryOp.INVERT:
+            return converted(~value, type_) if isinstance(value, int) else None
+
+
+def cast(operand: Expr, type_: Type, span: Span) -> Expr:
+    """A conversion; none where the type stays the same, a constant where the operand is one."""
+    old = operand.type
+    if old is type_ or old == type_:
+        return operand
+    scalars = (TypeKind.BOOL, TypeKind.INT, TypeKind.FLOAT, TypeKind.POINTER)
+    if isinstance(operand, Constant) and type_.lanes == 1 and type_.kind in scalars:
+        value = converted(operand.value, type_)
+        if value is not None:
+            return Constant(value, type_, span)
+    return Cast(operand, type_, span)
+
+
+# ---------------------------------------------------------------------------
+# Known values of recursive functions' arguments: they decide where the recursion ends.
+
+
+def known_value(body: Body, expr: Expr) -> int | float | None:
+    """The value of an expression over constants and known parameters; None when it is not known."""
+    match expr:
+        case Constant(value=value):
+            return value
+        case Read(place=place):
+            return None if place.path else body.known.get(place.variable)
+        case Cast(operand=operand, type=type_):
+            value = known_value(body, operand)
+            return None if value is None or type_.lanes > 1 else converted(value, type_)
+        case Unary(op=op, operand=operand, type=type_):
+            value = known_value(body, operand)
+            return None if value is None else folded_unary(op, value, type_)
+        case Binary(op=op, left=left, right=right, operand_type=type_):
+            a, b = known_value(body, left), known_value(body, right)
+            return None if a is None or b is None else fold(op, a, b, type_)
+        case Logical(op=op, left=left, right=right):
+            a, b = known_value(body, left), known_value(body, right)
+            if a is None or b is None:
+                return None
+            return int(bool(a) and bool(b)) if op is LogicalOp.AND else int(bool(a) or bool(b))
+        case _:
+            return None
+
+
+# ---------------------------------------------------------------------------
+# Operators on values and objects: arithmetic, assignment, increments, addresses, conditionals.
+
+
+_ARITHMETIC: dict[int, BinaryOp] = {
+    B.MUL: BinaryOp.MUL,
+    B.DIV: BinaryOp.DIV,
+    B.REM: BinaryOp.MOD,
+    B.ADD: BinaryOp.ADD,
+    B.SUB: BinaryOp.SUB,
+    B.SHL: BinaryOp.SHL,
+    B.SHR: BinaryOp.SHR,
+    B.LT: BinaryOp.LT,
+    B.GT: BinaryOp.GT,
+    B.LE: BinaryOp.LE,
+    B.GE: BinaryOp.GE,
+    B.EQ: BinaryOp.EQ,
+    B.NE: BinaryOp.NE,
+    B.AND: BinaryOp.AND,
+    B.XOR: BinaryOp.XOR,
+    B.OR: BinaryOp.OR,
+}
+_COMPOUND: dict[int, BinaryOp] = {
+    B.MUL_ASSIGN: BinaryOp.MUL,
+    B.DIV_ASSIGN: BinaryOp.DIV,
+    B.REM_ASSIGN: BinaryOp.MOD,
+    B.ADD_ASSIGN: BinaryOp.ADD,
+    B.SUB_ASSIGN: BinaryOp.SUB,
+    B.SHL_ASSIGN: BinaryOp.SHL,
+    B.SHR_ASSIGN: BinaryOp.SHR,
+    B.AND_ASSIGN: BinaryOp.AND,
+    B.XOR_ASSIGN: BinaryOp.XOR,
+    B.OR_ASSIGN: BinaryOp.OR,
+}
+_UNARY: dict[int, UnaryOp] = {U.MINUS: UnaryOp.NEGATE, U.NOT: UnaryOp.INVERT, U.LNOT: UnaryOp.NOT}
+OPERATOR_NAMES: dict[str, BinaryOp] = {f"operator{op.value}": op for op in BinaryOp} | {
+    f"operator{op.value}=": op for op in _COMPOUND.values()
+}
+
+
+@expression(C.BINARY_OPERATOR)
+def _(body: Body, node: Node) -> Expr:
+    children = node.children
+    if len(children) != 2:
+        raise LoweringError("operator with a side that could not be read", node)
+    kind = int(node.binary_operator)
+    if kind == B.ASSIGN:
+        return assign(body, children[0], None, children[1], node)
+    span = body.span(node)
+    if kind in (B.LAND, B.LOR):
+        return _logical(body, node, kind, span)
+    left = body.expr(children[0])
+    right = body.expr(children[1])
+    if kind == B.COMMA:
+        if isinstance(left, Load):  # named, but its value is not asked for
+            left = left.place.address
+        return Binary(BinaryOp.COMMA, left, right, right.type, right.type, span)
+    op = _ARITHMETIC.get(kind)
+    if op is None:
+        raise LoweringError("pointer to member or three-way comparison", node)
+    return arithmetic(body, op, left, right, body.type(node), span)
+
+
+def arithmetic(body: Body, op: BinaryOp, left: Expr, right: Expr, type_: Type, span: Span) -> Expr:
+    """A binary operator on two values, pointer arithmetic included."""
+    if left.type.kind in (TypeKind.POINTER, TypeKind.ARRAY) and op in (BinaryOp.ADD, BinaryOp.SUB):
+        if right.type.kind not in (TypeKind.POINTER, TypeKind.ARRAY):
+            return offset(body, left, right, op is BinaryOp.SUB, span)
+    elif right.type.kind in (TypeKind.POINTER, TypeKind.ARRAY) and op is BinaryOp.ADD:
+        return offset(body, right, left, False, span)
+    if op in (BinaryOp.SHL, BinaryOp.SHR):
+        operand_type = promoted(left.type)
+    else:
+        operand_type = common_type(left.type, right.type)
+    if op in (BinaryOp.LT, BinaryOp.LE, BinaryOp.GT, BinaryOp.GE, BinaryOp.EQ, BinaryOp.NE):
+        type_ = BOOL
+    elif type_.kind in (TypeKind.UNKNOWN,) or type_.name == "dependent":
+        type_ = operand_type
+    return binary(op, left, right, operand_type, type_, span)
+
+
+def offset(body: Body, pointer: Expr, index: Expr, subtract: bool, span: Span) -> Expr:
+    """`pointer + index`, written as such."""
+    element = pointer.type.element
+    scale = element.size_bytes if element is not None else 1
+    result_type = pointer.type if pointer.type.kind is TypeKind.POINTER else pointer_to(element or INT32)
+    return PointerOffset(pointer, index, max(1, scale), 0, True, subtract, result_type, span)
+
+
+def _logical(body: Body, node: Node, kind: int, span: Span) -> Expr:
+    left = body.expr(node.children[0])
+    if isinstance(left, Constant):
+        if bool(left.value) == (kind == B.LOR):
+            return Constant(int(kind == B.LOR), BOOL, span)
+        return cast(body.expr(node.children[1]), BOOL, span)
+    region = body.region()
+    mark = len(body.before)
+    right = with_effects(body, mark, body.expr(node.children[1]))
+    op = LogicalOp.AND if kind == B.LAND else LogicalOp.OR
+    return Logical(op, left, right, region, BOOL, body.unit.spans.span(node.children[1]))
+
+
+@expression(C.COMPOUND_ASSIGNMENT_OPERATOR)
+def _(body: Body, node: Node) -> Expr:
+    children = node.children
+    if len(children) != 2:
+        raise LoweringError("assignment with a side that could not be read", node)
+    return assign(body, children[0], _COMPOUND[node.binary_operator], children[1], node)
+
+
+def assign(body: Body, target: Node, op: BinaryOp | None, value: Node, node: Node) -> Expr:
+    """`target = value`, `target op= value`."""
+    where = body.location(target)
+    if where is None:
+        raise LoweringError("assignment to something that is no object known here", node)
+    result = body.expr(value)
+    return assign_value(body, where, op, result, body.span(node))
+
+
+def assign_value(body: Body, where: object, op: BinaryOp | None, value: Expr, span: Span) -> Expr:
+    """Store a value that has been built already."""
+    assert isinstance(where, RegisterPlace | Cell)
+    if op is None:
+        operand_type = where.type
+        if isinstance(where, RegisterPlace):
+            note_pointer(body, where.variable, where.path, value)
+    elif op in (BinaryOp.SHL, BinaryOp.SHR):
+        operand_type = promoted(where.type)
+    else:
+        operand_type = common_type(where.type, value.type)
+    return Assign(place_for_access(body, where), op, value, operand_type, where.type, span)
+
+
+@expression(C.UNARY_OPERATOR)
+def _(body: Body, node: Node) -> Expr:
+    kind = int(node.unary_operator)
+    span = body.span(node)
+    if len(node.children) != 1:
+        raise LoweringError("operator with an operand that could not be read", node)
+    child = node.children[0]
+    if kind in (U.POST_INC, U.POST_DEC, U.PRE_INC, U.PRE_DEC):
+        where = body.location(child)
+        if where is None:
+            raise LoweringError("increment of something that is no object known here", node)
+        step = 1
+        if where.type.kind is TypeKind.POINTER and where.type.element is not None:
+            step = max(1, where.type.element.size_bytes)
+        return Increment(
+            place_for_access(body, where),
+            1 if kind in (U.POST_INC, U.PRE_INC) else -1,
+            kind in (U.PRE_INC, U.PRE_DEC),
+            step,
+            where.type,
+            span,
+        )
+    if kind == U.ADDR_OF:
+        if body.is_host and body.type(child).name == "function":
+            return body.expr(child)
+        inner = body.location(child)
+        if inner is None:
+            if not body.is_host and function_named(body, child) is None:
+                raise LoweringError("address of an object that is not known here", node)
+            return body.expr(child)  # the address of a function
+        return address_of(body, inner, span)
+    if kind == U.DEREF:
+        where = body.location(node)
+        if where is None:
+            raise LoweringError("dereference that could not be read", node)
+        return read(body, where, span)
+    operand = body.expr(child)
+    op = _UNARY.get(kind)
+    if op is None:  # unary plus, __extension__, __real
+        return operand
+    type_ = BOOL if op is UnaryOp.NOT else body.type(node)
+    if type_.kind is TypeKind.UNKNOWN:
+        type_ = operand.type
+    return unary(op, operand, type_, span)
+
+
+@expression(C.CONDITIONAL_OPERATOR)
+def _(body: Body, node: Node) -> Expr:
+    children = node.children
+    if len(children) != 3:
+        raise LoweringError("conditional with a part that could not be read", node)
+    condition = body.expr(children[0])
+    if isinstance(condition, Constant):
+        return body.expr(children[1] if condition.value else children[2])
+    known = known_value(body, condition) if body.known else None
+    then_region = body.region()
+    otherwise_region = body.region()
+    if known is None:
+        mark = len(body.before)
+        then = with_effects(body, mark, body.expr(children[1]))
+        mark = len(body.before)
+        otherwise = with_effects(body, mark, body.expr(children[2]))
+    else:  # recursion: the arm that is not taken would never end
+        taken = body.expr(children[1] if known else children[2])
+        never = Constant(0, taken.type, taken.span)
+        then, otherwise = (taken, never) if known else (never, taken)
+    type_ = body.type(node)
+    if type_.kind is TypeKind.UNKNOWN or type_.name == "dependent":
+        type_ = common_type(then.type, otherwise.type)
+    span = body.unit.spans.span(node)  # its own, which tells several in one statement apart
+    return Select(condition, then, otherwise, then_region, otherwise_region, type_, span)
+
+
+# ---------------------------------------------------------------------------
+# Conversions: implicit and written casts, parentheses, and what clang wraps around expressions.
+
+
+@expression(C.PAREN_EXPR)
+def _(body: Body, node: Node) -> Expr:
+    if len(node.children) != 1:
+        raise LoweringError("empty parentheses", node)
+    return body.expr(node.children[0])
+
+
+def convert(body: Body, value: Expr, type_: Type, span: Span) -> Expr:
+    """An implicit conversion of `value` to `type_`."""
+    old = value.type
+    if old is type_ or old == type_:
+        return value
+    if type_.kind in (TypeKind.UNKNOWN, TypeKind.VOID, TypeKind.ARRAY):
+        return value
+    if type_.kind is TypeKind.POINTER and old.kind in (TypeKind.POINTER, TypeKind.ARRAY):
+        if old.element == type_.element or isinstance(value, Constant):
+            return value
+        return _pointer_cast(body, value, type_, span)
+    if old.kind is TypeKind.RECORD or type_.kind is TypeKind.RECORD:
+        return value  # base-class views; constructors and conversion functions are calls of their own
+    if isinstance(value, Text) or (old.kind is TypeKind.UNKNOWN and type_.kind is TypeKind.POINTER):
+        return value
+    return cast(value, type_, span)
+
+
+def _pointer_cast(body: Body, value: Expr, type_: Type, span: Span) -> Expr:
+    result = Cast(value, type_, span)
+    known = body.register_addresses.get(id(value))
+    if known is not None:
+        body.register_addresses[id(result)] = (result, known[1])
+    return result
+
+
+@expression(
+    C.CSTYLE_CAST_EXPR,
+    C.CXX_STATIC_CAST_EXPR,
+    C.CXX_REINTERPRET_CAST_EXPR,
+    C.CXX_CONST_CAST_EXPR,
+    C.CXX_DYNAMIC_CAST_EXPR,
+    C.CXX_FUNCTIONAL_CAST_EXPR,
+    C.BUILTIN_BIT_CAST_EXPR,
+    C.CXX_ADDRSPACE_CAST_EXPR,
+)
+def _(body: Body, node: Node) -> Expr:
+    span = body.span(node)
+    type_ = body.type(node)
+    children = [child for child in node.children if child.kind >= 100]
+    if not children:
+        return (
+            Constant(0, type_, span) if type_.kind is not TypeKind.RECORD else Construct((), (), type_, span)
+        )
+    inner = children[-1]
+    if node.kind in (C.CSTYLE_CAST_EXPR, C.CXX_REINTERPRET_CAST_EXPR, C.CXX_STATIC_CAST_EXPR):
+        where = body.location(node)
+        if where is not None:
+            return read(body, where, span)
+    value = body.expr(inner)
+    if type_.kind is TypeKind.VOID or type_.kind is TypeKind.UNKNOWN:
+        return value
+    return convert(body, value, type_, span)

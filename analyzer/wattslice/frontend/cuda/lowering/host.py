@@ -8,10 +8,15 @@ from functools import lru_cache
 
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
-from wattslice.frontend.cuda.lowering.context import Body, Frame, LoweringError, TooLargeError
-from wattslice.frontend.cuda.lowering.host_objects import has_object, member_initialisers, object_parameter
-from wattslice.frontend.cuda.lowering.names import file_scope_variable
-from wattslice.frontend.cuda.lowering.reuse import reused_or_lowered
+from wattslice.frontend.cuda.lowering.context import (
+    Body,
+    Frame,
+    LoweringError,
+    TooLargeError,
+    file_scope_variable,
+)
+from wattslice.frontend.cuda.lowering.host_calls import has_object, member_initialisers, object_parameter
+from wattslice.frontend.cuda.lowering.reuse import Reuse, reused_or_lowered
 from wattslice.frontend.cuda.lowering.statements import as_block
 from wattslice.frontend.cuda.lowering.unit import Unit
 from wattslice.ir import (
@@ -38,7 +43,7 @@ _MOST_HELPER_LINES = 150
 
 
 def host_functions(
-    unit: Unit, functions: list[Node], callees: frozenset[str] = frozenset()
+    unit: Unit, functions: list[Node], callees: frozenset[str] = frozenset(), reuse: Reuse | None = None
 ) -> tuple[Function, ...]:
     """The functions that the geometry is read from, each lowered once.
 
@@ -68,10 +73,10 @@ def host_functions(
         wanted.update(dict.fromkeys(frontier))
     result: dict[int, Function] = {}
     for key in wanted:
-        function = reused_or_lowered(unit, hosts[key], lower_host_function, is_host=True)
+        function = reused_or_lowered(reuse, unit, hosts[key], lower_host_function, is_host=True)
         if function is not None:
             result[key] = function
-    _follow_helpers(unit, hosts, result)
+    _follow_helpers(unit, hosts, result, reuse)
     return tuple(result.values())
 
 
@@ -106,7 +111,9 @@ def _bytes_of(unit: Unit, function: Node) -> bytes:
     return file.data[begin:end]
 
 
-def _follow_helpers(unit: Unit, hosts: dict[int, Node], result: dict[int, Function]) -> None:
+def _follow_helpers(
+    unit: Unit, hosts: dict[int, Node], result: dict[int, Function], reuse: Reuse | None
+) -> None:
     """Functions called for their value (or that write through an argument), as long as they are short."""
     by_name: dict[str, list[int]] = {}
     for key, node in hosts.items():
@@ -117,7 +124,7 @@ def _follow_helpers(unit: Unit, hosts: dict[int, Node], result: dict[int, Functi
             for key in by_name.get(name, ()):
                 if key in result or not _is_helper(unit, hosts[key]):
                     continue
-                function = reused_or_lowered(unit, hosts[key], lower_host_function, is_host=True)
+                function = reused_or_lowered(reuse, unit, hosts[key], lower_host_function, is_host=True)
                 if function is not None:
                     result[key] = function
                     queue.append(function)

@@ -6,7 +6,6 @@ from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import UnaryOperator as U
-from wattslice.frontend.cuda.lowering import choices
 from wattslice.frontend.cuda.lowering.context import (
     INLINING_BUDGET_NODES,
     MOST_RECURSION,
@@ -16,10 +15,23 @@ from wattslice.frontend.cuda.lowering.context import (
     Frame,
     Location,
     PointsTo,
+    function_named,
+    is_callable_type,
 )
-from wattslice.frontend.cuda.lowering.known import known_value
-from wattslice.frontend.cuda.lowering.members import default_initialisers
-from wattslice.frontend.cuda.lowering.memory import member, note_pointer, place_for_access, read
+from wattslice.frontend.cuda.lowering.expressions import known_value
+from wattslice.frontend.cuda.lowering.memory import (
+    chooses_result,
+    gives_value,
+    is_choice,
+    member,
+    must_name_an_object,
+    note_pointer,
+    one_of,
+    place_for_access,
+    read,
+    takes_only_values,
+)
+from wattslice.frontend.cuda.lowering.statements import default_initialisers, lower
 from wattslice.frontend.cuda.lowering.types import is_wide_record, pointer_to
 from wattslice.frontend.cuda.lowering.unit import FunctionInfo
 from wattslice.ir import (
@@ -58,43 +70,6 @@ def may_inline(body: Body, info: FunctionInfo) -> bool:
     return depth < (MOST_RECURSION if body.known else _UNDECIDED_RECURSION)
 
 
-def function_named(body: Body, node: Node) -> Node | None:
-    """The function or lambda that an expression names: `f`, `&f`, a template argument, a bound parameter."""
-    current: Node | None = node
-    while current is not None:
-        if current.kind == C.LAMBDA_EXPR:
-            return current
-        if current.kind in (C.DECL_REF_EXPR, C.MEMBER_REF_EXPR):
-            target = current.referenced
-            if target is not None:
-                if target.kind in (C.FUNCTION_DECL, C.CXX_METHOD):
-                    return target
-                if target.kind in (C.PARM_DECL, C.VAR_DECL):
-                    return body.functions.get(target.raw.data0)
-        inner = [child for child in current.children if child.kind >= 100]
-        wraps = current.kind in _FUNCTION_WRAPPERS and len(inner) == 1
-        current = inner[0] if wraps else None
-    return None
-
-
-_FUNCTION_WRAPPERS = (
-    C.UNEXPOSED_EXPR,
-    C.PAREN_EXPR,
-    C.UNARY_OPERATOR,
-    C.DECL_REF_EXPR,
-    C.CALL_EXPR,
-    C.MEMBER_REF_EXPR,
-    C.CSTYLE_CAST_EXPR,
-)
-
-
-def is_callable_type(type_: Type) -> bool:
-    """Function pointers and closures."""
-    if type_.kind is TypeKind.POINTER and type_.element is not None:
-        return type_.element.name == "function"
-    return type_.name == "function" or "lambda at" in type_.name
-
-
 def temporary_object(body: Body, type_: Type, span: Span) -> Location:
     """A fresh unnamed object."""
     name = type_.name or "temporary"
@@ -130,15 +105,13 @@ def inline(
 
     For a function that returns a reference also the object that it names.
     """
-    from wattslice.frontend.cuda.lowering.statements import lower
-
     assert info.body is not None
     body.report_errors_in(info.body)
     parameters: list[Variable] = []
     values: list[Expr] = []
     bindings: dict[int, Binding] = {}
     known: dict[Variable, int | float] = {}
-    takes_values = choices.takes_values(info)
+    takes_values = takes_only_values(info)
     for i, parameter in enumerate(info.parameters):
         argument = arguments[i] if i < len(arguments) else None
         if argument is None or (argument.kind == C.UNEXPOSED_EXPR and not argument.children):
@@ -146,7 +119,7 @@ def inline(
         if argument is None:
             continue
         if parameter.is_reference:
-            by_value = takes_values and choices.is_choice(argument) and not is_wide_record(parameter.type)
+            by_value = takes_values and is_choice(argument) and not is_wide_record(parameter.type)
             where = None if by_value else body.location(argument)
             if isinstance(where, RegisterPlace):
                 bindings[parameter.key] = where
@@ -160,7 +133,7 @@ def inline(
                 parameters.append(pointer)
                 values.append(where.address)
                 continue
-            must_name = not body.is_host and choices.must_name_an_object(parameter.node.type)
+            must_name = not body.is_host and must_name_an_object(parameter.node.type)
             if must_name and function_named(body, argument) is None:
                 message = f"'{parameter.name}' of '{info.name}' refers to an object that is not known here"
                 body.hole("PW006", span, f"not read: {message}")
@@ -204,8 +177,8 @@ def inline(
     body.known = known
     body.line_span = None
     body.before = []
-    chooses = choices.chooses_result(info)
-    as_values = chooses and choices.gives_value(body, info)
+    chooses = chooses_result(info)
+    as_values = chooses and gives_value(body, info)
     frame = Frame(info, this, chooses and not as_values, as_values)
     if len(body.frames) == 1:
         body.nodes_at_call = body.nodes
@@ -234,7 +207,7 @@ def inline(
     body_block = Block(tuple(statements), region, body.unit.spans.span(info.body))
     call = InlinedCall(info.name, tuple(parameters), tuple(values), body_block, type_, span)
     if isinstance(result, Cell):
-        found = choices.one_of([where for where in frame.result_locations if isinstance(where, Cell)])
+        found = one_of([where for where in frame.result_locations if isinstance(where, Cell)])
         body.expression_pointees[id(call)] = (call, found)
         result = Cell(call, found.space, result.type, found.root)
     elif frame.result_pointees:

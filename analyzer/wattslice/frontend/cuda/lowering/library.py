@@ -6,10 +6,9 @@ import re
 from collections.abc import Sequence
 
 from wattslice.frontend.cuda.clang.cursors import Node
-from wattslice.frontend.cuda.lowering.bulk_accesses import copy_bytes, copy_element, matrix_access
+from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.context import Body, Cell, Location, LoweringError
-from wattslice.frontend.cuda.lowering.conversions import convert
-from wattslice.frontend.cuda.lowering.expressions import aggregate, extract
+from wattslice.frontend.cuda.lowering.expressions import aggregate, convert, extract
 from wattslice.frontend.cuda.lowering.intrinsics import (
     ATOMIC,
     ATOMIC_OPS,
@@ -20,22 +19,30 @@ from wattslice.frontend.cuda.lowering.intrinsics import (
     operations_of,
     rule_for,
 )
-from wattslice.frontend.cuda.lowering.memory import dereference, place_for_access, read
-from wattslice.frontend.cuda.lowering.types import lane_of
+from wattslice.frontend.cuda.lowering.memory import dereference, place_for_access, pointee_of, read
+from wattslice.frontend.cuda.lowering.types import DIM3_AXES, lane_of, pointer_to, vector_of
+from wattslice.frontend.matrix_tiles import Tile, address_of_share, tile_of
 from wattslice.ir import (
+    FLOAT32,
+    UINT32,
     VOID,
     AddressOf,
     Assign,
     Atomic,
     Binary,
     BinaryOp,
+    Builtin,
+    BuiltinKind,
     Cast,
+    Constant,
     Construct,
     Expr,
     Extract,
     Intrinsic,
     MemoryPlace,
     MemorySpace,
+    OperationClass,
+    OperationCount,
     Read,
     RegisterPlace,
     Semantics,
@@ -263,3 +270,260 @@ def opaque(
     return _store_outputs(
         body, result, [v for v in values if id(v) in body.register_addresses and isinstance(v, AddressOf)]
     )
+
+
+# ---------------------------------------------------------------------------
+# Accesses wider than an element: matrix tiles, asynchronous copies, memcpy.
+
+
+_STORES = {
+    MemorySpace.SHARED: (OperationClass.SHARED_LOAD, OperationClass.SHARED_STORE),
+    MemorySpace.CONSTANT: (OperationClass.CONSTANT_LOAD, OperationClass.GLOBAL_STORE),
+}
+_WORD_BYTES = 4
+_FRAGMENT = re.compile(r"fragment<(?:\w+::)*(?P<use>\w+), (?P<m>\d+), (?P<n>\d+), (?P<k>\d+)[,>]")
+
+
+def _tile(fragment: str, layout: str) -> Tile | None:
+    """The tile of a fragment's type; None where its shape is not known here (a template nobody uses)."""
+    match = _FRAGMENT.search(fragment)
+    if match is None:
+        return None
+    m, n, k = (int(match[name]) for name in "mnk")
+    is_column_major = "col_major" in fragment or "col_major" in layout
+    return tile_of(match["use"].removeprefix("matrix_"), m, n, k, is_column_major=is_column_major)
+
+
+def matrix_access(body: Body, name: str, arguments: list[Node], span: Span) -> Expr:
+    """One access of the pointer's space by each thread, for its share of the tile (docs/counting.md)."""
+    loads = name == "load_matrix_sync"
+    fragment, pointer_node = (arguments[0], arguments[1]) if loads else (arguments[1], arguments[0])
+    pointer = body.expr(pointer_node)
+    rest = [body.expr(argument) for argument in arguments[2:]]
+    element = pointer.type.element or VOID
+    where = dereference(body, pointer, element)
+    if isinstance(where, Cell) and rest:
+        layout = body.unit.spans.text(arguments[3]) if len(arguments) > 3 else ""
+        tile = _tile(body.type(fragment).name, layout)
+        if tile is not None:
+            where = _share(where, tile, rest[0], element, span)
+    elif not isinstance(where, Cell):
+        where = Cell(pointer, MemorySpace.LOCAL, element, where.variable)
+    if loads:
+        value = read(body, where, span)
+        return Intrinsic(name, (value, *rest), (), Semantics.NONE, False, VOID, span)
+    place = place_for_access(body, where)
+    step = Intrinsic(name, tuple(rest), (), Semantics.OPAQUE, False, where.type, span)
+    return Assign(place, None, step, where.type, where.type, span)
+
+
+def _share(where: Cell, tile: Tile, stride: Expr, element: Type, span: Span) -> Cell:
+    """What one lane moves."""
+    elements = tile.share
+    if elements is None or element.kind not in (TypeKind.INT, TypeKind.FLOAT):
+        return where
+    part = vector_of(element, elements) if elements > 1 else element
+    address = address_of_share(where.address, tile, stride, element, part, pointer_to(part), span)
+    return Cell(address, where.space, part, where.root)
+
+
+def copy_element(body: Body, node: Node, name: str, arguments: list[Node], span: Span) -> Expr | None:
+    """An asynchronous copy by each thread: one load and one store, of the bytes where they are constant."""
+    pointers = [a for a in arguments if body.type(a).kind in (TypeKind.POINTER, TypeKind.ARRAY)]
+    if len(pointers) < 2:
+        return None
+    target, source = body.expr(pointers[0]), body.expr(pointers[1])
+    element = _element(source) or _element(target) or FLOAT32
+    if body.type(arguments[0]).kind is TypeKind.RECORD:
+        message = f"'{name}' of a group: read as one element for each thread"
+        body.unit.report("PW006", Severity.NOTE, span, message)
+    elif len(arguments) > 2:
+        element = _of_bytes(body.expr(arguments[2]), element)
+    to, origin = dereference(body, target, element), dereference(body, source, element)
+    value = read(body, origin, span)
+    if body.type(arguments[0]).kind is TypeKind.RECORD:  # which element a thread copies is not told
+        value = Intrinsic(f"{name} of a group", (value,), (), Semantics.IDENTITY, False, element, span)
+    return Assign(place_for_access(body, to), None, value, element, element, span)
+
+
+def _of_bytes(size: Expr, element: Type) -> Type:
+    """A type of so many bytes: 4, 8 and 16 are what one instruction can copy."""
+    number = size.value if isinstance(size, Constant) else None
+    if number == element.size_bytes or number not in (4, 8, 16):
+        return element
+    return vector_of(UINT32, int(number) // _WORD_BYTES) if number > _WORD_BYTES else UINT32
+
+
+def _element(pointer: Expr) -> Type | None:
+    """What a pointer points at before it was cast to void*."""
+    while isinstance(pointer, Cast) and (
+        pointer.type.element is None or pointer.type.element.kind is TypeKind.VOID
+    ):
+        pointer = pointer.operand
+    element = pointer.type.element
+    return None if element is None or element.kind is TypeKind.VOID else element
+
+
+def copy_bytes(body: Body, node: Node, name: str, arguments: list[Node], span: Span) -> Expr:
+    """`memcpy(to, from, n)` with a constant n: one access for every four bytes on each side."""
+    values = tuple(body.expr(argument) for argument in arguments)
+    size = values[2]
+    type_ = body.type(node)
+    if not isinstance(size, Constant):
+        body.hole("PW005", span, f"cost of '{name}' unknown: its size is no constant")
+        return Intrinsic(name, values, (), Semantics.OPAQUE, True, type_, span)
+    words = max(1.0, int(size.value) / _WORD_BYTES)
+    operations: list[OperationCount] = []
+    for at, position in ((0, 1), (1, 0)) if name != "memset" else ((0, 1),):
+        pointee = pointee_of(body, values[at])
+        space = MemorySpace.GLOBAL if pointee is None else pointee.space
+        if space is MemorySpace.LOCAL:
+            continue
+        classes = _STORES.get(space, (OperationClass.GLOBAL_LOAD, OperationClass.GLOBAL_STORE))
+        operations.append(OperationCount(classes[position], words))
+    return Intrinsic(name, values, tuple(operations), Semantics.OPAQUE, False, type_, span)
+
+
+# ---------------------------------------------------------------------------
+# Cooperative groups: ranks and sizes from the builtin variables at no cost, barriers, shuffles.
+
+
+_NAMESPACE = "cooperative_groups::"
+_TILE = re.compile(r"thread_block_tile<(\d+)")
+_MAKERS = frozenset(
+    [
+        "this_thread_block",
+        "this_thread",
+        "this_grid",
+        "this_multi_grid",
+        "this_cluster",
+        "coalesced_threads",
+        "tiled_partition",
+        "binary_partition",
+        "labeled_partition",
+    ]
+)
+_ONE_INT = frozenset(
+    [
+        "shfl",
+        "shfl_up",
+        "shfl_down",
+        "shfl_xor",
+        "any",
+        "all",
+        "ballot",
+        "match_any",
+        "match_all",
+        "reduce",
+        "inclusive_scan",
+        "exclusive_scan",
+    ]
+)
+_VECTORS = {
+    "group_index": BuiltinKind.BLOCK_IDX,
+    "block_index": BuiltinKind.BLOCK_IDX,
+    "thread_index": BuiltinKind.THREAD_IDX,
+    "group_dim": BuiltinKind.BLOCK_DIM,
+    "dim_threads": BuiltinKind.BLOCK_DIM,
+    "dim_blocks": BuiltinKind.GRID_DIM,
+}
+
+
+def _free(name: str, semantics: Semantics, type_: Type, span: Span, *arguments: Expr) -> Expr:
+    return Intrinsic(name, arguments, (), semantics, False, type_, span)
+
+
+def _linear(index: BuiltinKind, extent: BuiltinKind, span: Span) -> Expr:
+    """`(z * extent.y + y) * extent.x + x`, at no cost: nobody wrote it."""
+    i = [Builtin(index, axis, UINT32, span) for axis in range(3)]
+    n = [Builtin(extent, axis, UINT32, span) for axis in range(3)]
+    rows = _free("rank", Semantics.FMA, UINT32, span, i[2], n[1], i[1])
+    return _free("rank", Semantics.FMA, UINT32, span, rows, n[0], i[0])
+
+
+def _volume(extent: BuiltinKind, span: Span) -> Expr:
+    n = [Builtin(extent, axis, UINT32, span) for axis in range(3)]
+    plane = _free("size", Semantics.MUL, UINT32, span, n[0], n[1])
+    return _free("size", Semantics.MUL, UINT32, span, plane, n[2])
+
+
+def _thread_rank(span: Span) -> Expr:
+    return _linear(BuiltinKind.THREAD_IDX, BuiltinKind.BLOCK_DIM, span)
+
+
+def _group_name(body: Body, node: Node, arguments: list[Node]) -> str:
+    children = node.children
+    if children and children[0].kind == C.MEMBER_REF_EXPR:
+        inner = [child for child in children[0].children if child.kind >= 100]
+        type_ = body.type(inner[0]) if inner else None
+    else:
+        type_ = body.type(arguments[0]) if arguments else None
+    if type_ is not None and type_.element is not None:
+        type_ = type_.element
+    return "" if type_ is None else type_.name
+
+
+def group_call(body: Body, node: Node, name: str, arguments: list[Node], span: Span) -> Expr | None:
+    """A function or member of cooperative groups; None when the call is none of those."""
+    type_ = body.type(node)
+    if name in _MAKERS and (type_.name.startswith(_NAMESPACE) or "group" in type_.name):
+        return Construct((), (), type_, span)
+    group = _group_name(body, node, arguments)
+    if not group.startswith(_NAMESPACE):
+        return None
+    if name in ("sync", "barrier_wait", "barrier_arrive"):
+        counted = () if name == "barrier_arrive" else (OperationCount(OperationClass.BARRIER, 1),)
+        detail = group.removeprefix(_NAMESPACE)
+        return Intrinsic(f"group.{name}", (), counted, Semantics.BARRIER, False, VOID, span, detail)
+    if name in _ONE_INT:
+        values = tuple(body.expr(a) for a in arguments if not body.type(a).name.startswith(_NAMESPACE))
+        counted = (OperationCount(OperationClass.INT, 1),)
+        functions = [n for n in (body.type(a).name for a in arguments) if n.startswith(_NAMESPACE)]
+        detail = " ".join(dict.fromkeys((group, *functions))).replace(_NAMESPACE, "")
+        return Intrinsic(name, values, counted, Semantics.OPAQUE, False, type_, span, detail)
+    kind = _VECTORS.get(name)
+    if kind is not None:
+        parts = tuple(Builtin(kind, axis, UINT32, span) for axis in range(3))
+        return Construct(parts, DIM3_AXES, type_, span)
+    number = _number(group.removeprefix(_NAMESPACE), name, type_, span)
+    if number is not None:
+        return number
+    return None
+
+
+def _number(group: str, name: str, type_: Type, span: Span) -> Expr | None:
+    """A rank or size as a value of the builtin variables; opaque where the group is not static."""
+    tile = _TILE.match(group)
+    size = int(tile[1]) if tile is not None else None
+    if group == "thread_block":
+        if name == "thread_rank":
+            return _thread_rank(span)
+        if name in ("size", "num_threads"):
+            return _volume(BuiltinKind.BLOCK_DIM, span)
+    if group == "grid_group":
+        block = _linear(BuiltinKind.BLOCK_IDX, BuiltinKind.GRID_DIM, span)
+        threads = _volume(BuiltinKind.BLOCK_DIM, span)
+        blocks = _volume(BuiltinKind.GRID_DIM, span)
+        if name == "thread_rank":
+            return _free(name, Semantics.FMA, type_, span, block, threads, _thread_rank(span))
+        if name in ("size", "num_threads"):
+            return _free(name, Semantics.MUL, type_, span, blocks, threads)
+        if name == "block_rank":
+            return block
+        if name == "num_blocks":
+            return blocks
+    if size is not None:
+        lanes = Constant(size, UINT32, span)
+        if name in ("size", "num_threads"):
+            return Constant(size, type_, span)
+        if name == "thread_rank":
+            return _free(name, Semantics.MOD, type_, span, _thread_rank(span), lanes)
+        if name == "meta_group_rank":
+            return _free(name, Semantics.DIV, type_, span, _thread_rank(span), lanes)
+        if name == "meta_group_size":
+            return _free(name, Semantics.DIV, type_, span, _volume(BuiltinKind.BLOCK_DIM, span), lanes)
+    if name in ("thread_rank", "size", "num_threads", "meta_group_rank", "meta_group_size", "is_valid"):
+        return _free(name, Semantics.OPAQUE, type_, span)
+    if name in ("grid_rank", "num_grids", "cluster_size", "block_rank", "num_blocks"):
+        return _free(name, Semantics.UNIFORM, type_, span)
+    return None

@@ -1,11 +1,27 @@
-"""Objects and pointers: in which memory space an object lies, where a pointer points, how it is accessed."""
+"""Objects: which one an expression names, in which space it lies, where pointers point, how to access it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from wattslice.frontend.cuda.lowering.context import Body, Cell, Location, Pointee
-from wattslice.frontend.cuda.lowering.types import lane_of, pointer_to
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.cursors import Type as ClangType
+from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
+from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.kinds import TypeKind as K
+from wattslice.frontend.cuda.clang.kinds import UnaryOperator
+from wattslice.frontend.cuda.lowering.context import (
+    Body,
+    Cell,
+    Location,
+    LoweringError,
+    Pointee,
+    PointsTo,
+    binding_of,
+    location,
+)
+from wattslice.frontend.cuda.lowering.types import is_wide_record, lane_of, pointer_to
+from wattslice.frontend.cuda.lowering.unit import FunctionInfo
 from wattslice.ir import (
     AddressOf,
     Assign,
@@ -255,3 +271,290 @@ def location_of_variable(body: Body, variable: Variable, span: Span) -> Location
     if in_registers(body, variable):
         return RegisterPlace(variable, (), variable.type)
     return Cell(AddressOf(variable, pointer_to(variable.type), span), variable.space, variable.type, variable)
+
+
+# ---------------------------------------------------------------------------
+# Which object an expression names: variables, members, elements, what pointers point at.
+
+
+@location(C.DECL_REF_EXPR)
+def _(body: Body, node: Node) -> Location | None:
+    binding = binding_of(body, node)
+    if isinstance(binding, Variable):
+        return location_of_variable(body, binding, body.span(node))
+    if isinstance(binding, RegisterPlace | Cell):
+        return binding
+    if isinstance(binding, PointsTo):
+        return None
+    return None
+
+
+@location(C.MEMBER_REF_EXPR)
+def _(body: Body, node: Node) -> Location | None:
+    field = node.referenced
+    if field is not None and field.kind == C.VAR_DECL:  # static member
+        binding = binding_of(body, node)
+        return location_of_variable(body, binding, body.span(node)) if isinstance(binding, Variable) else None
+    if field is not None and field.kind != C.FIELD_DECL:
+        return None
+    base = _base_of_member(body, node)
+    if base is None:
+        return None
+    name = node.spelling
+    if not name or "(" in name:  # an anonymous union or struct: its members are the record's
+        return base
+    type_ = body.type(node)
+    offset = 0 if field is None or isinstance(base, RegisterPlace) else _offset_in_record(body, field)
+    return member(body, base, name, offset, type_, body.span(node))
+
+
+def _offset_in_record(body: Body, field: Node) -> int:
+    """Offset of a member, plus that of the anonymous records around it."""
+    return body.unit.types.field_offset_bytes(field.raw)
+
+
+def _base_of_member(body: Body, node: Node) -> Location | None:
+    children = [child for child in node.children if child.kind >= 100]
+    if not children:
+        this = body.frame.this
+        if this is None:
+            raise LoweringError(f"member '{node.spelling}' of an object that is not known here", node)
+        return this
+    base = children[0]
+    base_type = body.type(base)
+    if base_type.kind is TypeKind.POINTER:
+        pointer = body.expr(base)
+        return dereference(body, pointer, base_type.element or base_type)
+    return body.location(base)
+
+
+@location(C.ARRAY_SUBSCRIPT_EXPR)
+def _(body: Body, node: Node) -> Location | None:
+    children = node.children
+    if len(children) != 2:
+        raise LoweringError("subscript that could not be read", node)
+    base, index = children
+    if body.type(index).kind in (TypeKind.POINTER, TypeKind.ARRAY):
+        base, index = index, base
+    element = body.type(node)
+    pointer = body.expr(base)
+    subscript = body.expr(index)
+    if element.kind is TypeKind.UNKNOWN:
+        element = pointer.type.element or element
+    known = body.register_addresses.get(id(pointer))
+    if known is not None and isinstance(subscript, Constant):
+        lane = _lane_at(known[1], int(subscript.value), element)
+        if lane is not None:
+            return lane
+    if pointer.type.kind is not TypeKind.POINTER and pointer.type.lanes == 1:
+        inner = pointer.type.element
+        if inner is None:  # a recovered expression: nothing is known about what is subscripted
+            pointer = Cast(pointer, pointer_to(element), body.span(node))
+    offset = PointerOffset(
+        pointer, subscript, element.size_bytes, 0, False, False, pointer_to(element), body.span(node)
+    )
+    return dereference(body, offset, element)
+
+
+def _lane_at(place: RegisterPlace, index: int, element: Type) -> RegisterPlace | None:
+    """`(&v.x)[1]`, `p[0]` with `p = &x`: the part of a register that a constant subscript names."""
+    if index == 0 and place.type.size_bytes == element.size_bytes:
+        return RegisterPlace(place.variable, place.path, element)
+    path = place.path
+    if path and path[-1] in "xyzw" and len(path[-1]) == 1:
+        lane = "xyzw".index(path[-1]) + index
+        if 0 <= lane < 4:
+            return RegisterPlace(place.variable, (*path[:-1], "xyzw"[lane]), element)
+    if place.type.lanes > 1 and 0 <= index < place.type.lanes:
+        return RegisterPlace(place.variable, (*path, "xyzw"[index]), element)
+    return None
+
+
+@location(C.UNARY_OPERATOR)
+def _(body: Body, node: Node) -> Location | None:
+    operator = node.unary_operator
+    if operator == UnaryOperator.DEREF:
+        return dereference(body, body.expr(node.children[0]), body.type(node))
+    if operator in (UnaryOperator.PRE_INC, UnaryOperator.PRE_DEC):
+        return _after_effect(body, node, node.children[0])
+    if operator in (UnaryOperator.EXTENSION, UnaryOperator.REAL):
+        return body.location(node.children[0])
+    return None
+
+
+@location(C.BINARY_OPERATOR, C.COMPOUND_ASSIGNMENT_OPERATOR)
+def _(body: Body, node: Node) -> Location | None:
+    operator = node.binary_operator
+    if operator == B.COMMA:
+        _run_before(body, body.expr(node.children[0]), body.span(node))
+        return body.location(node.children[1])
+    if B.ASSIGN <= operator <= B.OR_ASSIGN:
+        return _after_effect(body, node, node.children[0])
+    return None
+
+
+def _after_effect(body: Body, node: Node, target: Node) -> Location | None:
+    """`(x += 1) = …`, `(++p)->a`: the effect becomes a statement before this one."""
+    _run_before(body, body.expr(node), body.span(node))
+    return body.location(target)
+
+
+def _run_before(body: Body, effect: Expr, span: Span) -> None:
+    body.before.append(ExprStmt(effect, body.region(), span))
+
+
+@location(C.PAREN_EXPR, C.UNEXPOSED_EXPR, C.CXX_CONST_CAST_EXPR)
+def _(body: Body, node: Node) -> Location | None:
+    children = [child for child in node.children if child.kind >= 100]
+    if len(children) != 1:
+        return None
+    inner = children[0]
+    type_ = body.type(node)
+    if type_.kind is TypeKind.POINTER and body.type(inner).kind is TypeKind.ARRAY:
+        return None
+    where = body.location(inner)
+    if where is None or where.type == type_ or where.type.kind is TypeKind.RECORD:
+        return where
+    return None
+
+
+@location(C.CSTYLE_CAST_EXPR, C.CXX_REINTERPRET_CAST_EXPR, C.CXX_STATIC_CAST_EXPR, C.CXX_FUNCTIONAL_CAST_EXPR)
+def _(body: Body, node: Node) -> Location | None:
+    """`reinterpret_cast<float4&>(x)`: the same object seen as another type."""
+    if node.type.canonical.kind in (103, 104) or _casts_to_reference(body, node):
+        inner = [child for child in node.children if child.kind >= 100][-1]
+        where = body.location(inner)
+        type_ = body.type(node)
+        if isinstance(where, RegisterPlace):
+            return RegisterPlace(where.variable, where.path, type_)
+        if where is not None:
+            return Cell(where.address, where.space, type_, where.root)
+    return None
+
+
+def _casts_to_reference(body: Body, node: Node) -> bool:
+    """libclang gives a reference cast the type referred to; the text still has its ampersand."""
+    text = body.unit.spans.text(node)
+    return "&>" in text or "& >" in text or "&)" in text.split("(", 2)[1] + ")" if "(" in text else False
+
+
+# ---------------------------------------------------------------------------
+# References to one of several objects, which only the run decides: `c ? a : b`, a function's `return`s.
+
+
+@location(C.CONDITIONAL_OPERATOR)
+def _(body: Body, node: Node) -> Location | None:
+    """The object at an address that is selected; None when an arm is a mere value, and so the whole."""
+    if body.is_host or len(node.children) != 3:
+        return None
+    condition, *arms = node.children
+    if not all(_may_name_an_object(arm) for arm in arms):
+        return None
+    before = list(body.before)
+    chosen = body.expr(condition)
+    if isinstance(chosen, Constant):
+        return body.location(arms[0] if chosen.value else arms[1])
+    span = body.unit.spans.span(node)  # its own, which tells several in one statement apart
+    then_region, otherwise_region = body.region(), body.region()
+    cells: list[Cell] = []
+    addresses: list[Expr] = []
+    for arm in arms:
+        mark = len(body.before)
+        where = body.location(arm)
+        if where is None:
+            body.before[:] = before
+            return None
+        cells.append(in_memory(body, where, span))
+        addresses.append(with_effects(body, mark, cells[-1].address))
+    type_ = cells[0].type
+    then, otherwise = addresses
+    pointer = Select(chosen, then, otherwise, then_region, otherwise_region, pointer_to(type_), span)
+    pointee = one_of(cells)
+    return Cell(pointer, pointee.space, type_, pointee.root, any(cell.is_volatile for cell in cells))
+
+
+def in_memory(body: Body, where: Location, span: Span) -> Cell:
+    """An object as one that an address names, also where it is a register."""
+    if isinstance(where, Cell):
+        return where
+    address = address_of(body, where, span)
+    del body.register_addresses[id(address)]  # what is reached through it is not always this register
+    found = pointee_of(body, address)
+    return Cell(address, MemorySpace.LOCAL if found is None else found.space, where.type, where.variable)
+
+
+def one_of(cells: list[Cell]) -> Pointee:
+    """What is known of an object that is one of these."""
+    found = Pointee(cells[0].space, cells[0].root)
+    for cell in cells[1:]:
+        found = joined_pointees(found, Pointee(cell.space, cell.root))
+    return found
+
+
+def is_choice(node: Node) -> bool:
+    """Whether an expression is `c ? a : b`, parentheses and implicit conversions aside."""
+    while node.kind in (C.PAREN_EXPR, C.UNEXPOSED_EXPR) and len(node.children) == 1:
+        node = node.children[0]
+    return node.kind == C.CONDITIONAL_OPERATOR
+
+
+def chooses_result(info: FunctionInfo) -> bool:
+    """Whether a function that returns a reference decides while it runs which object that names."""
+    if not info.returns_reference or info.body is None:
+        return False
+    returned = [node.children[0] for node in info.body.walk() if node.kind == C.RETURN_STMT and node.children]
+    return len({_name_of(node) for node in returned}) > 1 or any(map(is_choice, returned))
+
+
+def _name_of(node: Node) -> int:
+    """Equal for what certainly names the same object: `*this`, a variable."""
+    inner = node.children[0] if node.kind == C.UNARY_OPERATOR and node.children else node
+    if inner.kind == C.CXX_THIS_EXPR:
+        return 0
+    declaration = node.referenced if node.kind == C.DECL_REF_EXPR else None
+    return id(node) if declaration is None else declaration.raw.data0
+
+
+def gives_value(body: Body, info: FunctionInfo) -> bool:
+    """Whether a chosen `const T&` is as good as its value: then registers can stay what they are."""
+    result = info.declaration.type.result
+    type_ = body.unit.types.translate(result.canonical.pointee.raw)
+    return is_const_reference(result) and not is_wide_record(type_)
+
+
+def takes_only_values(info: FunctionInfo) -> bool:
+    """Whether a function changes nothing through references, so that it may get copies for `const T&`."""
+    return all(is_const_reference(p.node.type) for p in info.parameters if p.is_reference)
+
+
+def is_const_reference(type_: ClangType) -> bool:
+    """`const T&`."""
+    return type_.canonical.kind == K.LVALUEREFERENCE and type_.canonical.pointee.is_const
+
+
+def must_name_an_object(type_: ClangType) -> bool:
+    """`T&`, which C++ never binds to a temporary."""
+    return type_.canonical.kind == K.LVALUEREFERENCE and not type_.canonical.pointee.is_const
+
+
+def _may_name_an_object(node: Node) -> bool:
+    while node.kind in (C.PAREN_EXPR, C.UNEXPOSED_EXPR) and len(node.children) == 1:
+        node = node.children[0]
+    if node.kind == C.BINARY_OPERATOR:
+        return node.binary_operator in (B.COMMA, B.ASSIGN)
+    return node.kind in _OBJECTS
+
+
+_OBJECTS = (
+    C.DECL_REF_EXPR,
+    C.MEMBER_REF_EXPR,
+    C.ARRAY_SUBSCRIPT_EXPR,
+    C.UNARY_OPERATOR,
+    C.COMPOUND_ASSIGNMENT_OPERATOR,
+    C.CONDITIONAL_OPERATOR,
+    C.CALL_EXPR,
+    C.CSTYLE_CAST_EXPR,
+    C.CXX_STATIC_CAST_EXPR,
+    C.CXX_REINTERPRET_CAST_EXPR,
+    C.CXX_CONST_CAST_EXPR,
+)

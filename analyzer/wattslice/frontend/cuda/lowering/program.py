@@ -7,29 +7,19 @@ import re
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from wattslice.frontend.bounds import MOST_KERNELS
+from wattslice.frontend import MOST_KERNELS
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.flags import STUBS
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
-from wattslice.frontend.cuda.clang.launch_bounds import launch_bounds, max_registers
 from wattslice.frontend.cuda.clang.session import ParsedUnit
-from wattslice.frontend.cuda.lowering import (
-    calls,
-    conversions,
-    expressions,
-    inline_assembly,
-    locations,
-    loop_statements,
-    operators,
-)
+from wattslice.frontend.cuda.lowering import calls, expressions, inline_assembly, loops, memory, statements
 from wattslice.frontend.cuda.lowering.context import Body, Frame, TooLargeError
-from wattslice.frontend.cuda.lowering.function_names import qualified_name
 from wattslice.frontend.cuda.lowering.host import declare_exports, host_functions
 from wattslice.frontend.cuda.lowering.lost_kernels import is_kernel, lost_kernels
-from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions, reused_or_lowered
+from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions, Reuse, reused_or_lowered
 from wattslice.frontend.cuda.lowering.statements import as_block
 from wattslice.frontend.cuda.lowering.types import UINT64, is_wide_record
-from wattslice.frontend.cuda.lowering.unit import Unit
+from wattslice.frontend.cuda.lowering.unit import Unit, qualified_name
 from wattslice.ir import (
     Block,
     Kernel,
@@ -48,7 +38,7 @@ _FUNCTIONS = (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD, C.CONSTRUCTOR)
 _SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL)
 _RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.CLASS_TEMPLATE)
 # These modules register their handlers when they are imported.
-_REGISTERED = (calls, conversions, expressions, inline_assembly, locations, loop_statements, operators)
+_REGISTERED = (calls, expressions, inline_assembly, loops, memory, statements)
 _STUBS = str(STUBS)
 _TEXTURE_OBJECTS = ("cudaTextureObject_t", "cudaSurfaceObject_t")
 
@@ -63,12 +53,12 @@ def lower_program(parsed: ParsedUnit, earlier: LoweredFunctions | None = None) -
     unit = Unit(parsed)
     with deep_recursion(), _no_collections():
         functions = project_functions(unit)
-        unit.reuse = None if earlier is None else earlier.for_unit(unit)
+        reuse = None if earlier is None else earlier.for_unit(unit)
         asked = parsed.asked_files()
         own = functions if asked is None else [node for node in functions if node.place.path in asked]
-        kernels = lower_kernels(unit, kernel_definitions(own))
+        kernels = lower_kernels(unit, kernel_definitions(own), reuse)
         kernels += lost_kernels(unit, functions, MOST_KERNELS - len(kernels))
-        hosts = host_functions(unit, functions)
+        hosts = host_functions(unit, functions, reuse=reuse)
         declare_exports(unit)
     _report_includes(unit)
     lines = numbered_lines(parsed.source.decode("utf-8", "replace"))
@@ -150,7 +140,7 @@ def kernel_definitions(functions: list[Node]) -> list[Node]:
     return result
 
 
-def lower_kernels(unit: Unit, definitions: list[Node]) -> list[Kernel]:
+def lower_kernels(unit: Unit, definitions: list[Node], reuse: Reuse | None) -> list[Kernel]:
     """All kernels, as far as the budgets of a file reach; what lies beyond is told (PW007)."""
     kernels: list[Kernel] = []
     for number, definition in enumerate(definitions):
@@ -160,7 +150,7 @@ def lower_kernels(unit: Unit, definitions: list[Node]) -> list[Kernel]:
             )
             unit.report("PW007", Severity.WARNING, unit.spans.span(definition), message)
             break
-        kernels.append(reused_or_lowered(unit, definition, lower_kernel, is_host=False))
+        kernels.append(reused_or_lowered(reuse, unit, definition, lower_kernel, is_host=False))
     return kernels
 
 
@@ -278,3 +268,43 @@ def _report_includes(unit: Unit) -> None:
         line = 1 if match is None else source.count(b"\n", 0, match.start()) + 1
         where = Span(str(unit.parsed.path), line, 1, line)
         unit.report("PW002", Severity.WARNING, where, f"include file '{name}' not found (use -I)")
+
+
+# ---------------------------------------------------------------------------
+# `__launch_bounds__` and `__maxnreg__` of a kernel: macros of the prelude annotate their arguments.
+
+
+_NAMES = (C.DECL_REF_EXPR, C.TYPE_REF, C.TEMPLATE_REF)
+
+
+def launch_bounds(kernel: Node, unit: ParsedUnit) -> tuple[int | None, ...]:
+    """Values of `__launch_bounds__(maxThreads, minBlocks, ...)`; empty without, None where not known."""
+    return _annotated(kernel, "launch_bounds", unit)
+
+
+def max_registers(kernel: Node, unit: ParsedUnit) -> int | None:
+    """Value of `__maxnreg__(registers)`; None without, and where it is not known."""
+    return next(iter(_annotated(kernel, "maxnreg", unit)), None)
+
+
+def _annotated(kernel: Node, annotation: str, unit: ParsedUnit) -> tuple[int | None, ...]:
+    for child in kernel.children:
+        if child.kind == C.ANNOTATE_ATTR and child.spelling == annotation:
+            return tuple(_integer(argument, unit) for argument in child.children)
+    return ()
+
+
+def _integer(node: Node, unit: ParsedUnit) -> int | None:
+    """The integer an expression folds to at compile time; None when it does not or rests on made-up names."""
+    if _mentions_made_up(node, unit):
+        return None
+    value = node.evaluate()
+    return value if isinstance(value, int) else None
+
+
+def _mentions_made_up(node: Node, unit: ParsedUnit) -> bool:
+    """Whether a name that the parse itself declared takes part: its value means nothing."""
+    if not unit.recovered.declared:
+        return False
+    targets = (part.referenced for part in node.walk() if part.kind in _NAMES)
+    return any(target is not None and unit.is_made_up(target) for target in targets)

@@ -15,18 +15,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar, cast
 
-from wattslice.frontend.cuda.clang.autodeclare import Undeclared
-from wattslice.frontend.cuda.clang.chunks import Chunk, CutText, cut, digest_of, names_in, words_of
+from wattslice.frontend.cuda.clang.chunks import (
+    Chunk,
+    CutText,
+    Dependences,
+    cut,
+    digest_of,
+    names_in,
+    words_of,
+)
 from wattslice.frontend.cuda.clang.cursors import Node
-from wattslice.frontend.cuda.clang.dependences import Dependences
-from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic
+from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic, Undeclared
 from wattslice.frontend.cuda.clang.flags import STUBS
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
-from wattslice.frontend.cuda.clang.unit import ParsedUnit
-from wattslice.frontend.cuda.lowering.context import Body
-from wattslice.frontend.cuda.lowering.function_names import qualified_name
-from wattslice.frontend.cuda.lowering.names import file_scope_variable
-from wattslice.frontend.cuda.lowering.unit import Unit
+from wattslice.frontend.cuda.clang.session import ParsedUnit
+from wattslice.frontend.cuda.lowering.context import Body, file_scope_variable
+from wattslice.frontend.cuda.lowering.unit import Unit, qualified_name
 from wattslice.ir import Diagnostic, Function, Kernel, Variable
 
 _KEPT_ROUNDS = 8
@@ -77,7 +81,11 @@ class LoweredFunctions:
         if texts is None:
             return None
         besides = _introduced_besides(unit, texts)
-        return None if besides is None else Reuse(self, unit, texts, besides)
+        if besides is None:
+            return None
+        reuse = Reuse(self, unit, texts, besides)
+        unit.same_variable = reuse.same_variable
+        return reuse
 
 
 class Reuse:
@@ -214,13 +222,13 @@ class Reuse:
 
 
 def reused_or_lowered(
-    unit: Unit, node: Node, lower: Callable[[Unit, Node], Lowered], *, is_host: bool
+    reuse: Reuse | None, unit: Unit, node: Node, lower: Callable[[Unit, Node], Lowered], *, is_host: bool
 ) -> Lowered:
     """`lower(unit, node)`, or what it gave for an earlier text where that is the same.
 
     `is_host`: functions that it calls are not followed.
     """
-    return lower(unit, node) if unit.reuse is None else unit.reuse.function(node, lower, is_host)
+    return lower(unit, node) if reuse is None else reuse.function(node, lower, is_host)
 
 
 def _introduced_besides(unit: Unit, texts: dict[str, CutText]) -> tuple[tuple[bytes, Chunk], ...] | None:

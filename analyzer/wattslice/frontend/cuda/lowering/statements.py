@@ -1,41 +1,61 @@
-"""Statements: declarations, branches, loops, switches, returns."""
+"""Statements: declarations, branches, switches, returns (loops: `loops.py`)."""
 
 from __future__ import annotations
 
 import re
 
-from wattslice.frontend.bounds import MOST_NESTED_BLOCKS
+from wattslice.frontend import MOST_NESTED_BLOCKS
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
-from wattslice.frontend.cuda.lowering.choices import in_memory
 from wattslice.frontend.cuda.lowering.context import (
     STATEMENTS,
     Body,
     Cell,
+    Location,
     LoweringError,
+    PointsTo,
     StatementHandler,
     TooLargeError,
+    function_named,
+    is_callable_type,
+    memory_attribute,
     statement,
 )
-from wattslice.frontend.cuda.lowering.declarations import declare
-from wattslice.frontend.cuda.lowering.known import known_value
-from wattslice.frontend.cuda.lowering.memory import pointee_of
+from wattslice.frontend.cuda.lowering.expressions import known_value
+from wattslice.frontend.cuda.lowering.memory import (
+    in_memory,
+    member,
+    must_name_an_object,
+    note_pointer,
+    pointee_of,
+)
+from wattslice.frontend.cuda.lowering.types import lane_of, pointer_to
 from wattslice.ir import (
+    INT32,
+    AddressOf,
     Block,
     Break,
     Case,
     Constant,
     Construct,
     Continue,
+    Declare,
+    Expr,
     ExprStmt,
     If,
     Load,
+    MemorySpace,
+    PointerOffset,
     Read,
+    RegisterPlace,
     Return,
     Span,
     Stmt,
     Switch,
+    Type,
     TypeKind,
+    Variable,
+    VariableRole,
 )
 
 
@@ -288,3 +308,178 @@ _SELF_SPANNED = frozenset(
         C.CXX_TRY_STMT,
     )
 )
+
+
+# ---------------------------------------------------------------------------
+# Local declarations: shared memory, arrays, registers, references, known constants.
+
+
+@statement(C.DECL_STMT)
+def _(body: Body, node: Node) -> list[Stmt]:
+    result: list[Stmt] = []
+    for child in node.children:
+        if child.kind == C.VAR_DECL:
+            result.extend(declare(body, child))
+        elif child.kind == C.UNEXPOSED_DECL:  # structured binding
+            result.extend(structured_binding(body, node, child, body.span(child)))
+    return result
+
+
+@statement(C.VAR_DECL)
+def _(body: Body, node: Node) -> list[Stmt]:
+    return declare(body, node)
+
+
+def declare(body: Body, node: Node) -> list[Stmt]:
+    """A local variable: shared memory, local array, register, reference, or a known constant."""
+    type_ = body.type(node)
+    span = body.span(node)
+    key = node.raw.data0
+    initializer = node.initializer
+    if initializer is not None and initializer.kind < 100:
+        initializer = None
+    if body.unit.types.is_reference(node.raw) and initializer is not None:
+        return _declare_reference(body, node, initializer, span)
+    children = node.children
+    attribute = memory_attribute(node) if any(c.kind >= 400 for c in children) else None
+    if attribute is not None and not body.is_host:
+        length_unknown = type_.kind is TypeKind.ARRAY and type_.length is None
+        dynamic = attribute is MemorySpace.SHARED and length_unknown
+        variable = Variable(node.spelling, type_, attribute, VariableRole.LOCAL, span, dynamic=dynamic)
+        body.names[key] = variable
+        if attribute is MemorySpace.SHARED:
+            known = next((v for v in body.shared if dynamic and v.dynamic and v.name == variable.name), None)
+            if known is None:
+                body.shared.append(variable)
+        return []
+    if initializer is not None and is_callable_type(body.type(initializer)):
+        target = function_named(body, initializer)
+        if target is not None:
+            body.functions[key] = target
+    value = None if initializer is None else body.expr(initializer)
+    if isinstance(value, Construct) and not value.arguments and type_.kind is not TypeKind.ARRAY:
+        value = value if type_.name == "dim3" else None
+    if value is not None and type_.kind is TypeKind.ARRAY and type_.length is None and value.type.length:
+        type_ = value.type
+    if type_.kind is TypeKind.UNKNOWN and value is not None:
+        type_ = value.type
+    is_constant = isinstance(value, Constant) and node.type.is_const
+    # A const float is no constant expression in C++; a constexpr one is.
+    folds = is_constant and (type_.is_integral or "constexpr" in body.unit.spans.line_text(node))
+    variable = Variable(
+        node.spelling, type_, body.home(type_), VariableRole.LOCAL, span, is_constant=is_constant
+    )
+    if isinstance(value, Constant) and folds and type_.lanes == 1:
+        body.names[key] = value
+        if type_.is_integral:
+            body.named_constants[node.spelling] = int(value.value)
+    else:
+        body.names[key] = variable
+    if value is not None:
+        address = body.register_addresses.get(id(value))
+        if address is not None and type_.kind is TypeKind.POINTER and not body.is_host:
+            body.names[key] = PointsTo(address[1])
+        note_pointer(body, variable, (), value)
+    return [Declare(variable, value, body.region(), span)]
+
+
+def _declare_reference(body: Body, node: Node, initializer: Node, span: Span) -> list[Stmt]:
+    """A reference is another name: of a register place, or of memory at an address computed once."""
+    key = node.raw.data0
+    where = body.location(initializer)
+    if isinstance(where, RegisterPlace):
+        body.names[key] = where
+        return []
+    type_ = body.type(node)
+    if where is None:  # bound to a temporary
+        if not body.is_host and must_name_an_object(node.type):
+            raise LoweringError(f"'{node.spelling}' refers to an object that is not known here", node)
+        value = body.expr(initializer)
+        variable = Variable(node.spelling, type_, body.home(type_), VariableRole.LOCAL, span)
+        body.names[key] = variable
+        note_pointer(body, variable, (), value)
+        return [Declare(variable, value, body.region(), span)]
+    pointer = Variable(
+        node.spelling, pointer_to(where.type), body.home(pointer_to(where.type)), VariableRole.LOCAL, span
+    )
+    note_pointer(body, pointer, (), where.address)
+    handle = Read(RegisterPlace(pointer, (), pointer.type), pointer.type, span)
+    body.names[key] = Cell(handle, where.space, where.type, where.root)
+    return [Declare(pointer, where.address, body.region(), span)]
+
+
+# ---------------------------------------------------------------------------
+# Members by declaration: initialisers written in the class, and structured bindings.
+
+
+_NAMES = (C.DECL_REF_EXPR, C.MEMBER_REF_EXPR)
+_BINDING = re.compile(r"(?P<reference>&{0,2})\s*\[(?P<names>[\w\s,]+)\]")
+
+
+def default_initialisers(body: Body, constructor: Node) -> list[tuple[Node, Node]]:
+    """The fields of a constructor's class that have an initialiser in the class, with that initialiser."""
+    record = constructor.semantic_parent
+    if record is None:
+        return []
+    found: list[tuple[Node, Node]] = []
+    for field in record.type.fields:
+        value = next((child for child in field.children if 100 <= child.kind < 400), None)
+        # The width of a bit-field is an expression too, but no initialiser.
+        if value is not None and _is_initialised(body, field):
+            found.append((field, value))
+    return found
+
+
+def _is_initialised(body: Body, field: Node) -> bool:
+    text = body.unit.spans.text(field)
+    return "=" in text or "{" in text
+
+
+def structured_binding(body: Body, statement: Node, declaration: Node, span: Span) -> list[Stmt]:
+    """`auto [x, y] = value;`: names for the members, lanes or elements of an object."""
+    match = _BINDING.search(body.unit.spans.text(statement))
+    source = next((child for child in reversed(declaration.children) if 100 <= child.kind < 400), None)
+    if match is None or source is None:
+        raise LoweringError("structured binding whose object could not be read", declaration)
+    names = [name.strip() for name in match["names"].split(",")]
+    if body.type(source).kind is TypeKind.ARRAY:  # a copy of an array is counted like the array
+        source = next((n for n in source.walk() if n.kind in _NAMES), source)
+        where = body.location(source)
+    else:
+        where = body.location(source) if match["reference"] else None
+    before: list[Stmt] = []
+    if where is None:
+        value = body.expr(source)
+        where = _kept(body, value, value.type if value.type.kind is not TypeKind.UNKNOWN else INT32, span)
+        variable = where.variable if isinstance(where, RegisterPlace) else where.root
+        assert variable is not None
+        note_pointer(body, variable, (), value)
+        before.append(Declare(variable, value, body.region(), span))
+    for position, name in enumerate(names):
+        body.bindings[name] = _part(body, where, position, declaration, span)
+    return before
+
+
+def _kept(body: Body, value: Expr, type_: Type, span: Span) -> Location:
+    variable = Variable("binding", type_, body.home(type_), VariableRole.TEMPORARY, span)
+    if variable.space is MemorySpace.LOCAL:
+        return Cell(AddressOf(variable, pointer_to(type_), span), variable.space, type_, variable)
+    return RegisterPlace(variable, (), type_)
+
+
+def _part(body: Body, where: Location, position: int, node: Node, span: Span) -> Location:
+    type_ = where.type
+    if type_.kind is TypeKind.RECORD and position < len(type_.fields):
+        field = type_.fields[position]
+        return member(body, where, field.name, field.offset_bytes, field.type, span)
+    if type_.lanes > position and type_.lanes > 1:
+        lane = lane_of(type_)
+        return member(body, where, "xyzw"[position], position * lane.size_bytes, lane, span)
+    if type_.kind is TypeKind.ARRAY and type_.element is not None and isinstance(where, Cell):
+        index = Constant(position, INT32, span)
+        element = type_.element
+        address = PointerOffset(
+            where.address, index, element.size_bytes, 0, False, False, pointer_to(element), span
+        )
+        return Cell(address, where.space, element, where.root)
+    raise LoweringError("structured binding of something that has no members here", node)

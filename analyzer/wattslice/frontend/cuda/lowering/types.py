@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from wattslice.frontend.cuda.clang.cursors import Type as ClangType
 from wattslice.frontend.cuda.clang.kinds import TypeKind as K
-from wattslice.frontend.cuda.clang.libclang import CXCursor, CXType, library, text
-from wattslice.frontend.cuda.clang.places import UnitHandle
-from wattslice.frontend.cuda.clang.types import Type as ClangType
+from wattslice.frontend.cuda.clang.libclang import CXCursor, CXType, UnitHandle, library, text
 from wattslice.ir import (
     BOOL,
     DIM3,

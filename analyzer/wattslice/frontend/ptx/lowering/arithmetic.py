@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from wattslice.frontend.ptx.lowering.body import FunctionBody
-from wattslice.frontend.ptx.lowering.types import POINTER, type_of, working_name
-from wattslice.frontend.ptx.syntax.syntax import Immediate, Instruction, Operand, Register
+from wattslice.frontend.ptx.lowering.registers import negated
+from wattslice.frontend.ptx.operations import POINTER, scalar_types, type_of, working_name
+from wattslice.frontend.ptx.syntax.syntax import Immediate, Instruction, Operand, Pair, Register, Vector
 from wattslice.ir import (
+    BOOL,
     INT32,
     Binary,
     BinaryOp,
@@ -16,9 +18,12 @@ from wattslice.ir import (
     Constant,
     Expr,
     Intrinsic,
+    Logical,
+    LogicalOp,
     OperationClass,
     OperationCount,
     PointerOffset,
+    Select,
     Semantics,
     Span,
     Type,
@@ -236,6 +241,293 @@ def _reciprocal(body: FunctionBody, instruction: Instruction) -> bool:
     return True
 
 
+# ---------------------------------------------------------------------------
+# Instructions on the bits of integers.
+
+
+_BITS = {
+    "popc": ("__popc", Semantics.POPC),
+    "clz": ("__clz", Semantics.CLZ),
+    "brev": ("__brev", Semantics.BREV),
+}
+
+
+def _count_bits(body: FunctionBody, instruction: Instruction) -> bool:
+    name, semantics = _BITS[instruction.opcode]
+    type_ = replace(working_type(instruction), signed=False)
+    span = body.unit.span(instruction)
+    values = tuple(values_of(body, instruction, type_)[:1])
+    operations = (OperationCount(OperationClass.INT, 1.0),)
+    result = INT32 if instruction.opcode != "brev" else replace(type_, signed=True)
+    found = Intrinsic(name, values, operations, semantics, False, result, span)
+    body.set(instruction.operands[0], found, span)
+    return True
+
+
+def _find_bit(body: FunctionBody, instruction: Instruction) -> bool:
+    """`bfind`: the place of the highest bit, -1 of zero; with `.shiftamt` how far it is from the top."""
+    type_ = working_type(instruction)
+    span = body.unit.span(instruction)
+    (value,) = values_of(body, instruction, type_)[:1]
+
+    def known(semantics: Semantics, *arguments: Expr) -> Intrinsic:
+        return Intrinsic("__clz", arguments, (), semantics, False, INT32, span)
+
+    def number(value: int) -> Constant:
+        return Constant(value, INT32, span)
+
+    if type_.signed:  # of a negative number the highest 0
+        found = known(Semantics.OPAQUE, value)
+    elif "shiftamt" in instruction.modifiers:  # __ffs(x) is this of the bits turned round, and 1
+        turned = Intrinsic("__brev", (value,), (), Semantics.BREV, False, type_, span)
+        found = known(Semantics.ADD, known(Semantics.FFS, turned), number(-1))
+    else:
+        zeros = known(Semantics.CLZ, value)
+        found = known(Semantics.FMA, zeros, number(-1), number(type_.bits - 1))
+    operations = (OperationCount(OperationClass.INT, 1.0),)
+    body.set(instruction.operands[0], replace(found, operations=operations), span)
+    return True
+
+
+_LOGIC_TABLES = {0xC0: BinaryOp.AND, 0xFC: BinaryOp.OR, 0x3C: BinaryOp.XOR}
+
+
+def _lop3(body: FunctionBody, instruction: Instruction) -> bool:
+    table = instruction.operands[-1]
+    if len(instruction.operands) != 5 or not isinstance(table, Immediate):
+        return False
+    span = body.unit.span(instruction)
+    a, b, c = (body.value(operand, INT32, span) for operand in instruction.operands[1:4])
+    op = _LOGIC_TABLES.get(int(table.value))
+    found: Expr = call("lop3", (a, b, c), 1, Semantics.OPAQUE, INT32, span)
+    if op is not None:
+        found = Binary(op, a, b, INT32, INT32, span)
+    body.set(instruction.operands[0], found, span)
+    return True
+
+
+def _extract_bits(body: FunctionBody, instruction: Instruction) -> bool:
+    """`bfe.u32` of constant place and width, which newer chips shift and mask."""
+    start, width = instruction.operands[2:4]
+    if not (isinstance(start, Immediate) and isinstance(width, Immediate)):
+        return False
+    type_ = working_type(instruction)
+    if type_.signed:
+        return False
+    span = body.unit.span(instruction)
+    value = body.value(instruction.operands[1], type_, span)
+    moved = Binary(BinaryOp.SHR, value, Constant(int(start.value), INT32, span), type_, type_, span)
+    mask = Constant((1 << int(width.value)) - 1, type_, span)
+    body.set(instruction.operands[0], Binary(BinaryOp.AND, moved, mask, type_, type_, span), span)
+    return True
+
+
+def _funnel(body: FunctionBody, instruction: Instruction) -> bool:
+    span = body.unit.span(instruction)
+    values = tuple(values_of(body, instruction, INT32))
+    body.set(instruction.operands[0], call("__funnelshift_l", values, 1, Semantics.OPAQUE, INT32, span), span)
+    return True
+
+
+# ---------------------------------------------------------------------------
+# Copies and conversions.
+
+
+def _move(body: FunctionBody, instruction: Instruction) -> bool:
+    span = body.unit.span(instruction)
+    target, source = instruction.operands[:2]
+    type_ = working_type(instruction)
+    if isinstance(target, Vector):
+        _unpack(body, target, body.value(source, type_, span), type_, span)
+        return True
+    if isinstance(source, Register) and isinstance(target, Register):
+        value = body.registers.read(source.name, source.component, span)
+        if value.type.kind is not TypeKind.POINTER:
+            value = body_type(body, value, target, type_, span)
+        body.set(target, value, span)
+        return True
+    body.set(target, body.value(source, type_, span), span)
+    return True
+
+
+def body_type(body: FunctionBody, value: Expr, target: Register, type_: Type, span: Span) -> Expr:
+    """The bits of a value as the register that they are copied to holds them."""
+    declared = body.registers.declared_type(target.name)
+    if value.type.is_float == declared.is_float or declared.kind is TypeKind.BOOL:
+        return value
+    if value.type.is_float and not type_.is_float:
+        return value  # a register of bits that holds a number
+    return body_cast(value, declared, span)
+
+
+def body_cast(value: Expr, type_: Type, span: Span) -> Expr:
+    """Bits of another kind, which costs nothing."""
+    return Intrinsic("bit_cast", (value,), (), Semantics.OPAQUE, False, type_, span)
+
+
+def _unpack(body: FunctionBody, target: Vector, value: Expr, type_: Type, span: Span) -> None:
+    """`mov.b64 {%r1, %r2}, %rd3`: the low part is known, the high one too where it is an integer."""
+    bits = type_.bits // len(target.elements)
+    part = Type(TypeKind.INT, bits=bits)
+    for number, element in enumerate(target.elements):
+        if not isinstance(element, Register):
+            continue
+        low: Expr = (
+            Cast(value, part, span)
+            if number == 0 and value.type.kind is TypeKind.INT
+            else Intrinsic("unpack", (value,) if number == 0 else (), (), Semantics.OPAQUE, False, part, span)
+        )
+        declared = body.registers.declared_type(element.name)
+        body.set(element, low if not declared.is_float else body_cast(low, declared, span), span)
+
+
+def _to_address(body: FunctionBody, instruction: Instruction) -> bool:
+    """`cvta`: generic or not, an address is an address."""
+    span = body.unit.span(instruction)
+    body.set(instruction.operands[0], body.value(instruction.operands[1], POINTER, span), span)
+    return True
+
+
+_ROUNDINGS = {"rmi": ("floor", Semantics.FLOOR), "rpi": ("ceil", Semantics.CEIL)}
+
+
+def _convert(body: FunctionBody, instruction: Instruction) -> bool:
+    names = scalar_types(instruction.modifiers)
+    if len(names) != 2 or len(instruction.operands) != 2:
+        return False
+    target, source = type_of(names[0]), type_of(names[1])
+    span = body.unit.span(instruction)
+    value = body.value(instruction.operands[1], source, span)
+    if value.type.kind is TypeKind.POINTER:  # between the widths of shared and generic addresses
+        body.set(instruction.operands[0], value, span)
+        return True
+    rounding = next((word for word in instruction.modifiers if word in _ROUNDINGS), None)
+    if rounding is not None and source.is_float:
+        name, semantics = _ROUNDINGS[rounding]
+        name += "f" if source.bits == 32 else ""
+        value = Intrinsic(name, (value,), (), semantics, False, source, span)
+    if "sat" in instruction.modifiers and target.is_float:
+        body.set(
+            instruction.operands[0], call("__saturatef", (value,), 1, Semantics.OPAQUE, target, span), span
+        )
+        return True
+    body.set(instruction.operands[0], value if source == target else Cast(value, target, span), span)
+    return True
+
+
+# ---------------------------------------------------------------------------
+# Comparisons, choices and the logic of predicates.
+
+
+_ORDERED = {
+    "eq": BinaryOp.EQ,
+    "ne": BinaryOp.NE,
+    "lt": BinaryOp.LT,
+    "le": BinaryOp.LE,
+    "gt": BinaryOp.GT,
+    "ge": BinaryOp.GE,
+    "lo": BinaryOp.LT,
+    "ls": BinaryOp.LE,
+    "hi": BinaryOp.GT,
+    "hs": BinaryOp.GE,
+}
+_COMPARISONS = _ORDERED | {f"{name}u": op for name, op in _ORDERED.items()}  # `ltu`: true of NaN, too
+_UNSIGNED = frozenset({"lo", "ls", "hi", "hs"})
+_LOGICAL = {"and": LogicalOp.AND, "or": LogicalOp.OR}
+
+
+def _compared(body: FunctionBody, instruction: Instruction) -> Expr | None:
+    """The truth value of `setp` or `set`."""
+    span = body.unit.span(instruction)
+    word = instruction.modifiers[0]
+    op = _COMPARISONS.get(word)
+    type_ = type_of(scalar_types(instruction.modifiers)[-1])
+    if word in _UNSIGNED:
+        type_ = replace(type_, signed=False)
+    a, b = (body.value(operand, type_, span) for operand in instruction.operands[1:3])
+    if op is None:  # num, nan
+        operations = (OperationCount(OperationClass.INT, 1.0),)
+        found: Expr = Intrinsic("isnan", (a, b), operations, Semantics.OPAQUE, False, BOOL, span)
+    else:
+        found = Binary(op, a, b, type_, BOOL, span)
+    if len(instruction.operands) > 3:
+        other = body.value(instruction.operands[3], BOOL, span)
+        together = next((word for word in instruction.modifiers if word in ("and", "or", "xor")), "and")
+        found = _joined(body, together, found, other, span)
+    return found
+
+
+def _joined(body: FunctionBody, word: str, a: Expr, b: Expr, span: Span) -> Expr:
+    if word == "xor":
+        return Binary(BinaryOp.NE, a, b, BOOL, BOOL, span)
+    return Logical(_LOGICAL[word], a, b, body.parts.region(), BOOL, span)
+
+
+def _set_predicate(body: FunctionBody, instruction: Instruction) -> bool:
+    found = _compared(body, instruction)
+    if found is None:
+        return False
+    span = body.unit.span(instruction)
+    target = instruction.operands[0]
+    if isinstance(target, Pair):
+        body.set(target.first, found, span)
+        body.set(target.second, _opposite(body, target, span), span)
+    else:
+        body.set(target, found, span)
+    return True
+
+
+def _opposite(body: FunctionBody, target: Pair, span: Span) -> Expr:
+    if body.registers.is_single(getattr(target.first, "name", "")):
+        return Intrinsic("complement", (), (), Semantics.OPAQUE, False, BOOL, span)
+    return negated(body.value(target.first, BOOL, span))
+
+
+def _set(body: FunctionBody, instruction: Instruction) -> bool:
+    found = _compared(body, instruction)
+    if found is None:
+        return False
+    span = body.unit.span(instruction)
+    type_ = type_of(scalar_types(instruction.modifiers)[0])
+    one = Constant(1.0, type_, span) if type_.is_float else Constant(-1, INT32, span)
+    zero = Constant(0, type_, span)
+    value = Select(found, one, zero, body.parts.region(), body.parts.region(), type_, span)
+    body.set(instruction.operands[0], value, span)
+    return True
+
+
+def _select(body: FunctionBody, instruction: Instruction) -> bool:
+    span = body.unit.span(instruction)
+    type_ = working_type(instruction)
+    then, otherwise, third = instruction.operands[1:4]
+    if instruction.opcode == "slct":
+        sign = type_of(scalar_types(instruction.modifiers)[-1])
+        type_ = type_of(scalar_types(instruction.modifiers)[0])
+        value = body.value(third, sign, span)
+        condition: Expr = Binary(BinaryOp.GE, value, Constant(0, sign, span), sign, BOOL, span)
+    else:
+        condition = body.value(third, BOOL, span)
+    a, b = body.value(then, type_, span), body.value(otherwise, type_, span)
+    chosen = a.type if a.type.kind is TypeKind.POINTER else type_
+    found = Select(condition, a, b, body.parts.region(), body.parts.region(), chosen, span)
+    body.set(instruction.operands[0], found, span)
+    return True
+
+
+def _logic(op: BinaryOp) -> Callable[[FunctionBody, Instruction], bool]:
+    integers = _binary(op)
+
+    def lower(body: FunctionBody, instruction: Instruction) -> bool:
+        if "pred" not in instruction.modifiers:
+            return integers(body, instruction)
+        span = body.unit.span(instruction)
+        a, b = (body.value(operand, BOOL, span) for operand in instruction.operands[1:3])
+        body.set(instruction.operands[0], _joined(body, instruction.opcode, a, b, span), span)
+        return True
+
+    return lower
+
+
 LOWERINGS: dict[str, Callable[[FunctionBody, Instruction], bool]] = {
     "add": _sum,
     "sub": _sum,
@@ -261,9 +553,21 @@ LOWERINGS: dict[str, Callable[[FunctionBody, Instruction], bool]] = {
     "ex2": _function,
     "tanh": _function,
     "rcp": _reciprocal,
+    "popc": _count_bits,
+    "clz": _count_bits,
+    "brev": _count_bits,
+    "bfind": _find_bit,
+    "lop3": _lop3,
+    "bfe": _extract_bits,
+    "shf": _funnel,
+    "mov": _move,
+    "cvta": _to_address,
+    "cvt": _convert,
+    "setp": _set_predicate,
+    "set": _set,
+    "selp": _select,
+    "slct": _select,
+    "and": _logic(BinaryOp.AND),
+    "or": _logic(BinaryOp.OR),
+    "xor": _logic(BinaryOp.XOR),
 }
-
-
-def logic(op: BinaryOp) -> Callable[[FunctionBody, Instruction], bool]:
-    """`and`, `or`, `xor` of integers."""
-    return _binary(op)

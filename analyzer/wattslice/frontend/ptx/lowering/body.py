@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from wattslice.frontend.ptx.lowering.blocks import NotUnderstoodError, basic_blocks
-from wattslice.frontend.ptx.lowering.context import KernelParts, variable_of
-from wattslice.frontend.ptx.lowering.pointer_parameters import passed_addresses
-from wattslice.frontend.ptx.lowering.pointers import Pointers, find_pointers
+from wattslice.frontend.ptx.lowering.blocks import NotUnderstoodError, Pointers, basic_blocks, find_pointers
+from wattslice.frontend.ptx.lowering.context import KernelParts, passed_addresses, variable_of
 from wattslice.frontend.ptx.lowering.registers import (
     Registers,
+    as_type,
+    constant,
+    fitted,
     is_leaf,
+    is_pure,
+    negated,
 )
-from wattslice.frontend.ptx.lowering.types import POINTER
-from wattslice.frontend.ptx.lowering.values import as_type, constant, fitted, is_pure, negated
+from wattslice.frontend.ptx.operations import POINTER
 from wattslice.frontend.ptx.syntax import syntax
-from wattslice.frontend.ptx.syntax.scopes import flat_body
+from wattslice.frontend.ptx.syntax.syntax import flat_body
 from wattslice.ir import (
     INT64,
     AddressOf,

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from math import prod
 from pathlib import Path, PurePath
 
-from wattslice.frontend.ptx.files import named_files
+from wattslice.frontend.cuda.clang.source_files import repository_root
+from wattslice.frontend.inputs import note_file
+from wattslice.frontend.ptx.lowering.blocks import Pointers, find_pointers
 from wattslice.frontend.ptx.lowering.names import variable_name
-from wattslice.frontend.ptx.lowering.types import SPACES, type_of
+from wattslice.frontend.ptx.operations import POINTER, SPACES, type_of
 from wattslice.frontend.ptx.syntax import syntax
+from wattslice.frontend.ptx.syntax.syntax import (
+    Address,
+    Directive,
+    Function,
+    Instruction,
+    Register,
+    SourceFile,
+    Symbol,
+    call_of,
+    flat_body,
+)
 from wattslice.ir import (
+    INT64,
+    ArgumentPart,
     Diagnostic,
     Kernel,
     MachineInstruction,
@@ -159,3 +178,265 @@ class KernelParts:
         """A new site number."""
         self.sites += 1
         return self.sites - 1
+
+
+# ---------------------------------------------------------------------------
+# The source files that a PTX file names (`.file`): where they lie, and whether they may be read.
+
+
+SUFFIXES = frozenset(
+    (".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc")
+)
+"""In small letters; files of another kind are neither read nor quoted."""
+
+MAX_BYTES = 32 << 20
+"""The largest source that is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFiles:
+    """`paths`: by number, as reports name them; of a file that is not there, where it would be.
+
+    `barred`: those that are there, and are not opened.
+    """
+
+    paths: dict[int, str]
+    barred: frozenset[int]
+
+
+def named_files(files: Iterable[SourceFile], ptx: Path, moved: tuple[Path, Path] | None = None) -> NamedFiles:
+    """Where the files of a PTX lie: under the path written, taken from the folder of `ptx`, else beside it.
+
+    `moved`: what is written to lie below the first folder lies below the second.
+    """
+    folders = [Path(os.path.realpath(folder)) for folder in (ptx.parent, Path.cwd())]
+    folders.append(repository_root(ptx))
+    paths: dict[int, str] = {}
+    barred: set[int] = set()
+    for file in files:
+        path = _found(file.path, ptx, folders, moved)
+        if path is None:
+            barred.add(file.number)
+        paths[file.number] = file.path if path is None else _shown(path)
+    return NamedFiles(paths, frozenset(barred))
+
+
+def _found(written: str, ptx: Path, folders: list[Path], moved: tuple[Path, Path] | None) -> Path | None:
+    """None when only what may not be opened is there."""
+    is_there = False
+    for path in _places(written, ptx, moved):
+        is_file = os.path.isfile(path)  # noqa: PTH113  (a path of any length, or with a null byte, is none)
+        note_file(path, is_file)
+        if is_file and _is_admitted(path, folders):
+            return path
+        is_there |= os.path.lexists(path)
+    return None if is_there else next(_places(written, ptx, moved))
+
+
+def _places(written: str, ptx: Path, moved: tuple[Path, Path] | None) -> Iterator[Path]:
+    path = ptx.parent / written
+    if moved is not None and path.is_relative_to(moved[0]):
+        path = moved[1] / path.relative_to(moved[0])
+    yield path
+    yield ptx.parent / PurePath(written).name
+
+
+def _is_admitted(path: Path, folders: list[Path]) -> bool:
+    if path.suffix.lower() not in SUFFIXES:
+        return False
+    try:
+        real = Path(os.path.realpath(path))
+        is_small = real.stat().st_size <= MAX_BYTES
+    except OSError:
+        return False
+    return is_small and real.suffix.lower() in SUFFIXES and any(map(real.is_relative_to, folders))
+
+
+def _shown(path: Path) -> str:
+    if ".." in path.parts:
+        path = Path(os.path.realpath(path))
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+# ---------------------------------------------------------------------------
+# The parameters of a kernel as variables: one for a scalar, one for each member read of a structure.
+
+
+class KernelParameters:
+    """The variables that loads from parameter space read."""
+
+    def __init__(self, unit: Unit, function: syntax.Function) -> None:
+        self._unit = unit
+        self._found: dict[tuple[str, int], Variable] = {}
+        self._declared = {parameter.name: parameter for parameter in function.parameters}
+        self._numbers = {parameter.name: number for number, parameter in enumerate(function.parameters)}
+        self._names = {
+            parameter.name: _short(parameter.name, function.name) for parameter in function.parameters
+        }
+        original = unit.originals.get(function.name)
+        self._originals = () if original is None else original.parameters
+        for parameter in function.parameters:
+            if not parameter.dimensions:
+                self._add(parameter, 0, _scalar(parameter))
+
+    def at(self, name: str, offset: int, type_: Type) -> Variable | None:
+        """The variable at `offset` bytes of a parameter; None for a name that is none."""
+        known = self._found.get((name, offset))
+        if known is not None or name not in self._declared:
+            return known
+        return self._add(self._declared[name], offset, type_)
+
+    def settle(self, pointers: Pointers) -> None:
+        """Makes pointers of the 64-bit parameters that accesses use as such."""
+        settled = {variable: replace(variable, type=POINTER) for variable in pointers.parameters}
+        for place, variable in self._found.items():
+            self._found[place] = settled.get(variable, variable)
+        for origins in pointers.origins.values():
+            for old in origins & settled.keys():
+                origins.remove(old)
+                origins.add(settled[old])  # pyright: ignore[reportArgumentType]
+
+    def _add(self, parameter: syntax.Parameter, offset: int, type_: Type) -> Variable:
+        name = self._written(parameter, offset) or self._number_name(parameter, offset)
+        span = Span(str(self._unit.path), parameter.line, 1, parameter.line)
+        found = Variable(name, type_, MemorySpace.REGISTER, VariableRole.PARAMETER, span)
+        self._found[parameter.name, offset] = found
+        return found
+
+    def _number_name(self, parameter: syntax.Parameter, offset: int) -> str:
+        return self._names[parameter.name] + (f"_{offset}" if parameter.dimensions or offset else "")
+
+    def _written(self, parameter: syntax.Parameter, offset: int) -> str:
+        """What the source calls it: `width`, `box_width` for a member; empty where that is not known."""
+        number = self._numbers[parameter.name]
+        original = self._originals[number] if number < len(self._originals) else None
+        if original is None or not original.name:
+            return ""
+        if not parameter.dimensions and not offset:
+            return original.name
+        members = member_path(original.type, offset)
+        return "_".join((original.name, *members)) if members else f"{original.name}_{offset}"
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """All of them, by place."""
+        return tuple(self._found[place] for place in self._places())
+
+    @property
+    def parts(self) -> tuple[ArgumentPart, ...]:
+        """Which part of which argument each of `variables` is."""
+        return tuple(
+            ArgumentPart(self._numbers[name], offset, self._number_name(self._declared[name], offset))
+            for name, offset in self._places()
+        )
+
+    def _places(self) -> list[tuple[str, int]]:
+        return sorted(self._found, key=lambda place: (self._numbers[place[0]], place[1]))
+
+
+def member_path(type_: Type, offset: int) -> tuple[str, ...]:
+    """The names of the members that lead to the scalar at `offset` bytes; empty where none begins there."""
+    for member in type_.fields:
+        inside = offset - member.offset_bytes
+        if member.type.kind is TypeKind.RECORD and 0 <= inside < member.type.size_bytes:
+            below = member_path(member.type, inside)
+            return (member.name, *below) if below else ()
+        if inside == 0:
+            return (member.name,)
+    return ()
+
+
+def _short(name: str, function: str) -> str:
+    """`param2` for `_Z6matmulPfS_i_param_2`; names that a person chose stay."""
+    found = re.fullmatch(re.escape(function) + r"_param_(\d+)", name)
+    return f"param{found[1]}" if found else name
+
+
+def _scalar(parameter: syntax.Parameter) -> Type:
+    """A 64-bit parameter may be a pointer: it is one until its uses say otherwise."""
+    type_ = type_of(parameter.type)
+    if type_.kind is TypeKind.INT and type_.bits == 64:
+        return POINTER if parameter.pointer_space is not None else INT64
+    return replace(type_, signed=True) if type_.kind is TypeKind.INT else type_
+
+
+# ---------------------------------------------------------------------------
+# Which parameters of the functions of a file are addresses: told by what their bodies do with them.
+
+
+def passed_addresses(unit: Unit, instructions: Iterable[Instruction]) -> frozenset[str]:
+    """The places in parameter space from which calls among `instructions` take addresses."""
+    found: set[str] = set()
+    for instruction in instructions:
+        call = call_of(instruction)
+        function = None if call is None else unit.functions.get(call.callee.name)
+        if call is None or function is None or not function.parameters:
+            continue
+        addresses = pointer_parameters(unit, function.name)
+        for formal, actual in zip(function.parameters, call.arguments, strict=False):
+            if formal.name in addresses and isinstance(actual, Symbol | Register):
+                found.add(actual.name)
+    return frozenset(found)
+
+
+def pointer_parameters(unit: Unit, name: str) -> frozenset[str]:
+    """The parameters of a function of the file that it uses as addresses, or hands on as such."""
+    known = unit.pointer_parameters.get(name)
+    if known is not None:
+        return known
+    unit.pointer_parameters[name] = frozenset()  # of a function that calls itself, while it is looked at
+    function = unit.functions[name]
+    instructions = [s for s in flat_body(function) if isinstance(s, Instruction)]
+    variables = {
+        parameter.name: Variable(
+            parameter.name,
+            INT64,
+            MemorySpace.REGISTER,
+            VariableRole.PARAMETER,
+            Span(str(unit.path), parameter.line, 1, parameter.line),
+        )
+        for parameter in function.parameters
+    }
+
+    def read(instruction: Instruction) -> Variable | None:
+        for operand in instruction.operands:
+            if isinstance(operand, Address) and isinstance(operand.base, Symbol):
+                return variables.get(operand.base.name)
+        return None
+
+    passed = passed_addresses(unit, instructions)
+    pointers = find_pointers(instructions, read, unit.variables.get, passed)
+    found = frozenset(variable.name for variable in pointers.parameters)
+    unit.pointer_parameters[name] = found
+    return found
+
+
+# ---------------------------------------------------------------------------
+# What `.maxntid`, `.reqntid`, `.minnctapersm` and `.maxnreg` allow a launch.
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchBounds:
+    """The bounds of `__launch_bounds__` and `__maxnreg__`, None where nothing is said."""
+
+    max_threads_per_block: int | None
+    min_blocks_per_sm: int | None
+    max_registers: int | None
+
+
+def launch_bounds(function: Function) -> LaunchBounds:
+    """The bounds that the directives of a kernel give."""
+    threads = function.directive("reqntid") or function.directive("maxntid")
+    blocks = function.directive("minnctapersm") or function.directive("minncta")
+    return LaunchBounds(_bound(threads), _bound(blocks), _bound(function.directive("maxnreg")))
+
+
+def _bound(directive: Directive | None) -> int | None:
+    if directive is None:
+        return None
+    texts = (text.strip() for text in directive.arguments)
+    numbers = [int(text) for text in texts if text.isascii() and text.isdecimal()]
+    return prod(numbers) if numbers else None

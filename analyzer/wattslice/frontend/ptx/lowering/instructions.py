@@ -2,46 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
-from wattslice.frontend.ptx.lowering import accesses, arithmetic, bits, comparisons, moves, special
-from wattslice.frontend.ptx.lowering.blocks import has_result, results_of
+from wattslice.frontend.ptx.lowering import accesses, arithmetic
+from wattslice.frontend.ptx.lowering.blocks import NotUnderstoodError, has_result, results_of
 from wattslice.frontend.ptx.lowering.body import FunctionBody
-from wattslice.frontend.ptx.lowering.calls import lower_call
-from wattslice.frontend.ptx.lowering.types import scalar_types, type_of
-from wattslice.frontend.ptx.operations import OPCODES, operation_of
+from wattslice.frontend.ptx.lowering.statements import block_of
+from wattslice.frontend.ptx.operations import OPCODES, operation_of, scalar_types, type_of
 from wattslice.frontend.ptx.syntax.syntax import (
     Address,
+    Call,
+    Function,
     Immediate,
     Instruction,
     Operand,
     Pair,
     Register,
+    Scope,
     Sink,
+    SourceLocation,
+    Statement,
+    Symbol,
     Vector,
+    call_of,
 )
 from wattslice.ir import (
     INT32,
     VOID,
     Expr,
+    InlinedCall,
     Intrinsic,
     OperationCount,
+    Read,
+    RegisterPlace,
     Semantics,
     Severity,
+    Span,
     Type,
+    Variable,
 )
 
 Lowering = Callable[[FunctionBody, Instruction], bool]
 """Lowers an instruction of its opcode; False: of a form that it does not know."""
 
-_LOWERINGS: dict[str, Lowering] = {
-    **arithmetic.LOWERINGS,
-    **moves.LOWERINGS,
-    **bits.LOWERINGS,
-    **comparisons.LOWERINGS,
-    **accesses.LOWERINGS,
-    **special.LOWERINGS,
-}
+_LOWERINGS: dict[str, Lowering] = arithmetic.LOWERINGS | accesses.LOWERINGS
 
 
 def lower_instruction(body: FunctionBody, instruction: Instruction) -> None:
@@ -110,3 +116,148 @@ def _parts(operand: Operand) -> tuple[Operand, ...]:
             return ()
         case _:
             return ()
+
+
+# ---------------------------------------------------------------------------
+# Calls: functions of the file are inlined, `printf` and its kin cost nothing, others are unknown.
+
+
+MAX_DEPTH = 16
+"""Calls inside calls that are followed; deeper ones, and all recursion, are cut."""
+
+_FREE = frozenset({"vprintf", "__assertfail", "malloc", "free"})
+"""What the device runtime does: printing and the heap, left out as in CUDA sources."""
+
+
+def lower_call(
+    body: FunctionBody, instruction: Instruction, lower: Callable[[FunctionBody, Instruction], None]
+) -> None:
+    """Adds a call to the statements of `body`."""
+    call = call_of(instruction)
+    span = body.unit.span(instruction)
+    if call is None:
+        _unknown(body, instruction, "a call")
+        return
+    name = call.callee.name if isinstance(call.callee, Symbol) else ""
+    if name in _FREE:
+        body.flush()
+        body.emit(Intrinsic(name, (), (), Semantics.NONE, False, VOID, span), span)
+        _forget(body, call.results, name, instruction)
+        return
+    function = body.unit.functions.get(name)
+    if function is None or function.body is None:
+        what = (
+            f"function '{name}', whose body is not in this file" if name else "a function through a pointer"
+        )
+        _unknown(body, instruction, what, call)
+        return
+    parts = body.parts
+    if name in parts.inlining:
+        _unknown(body, instruction, f"'{name}' within itself, followed no further", call)
+        return
+    if len(parts.inlining) >= MAX_DEPTH:
+        _unknown(body, instruction, f"'{name}', the {MAX_DEPTH}th inside one another", call)
+        return
+    body.flush()
+    bound: dict[str, str] = {}
+    for formal, actual in zip(function.parameters, call.arguments, strict=False):
+        bound[formal.name] = _name_of(actual)
+    for formal, actual in zip(function.results, call.results, strict=False):
+        bound[formal.name] = _name_of(actual)
+
+    def parameter(own: str, offset: int, type_: Type) -> Variable | None:
+        outer = bound.get(own)
+        return None if outer is None else body.parameter(outer, offset, type_)
+
+    parts.inlining.append(name)
+    try:
+        there = as_called(function, instruction.location, body.unit.foreign)
+        inner = FunctionBody(parts, there, parameter, lower)
+        for formal, actual in (
+            *zip(function.parameters, call.arguments, strict=False),
+            *zip(function.results, call.results, strict=False),
+        ):
+            if formal.space == "reg" and isinstance(actual, Register):
+                inner.registers.share(formal.name, body.registers, actual.name)
+        block = block_of(inner)
+    except NotUnderstoodError as error:
+        _unknown(body, instruction, f"'{name}': {error}", call)
+        return
+    finally:
+        parts.inlining.pop()
+    body.emit(InlinedCall(name, (), (), block, VOID, span), span)
+
+
+def _name_of(operand: Operand) -> str:
+    return operand.name if isinstance(operand, Symbol | Register) else ""
+
+
+def _unknown(body: FunctionBody, instruction: Instruction, what: str, call: Call | None = None) -> None:
+    """A call that is not followed: told, and it uses what it is passed."""
+    span = body.unit.span(instruction)
+    message = f"call to {what}: its cost is unknown and left out"
+    body.parts.holes.append(body.unit.report_at("PW005", Severity.WARNING, span, message))
+    body.flush()
+    arguments = () if call is None else tuple(_passed(body, call, span))
+    body.emit(Intrinsic(what, arguments, (), Semantics.NONE, True, VOID, span), span)
+    _forget(body, () if call is None else call.results, what, instruction)
+
+
+def _passed(body: FunctionBody, call: Call, span: Span) -> Iterator[Expr]:
+    """What a call is passed: registers, and what was stored into the parameters made for it."""
+    for argument in call.arguments:
+        if isinstance(argument, Register):
+            yield body.registers.read(argument.name, argument.component, span)
+        elif isinstance(argument, Symbol):
+            for (name, _), variable in body.call_parameters.items():
+                if name == argument.name:
+                    yield Read(RegisterPlace(variable, (), variable.type), variable.type, span)
+
+
+def _forget(body: FunctionBody, results: tuple[Operand, ...], name: str, instruction: Instruction) -> None:
+    """What a call that is not followed gives is unknown."""
+    span = body.unit.span(instruction)
+    for result in results:
+        if isinstance(result, Register):
+            type_ = body.registers.declared_type(result.name)
+            body.set(result, Intrinsic(name, (), (), Semantics.OPAQUE, False, type_, span), span)
+
+
+# ---------------------------------------------------------------------------
+# Functions of the toolkit at the place that calls them: nobody reads their lines, if they have any.
+
+
+def as_called(function: Function, site: SourceLocation | None, toolkit: AbstractSet[int]) -> Function:
+    """`function` as if it had been inlined at `site`, where it is of the toolkit or tells no lines.
+
+    `toolkit`: the numbers of the toolkit's files.
+    """
+    if site is None or function.body is None:
+        return function
+    return replace(function, body=_called_at(function.body, site, toolkit))
+
+
+def _called_at(
+    body: tuple[Statement, ...], site: SourceLocation, toolkit: AbstractSet[int]
+) -> tuple[Statement, ...]:
+    found: list[Statement] = []
+    for statement in body:
+        match statement:
+            case Instruction(location=location):
+                found.append(replace(statement, location=_inlined(location, site, toolkit)))
+            case Scope(body=inner):
+                found.append(replace(statement, body=_called_at(inner, site, toolkit)))
+            case _:
+                found.append(statement)
+    return tuple(found)
+
+
+def _inlined(
+    location: SourceLocation | None, site: SourceLocation, toolkit: AbstractSet[int]
+) -> SourceLocation:
+    """The place of an instruction, called at `site` where the function around it is the toolkit's."""
+    if location is None:
+        return site
+    if location.inlined_at is not None:
+        return replace(location, inlined_at=_inlined(location.inlined_at, site, toolkit))
+    return replace(location, inlined_at=site) if location.file in toolkit else location

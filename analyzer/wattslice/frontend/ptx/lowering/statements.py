@@ -2,46 +2,58 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 
-from wattslice.frontend.bounds import MOST_NESTED_BLOCKS
+from wattslice.frontend import MOST_NESTED_BLOCKS
 from wattslice.frontend.ptx.lowering.blocks import BasicBlock, NotUnderstoodError
 from wattslice.frontend.ptx.lowering.body import FunctionBody
 from wattslice.frontend.ptx.lowering.context import TooLargeError
-from wattslice.frontend.ptx.lowering.control_flow import IrreducibleError
-from wattslice.frontend.ptx.lowering.steps import steps_apart
-from wattslice.frontend.ptx.lowering.structure import Structure
-from wattslice.frontend.ptx.lowering.tree import (
+from wattslice.frontend.ptx.lowering.registers import negated
+from wattslice.frontend.ptx.lowering.structure import (
     Choice,
     Code,
     Fork,
     Frame,
+    IrreducibleError,
     Jump,
     Quit,
     Repeat,
+    Structure,
     Switching,
     Tree,
     Wrap,
 )
-from wattslice.frontend.ptx.lowering.types import type_of
-from wattslice.frontend.ptx.lowering.unrolling import is_unrolled_by_ptxas
-from wattslice.frontend.ptx.lowering.values import negated
+from wattslice.frontend.ptx.operations import type_of
 from wattslice.frontend.ptx.syntax import syntax
 from wattslice.ir import (
+    Assign,
+    Binary,
+    BinaryOp,
     Block,
     Break,
     Case,
+    Constant,
+    Declare,
     Expr,
     ExprStmt,
     If,
+    Increment,
+    InlinedCall,
     Loop,
     LoopKind,
     MachineInstruction,
+    Read,
+    RegisterPlace,
     Return,
     Span,
     Stmt,
     Switch,
+    Variable,
+    expressions_below,
     walk_expressions,
+    walk_statements,
 )
 from wattslice.ir.operation_counts import own_operations
 
@@ -226,3 +238,197 @@ def block_of(body: FunctionBody) -> Block:
 
 def _is_unrolled(body: FunctionBody, repeat: Repeat) -> bool:
     return repeat.test == repeat.header and is_unrolled_by_ptxas(body.blocks[repeat.header])
+
+
+# ---------------------------------------------------------------------------
+# The steps of a loop's counters, taken out of its body to where a `for` has them.
+
+
+def steps_apart(body: list[Stmt]) -> tuple[list[Stmt], Expr | None]:
+    """The body without the constant steps of registers that it does not read any more, and these steps.
+
+    Looked at is the last block, which runs in every iteration; the loop's test comes behind the steps.
+    """
+    last = body[-1] if body else None
+    if not isinstance(last, Block) or last.is_breakable:
+        return body, None
+    kept: list[Stmt] = []
+    steps: list[Expr] = []
+    used: set[Variable] = set()
+    for stmt in reversed(last.statements):
+        stepped = _stepped(stmt)
+        if stepped is not None and stepped not in used and isinstance(stmt, ExprStmt):
+            steps.insert(0, stmt.expr)
+        else:
+            kept.insert(0, stmt)
+        used |= _registers(stmt)
+    if not steps:
+        return body, None
+    step = steps[0]
+    for other in steps[1:]:
+        step = Binary(BinaryOp.COMMA, step, other, other.type, other.type, other.span)
+    return [*body[:-1], replace(last, statements=tuple(kept))], step
+
+
+def _stepped(stmt: Stmt) -> Variable | None:
+    """The integer register that a statement moves by a constant."""
+    match stmt:
+        case ExprStmt(
+            expr=Assign(
+                target=RegisterPlace(variable=variable, path=()),
+                op=None,
+                value=Binary(
+                    op=BinaryOp.ADD, left=Read(place=RegisterPlace(variable=read, path=())), right=Constant()
+                ),
+            )
+        ) if read is variable and variable.type.is_integral:
+            return variable
+        case _:
+            return None
+
+
+def _registers(stmt: Stmt) -> set[Variable]:
+    """The registers that a statement reads or writes."""
+    found: set[Variable] = set()
+    for expr in expressions_below(stmt):
+        if isinstance(expr, Read):
+            found.add(expr.place.variable)
+        elif isinstance(expr, Assign) and isinstance(expr.target, RegisterPlace):
+            found.add(expr.target.variable)
+    return found
+
+
+# ---------------------------------------------------------------------------
+# Where a register is a variable of one arm or of a loop's body alone: declared there, as a person would.
+
+
+def scoped(body: Block) -> Block:
+    """The body of a kernel, first assignments made declarations."""
+    declared = frozenset(_first_assignments(body))
+    return _rewritten(body, declared) if declared else body
+
+
+def _first_assignments(body: Block) -> Iterator[ExprStmt]:
+    """The assignments that come before all else that happens to their register, all of it in one sequence."""
+    total = _uses(body)
+    waiting: list[tuple[Stmt, ...]] = [body.statements]
+    while waiting:
+        sequence = list(_flat(waiting.pop()))
+        first: dict[Variable, Stmt] = {}
+        here: Counter[Variable] = Counter()
+        for stmt in sequence:
+            used = _uses(stmt)
+            here.update(used)
+            for variable in used:
+                first.setdefault(variable, stmt)
+            waiting += _arms(stmt)
+        for variable, stmt in first.items():
+            if here[variable] == total[variable] and _sets(stmt) is variable:
+                assert isinstance(stmt, ExprStmt)
+                yield stmt
+
+
+def _flat(statements: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """Statements that run one after the other, those of plain blocks among them."""
+    for stmt in statements:
+        if isinstance(stmt, Block) and not stmt.is_breakable:
+            yield from _flat(stmt.statements)
+        else:
+            yield stmt
+
+
+def _arms(stmt: Stmt) -> list[tuple[Stmt, ...]]:
+    """The sequences inside a statement."""
+    match stmt:
+        case If(then=then, otherwise=otherwise):
+            return [then.statements] if otherwise is None else [then.statements, otherwise.statements]
+        case Loop(body=body):
+            return [body.statements]
+        case Switch(cases=cases):
+            return [case.body.statements for case in cases]
+        case Block(statements=statements):
+            return [statements]
+        case _:
+            return []
+
+
+def _uses(stmt: Stmt) -> Counter[Variable]:
+    """How often each register is mentioned in a statement and all that it holds."""
+    found: Counter[Variable] = Counter(
+        inner.variable for inner in walk_statements(stmt) if isinstance(inner, Declare)
+    )
+    for expr in expressions_below(stmt):
+        match expr:
+            case Read(place=RegisterPlace(variable=variable)):
+                found[variable] += 1
+            case Assign(target=RegisterPlace(variable=variable)):
+                found[variable] += 1
+            case Increment(target=RegisterPlace(variable=variable)):
+                found[variable] += 1
+            case InlinedCall(parameters=parameters):
+                found.update(parameters)
+            case _:
+                pass
+    return found
+
+
+def _sets(stmt: Stmt) -> Variable | None:
+    """The register that a statement gives a value that does not come from itself."""
+    match stmt:
+        case ExprStmt(expr=Assign(target=RegisterPlace(variable=variable, path=()), op=None)):
+            return variable if _uses(stmt)[variable] == 1 else None
+        case _:
+            return None
+
+
+def _rewritten(block: Block, declared: frozenset[Stmt]) -> Block:
+    return replace(block, statements=tuple(_with_declarations(stmt, declared) for stmt in block.statements))
+
+
+def _with_declarations(stmt: Stmt, declared: frozenset[Stmt]) -> Stmt:
+    """A statement with the assignments in `declared` as declarations."""
+    match stmt:
+        case ExprStmt(expr=Assign(target=RegisterPlace(variable=variable), value=value)) if stmt in declared:
+            return Declare(variable, value, stmt.region, stmt.span)
+        case Block():
+            return _rewritten(stmt, declared)
+        case If(then=then, otherwise=otherwise):
+            other = None if otherwise is None else _rewritten(otherwise, declared)
+            return replace(stmt, then=_rewritten(then, declared), otherwise=other)
+        case Loop(body=body):
+            return replace(stmt, body=_rewritten(body, declared))
+        case Switch(cases=cases):
+            return replace(stmt, cases=tuple(replace(c, body=_rewritten(c.body, declared)) for c in cases))
+        case _:
+            return stmt
+
+
+# ---------------------------------------------------------------------------
+# Which loops ptxas unrolls, that nvcc has left as they are.
+
+
+MOST_UNROLLED = 60
+"""Instructions of a loop up to which ptxas unrolls it."""
+_WAITS = frozenset({"bar", "barrier", "call", "atom"})
+
+
+def is_unrolled_by_ptxas(block: BasicBlock) -> bool:
+    """Whether ptxas copies a loop of this one block, as nvcc has left it or unrolled, once more: by four.
+
+    Seen in SASS: loops of one block that a constant step counts, and no pragma keeps it from.
+    """
+    if block.is_unrolled:
+        return False
+    if len(block.instructions) > MOST_UNROLLED or any(i.opcode in _WAITS for i in block.instructions):
+        return False
+    stepped = {
+        i.operands[0].name
+        for i in block.instructions
+        if i.opcode == "add"
+        and len(i.operands) > 2
+        and isinstance(i.operands[0], syntax.Register)
+        and i.operands[0] == i.operands[1]
+        and isinstance(i.operands[2], syntax.Immediate)
+    }
+    tests = [i for i in block.instructions if i.opcode == "setp"]
+    return any(isinstance(o, syntax.Register) and o.name in stepped for i in tests for o in i.operands[1:])

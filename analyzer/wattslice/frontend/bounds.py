@@ -1,7 +1,0 @@
-"""How much of a file is followed, whatever language it is in; what lies beyond is told (PW007)."""
-
-MOST_NESTED_BLOCKS = 400
-"""Levels of statements of a kernel."""
-
-MOST_KERNELS = 1_000
-"""Kernels of a file: each costs some milliseconds; no file written by hand has a tenth of this."""
