@@ -26,6 +26,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -234,8 +235,7 @@ def _made(name: str, words: Sequence[str], *beside: tuple[str, bytes]) -> bytes:
 def _campaign() -> tuple[bytes, bytes, tuple[tuple[str, bytes], ...]]:
     """A table of measured runs, its card and its sources."""
     sys.path.insert(0, str(ROOT / "tests" / "analyzer"))
-    from learning_data import campaign
-
+    campaign: Callable[[Path], Path] = import_module("learning_data").campaign
     with tempfile.TemporaryDirectory() as folder:
         table = campaign(Path(folder))
         sources = sorted((Path(folder) / "sources").iterdir())
