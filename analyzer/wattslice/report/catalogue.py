@@ -37,7 +37,7 @@ def catalogue_entries() -> tuple[CatalogueEntry, ...]:
         CatalogueEntry(
             id=gpu.id,
             name=gpu.name,
-            architecture=gpu.architecture.value,
+            architecture=gpu.architecture.name,
             compute_capability=".".join(str(part) for part in gpu.compute_capability),
             sm_count=gpu.sm_count,
             boost_clock_mhz=gpu.boost_clock_mhz,
