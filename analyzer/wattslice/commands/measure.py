@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.commands.output import CONTEXT, message, write_result
+from wattslice.commands.output import CONTEXT, FILE, format_option, message, write_result
 from wattslice.commands.table import FAILED, FINE
 from wattslice.errors import WattsliceError
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from wattslice_corpora.synthetic import AccessWeights
 
 
-_PATH = click.Path(path_type=Path)
 _LONGEST_S = 86400.0
 _SWEEP = "roofline"
 """The part of a campaign that can be measured alone."""
@@ -79,7 +78,7 @@ class _Options:
 
 
 @click.command(context_settings=CONTEXT)
-@click.argument("file", required=False, type=_PATH, metavar="[FILE.cu")
+@click.argument("file", required=False, type=FILE, metavar="[FILE.cu")
 @click.argument("program_arguments", nargs=-1, metavar="[ARGUMENT]...]")
 @click.option("--kernel", default="", metavar="NAME", help="Only this kernel.  [default: every kernel]")
 @click.option(
@@ -105,7 +104,7 @@ class _Options:
     type=click.Choice(("latency", "throughput")),
     help="Instructions by one thread, or by as many as the GPU holds.  [default: both]",
 )
-@click.option("--out", type=_PATH, metavar="DIR", help="Keep rows and raw traces; go on from what is there.")
+@click.option("--out", type=FILE, metavar="DIR", help="Keep rows and raw traces; go on from what is there.")
 @click.option("--time-budget", type=_SECONDS, metavar="S", help="Stop in time; run again to go on.")
 @click.option("--seed", default=0, metavar="N", help="Of the order of a campaign.  [default: 0]")
 @click.option("--device", default=0, metavar="N", help="Number of the GPU (nvidia-smi).  [default: 0]")
@@ -130,10 +129,8 @@ class _Options:
     help="Whose watts a row gets.  [default: energy-counter, without one mtsm]",
 )
 @click.option("--nvcc-flags", default="", metavar="FLAGS", help="More for nvcc, e.g. '-I include -lcublas'.")
-@click.option(
-    "--format", "report_format", type=click.Choice(("text", "csv")), default="text", show_default=True
-)
-@click.option("-o", "--output", type=_PATH, metavar="FILE", help="Write the result to FILE.")
+@format_option("text", "csv")
+@click.option("-o", "--output", type=FILE, metavar="FILE", help="Write the result to FILE.")
 def measure(**values: object) -> int:
     """Measure what the kernels of a program draw on the GPU of this machine.
 
