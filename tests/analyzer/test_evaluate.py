@@ -132,7 +132,7 @@ def test_leaving_applications_out_learns_from_the_others_only(tmp_path):
         assert one.prediction.power_w == pytest.approx(sum(others) / len(others))
 
 
-@pytest.mark.parametrize("has_card", [False, True])
+@pytest.mark.parametrize("has_card", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_runs_that_taught_a_model_are_no_test_of_it(tmp_path, capsys, has_card):
     """The same table for `train` and `evaluate`: its card alone tells training runs from test runs."""
     table = campaign(tmp_path)

@@ -145,7 +145,10 @@ def test_a_fit_has_the_roofs_of_the_catalogue_and_tells_its_own_rates():
     assert any("toggled" in doubt for doubt in fitted[0].doubts)
 
 
-@pytest.mark.parametrize("gpu", ["quadro_rtx_8000", "v100_pcie", "gtx580"])
+@pytest.mark.parametrize(
+    "gpu",
+    ["quadro_rtx_8000", *(pytest.param(gpu, marks=pytest.mark.slow) for gpu in ("v100_pcie", "gtx580"))],
+)
 def test_no_kernel_of_the_corpus_lies_above_its_roof(gpu):
     paths = (KERNELS / "linear_algebra", KERNELS / "wang2013")
     config = make_config(Options(paths=paths, gpu=gpu, no_cache=True))
