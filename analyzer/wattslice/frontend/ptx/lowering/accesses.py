@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from wattslice import ir
 from wattslice.frontend.matrix_tiles import address_of_share, tile_of
 from wattslice.frontend.ptx.lowering.body import FunctionBody, parameter_place
 from wattslice.frontend.ptx.operations import (
@@ -27,36 +28,7 @@ from wattslice.frontend.ptx.syntax.syntax import (
     Symbol,
     Vector,
 )
-from wattslice.ir import (
-    BOOL,
-    INT32,
-    VOID,
-    AddressOf,
-    Assign,
-    Atomic,
-    AtomicOp,
-    Cast,
-    Constant,
-    Construct,
-    Declare,
-    Expr,
-    Intrinsic,
-    Load,
-    MemoryPlace,
-    MemorySpace,
-    OperationClass,
-    OperationCount,
-    PointerOffset,
-    Read,
-    RegisterPlace,
-    Semantics,
-    Span,
-    TextureFetch,
-    Type,
-    TypeKind,
-    Variable,
-    VariableRole,
-)
+from wattslice.ir import AtomicOp, Expr, Intrinsic, MemorySpace, Read, Semantics, Type, TypeKind, Variable
 
 _ATOMICS = {
     "add": AtomicOp.ADD,
@@ -77,7 +49,7 @@ def access_type(instruction: Instruction) -> Type:
     return type_of(scalar_types(instruction.modifiers)[-1], lanes_of(instruction.modifiers))
 
 
-def place_of(body: FunctionBody, instruction: Instruction, address: Address, type_: Type) -> MemoryPlace:
+def place_of(body: FunctionBody, instruction: Instruction, address: Address, type_: Type) -> ir.MemoryPlace:
     """The object that an address operand names."""
     span = body.unit.span(instruction)
     base = address.base
@@ -89,20 +61,20 @@ def place_of(body: FunctionBody, instruction: Instruction, address: Address, typ
         root = body.registers.pointers.root(base.name)
         pointer = body.value(base, POINTER, span)
         if pointer.type.kind is not TypeKind.POINTER:
-            pointer = Cast(pointer, POINTER, span)
+            pointer = ir.Cast(pointer, POINTER, span)
     else:
-        pointer = Cast(Constant(base.value, INT32, span), POINTER, span)
+        pointer = ir.Cast(ir.Constant(base.value, ir.INT32, span), POINTER, span)
     offset = address.offset
     if isinstance(address.subscript, Immediate):
         offset += int(address.subscript.value) * type_.size_bytes
     if offset:
-        pointer = PointerOffset(pointer, None, 1, offset, False, False, POINTER, span)
+        pointer = ir.PointerOffset(pointer, None, 1, offset, False, False, POINTER, span)
     root = None if root is None else body.parts.roots.get(root, root)
     space = SPACES.get(space_of(instruction.modifiers) or "")
     if space is None:
         space = _space_of_root(root)
     is_volatile = bool({"volatile", "relaxed", "acquire", "release", "mmio"} & set(instruction.modifiers))
-    return MemoryPlace(pointer, space, type_, root, body.parts.site(), is_volatile)
+    return ir.MemoryPlace(pointer, space, type_, root, body.parts.site(), is_volatile)
 
 
 def _space_of_root(root: Variable | None) -> MemorySpace:
@@ -130,26 +102,26 @@ def _load(body: FunctionBody, instruction: Instruction) -> bool:
     if len(targets) == 1:
         target = targets[0]
         is_pointer = isinstance(target, Register) and target.name in body.registers.pointers.registers
-        value: Expr = Load(place, POINTER if is_pointer else type_, span)
+        value: Expr = ir.Load(place, POINTER if is_pointer else type_, span)
         body.set(target, _held(body, target, value, span), span)
         return True
-    kept = Variable("loaded", type_, MemorySpace.REGISTER, VariableRole.TEMPORARY, span)
-    body.statements.append(Declare(kept, Load(place, type_, span), body.parts.region(), span))
+    kept = Variable("loaded", type_, MemorySpace.REGISTER, ir.VariableRole.TEMPORARY, span)
+    body.statements.append(ir.Declare(kept, ir.Load(place, type_, span), body.parts.region(), span))
     lane = type_of(scalar_types(instruction.modifiers)[-1])
     for name, target in zip(LANE_NAMES, targets, strict=False):
-        part: Expr = Read(RegisterPlace(kept, (name,), lane), lane, span)
+        part: Expr = Read(ir.RegisterPlace(kept, (name,), lane), lane, span)
         if isinstance(target, Register) and not body.registers.is_unused(target.name):
             body.set(target, _copied(body, target, part, span), span)
     return True
 
 
-def _copied(body: FunctionBody, target: Register, part: Expr, span: Span) -> Expr:
+def _copied(body: FunctionBody, target: Register, part: Expr, span: ir.Span) -> Expr:
     if target.name in body.registers.pointers.registers:
-        return Cast(part, POINTER, span)
+        return ir.Cast(part, POINTER, span)
     return _held(body, target, part, span)
 
 
-def _held(body: FunctionBody, target: Operand, value: Expr, span: Span) -> Expr:
+def _held(body: FunctionBody, target: Operand, value: Expr, span: ir.Span) -> Expr:
     """A loaded value as its register holds it: a register of bits takes any number, one of floats bits."""
     if not isinstance(target, Register):
         return value
@@ -157,7 +129,7 @@ def _held(body: FunctionBody, target: Operand, value: Expr, span: Span) -> Expr:
     if declared.is_float and value.type.kind is TypeKind.INT:
         return Intrinsic("bit_cast", (value,), (), Semantics.OPAQUE, False, declared, span)
     if declared.kind is TypeKind.INT and value.type.kind is TypeKind.INT and declared.bits > value.type.bits:
-        return Cast(value, declared, span)
+        return ir.Cast(value, declared, span)
     return value
 
 
@@ -166,7 +138,7 @@ def _elements(operand: Operand) -> tuple[Operand, ...]:
 
 
 def _load_parameter(
-    body: FunctionBody, instruction: Instruction, type_: Type, targets: tuple[Operand, ...], span: Span
+    body: FunctionBody, instruction: Instruction, type_: Type, targets: tuple[Operand, ...], span: ir.Span
 ) -> None:
     """Parameters lie in registers: reading one costs nothing."""
     place = parameter_place(instruction)
@@ -182,7 +154,7 @@ def _load_parameter(
         if variable is None:
             value: Expr = Intrinsic("parameter", (), (), Semantics.UNIFORM, False, wanted, span)
         else:
-            value = Read(RegisterPlace(variable, (), variable.type), variable.type, span)
+            value = Read(ir.RegisterPlace(variable, (), variable.type), variable.type, span)
         body.set(target, value, span)
 
 
@@ -200,13 +172,13 @@ def _store(body: FunctionBody, instruction: Instruction) -> bool:
     place = place_of(body, instruction, address, type_)
     value = values[0]
     if len(values) > 1:
-        value = Construct(values, LANE_NAMES[: len(values)], type_, span)
-    body.emit(Assign(place, None, value, type_, type_, span), span)
+        value = ir.Construct(values, LANE_NAMES[: len(values)], type_, span)
+    body.emit(ir.Assign(place, None, value, type_, type_, span), span)
     return True
 
 
 def _store_parameter(
-    body: FunctionBody, instruction: Instruction, type_: Type, values: tuple[Expr, ...], span: Span
+    body: FunctionBody, instruction: Instruction, type_: Type, values: tuple[Expr, ...], span: ir.Span
 ) -> None:
     place = parameter_place(instruction)
     if place is None:
@@ -219,18 +191,18 @@ def _store_parameter(
         root = _root_of(value)
         if root is not None:
             body.parts.roots[variable] = body.parts.roots.get(root, root)
-        target = RegisterPlace(variable, (), variable.type)
-        body.emit(Assign(target, None, value, variable.type, variable.type, span), span)
+        target = ir.RegisterPlace(variable, (), variable.type)
+        body.emit(ir.Assign(target, None, value, variable.type, variable.type, span), span)
 
 
 def _root_of(value: Expr) -> Variable | None:
     """The object that a pointer passed to a function points into, where that is plain to see."""
-    while isinstance(value, PointerOffset):
+    while isinstance(value, ir.PointerOffset):
         value = value.pointer
     match value:
         case Read(place=place) if value.type.kind is TypeKind.POINTER:
             return place.variable
-        case AddressOf(variable=variable):
+        case ir.AddressOf(variable=variable):
             return variable
         case _:
             return None
@@ -246,7 +218,7 @@ def _atomic(body: FunctionBody, instruction: Instruction) -> bool:
     at = instruction.operands.index(address)
     arguments = tuple(body.value(operand, type_, span) for operand in instruction.operands[at + 1 :])
     place = place_of(body, instruction, address, type_)
-    value = Atomic(op, place, arguments, type_, span)
+    value = ir.Atomic(op, place, arguments, type_, span)
     if instruction.opcode == "red":
         body.emit(value, span)
     else:
@@ -271,7 +243,7 @@ def _copy(body: FunctionBody, instruction: Instruction) -> bool:
     type_ = Type(TypeKind.INT, bits=32, signed=False, lanes=int(size.value) // 4)
     origin = place_of(body, replace(instruction, modifiers=("global",)), source, type_)
     place = place_of(body, replace(instruction, modifiers=("shared",)), target, type_)
-    body.emit(Assign(place, None, Load(origin, type_, span), type_, type_, span), span)
+    body.emit(ir.Assign(place, None, ir.Load(origin, type_, span), type_, type_, span), span)
     return True
 
 
@@ -299,18 +271,18 @@ def _matrix(body: FunctionBody, instruction: Instruction) -> bool:
     part = type_of(names[-1], elements)
     at = instruction.operands.index(address)
     rest = instruction.operands[at + 1 if is_load else at + 2 :]
-    stride = body.value(rest[0], INT32, span) if rest else Constant(tile.columns, INT32, span)
+    stride = body.value(rest[0], ir.INT32, span) if rest else ir.Constant(tile.columns, ir.INT32, span)
     where = address_of_share(place.address, tile, stride, element, part, POINTER, span)
     place = replace(place, address=where, type=part)
     name = "ptx " + instruction.mnemonic
     if not is_load:
         values = tuple(body.value(o, element, span) for o in _elements(instruction.operands[at + 1]))
         value = Intrinsic(name, values, (), Semantics.OPAQUE, False, part, span)
-        body.emit(Assign(place, None, value, part, part, span), span)
+        body.emit(ir.Assign(place, None, value, part, part, span), span)
         return True
-    kept = Variable("tile", part, MemorySpace.REGISTER, VariableRole.TEMPORARY, span)
-    body.statements.append(Declare(kept, Load(place, part, span), body.parts.region(), span))
-    whole = Read(RegisterPlace(kept, (), part), part, span)
+    kept = Variable("tile", part, MemorySpace.REGISTER, ir.VariableRole.TEMPORARY, span)
+    body.statements.append(ir.Declare(kept, ir.Load(place, part, span), body.parts.region(), span))
+    whole = Read(ir.RegisterPlace(kept, (), part), part, span)
     for target in _elements(instruction.operands[0]):
         if isinstance(target, Register):
             type_ = body.registers.declared_type(target.name)
@@ -327,16 +299,16 @@ def _barrier(body: FunctionBody, instruction: Instruction) -> bool:
         return False
     span = body.unit.span(instruction)
     if "warp" in instruction.modifiers:  # __syncwarp
-        body.emit(Intrinsic("__syncwarp", (), (), Semantics.NONE, False, VOID, span), span)
+        body.emit(Intrinsic("__syncwarp", (), (), Semantics.NONE, False, ir.VOID, span), span)
         return True
-    operations = (OperationCount(OperationClass.BARRIER, 1.0),)
-    body.emit(Intrinsic("__syncthreads", (), operations, Semantics.BARRIER, False, VOID, span), span)
+    operations = (ir.OperationCount(ir.OperationClass.BARRIER, 1.0),)
+    body.emit(Intrinsic("__syncthreads", (), operations, Semantics.BARRIER, False, ir.VOID, span), span)
     return True
 
 
 def _fence(body: FunctionBody, instruction: Instruction) -> bool:
     span = body.unit.span(instruction)
-    body.emit(Intrinsic("__threadfence", (), (), Semantics.NONE, False, VOID, span), span)
+    body.emit(Intrinsic("__threadfence", (), (), Semantics.NONE, False, ir.VOID, span), span)
     return True
 
 
@@ -360,7 +332,7 @@ def _exchange(body: FunctionBody, instruction: Instruction) -> bool:
     target = instruction.operands[0]
     first = target.first if isinstance(target, Pair) else target
     types = scalar_types(instruction.modifiers)
-    type_ = BOOL if types and types[-1] == "pred" else INT32
+    type_ = ir.BOOL if types and types[-1] == "pred" else ir.INT32
     values = [
         body.registers.read(operand.name, operand.component, span)
         for operand in instruction.operands[1:]
@@ -371,11 +343,11 @@ def _exchange(body: FunctionBody, instruction: Instruction) -> bool:
         type_ = values[0].type if instruction.opcode == "shfl" and values else declared
         if type_.kind is TypeKind.POINTER:
             type_ = declared
-    operations = (OperationCount(OperationClass.INT, 1.0),)
+    operations = (ir.OperationCount(ir.OperationClass.INT, 1.0),)
     found = Intrinsic(name, tuple(values), operations, semantics, False, type_, span)
     body.set(first, found, span)
     if isinstance(target, Pair):
-        body.set(target.second, Intrinsic(name, (), (), Semantics.OPAQUE, False, BOOL, span), span)
+        body.set(target.second, Intrinsic(name, (), (), Semantics.OPAQUE, False, ir.BOOL, span), span)
     return True
 
 
@@ -399,7 +371,7 @@ def _texture(body: FunctionBody, instruction: Instruction) -> bool:
                 value = body.registers.read(part.name, part.component, span)
                 coordinates.append(value)
             elif not isinstance(part, Register | Symbol):
-                coordinates.append(body.value(part, INT32, span))
+                coordinates.append(body.value(part, ir.INT32, span))
     types = scalar_types(instruction.modifiers)
     element = type_of(types[0] if types else "b32")
     lanes = lanes_of(instruction.modifiers) if is_store else _lanes_used(body, instruction)
@@ -407,22 +379,22 @@ def _texture(body: FunctionBody, instruction: Instruction) -> bool:
     name = instruction.mnemonic
     if is_store:
         stored = _values(body, instruction.operands[-1], element, instruction)
-        fetch = TextureFetch(
-            texture, (*stored, *coordinates), True, body.parts.site(), VOID, span, function=name
+        fetch = ir.TextureFetch(
+            texture, (*stored, *coordinates), True, body.parts.site(), ir.VOID, span, function=name
         )
         body.emit(fetch, span)
         return True
-    fetch = TextureFetch(texture, tuple(coordinates), False, body.parts.site(), type_, span, function=name)
+    fetch = ir.TextureFetch(texture, tuple(coordinates), False, body.parts.site(), type_, span, function=name)
     target = instruction.operands[0]
     target = target.first if isinstance(target, Pair) else target
     if not isinstance(target, Vector):
         body.set(target, fetch, span)
         return True
-    kept = Variable("fetched", type_, MemorySpace.REGISTER, VariableRole.TEMPORARY, span)
-    body.statements.append(Declare(kept, fetch, body.parts.region(), span))
+    kept = Variable("fetched", type_, MemorySpace.REGISTER, ir.VariableRole.TEMPORARY, span)
+    body.statements.append(ir.Declare(kept, fetch, body.parts.region(), span))
     for lane, part in zip(LANE_NAMES, target.elements, strict=False):
         if isinstance(part, Register) and not body.registers.is_unused(part.name):
-            body.set(part, Read(RegisterPlace(kept, (lane,), element), element, span), span)
+            body.set(part, Read(ir.RegisterPlace(kept, (lane,), element), element, span), span)
     return True
 
 

@@ -5,32 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from wattslice import ir
 from wattslice.frontend.ptx.lowering.body import FunctionBody
 from wattslice.frontend.ptx.lowering.registers import negated
 from wattslice.frontend.ptx.operations import POINTER, scalar_types, type_of, working_name
 from wattslice.frontend.ptx.syntax.syntax import Immediate, Instruction, Operand, Pair, Register, Vector
-from wattslice.ir import (
-    BOOL,
-    INT32,
-    Binary,
-    BinaryOp,
-    Cast,
-    Constant,
-    Expr,
-    Intrinsic,
-    Logical,
-    LogicalOp,
-    OperationClass,
-    OperationCount,
-    PointerOffset,
-    Select,
-    Semantics,
-    Span,
-    Type,
-    TypeKind,
-    Unary,
-    UnaryOp,
-)
+from wattslice.ir import BOOL, INT32, Binary, BinaryOp, Constant, Expr, Intrinsic, Semantics, Span, Type
 from wattslice.ir.operation_counts import arithmetic_class
 
 
@@ -49,13 +29,13 @@ def call(
     name: str, arguments: tuple[Expr, ...], number: float, semantics: Semantics, type_: Type, span: Span
 ) -> Intrinsic:
     """An instruction that C writes as a call: `number` operations in the class of `type_`."""
-    operations = (OperationCount(arithmetic_class(type_), number * max(1, type_.lanes)),)
+    operations = (ir.OperationCount(arithmetic_class(type_), number * max(1, type_.lanes)),)
     return Intrinsic(name, arguments, operations, semantics, False, type_, span)
 
 
 def special_function(name: str, arguments: tuple[Expr, ...], type_: Type, span: Span) -> Intrinsic:
     """A call of a special function (`sinf`): one operation, whatever it takes."""
-    operations = (OperationCount(OperationClass.SPECIAL, float(max(1, type_.lanes))),)
+    operations = (ir.OperationCount(ir.OperationClass.SPECIAL, float(max(1, type_.lanes))),)
     return Intrinsic(name, arguments, operations, Semantics.OPAQUE, False, type_, span)
 
 
@@ -71,16 +51,16 @@ def _sum(body: FunctionBody, instruction: Instruction) -> bool:
     span = body.unit.span(instruction)
     result, first, second = instruction.operands[:3]
     is_add = instruction.opcode == "add"
-    if type_.kind is TypeKind.INT and isinstance(result, Register) and _is_pointer(body, result):
+    if type_.kind is ir.TypeKind.INT and isinstance(result, Register) and _is_pointer(body, result):
         pointer, index = (second, first) if is_add and not _is_pointer(body, first) else (first, second)
         if _is_pointer(body, pointer):
             wide = replace(type_, signed=True)
             base, by = body.value(pointer, POINTER, span), body.value(index, wide, span)
             if isinstance(by, Constant):
                 step = int(by.value) if is_add else -int(by.value)
-                moved = PointerOffset(base, None, 1, step, True, False, POINTER, span)
+                moved = ir.PointerOffset(base, None, 1, step, True, False, POINTER, span)
             else:
-                moved = PointerOffset(base, by, 1, 0, True, not is_add, POINTER, span)
+                moved = ir.PointerOffset(base, by, 1, 0, True, not is_add, POINTER, span)
             body.set(result, moved, span)
             return True
     return _binary(BinaryOp.ADD if is_add else BinaryOp.SUB)(body, instruction)
@@ -94,7 +74,7 @@ def _binary(op: BinaryOp) -> Callable[[FunctionBody, Instruction], bool]:
         named = working_name(instruction.opcode, instruction.modifiers)
         type_ = type_of(named)
         span = body.unit.span(instruction)
-        if type_.kind is TypeKind.INT and op not in _SIGN_MATTERS:
+        if type_.kind is ir.TypeKind.INT and op not in _SIGN_MATTERS:
             type_ = replace(type_, signed=True)  # the same bits either way
         elif op is BinaryOp.SHR and named.startswith("b"):
             type_ = replace(type_, signed=False)
@@ -129,7 +109,7 @@ def _multiplied(a: Expr, b: Expr, type_: Type, instruction: Instruction, span: S
         wide = replace(type_, bits=64)
         product = Intrinsic("ptx product", (a, b), (), Semantics.MUL, False, wide, span)
         high = Binary(BinaryOp.SHR, product, Constant(32, INT32, span), wide, wide, span)
-        return Cast(high, INT32, span)
+        return ir.Cast(high, INT32, span)
     signed = replace(type_, signed=True)
     return Binary(BinaryOp.MUL, a, b, signed, signed, span)
 
@@ -137,7 +117,7 @@ def _multiplied(a: Expr, b: Expr, type_: Type, instruction: Instruction, span: S
 def _widened(value: Expr, wide: Type, span: Span) -> Expr:
     if isinstance(value, Constant):
         return Constant(value.value, wide, span)
-    return Cast(value, wide, span)
+    return ir.Cast(value, wide, span)
 
 
 def _multiply_add(body: FunctionBody, instruction: Instruction) -> bool:
@@ -156,7 +136,7 @@ def _multiply_add(body: FunctionBody, instruction: Instruction) -> bool:
     is_pointer = isinstance(operands[0], Register) and _is_pointer(body, operands[0])
     if is_pointer and _is_pointer(body, operands[3]):
         base = body.value(operands[3], POINTER, span)
-        body.set(operands[0], PointerOffset(base, product, 1, 0, True, False, POINTER, span), span)
+        body.set(operands[0], ir.PointerOffset(base, product, 1, 0, True, False, POINTER, span), span)
         return True
     c = body.value(operands[3], result, span)
     body.set(operands[0], Binary(BinaryOp.ADD, product, c, result, result, span), span)
@@ -175,13 +155,13 @@ def _divide(body: FunctionBody, instruction: Instruction) -> bool:
     return True
 
 
-def _unary(op: UnaryOp) -> Callable[[FunctionBody, Instruction], bool]:
+def _unary(op: ir.UnaryOp) -> Callable[[FunctionBody, Instruction], bool]:
     def lower(body: FunctionBody, instruction: Instruction) -> bool:
         type_ = working_type(instruction)
         span = body.unit.span(instruction)
         (value,) = values_of(body, instruction, type_)[:1]
-        chosen = UnaryOp.NOT if type_.kind is TypeKind.BOOL else op
-        body.set(instruction.operands[0], Unary(chosen, value, type_, span), span)
+        chosen = ir.UnaryOp.NOT if type_.kind is ir.TypeKind.BOOL else op
+        body.set(instruction.operands[0], ir.Unary(chosen, value, type_, span), span)
         return True
 
     return lower
@@ -257,7 +237,7 @@ def _count_bits(body: FunctionBody, instruction: Instruction) -> bool:
     type_ = replace(working_type(instruction), signed=False)
     span = body.unit.span(instruction)
     values = tuple(values_of(body, instruction, type_)[:1])
-    operations = (OperationCount(OperationClass.INT, 1.0),)
+    operations = (ir.OperationCount(ir.OperationClass.INT, 1.0),)
     result = INT32 if instruction.opcode != "brev" else replace(type_, signed=True)
     found = Intrinsic(name, values, operations, semantics, False, result, span)
     body.set(instruction.operands[0], found, span)
@@ -284,7 +264,7 @@ def _find_bit(body: FunctionBody, instruction: Instruction) -> bool:
     else:
         zeros = known(Semantics.CLZ, value)
         found = known(Semantics.FMA, zeros, number(-1), number(type_.bits - 1))
-    operations = (OperationCount(OperationClass.INT, 1.0),)
+    operations = (ir.OperationCount(ir.OperationClass.INT, 1.0),)
     body.set(instruction.operands[0], replace(found, operations=operations), span)
     return True
 
@@ -342,7 +322,7 @@ def _move(body: FunctionBody, instruction: Instruction) -> bool:
         return True
     if isinstance(source, Register) and isinstance(target, Register):
         value = body.registers.read(source.name, source.component, span)
-        if value.type.kind is not TypeKind.POINTER:
+        if value.type.kind is not ir.TypeKind.POINTER:
             value = body_type(body, value, target, type_, span)
         body.set(target, value, span)
         return True
@@ -353,7 +333,7 @@ def _move(body: FunctionBody, instruction: Instruction) -> bool:
 def body_type(body: FunctionBody, value: Expr, target: Register, type_: Type, span: Span) -> Expr:
     """The bits of a value as the register that they are copied to holds them."""
     declared = body.registers.declared_type(target.name)
-    if value.type.is_float == declared.is_float or declared.kind is TypeKind.BOOL:
+    if value.type.is_float == declared.is_float or declared.kind is ir.TypeKind.BOOL:
         return value
     if value.type.is_float and not type_.is_float:
         return value  # a register of bits that holds a number
@@ -368,13 +348,13 @@ def body_cast(value: Expr, type_: Type, span: Span) -> Expr:
 def _unpack(body: FunctionBody, target: Vector, value: Expr, type_: Type, span: Span) -> None:
     """`mov.b64 {%r1, %r2}, %rd3`: the low part is known, the high one too where it is an integer."""
     bits = type_.bits // len(target.elements)
-    part = Type(TypeKind.INT, bits=bits)
+    part = Type(ir.TypeKind.INT, bits=bits)
     for number, element in enumerate(target.elements):
         if not isinstance(element, Register):
             continue
         low: Expr = (
-            Cast(value, part, span)
-            if number == 0 and value.type.kind is TypeKind.INT
+            ir.Cast(value, part, span)
+            if number == 0 and value.type.kind is ir.TypeKind.INT
             else Intrinsic("unpack", (value,) if number == 0 else (), (), Semantics.OPAQUE, False, part, span)
         )
         declared = body.registers.declared_type(element.name)
@@ -398,7 +378,7 @@ def _convert(body: FunctionBody, instruction: Instruction) -> bool:
     target, source = type_of(names[0]), type_of(names[1])
     span = body.unit.span(instruction)
     value = body.value(instruction.operands[1], source, span)
-    if value.type.kind is TypeKind.POINTER:  # between the widths of shared and generic addresses
+    if value.type.kind is ir.TypeKind.POINTER:  # between the widths of shared and generic addresses
         body.set(instruction.operands[0], value, span)
         return True
     rounding = next((word for word in instruction.modifiers if word in _ROUNDINGS), None)
@@ -411,7 +391,7 @@ def _convert(body: FunctionBody, instruction: Instruction) -> bool:
             instruction.operands[0], call("__saturatef", (value,), 1, Semantics.OPAQUE, target, span), span
         )
         return True
-    body.set(instruction.operands[0], value if source == target else Cast(value, target, span), span)
+    body.set(instruction.operands[0], value if source == target else ir.Cast(value, target, span), span)
     return True
 
 
@@ -433,7 +413,7 @@ _ORDERED = {
 }
 _COMPARISONS = _ORDERED | {f"{name}u": op for name, op in _ORDERED.items()}  # `ltu`: true of NaN, too
 _UNSIGNED = frozenset({"lo", "ls", "hi", "hs"})
-_LOGICAL = {"and": LogicalOp.AND, "or": LogicalOp.OR}
+_LOGICAL = {"and": ir.LogicalOp.AND, "or": ir.LogicalOp.OR}
 
 
 def _compared(body: FunctionBody, instruction: Instruction) -> Expr | None:
@@ -446,7 +426,7 @@ def _compared(body: FunctionBody, instruction: Instruction) -> Expr | None:
         type_ = replace(type_, signed=False)
     a, b = (body.value(operand, type_, span) for operand in instruction.operands[1:3])
     if op is None:  # num, nan
-        operations = (OperationCount(OperationClass.INT, 1.0),)
+        operations = (ir.OperationCount(ir.OperationClass.INT, 1.0),)
         found: Expr = Intrinsic("isnan", (a, b), operations, Semantics.OPAQUE, False, BOOL, span)
     else:
         found = Binary(op, a, b, type_, BOOL, span)
@@ -460,7 +440,7 @@ def _compared(body: FunctionBody, instruction: Instruction) -> Expr | None:
 def _joined(body: FunctionBody, word: str, a: Expr, b: Expr, span: Span) -> Expr:
     if word == "xor":
         return Binary(BinaryOp.NE, a, b, BOOL, BOOL, span)
-    return Logical(_LOGICAL[word], a, b, body.parts.region(), BOOL, span)
+    return ir.Logical(_LOGICAL[word], a, b, body.parts.region(), BOOL, span)
 
 
 def _set_predicate(body: FunctionBody, instruction: Instruction) -> bool:
@@ -491,7 +471,7 @@ def _set(body: FunctionBody, instruction: Instruction) -> bool:
     type_ = type_of(scalar_types(instruction.modifiers)[0])
     one = Constant(1.0, type_, span) if type_.is_float else Constant(-1, INT32, span)
     zero = Constant(0, type_, span)
-    value = Select(found, one, zero, body.parts.region(), body.parts.region(), type_, span)
+    value = ir.Select(found, one, zero, body.parts.region(), body.parts.region(), type_, span)
     body.set(instruction.operands[0], value, span)
     return True
 
@@ -508,8 +488,8 @@ def _select(body: FunctionBody, instruction: Instruction) -> bool:
     else:
         condition = body.value(third, BOOL, span)
     a, b = body.value(then, type_, span), body.value(otherwise, type_, span)
-    chosen = a.type if a.type.kind is TypeKind.POINTER else type_
-    found = Select(condition, a, b, body.parts.region(), body.parts.region(), chosen, span)
+    chosen = a.type if a.type.kind is ir.TypeKind.POINTER else type_
+    found = ir.Select(condition, a, b, body.parts.region(), body.parts.region(), chosen, span)
     body.set(instruction.operands[0], found, span)
     return True
 
@@ -540,8 +520,8 @@ LOWERINGS: dict[str, Callable[[FunctionBody, Instruction], bool]] = {
     "rem": _binary(BinaryOp.MOD),
     "shl": _binary(BinaryOp.SHL),
     "shr": _binary(BinaryOp.SHR),
-    "neg": _unary(UnaryOp.NEGATE),
-    "not": _unary(UnaryOp.INVERT),
+    "neg": _unary(ir.UnaryOp.NEGATE),
+    "not": _unary(ir.UnaryOp.INVERT),
     "abs": _least,
     "min": _least,
     "max": _least,

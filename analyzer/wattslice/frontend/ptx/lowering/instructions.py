@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
+from wattslice import ir
 from wattslice.frontend.ptx.lowering import accesses, arithmetic
 from wattslice.frontend.ptx.lowering.blocks import NotUnderstoodError, has_result, results_of
 from wattslice.frontend.ptx.lowering.body import FunctionBody
@@ -28,21 +29,7 @@ from wattslice.frontend.ptx.syntax.syntax import (
     Vector,
     call_of,
 )
-from wattslice.ir import (
-    INT32,
-    VOID,
-    Expr,
-    InlinedCall,
-    Intrinsic,
-    OperationCount,
-    Read,
-    RegisterPlace,
-    Semantics,
-    Severity,
-    Span,
-    Type,
-    Variable,
-)
+from wattslice.ir import INT32, VOID, Expr, Intrinsic, Read, Semantics, Severity, Span, Type, Variable
 
 Lowering = Callable[[FunctionBody, Instruction], bool]
 """Lowers an instruction of its opcode; False: of a form that it does not know."""
@@ -67,7 +54,7 @@ def _opaque(body: FunctionBody, instruction: Instruction) -> None:
         message = f"'{instruction.opcode}' is no instruction that is known: counted by the type that it names"
         body.parts.holes.append(body.unit.report_at("PW006", Severity.NOTE, span, message))
     found = operation_of(instruction.mnemonic)
-    operations = () if found is None else (OperationCount(*found),)
+    operations = () if found is None else (ir.OperationCount(*found),)
     results = results_of(instruction)
     operands = instruction.operands[1:] if has_result(instruction) else instruction.operands
     arguments = tuple(arg for operand in operands for arg in _arguments(body, operand, instruction))
@@ -185,7 +172,7 @@ def lower_call(
         return
     finally:
         parts.inlining.pop()
-    body.emit(InlinedCall(name, (), (), block, VOID, span), span)
+    body.emit(ir.InlinedCall(name, (), (), block, VOID, span), span)
 
 
 def _name_of(operand: Operand) -> str:
@@ -211,7 +198,7 @@ def _passed(body: FunctionBody, call: Call, span: Span) -> Iterator[Expr]:
         elif isinstance(argument, Symbol):
             for (name, _), variable in body.call_parameters.items():
                 if name == argument.name:
-                    yield Read(RegisterPlace(variable, (), variable.type), variable.type, span)
+                    yield Read(ir.RegisterPlace(variable, (), variable.type), variable.type, span)
 
 
 def _forget(body: FunctionBody, results: tuple[Operand, ...], name: str, instruction: Instruction) -> None:
