@@ -10,6 +10,7 @@ from wattslice import ir
 from wattslice.frontend.matrix_tiles import address_of_share, tile_of
 from wattslice.frontend.ptx.lowering.body import FunctionBody, parameter_place
 from wattslice.frontend.ptx.operations import (
+    ATOMICS,
     LANE_NAMES,
     POINTER,
     SPACES,
@@ -28,20 +29,7 @@ from wattslice.frontend.ptx.syntax.syntax import (
     Symbol,
     Vector,
 )
-from wattslice.ir import AtomicOp, Expr, Intrinsic, MemorySpace, Read, Semantics, Type, TypeKind, Variable
-
-_ATOMICS = {
-    "add": AtomicOp.ADD,
-    "min": AtomicOp.MIN,
-    "max": AtomicOp.MAX,
-    "and": AtomicOp.AND,
-    "or": AtomicOp.OR,
-    "xor": AtomicOp.XOR,
-    "exch": AtomicOp.EXCHANGE,
-    "cas": AtomicOp.CAS,
-    "inc": AtomicOp.INC,
-    "dec": AtomicOp.DEC,
-}
+from wattslice.ir import Expr, Intrinsic, MemorySpace, Read, Semantics, Span, Type, TypeKind, Variable
 
 
 def access_type(instruction: Instruction) -> Type:
@@ -49,9 +37,10 @@ def access_type(instruction: Instruction) -> Type:
     return type_of(scalar_types(instruction.modifiers)[-1], lanes_of(instruction.modifiers))
 
 
-def place_of(body: FunctionBody, instruction: Instruction, address: Address, type_: Type) -> ir.MemoryPlace:
+def place_of(
+    body: FunctionBody, instruction: Instruction, span: Span, address: Address, type_: Type
+) -> ir.MemoryPlace:
     """The object that an address operand names."""
-    span = body.unit.span(instruction)
     base = address.base
     root: Variable | None = None
     if isinstance(base, Symbol):
@@ -88,17 +77,16 @@ def _address(instruction: Instruction) -> Address | None:
     return next((operand for operand in instruction.operands if isinstance(operand, Address)), None)
 
 
-def _load(body: FunctionBody, instruction: Instruction) -> bool:
+def _load(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     address = _address(instruction)
     if address is None:
         return False
     type_ = access_type(instruction)
-    span = body.unit.span(instruction)
     targets = _elements(instruction.operands[0])
     if space_of(instruction.modifiers) == "param":
         _load_parameter(body, instruction, type_, targets, span)
         return True
-    place = place_of(body, instruction, address, type_)
+    place = place_of(body, instruction, span, address, type_)
     if len(targets) == 1:
         target = targets[0]
         is_pointer = isinstance(target, Register) and target.name in body.registers.pointers.registers
@@ -115,13 +103,13 @@ def _load(body: FunctionBody, instruction: Instruction) -> bool:
     return True
 
 
-def _copied(body: FunctionBody, target: Register, part: Expr, span: ir.Span) -> Expr:
+def _copied(body: FunctionBody, target: Register, part: Expr, span: Span) -> Expr:
     if target.name in body.registers.pointers.registers:
         return ir.Cast(part, POINTER, span)
     return _held(body, target, part, span)
 
 
-def _held(body: FunctionBody, target: Operand, value: Expr, span: ir.Span) -> Expr:
+def _held(body: FunctionBody, target: Operand, value: Expr, span: Span) -> Expr:
     """A loaded value as its register holds it: a register of bits takes any number, one of floats bits."""
     if not isinstance(target, Register):
         return value
@@ -138,7 +126,7 @@ def _elements(operand: Operand) -> tuple[Operand, ...]:
 
 
 def _load_parameter(
-    body: FunctionBody, instruction: Instruction, type_: Type, targets: tuple[Operand, ...], span: ir.Span
+    body: FunctionBody, instruction: Instruction, type_: Type, targets: tuple[Operand, ...], span: Span
 ) -> None:
     """Parameters lie in registers: reading one costs nothing."""
     place = parameter_place(instruction)
@@ -158,18 +146,17 @@ def _load_parameter(
         body.set(target, value, span)
 
 
-def _store(body: FunctionBody, instruction: Instruction) -> bool:
+def _store(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     address = _address(instruction)
     if address is None:
         return False
     type_ = access_type(instruction)
-    span = body.unit.span(instruction)
     scalar = type_of(scalar_types(instruction.modifiers)[-1])
     values = tuple(body.value(part, scalar, span) for part in _elements(instruction.operands[-1]))
     if space_of(instruction.modifiers) == "param":
         _store_parameter(body, instruction, scalar, values, span)
         return True
-    place = place_of(body, instruction, address, type_)
+    place = place_of(body, instruction, span, address, type_)
     value = values[0]
     if len(values) > 1:
         value = ir.Construct(values, LANE_NAMES[: len(values)], type_, span)
@@ -178,7 +165,7 @@ def _store(body: FunctionBody, instruction: Instruction) -> bool:
 
 
 def _store_parameter(
-    body: FunctionBody, instruction: Instruction, type_: Type, values: tuple[Expr, ...], span: ir.Span
+    body: FunctionBody, instruction: Instruction, type_: Type, values: tuple[Expr, ...], span: Span
 ) -> None:
     place = parameter_place(instruction)
     if place is None:
@@ -208,16 +195,15 @@ def _root_of(value: Expr) -> Variable | None:
             return None
 
 
-def _atomic(body: FunctionBody, instruction: Instruction) -> bool:
+def _atomic(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     address = _address(instruction)
-    op = next((_ATOMICS[word] for word in instruction.modifiers if word in _ATOMICS), None)
+    op = next((ATOMICS[word] for word in instruction.modifiers if word in ATOMICS), None)
     type_ = access_type(instruction)
     if address is None or op is None or type_.lanes > 2:
         return False
-    span = body.unit.span(instruction)
     at = instruction.operands.index(address)
     arguments = tuple(body.value(operand, type_, span) for operand in instruction.operands[at + 1 :])
-    place = place_of(body, instruction, address, type_)
+    place = place_of(body, instruction, span, address, type_)
     value = ir.Atomic(op, place, arguments, type_, span)
     if instruction.opcode == "red":
         body.emit(value, span)
@@ -229,7 +215,7 @@ def _atomic(body: FunctionBody, instruction: Instruction) -> bool:
 _COPY_BYTES = frozenset({4, 8, 16})
 
 
-def _copy(body: FunctionBody, instruction: Instruction) -> bool:
+def _copy(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     """`cp.async`: a load from global memory and a store into shared memory, as in CUDA."""
     operands = instruction.operands
     if len(operands) < 3 or "global" not in instruction.modifiers:
@@ -239,10 +225,9 @@ def _copy(body: FunctionBody, instruction: Instruction) -> bool:
         return False
     if not isinstance(size, Immediate) or size.value not in _COPY_BYTES:
         return False
-    span = body.unit.span(instruction)
     type_ = Type(TypeKind.INT, bits=32, signed=False, lanes=int(size.value) // 4)
-    origin = place_of(body, replace(instruction, modifiers=("global",)), source, type_)
-    place = place_of(body, replace(instruction, modifiers=("shared",)), target, type_)
+    origin = place_of(body, replace(instruction, modifiers=("global",)), span, source, type_)
+    place = place_of(body, replace(instruction, modifiers=("shared",)), span, target, type_)
     body.emit(ir.Assign(place, None, ir.Load(origin, type_, span), type_, type_, span), span)
     return True
 
@@ -250,7 +235,7 @@ def _copy(body: FunctionBody, instruction: Instruction) -> bool:
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 
 
-def _matrix(body: FunctionBody, instruction: Instruction) -> bool:
+def _matrix(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     """`wmma.load`, `wmma.store`: one access by each thread, for its share of the tile (docs/counting.md)."""
     modifiers = instruction.modifiers
     is_load = "load" in modifiers
@@ -265,8 +250,7 @@ def _matrix(body: FunctionBody, instruction: Instruction) -> bool:
     elements = tile.share
     if elements is None:
         return False
-    span = body.unit.span(instruction)
-    place = place_of(body, instruction, address, type_of(names[-1]))
+    place = place_of(body, instruction, span, address, type_of(names[-1]))
     element = place.type
     part = type_of(names[-1], elements)
     at = instruction.operands.index(address)
@@ -294,10 +278,9 @@ def _matrix(body: FunctionBody, instruction: Instruction) -> bool:
 # Barriers, exchanges between lanes, textures: what no operator says.
 
 
-def _barrier(body: FunctionBody, instruction: Instruction) -> bool:
+def _barrier(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     if "red" in instruction.modifiers:
         return False
-    span = body.unit.span(instruction)
     if "warp" in instruction.modifiers:  # __syncwarp
         body.emit(Intrinsic("__syncwarp", (), (), Semantics.NONE, False, ir.VOID, span), span)
         return True
@@ -306,13 +289,12 @@ def _barrier(body: FunctionBody, instruction: Instruction) -> bool:
     return True
 
 
-def _fence(body: FunctionBody, instruction: Instruction) -> bool:
-    span = body.unit.span(instruction)
+def _fence(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     body.emit(Intrinsic("__threadfence", (), (), Semantics.NONE, False, ir.VOID, span), span)
     return True
 
 
-def _nothing(body: FunctionBody, instruction: Instruction) -> bool:
+def _nothing(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     """Hints and waits: they move nothing that is counted."""
     return True
 
@@ -326,8 +308,7 @@ _EXCHANGES = {
 }
 
 
-def _exchange(body: FunctionBody, instruction: Instruction) -> bool:
-    span = body.unit.span(instruction)
+def _exchange(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     name, semantics = _EXCHANGES[instruction.opcode]
     target = instruction.operands[0]
     first = target.first if isinstance(target, Pair) else target
@@ -351,9 +332,8 @@ def _exchange(body: FunctionBody, instruction: Instruction) -> bool:
     return True
 
 
-def _texture(body: FunctionBody, instruction: Instruction) -> bool:
+def _texture(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     """`tex`, `tld4`, `suld`: a fetch; `sust`: a write."""
-    span = body.unit.span(instruction)
     is_store = instruction.opcode == "sust"
     address = next((o for o in instruction.operands if isinstance(o, Address)), None)
     if address is None:
@@ -378,7 +358,7 @@ def _texture(body: FunctionBody, instruction: Instruction) -> bool:
     type_ = Type(element.kind, element.bits, element.signed, lanes)
     name = instruction.mnemonic
     if is_store:
-        stored = _values(body, instruction.operands[-1], element, instruction)
+        stored = _values(body, instruction.operands[-1], element, span)
         fetch = ir.TextureFetch(
             texture, (*stored, *coordinates), True, body.parts.site(), ir.VOID, span, function=name
         )
@@ -412,34 +392,22 @@ def _lanes_used(body: FunctionBody, instruction: Instruction) -> int:
     return max(used, default=1)
 
 
-def _values(body: FunctionBody, operand: Operand, type_: Type, instruction: Instruction) -> tuple[Expr, ...]:
+def _values(body: FunctionBody, operand: Operand, type_: Type, span: Span) -> tuple[Expr, ...]:
     parts = operand.elements if isinstance(operand, Vector) else (operand,)
-    return tuple(body.value(part, type_, body.unit.span(instruction)) for part in parts)
+    return tuple(body.value(part, type_, span) for part in parts)
 
 
-LOWERINGS: dict[str, Callable[[FunctionBody, Instruction], bool]] = {
-    "ld": _load,
-    "ldu": _load,
-    "st": _store,
-    "atom": _atomic,
-    "red": _atomic,
-    "cp": _copy,
-    "wmma": _matrix,
-    "bar": _barrier,
-    "barrier": _barrier,
-    "membar": _fence,
-    "fence": _fence,
-    "shfl": _exchange,
-    "vote": _exchange,
-    "activemask": _exchange,
-    "match": _exchange,
-    "redux": _exchange,
-    "tex": _texture,
-    "tld4": _texture,
-    "suld": _texture,
-    "sust": _texture,
-    **dict.fromkeys(
-        ("prefetch", "prefetchu", "nanosleep", "pmevent", "brkpt", "discard", "applypriority"), _nothing
-    ),
-    **dict.fromkeys(("griddepcontrol", "setmaxnreg"), _nothing),
-}
+_LOWERINGS: tuple[tuple[str, Callable[[FunctionBody, Instruction, Span], bool]], ...] = (
+    ("ld ldu", _load),
+    ("st", _store),
+    ("atom red", _atomic),
+    ("cp", _copy),
+    ("wmma", _matrix),
+    ("bar barrier", _barrier),
+    ("membar fence", _fence),
+    ("shfl vote activemask match redux", _exchange),
+    ("tex tld4 suld sust", _texture),
+    ("prefetch prefetchu nanosleep pmevent brkpt discard applypriority griddepcontrol setmaxnreg", _nothing),
+)
+LOWERINGS = {name: lower for names, lower in _LOWERINGS for name in names.split()}
+"""How an opcode is lowered; False: of a form that is not known here."""
