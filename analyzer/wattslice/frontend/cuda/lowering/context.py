@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
@@ -85,34 +86,26 @@ LOCATIONS: dict[int, LocationHandler] = {}
 STATEMENTS: dict[int, StatementHandler] = {}
 
 
-def expression(*kinds: int) -> Callable[[ExpressionHandler], ExpressionHandler]:
-    """Register the lowering of expression kinds."""
-
-    def register(handler: ExpressionHandler) -> ExpressionHandler:
-        EXPRESSIONS.update(dict.fromkeys(map(int, kinds), handler))
-        return handler
-
-    return register
+Handler = TypeVar("Handler", bound=Callable[..., object])
 
 
-def location(*kinds: int) -> Callable[[LocationHandler], LocationHandler]:
-    """Register how expression kinds name an object (None: this one names no object)."""
+def _registering(table: dict[int, Handler]) -> Callable[..., Callable[[Handler], Handler]]:
+    def of_kinds(*kinds: int) -> Callable[[Handler], Handler]:
+        def register(handler: Handler) -> Handler:
+            table.update(dict.fromkeys(map(int, kinds), handler))
+            return handler
 
-    def register(handler: LocationHandler) -> LocationHandler:
-        LOCATIONS.update(dict.fromkeys(map(int, kinds), handler))
-        return handler
+        return register
 
-    return register
+    return of_kinds
 
 
-def statement(*kinds: int) -> Callable[[StatementHandler], StatementHandler]:
-    """Register the lowering of statement kinds."""
-
-    def register(handler: StatementHandler) -> StatementHandler:
-        STATEMENTS.update(dict.fromkeys(map(int, kinds), handler))
-        return handler
-
-    return register
+expression = _registering(EXPRESSIONS)
+"""Register the lowering of expression kinds."""
+location = _registering(LOCATIONS)
+"""Register how expression kinds name an object (None: this one names no object)."""
+statement = _registering(STATEMENTS)
+"""Register the lowering of statement kinds."""
 
 
 class Body:

@@ -287,34 +287,12 @@ def known_value(body: Body, expr: Expr) -> int | float | None:
 
 
 _ARITHMETIC: dict[int, BinaryOp] = {
-    B.MUL: BinaryOp.MUL,
-    B.DIV: BinaryOp.DIV,
-    B.REM: BinaryOp.MOD,
-    B.ADD: BinaryOp.ADD,
-    B.SUB: BinaryOp.SUB,
-    B.SHL: BinaryOp.SHL,
-    B.SHR: BinaryOp.SHR,
-    B.LT: BinaryOp.LT,
-    B.GT: BinaryOp.GT,
-    B.LE: BinaryOp.LE,
-    B.GE: BinaryOp.GE,
-    B.EQ: BinaryOp.EQ,
-    B.NE: BinaryOp.NE,
-    B.AND: BinaryOp.AND,
-    B.XOR: BinaryOp.XOR,
-    B.OR: BinaryOp.OR,
+    B["REM" if op is BinaryOp.MOD else op.name]: op for op in BinaryOp if op is not BinaryOp.COMMA
 }
 _COMPOUND: dict[int, BinaryOp] = {
-    B.MUL_ASSIGN: BinaryOp.MUL,
-    B.DIV_ASSIGN: BinaryOp.DIV,
-    B.REM_ASSIGN: BinaryOp.MOD,
-    B.ADD_ASSIGN: BinaryOp.ADD,
-    B.SUB_ASSIGN: BinaryOp.SUB,
-    B.SHL_ASSIGN: BinaryOp.SHL,
-    B.SHR_ASSIGN: BinaryOp.SHR,
-    B.AND_ASSIGN: BinaryOp.AND,
-    B.XOR_ASSIGN: BinaryOp.XOR,
-    B.OR_ASSIGN: BinaryOp.OR,
+    B[f"{kind.name}_ASSIGN"]: op
+    for kind, op in ((B(k), op) for k, op in _ARITHMETIC.items())
+    if f"{kind.name}_ASSIGN" in B.__members__
 }
 _UNARY: dict[int, UnaryOp] = {U.MINUS: UnaryOp.NEGATE, U.NOT: UnaryOp.INVERT, U.LNOT: UnaryOp.NOT}
 OPERATOR_NAMES: dict[str, BinaryOp] = {f"operator{op.value}": op for op in BinaryOp} | {

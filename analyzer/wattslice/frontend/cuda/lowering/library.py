@@ -44,12 +44,6 @@ _ROUNDED = re.compile(
 _DEVICE_RUNTIME = re.compile(r"cuda[A-Z]\w+$")
 
 
-def is_memory_function(name: str) -> bool:
-    """Whether calls of a name are accesses: atomics, cached loads and stores, textures, surfaces, copies."""
-    known = (_ATOMIC, _CACHED_LOAD, _CACHED_STORE, _TEXTURE, _SURFACE)
-    return any(pattern.match(name) for pattern in known) or name == "__pipeline_memcpy_async"
-
-
 def library_call(body: Body, node: Node, name: str, arguments: list[Node], span: Span) -> Expr | None:
     """A call of a function the analyzer knows by name; None when it does not."""
     plain = name.removeprefix("__builtin_")
@@ -376,35 +370,15 @@ def copy_bytes(body: Body, node: Node, name: str, arguments: list[Node], span: S
 
 _NAMESPACE = "cooperative_groups::"
 _TILE = re.compile(r"thread_block_tile<(\d+)")
-_MAKERS = frozenset(
-    [
-        "this_thread_block",
-        "this_thread",
-        "this_grid",
-        "this_multi_grid",
-        "this_cluster",
-        "coalesced_threads",
-        "tiled_partition",
-        "binary_partition",
-        "labeled_partition",
-    ]
-)
-_ONE_INT = frozenset(
-    [
-        "shfl",
-        "shfl_up",
-        "shfl_down",
-        "shfl_xor",
-        "any",
-        "all",
-        "ballot",
-        "match_any",
-        "match_all",
-        "reduce",
-        "inclusive_scan",
-        "exclusive_scan",
-    ]
-)
+_MAKER_WORDS = """
+    this_thread_block this_thread this_grid this_multi_grid this_cluster coalesced_threads tiled_partition
+    binary_partition labeled_partition
+"""
+_MAKERS = frozenset(_MAKER_WORDS.split())
+_EXCHANGE_WORDS = """
+    shfl shfl_up shfl_down shfl_xor any all ballot match_any match_all reduce inclusive_scan exclusive_scan
+"""
+_ONE_INT = frozenset(_EXCHANGE_WORDS.split())
 _VECTORS = {
     "group_index": BuiltinKind.BLOCK_IDX,
     "block_index": BuiltinKind.BLOCK_IDX,
@@ -471,10 +445,7 @@ def group_call(body: Body, node: Node, name: str, arguments: list[Node], span: S
     if kind is not None:
         parts = tuple(ir.Builtin(kind, axis, UINT32, span) for axis in range(3))
         return ir.Construct(parts, DIM3_AXES, type_, span)
-    number = _number(group.removeprefix(_NAMESPACE), name, type_, span)
-    if number is not None:
-        return number
-    return None
+    return _number(group.removeprefix(_NAMESPACE), name, type_, span)
 
 
 def _number(group: str, name: str, type_: ir.Type, span: Span) -> Expr | None:

@@ -39,11 +39,7 @@ def repeated(body: Body, node: Node, declared: Sequence[Stmt] = ()) -> Expr:
 
 
 @statement(C.FOR_STMT)
-def _(body: Body, node: Node) -> list[Stmt]:
-    return _for(body, node, None)
-
-
-def _for(body: Body, node: Node, unroll: int | None) -> list[Stmt]:
+def _for(body: Body, node: Node, unroll: int | None = None) -> list[Stmt]:
     span = body.unit.spans.span(node)
     parts = for_parts(body, node)
     region = body.region()
@@ -62,11 +58,7 @@ def _for(body: Body, node: Node, unroll: int | None) -> list[Stmt]:
 
 
 @statement(C.WHILE_STMT)
-def _(body: Body, node: Node) -> list[Stmt]:
-    return _while(body, node, None)
-
-
-def _while(body: Body, node: Node, unroll: int | None) -> list[Stmt]:
+def _while(body: Body, node: Node, unroll: int | None = None) -> list[Stmt]:
     span = body.unit.spans.span(node)
     before, parts = split_condition(body, node, 1)
     if len(parts) != 2:
@@ -80,11 +72,7 @@ def _while(body: Body, node: Node, unroll: int | None) -> list[Stmt]:
 
 
 @statement(C.DO_STMT)
-def _(body: Body, node: Node) -> list[Stmt]:
-    return _do(body, node, None)
-
-
-def _do(body: Body, node: Node, unroll: int | None) -> list[Stmt]:
+def _do(body: Body, node: Node, unroll: int | None = None) -> list[Stmt]:
     span = body.unit.spans.span(node)
     children = node.children
     if len(children) != 2:
