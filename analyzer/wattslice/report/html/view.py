@@ -1,4 +1,4 @@
-"""What the HTML page shows, as texts: the template only places them.
+"""What the HTML page shows: texts and ids that the template places, and what it asks of a kernel.
 
 Everything that comes from a source or a file name goes through `printable`: control and bidirectional
 characters become a replacement sign. The template escapes.
@@ -45,14 +45,6 @@ from wattslice.units import energy, percent, power, prefixed, printable, three_d
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
-    """A name and a value."""
-
-    name: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
 class Said:
     """A finding; `href` is the line it is about, empty when that is not on the page."""
 
@@ -75,9 +67,7 @@ class SliceView:
     """A row of the table of slices; `id` is what lines refer to."""
 
     id: str
-    space: str
-    letter: str
-    label: str
+    style: SpaceStyle
     variables: str
     density: str
     power: str
@@ -87,25 +77,11 @@ class SliceView:
 
 @dataclass(frozen=True, slots=True)
 class LaunchView:
-    """One launch of a kernel."""
+    """One launch of a kernel. `why`: the cause of an unknown power, else empty."""
 
     id: str
-    name: str
-    place: str
-    geometry: str
-    source: str
-    source_style: str
-    brief: str
-    power: str
-    time: str
-    energy: str
-    load: str
-    interval: str
-    bar: str
+    kernel: KernelAnalysis
     why: str
-    limit: str
-    facts: tuple[Fact, ...]
-    counts: tuple[Fact, ...]
     slices: tuple[SliceView, ...]
     advice: tuple[Said, ...]
     assumptions: tuple[Said, ...]
@@ -283,7 +259,7 @@ class _Page:
                 figures += f", {energy(mark.energy_j)}"
             spaces = ", ".join(self._slice(mark, index).memory_space.value for index in mark.slices)
             figures += f" · {spaces} slice" if spaces else ""
-            words.append(f"{printable(kernel.qualified_name)} {_geometry(kernel)}: {figures}")
+            words.append(f"{printable(kernel.qualified_name)} {geometry(kernel)}: {figures}")
         left = len(marks) - _MOST_MARKS
         return "\n".join(words) + (f"\nand {left} more launches" if left > 0 else "")
 
@@ -300,25 +276,10 @@ class _Page:
                 if roofline.no_power_line
                 else f"Energies of the power line: {roofline.source}.",
             )
-        source = launch_text(kernel).plain.split(">>>", 1)[1].strip()
         return LaunchView(
             id=f"k{index}",
-            name=printable(kernel.qualified_name),
-            place=f"{printable(kernel.file)}:{kernel.line}",
-            geometry=_geometry(kernel),
-            source=source,
-            source_style="assumed" if kernel.launch_source is LaunchSource.ASSUMED else "muted",
-            brief=f"{power(kernel.power_w)} · {time(kernel.time_s)} · {energy(kernel.energy_j)}",
-            power=power(kernel.power_w),
-            time=time(kernel.time_s),
-            energy=energy(kernel.energy_j),
-            load=_load(kernel),
-            interval=interval(kernel),
-            bar=power_bar_svg(kernel),
+            kernel=kernel,
             why=self._why(kernel),
-            limit=_limit(kernel),
-            facts=_facts(kernel),
-            counts=_counts(kernel),
             slices=tuple(
                 _slice_view(part, f"k{index}s{number}", kernel) for number, part in enumerate(kernel.slices)
             ),
@@ -378,31 +339,40 @@ def _shortened(text: str) -> str:
     return text if more <= 0 else f"{text[:MOST_COLUMNS]} … ({more} more characters)"
 
 
-def _geometry(kernel: KernelAnalysis) -> str:
+def geometry(kernel: KernelAnalysis) -> str:
+    """`<<<(64, 64), 256>>>`"""
     return launch_text(kernel).plain.split(">>>", 1)[0] + ">>>"
+
+
+def launch_source(kernel: KernelAnalysis) -> tuple[str, str]:
+    """Where the launch comes from, and the class of these words."""
+    style = "assumed" if kernel.launch_source is LaunchSource.ASSUMED else "muted"
+    return launch_text(kernel).plain.split(">>>", 1)[1].strip(), style
 
 
 _LOADS = {HOT: "hot", WARM: "warm", COOL: "cool"}
 
 
-def _load(kernel: KernelAnalysis) -> str:
+def load(kernel: KernelAnalysis) -> str:
     """The class of the colour of a power against the limit, from the same steps as in the terminal."""
     if kernel.power_w is None:
         return "warm"
     return _LOADS[load_style(kernel.power_w / kernel.power_limit_w)] if kernel.power_limit_w else ""
 
 
-def _limit(kernel: KernelAnalysis) -> str:
+def limit_words(kernel: KernelAnalysis) -> str:
+    """That it may hit the power limit, where it may."""
     if not kernel.may_hit_power_limit:
         return ""
     return f"{hits_limit(kernel).capitalize()}: the GPU would lower its clocks and run longer (PW021)."
 
 
-def _facts(kernel: KernelAnalysis) -> tuple[Fact, ...]:
-    facts = [Fact("runs", runs(kernel))]
+def facts(kernel: KernelAnalysis) -> tuple[tuple[str, str], ...]:
+    """What is known of the launch besides its watts, by name."""
+    found = [("runs", runs(kernel))]
     if kernel.sm_saturation is not None and kernel.occupancy is not None:
         fills = f"SM saturation {kernel.sm_saturation:.2f} · occupancy {percent(kernel.occupancy)}"
-        facts.append(Fact("fills", fills))
+        found.append(("fills", fills))
     holds = [
         f"{value} {unit}"
         for value, unit in (
@@ -412,39 +382,52 @@ def _facts(kernel: KernelAnalysis) -> tuple[Fact, ...]:
         if value
     ]
     if holds:
-        facts.append(Fact("holds", " · ".join(holds)))
-    facts.append(Fact("model", f"{kernel.model} · {kernel.method}"))
+        found.append(("holds", " · ".join(holds)))
+    found.append(("model", f"{kernel.model} · {kernel.method}"))
     if words := basis(kernel):
-        facts.append(Fact("lines", words.removeprefix("the lines ")))
+        found.append(("lines", words.removeprefix("the lines ")))
     if (moved := kernel.roofline) is not None:
-        facts.append(
-            Fact("work", f"{prefixed(moved.flops, 'flop')} · {prefixed(moved.dram_bytes, 'B')} of DRAM")
-        )
-    return tuple(facts)
+        work = f"{prefixed(moved.flops, 'flop')} · {prefixed(moved.dram_bytes, 'B')} of DRAM"
+        found.append(("work", work))
+    return tuple(found)
 
 
-def _counts(kernel: KernelAnalysis) -> tuple[Fact, ...]:
+def counts(kernel: KernelAnalysis) -> tuple[tuple[str, str], ...]:
+    """Operations per thread, by class."""
     if kernel.counts_per_thread is None:
         return ()
     pairs = zip(JSON_NAMES, kernel.counts_per_thread.values(), strict=True)
-    return tuple(Fact(name.replace("_", " "), three_digits(value)) for name, value in pairs if value)
+    return tuple((name.replace("_", " "), three_digits(value)) for name, value in pairs if value)
 
 
 def _slice_view(part: SliceAnalysis, own: str, kernel: KernelAnalysis) -> SliceView:
-    letter = SPACE_STYLES[part.memory_space]
+    style = SPACE_STYLES[part.memory_space]
     variables = printable(", ".join(part.variables))
     density = _NOTHING if part.arithmetic_density is None else three_digits(part.arithmetic_density)
-    detail = f"{printable(kernel.qualified_name)}, {letter.label}: {variables or _NOTHING}; "
+    detail = f"{printable(kernel.qualified_name)}, {style.label}: {variables or _NOTHING}; "
     detail += f"{power(part.power_w)} while it runs, {percent(part.share_of_power)} of the power; "
     detail += f"density {density}, {three_digits(part.length)} statements per thread"
     return SliceView(
         own,
-        letter.name,
-        letter.letter,
-        part.memory_space.value,
+        style,
         variables or _NOTHING,
         density,
         _NOTHING if part.power_w is None else power(part.power_w),
         percent(part.share_of_power),
         detail,
     )
+
+
+IN_TEMPLATE = {
+    "geometry": geometry,
+    "launch_source": launch_source,
+    "load": load,
+    "limit_words": limit_words,
+    "facts": facts,
+    "counts": counts,
+    "interval": interval,
+    "bar": power_bar_svg,
+}
+"""What the template asks of a kernel."""
+FILTERS = {"power": power, "time": time, "energy": energy, "printable": printable}
+"""How it writes names and figures."""
