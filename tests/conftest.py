@@ -1,17 +1,45 @@
-"""Goldens: `pytest --update-golden` rewrites them; a missing golden fails."""
+"""What all tests share: processes, property tests, goldens.
+
+`pytest --update-golden` rewrites the goldens; a missing golden fails. `pytest --hypothesis-profile fuzz`
+draws other and more examples in property tests than the usual run, which draws the same ones every time.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
+# What tests start is compiled once, not at every start.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+# The tests share the processors already: one thread for each of them. Before numpy or torch is imported.
+for _library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+
+# How long an example takes depends on what else the machine does: no deadline, no check that one is slow.
+# A costly test takes a share of these examples: `settings(max_examples=settings().max_examples // 25)`.
+_ANY_SPEED = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("usual", _ANY_SPEED, derandomize=True)
+settings.register_profile("fuzz", _ANY_SPEED, max_examples=2000, print_blob=True)
+settings.load_profile("usual")
+
+MOST_PROCESSES = 8
 GOLDEN = Path(__file__).parent / "golden"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the files in tests/golden")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """The processes of `-n auto`: one for each processor that this one may use."""
+    return min(MOST_PROCESSES, len(os.sched_getaffinity(0)))
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,7 @@ from wattslice.frontend.ptx.syntax.syntax import (
     Arguments,
     BranchTargets,
     CallPrototype,
+    Guard,
     Immediate,
     Instruction,
     Label,
@@ -53,9 +54,16 @@ def statement_texts(body: tuple[Statement, ...]) -> Iterator[str]:
 
 def instruction_text(instruction: Instruction) -> str:
     """`@!%p1 add.s32 %r1,%r2,-4` without any blank."""
-    guard = instruction.guard
-    before = "" if guard is None else f"@{'!' * guard.negated}{guard.register}"
-    return before + instruction.mnemonic + ",".join(map(operand_text, instruction.operands))
+    return (
+        guard_text(instruction.guard)
+        + instruction.mnemonic
+        + ",".join(map(operand_text, instruction.operands))
+    )
+
+
+def guard_text(guard: Guard | None) -> str:
+    """`@!%p1`, or nothing."""
+    return "" if guard is None else f"@{'!' * guard.negated}{guard.register}"
 
 
 def operand_text(operand: Operand) -> str:

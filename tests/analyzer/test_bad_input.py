@@ -14,6 +14,7 @@ import pytest
 from wattslice.cli import main
 
 MOST_SECONDS = 10.0
+HANG_S = 600.0  # on the clock
 
 
 def kernel(body: str, before: str = "") -> str:
@@ -57,7 +58,12 @@ def analyze_apart(tmp_path):
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         before = _children_seconds()
         done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, timeout=6 * MOST_SECONDS, check=False
+            command,
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            timeout=HANG_S,
+            check=False,
         )
         # Processor time: a busy machine is no fault of the analysis.
         assert _children_seconds() - before < MOST_SECONDS
@@ -228,6 +234,7 @@ def test_text_that_multiplies_without_end_is_given_up(tmp_path, analyze_apart):
     assert "does not finish" in run.out
 
 
+@pytest.mark.slow
 def test_large_generated_code_is_answered_in_seconds(tmp_path, analyze_apart):
     flat = "".join(f"  a = a * 1.5f + x[i + {j}];\n" for j in range(170_000))
     (tmp_path / "flat.cu").write_text(kernel(f"int i = threadIdx.x; float a = x[i];\n{flat} x[i] = a;"))

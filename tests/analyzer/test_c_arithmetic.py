@@ -82,7 +82,7 @@ def test_conversions(value, type_, result):
     assert converted(value, type_) == result
 
 
-@settings(max_examples=600)
+@settings(max_examples=settings().max_examples * 6)
 @given(op=st.sampled_from(list(BinaryOp)), a=NUMBERS, b=NUMBERS, type_=st.sampled_from(INTEGERS))
 def test_lanes_compute_what_numbers_do(op, a, b, type_):
     a = wrapped(a, type_)

@@ -109,10 +109,8 @@ def _read(path: Path, text: str, earlier: LoweredFunctions | None) -> list[str]:
 
 @given(seed=st.integers(0, 1 << 30))
 @settings(
-    max_examples=4,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-    derandomize=True,
+    max_examples=settings().max_examples // 25,
+    suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture],
 )
 def test_an_edited_text_is_read_as_if_it_were_new(many: Path, seed: int) -> None:
     random = Random(seed)
@@ -125,10 +123,8 @@ def test_an_edited_text_is_read_as_if_it_were_new(many: Path, seed: int) -> None
 
 @given(seed=st.integers(0, 1 << 30))
 @settings(
-    max_examples=2,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-    derandomize=True,
+    max_examples=settings().max_examples // 50,
+    suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture],
 )
 def test_an_edited_text_is_analysed_as_if_it_were_new(many: Path, seed: int) -> None:
     random = Random(seed)

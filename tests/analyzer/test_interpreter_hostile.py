@@ -56,13 +56,13 @@ ENDLESS = "step budget of 20000 spent"
 )  # fmt: skip
 def test_hostile_kernels(tmp_path: Path, text: str, message: str):
     before = "__device__ int unknown(int);\n__device__ int deep(int x) { return x ? deep(x - 1) + 1 : deep(x + 2); }"
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(InterpreterError, match=message) as caught:
         run_kernel(tmp_path, body(text, "int* out", before), np.zeros(32, np.int32))
     assert caught.value.line in (2, 3, 4)
     assert caught.value.path == tmp_path / "test.cu"
     assert caught.value.remedy
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_exited_threads_count_as_arrived(tmp_path: Path):

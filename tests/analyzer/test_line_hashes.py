@@ -1,4 +1,4 @@
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from wattslice.report.ci.places import line_hashes
@@ -45,7 +45,6 @@ def test_the_published_examples():
     assert repeated[5:7] == ["a7f2ff13bc495cf2:6", "a7f2ff1481e87703:1"]
 
 
-@settings(deadline=None)
 @given(st.text(alphabet=st.one_of(st.sampled_from(" \t\r\nab"), st.characters()), max_size=300))
 def test_any_text_hashes_as_defined(text: str):
     assert line_hashes(text) == one_by_one(text)

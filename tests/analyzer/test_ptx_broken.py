@@ -28,7 +28,7 @@ from wattslice.frontend.ptx.syntax.syntax import (
 )
 
 from .ptx_reading import body_of, one, problem, read
-from .ptx_text import instruction_text, statement_texts
+from .ptx_text import guard_text, instruction_text, statement_texts
 
 
 def test_what_is_not_ptx_is_refused() -> None:
@@ -163,9 +163,8 @@ def test_an_instruction_written_and_read_again_is_the_same(
     opcode: str, modifiers: list[str], operands: list[Operand], guard: Guard | None, blanks: list[str]
 ) -> None:
     written = Instruction(opcode, tuple(modifiers), tuple(operands), guard, 0, None)
-    text = instruction_text(written)
-    end_of_mnemonic = text.index(written.mnemonic) + len(written.mnemonic)
-    head, tail = text[: end_of_mnemonic - len(written.mnemonic)], text[end_of_mnemonic:]
+    head = guard_text(guard)
+    tail = instruction_text(written).removeprefix(head + written.mnemonic)
     gaps = itertools.cycle(blanks)
     tail = re.sub(r"[][,{}|]", lambda sign: next(gaps) + sign[0] + next(gaps), tail)
     read_again = one(f"{head}{next(gaps)}{written.mnemonic}{next(gaps)}{tail}{next(gaps)};")

@@ -54,7 +54,7 @@ def test_whole_files_begin_at_line_1_and_whole_runs_have_no_place():
     assert line == "::warning title=PW002 include-not-found::no header"
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=settings().max_examples // 2)
 @given(st.text(), st.text(), st.text().filter(lambda name: "\0" not in name))
 def test_no_text_injects_a_command(message: str, fix: str, file: str):
     hostile = "\r\n::error file=x::y\n##[add-mask]z\n::stop-commands::"
@@ -88,7 +88,7 @@ def test_the_summary_has_kernels_and_findings():
     assert {line.count("|") - line.count(r"\|") for line in rows} == {7, 6}
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=settings().max_examples // 2)
 @given(st.text())
 def test_markdown_shows_text_as_it_is(text: str):
     from markdown_it import MarkdownIt

@@ -47,7 +47,7 @@ def test_what_concerns_no_file_is_left_out():
     assert check(render_gitlab(EMPTY, (Finding("PW030", Severity.NOTE, "", 0, "", "m"),))) == []
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=settings().max_examples // 2)
 @given(st.text(), st.text().filter(lambda name: "\0" not in name))
 def test_any_text_is_valid_json_in_ascii(message: str, file: str):
     finding = Finding("PW016", Severity.NOTE, f"/repository/a{file}", 0, "k", f"m{message}")

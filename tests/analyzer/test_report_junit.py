@@ -118,7 +118,7 @@ def test_findings_in_headers_stand_with_their_kernel():
     assert "run [PW030]" in (root[-1].findtext("system-out") or "")
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=settings().max_examples // 2)
 @given(st.text(), st.text())
 def test_any_text_is_well_formed_and_comes_back(message: str, name: str):
     kernel = replace(MATMUL, name=name, qualified_name=f"k{name}")

@@ -205,7 +205,7 @@ def test_messages_hold_no_links_and_stay_short():
     assert len(result["message"]["text"]) == MAX_TEXT
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=settings().max_examples // 2)
 @given(st.text(), st.text())
 def test_any_text_gives_valid_utf8(message: str, kernel: str):
     finding = Finding("PW016", Severity.NOTE, "a.cu", 1, kernel, f"m{message}")

@@ -82,6 +82,7 @@ def test_pictures_are_drawn(table, tmp_path):
         assert f"![{name}.svg]" in (tmp_path / "card.md").read_text()
 
 
+@pytest.mark.slow
 def test_one_model_leaves_an_earlier_choice_alone(table, tmp_path, capsys):
     words = ["train", "--gpu", "h200", "--data", str(table), "--out", str(tmp_path), "--model"]
     assert main([*words, "energy"]) == 0

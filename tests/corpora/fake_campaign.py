@@ -1,9 +1,10 @@
 """A campaign on a bench without a GPU, as a program of its own so that it can be killed.
 
-``python fake_campaign.py FOLDER [SECONDS_PER_CONFIGURATION]``. The watts of a configuration follow from its
-name alone, as if the board repeated itself exactly.
+``python fake_campaign.py FOLDER SECONDS_PER_CONFIGURATION``; the last configuration never ends. The watts of
+a configuration follow from its name alone, as if the board repeated itself exactly.
 """
 
+import signal
 import sys
 import time
 import zlib
@@ -54,6 +55,16 @@ def plan() -> tuple[Configuration, ...]:
     )
 
 
+class EndlessBench(FakeBench):
+    """It waits to be killed, however late that is."""
+
+    def measure(self, configuration: Configuration) -> Measured:
+        """The trace that the name gives, but for the last configuration."""
+        if configuration.name == plan()[-1].name:
+            signal.pause()
+        return super().measure(configuration)
+
+
 if __name__ == "__main__":
     with Journal(Path(sys.argv[1]), IDENTITY) as journal:
-        run_campaign(plan(), FakeBench(float(sys.argv[2])), journal, ("fake",))
+        run_campaign(plan(), EndlessBench(float(sys.argv[2])), journal, ("fake",))

@@ -82,6 +82,7 @@ void g() { out << "," << x; k << < 1, 2 >> > (); }
     assert 'out << "," << x; cuda_on_cpu::launch(cuda_on_cpu::Configuration( 1, 2 ), "k", ' in changed
 
 
+@pytest.mark.slow
 def test_the_other_way_to_switch_stacks(tmp_path: Path, toolchain: Toolchain):
     directory = tmp_path / "portable"
     directory.mkdir()

@@ -9,6 +9,7 @@ from wattslice.profiling.interpreter import Budget, interpret
 from wattslice.profiling.probes.cuda_on_cpu.toolchain import Toolchain, run
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 
+from .programs import sometimes_slow
 from .snapshots import read_snapshots, replay
 
 LAUNCHES = 4  # of each kernel, the first ones
@@ -19,7 +20,7 @@ EXCLUDED = {
 }
 
 
-@pytest.fixture(params=load_manifest(), ids=lambda program: program.name)
+@pytest.fixture(params=sometimes_slow(load_manifest()))
 def program(request: pytest.FixtureRequest) -> CorpusKernel:
     return request.param
 

@@ -6,7 +6,8 @@ import random
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, given, settings
+import pytest
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -78,10 +79,8 @@ def differences(seed: int, toolchain: Toolchain, kernels: int = KERNELS) -> list
     return found
 
 
-@settings(
-    max_examples=2, deadline=None, derandomize=True, phases=(Phase.generate,),
-    suppress_health_check=[HealthCheck.too_slow],
-)  # fmt: skip
+@pytest.mark.slow
+@settings(max_examples=settings().max_examples // 50, phases=(Phase.generate,))
 @given(seed=st.integers(1, 2**32 - 1))
 def test_random_kernels_do_the_same_as_compiled_ones(seed: int, toolchain: Toolchain):
     assert differences(seed, toolchain) == []

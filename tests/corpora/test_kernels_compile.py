@@ -10,6 +10,7 @@ NVCC = shutil.which("nvcc")
 PROGRAMS = load_manifest()
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.nvcc,
     pytest.mark.skipif(NVCC is None, reason="nvcc is not on the PATH"),
 ]

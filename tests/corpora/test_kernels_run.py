@@ -8,8 +8,10 @@ import pytest
 from wattslice.profiling.probes.cuda_on_cpu.toolchain import Toolchain, run
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 
+from .programs import sometimes_slow
 
-@pytest.fixture(scope="module", params=load_manifest(), ids=lambda program: program.name)
+
+@pytest.fixture(scope="module", params=sometimes_slow(load_manifest()))
 def program(request: pytest.FixtureRequest) -> CorpusKernel:
     return request.param
 

@@ -14,6 +14,7 @@ from wattslice.profiling.probes import FILE_VARIABLE, emit_probes, read_counts
 from wattslice.profiling.probes.cuda_on_cpu.toolchain import Toolchain, run
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 
+from .programs import sometimes_slow
 from .snapshots import read_snapshots, replay
 
 # Many branches, on data, in device functions, in loops that are left early; the whole corpus was tried once.
@@ -37,7 +38,7 @@ def table(arms: list[ArmCount]) -> Table:
     return found
 
 
-@pytest.mark.parametrize("program", SAMPLE, ids=lambda program: program.name)
+@pytest.mark.parametrize("program", sometimes_slow(SAMPLE, quick=("mandelbrot", "merge_path")))
 def test_counts_are_those_of_the_interpreter(program: CorpusKernel, toolchain: Toolchain, tmp_path: Path):
     counts, launches = tmp_path / "counts.txt", tmp_path / "launches"
     source = emit_probes(program.file)
@@ -64,6 +65,7 @@ def test_counts_are_those_of_the_interpreter(program: CorpusKernel, toolchain: T
     assert written == interpreted
 
 
+@pytest.mark.slow
 @pytest.mark.nvcc
 @pytest.mark.skipif(NVCC is None, reason="nvcc is not on the PATH")
 def test_nvcc_compiles_them_without_warnings(tmp_path: Path):

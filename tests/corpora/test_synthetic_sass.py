@@ -19,6 +19,7 @@ from wattslice_tools.wild.sass import find_nvdisasm
 from .synthetic_sass import compiled, loop_counts, promised
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.nvcc,
     pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH"),
     pytest.mark.skipif(

@@ -35,7 +35,6 @@ def spec(space: Space, kind: OperationKind, density: float | None, *rest) -> Sli
 
 
 SPECS = (
-    *default_grid(GPU.sm_count, WEIGHTS)[:40],
     *(spec(space, OperationKind.FP32, 0.25) for space in (Space.GLOBAL, Space.L2, Space.SHARED)),
     *(spec(space, OperationKind.FP64, 8200.0) for space in Space if space is not Space.REGISTERS),
     *(spec(Space.REGISTERS, kind, None, 0.6) for kind in OperationKind),
@@ -45,8 +44,17 @@ SPECS = (
 )
 
 
+@pytest.mark.parametrize("number", range(40))
+def test_the_analyzer_reads_what_the_grid_asks_for(number: int, tmp_path: Path):
+    assert_it_is_read(default_grid(GPU.sm_count, WEIGHTS)[number], tmp_path)
+
+
 @pytest.mark.parametrize("wanted", sorted(set(SPECS), key=SPECS.index), ids=lambda wanted: wanted.name)
 def test_the_analyzer_reads_what_was_asked_for(wanted: SliceSpec, tmp_path: Path):
+    assert_it_is_read(wanted, tmp_path)
+
+
+def assert_it_is_read(wanted: SliceSpec, tmp_path: Path):
     file = tmp_path / f"{wanted.name}.cu"
     file.write_text(source(wanted), encoding="utf-8")
     analysis = analyze_file(file, make_config(Options(paths=(file,), gpu="h200")))

@@ -43,7 +43,7 @@ def sweep(intensities=INTENSITIES, precisions=(SINGLE, DOUBLE), work_flop=1e9, *
     return points
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings().max_examples * 3 // 5)
 @given(
     st.tuples(st.floats(1e-12, 1e-9), st.floats(1e-12, 1e-9)),
     st.floats(1e-12, 1e-9),

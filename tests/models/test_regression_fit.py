@@ -53,6 +53,7 @@ def test_the_better_of_two_minima_is_found(fall_w: float, falling: bool, error: 
     assert entry.diagnostics.mean_absolute_error < error
 
 
+@pytest.mark.slow
 def test_confidence_intervals_hold_the_law_as_often_as_they_say():
     held = [0, 0, 0]
     for seed in range(200):

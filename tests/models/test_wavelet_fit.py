@@ -143,6 +143,7 @@ def test_a_network_never_sees_what_it_holds_out():
         assert not torch.equal(clean[0], other[0])
 
 
+@pytest.mark.slow
 def test_training_stops_where_held_out_benchmarks_are_predicted_best():
     runs = small_runs()
     steps, error, networks = wavelet_fit._stopped_early(runs, 0)
@@ -164,6 +165,7 @@ def test_benchmarks_count_alike_however_many_rows_they_have():
     )
 
 
+@pytest.mark.slow
 def test_clocks_of_numbered_gpus_become_factors():
     data = examples(noise=0.0)
     model = WaveletLearner(numbered_gpus=True).fit(data)

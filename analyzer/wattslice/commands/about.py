@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -59,15 +57,12 @@ def _text(rule: Rule) -> str:
 @format_option("text", "json")
 def gpus(report_format: str) -> int:
     """List the GPUs to predict for, and which power models each one has."""
-    from wattslice.report.catalogue import catalogue_entries, write_catalogue
+    from wattslice.report.catalogue import catalogue_json, write_catalogue
 
-    entries = catalogue_entries()
     if report_format == "json":
-        document = {"schema_version": 1, "gpus": [asdict(entry) for entry in entries]}
-        text = json.dumps(document, indent=2, ensure_ascii=False)
-        write_result(lambda file: click.echo(text, file), None)
+        write_result(lambda file: click.echo(catalogue_json(), file, nl=False), None)
     else:
-        write_result(lambda file: write_catalogue(entries, file), None)
+        write_result(write_catalogue, None)
     return FINE
 
 

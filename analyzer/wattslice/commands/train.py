@@ -240,7 +240,7 @@ def evaluate(
     without each application in turn. Needs more packages: pip install 'wattslice[train,report]'.
     """
     from wattslice.config.gpu_choice import known_gpu
-    from wattslice.report.evaluation import plot_evaluations, summary_lines
+    from wattslice.report.model_plots import plot_evaluations, summary_lines
     from wattslice.report.pictures import NoPlotsError, check
     from wattslice.training.evaluation import Request
     from wattslice_corpora.records import RecordError, measured_gpu_ids

@@ -430,7 +430,7 @@ class ExpressionEvaluator:
     def _intrinsic(self, expr: ir.Intrinsic, mask: Mask) -> Value:
         values = [self.evaluate(argument, mask) for argument in expr.arguments]
         bits = expr.arguments[0].type.bits if expr.arguments else 0
-        return convert(apply(expr.semantics, values, bits), expr.type)
+        return convert(apply(expr.semantics, values, bits, expr.name), expr.type)
 
 
 def _compares_with_null(expr: ir.Binary, left: Value, right: Value) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice.ir import COMPARISONS, FLOAT64, INT64, BinaryOp, Semantics, Type, TypeKind, Variable
+from wattslice.ir.builtins import value_of
 from wattslice.ir.c_arithmetic import COMPARE, EXACT, converted, fold, wrapped
 
 Lanes = NDArray[Any]  # int64, float64 or bool; uint64 only where a lane holds 2**63 or more
@@ -377,10 +378,11 @@ _BITS: dict[Semantics, Callable[[int, int], int]] = {
 }
 
 
-def apply(semantics: Semantics, arguments: Sequence[Value], bits: int) -> Value:
+def apply(semantics: Semantics, arguments: Sequence[Value], bits: int, name: str = "") -> Value:
     """The value of an intrinsic; unknown where an argument is, or where we do not model it.
 
-    `bits`: the width of the first argument's type (`__clzll` and `__clz` differ in nothing else).
+    `bits`: the width of the first argument's type (`__clzll` and `__clz` differ in nothing else). `name`:
+    of a function that its row in the table of builtins computes.
     """
     if not arguments or semantics in (Semantics.OPAQUE, Semantics.EFFECT, Semantics.NONE, Semantics.BARRIER):
         return VARYING
@@ -394,6 +396,8 @@ def apply(semantics: Semantics, arguments: Sequence[Value], bits: int) -> Value:
         return UNIFORM if all(map(is_warp_uniform, numbers)) else VARYING
     if semantics in _REAL:
         return _real(_REAL[semantics], known)
+    if semantics is Semantics.COMPUTED:
+        return _computed(value_of(name), known)
     if semantics in _BITS:
         return _bitwise(_BITS[semantics], known[0], bits or 32)
     return _arithmetic(semantics, known)
@@ -440,6 +444,25 @@ def _real(function: Callable[..., Any], values: list[Number | Lanes]) -> Scalar:
     if not bool(np.isfinite(result).all()):
         return VARYING
     return float(result) if result.ndim == 0 else result
+
+
+def _computed(function: Callable[..., Number] | None, values: list[Number | Lanes]) -> Scalar:
+    """A function of plain numbers, for each lane; unknown where it has no value."""
+    if function is None:
+        return VARYING
+    lanes = np.broadcast(*values) if any(isinstance(value, np.ndarray) for value in values) else None
+    try:
+        found = function(*values) if lanes is None else [function(*(n.item() for n in row)) for row in lanes]
+    except (ValueError, OverflowError, ZeroDivisionError):
+        return VARYING
+    if not isinstance(found, list):
+        return found
+    is_whole = all(isinstance(number, int) for number in found)
+    return (
+        np.array([wrapped(int(n), INT64) for n in found], np.int64)
+        if is_whole
+        else np.array(found, np.float64)
+    )
 
 
 def _bitwise(function: Callable[[int, int], int], value: Number | Lanes, bits: int) -> Scalar:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from wattslice import ir
 from wattslice.ir import Semantics, Type
+from wattslice.ir.builtins import value_of
 from wattslice.launches.launch import MAX_BLOCK, MAX_GRID
 from wattslice.launches.memory import Memory, Pointer, Storage, Unknown, Value, construct, member_of
 from wattslice_models.gpu import Gpu
@@ -153,7 +154,7 @@ KEEPS_ITS_ARGUMENTS = frozenset(
 
 def mathematics(name: str, arguments: tuple[Value, ...]) -> Value | None:
     """Value of a mathematical function; None when `name` is none, Unknown when an argument is."""
-    function = _MATHEMATICS.get(_plain(name))
+    function = _MATHEMATICS.get(_plain(name)) or value_of(name)
     if function is None:
         return None
     numbers: list[Number] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 from wattslice_corpora.synthetic.plan import is_feasible
@@ -45,6 +46,7 @@ class AccessWeights:
 UNWEIGHTED = AccessWeights()
 
 
+@cache
 def default_grid(sm_count: int, weights: AccessWeights = UNWEIGHTED) -> tuple[SliceSpec, ...]:
     """150 different slices for a GPU of `sm_count` multiprocessors, the most valuable first.
 

@@ -16,7 +16,7 @@ from typing import Any
 
 Message = dict[str, Any]
 
-PATIENCE_S = 30.0
+PATIENCE_S = 300.0  # until we believe that nothing will come: much more than a busy machine needs
 CAPABILITIES: Message = {
     "general": {"positionEncodings": ["utf-8", "utf-16"]},
     "workspace": {
@@ -43,6 +43,7 @@ class Client:
         self.applies: Callable[[Message], None] | None = None  # what it does with `workspace/applyEdit`
         self.asked: list[Message] = []  # requests and notifications of the server, in order
         self._answers: dict[object, Message] = {}
+        self._unread: list[Message] = []  # of `asked`, since we last told the server something
         self._inbox: queue.Queue[Message | None] = queue.Queue()
         self._versions: dict[str, int] = {}
         self._last_id = 0
@@ -101,6 +102,7 @@ class Client:
             return None
         if "method" in message:
             self.asked.append(message)
+            self._unread.append(message)
             if "id" in message:
                 self.send({"jsonrpc": "2.0", "id": message["id"], "result": self._result(message)})
         else:
@@ -135,6 +137,7 @@ class Client:
         return self._answers.pop(number)
 
     def notify(self, method: str, params: object = None) -> None:
+        self._unread.clear()
         self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def initialize(self, capabilities: Message | None = None, **more: object) -> Message:
@@ -179,13 +182,16 @@ class Client:
     # ------------------------------------------------------------------------------- waiting
 
     def wait(self, arrived: Callable[[Message], bool]) -> Message:
-        """The first message of the server, from now on, of which that is true."""
+        """The first message of the server since our last notification, or since the one we waited for last,
+        of which that is true. It may have come before an answer that we asked for meanwhile."""
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
-            message = self.pump()
-            assert message is not None, f"the server left: {b''.join(self.errors).decode()}"
-            if arrived(message):
-                return message
+            while self._unread:
+                message = self._unread.pop(0)
+                if arrived(message):
+                    return message
+            ended = self.pump() is None
+            assert not ended, f"the server left: {b''.join(self.errors).decode()}"
         raise AssertionError("nothing came")
 
     def diagnostics(self, uri: str) -> list[Message]:

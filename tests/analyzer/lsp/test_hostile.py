@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from io import BytesIO
 from pathlib import Path
 
@@ -283,12 +282,18 @@ def test_a_huge_text(server, folder):
     uri = server.open(folder / "huge.cu", LAUNCHED + "// filling\n" * 400_000)
     server.diagnostics(uri)
     assert HOT in [hint["position"]["line"] for hint in server.hints(uri)]
-    started = time.monotonic()
+    started = processor_seconds(server)
     for _ in range(50):
         server.change(uri, edit(span(400_000, 3, 400_000, 3), "x"))
     assert server.hover(uri, HOT, 12)
-    assert time.monotonic() - started < 5
+    assert processor_seconds(server) - started < 5
     server.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+
+
+def processor_seconds(client: Client) -> float:
+    """What its server has used so far."""
+    _, _, fields = Path(f"/proc/{client.process.pid}/stat").read_text().rpartition(")")
+    return sum(map(int, fields.split()[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def resident_kib(client: Client) -> int:
@@ -296,20 +301,17 @@ def resident_kib(client: Client) -> int:
     return int(re.findall(r"VmRSS:\s+(\d+) kB", status)[0])
 
 
+@pytest.mark.slow
 def test_a_thousand_edits_are_one_analysis(tmp_path):
-    with Client(tmp_path) as client:
+    with Client(tmp_path, {"debounceMs": 1500}) as client:  # longer than a busy machine takes a break
         client.initialize()
         uri = client.open(tmp_path / "a.cu", LAUNCHED)
         client.diagnostics(uri)
-        client.drain(0.1)
         before_kib = resident_kib(client)
-        client.asked.clear()
         for number in range(1000):
             client.change(uri, edit(span(0, 0, 0, 0), f"// {number}\n"))
-        client.drain(0.6)
-        published = [m["params"] for m in client.asked if m["method"] == "textDocument/publishDiagnostics"]
-        assert published[-1]["version"] == 1001
-        assert len(published) <= 3  # a pause of the machine may let another one through
+        told = client.wait(lambda message: message.get("method") == "textDocument/publishDiagnostics")
+        assert told["params"]["version"] == 1001
         assert 1000 + HOT in [hint["position"]["line"] for hint in client.hints(uri)]
         assert resident_kib(client) - before_kib < 64 << 10
         assert client.leave() == 0

@@ -84,6 +84,14 @@ def test_all_at_once(tmp_path):
         assert not any("assumed" in entry["message"] for entry in client.diagnostics(uri))
 
 
+@pytest.fixture(scope="module")
+def unmoved(tmp_path_factory):
+    """One server for the tests in which nothing is written."""
+    with Client(tmp_path_factory.mktemp("workspace")) as client:
+        client.initialize(APPLIES)
+        yield client
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -94,17 +102,15 @@ def test_all_at_once(tmp_path):
         ["URI", [{"key": "set", "value": "]"}]],
     ],
 )
-def test_what_no_action_of_ours_says_is_not_written(tmp_path, arguments):
-    with Client(tmp_path) as client:
-        client.initialize(APPLIES)
-        client.applies = buffer = Buffer(tmp_path / "wattslice.toml")
-        uri = client.open(tmp_path / "a.cu", TWO_LOOPS)
-        client.diagnostics(uri)
-        arguments = [uri if argument == "URI" else argument for argument in arguments]
-        client.request(
-            "workspace/executeCommand", {"command": "wattslice.writeSettings", "arguments": arguments}
-        )
-        assert buffer.text == ""
+def test_what_no_action_of_ours_says_is_not_written(unmoved, tmp_path, arguments):
+    unmoved.applies = buffer = Buffer(unmoved.root / "wattslice.toml")
+    uri = unmoved.open(unmoved.root / f"{tmp_path.name}.cu", TWO_LOOPS)
+    unmoved.diagnostics(uri)
+    arguments = [uri if argument == "URI" else argument for argument in arguments]
+    unmoved.request(
+        "workspace/executeCommand", {"command": "wattslice.writeSettings", "arguments": arguments}
+    )
+    assert buffer.text == ""
 
 
 def test_a_byte_order_mark_in_front(tmp_path):

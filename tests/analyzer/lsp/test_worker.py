@@ -16,7 +16,7 @@ from wattslice.pipeline import incremental
 
 from ..samples import ANALYSIS
 
-PATIENCE_S = 10.0
+PATIENCE_S = 300.0
 
 
 class Stage:

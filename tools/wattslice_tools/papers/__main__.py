@@ -12,8 +12,8 @@ from wattslice_tools.papers.page import COMMAND, papers_markdown
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write or check the file; 0 when written or up to date, 1 when `--check` finds it out of date."""
-    parser = argparse.ArgumentParser(prog=COMMAND, description="write docs/papers.md from data and models")
-    parser.add_argument("path", nargs="?", type=Path, default=Path("docs/papers.md"))
+    parser = argparse.ArgumentParser(prog=COMMAND, description="write the page from data and models")
+    parser.add_argument("path", nargs="?", type=Path, default=Path("docs/appendix/papers.md"))
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when out of date")
     parser.add_argument("--plots", type=Path, metavar="DIR", help="draw the pictures of the page there, too")
     options = parser.parse_args(arguments)

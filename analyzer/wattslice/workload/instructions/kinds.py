@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from wattslice.ir import OperationClass, OperationCount, Type, TypeKind
+from wattslice.ir.builtins import BUILTINS
 
 
 class InstructionKind(StrEnum):
@@ -171,8 +172,6 @@ _EXP2: Cost = ((InstructionKind.FMUL, 1.0), (InstructionKind.FSETP, 1.0), (Instr
 
 
 _ONE: dict[str, InstructionKind] = {
-    "__funnelshift_l": InstructionKind.SHF,
-    "__funnelshift_r": InstructionKind.SHF,
     "lop3": InstructionKind.LOP,
     "ptx prmt.b32": InstructionKind.MOV,
 }
@@ -212,6 +211,9 @@ def call_cost(
         return ((InstructionKind.SHFL, 1.0),)
     if plain in _ONE:
         return ((_ONE[plain], 1.0),)
+    known = BUILTINS.get(plain)
+    if known is not None and known.instruction:
+        return ((InstructionKind(known.instruction), 1.0),)
     keys = (plain + "f", plain) if working.kind is TypeKind.FLOAT and working.bits == 32 else (plain,)
     lanes = max(1, working.lanes)
     for key in keys:

@@ -9,16 +9,6 @@ from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.context import Body, Cell, Location, LoweringError
 from wattslice.frontend.cuda.lowering.expressions import aggregate, convert, extract
-from wattslice.frontend.cuda.lowering.intrinsics import (
-    ATOMIC,
-    ATOMIC_OPS,
-    CACHED_LOAD,
-    CACHED_STORE,
-    SURFACE,
-    TEXTURE,
-    operations_of,
-    rule_for,
-)
 from wattslice.frontend.cuda.lowering.memory import dereference, place_for_access, pointee_of, read
 from wattslice.frontend.cuda.lowering.types import DIM3_AXES, lane_of, pointer_to, vector_of
 from wattslice.frontend.matrix_tiles import Tile, address_of_share, tile_of
@@ -29,6 +19,7 @@ from wattslice.ir import (
     AddressOf,
     Assign,
     Atomic,
+    AtomicOp,
     Binary,
     BinaryOp,
     Builtin,
@@ -53,7 +44,26 @@ from wattslice.ir import (
     TypeKind,
     Variable,
 )
+from wattslice.ir.builtins import builtin, operations_of
 
+_ATOMIC = re.compile(r"^atomic(Add|Sub|Min|Max|And|Or|Xor|Exch|CAS|Inc|Dec)(_block|_system)?$")
+_ATOMIC_OPS: dict[str, AtomicOp] = {
+    "Add": AtomicOp.ADD,
+    "Sub": AtomicOp.SUB,
+    "Min": AtomicOp.MIN,
+    "Max": AtomicOp.MAX,
+    "And": AtomicOp.AND,
+    "Or": AtomicOp.OR,
+    "Xor": AtomicOp.XOR,
+    "Exch": AtomicOp.EXCHANGE,
+    "CAS": AtomicOp.CAS,
+    "Inc": AtomicOp.INC,
+    "Dec": AtomicOp.DEC,
+}
+_CACHED_LOAD = re.compile(r"^__ld(g|cg|ca|cs|lu|cv)$")
+_CACHED_STORE = re.compile(r"^__st(wb|cg|cs|wt)$")
+_TEXTURE = re.compile(r"^tex(1D|2D|3D|Cubemap|1Dfetch)\w*$")
+_SURFACE = re.compile(r"^surf(1D|2D|3D|Cubemap)\w*(read|write)$")
 _WORD_OF_DOUBLE = re.compile(r"__double2(hi|lo)int$")
 _HALF_OF_PAIR = re.compile(r"__(low|high)s?2(half|float|bfloat16)")
 _PAIR = re.compile(r"__(halves|floats)2\w+2(_rn)?$|__hiloint2double$")
@@ -64,22 +74,28 @@ _ROUNDED = re.compile(
 _DEVICE_RUNTIME = re.compile(r"cuda[A-Z]\w+$")
 
 
+def is_memory_function(name: str) -> bool:
+    """Whether calls of a name are accesses: atomics, cached loads and stores, textures, surfaces, copies."""
+    known = (_ATOMIC, _CACHED_LOAD, _CACHED_STORE, _TEXTURE, _SURFACE)
+    return any(pattern.match(name) for pattern in known) or name == "__pipeline_memcpy_async"
+
+
 def library_call(body: Body, node: Node, name: str, arguments: list[Node], span: Span) -> Expr | None:
     """A call of a function the analyzer knows by name; None when it does not."""
     plain = name.removeprefix("__builtin_")
-    atomic = ATOMIC.match(name)
+    atomic = _ATOMIC.match(name)
     if atomic is not None and arguments:
         return _atomic(body, node, atomic[1], arguments, span)
-    if CACHED_LOAD.match(name) and arguments:
+    if _CACHED_LOAD.match(name) and arguments:
         pointer = body.expr(arguments[0])
         element = pointer.type.element or body.type(node)
         return read(body, _global(dereference(body, pointer, element)), span)
-    if CACHED_STORE.match(name) and len(arguments) == 2:
+    if _CACHED_STORE.match(name) and len(arguments) == 2:
         pointer = body.expr(arguments[0])
         where = _global(dereference(body, pointer, pointer.type.element or body.type(arguments[1])))
         value = body.expr(arguments[1])
         return Assign(place_for_access(body, where), None, value, where.type, where.type, span)
-    if (TEXTURE.match(name) or SURFACE.match(name)) and arguments:
+    if (_TEXTURE.match(name) or _SURFACE.match(name)) and arguments:
         return _texture(body, node, name, arguments, span)
     if name in ("load_matrix_sync", "store_matrix_sync") and len(arguments) >= 2:
         return matrix_access(body, name, arguments, span)
@@ -93,7 +109,7 @@ def library_call(body: Body, node: Node, name: str, arguments: list[Node], span:
         type_ = body.type(node)
         if type_.lanes > 1 or type_.kind is TypeKind.RECORD:
             return aggregate(body, tuple(body.expr(a) for a in arguments), type_, span)
-    rule = rule_for(name)
+    rule = builtin(name)
     if rule is None:
         return None
     values = tuple(body.expr(argument) for argument in arguments)
@@ -182,7 +198,7 @@ def _atomic(body: Body, node: Node, operation: str, arguments: list[Node], span:
         where = Cell(pointer, MemorySpace.LOCAL, element, where.variable)
     place = place_for_access(body, where)
     assert isinstance(place, MemoryPlace)
-    return Atomic(ATOMIC_OPS[operation], place, operands, element, span)
+    return Atomic(_ATOMIC_OPS[operation], place, operands, element, span)
 
 
 def _texture(body: Body, node: Node, name: str, arguments: list[Node], span: Span) -> Expr:
