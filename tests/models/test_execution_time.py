@@ -9,9 +9,9 @@ from wattslice_models.execution_time import (
     core_clock_range_mhz,
     memory_clock_range_mhz,
     memory_clock_scale,
+    moved_bytes,
     nvidia_smi_memory_mhz,
     predict_time,
-    traffic,
 )
 from wattslice_models.gpu import gpus, load_gpu
 from wattslice_models.workload import Instructions, Workload
@@ -112,7 +112,7 @@ def test_a_texture_unit_delivers_a_texel_a_clock():
 
 def test_every_assumption_is_told():
     unknown = Workload(80, 256, 64.0, Instructions(load_store=10.0), shared_passes=None, shared_accesses=4.0)
-    moved = traffic(unknown, V100)
+    moved = moved_bytes(unknown, V100)
     assert moved.l1_bytes == moved.l2_bytes == moved.dram_bytes == 80 * 256 * 4 * 6
     assert moved.shared_passes == 80 * 8 * 4
     assert len(moved.notes) == 4
@@ -121,8 +121,8 @@ def test_every_assumption_is_told():
 
 def test_a_footprint_that_fits_l2_leaves_dram_alone():
     reread = replace(streaming(1200.0), dram_bytes=None, footprint_bytes=1e6)
-    assert traffic(reread, V100).dram_bytes == 0.0
-    beyond = traffic(replace(reread, footprint_bytes=1e9), V100)
+    assert moved_bytes(reread, V100).dram_bytes == 0.0
+    beyond = moved_bytes(replace(reread, footprint_bytes=1e9), V100)
     assert 1e9 < beyond.dram_bytes < beyond.l2_bytes
 
 
