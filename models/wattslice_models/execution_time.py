@@ -18,7 +18,7 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-from wattslice_models.gpu import Architecture, Gpu
+from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Workload
 
 
@@ -109,38 +109,6 @@ class TimeParameters:
 
 DEFAULT_TIME_PARAMETERS = TimeParameters()
 
-# Warp instructions per clock and SM, and clocks until a dependent one can issue: CUDA C++ Programming Guide,
-# "Hardware Implementation" and "Multiprocessor Level" (recalled, not re-read). Kepler's 4 schedulers issue up
-# to 2 instructions each, of which its 192 lanes sustain 6.
-_ISSUE_PER_CLOCK = {
-    Architecture.TESLA: 0.25,
-    Architecture.FERMI: 1.0,
-    Architecture.KEPLER: 6.0,
-}
-# Texture units per SM, each of which filters one texel of up to 32 bits a clock: NVIDIA's whitepapers,
-# recalled (GK110: 240 on 15 SMs, GM200: 192 on 24, GP100: 224 on 56, GP102: 224 on 28, GV100: 320 on 80,
-# TU102: 288 on 72).
-_TEXTURE_UNITS = {
-    Architecture.KEPLER: 16.0,
-    Architecture.MAXWELL: 8.0,
-    Architecture.PASCAL: 8.0,
-}
-_INTEGER_ON_ONE_PIPE = (
-    Architecture.TESLA,
-    Architecture.FERMI,
-    Architecture.KEPLER,
-    Architecture.MAXWELL,
-    Architecture.PASCAL,
-)
-_ALU_LATENCY_CYCLES = {
-    Architecture.TESLA: 24.0,
-    Architecture.FERMI: 22.0,
-    Architecture.KEPLER: 11.0,
-    Architecture.MAXWELL: 6.0,
-    Architecture.PASCAL: 6.0,
-}
-
-
 _OUTSIDE_THE_SM = frozenset({Resource.L2, Resource.DRAM, Resource.LATENCY, Resource.LAUNCH})
 
 
@@ -177,7 +145,7 @@ def memory_clock_range_mhz(gpu: Gpu) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
+class MovedBytes:
     """Bytes that one launch moves at each level, and 128-byte passes through shared memory."""
 
     l1_bytes: float
@@ -187,7 +155,7 @@ class Traffic:
     notes: tuple[str, ...]
 
 
-def traffic(workload: Workload, gpu: Gpu) -> Traffic:
+def moved_bytes(workload: Workload, gpu: Gpu) -> MovedBytes:
     """Bytes of the whole launch, with the stated fallback wherever the workload does not know."""
     notes: list[str] = []
     threads = workload.threads
@@ -210,7 +178,7 @@ def traffic(workload: Workload, gpu: Gpu) -> Traffic:
         dram = _dram_bytes(threads * l2, workload.footprint_bytes, gpu)
         if l2:
             notes.append("hits in L2 unknown: DRAM traffic estimated from the footprint")
-    return Traffic(threads * l1, threads * l2, dram, workload.warps * passes, tuple(notes))
+    return MovedBytes(threads * l1, threads * l2, dram, workload.warps * passes, tuple(notes))
 
 
 def _dram_bytes(l2_bytes: float, footprint_bytes: float | None, gpu: Gpu) -> float:
@@ -235,7 +203,7 @@ def predict_time(
     """Seconds of one launch of `workload` on `gpu`, and what limits them."""
     clocks = clocks or Clocks()
     hertz = 1e6 * core_clock_mhz(gpu, clocks)
-    moved = traffic(workload, gpu)
+    moved = moved_bytes(workload, gpu)
     notes = list(moved.notes)
     if workload.atomics:
         notes.append("contention of atomics is not modelled: the time is a lower bound")
@@ -248,7 +216,7 @@ def predict_time(
     lanes = warps * gpu.warp_size * workload.divergence
     seconds = {Resource.INTEGER: lanes * _integer_clocks(workload, gpu) / parameters.issue_efficiency / hertz}
     # Since Volta, multiplications run on the units of fp32, beside additions on units of their own.
-    shared_units = 0.0 if gpu.architecture in _INTEGER_ON_ONE_PIPE else instructions.integer_multiply
+    shared_units = 0.0 if gpu.architecture.has_one_integer_pipe else instructions.integer_multiply
     # A conversion from or to 64 bits is as slow as the slower of special functions and fp64: 2 a clock and
     # SM on cc 7.5, 4 on 5.x and 6.1, 16 on 6.0 and 7.0 (CUDA C++ Programming Guide, throughput table).
     fp64 = instructions.fp64 + instructions.wide_conversion
@@ -264,14 +232,14 @@ def predict_time(
         rate = (rate or gpu.fp32_fma_per_clock_per_sm) * parameters.issue_efficiency
         seconds[resource] = lanes * number / rate / hertz
     per_warp = workload.issue_slots_per_warp
-    issue = _ISSUE_PER_CLOCK.get(gpu.architecture, 2.0 if gpu.chip == "GP100" else 4.0)
+    issue = gpu.architecture.warp_instructions_per_clock_per_sm
     seconds[Resource.ISSUE] = warps * per_warp / (issue * parameters.issue_efficiency) / hertz
     load_store = own * moved.shared_passes / parameters.shared_passes_per_clock
     load_store += own * moved.l1_bytes / parameters.l1_bytes_per_clock_per_sm
     held = warps * instructions.load_store * workload.divergence
     seconds[Resource.LOAD_STORE] = max(load_store, held) / hertz
     if workload.texture_fetches:
-        units = 4.0 if gpu.chip == "GP100" else _TEXTURE_UNITS.get(gpu.architecture, 4.0)
+        units = gpu.architecture.texture_units_per_sm
         seconds[Resource.TEXTURE] = lanes * workload.texture_fetches / units / hertz
     seconds[Resource.LATENCY] = _latency_s(workload, gpu, parameters, moved, per_warp, hertz)
     # Outside the SMs.
@@ -305,14 +273,14 @@ def _integer_clocks(workload: Workload, gpu: Gpu) -> float:
     add_rate = gpu.int32_add_per_clock_per_sm or gpu.fp32_fma_per_clock_per_sm
     multiply = workload.instructions.integer_multiply / (gpu.int32_mul_per_clock_per_sm or add_rate)
     rest = max(0.0, workload.instructions.integer - workload.instructions.integer_multiply) / add_rate
-    return multiply + rest if gpu.architecture in _INTEGER_ON_ONE_PIPE else max(multiply, rest)
+    return multiply + rest if gpu.architecture.has_one_integer_pipe else max(multiply, rest)
 
 
 def _latency_s(
     workload: Workload,
     gpu: Gpu,
     parameters: TimeParameters,
-    moved: Traffic,
+    moved: MovedBytes,
     instructions_per_warp: float,
     hertz: float,
 ) -> float:
@@ -326,7 +294,7 @@ def _latency_s(
     past_l2 = moved.dram_bytes / moved.l1_bytes if moved.l1_bytes else 0.0
     load_s = (parameters.l1_latency_cycles + min(1.0, past_l1) * parameters.l2_latency_cycles) / hertz
     load_s += min(1.0, past_l2) * parameters.dram_latency_s
-    alu_cycles = _ALU_LATENCY_CYCLES.get(gpu.architecture, 4.0)
+    alu_cycles = gpu.architecture.dependent_issue_cycles
     cycles = instructions_per_warp * alu_cycles / parameters.instructions_in_flight
     cycles += workload.shared_accesses * parameters.shared_latency_cycles / parameters.instructions_in_flight
     cycles += workload.barriers * parameters.barrier_cycles

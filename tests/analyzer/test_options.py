@@ -168,6 +168,6 @@ def test_a_row_more_arrives_everywhere(tmp_path):
 
 
 def test_the_table_of_the_documentation_is_this_one():
-    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
     begin, end = MARKERS
     assert page.partition(begin)[2].partition(end)[0].strip() == options_table()

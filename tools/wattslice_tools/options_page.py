@@ -1,6 +1,6 @@
-"""The table of options in docs/command-line.md.
+"""The table of options in docs/settings.md.
 
-python -m wattslice_tools.options_page docs/command-line.md
+python -m wattslice_tools.options_page docs/settings.md
 """
 
 from __future__ import annotations

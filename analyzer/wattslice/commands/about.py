@@ -114,8 +114,10 @@ def lsp(stdio: bool) -> NoReturn:
     Speaks the Language Server Protocol over stdin and stdout, beside clangd or alone; editors start it, see
     docs/editors.md. Needs more packages: pip install 'wattslice[lsp]'.
     """
-    if any(find_spec(name) is None for name in ("pygls", "lsprotocol")):
-        raise WattsliceError("the language server needs pygls", remedy="pip install 'wattslice[lsp]'")
+    if any(find_spec(name) is None for name in ("pygls", "lsprotocol", "tomlkit")):
+        raise WattsliceError(
+            "the language server needs pygls and tomlkit", remedy="pip install 'wattslice[lsp]'"
+        )
     from wattslice.lsp.server import serve_stdio
 
     serve_stdio(FAILED)

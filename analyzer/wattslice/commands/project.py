@@ -38,7 +38,9 @@ def project(workflow_file: Path, report_format: str, everything: bool, outputs: 
     if len(reports) > 1:
         raise WattsliceError("one report goes to one file", remedy="give -o once, beside pictures")
     if pictures:
-        _check_pictures()
+        from wattslice.report.pictures import check
+
+        check()
     workflow = read_workflow(workflow_file)
     from wattslice.projection.projection import project_workflow  # numpy loads here
     from wattslice.report.projection import projection_json, why_none, write_projection
@@ -70,12 +72,3 @@ def project(workflow_file: Path, report_format: str, everything: bool, outputs: 
         message(f"no best configuration: {why_none(projection, energy_needed=energy_needed)}{other}")
         return FINDINGS
     return FINE
-
-
-def _check_pictures() -> None:
-    from wattslice.report.pictures import NoPlotsError, check
-
-    try:
-        check()
-    except NoPlotsError as error:
-        raise WattsliceError(str(error)) from None

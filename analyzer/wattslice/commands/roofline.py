@@ -93,12 +93,9 @@ def _check_pictures(pictures: tuple[Path, ...]) -> None:
         if path.suffix.lower() not in _PICTURES:
             raise WattsliceError("no kind of picture", path=path, remedy="a name that ends in .svg or .png")
     if pictures:
-        from wattslice.report.pictures import NoPlotsError, check
+        from wattslice.report.pictures import check
 
-        try:
-            check()
-        except NoPlotsError as error:
-            raise WattsliceError(str(error)) from None
+        check()
 
 
 def _rooflines(

@@ -241,7 +241,7 @@ def evaluate(
     """
     from wattslice.config.gpu_choice import known_gpu
     from wattslice.report.model_plots import plot_evaluations, summary_lines
-    from wattslice.report.pictures import NoPlotsError, check
+    from wattslice.report.pictures import check
     from wattslice.training.evaluation import Request
     from wattslice_corpora.records import RecordError, measured_gpu_ids
     from wattslice_models.gpu import load_gpu
@@ -264,7 +264,7 @@ def evaluate(
         found = _evaluate(requests, optional=not gpu_ids)
         if plots is not None:
             plot_evaluations(found, plots)
-    except (RecordError, MissingPackageError, ModelFileError, NoPlotsError) as error:
+    except (RecordError, MissingPackageError, ModelFileError) as error:
         raise WattsliceError(str(error)) from None
     except OSError as error:
         path = Path(error.filename) if isinstance(error.filename, str) else None

@@ -1,7 +1,7 @@
 """The one table of options: what an analysis can be told, and where each of it may be said.
 
 A row is a field of `Choices`: its type, and beside it an `Option`. The options of commands, the keys of
-settings files and of editors, the arguments of the library and the table of docs/command-line.md come from
+settings files and of editors, the arguments of the library and the table of docs/settings.md come from
 here.
 """
 

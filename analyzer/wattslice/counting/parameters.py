@@ -30,19 +30,19 @@ def bind_parameters(state: State, default: int) -> None:
         is_size = parameter.type.is_integral and parameter.type.lanes == 1
         if value is None and is_size and parameter.space is not ir.MemorySpace.TEXTURE:
             value = covered.get(parameter, default)
-            state.assumed_parameters[parameter] = value
+            state.inputs.assumed[parameter] = value
         if value is not None:
             state.environment[parameter] = value
         elif parameter.type.kind is ir.TypeKind.POINTER:
             state.environment[parameter] = Pointer(parameter, 0)
-    state.guessed = frozenset(state.assumed_parameters)
+    state.inputs.guessed = frozenset(state.inputs.assumed)
     written = _written(kernel) if launch.members else frozenset[ir.Variable]()
     for member in launch.members:
         parameter = kernel.parameters[member.parameter]
         if parameter.space is not ir.MemorySpace.LOCAL:
             state.environment[(parameter, member.path)] = member.value
         elif parameter not in written:  # a struct that holds an array lies in memory
-            state.constants[(parameter, offset_of(parameter.type, member.path))] = member.value
+            state.inputs.constants[(parameter, offset_of(parameter.type, member.path))] = member.value
 
 
 def _written(kernel: ir.Kernel) -> frozenset[ir.Variable]:

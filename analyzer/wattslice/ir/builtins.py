@@ -327,6 +327,7 @@ def _class_of(type_: Type) -> OperationClass:
 _SIGNATURE = re.compile(r"([\w ]+\*?)\(([^()]*)\)")
 
 
+@functools.cache
 def declarations() -> str:
     """The rows as the prelude declares them (`wattslice_builtins.cuh`, which is nowhere on the disk)."""
     lines = ["#pragma once"]

@@ -41,7 +41,7 @@ def write_catalogue(file: TextIO) -> None:
         table.add_row(
             gpu.id,
             gpu.name,
-            f"{gpu.architecture.value} {_capability(gpu)}",
+            f"{gpu.architecture.name} {_capability(gpu)}",
             str(gpu.sm_count),
             f"{gpu.boost_clock_mhz:.0f}",
             f"{gpu.memory_bandwidth_bytes_per_s / 1e9:.0f}",
@@ -59,7 +59,8 @@ def catalogue_json() -> str:
     """The same as JSON; null is unknown. `models` names the power models that answer for the GPU."""
     entries: list[Json] = [
         {
-            **fields(gpu, "id", "name", "architecture"),
+            **fields(gpu, "id", "name"),
+            "architecture": gpu.architecture.name,
             "compute_capability": _capability(gpu),
             **fields(gpu, "sm_count", "boost_clock_mhz", "memory_bandwidth_bytes_per_s"),
             **fields(gpu, "power_limit_w", "idle_power_w"),

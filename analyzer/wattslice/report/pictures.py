@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from wattslice.errors import WattsliceError
+
 Figure = Any
 Axes = Any
 """matplotlib's, whose types are many and partly unknown."""
@@ -39,7 +41,7 @@ MANY_POINTS = 400
 """More of them are pixels in an SVG, else it grows to megabytes."""
 
 
-class NoPlotsError(ImportError):
+class NoPlotsError(WattsliceError):
     """matplotlib is not installed; the message says how to install it."""
 
 

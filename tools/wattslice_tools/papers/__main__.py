@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from wattslice.report.pictures import NoPlotsError
 from wattslice_tools.papers.page import COMMAND, papers_markdown
 
 
@@ -31,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             options.plots.mkdir(parents=True, exist_ok=True)
             plot_choi2013(options.plots)
-    except ImportError as error:  # without matplotlib
+    except NoPlotsError as error:
         print(error, file=sys.stderr)
         return 2
     except OSError as error:

@@ -22,7 +22,6 @@ from wattslice_corpora.published import (
     table_source,
 )
 from wattslice_models.escape_time import PUBLISHED_CELLS_FACTOR, GpuTime, gpu_time, kernels_time_s
-from wattslice_models.gpu import Architecture
 from wattslice_tools.papers.escape2018_energy import escape2018_energy
 from wattslice_tools.papers.escape2018_nodes import escape2018_nodes
 from wattslice_tools.papers.escape2018_rooflines import contradictory_cells, escape2018_rooflines
@@ -172,9 +171,7 @@ def _tables_12_to_17() -> tuple[str, ...]:
 def _fermi_factors() -> tuple[float, ...]:
     """What G_e of 40 % or more must be multiplied by on the 2070-q for the printed transfer times."""
     kernels = {row.kernel: published_kernel(row) for row in escape2018_kernels()}
-    fermi = next(
-        gpu for gpu in map(published_gpu, escape2018_gpus()) if gpu.architecture is Architecture.FERMI
-    )
+    fermi = next(gpu for gpu in map(published_gpu, escape2018_gpus()) if gpu.architecture == "fermi")
     return tuple(
         one.doubled.transfer_s / one.printed.transfer_s * fermi.transfer_efficiency(efficiency) / efficiency
         for number in (14, 17)

@@ -32,18 +32,7 @@ from wattslice.frontend.c.types import (
     pointer_to,
     promoted,
 )
-from wattslice.ir import (
-    BOOL,
-    INT32,
-    UNKNOWN_TYPE,
-    VOID,
-    BinaryOp,
-    MemorySpace,
-    Span,
-    Type,
-    TypeKind,
-    UnaryOp,
-)
+from wattslice.ir import BOOL, INT32, UNKNOWN_TYPE, BinaryOp, MemorySpace, Span, Type, TypeKind, UnaryOp
 from wattslice.ir.builtins import Builtin, Cost, builtin, operations_of
 from wattslice.ir.c_arithmetic import converted
 
@@ -340,7 +329,9 @@ class Expressions(Scope):
             return Value(ir.Intrinsic(name, cast, operations, function.semantics, False, type_, span))
         if self.is_host:
             pointer = name in ("malloc", "calloc", "realloc")
-            return Value(ir.Call(name, name, tuple(arguments), pointer_to(VOID) if pointer else INT32, span))
+            return Value(
+                ir.Call(name, name, tuple(arguments), pointer_to(ir.VOID) if pointer else INT32, span)
+            )
         if name in COSTLESS:
             return Value(ir.Intrinsic(name, tuple(arguments), (), ir.Semantics.NONE, False, INT32, span))
         self.unit.report(

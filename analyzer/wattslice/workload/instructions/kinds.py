@@ -10,6 +10,7 @@ from pathlib import Path
 
 from wattslice.ir import OperationClass, OperationCount, Type, TypeKind
 from wattslice.ir.builtins import BUILTINS
+from wattslice_models.gpu import Architecture
 
 
 class InstructionKind(StrEnum):
@@ -141,9 +142,9 @@ class Isa(Enum):
         return (1,) if self is Isa.XMAD else (1, 4, 8, 16)
 
 
-def isa_of(compute_capability: tuple[int, int]) -> Isa:
-    """The instruction set of a GPU; Kepler and older are treated like the newest ones."""
-    return Isa.XMAD if compute_capability[0] in (5, 6) else Isa.IMAD
+def isa_of(architecture: Architecture) -> Isa:
+    """The instruction set of a GPU."""
+    return Isa.XMAD if architecture.multiplies_16_bits else Isa.IMAD
 
 
 _TABLE = Path(__file__).with_name("expansions.txt")
