@@ -1,7 +1,6 @@
 """Energy of one node after ESCAPE D3.5 (2018), Section 5: average powers times the time of a program.
 
-What the paper prints in joules are joules a second. `node_energy` is what reproduces Table 35;
-`roofline_energy_j` is the equation of Section 5.2, which the paper states and does not use there.
+What the paper prints in joules are joules a second. `node_energy` is what reproduces Table 35.
 """
 
 from __future__ import annotations

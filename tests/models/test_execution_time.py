@@ -48,6 +48,20 @@ def test_arithmetic_follows_the_core_clock_and_streaming_the_memory_clock():
     assert half == pytest.approx(2 * full)
 
 
+def test_facts_of_the_architecture_set_the_time():
+    def time_s(work, **facts):
+        gpu = replace(V100, architecture=replace(V100.architecture, **facts))
+        return predict_time(work, gpu, Clocks(1000.0), EXACT).time_s
+
+    issue = time_s(arithmetic(), warp_instructions_per_clock_per_sm=0.5)
+    assert issue == pytest.approx(10 * 256 / 32 * 10_000 / 0.5 / 1e9)
+    textures = replace(arithmetic(fp32=1.0), texture_fetches=10_000.0)
+    assert time_s(textures, texture_units_per_sm=8.0) == pytest.approx(10 * 256 * 10_000 / 8 / 1e9)
+    lonely = Workload(80, 32, 1.0, Instructions(fp32=10_000.0))
+    waiting = time_s(lonely, dependent_issue_cycles=20.0)
+    assert waiting == pytest.approx(10_000 * 20 / EXACT.instructions_in_flight / 1e9)
+
+
 def test_streaming_runs_at_the_bandwidth_of_dram():
     found = predict_time(streaming(), V100, None, EXACT)
     assert found.limited_by is Resource.DRAM
