@@ -8,7 +8,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, TypedDict, Unpack, cast
+
+from msgspec.structs import replace
 
 from wattslice.analysis import (
     Advice,
@@ -27,7 +29,8 @@ from wattslice.analysis import (
     Suppression,
 )
 from wattslice.config.config import Config, ConfigError, Options, make_config
-from wattslice.config.settings import Settings, find_settings
+from wattslice.config.options import Kind, Place, said_at
+from wattslice.config.settings import find_settings
 from wattslice.counting.profile import LoopTrips, ProbabilitySource
 from wattslice.errors import FrontendError, WattsliceError
 from wattslice.findings.findings import Finding, findings_of
@@ -76,92 +79,66 @@ __all__ = [
 
 AnyPath = str | Path
 Number = int | float
-Model = Literal["auto", "regression", "wavelet", "energy"]
-Method = Literal["auto", "bspm", "bdpm", "expected"]
-Backend = Literal["loky", "dask", "ray"]
+
+
+class TextOptions(TypedDict, total=False):
+    """What `analyze_text` can be told: options of the command line, under the names of its settings.
+
+    `set` and `define` may be texts (``"n=4096"``) or a mapping (``{"n": 4096}``; of a macro without value:
+    None).
+    """
+
+    gpu: str | None
+    model: Literal["auto", "regression", "wavelet", "energy"] | None
+    method: Literal["auto", "bspm", "bdpm", "expected"] | None
+    delta: float | None
+    dense_from: float | None
+    set: Mapping[str, Number] | Iterable[str]
+    launch: str | Iterable[str]
+    include: AnyPath | Iterable[AnyPath]
+    define: Mapping[str, Number | str | None] | Iterable[str]
+    std: str | None
+    compile_commands: AnyPath | None
+    profile: AnyPath | None
+    core_mhz: float | None
+    mem_mhz: float | None
+
+
+class FileOptions(TextOptions, total=False):
+    """What `analyze` can be told. `cache` True: the user's folder; False: none."""
+
+    jobs: int | None
+    backend: Literal["loky", "dask", "ray"] | None
+    scheduler: str | None
+    cache: AnyPath | bool
 
 
 def analyze(
     paths: AnyPath | Iterable[AnyPath],
     *,
-    gpu: str | None = None,
-    model: Model | None = None,
-    method: Method | None = None,
-    delta: float | None = None,
-    dense_from: float | None = None,
-    set: Mapping[str, Number] | Iterable[str] = (),  # noqa: A002  (the option's name)
-    launch: str | Iterable[str] = (),
-    include: AnyPath | Iterable[AnyPath] = (),
-    define: Mapping[str, Number | str | None] | Iterable[str] = (),
-    std: str | None = None,
-    compile_commands: AnyPath | None = None,
-    profile: AnyPath | None = None,
-    core_mhz: float | None = None,
-    mem_mhz: float | None = None,
-    jobs: int | None = None,
-    backend: Backend | None = None,
-    scheduler: str | None = None,
-    cache: AnyPath | bool = True,
     done: Callable[[Path], None] = lambda path: None,
+    **options: Unpack[FileOptions],
 ) -> Analysis:
     """Watts, seconds and joules of every kernel in files or folders: `wattslice analyze` as a function.
 
-    Options are those of the command line, settings files count as there. `set` and `define` may be texts
-    (``"n=4096"``) or a mapping (``{"n": 4096}``; of a macro without value: None). `cache` True: the user's
-    folder; False: none. `done` is called with every file whose result is there, out of order.
+    Options are those of the command line, settings files count as there. `done` is called with every file
+    whose result is there, out of order.
 
     Raises `WattsliceError` for a wrong option, a missing file, or a single file that cannot be read; of
     several files those that cannot be read become diagnostics.
     """
+    from wattslice.pipeline.cache.folder import with_usable_cache
     from wattslice.pipeline.files import analyze_files
 
     files = _paths(paths)
     if not files:
         raise ConfigError("no file to analyse", remedy="name a file or a folder")
-    options = Options(
-        paths=files,
-        gpu=gpu,
-        model=model,
-        method=method,
-        delta=delta,
-        dense_from=dense_from,
-        overrides=_assignments(set),
-        launches=_texts(launch),
-        include_directories=_paths(include),
-        definitions=_assignments(define),
-        language_standard=std,
-        compile_commands_directory=_path(compile_commands),
-        profile=_path(profile),
-        core_clock_mhz=core_mhz,
-        memory_clock_mhz=mem_mhz,
-        jobs=jobs,
-        backend=backend,
-        scheduler=scheduler,
-        cache=None if isinstance(cache, bool) else Path(cache),
-        no_cache=cache is False,
-    )
-    return analyze_files(_config(options), done)
+    config = with_usable_cache(make_config(_options("analyze", Place.FILES, files, options)))
+    _warn(config)
+    return analyze_files(config, done)
 
 
-def analyze_text(
-    text: str,
-    path: AnyPath = "kernel.cu",
-    *,
-    gpu: str | None = None,
-    model: Model | None = None,
-    method: Method | None = None,
-    delta: float | None = None,
-    dense_from: float | None = None,
-    set: Mapping[str, Number] | Iterable[str] = (),  # noqa: A002
-    launch: str | Iterable[str] = (),
-    include: AnyPath | Iterable[AnyPath] = (),
-    define: Mapping[str, Number | str | None] | Iterable[str] = (),
-    std: str | None = None,
-    compile_commands: AnyPath | None = None,
-    profile: AnyPath | None = None,
-    core_mhz: float | None = None,
-    mem_mhz: float | None = None,
-) -> Analysis:
+def analyze_text(text: str, path: AnyPath = "kernel.cu", **options: Unpack[TextOptions]) -> Analysis:
     """The same for a text that need not be on the disk. `path`: where it would stand.
 
     Its name tells CUDA from C, its folder is where headers, calling files and settings are looked for.
@@ -169,26 +146,11 @@ def analyze_text(
     """
     from wattslice.pipeline.incremental import IncrementalAnalyzer
 
-    options = Options(
-        paths=(),
-        gpu=gpu,
-        model=model,
-        method=method,
-        delta=delta,
-        dense_from=dense_from,
-        overrides=_assignments(set),
-        launches=_texts(launch),
-        include_directories=_paths(include),
-        definitions=_assignments(define),
-        language_standard=std,
-        compile_commands_directory=_path(compile_commands),
-        profile=_path(profile),
-        core_clock_mhz=core_mhz,
-        memory_clock_mhz=mem_mhz,
-        no_cache=True,
-    )
     place = Path(path)
-    return IncrementalAnalyzer(_config(options, find_settings((place,)))).analyze(place, text)
+    said = _options("analyze_text", Place.TEXT, (), options)
+    config = make_config(replace(said, no_cache=True), find_settings((place,)))
+    _warn(config)
+    return IncrementalAnalyzer(config).analyze(place, text)
 
 
 def to_json(analysis: Analysis) -> str:
@@ -198,29 +160,40 @@ def to_json(analysis: Analysis) -> str:
     return render_json(analysis)
 
 
-def _config(options: Options, settings: Settings | None = None) -> Config:
-    config = make_config(options, settings)
+def _options(function: str, place: Place, paths: tuple[Path, ...], given: Mapping[str, object]) -> Options:
+    """Arguments as the table of options knows them. Raises TypeError for one that it does not know."""
+    known = {option.argument: option for option in said_at(place).values()}
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in known:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+        if name == "cache" and isinstance(value, bool):
+            values["no_cache"] = not value
+        elif value is not None:
+            values[known[name].field] = _CONVERT.get(known[name].kind, _same)(value)
+    return Options(paths=paths, **values)
+
+
+def _warn(config: Config) -> None:
     for note in config.notes:
         warnings.warn(note, stacklevel=3)
-    return config
+
+
+def _same(value: object) -> object:
+    return value
 
 
 def _paths(paths: AnyPath | Iterable[AnyPath]) -> tuple[Path, ...]:
     return (Path(paths),) if isinstance(paths, str | Path) else tuple(Path(path) for path in paths)
 
 
-def _path(path: AnyPath | None) -> Path | None:
-    return None if path is None else Path(path)
-
-
-def _texts(texts: str | Iterable[str]) -> tuple[str, ...]:
-    return (texts,) if isinstance(texts, str) else tuple(texts)
-
-
-def _assignments(
-    given: Mapping[str, Number] | Mapping[str, Number | str | None] | Iterable[str],
-) -> tuple[str, ...]:
+def _texts(given: str | Iterable[str] | Mapping[str, Number | str | None]) -> tuple[str, ...]:
+    if isinstance(given, str):
+        return (given,)
     if not isinstance(given, Mapping):
-        return _texts(given)
+        return tuple(given)
     values = cast("Mapping[str, Number | str | None]", given)
     return tuple(name if value is None else f"{name}={value}" for name, value in values.items())
+
+
+_CONVERT: dict[Kind, Callable[[Any], object]] = {Kind.PATH: Path, Kind.PATHS: _paths, Kind.TEXTS: _texts}

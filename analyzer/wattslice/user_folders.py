@@ -5,10 +5,30 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from wattslice.errors import WattsliceError
+
+OTHER_CACHE = "--cache DIR names another folder, --no-cache none"
+
 
 def cache_folder() -> Path:
     """`$XDG_CACHE_HOME/wattslice`, by default `~/.cache/wattslice`. Raises RuntimeError without a home."""
     return _below("XDG_CACHE_HOME", ".cache")
+
+
+def default_cache() -> Path | None:
+    """The folder of results that `$WATTSLICE_CACHE` names, by default the user's; None where it says `off`.
+
+    Raises `WattsliceError` when the user has no home.
+    """
+    configured = os.environ.get("WATTSLICE_CACHE", "")
+    if configured == "off":
+        return None
+    try:
+        return Path(configured) if configured else cache_folder()
+    except RuntimeError:
+        raise WattsliceError(
+            "not used as cache: there is no home folder", path=Path("~/.cache"), remedy=OTHER_CACHE
+        ) from None
 
 
 def config_folder() -> Path:

@@ -1,8 +1,8 @@
 """Hardware counters that others measured for public kernels: `measurements/<gpu>_counters.csv`.
 
 One row per program, kernel and arguments; every counter is for one launch of the kernel. The names are
-nvprof's; what they count on the board at hand stands in docs/accuracy.md. Counts of more than ten digits come
-from the source with four significant ones.
+nvprof's; what they count on the board at hand stands in docs/appendix/counters.md. Counts of more than ten
+digits come from the source with four significant ones.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from wattslice_models.gpu import Architecture, Gpu, load_gpu
+from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_models.types import PowerFactors
 
 _FACTS = Path(__file__).parent / "trained" / "access_energy"
@@ -81,10 +81,9 @@ def _nearest(gpu: Gpu) -> tuple[AccessEnergies, str]:
     for known in energies:
         if load_gpu(known).chip == gpu.chip:
             return energies[known], f"carried over from {known}, the same chip {gpu.chip}"
-    if gpu.architecture is Architecture.TURING:
-        return energies["quadro_rtx_8000"], "carried over from quadro_rtx_8000, the same architecture"
-    if gpu.architecture is Architecture.KEPLER:
-        return energies["k40"], "carried over from k40, the same architecture"
+    for known in energies:
+        if load_gpu(known).architecture.name == gpu.architecture.name:
+            return energies[known], f"carried over from {known}, the same architecture"
     if gpu.memory_type.startswith("HBM"):
         known = "v100_pcie"
     elif gpu.memory_type in ("GDDR3", "GDDR5", "GDDR5X"):

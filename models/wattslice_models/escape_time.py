@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from typing import Generic
 
 from wattslice_models.execution_time import Clocks, core_clock_mhz, memory_clock_scale
-from wattslice_models.gpu import Architecture, Gpu
+from wattslice_models.gpu import Gpu
 from wattslice_models.quantity import Values
 
 PUBLISHED_CELLS_FACTOR = 2.0
@@ -142,7 +142,7 @@ class GpuCharacteristics:
     """Table 10: what the model knows about a GPU. ``None``: a rate that is unknown, or no such unit."""
 
     name: str
-    architecture: Architecture
+    architecture: str
     core_clock_hz: float
     """C_G"""
     sm_count: int
@@ -165,7 +165,7 @@ class GpuCharacteristics:
         double, integer = gpu.fp64_fma_per_clock_per_sm, gpu.int32_add_per_clock_per_sm
         return GpuCharacteristics(
             name=gpu.name,
-            architecture=gpu.architecture,
+            architecture=gpu.architecture.name,
             core_clock_hz=hertz,
             sm_count=gpu.sm_count,
             peak_double_flop_per_s=2.0 * double * per_clock if double else None,
@@ -176,7 +176,7 @@ class GpuCharacteristics:
 
     def transfer_efficiency(self, memory_efficiency: float) -> float:
         """G_e, on Fermi adjusted (Section 3.4): a quarter of it below 40 %, two thirds from there on."""
-        if self.architecture is not Architecture.FERMI:
+        if self.architecture != "fermi":
             return memory_efficiency
         return memory_efficiency * (0.25 if memory_efficiency < 0.4 else 2.0 / 3.0)
 

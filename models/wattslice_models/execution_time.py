@@ -18,7 +18,7 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-from wattslice_models.gpu import Architecture, Gpu
+from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Workload
 
 
@@ -108,38 +108,6 @@ class TimeParameters:
 
 
 DEFAULT_TIME_PARAMETERS = TimeParameters()
-
-# Warp instructions per clock and SM, and clocks until a dependent one can issue: CUDA C++ Programming Guide,
-# "Hardware Implementation" and "Multiprocessor Level" (recalled, not re-read). Kepler's 4 schedulers issue up
-# to 2 instructions each, of which its 192 lanes sustain 6.
-_ISSUE_PER_CLOCK = {
-    Architecture.TESLA: 0.25,
-    Architecture.FERMI: 1.0,
-    Architecture.KEPLER: 6.0,
-}
-# Texture units per SM, each of which filters one texel of up to 32 bits a clock: NVIDIA's whitepapers,
-# recalled (GK110: 240 on 15 SMs, GM200: 192 on 24, GP100: 224 on 56, GP102: 224 on 28, GV100: 320 on 80,
-# TU102: 288 on 72).
-_TEXTURE_UNITS = {
-    Architecture.KEPLER: 16.0,
-    Architecture.MAXWELL: 8.0,
-    Architecture.PASCAL: 8.0,
-}
-_INTEGER_ON_ONE_PIPE = (
-    Architecture.TESLA,
-    Architecture.FERMI,
-    Architecture.KEPLER,
-    Architecture.MAXWELL,
-    Architecture.PASCAL,
-)
-_ALU_LATENCY_CYCLES = {
-    Architecture.TESLA: 24.0,
-    Architecture.FERMI: 22.0,
-    Architecture.KEPLER: 11.0,
-    Architecture.MAXWELL: 6.0,
-    Architecture.PASCAL: 6.0,
-}
-
 
 _OUTSIDE_THE_SM = frozenset({Resource.L2, Resource.DRAM, Resource.LATENCY, Resource.LAUNCH})
 
@@ -248,7 +216,7 @@ def predict_time(
     lanes = warps * gpu.warp_size * workload.divergence
     seconds = {Resource.INTEGER: lanes * _integer_clocks(workload, gpu) / parameters.issue_efficiency / hertz}
     # Since Volta, multiplications run on the units of fp32, beside additions on units of their own.
-    shared_units = 0.0 if gpu.architecture in _INTEGER_ON_ONE_PIPE else instructions.integer_multiply
+    shared_units = 0.0 if gpu.architecture.has_one_integer_pipe else instructions.integer_multiply
     # A conversion from or to 64 bits is as slow as the slower of special functions and fp64: 2 a clock and
     # SM on cc 7.5, 4 on 5.x and 6.1, 16 on 6.0 and 7.0 (CUDA C++ Programming Guide, throughput table).
     fp64 = instructions.fp64 + instructions.wide_conversion
@@ -264,14 +232,14 @@ def predict_time(
         rate = (rate or gpu.fp32_fma_per_clock_per_sm) * parameters.issue_efficiency
         seconds[resource] = lanes * number / rate / hertz
     per_warp = workload.issue_slots_per_warp
-    issue = _ISSUE_PER_CLOCK.get(gpu.architecture, 2.0 if gpu.chip == "GP100" else 4.0)
+    issue = gpu.architecture.warp_instructions_per_clock_per_sm
     seconds[Resource.ISSUE] = warps * per_warp / (issue * parameters.issue_efficiency) / hertz
     load_store = own * moved.shared_passes / parameters.shared_passes_per_clock
     load_store += own * moved.l1_bytes / parameters.l1_bytes_per_clock_per_sm
     held = warps * instructions.load_store * workload.divergence
     seconds[Resource.LOAD_STORE] = max(load_store, held) / hertz
     if workload.texture_fetches:
-        units = 4.0 if gpu.chip == "GP100" else _TEXTURE_UNITS.get(gpu.architecture, 4.0)
+        units = gpu.architecture.texture_units_per_sm
         seconds[Resource.TEXTURE] = lanes * workload.texture_fetches / units / hertz
     seconds[Resource.LATENCY] = _latency_s(workload, gpu, parameters, moved, per_warp, hertz)
     # Outside the SMs.
@@ -305,7 +273,7 @@ def _integer_clocks(workload: Workload, gpu: Gpu) -> float:
     add_rate = gpu.int32_add_per_clock_per_sm or gpu.fp32_fma_per_clock_per_sm
     multiply = workload.instructions.integer_multiply / (gpu.int32_mul_per_clock_per_sm or add_rate)
     rest = max(0.0, workload.instructions.integer - workload.instructions.integer_multiply) / add_rate
-    return multiply + rest if gpu.architecture in _INTEGER_ON_ONE_PIPE else max(multiply, rest)
+    return multiply + rest if gpu.architecture.has_one_integer_pipe else max(multiply, rest)
 
 
 def _latency_s(
@@ -326,7 +294,7 @@ def _latency_s(
     past_l2 = moved.dram_bytes / moved.l1_bytes if moved.l1_bytes else 0.0
     load_s = (parameters.l1_latency_cycles + min(1.0, past_l1) * parameters.l2_latency_cycles) / hertz
     load_s += min(1.0, past_l2) * parameters.dram_latency_s
-    alu_cycles = _ALU_LATENCY_CYCLES.get(gpu.architecture, 4.0)
+    alu_cycles = gpu.architecture.dependent_issue_cycles
     cycles = instructions_per_warp * alu_cycles / parameters.instructions_in_flight
     cycles += workload.shared_accesses * parameters.shared_latency_cycles / parameters.instructions_in_flight
     cycles += workload.barriers * parameters.barrier_cycles

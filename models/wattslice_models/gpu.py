@@ -1,8 +1,9 @@
-"""GPU facts: one TOML file per GPU in ``gpus/``, one frozen `Gpu` per file.
+"""GPU facts: one TOML file per GPU in ``gpus/``, one per architecture in ``gpus/architectures/``.
 
-A new GPU is a new TOML file. Every number stands there as ``{ value = 80, source = "..." }``, and a number
-nobody could find as ``{ unknown = "why" }``; the loader accepts nothing else. Measured coefficients live
-apart from these facts, under ``trained/``.
+A new GPU is a new TOML file. It names its architecture, or describes a new one in a table ``[architecture]``
+with the entries of such a file. Every number stands as ``{ value = 80, source = "..." }``, and a number that
+was not found as ``{ unknown = "why" }``; the loader accepts nothing else. Measured coefficients live apart
+from these facts, under ``trained/``.
 
 Only the standard library is imported here, so that listing GPUs stays as cheap as reading text files.
 """
@@ -14,28 +15,12 @@ import math
 import tomllib
 from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
-from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 _GPU_DIRECTORY = Path(__file__).parent / "gpus"
-
-
-class Architecture(StrEnum):
-    """NVIDIA GPU generation; steppings of one generation (GT200, GK110, ...) are told apart by `Gpu.chip`."""
-
-    TESLA = "tesla"
-    FERMI = "fermi"
-    KEPLER = "kepler"
-    MAXWELL = "maxwell"
-    PASCAL = "pascal"
-    VOLTA = "volta"
-    TURING = "turing"
-    AMPERE = "ampere"
-    ADA = "ada"
-    HOPPER = "hopper"
-    BLACKWELL = "blackwell"
+_ARCHITECTURE_DIRECTORY = _GPU_DIRECTORY / "architectures"
 
 
 class UnknownGpuError(LookupError):
@@ -62,6 +47,35 @@ class NumberSource:
 
     field: str
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """What the chips of one GPU generation have in common: facts that only change with the architecture.
+
+    `generation`: its place in their order in time. Chips that differ from the others of their generation
+    (GP100) say so in its file under ``[chips.GP100]``: the record of a GPU holds what is true of its chip.
+    """
+
+    name: str
+    generation: int
+
+    warp_instructions_per_clock_per_sm: float
+    texture_units_per_sm: float
+    """Each filters one texel of up to 32 bits a clock."""
+    dependent_issue_cycles: float
+    """Clocks until an arithmetic instruction that needs the result of another one can issue."""
+    has_one_integer_pipe: bool
+    """Integer multiplications and additions run on the same units, one after the other."""
+    multiplies_16_bits: bool
+    """Integer multiplications are XMAD, of 16 bits at a time."""
+    l1_keeps_global_loads: bool
+    """Unless told otherwise when compiling."""
+    allocates_registers_per_block: bool
+    is_like_measured: bool
+    """Whether energies measured on another architecture may be carried over to it."""
+
+    sources: tuple[NumberSource, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +159,35 @@ class Gpu:
         return 2e6 * self.fp32_fma_per_clock_per_sm * self.sm_count * self.boost_clock_mhz
 
 
-_TEXT = ("id", "name", "chip", "architecture", "notes", "memory_type")
-_IDENTITY = (*_TEXT, "aliases", "compute_capability")
-_NUMBERS = tuple(f for f in (f.name for f in dataclass_fields(Gpu)) if f not in (*_IDENTITY, "sources"))
-# The annotations are strings here, which is exactly what is needed to see what a field may hold.
-_ANNOTATION = {f.name: str(f.type) for f in dataclass_fields(Gpu)}
+_TEXT = ("id", "name", "chip", "notes", "memory_type")
+_IDENTITY = (*_TEXT, "architecture", "aliases", "compute_capability")
+
+
+class _Numbers:
+    """The numbers that the files of a record hold, and what each may be."""
+
+    def __init__(self, record: type[Gpu] | type[Architecture], identity: tuple[str, ...]) -> None:
+        self.identity = identity
+        # The annotations are strings here, which is exactly what is needed to see what a field may hold.
+        self.annotations = {
+            field.name: str(field.type)
+            for field in dataclass_fields(record)
+            if field.name not in (*identity, "sources")
+        }
+
+    def nearest(self, key: str) -> str:
+        found = difflib.get_close_matches(key, (*self.identity, *self.annotations), n=1)
+        return f" (did you mean {found[0]}?)" if found else ""
+
+    def check_complete(self, path: Path, values: dict[str, Any], place: str = "") -> None:
+        missing = [field for field in (*self.identity, *self.annotations) if field not in values]
+        if missing:
+            remedy = 'write { unknown = "why" } for a number that cannot be found'
+            raise GpuFileError(path, f"{place}missing {', '.join(missing)}; {remedy}")
+
+
+_OF_GPU = _Numbers(Gpu, _IDENTITY)
+_OF_ARCHITECTURE = _Numbers(Architecture, ("name", "generation"))
 _MAY_BE_ZERO = frozenset(
     {
         "fp64_fma_per_clock_per_sm",
@@ -169,35 +207,86 @@ _MAY_BE_NEGATIVE = frozenset({"nvml_static_error_low", "nvml_static_error_high"}
 
 def read_gpu(path: Path) -> Gpu:
     """Read one GPU file. Raises `GpuFileError` naming the entry at fault, ``OSError`` when unreadable."""
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise GpuFileError(path, f"not valid TOML: {error}") from None
+    document = _document(path)
     values: dict[str, Any] = {}
     sources: list[NumberSource] = []
     for key, entry in document.items():
         if key in _IDENTITY:
-            values[key] = _identity(path, key, entry)
+            values[key] = entry if key == "architecture" else _identity(path, key, entry)
         elif isinstance(entry, dict):
-            for field, number in cast("dict[str, Any]", entry).items():
-                if field not in _NUMBERS:
-                    raise GpuFileError(path, f"[{key}] {field}: no such number{_nearest(field)}")
-                if field in values:
-                    raise GpuFileError(path, f"[{key}] {field}: given twice")
-                values[field], source = _number(path, f"[{key}] {field}", field, number)
-                sources.append(NumberSource(field, source))
+            _read_numbers(path, key, cast("dict[str, Any]", entry), _OF_GPU, values, sources)
         else:
-            raise GpuFileError(path, f"{key}: no such entry{_nearest(key)}")
-    missing = [field for field in (*_IDENTITY, *_NUMBERS) if field not in values]
-    if missing:
-        remedy = 'write { unknown = "why" } for a number that cannot be found'
-        raise GpuFileError(path, f"missing {', '.join(missing)}; {remedy}")
+            raise GpuFileError(path, f"{key}: no such entry{_OF_GPU.nearest(key)}")
+    _OF_GPU.check_complete(path, values)
+    values["architecture"] = _architecture(path, values["architecture"], values["chip"])
     return Gpu(**values, sources=tuple(sources))
 
 
-def _nearest(key: str) -> str:
-    found = difflib.get_close_matches(key, (*_IDENTITY, *_NUMBERS), n=1)
-    return f" (did you mean {found[0]}?)" if found else ""
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise GpuFileError(path, f"not valid TOML: {error}") from None
+
+
+def _read_numbers(
+    path: Path,
+    table: str,
+    entries: dict[str, Any],
+    known: _Numbers,
+    values: dict[str, Any],
+    sources: list[NumberSource],
+) -> None:
+    for field, number in entries.items():
+        if field not in known.annotations:
+            raise GpuFileError(path, f"[{table}] {field}: no such number{known.nearest(field)}")
+        if field in values:
+            raise GpuFileError(path, f"[{table}] {field}: given twice")
+        values[field], source = _number(path, f"[{table}] {field}", field, number, known.annotations[field])
+        sources.append(NumberSource(field, source))
+
+
+def architecture_names() -> tuple[str, ...]:
+    """Names of the architectures that GPU files may refer to, without reading their files."""
+    return tuple(sorted(path.stem for path in _ARCHITECTURE_DIRECTORY.glob("*.toml")))
+
+
+@cache
+def load_architecture(name: str, chip: str = "") -> Architecture:
+    """The architecture of that name, as its chip `chip` has it. Raises `GpuFileError`, ``OSError``."""
+    path = _ARCHITECTURE_DIRECTORY / f"{name}.toml"
+    return _read_architecture(path, _document(path), chip)
+
+
+def _architecture(path: Path, entry: object, chip: str) -> Architecture:
+    if isinstance(entry, dict):
+        return _read_architecture(path, cast("dict[str, Any]", entry), chip, "[architecture] ")
+    if isinstance(entry, str) and entry in architecture_names():
+        return load_architecture(entry, chip)
+    known = ", ".join(architecture_names())
+    remedy = f"name one of {known}, or describe it in a table [architecture]"
+    raise GpuFileError(path, f"architecture: cannot be {entry!r}; {remedy}")
+
+
+def _read_architecture(path: Path, document: dict[str, Any], chip: str, place: str = "") -> Architecture:
+    chips = document.get("chips", {})
+    name, generation = document.get("name"), document.get("generation")
+    if not isinstance(name, str) or not name:
+        raise GpuFileError(path, f"{place}name: cannot be {name!r}")
+    if type(generation) is not int:
+        raise GpuFileError(path, f"{place}generation: cannot be {generation!r}, expected a whole number")
+    if not isinstance(chips, dict):
+        raise GpuFileError(path, f"{place}chips: expected a table for each chip, found {chips!r}")
+    own = cast("dict[str, Any]", chips).get(chip, {})
+    if not isinstance(own, dict):
+        raise GpuFileError(path, f"{place}chips.{chip}: expected a table of numbers, found {own!r}")
+    numbers = {key: entry for key, entry in document.items() if key not in ("name", "generation", "chips")}
+    numbers |= cast("dict[str, Any]", own)
+    values: dict[str, Any] = {"name": name, "generation": generation}
+    sources: list[NumberSource] = []
+    _read_numbers(path, "architecture", numbers, _OF_ARCHITECTURE, values, sources)
+    _OF_ARCHITECTURE.check_complete(path, values, place)
+    return Architecture(**values, sources=tuple(sources))
 
 
 def _identity(path: Path, key: str, entry: object) -> object:
@@ -210,44 +299,41 @@ def _identity(path: Path, key: str, entry: object) -> object:
         if len(pair) == 2 and all(type(part) is int for part in pair):
             return (pair[0], pair[1])
     if key in _TEXT and isinstance(entry, str):
-        if key != "architecture":
-            return entry
-        if entry in tuple(Architecture):
-            return Architecture(entry)
+        return entry
     raise GpuFileError(path, f"{key}: cannot be {entry!r}")
 
 
-def _number(path: Path, place: str, field: str, entry: object) -> tuple[object, str]:
-    annotation = _ANNOTATION[field]
+def _number(path: Path, place: str, field: str, entry: object, annotation: str) -> tuple[object, str]:
+    may_be_unknown = "None" in annotation
     if isinstance(entry, dict):
         table = cast("dict[str, object]", entry)
         match table:
-            case {"unknown": str(why)} if why and len(table) == 1 and "None" in annotation:
+            case {"unknown": str(why)} if why and len(table) == 1 and may_be_unknown:
                 return None, why
             case {"value": bool(flag), "source": str(source)} if source:
                 if "bool" in annotation:
                     return flag, source
             case {"value": int(number), "source": str(source)} if source and "bool" not in annotation:
-                _check_sign(path, place, field, number)
+                _check_sign(path, place, field, number, may_be_unknown)
                 return (float(number) if "float" in annotation else int(number)), source
             case {"value": float(number), "source": str(source)} if source and "float" in annotation:
                 if math.isfinite(number):
-                    _check_sign(path, place, field, number)
+                    _check_sign(path, place, field, number, may_be_unknown)
                     return number, source
             case _:
                 pass
     allowed = f'{{ value = <{annotation.removesuffix(" | None")}>, source = "..." }}'
-    if "None" in annotation:
+    if may_be_unknown:
         allowed += ' or { unknown = "why" }'
     raise GpuFileError(path, f"{place}: expected {allowed}, found {entry!r}")
 
 
-def _check_sign(path: Path, place: str, field: str, number: float) -> None:
+def _check_sign(path: Path, place: str, field: str, number: float, may_be_unknown: bool) -> None:
     """Refuses a number that no GPU can have, before something is divided by it."""
     if field in _MAY_BE_NEGATIVE or number > 0 or (number == 0 and field in _MAY_BE_ZERO):
         return
     allowed = "0 or more" if field in _MAY_BE_ZERO else "more than 0"
-    unknown = ', or write { unknown = "why" }' if "None" in _ANNOTATION[field] else ""
+    unknown = ', or write { unknown = "why" }' if may_be_unknown else ""
     raise GpuFileError(path, f"{place}: must be {allowed}, found {number:g}{unknown}")
 
 

@@ -1,10 +1,10 @@
 """The nonlinear regression of Wang & Chen 2013: ``P = beta_0 Sa + beta_1 Ã^beta_2`` (eq. (4), Table 1).
 
-The published coefficients are used exactly as printed. They reproduce neither the predictions printed in the
-same paper nor the watts measured there: for all 13 measured programs they predict too much (docs/papers.md
-has both columns). The interval says so. Its lower end is the worst of these over-predictions, its upper end
-the largest error that the paper claims for validation slices (3.98 %, GTX 280). For the other three GPUs the
-paper prints no measured watts, so the same two ratios serve for them.
+The published coefficients are used exactly as printed. They reproduce neither the predictions printed in
+the same paper nor the watts measured there: for all 13 measured programs they predict too much
+(docs/appendix/papers.md has both columns). The interval says so. Its lower end is the worst of these over-
+predictions, its upper end the largest error that the paper claims for validation slices (3.98 %, GTX 280).
+For the other three GPUs the paper prints no measured watts, so the same two ratios serve for them.
 """
 
 from __future__ import annotations

@@ -19,23 +19,20 @@ from dataclasses import replace
 
 from wattslice_models.contract import Interval
 from wattslice_models.energy import Component, EnergyModel, NoEnergyModel, VoltageCurve
-from wattslice_models.gpu import Architecture, Gpu
+from wattslice_models.gpu import Gpu
 
 SAME_CHIP_WIDENING = 1.15
 OTHER_CHIP_WIDENING = 1.5
 """Factors on both ends of the interval: assumptions (docs/energy-model.md)."""
-
-_GENERATIONS = tuple(Architecture)
-_TOO_OLD = (Architecture.TESLA, Architecture.FERMI)
 
 
 def transferred(gpu: Gpu, measured: tuple[tuple[Gpu, EnergyModel], ...]) -> EnergyModel | NoEnergyModel:
     """The model of the nearest GPU in `measured`, scaled to `gpu`; or the reason why that makes no sense."""
     if not measured:
         return NoEnergyModel(gpu.id, "no GPU has been measured yet")
-    if gpu.architecture in _TOO_OLD:
-        reason = f"{gpu.architecture} chips differ too much from every measured one (caches, issue, process)"
-        return NoEnergyModel(gpu.id, reason)
+    if not gpu.architecture.is_like_measured:
+        differ = "chips differ too much from every measured one (caches, issue, process)"
+        return NoEnergyModel(gpu.id, f"{gpu.architecture.name} {differ}")
     source, model = min(measured, key=lambda pair: _distance(gpu, pair[0]))
     if source.chip == gpu.chip:
         return _same_chip(gpu, source, model)
@@ -47,7 +44,7 @@ def transferred(gpu: Gpu, measured: tuple[tuple[Gpu, EnergyModel], ...]) -> Ener
 
 
 def _distance(gpu: Gpu, other: Gpu) -> tuple[bool, bool, int, bool]:
-    generations = abs(_GENERATIONS.index(gpu.architecture) - _GENERATIONS.index(other.architecture))
+    generations = abs(gpu.architecture.generation - other.architecture.generation)
     fp64_differs = _has_fast_fp64(gpu) != _has_fast_fp64(other)
     # Data-centre chips of two generations are more alike than a data-centre and a desktop chip of one.
     return gpu.chip != other.chip, fp64_differs, generations, _has_hbm(gpu) != _has_hbm(other)

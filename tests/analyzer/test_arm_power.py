@@ -6,7 +6,8 @@ import pytest
 
 from wattslice.analysis import BranchClass, KernelAnalysis
 from wattslice.branch_profile.profile import ArmProbability, BranchProfile, DataSet
-from wattslice.config.config import Config, MethodChoice
+from wattslice.config.config import Config
+from wattslice.config.options import MethodChoice
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.findings.findings import operations_power_w
 from wattslice.pipeline.files import analyze_file

@@ -2,8 +2,9 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from wattslice.config.config import Config, MethodChoice, ModelChoice, Options, make_config
+from wattslice.config.config import Config, Options, make_config
 from wattslice.config.gpu_choice import choose_gpu, gpus_of_this_machine
+from wattslice.config.options import MethodChoice, ModelChoice
 from wattslice.config.settings import NO_SETTINGS, Settings
 from wattslice.config.sources import SourceError, source_files
 from wattslice.errors import WattsliceError

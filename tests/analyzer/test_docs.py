@@ -1,4 +1,4 @@
-"""What docs/command-line.md promises is what the program does."""
+"""What docs/json.md and docs/settings.md promise is what the program does."""
 
 import json
 import re
@@ -8,24 +8,25 @@ from typing import Any
 
 from wattslice.analysis import Advice
 from wattslice.config.config import Options, make_config
-from wattslice.config.settings import read_settings
+from wattslice.config.settings import find_settings
 from wattslice.report.json import render_json
 
 from .samples import ANALYSIS
 
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+JSON = (DOCS / "json.md").read_text(encoding="utf-8")
 
 
 # Objects whose fields docs/counting.md and docs/instructions.md list.
 ELSEWHERE = ("counts_per_thread", "instructions_per_thread")
 
 
-def documented_fields(heading: str) -> dict[str, set[str]]:
-    """The fields of the table under a heading; for one that is a list of objects, the fields of those."""
-    rows = re.match(r"\n\|.*\n\|[-| ]+\|\n((?:\|.*\n)+)", DOCUMENT.split(heading, 1)[1])
-    assert rows is not None
+def documented_fields(head: str) -> dict[str, set[str]]:
+    """The fields of the table with this head; for one that is a list of objects, the fields of those."""
+    rows = JSON.partition(f"{head}\n")[2].partition("\n\n")[0].splitlines()[1:]
+    assert rows
     found: dict[str, set[str]] = {}
-    for row in rows[1].splitlines():
+    for row in rows:
         first, *_, meaning = row.strip("|").split("|")
         for name in re.findall(r"`(\w+)`", first):
             found[name] = set(re.findall(r"`(\w+)`", meaning))
@@ -43,22 +44,27 @@ def test_every_json_field_is_documented_with_its_object():
     advice = Advice("PW041", 31, "moves 4.0 x the bytes it uses", "let lanes read neighbours")
     kernels = (replace(ANALYSIS.kernels[0], advice=(advice,)), *ANALYSIS.kernels[1:])
     document = json.loads(render_json(replace(ANALYSIS, kernels=kernels)))
-    assert_documented(document, documented_fields("its meaning within a schema version.\n"))
-    assert_documented(document["kernels"][0], documented_fields("Each entry of `kernels`:\n"))
+    assert_documented(document, documented_fields("| field | meaning |"))
+    assert_documented(document["kernels"][0], documented_fields("| field | unit | meaning |"))
 
 
-def test_the_settings_example_works(tmp_path):
-    (example,) = re.findall(r"```toml\n(.*?)```", DOCUMENT, flags=re.DOTALL)
-    (profile,) = re.findall(r"```json\n(.*?)```", DOCUMENT, flags=re.DOTALL)
-    (tmp_path / "pyproject.toml").write_text(example, encoding="utf-8")
+def test_the_settings_examples_work(tmp_path, monkeypatch):
+    settings_page = (DOCS / "settings.md").read_text(encoding="utf-8")
+    profile_page = (DOCS / "profiles.md").read_text(encoding="utf-8")
+    project, users = re.findall(r"```toml\n(.*?)```", settings_page, flags=re.DOTALL)
+    (profile,) = re.findall(r'```json\n(\{"schema_version": 1,.*?)```', profile_page, flags=re.DOTALL)
+    (tmp_path / "pyproject.toml").write_text(project, encoding="utf-8")
     (tmp_path / "branches.json").write_text(profile, encoding="utf-8")
     (tmp_path / "src" / "include").mkdir(parents=True)
     (tmp_path / "build").mkdir()
     (tmp_path / "build" / "compile_commands.json").write_text("[]", encoding="utf-8")
     (tmp_path / "k.cu").write_text("", encoding="utf-8")
-    settings = read_settings(tmp_path / "pyproject.toml")
-    assert settings is not None
-    assert None not in [getattr(settings, name) for name in settings.__slots__]
+    own = tmp_path / "config_home" / "wattslice"
+    own.mkdir(parents=True)
+    (own / "wattslice.toml").write_text(users, encoding="utf-8")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(own.parent))
+    settings = find_settings((tmp_path / "k.cu",))
+    assert [name for name in settings.__slots__ if getattr(settings, name) is None] == []
     config = make_config(Options(paths=(tmp_path / "k.cu",)))
     assert (config.gpu_id, config.gpu_source, config.jobs) == ("h100", "settings", 2)
     assert config.branch_profile is not None

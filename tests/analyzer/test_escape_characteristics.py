@@ -95,7 +95,7 @@ def test_characteristics_are_near_the_counters_of_a_simple_kernel() -> None:
 
 
 def test_the_document_has_the_generated_part() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "execution-time-escape.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "appendix" / "escape.md").read_text(encoding="utf-8")
     part = text.partition(BEGIN)[2].partition(END)[0]
     assert "| ESCAPE, DRAM bytes |" in part
     assert "| program | P_i | nvprof |" in part

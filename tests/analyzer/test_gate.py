@@ -1,8 +1,8 @@
 import io
 from dataclasses import replace
 
+from wattslice.config.budgets import Budget
 from wattslice.findings.findings import Finding, findings_of, why_unknown
-from wattslice.gate.budgets import Budget
 from wattslice.gate.verdict import Compared, UnknownPolicy, judge
 from wattslice.ir import Diagnostic, Severity
 from wattslice.report.text import write_verdict

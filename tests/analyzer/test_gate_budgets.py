@@ -6,8 +6,8 @@ from click.testing import CliRunner
 
 from wattslice.analysis import Suppression
 from wattslice.commands.gate import gate
+from wattslice.config.budgets import Budget
 from wattslice.config.settings import SettingsError, read_settings
-from wattslice.gate.budgets import Budget
 from wattslice.gate.verdict import UnknownPolicy, density, judge
 
 from .samples import ANALYSIS, HOT, MATMUL, UNKNOWN

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from wattslice.pipeline.clusters import Backend, workers_of
+from wattslice.config.options import Backend
+from wattslice.pipeline.clusters import workers_of
 
 from .lsp.client import Client
 

@@ -152,16 +152,6 @@ def test_a_ptx_file_from_text_to_shares(tmp_path: Path, capsys: pytest.CaptureFi
     assert kernel["thread_energy_j"] == pytest.approx((10 * 0.4797 + 10 * 0.2384 + 33.3816) * 1e-6)
 
 
-def test_the_example_of_the_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("halves.ptx").write_text(PTX)
-    (command,) = re.findall(r"`wattslice instructions (halves.ptx .*?)` says", PAGE)
-    (expected,) = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
-    assert run(capsys, *command.split()) == (0, expected, "")
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -5,6 +5,7 @@ import pytest
 from wattslice.workload.instructions import InstructionKind as K
 from wattslice.workload.instructions import InstructionMix, Isa, isa_of, lower_instructions
 from wattslice.workload.traffic import traffic
+from wattslice_models.gpu import load_gpu
 
 from .counted import counted
 from .source_text import launched
@@ -27,11 +28,17 @@ def issued(mix: InstructionMix, kind: K) -> float:
 
 
 @pytest.mark.parametrize(
-    ("capability", "isa"),
-    [((3, 5), Isa.IMAD), ((5, 2), Isa.XMAD), ((6, 1), Isa.XMAD), ((7, 0), Isa.IMAD), ((9, 0), Isa.IMAD)],
+    ("gpu", "isa"),
+    [
+        ("k40", Isa.IMAD),
+        ("gtx_titan_x", Isa.XMAD),
+        ("titan_xp", Isa.XMAD),
+        ("v100", Isa.IMAD),
+        ("h100", Isa.IMAD),
+    ],
 )
-def test_maxwell_and_pascal_multiply_16_bits_at_a_time(capability, isa):
-    assert isa_of(capability) is isa
+def test_maxwell_and_pascal_multiply_16_bits_at_a_time(gpu, isa):
+    assert isa_of(load_gpu(gpu).architecture) is isa
 
 
 def test_vector_addition_by_hand():

@@ -93,7 +93,7 @@ def test_tables_of_features_lie_beside_the_table(tmp_path):
 def test_a_table_without_features_is_told(tmp_path):
     alone = tmp_path / "alone.csv"
     alone.write_text(campaign(tmp_path / "campaign").read_text())
-    with pytest.raises(WattsliceError, match=r"alone\.csv: a table without features.*wattslice features"):
+    with pytest.raises(WattsliceError, match=r"alone\.csv: a table without features.*features_command"):
         tables_of_file(alone, H200)
     write_table(alone, (), MeasuredRow, ())
     with pytest.raises(WattsliceError, match="no measured run in this table"):

@@ -14,6 +14,7 @@ import pytest
 
 import wattslice
 from wattslice import api as library
+from wattslice.api import FileOptions, TextOptions
 from wattslice.commands.analyze import analyze as command
 from wattslice.config.config import Options, make_config
 from wattslice.pipeline.files import analyze_files
@@ -48,7 +49,7 @@ def test_every_option_of_the_command_line_is_there_and_documented():
     options = {name for parameter in command.params for name in parameter.opts if name.startswith("-")}
     options -= not_analysis
     wanted = {other.get(name, name.removeprefix("--").replace("-", "_")) for name in options}
-    arguments = set(inspect.signature(wattslice.analyze).parameters)
+    arguments = {*get_type_hints(FileOptions), *inspect.signature(wattslice.analyze).parameters} - {"options"}
     assert wanted <= arguments
     table = PAGE.read_text(encoding="utf-8").partition("| argument |")[2].partition("\n\n")[0]
     first_column = " ".join(row.split("|")[1] for row in table.splitlines()[2:])
@@ -127,10 +128,9 @@ def test_a_text_has_the_options_of_a_file(tmp_path, monkeypatch, options):
 
 
 def test_a_text_lacks_no_option():
-    of_file = dict(inspect.signature(wattslice.analyze).parameters)
-    of_text = dict(inspect.signature(wattslice.analyze_text).parameters)
-    assert set(of_text) - {"text", "path"} == set(of_file) - OF_MANY_FILES
-    assert all(of_file[name] == of_text[name] for name in set(of_file) & set(of_text))
+    of_file, of_text = get_type_hints(FileOptions), get_type_hints(TextOptions)
+    assert set(of_text) == set(of_file) - OF_MANY_FILES
+    assert all(of_file[name] == of_text[name] for name in of_text)
 
 
 def types_in(found: object) -> set[type]:
@@ -183,7 +183,8 @@ def test_everything_is_offered_and_nothing_is_loaded_before_it_is_used():
     assert set(dir(wattslice)) == {*library.__all__, "__version__"}
     code = (
         "import sys; before = set(sys.modules); import wattslice; new = set(sys.modules) - before;"
-        "assert new == {'wattslice'}, new; import wattslice as w; assert callable(w.analyze);"
+        "assert new == {'wattslice', 'wattslice.version'}, new;"
+        "import wattslice as w; assert callable(w.analyze);"
         "assert 'numpy' not in sys.modules and 'click' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,7 +1,7 @@
 import pytest
 
 from wattslice import ir
-from wattslice.frontend.cuda.lowering.intrinsics import operations_of, rule_for
+from wattslice.ir.builtins import builtin, operations_of
 
 from .lowered import code, kernel_of, lower
 
@@ -159,7 +159,7 @@ def test_a_call_without_a_body_is_told_with_its_line(tmp_path):
     ],
 )
 def test_what_library_functions_cost(name, result, expected):
-    rule = rule_for(name)
+    rule = builtin(name)
     assert rule is not None
     counts = operations_of(rule, result, ())
     assert {c.operation.value: c.number for c in counts} == expected
@@ -167,7 +167,7 @@ def test_what_library_functions_cost(name, result, expected):
 
 @pytest.mark.parametrize("name", ["my_function", "dot", "clampf", "make"])
 def test_the_table_does_not_claim_what_it_does_not_know(name):
-    assert rule_for(name) is None
+    assert builtin(name) is None
 
 
 def test_cooperative_groups_cost_their_barriers_and_shuffles_only(tmp_path):

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from wattslice.analysis import Analysis, KernelAnalysis, LaunchSource
+from wattslice.config.budgets import Budget
 from wattslice.config.config import Options, make_config
 from wattslice.errors import FrontendError, WattsliceError
 from wattslice.findings.findings import findings_of
-from wattslice.gate.budgets import Budget
 from wattslice.gate.verdict import UnknownPolicy, judge
 from wattslice.ir import Severity
 from wattslice.pipeline import files as pipeline

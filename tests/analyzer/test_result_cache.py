@@ -13,13 +13,14 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from wattslice.analysis import Analysis
 from wattslice.cli import main
 from wattslice.config.config import Config, Options, make_config
 from wattslice.pipeline import files as pipeline
 from wattslice.pipeline.cache import keeper as run_key
-from wattslice.pipeline.cache.folder import CacheError, CacheFolder
+from wattslice.pipeline.cache.folder import CacheError, CacheFolder, with_usable_cache
 from wattslice.report.json import render_json
 from wattslice.report.text import write_text
 from wattslice_models import gpu as gpu_module
@@ -165,7 +166,7 @@ def test_options_make_it_anew(config, analysed, change, tmp_path):
     profile.write_text(f'{{"schema_version": 1, "branches": [{branch}]}}')
     given = {"compile_commands_directory": tmp_path, "profile": profile}
     options = Options(paths=config.files, cache=config.cache, gpu="v100")
-    changed = replace(options, **{name: given.get(name, value) for name, value in change.items()})
+    changed = structs.replace(options, **{name: given.get(name, value) for name, value in change.items()})
     pipeline.analyze_files(make_config(options))
     analysed.clear()
     first = pipeline.analyze_files(make_config(changed))
@@ -304,21 +305,21 @@ def test_the_file_of_a_gpu_counts(config, analysed, tmp_path):
 
 def test_a_folder_that_is_not_ours_alone_is_not_used(config, monkeypatch):
     options = Options(paths=config.files, cache=config.cache, gpu="v100")
-    assert make_config(options).notes == ()
+    assert with_usable_cache(make_config(options)).notes == ()
     assert config.cache is not None
     with monkeypatch.context() as other:
         other.setattr(os, "geteuid", lambda: os.getuid() + 1)
-        found = make_config(options)
+        found = with_usable_cache(make_config(options))
         assert found.cache is None
         assert "not used as cache: it belongs to another user" in found.notes[0]
     for folder in (config.cache, config.cache / "results"):
         for mode, who in ((0o777, "everybody"), (0o770, "its group")):
             folder.chmod(mode)
-            assert f"{who} may write to it" in make_config(options).notes[0]
+            assert f"{who} may write to it" in with_usable_cache(make_config(options)).notes[0]
             folder.chmod(0o700)
     (config.cache / "results").rmdir()
     (config.cache / "results").symlink_to(config.files[0].parent)
-    assert make_config(options).cache is None
+    assert with_usable_cache(make_config(options)).cache is None
     assert pipeline.analyze_files(config).kernels[0].power_w is not None
     assert len(list(config.files[0].parent.iterdir())) == 4
 

@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 from distributed import LocalCluster
+from msgspec import structs
 
 from wattslice.config.config import Config, Options, make_config
+from wattslice.config.options import Backend
 from wattslice.errors import WattsliceError
 from wattslice.pipeline import clusters, workers
 from wattslice.pipeline import files as pipeline
-from wattslice.pipeline.clusters import Backend, Lost
+from wattslice.pipeline.clusters import Lost
 from wattslice.pipeline.workers import Workers, on_workers
 from wattslice.report.json import render_json
 
@@ -159,14 +161,15 @@ def test_the_options_are_checked(tmp_path):
     (tmp_path / "k.cu").write_text("")
     options = Options(paths=(tmp_path / "k.cu",))
     assert (
-        make_config(replace(options, jobs=0, backend="dask", scheduler="tcp://x:1")).backend is Backend.DASK
+        make_config(structs.replace(options, jobs=0, backend="dask", scheduler="tcp://x:1")).backend
+        is Backend.DASK
     )
     with pytest.raises(WattsliceError, match=r"--backend: unknown value 'dusk' .did you mean dask"):
-        make_config(replace(options, backend="dusk"))
+        make_config(structs.replace(options, backend="dusk"))
     with pytest.raises(WattsliceError, match=r"--scheduler tcp://x:1: processes of this machine need none"):
-        make_config(replace(options, scheduler="tcp://x:1"))
+        make_config(structs.replace(options, scheduler="tcp://x:1"))
     with pytest.raises(WattsliceError, match="--cache and --no-cache contradict each other"):
-        make_config(replace(options, cache=tmp_path, no_cache=True))
+        make_config(structs.replace(options, cache=tmp_path, no_cache=True))
 
 
 def is_alive(group: int) -> bool:

@@ -23,7 +23,7 @@ from wattslice_corpora.published.arafa2020 import arafa2020_instruction_energies
 from wattslice_corpora.sass import Instruction, find_nvdisasm
 
 NVCC = shutil.which("nvcc") or ""
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "instruction-measuring.md").read_text(encoding="utf-8")
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "appendix" / "machine-code.md").read_text(encoding="utf-8")
 FORMATS = {Operand.F32: "<f", Operand.F64: "<d", Operand.F16: "<e"}
 needs_nvcc = [
     pytest.mark.nvcc,

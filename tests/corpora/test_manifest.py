@@ -193,9 +193,10 @@ def test_no_manifest_an_unreadable_one_and_a_name_used_twice(tmp_path: Path):
 
 
 def test_the_page_of_the_corpus_is_up_to_date():
-    path = Path(__file__).parents[2] / "docs" / "corpus.md"
+    path = Path(__file__).parents[2] / "docs" / "appendix" / "corpus.md"
     text = path.read_text(encoding="utf-8")
-    assert text == corpus_page(PROGRAMS), "run `python -m wattslice_corpora.manifest_page docs/corpus.md`"
+    command = "python -m wattslice_corpora.manifest_page docs/appendix/corpus.md"
+    assert text == corpus_page(PROGRAMS), f"run `{command}`"
     for target in re.findall(r"\]\((\S+)\)", text):
         assert (path.parent / target).is_file(), target
     for key in tomllib.loads(GOOD)["program"][0]:

@@ -237,9 +237,9 @@ def test_programs_that_run_on_zeros_are_said_to_be_idle():
 
 
 def test_the_page_of_the_data_sets_is_up_to_date():
-    path = Path(__file__).parents[2] / "docs" / "datasets.md"
+    path = Path(__file__).parents[2] / "docs" / "appendix" / "datasets.md"
     assert path.read_text(encoding="utf-8") == datasets_page(), (
-        "run `python -m wattslice_corpora.records.page docs/datasets.md`"
+        "run `python -m wattslice_corpora.records.page docs/appendix/datasets.md`"
     )
     for field in fields(MeasuredRow):
         assert f"`{field.name}`" in path.read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from wattslice_models.escape_time import (
     gpu_time,
 )
 from wattslice_models.execution_time import Clocks, nvidia_smi_memory_mhz
-from wattslice_models.gpu import Architecture, load_gpu
+from wattslice_models.gpu import load_gpu
 
 COUNTERS = ProfilerCounters(
     control_flow=64.0,
@@ -26,7 +26,7 @@ COUNTERS = ProfilerCounters(
     requested_bytes=256.0,
     transferred_bytes=1024.0,
 )
-GPU = GpuCharacteristics("a GPU", Architecture.KEPLER, 1e9, 10, None, 2e12, 1e12, 1e11)
+GPU = GpuCharacteristics("a GPU", "kepler", 1e9, 10, None, 2e12, 1e12, 1e11)
 
 
 def test_characteristics_follow_from_counters() -> None:
@@ -59,7 +59,7 @@ def test_many_domains_at_once_are_one_after_another() -> None:
 
 
 def test_fermi_moves_what_it_gets_less_efficiently() -> None:
-    fermi = GpuCharacteristics("a Fermi", Architecture.FERMI, 1e9, 14, 1e11, 1e12, 5e11, 1e11)
+    fermi = GpuCharacteristics("a Fermi", "fermi", 1e9, 14, 1e11, 1e12, 5e11, 1e11)
     assert fermi.transfer_efficiency(0.3) == pytest.approx(0.075)
     assert fermi.transfer_efficiency(0.4) == pytest.approx(0.8 / 3)
     assert GPU.transfer_efficiency(0.3) == 0.3

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from wattslice_models.gpu import (
-    Architecture,
     Gpu,
     GpuFileError,
     UnknownGpuError,
+    architecture_names,
     gpu_ids,
     gpus,
+    load_architecture,
     load_gpu,
     read_gpu,
 )
@@ -197,7 +198,79 @@ def test_a_new_gpu_is_a_new_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(V100.replace('id = "v100"', 'id = "mine"').replace("value = 80,", "value = 40,"))
     mine = read_gpu(path)
-    assert (mine.id, mine.sm_count, mine.architecture) == ("mine", 40, Architecture.VOLTA)
+    assert (mine.id, mine.sm_count, mine.architecture.name) == ("mine", 40, "volta")
+
+
+NEW_ARCHITECTURE = """
+[architecture]
+name = "rubin"
+generation = 11
+warp_instructions_per_clock_per_sm = { value = 4, source = "x" }
+texture_units_per_sm = { value = 4, source = "x" }
+dependent_issue_cycles = { value = 3, source = "x" }
+has_one_integer_pipe = { value = false, source = "x" }
+multiplies_16_bits = { value = false, source = "x" }
+l1_keeps_global_loads = { value = true, source = "x" }
+allocates_registers_per_block = { value = false, source = "x" }
+is_like_measured = { value = true, source = "x" }
+
+[architecture.chips.GV100]
+texture_units_per_sm = { value = 8, source = "x" }
+"""
+
+
+def of_new_architecture(path: Path, described: str = NEW_ARCHITECTURE) -> Path:
+    own = V100.replace('id = "v100"', 'id = "mine"').replace('architecture = "volta"\n', "")
+    path.write_text(own + described, encoding="utf-8")
+    return path
+
+
+def test_a_new_architecture_is_described_in_the_same_file(tmp_path: Path) -> None:
+    found = read_gpu(of_new_architecture(tmp_path / "mine.toml")).architecture
+    assert (found.name, found.generation, found.dependent_issue_cycles) == ("rubin", 11, 3.0)
+    assert found.texture_units_per_sm == 8.0  # of this chip
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "dependent_issue_cycles",
+            "dependent_cycles",
+            "dependent_cycles: .*mean dependent_issue",
+        ),
+        ('name = "rubin"\n', "", r"\[architecture\] name: cannot be None"),
+        ("generation = 11", "generation = true", r"\[architecture\] generation: cannot be True"),
+        ("dependent_issue_cycles = { value = 3", "dependent_issue_cycles = { value = 0", "more than 0"),
+        ("has_one_integer_pipe = { value = false", "has_one_integer_pipe = { value = 1", "expected .*bool"),
+        ('is_like_measured = { value = true, source = "x" }\n', "", "missing is_like_measured"),
+        ("[architecture.chips.GV100]\ntexture_units_per_sm", "[architecture.chips]\nGV100", "no such number"),
+    ],
+)
+def test_a_damaged_architecture_names_the_entry(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in NEW_ARCHITECTURE
+    with pytest.raises(GpuFileError, match=message):
+        read_gpu(of_new_architecture(tmp_path / "mine.toml", NEW_ARCHITECTURE.replace(old, new, 1)))
+
+
+@pytest.mark.parametrize("name", architecture_names())
+def test_every_fact_of_an_architecture_has_a_source(name: str) -> None:
+    found = load_architecture(name)
+    facts = {field.name for field in fields(found)} - {"name", "generation", "sources"}
+    assert found.name == name
+    assert {entry.field for entry in found.sources} == facts
+    assert all(len(entry.source) > 3 for entry in found.sources)
+
+
+def test_generations_are_in_the_order_of_compute_capabilities() -> None:
+    generations = [gpu.architecture.generation for gpu in gpus() if gpu.architecture.name != "ada"]
+    assert generations == sorted(generations)  # Ada is 8.9, between Ampere's 8.6 and Hopper
+
+
+def test_a_chip_may_differ_from_its_generation() -> None:
+    gp100, gp102 = load_gpu("p100").architecture, load_gpu("titan_xp").architecture
+    assert (gp100.l1_keeps_global_loads, gp102.l1_keeps_global_loads) == (True, False)
+    assert gp100.warp_instructions_per_clock_per_sm * 2 == gp102.warp_instructions_per_clock_per_sm
 
 
 def test_loading_needs_no_heavy_import() -> None:

@@ -78,7 +78,7 @@ def test_a_miss_needs_a_cause_and_a_cause_a_miss(sources):
     assert NO_CAUSE in section(comparison(compared))
     why = Notes((Cause("vectorAdd", "fp32", "the counter was doubled"),), ())
     assert without_cause(why, compared) == ()
-    assert "| 0.50 | the counter was doubled |" in section(comparison(compared, why))
+    assert ": 0.50 | the counter was doubled |" in section(comparison(compared, why))
     assert stale(why, compare(ROW, launch)) == why.causes
 
 
@@ -139,6 +139,6 @@ def test_a_wrong_checkout_is_told_without_traceback(tmp_path, capsys):
 
 
 def test_the_committed_document_has_a_cause_for_every_miss():
-    text = (Path(__file__).parents[2] / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "appendix" / "counters.md").read_text(encoding="utf-8")
     assert BEGIN in text
     assert NO_CAUSE not in text

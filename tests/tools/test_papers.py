@@ -15,7 +15,7 @@ from wattslice_tools.papers.choi2013_pictures import plot_choi2013
 from wattslice_tools.papers.page import papers_markdown
 from wattslice_tools.papers.wang2013 import measured_over_computed, wang2013
 
-COMMITTED = Path(__file__).parents[2] / "docs" / "papers.md"
+COMMITTED = Path(__file__).parents[2] / "docs" / "appendix" / "papers.md"
 
 
 def test_the_committed_file_is_the_generated_text() -> None:

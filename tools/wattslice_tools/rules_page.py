@@ -21,50 +21,42 @@ _HEAD = """\
 
 # Rules
 
-What wattslice reports carries one of these ids; `wattslice explain PW041` prints the same text. An id is
-never reused and never changes its meaning.
+Every finding carries one of these ids. `wattslice explain PW041` prints the same text. An id is never
+reused and never changes its meaning.
 
 | Ids | About |
 |---|---|
 | PW001–PW009, PW099 | reading the source, and failures of wattslice itself |
-| PW010–PW019 | what the source does not tell and was assumed |
+| PW010–PW019 | assumptions |
 | PW020–PW039 | budgets, limits and models |
 | from PW040 on | advice: places that cost power |
 """
 _ADVICE = """
 ## Advice
 
-Every finding from PW040 on says what is at stake in one launch: the difference between the kernel as it is
-and the same launch **predicted again, by the same model, with that one cost removed** (sectors as few as
-the bytes need, one pass per request, floats for doubles, `x * x` for `powf(x, 2)`, the same work dealt out
-evenly, …). The watts may *rise* when a cost goes: the same work in less time draws more power and still
-takes less energy. Stakes do not add up: a kernel has one bottleneck at a time. Models of slices
-(`regression`, `wavelet`) know neither bytes nor instructions: with them the watts are not told, and joules
-follow the seconds alone. Where no model can express a cost (PW051, PW052) there is no number.
+Every finding from PW040 on has a stake for one launch: the difference between the kernel as it is and the
+same launch **predicted again, by the same model, with that one cost removed** (sectors as few as the bytes
+need, one pass per request, floats for doubles, …). Watts may *rise* when a cost goes: the same work in less
+time draws more power and still takes less energy. Stakes do not add up. With models of slices
+(`regression`, `wavelet`) the watts are unknown, and joules follow the seconds alone. PW051 and PW052 have
+no number.
 
-| Told | |
+| Reported | |
 |---|---|
 | from a stake of 5 % of the kernel's joules on | PW041–PW050, PW053–PW055 |
 | as a warning | certain, and 10 % of the joules or more; all else is a note |
 | never | what rests on an assumed stride, a guessed block shape or on data |
 
 The rules look at what the compiler makes of the source where that decides: `x * 0.5` of a float is narrowed
-to float and not told, `x * 0.1` is not; two neighbouring words of shared memory are loaded together;
-integer atomics on one address become one per warp; a `__restrict__` lets a sum stay in a register. All of
-this was looked up in what nvcc 13 writes.
+to float and not reported, `x * 0.1` is.
 
 ### How often they are right
 
-Public code (gpu-rodinia, cuda-samples, PolyBench-ACC, Parboil, gpu-parboil, llm.c, NV-DVFS-Benchmark,
-gpuPTXModel, HeCBench) in an order drawn with seed 6, no options: 559 of 2265 files for a V100, 344 for an
-RTX 3090 where the table says so. `tools/wattslice_tools/wild/advice_findings.py` analyses them and draws
-what to read,
-ten findings of a rule or all there are. *Right*: what the finding says is so in the source, and the
-remedy concerns it; where that could not be decided it counts as wrong. An earlier reading of 300 files
-led to mends, after which everything was counted anew: strides and block shapes that were assumed, arms
-that data decide, neighbours in shared memory that are loaded together, types of headers that were not
-found (taken for `int`), tiles of tensor cores, divisions whose reciprocal is exact. Thresholds stayed as
-they were; only that of PW040 was raised, after a look at our own corpus.
+People read findings in public code (gpu-rodinia, cuda-samples, PolyBench-ACC, Parboil, gpu-parboil, llm.c,
+NV-DVFS-Benchmark, gpuPTXModel, HeCBench): 559 of 2265 files in an order drawn with seed 6 for a V100, 344
+for an RTX 3090 where the table says so, ten findings of a rule or all there are
+(`tools/wattslice_tools/wild/advice_findings.py`). *Right*: what the finding says is so in the source, and
+the remedy concerns it; undecided cases count as wrong.
 
 | Rule | Findings | Read | Right | |
 |---|---|---|---|---|

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path, PurePath
 
+from wattslice import ir
 from wattslice.branch_profile.making import branches
 from wattslice.branch_profile.profile import (
     ArmProbability,
@@ -19,7 +20,6 @@ from wattslice.branch_profile.profile import (
     moved_lines,
 )
 from wattslice.frontend.inputs import file_bytes, note_text
-from wattslice.ir import Diagnostic, Kernel, Program, Severity
 from wattslice.launches.overrides import names_kernel
 
 _Branches = dict[str, frozenset[tuple[str, int, int]]]
@@ -42,7 +42,7 @@ class BoundProfile:
 
 
 def bind(
-    profile: BranchProfile, program: Program, files: Sequence[Path], source: bytes | None = None
+    profile: BranchProfile, program: ir.Program, files: Sequence[Path], source: bytes | None = None
 ) -> BoundProfile:
     """The profile for `program`. Of a profile that knows its sources, lines that only moved are followed.
 
@@ -135,7 +135,7 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _branches(program: Program, names: set[str]) -> _Branches:
+def _branches(program: ir.Program, names: set[str]) -> _Branches:
     """Of every name that means a kernel of the program."""
     found: dict[str, set[tuple[str, int, int]]] = {}
     for kernel in program.kernels:
@@ -147,12 +147,12 @@ def _branches(program: Program, names: set[str]) -> _Branches:
     return {name: frozenset(places) for name, places in found.items()}
 
 
-def branch_places(kernel: Kernel) -> frozenset[tuple[str, int, int]]:
+def branch_places(kernel: ir.Kernel) -> frozenset[tuple[str, int, int]]:
     """File, line and column of everything in a kernel that a profile may know."""
     return frozenset((node.span.file, node.span.line, node.span.column) for node, _ in branches(kernel))
 
 
-def branches_known(profile: BranchProfile, kernel: Kernel) -> int:
+def branches_known(profile: BranchProfile, kernel: ir.Kernel) -> int:
     """How many branches of `kernel` a bound profile knows a probability of."""
     places = branch_places(kernel)
     return len(
@@ -169,7 +169,7 @@ def branches_known(profile: BranchProfile, kernel: Kernel) -> int:
     )
 
 
-def about_profile(profile: BranchProfile, bound: Iterable[BoundProfile]) -> tuple[Diagnostic, ...]:
+def about_profile(profile: BranchProfile, bound: Iterable[BoundProfile]) -> tuple[ir.Diagnostic, ...]:
     """What has to be said of entries that no analysed file could use, branch by branch."""
     bindings = tuple(bound)
     fitting = frozenset[int]().union(*(binding.fitting for binding in bindings))
@@ -181,9 +181,9 @@ def about_profile(profile: BranchProfile, bound: Iterable[BoundProfile]) -> tupl
     again = f": make the profile anew with `{profile.command}`" if profile.command else ""
     return (
         *(
-            Diagnostic(
+            ir.Diagnostic(
                 "PW018",
-                Severity.WARNING,
+                ir.Severity.WARNING,
                 first.file,
                 first.line,
                 f"the profile is older than the source: line {first.line} has changed, so that "
@@ -192,9 +192,9 @@ def about_profile(profile: BranchProfile, bound: Iterable[BoundProfile]) -> tupl
             for first, arms in changed
         ),
         *(
-            Diagnostic(
+            ir.Diagnostic(
                 "PW017",
-                Severity.WARNING,
+                ir.Severity.WARNING,
                 first.file,
                 first.line,
                 f"the profile's {_arms(arms)}{_of_kernel(first)} is about no branch: none is on this line",
@@ -202,9 +202,9 @@ def about_profile(profile: BranchProfile, bound: Iterable[BoundProfile]) -> tupl
             for first, arms in _by_branch(entry for entry in unused if entry not in gone)
         ),
         *(
-            Diagnostic(
+            ir.Diagnostic(
                 "PW017",
-                Severity.WARNING,
+                ir.Severity.WARNING,
                 first.file,
                 first.line,
                 f"the profile's kernel {first.kernel} is not in what was analysed: its entries are not used",

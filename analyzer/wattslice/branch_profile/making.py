@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from wattslice import ir
 from wattslice.branch_profile.profile import (
     DEFAULT,
     ELSE,
@@ -22,28 +23,11 @@ from wattslice.branch_profile.profile import (
     source_lines,
     weighted_mean,
 )
-from wattslice.ir import (
-    Break,
-    Case,
-    Continue,
-    If,
-    Kernel,
-    Logical,
-    Loop,
-    LoopKind,
-    Return,
-    Select,
-    Span,
-    Stmt,
-    Switch,
-    nested_statements,
-    walk_statements,
-)
 from wattslice.ir.walking import evaluations
 
 
 def arm_counts(
-    kernel: Kernel, counts: Sequence[int], warps: Sequence[int] | None = None
+    kernel: ir.Kernel, counts: Sequence[int], warps: Sequence[int] | None = None
 ) -> tuple[ArmCount, ...]:
     """Every arm of every branch of `kernel`; `counts[r]` is how many threads ran region r, `warps[r]` warps.
 
@@ -59,62 +43,62 @@ def arm_counts(
             visits,
             taken,
             entries,
-            *(_warps(node, warps) if isinstance(node, Loop) and warps is not None else ()),
+            *(_warps(node, warps) if isinstance(node, ir.Loop) and warps is not None else ()),
         )
         for node, region in branches(kernel)
         for span, arm, visits, taken, entries in _arms(node, region, counts)
     )
 
 
-Branch = If | Loop | Logical | Select | Switch
+Branch = ir.If | ir.Loop | ir.Logical | ir.Select | ir.Switch
 
 
-def branches(kernel: Kernel) -> Iterator[tuple[Branch, int]]:
+def branches(kernel: ir.Kernel) -> Iterator[tuple[Branch, int]]:
     """Everything in a kernel that a profile knows the arms of, each with the region it is evaluated in."""
     for node, region in evaluations(kernel):
         if isinstance(node, Branch):
             yield node, region
-    for stmt in walk_statements(kernel.body):
-        if isinstance(stmt, Loop) and stmt.condition is None:  # costs nothing, so that it is no evaluation
+    for stmt in ir.walk_statements(kernel.body):
+        if isinstance(stmt, ir.Loop) and stmt.condition is None:  # costs nothing, so that it is no evaluation
             yield stmt, stmt.test_region
 
 
-_Arm = tuple[Span, str, int, int, int | None]
+_Arm = tuple[ir.Span, str, int, int, int | None]
 
 
 def _arms(node: Branch, region: int, counts: Sequence[int]) -> Iterator[_Arm]:
     match node:
-        case If():
+        case ir.If():
             visits, then = counts[node.region], counts[node.then.region]
             yield node.span, THEN, visits, then, None
             if node.otherwise is not None:
                 yield node.span, ELSE, visits, counts[node.otherwise.region], None
-        case Select():
+        case ir.Select():
             visits = counts[node.then_region] + counts[node.otherwise_region]
             yield node.span, THEN, visits, counts[node.then_region], None
             yield node.span, ELSE, visits, counts[node.otherwise_region], None
-        case Logical():
+        case ir.Logical():
             yield node.span, RIGHT, counts[region], counts[node.right_region], None
-        case Switch():
+        case ir.Switch():
             yield from _cases(node, counts)
-        case Loop():
+        case ir.Loop():
             yield _loop(node, counts)
 
 
-def _loop(loop: Loop, counts: Sequence[int]) -> _Arm:
+def _loop(loop: ir.Loop, counts: Sequence[int]) -> _Arm:
     entries, bodies = counts[loop.region], counts[loop.body.region]
-    followed = bodies - entries if loop.kind is LoopKind.DO else bodies
+    followed = bodies - entries if loop.kind is ir.LoopKind.DO else bodies
     tests = followed if loop.condition is None else counts[loop.test_region]
     return loop.span, LOOP, tests, followed, entries
 
 
-def _warps(loop: Loop, warps: Sequence[int]) -> tuple[int, int]:
+def _warps(loop: ir.Loop, warps: Sequence[int]) -> tuple[int, int]:
     """Warps that entered the loop, and iterations of theirs that followed a test."""
     entries, bodies = warps[loop.region], warps[loop.body.region]
-    return entries, bodies - entries if loop.kind is LoopKind.DO else bodies
+    return entries, bodies - entries if loop.kind is ir.LoopKind.DO else bodies
 
 
-def _cases(switch: Switch, counts: Sequence[int]) -> Iterator[_Arm]:
+def _cases(switch: ir.Switch, counts: Sequence[int]) -> Iterator[_Arm]:
     """Jumps to a case: what ran its body less what fell into it from the case above."""
     falling = 0
     for case in switch.cases:
@@ -123,24 +107,24 @@ def _cases(switch: Switch, counts: Sequence[int]) -> Iterator[_Arm]:
         falling = ran - sum(counts[stmt.region] for stmt in _leaving(case.body))
 
 
-def arm_name(case: Case) -> str:
+def arm_name(case: ir.Case) -> str:
     """How reports and profiles call a case: `case 3`, `default`."""
     return DEFAULT if case.labels[:1] == (None,) else f"case {case.labels[0]}"
 
 
-def _leaving(stmt: Stmt, in_loop: bool = False, in_switch: bool = False) -> Iterator[Stmt]:
+def _leaving(stmt: ir.Stmt, in_loop: bool = False, in_switch: bool = False) -> Iterator[ir.Stmt]:
     """The statements inside `stmt` that leave the switch around it."""
-    if isinstance(stmt, Return):
+    if isinstance(stmt, ir.Return):
         yield stmt
-    elif isinstance(stmt, Break):
+    elif isinstance(stmt, ir.Break):
         if not (in_loop or in_switch):
             yield stmt
-    elif isinstance(stmt, Continue):
+    elif isinstance(stmt, ir.Continue):
         if not in_loop:
             yield stmt
     else:
-        loop, switch = in_loop or isinstance(stmt, Loop), in_switch or isinstance(stmt, Switch)
-        for inner in nested_statements(stmt):
+        loop, switch = in_loop or isinstance(stmt, ir.Loop), in_switch or isinstance(stmt, ir.Switch)
+        for inner in ir.nested_statements(stmt):
             yield from _leaving(inner, loop, switch)
 
 

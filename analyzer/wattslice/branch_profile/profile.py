@@ -11,8 +11,8 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
+from wattslice import ir
 from wattslice.frontend.inputs import file_bytes
-from wattslice.ir import Kernel, Span
 from wattslice.launches.overrides import names_kernel
 
 SCHEMA_VERSION = 2
@@ -125,7 +125,7 @@ class BranchProfile:
     command: str = ""
     name: str = ""
 
-    def lookup(self, kernel: Kernel, span: Span, arm: str) -> ArmProbability | None:
+    def lookup(self, kernel: ir.Kernel, span: ir.Span, arm: str) -> ArmProbability | None:
         """The entry of an arm of the branch at `span` in `kernel`, None when the profile does not have it.
 
         A profile's ``match.cu`` means every path that ends in it; the entry that names most of the path wins,
@@ -140,7 +140,7 @@ class BranchProfile:
         ]
         return max(fitting, key=_precision, default=None)
 
-    def probability_range(self, kernel: Kernel, span: Span, arm: str) -> tuple[float, float] | None:
+    def probability_range(self, kernel: ir.Kernel, span: ir.Span, arm: str) -> tuple[float, float] | None:
         """The least and the largest share of visits that took an arm, over the data sets that came there.
 
         Of `then` also from its `else`, and the other way round. None with fewer than two such data sets.
@@ -156,7 +156,7 @@ class BranchProfile:
         low, high = min(shares), max(shares)
         return (1.0 - high, 1.0 - low) if mirrored else (low, high)
 
-    def mean_iterations(self, kernel: Kernel, span: Span) -> float | None:
+    def mean_iterations(self, kernel: ir.Kernel, span: ir.Span) -> float | None:
         """Mean number of tests of the loop at `span` that another iteration followed, per entry of the loop.
 
         None when no data set entered it, or the profile does not say.
@@ -164,7 +164,7 @@ class BranchProfile:
         entry = self.lookup(kernel, span, LOOP)
         return None if entry is None else weighted_mean(self.data_sets, entry.taken, entry.entries)
 
-    def warp_iterations(self, kernel: Kernel, span: Span) -> float | None:
+    def warp_iterations(self, kernel: ir.Kernel, span: ir.Span) -> float | None:
         """As `mean_iterations`, of whole warps: at least that. None where nobody counted warps."""
         entry = self.lookup(kernel, span, LOOP)
         return None if entry is None else weighted_mean(self.data_sets, entry.warp_taken, entry.warp_entries)

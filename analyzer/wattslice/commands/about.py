@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from wattslice.commands.output import CONTEXT, write_result
+from wattslice.commands.output import CONTEXT, FILE, format_option, write_result
 from wattslice.commands.table import FAILED, FINE
 from wattslice.errors import WattsliceError
 
@@ -56,20 +54,15 @@ def _text(rule: Rule) -> str:
 
 
 @click.command(context_settings=CONTEXT)
-@click.option(
-    "--format", "report_format", type=click.Choice(("text", "json")), default="text", show_default=True
-)
+@format_option("text", "json")
 def gpus(report_format: str) -> int:
     """List the GPUs to predict for, and which power models each one has."""
-    from wattslice.report.catalogue import catalogue_entries, write_catalogue
+    from wattslice.report.catalogue import catalogue_json, write_catalogue
 
-    entries = catalogue_entries()
     if report_format == "json":
-        document = {"schema_version": 1, "gpus": [asdict(entry) for entry in entries]}
-        text = json.dumps(document, indent=2, ensure_ascii=False)
-        write_result(lambda file: click.echo(text, file), None)
+        write_result(lambda file: click.echo(catalogue_json(), file, nl=False), None)
     else:
-        write_result(lambda file: write_catalogue(entries, file), None)
+        write_result(write_catalogue, None)
     return FINE
 
 
@@ -77,7 +70,7 @@ def gpus(report_format: str) -> int:
 @click.option(
     "--cache",
     "folder",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="DIR",
     help="Not the folder of the settings or the user.",
 )
@@ -88,7 +81,7 @@ def cache(folder: Path | None, clear: bool) -> int:
     A settings file counts that is in this folder or above it.
     """
     from wattslice.config.settings import find_settings
-    from wattslice.pipeline.cache.folder import default_cache
+    from wattslice.user_folders import default_cache
 
     path = folder or find_settings((Path(),)).cache or default_cache()
     if path is None:
@@ -121,8 +114,10 @@ def lsp(stdio: bool) -> NoReturn:
     Speaks the Language Server Protocol over stdin and stdout, beside clangd or alone; editors start it, see
     docs/editors.md. Needs more packages: pip install 'wattslice[lsp]'.
     """
-    if any(find_spec(name) is None for name in ("pygls", "lsprotocol")):
-        raise WattsliceError("the language server needs pygls", remedy="pip install 'wattslice[lsp]'")
+    if any(find_spec(name) is None for name in ("pygls", "lsprotocol", "tomlkit")):
+        raise WattsliceError(
+            "the language server needs pygls and tomlkit", remedy="pip install 'wattslice[lsp]'"
+        )
     from wattslice.lsp.server import serve_stdio
 
     serve_stdio(FAILED)

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from wattslice.commands.common import analysis_options, analyzed, config_for, options_from
-from wattslice.commands.output import CONTEXT, message, write_report, write_result
+from wattslice.commands.common import analysis_options, analyzed, configured, options_from
+from wattslice.commands.output import (
+    CONTEXT,
+    format_option,
+    message,
+    output_option,
+    write_report,
+    write_result,
+)
 from wattslice.commands.table import FAILED, FINE
 from wattslice.report.formats import FORMATS
 
@@ -24,25 +31,14 @@ _HIDING = ("PW002", "PW007")
 
 @click.command(context_settings=CONTEXT)
 @analysis_options
-@click.option(
-    "--format",
-    "report_format",
-    type=click.Choice(tuple(FORMATS)),
-    default="text",
-    show_default=True,
-    help="How to report.",
-)
-@click.option("-o", "output", type=click.Path(path_type=Path), metavar="FILE", help="Write the report there.")
+@format_option(*FORMATS)
+@output_option
 def analyze(report_format: str, output: Path | None, **values: object) -> int:
     """Predict watts, seconds and joules of every kernel in the given files.
 
     A folder stands for all .cu files below it; a .c or .ptx file must be named itself.
     """
-    from wattslice.config.config import make_config  # modules load when they are needed, not for --help
-
-    config = config_for(report_format, make_config(options_from(values)))
-    for note in config.notes:
-        message(note)
+    config = configured(options_from(values), report_format)
     from wattslice.findings.findings import findings_of
 
     analysis = analyzed(config)
@@ -85,15 +81,8 @@ def no_kernels(analysis: Analysis) -> str:
 
 @click.command(context_settings=CONTEXT)
 @analysis_options
-@click.option(
-    "--format",
-    "report_format",
-    type=click.Choice(("text", "html")),
-    default="text",
-    show_default=True,
-    help="In the terminal, or as one page for a browser.",
-)
-@click.option("-o", "output", type=click.Path(path_type=Path), metavar="FILE", help="Write the report there.")
+@format_option("text", "html", help="In the terminal, or as one page for a browser.")
+@output_option
 @click.option("--kernel", metavar="NAME", help="Show the heat of this kernel only.")
 @click.option("--all", "show_all", is_flag=True, help="Show stretches without heat, too.")
 def annotate(
@@ -104,12 +93,7 @@ def annotate(
     Lines are coloured by the memory space of the slice they belong to. In a file or a pipe they are whole, on
     a terminal they are cut at its edge.
     """
-    from wattslice.config.config import make_config  # modules load when they are needed, not for --help
-
-    config = replace(config_for(report_format, make_config(options_from(values))), keep_sources=True)
-    for note in config.notes:
-        message(note)
-    analysis = analyzed(config)
+    analysis = analyzed(replace(configured(options_from(values), report_format), keep_sources=True))
     shown = analysis if kernel is None else _only(analysis, kernel)
     write_result(lambda file: _render(shown, report_format, show_all, file), output)
     return outcome(analysis)

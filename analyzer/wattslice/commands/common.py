@@ -3,122 +3,96 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from wattslice.commands.output import files_progress, message
+from wattslice.commands.output import FILE, Command, files_progress, message
 from wattslice.commands.streams import writing
 from wattslice.commands.table import COMMANDS, FAILED
+from wattslice.config.options import Kind, Option, Place, said_at
 from wattslice.errors import WattsliceError
 from wattslice.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
     from wattslice.config.config import Config, Options
+    from wattslice.config.settings import Settings
 
 
-Command = TypeVar("Command", bound=Callable[..., int])
+_TYPES = {Kind.NUMBER: float, Kind.WHOLE: int, Kind.PATH: FILE, Kind.PATHS: FILE}
+_LISTS = (Kind.TEXTS, Kind.PATHS)
 
-_FILE = click.Path(path_type=Path)
-_PATHS = click.argument("paths", nargs=-1, required=True, type=_FILE, metavar="PATH...")
-_PERHAPS_PATHS = click.argument("paths", nargs=-1, type=_FILE, metavar="[PATH...]")
-_ANALYSIS_OPTIONS = (
-    click.option("--gpu", metavar="ID", help="GPU to predict for; `wattslice gpus` lists them."),
-    click.option("--model", metavar="NAME", help="Power model: auto, regression, wavelet or energy."),
-    click.option("--method", metavar="NAME", help="How slices make a program: auto, bspm, bdpm or expected."),
-    click.option(
-        "--delta", type=float, metavar="P", help="Drop branches less likely than P from a slice (BDPM)."
-    ),
-    click.option(
-        "--dense-from",
-        type=float,
-        metavar="SHARE",
-        help="Branch-dense from this share of statements in dividing branches on.  [default: 0.2]",
-    ),
-    click.option(
-        "--set",
-        "overrides",
-        multiple=True,
-        metavar="[KERNEL.]NAME=VALUE",
-        help="Value of a parameter, variable or loop (trip_L42=16). Repeatable.",
-    ),
-    click.option(
-        "--launch",
-        "launches",
-        multiple=True,
-        metavar="KERNEL=GRID:BLOCK[:SMEM]",
-        help="Launch configuration, e.g. 'mul=64,64:16,16'. Repeatable.",
-    ),
-    click.option(
-        "-I", "include_directories", multiple=True, type=_FILE, metavar="DIR", help="Folder of headers."
-    ),
-    click.option("-D", "definitions", multiple=True, metavar="NAME[=V]", help="Macro definition."),
-    click.option("--std", "language_standard", metavar="STD", help="Language standard, e.g. c++17."),
-    click.option(
-        "-p",
-        "compile_commands_directory",
-        type=_FILE,
-        metavar="DIR",
-        help="Folder of a compile_commands.json.",
-    ),
-    click.option("--profile", type=_FILE, metavar="FILE", help="Measured branch probabilities (JSON)."),
-    click.option("--core-mhz", "core_clock_mhz", type=float, metavar="N", help="Clock of the SMs."),
-    click.option(
-        "--mem-mhz", "memory_clock_mhz", type=float, metavar="N", help="Clock of the memory (nvidia-smi)."
-    ),
-    click.option(
-        "--jobs",
-        type=int,
-        metavar="N",
-        help="Processes to analyse files with; 0: one per core.  [default: 1]",
-    ),
-    click.option(
-        "--backend", metavar="NAME", help="Who runs the processes: loky, dask or ray.  [default: loky]"
-    ),
-    click.option("--scheduler", metavar="URL", help="Scheduler of a dask or ray cluster."),
-    click.option(
-        "--cache", type=_FILE, metavar="DIR", help="Folder of results to use again.  [default: the user's]"
-    ),
-    click.option("--no-cache", is_flag=True, help="Analyse everything anew and keep nothing."),
-)
+
+def with_options(command: Command, options: Iterable[Option]) -> Command:
+    """Add rows of the table of options. A list that does not add up is one word with commas."""
+    for option in reversed(tuple(options)):
+        several = option.kind in _LISTS and option.adds
+        of_words = option.kind in _LISTS and not several
+        command = click.option(
+            option.name,
+            option.field,
+            multiple=several,
+            is_flag=True if option.kind is Kind.SWITCH else None,
+            type=None if option.kind is Kind.SWITCH else _TYPES.get(option.kind, str),
+            callback=_words if of_words else None,
+            metavar=option.metavar or None,
+            help=option.help,
+        )(command)
+    return command
+
+
+def _words(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",")) if text else ()
 
 
 def analysis_options(command: Command) -> Command:
     """Add PATH... and every option that shapes the analysis itself."""
-    return _PATHS(_with_options(command))
+    paths = click.argument("paths", nargs=-1, required=True, type=FILE, metavar="PATH...")
+    return paths(with_options(command, said_at(Place.COMMAND).values()))
 
 
 def options_of_perhaps_an_analysis(command: Command) -> Command:
     """The same for a command that has something to tell without any file, too."""
-    return _PERHAPS_PATHS(_with_options(command))
+    paths = click.argument("paths", nargs=-1, type=FILE, metavar="[PATH...]")
+    return paths(with_options(command, said_at(Place.COMMAND).values()))
 
 
-def _with_options(command: Command) -> Command:
-    for decorate in reversed(_ANALYSIS_OPTIONS):
-        command = decorate(command)
-    return command
+def gate_options(command: Command) -> Command:
+    """Add those of `wattslice gate` that settings can say, too."""
+    return with_options(command, said_at(Place.GATE).values())
+
+
+def some_options(*keys: str) -> Callable[[Command], Command]:
+    """Add the options of these keys."""
+    return lambda command: with_options(command, (said_at(Place.COMMAND)[key] for key in keys))
 
 
 def options_from(values: dict[str, object]) -> Options:
-    """The values click collected for `analysis_options`, typed."""
+    """The values click collected for options of the table; it has checked their types."""
     from wattslice.config.config import Options  # not for --help
 
-    return Options(**values)  # pyright: ignore[reportArgumentType]  (click has checked the types)
+    checked: dict[str, Any] = values
+    return Options(**checked)
 
 
-def config_for(report_format: str, config: Config) -> Config:
-    """The configuration with what the format needs of the analysis.
+def configured(options: Options, report_format: str = "text", settings: Settings | None = None) -> Config:
+    """The configuration with what the format needs of the analysis; what the user should know goes to stderr.
 
-    Raises `WattsliceError` for a format whose packages are missing, before anything is analysed.
+    Raises `WattsliceError`, also for a format whose packages are missing.
     """
+    from wattslice.config.config import make_config
+    from wattslice.pipeline.cache.folder import with_usable_cache
+
+    config = with_usable_cache(make_config(options, settings))
     chosen = FORMATS[report_format]
     chosen.check()
+    for note in config.notes:
+        message(note)
     return replace(config, keep_sources=True) if chosen.keeps_sources else config
 
 

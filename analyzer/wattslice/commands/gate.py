@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,87 +10,61 @@ from typing import TYPE_CHECKING
 import click
 
 from wattslice.commands.analyze import no_kernels
-from wattslice.commands.common import analysis_options, analyzed, config_for, options_from
-from wattslice.commands.output import CONTEXT, message, write_report, write_result
+from wattslice.commands.common import analysis_options, analyzed, configured, gate_options, options_from
+from wattslice.commands.output import (
+    CONTEXT,
+    format_option,
+    message,
+    output_option,
+    write_report,
+    write_result,
+)
 from wattslice.commands.table import FAILED, FINDINGS, FINE
+from wattslice.config.options import Place, is_silent, said_at
 from wattslice.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
-    from wattslice.config.config import Config
+    from wattslice.config.budgets import Budget
+    from wattslice.config.config import Config, Options
     from wattslice.config.settings import Settings
     from wattslice.gate.against import Comparison
     from wattslice.gate.baseline import Baseline, Made
-    from wattslice.gate.budgets import Budget
     from wattslice.gate.changes import Policy
     from wattslice.gate.verdict import Compared, UnknownPolicy
-
-_FILE = click.Path(path_type=Path)
 
 
 @click.command(context_settings=CONTEXT)
 @analysis_options
-@click.option("--max-power", "max_power_w", type=float, metavar="W", help="Budget per kernel in watts.")
-@click.option("--max-energy", "max_energy_j", type=float, metavar="J", help="Budget per launch in joules.")
-@click.option("--unknown", metavar="fail|warn", help="A kernel of unknown power fails the gate, or warns.")
-@click.option("--baseline", type=_FILE, metavar="FILE", help="Compare with this committed baseline.")
+@gate_options
 @click.option(
     "--update-baseline", is_flag=True, help="Write the baseline instead.  [default: watts.baseline]"
 )
 @click.option("--against", metavar="REV", help="Compare with a git revision: main, HEAD~1, a commit.")
-@click.option(
-    "--fail-on",
-    metavar="LIST",
-    help="What must not rise: power, energy, time.  [default: energy, and power unless it saves joules]",
-)
-@click.option("--tolerance", metavar="SHARE", help="A rise up to this share is accepted.  [default: 5%]")
-@click.option("--confidence", metavar="SHARE", help="How sure a rise must be to fail.  [default: 90%]")
-@click.option(
-    "--format", "report_format", type=click.Choice(tuple(FORMATS)), default="text", show_default=True,
-    help="How to report.",
-)  # fmt: skip
-@click.option("-o", "output", type=_FILE, metavar="FILE", help="Write the report there.")
+@format_option(*FORMATS)
+@output_option
 def gate(
-    max_power_w: float | None,
-    max_energy_j: float | None,
-    unknown: str | None,
-    baseline: Path | None,
-    update_baseline: bool,
-    against: str | None,
-    fail_on: str | None,
-    tolerance: str | None,
-    confidence: str | None,
-    report_format: str,
-    output: Path | None,
-    **values: object,
+    update_baseline: bool, against: str | None, report_format: str, output: Path | None, **values: object
 ) -> int:
     """Check kernels against budgets, a baseline or a git revision.
 
     Exit status 1 when a kernel is over a budget or significantly worse than before. A kernel whose power is
     unknown fails a budget as well, unless --unknown warn is given: unknown is not "below the budget".
     """
-    from wattslice.config.config import make_config
+    from wattslice.config.config import merged
     from wattslice.config.settings import find_settings
 
     options = options_from(values)
     settings = find_settings(options.paths)
-    budgets = _budgets(max_power_w, max_energy_j, settings)
-    unknown_policy = _unknown(unknown or settings.gate_unknown)
-    policy = _policy(fail_on, tolerance, confidence, settings)
-    policy = replace(policy, unknown=unknown_policy.severity)
-    config = config_for(report_format, make_config(options, settings))
-    for note in config.notes:
-        message(note)
+    said = merged(options, settings)
+    budgets = _budgets(said)
+    unknown_policy = _unknown(said.gate_unknown)
+    policy = replace(_policy(said), unknown=unknown_policy.severity)
+    config = configured(options, report_format, settings)
     if update_baseline:
-        _refuse_judging(
-            {
-                "--against": against, "--format": report_format != "text", "-o": output, "--unknown": unknown,
-                "--max-power": max_power_w, "--max-energy": max_energy_j, "--fail-on": fail_on,
-                "--tolerance": tolerance, "--confidence": confidence,
-            }
-        )  # fmt: skip
-        return _update(config, baseline or settings.gate_baseline)
-    known = _baseline(baseline or settings.gate_baseline, config)
+        _refuse_judging(options, {"--against": against, "--format": report_format != "text", "-o": output})
+        return _update(config, said.gate_baseline)
+    known = _baseline(said.gate_baseline, config)
     comparison = _comparison(options.paths, config, against)
     _require_a_yardstick(budgets, known, comparison)
     analysis = _analyze(config, comparison, everything=bool(budgets) or known is not None)
@@ -118,45 +91,42 @@ def gate(
     return status
 
 
-def _budgets(max_power_w: float | None, max_energy_j: float | None, settings: Settings) -> tuple[Budget, ...]:
+def _budgets(said: Settings) -> tuple[Budget, ...]:
+    from wattslice.config.budgets import Budget
     from wattslice.config.config import ConfigError
-    from wattslice.gate.budgets import Budget
 
-    power_w = settings.gate_max_power_w if max_power_w is None else max_power_w
-    energy_j = settings.gate_max_energy_j if max_energy_j is None else max_energy_j
+    power_w, energy_j = said.gate_max_power_w, said.gate_max_energy_j
     for option, bound, unit in (("--max-power", power_w, "watts"), ("--max-energy", energy_j, "joules")):
         if bound is not None and not (math.isfinite(bound) and bound > 0):
             raise ConfigError(f"{option}: {bound:g} is not a budget", remedy=f"a positive number of {unit}")
     general = () if power_w is None and energy_j is None else (Budget("*", "**", power_w, energy_j),)
-    return (*general, *settings.gate_budgets)
+    return (*general, *said.gate_budgets)
 
 
-def _policy(fail_on: str | None, tolerance: str | None, confidence: str | None, settings: Settings) -> Policy:
+def _policy(said: Settings) -> Policy:
     from wattslice.config.config import ConfigError
     from wattslice.gate.changes import Policy
     from wattslice.gate.ratio_trust import Quantity
 
     policy = Policy()
-    names = tuple(part.strip() for part in fail_on.split(",")) if fail_on else settings.gate_fail_on
-    if names:
+    if names := said.gate_fail_on:
         known = [quantity.value for quantity in Quantity]
         for name in names:
             if name not in known:
                 raise ConfigError(f"--fail-on: unknown value {name!r}", remedy=f"of {', '.join(known)}")
         chosen = tuple(Quantity(name) for name in names)
         policy = replace(policy, fail_on=chosen, saving_pays=False)
-    allowed = _share("--tolerance", tolerance, settings.gate_tolerance, policy.tolerance)
-    sure = _share("--confidence", confidence, settings.gate_confidence, policy.confidence)
+    allowed = _share("--tolerance", said.gate_tolerance, policy.tolerance)
+    sure = _share("--confidence", said.gate_confidence, policy.confidence)
     if not 0.5 <= sure < 1:
         raise ConfigError(f"--confidence: {sure:g} is no confidence", remedy="from 50% to below 100%")
     return replace(policy, tolerance=allowed, confidence=sure)
 
 
-def _share(option: str, typed: str | None, setting: str | float | None, default: float) -> float:
+def _share(option: str, value: str | float | None, default: float) -> float:
     """A share as people write it: 5% or 0.05."""
     from wattslice.config.config import ConfigError
 
-    value = setting if typed is None else typed
     if value is None:
         return default
     try:
@@ -191,11 +161,13 @@ def _require_a_yardstick(
         raise ConfigError("gate needs a budget, a baseline or a revision", remedy=remedy)
 
 
-def _refuse_judging(options: Mapping[str, object]) -> None:
+def _refuse_judging(options: Options, others: dict[str, object]) -> None:
     """What has no effect beside --update-baseline should not look as if it had. Raises `ConfigError`."""
     from wattslice.config.config import ConfigError
 
-    given = [option for option, value in options.items() if value not in (None, False)]
+    judging = (option for key, option in said_at(Place.GATE).items() if key != "gate.baseline")
+    typed = {option.name: getattr(options, option.field) for option in judging}
+    given = [name for name, value in (others | typed).items() if not is_silent(value)]
     if given:
         raise ConfigError(
             f"--update-baseline judges nothing: it has no use for {', '.join(given)}",

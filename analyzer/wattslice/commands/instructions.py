@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.commands.output import CONTEXT, message, write_result
+from wattslice.commands.common import some_options
+from wattslice.commands.output import CONTEXT, FILE, format_option, message, write_result
 from wattslice.commands.table import FAILED, FINE
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
     from wattslice_models.instruction_energy import InstructionEnergies
 
-_PATH = click.Path(path_type=Path)
-
 
 @click.command(context_settings=CONTEXT)
-@click.argument("path", required=False, type=_PATH, metavar="[FILE.ptx]")
+@click.argument("path", required=False, type=FILE, metavar="[FILE.ptx]")
 @click.option("--gpu", metavar="ID", help="GPU of the energies.  [default: the table's only one, or titan_v]")
 @click.option(
     "--optimized/--not-optimized",
@@ -27,7 +26,7 @@ _PATH = click.Path(path_type=Path)
     help="Energies of instructions compiled with -O3, or -O0.",
 )
 @click.option("--method", metavar="NAME", help="How the watts were read: mtsm, papi.  [default: mtsm]")
-@click.option("--energies", "table", type=_PATH, metavar="FILE.csv", help="Measured energies to use instead.")
+@click.option("--energies", "table", type=FILE, metavar="FILE.csv", help="Measured energies to use instead.")
 @click.option(
     "--variant",
     type=click.Choice(("latency", "throughput")),
@@ -38,20 +37,9 @@ _PATH = click.Path(path_type=Path)
 @click.option(
     "--stand-ins", is_flag=True, help="Count what has no energy as something alike: guesses, marked."
 )
-@click.option(
-    "--set", "overrides", multiple=True, metavar="[KERNEL.]NAME=VALUE", help="Value of a parameter or loop."
-)
-@click.option(
-    "--launch",
-    "launches",
-    multiple=True,
-    metavar="KERNEL=GRID:BLOCK[:SMEM]",
-    help="Launch configuration, e.g. 'mul=64,64:16,16'. Repeatable.",
-)
-@click.option(
-    "--format", "report_format", type=click.Choice(("text", "json")), default="text", show_default=True
-)
-@click.option("-o", "output", type=_PATH, metavar="FILE", help="Write the report there.  [default: stdout]")
+@some_options("set", "launch")
+@format_option("text", "json")
+@click.option("-o", "output", type=FILE, metavar="FILE", help="Write the report there.  [default: stdout]")
 def instructions(
     path: Path | None,
     gpu: str | None,

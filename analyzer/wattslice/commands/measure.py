@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.commands.output import CONTEXT, message, write_result
+from wattslice.commands.output import CONTEXT, FILE, format_option, message, write_result
 from wattslice.commands.table import FAILED, FINE
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
-    from wattslice_corpora.measuring.bench import Configuration
+    from wattslice_corpora.measuring.bench import Configuration, Timing
     from wattslice_corpora.measuring.campaign import Progress
     from wattslice_corpora.measuring.instruction_plan import Study
     from wattslice_corpora.measuring.journal import Entry, Journal
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from wattslice_corpora.synthetic import AccessWeights
 
 
-_PATH = click.Path(path_type=Path)
 _LONGEST_S = 86400.0
 _SWEEP = "roofline"
 """The part of a campaign that can be measured alone."""
@@ -79,7 +78,7 @@ class _Options:
 
 
 @click.command(context_settings=CONTEXT)
-@click.argument("file", required=False, type=_PATH, metavar="[FILE.cu")
+@click.argument("file", required=False, type=FILE, metavar="[FILE.cu")
 @click.argument("program_arguments", nargs=-1, metavar="[ARGUMENT]...]")
 @click.option("--kernel", default="", metavar="NAME", help="Only this kernel.  [default: every kernel]")
 @click.option(
@@ -105,7 +104,7 @@ class _Options:
     type=click.Choice(("latency", "throughput")),
     help="Instructions by one thread, or by as many as the GPU holds.  [default: both]",
 )
-@click.option("--out", type=_PATH, metavar="DIR", help="Keep rows and raw traces; go on from what is there.")
+@click.option("--out", type=FILE, metavar="DIR", help="Keep rows and raw traces; go on from what is there.")
 @click.option("--time-budget", type=_SECONDS, metavar="S", help="Stop in time; run again to go on.")
 @click.option("--seed", default=0, metavar="N", help="Of the order of a campaign.  [default: 0]")
 @click.option("--device", default=0, metavar="N", help="Number of the GPU (nvidia-smi).  [default: 0]")
@@ -130,10 +129,8 @@ class _Options:
     help="Whose watts a row gets.  [default: energy-counter, without one mtsm]",
 )
 @click.option("--nvcc-flags", default="", metavar="FLAGS", help="More for nvcc, e.g. '-I include -lcublas'.")
-@click.option(
-    "--format", "report_format", type=click.Choice(("text", "csv")), default="text", show_default=True
-)
-@click.option("-o", "--output", type=_PATH, metavar="FILE", help="Write the result to FILE.")
+@format_option("text", "csv")
+@click.option("-o", "--output", type=FILE, metavar="FILE", help="Write the result to FILE.")
 def measure(**values: object) -> int:
     """Measure what the kernels of a program draw on the GPU of this machine.
 
@@ -145,7 +142,7 @@ def measure(**values: object) -> int:
     if options.file is not None and not options.file.is_file():
         raise WattsliceError("no such file", path=options.file, remedy="give a .cu file with a main function")
     with errors_told(), result_folder(options.out) as folder:
-        return _run_instructions(options, folder) if options.instructions else _run(options, folder)
+        return run_instructions(options, folder) if options.instructions else _run(options, folder)
 
 
 def _check(options: _Options) -> None:
@@ -165,37 +162,14 @@ def _check(options: _Options) -> None:
         raise click.UsageError(f"--{'campaign' if options.campaign else 'instructions'} needs --out DIR")
 
 
-def _run_instructions(options: _Options, folder: Path) -> int:
-    return run_instructions(
-        InstructionOptions(
-            folder=folder,
-            only=options.only or "*",
-            optimization=None if options.optimization is None else int(options.optimization),
-            variant=options.variant,
-            time_budget_s=options.time_budget,
-            seed=options.seed,
-            device=options.device,
-            window_s=2.1 if options.window is None else options.window,
-            warmup_s=options.warmup,
-            start_limit_s=40.0 if options.timeout is None else options.timeout,
-            nvcc_flags=_flags(options.nvcc_flags),
-            report_format=options.report_format,
-            output=options.output,
-        )
-    )
-
-
 def _run(options: _Options, folder: Path) -> int:
-    from wattslice_corpora.measuring.bench import Timing
     from wattslice_corpora.measuring.campaign import run_campaign
     from wattslice_corpora.measuring.card import protocol, write_card
     from wattslice_corpora.measuring.journal import Journal
     from wattslice_corpora.measuring.machine import this_machine
     from wattslice_corpora.measuring.power import Method
 
-    window_s = options.window if options.window is not None else 2.5 if options.campaign else 5.0
-    start_limit_s = options.timeout if options.timeout is not None else 40.0 if options.campaign else 120.0
-    timing = Timing(warmup_s=options.warmup, window_s=window_s, start_limit_s=start_limit_s)
+    timing = _timing(options)
     method = None if options.method is None else Method[options.method.replace("-", "_").upper()]
     flags = _flags(options.nvcc_flags)
     with this_machine(options.device, folder / "build", timing, flags) as machine:
@@ -222,6 +196,17 @@ def _run(options: _Options, folder: Path) -> int:
         message("nothing measured: the time budget is too short for any configuration")
     _report(options, board, entries, outcome.left, table)
     return FINE if any(entry.row.power_valid for entry in entries) else FAILED
+
+
+def _timing(options: _Options) -> Timing:
+    from wattslice_corpora.measuring.bench import Timing
+
+    kind = 0 if options.campaign else 1 if options.instructions else 2
+    return Timing(
+        warmup_s=options.warmup,
+        window_s=(2.5, 2.1, 5.0)[kind] if options.window is None else options.window,
+        start_limit_s=(40.0, 40.0, 120.0)[kind] if options.timeout is None else options.timeout,
+    )
 
 
 def _flags(text: str) -> tuple[str, ...]:
@@ -343,32 +328,12 @@ def progress(total: int) -> Generator[Callable[[Progress], None]]:
         yield tell
 
 
-@dataclass(frozen=True, slots=True)
-class InstructionOptions:
-    """What the command line said. `optimization`, `variant` None: all of them."""
-
-    folder: Path
-    only: str
-    optimization: int | None
-    variant: str | None
-    time_budget_s: float | None
-    seed: int
-    device: int
-    window_s: float
-    warmup_s: float
-    start_limit_s: float
-    nvcc_flags: tuple[str, ...]
-    report_format: str
-    output: Path | None
-
-
-def run_instructions(options: InstructionOptions) -> int:
+def run_instructions(options: _Options, folder: Path) -> int:
     """Measures, writes ``instructions.csv`` after every run, and reports what was asked for.
 
     The table has everything that was ever measured into the folder, also what `only` leaves out this time.
     """
     from wattslice.report.measured import write_instruction_energies
-    from wattslice_corpora.measuring.bench import Timing
     from wattslice_corpora.measuring.campaign import run_campaign
     from wattslice_corpora.measuring.instruction_bench import InstructionBench
     from wattslice_corpora.measuring.instruction_energy import instruction_rows
@@ -378,19 +343,18 @@ def run_instructions(options: InstructionOptions) -> int:
     from wattslice_corpora.measuring.machine import this_machine
     from wattslice_corpora.records import read_instructions
 
-    folder = options.folder
     wanted = _studies(options)
     plan = instruction_plan(wanted, options.seed)
     everything = instruction_plan(studies(), options.seed)
-    timing = Timing(warmup_s=options.warmup_s, window_s=options.window_s, start_limit_s=options.start_limit_s)
-    with this_machine(options.device, folder / "build", timing, options.nvcc_flags) as machine:
+    timing, flags = _timing(options), _flags(options.nvcc_flags)
+    with this_machine(options.device, folder / "build", timing, flags) as machine:
         board, chip = machine.board, machine.chip
         bench = InstructionBench(
             machine.bench, machine.builder.nvcc, chip.architecture, folder / "kernels", everything
         )
         configurations = {run: run.configuration(chip.sm_count, folder / "kernels") for run in everything}
         versions = tuple((one.name, one.version) for one in configurations.values())
-        identity = f"{board.name} {board.uuid}, instructions, {timing}, {options.nvcc_flags}"
+        identity = f"{board.name} {board.uuid}, instructions, {timing}, {flags}"
         with Journal(folder, identity) as journal:
             tell_found(journal)
 
@@ -407,7 +371,7 @@ def run_instructions(options: InstructionOptions) -> int:
                     tell(now)
 
                 chosen = tuple(configurations[run] for run in plan)
-                outcome = run_campaign(chosen, bench, journal, (), options.time_budget_s, None, told)
+                outcome = run_campaign(chosen, bench, journal, (), options.time_budget, None, told)
             table = write()
         write_instruction_card(folder, board, chip, timing)
     asked = {(study.instruction.name, study.variant.value, study.optimized) for study in wanted}
@@ -425,12 +389,12 @@ def run_instructions(options: InstructionOptions) -> int:
     return FINE if any(row.energy_j is not None for row in rows) else FAILED
 
 
-def _studies(options: InstructionOptions) -> tuple[Study, ...]:
+def _studies(options: _Options) -> tuple[Study, ...]:
     from wattslice_corpora.measuring.instruction_plan import Variant, studies
 
     variants = tuple(Variant) if options.variant is None else (Variant(options.variant),)
-    levels = (True, False) if options.optimization is None else (options.optimization == 3,)
-    wanted = studies(options.only, variants, levels)
+    levels = (True, False) if options.optimization is None else (options.optimization == "3",)
+    wanted = studies(options.only or "*", variants, levels)
     if not wanted:
         raise click.UsageError(
             f"--only {options.only!r}: no such instruction; docs/instruction-measuring.md lists them"

@@ -1,4 +1,4 @@
-"""What commands write: results, messages, progress."""
+"""What commands write: results, messages, progress; and the options that say where and how."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
@@ -21,9 +21,28 @@ if TYPE_CHECKING:
     from wattslice.analysis import Analysis
     from wattslice.findings.findings import Finding
 
+Command = TypeVar("Command", bound=Callable[..., int])
+FILE = click.Path(path_type=Path)
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 """How every command has its help."""
 SLOW_S = 5.0
+
+
+def output_option(command: Command) -> Command:
+    """Add `-o FILE`."""
+    return click.option("-o", "output", type=FILE, metavar="FILE", help="Write the report there.")(command)
+
+
+def format_option(*formats: str, help: str = "How to report.") -> Callable[[Command], Command]:  # noqa: A002
+    """Add `--format`, text by default."""
+    return click.option(
+        "--format",
+        "report_format",
+        type=click.Choice(formats),
+        default="text",
+        show_default=True,
+        help=help,
+    )
 
 
 def message(text: str) -> None:

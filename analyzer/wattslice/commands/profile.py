@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wattslice.commands.output import CONTEXT, message, told_when_slow, write_result
+from wattslice.commands.common import options_from, some_options
+from wattslice.commands.output import CONTEXT, FILE, message, told_when_slow, write_result
 from wattslice.commands.table import FINE
 from wattslice.errors import WattsliceError
 from wattslice.profiling.interpreter.errors import MAX_MEMORY_MIB, MAX_STEPS
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from wattslice.config.config import Config
     from wattslice.report.profile_table import RunRow
 
-_PATH = click.Path(path_type=Path)
 _WAYS = ("--data", "--build", "--counts", "--emit-probes", "--skeleton")
 _WORDS = "wattslice.words"
 _PROBES_HEAD = "// Written by wattslice: counts which way branches go."
@@ -35,12 +35,12 @@ class _Remembering(click.Command):
 
 
 @click.command(cls=_Remembering, context_settings=CONTEXT)
-@click.argument("file", type=_PATH, metavar="FILE")
+@click.argument("file", type=FILE, metavar="FILE")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGS...]")
 @click.option("--kernel", metavar="NAME", help="Profile this kernel only.  [default: all that is run]")
-@click.option("--data", type=_PATH, metavar="SPEC", help="Interpret the kernels on this data (TOML).")
+@click.option("--data", type=FILE, metavar="SPEC", help="Interpret the kernels on this data (TOML).")
 @click.option("--skeleton", is_flag=True, help="Write a data spec to start from, to stdout or -o.")
-@click.option("-o", "output", type=_PATH, metavar="FILE", help="Write the profile there (JSON).")
+@click.option("-o", "output", type=FILE, metavar="FILE", help="Write the profile there (JSON).")
 @click.option(
     "--steps",
     type=click.IntRange(min=1),
@@ -67,20 +67,17 @@ class _Remembering(click.Command):
     "--source",
     "sources",
     multiple=True,
-    type=_PATH,
+    type=FILE,
     metavar="FILE",
     help="Another source file of the program that --build makes. Repeatable.",
 )
 @click.option(
-    "--emit-probes", type=_PATH, metavar="OUT.cu", help="Write the program with counters, to build yourself."
+    "--emit-probes", type=FILE, metavar="OUT.cu", help="Write the program with counters, to build yourself."
 )
 @click.option(
-    "--counts", multiple=True, type=_PATH, metavar="FILE", help="What such a program counted. Repeatable."
+    "--counts", multiple=True, type=FILE, metavar="FILE", help="What such a program counted. Repeatable."
 )
-@click.option("-I", "include_directories", multiple=True, type=_PATH, metavar="DIR", help="As in analyze.")
-@click.option("-D", "definitions", multiple=True, metavar="NAME[=VALUE]", help="As in analyze.")
-@click.option("--std", "language_standard", metavar="NAME", help="As in analyze.")
-@click.option("-p", "compile_commands_directory", type=_PATH, metavar="DIR", help="As in analyze.")
+@some_options("include", "define", "std", "compile-commands")
 def profile(
     file: Path,
     arguments: tuple[str, ...],
@@ -103,7 +100,7 @@ def profile(
     is executed. --build and --emit-probes take the data of the program's own main; each further `--` in ARGS
     begins the arguments of another run.
     """
-    from wattslice.config.config import Options, make_config
+    from wattslice.config.config import make_config
     from wattslice.config.sources import is_ptx
 
     _check_way(dict(zip(_WAYS, (data, build, counts, emit_probes, skeleton), strict=True)))
@@ -117,7 +114,7 @@ def profile(
         inputs = tuple(path for path in (file, data, *counts, *sources) if path is not None)
         _check_output(output, inputs, '"made": ')
         _check_output(emit_probes, inputs, _PROBES_HEAD)
-    config = make_config(Options(paths=(file,), **parsing))  # pyright: ignore[reportArgumentType]  (by click)
+    config = make_config(options_from({"paths": (file,), **parsing}))
     if skeleton:
         return _write_skeleton(file, config, kernel, output)
     if emit_probes is not None:

@@ -6,29 +6,21 @@ from pathlib import Path
 
 import click
 
-from wattslice.commands.output import CONTEXT, message, write_result
+from wattslice.commands.output import CONTEXT, FILE, format_option, message, write_result
 from wattslice.commands.table import FINDINGS, FINE
 from wattslice.errors import WattsliceError
 
-_PATH = click.Path(path_type=Path)
 _PICTURES = (".svg", ".png")
 
 
 @click.command(context_settings=CONTEXT)
-@click.argument("workflow_file", type=_PATH, metavar="WORKFLOW.TOML")
-@click.option(
-    "--format",
-    "report_format",
-    type=click.Choice(("text", "json")),
-    default="text",
-    show_default=True,
-    help="How to report.",
-)
+@click.argument("workflow_file", type=FILE, metavar="WORKFLOW.TOML")
+@format_option("text", "json")
 @click.option("--all", "everything", is_flag=True, help="All configurations, not only the Pareto front.")
 @click.option(
     "-o",
     "outputs",
-    type=_PATH,
+    type=FILE,
     multiple=True,
     metavar="FILE",
     help="A .svg or .png: draw time against energy there. Else: write the report there. Repeatable.",
@@ -46,7 +38,9 @@ def project(workflow_file: Path, report_format: str, everything: bool, outputs: 
     if len(reports) > 1:
         raise WattsliceError("one report goes to one file", remedy="give -o once, beside pictures")
     if pictures:
-        _check_pictures()
+        from wattslice.report.pictures import check
+
+        check()
     workflow = read_workflow(workflow_file)
     from wattslice.projection.projection import project_workflow  # numpy loads here
     from wattslice.report.projection import projection_json, why_none, write_projection
@@ -78,12 +72,3 @@ def project(workflow_file: Path, report_format: str, everything: bool, outputs: 
         message(f"no best configuration: {why_none(projection, energy_needed=energy_needed)}{other}")
         return FINDINGS
     return FINE
-
-
-def _check_pictures() -> None:
-    from wattslice.report.pictures import NoPlotsError, check
-
-    try:
-        check()
-    except NoPlotsError as error:
-        raise WattsliceError(str(error)) from None

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from wattslice.commands.analyze import no_kernels
-from wattslice.commands.common import analyzed, options_from, options_of_perhaps_an_analysis
-from wattslice.commands.output import CONTEXT, message, write_result
+from wattslice.commands.common import analyzed, configured, options_from, options_of_perhaps_an_analysis
+from wattslice.commands.output import CONTEXT, FILE, format_option, message, write_result
 from wattslice.commands.table import FAILED, FINE
 from wattslice.errors import WattsliceError
 
@@ -35,19 +35,12 @@ _OF_ROOFS = ("gpu", "core_clock_mhz", "memory_clock_mhz")
     metavar="NAME",
     help="Where the energies come from: auto, fitted, published, model or none.  [default: auto]",
 )
-@click.option(
-    "--format",
-    "report_format",
-    type=click.Choice(("text", "json")),
-    default="text",
-    show_default=True,
-    help="How to report.",
-)
+@format_option("text", "json")
 @click.option(
     "-o",
     "pictures",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Draw them there, too: .svg or .png. Repeatable.",
 )
@@ -100,19 +93,15 @@ def _check_pictures(pictures: tuple[Path, ...]) -> None:
         if path.suffix.lower() not in _PICTURES:
             raise WattsliceError("no kind of picture", path=path, remedy="a name that ends in .svg or .png")
     if pictures:
-        from wattslice.report.pictures import NoPlotsError, check
+        from wattslice.report.pictures import check
 
-        try:
-            check()
-        except NoPlotsError as error:
-            raise WattsliceError(str(error)) from None
+        check()
 
 
 def _rooflines(
     options: Options, values: dict[str, object], precision: str | None, coefficients: str | None
 ) -> tuple[Rooflines, int]:
     """What to show, and the exit status: files without any kernel, or unread ones, are a failure."""
-    from wattslice.config.config import make_config
     from wattslice.config.settings import find_settings
     from wattslice.findings.findings import unread_files
     from wattslice.roofline.kernels import rooflines_of_gpu, rooflines_of_published
@@ -139,12 +128,8 @@ def _rooflines(
                 remedy="leave the option out",
             )
         return rooflines_of_published(options.gpu, only), FINE
-    here = (
-        None if options.paths else find_settings((Path(),))
-    )  # without files those of the current folder hold
-    config = make_config(options, here)
-    for note in config.notes:
-        message(note)
+    # Without files the settings of the current folder hold.
+    config = configured(options, settings=None if options.paths else find_settings((Path(),)))
     rooflines_of_gpu(config, wanted, only, None)  # what is wrong with the options comes before the analysis
     analysis = analyzed(config) if config.files else None
     shown = rooflines_of_gpu(config, wanted, only, analysis)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from wattslice.commands.output import CONTEXT, message, progress, write_result
+from wattslice.commands.output import CONTEXT, FILE, message, progress, write_result
 from wattslice.commands.table import FINE
 from wattslice.errors import WattsliceError
 
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from wattslice.training.roofline_training import RooflineResult
     from wattslice.training.training import TrainingResult
     from wattslice_models.gpu import Gpu
-
-
-_PATH = click.Path(path_type=Path)
 
 
 @click.command(context_settings=CONTEXT)
@@ -36,7 +33,7 @@ _PATH = click.Path(path_type=Path)
     "--data",
     "files",
     multiple=True,
-    type=_PATH,
+    type=FILE,
     metavar="FILE",
     help="Measured runs, e.g. measured.csv of a campaign. Repeatable.  [default: those that come along]",
 )
@@ -46,7 +43,7 @@ _PATH = click.Path(path_type=Path)
     metavar="NAME",
     help="auto, one model, or roofline: an intensity sweep.  [default: auto]",
 )
-@click.option("--out", type=_PATH, metavar="DIR", help="Write there.  [default: the user's data folder]")
+@click.option("--out", type=FILE, metavar="DIR", help="Write there.  [default: the user's data folder]")
 @click.option("--seed", default=0, metavar="N", help="Of everything random.  [default: 0]")
 def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Path | None, seed: int) -> int:
     """Fit the power models of a GPU to measurements, and choose among them.
@@ -222,11 +219,11 @@ def _report(
     "--model", "names", multiple=True, metavar="NAME", help="Only this model. Repeatable.  [default: all]"
 )
 @click.option(
-    "--data", "file", type=_PATH, metavar="FILE", help="Measured runs.  [default: those that come along]"
+    "--data", "file", type=FILE, metavar="FILE", help="Measured runs.  [default: those that come along]"
 )
 @click.option("--trained-only", is_flag=True, help="Only models trained before: no leaving out, seconds.")
 @click.option(
-    "--plots", type=_PATH, metavar="DIR", help="Draw measured against predicted watts of every GPU into DIR."
+    "--plots", type=FILE, metavar="DIR", help="Draw measured against predicted watts of every GPU into DIR."
 )
 @click.option("--seed", default=0, metavar="N", help="Of everything random.  [default: 0]")
 def evaluate(
@@ -243,8 +240,8 @@ def evaluate(
     without each application in turn. Needs more packages: pip install 'wattslice[train,report]'.
     """
     from wattslice.config.gpu_choice import known_gpu
-    from wattslice.report.evaluation import plot_evaluations, summary_lines
-    from wattslice.report.pictures import NoPlotsError, check
+    from wattslice.report.model_plots import plot_evaluations, summary_lines
+    from wattslice.report.pictures import check
     from wattslice.training.evaluation import Request
     from wattslice_corpora.records import RecordError, measured_gpu_ids
     from wattslice_models.gpu import load_gpu
@@ -267,7 +264,7 @@ def evaluate(
         found = _evaluate(requests, optional=not gpu_ids)
         if plots is not None:
             plot_evaluations(found, plots)
-    except (RecordError, MissingPackageError, ModelFileError, NoPlotsError) as error:
+    except (RecordError, MissingPackageError, ModelFileError) as error:
         raise WattsliceError(str(error)) from None
     except OSError as error:
         path = Path(error.filename) if isinstance(error.filename, str) else None

@@ -11,16 +11,18 @@ from enum import Enum
 from pathlib import Path
 from typing import TypeVar
 
+from msgspec.structs import replace
+
 from wattslice.branch_profile.files import read_branch_profile
 from wattslice.branch_profile.profile import BranchProfile
 from wattslice.config.gpu_choice import GpuChoice, choose_gpu
-from wattslice.config.settings import Choices, Settings, find_settings, settings_prefix
+from wattslice.config.options import Backend, Choices, MethodChoice, ModelChoice, before
+from wattslice.config.settings import Settings, find_settings, settings_prefix
 from wattslice.config.sources import source_files
 from wattslice.errors import WattsliceError
 from wattslice.launches.launch import NO_OVERRIDES, Overrides
 from wattslice.launches.overrides import OverrideError, parse_overrides
-from wattslice.pipeline.cache.folder import DEFAULT_LIMIT_BYTES, CacheError, CacheFolder, default_cache
-from wattslice.pipeline.clusters import Backend, check_address
+from wattslice.user_folders import default_cache
 from wattslice_models.execution_time import (
     core_clock_range_mhz,
     memory_clock_range_mhz,
@@ -28,6 +30,7 @@ from wattslice_models.execution_time import (
 )
 from wattslice_models.gpu import Gpu, load_gpu
 
+DEFAULT_CACHE_BYTES = 256 << 20
 DEFAULT_BRANCH_THRESHOLD = 0.05
 """δ of Wang & Chen 2013, Algorithm 4: sub-slices executed with a probability up to δ are dropped.
 
@@ -39,34 +42,22 @@ _STANDARDS = "c++11, c++14, c++17, c++20, c++23 or c++26, or gnu++ for c++"
 """What libclang 18 takes for CUDA; before C++11 there was too little to write down CUDA's header in."""
 
 
-class ModelChoice(Enum):
-    """Which power model answers; AUTO takes the best one that exists for the GPU."""
-
-    AUTO = "auto"
-    REGRESSION = "regression"
-    WAVELET = "wavelet"
-    ENERGY = "energy"
-
-
-class MethodChoice(Enum):
-    """How slices make a program (`methods.py`, which also says what AUTO takes)."""
-
-    AUTO = "auto"
-    BSPM = "bspm"
-    BDPM = "bdpm"
-    EXPECTED = "expected"
+_PORT = r"[^\s/]+:\d{1,5}"
+_ADDRESSES = {
+    Backend.DASK: (re.compile(rf"((tcp|tls|ucx|wss?)://)?{_PORT}|inproc://.+"), "tcp://HOST:8786"),
+    Backend.RAY: (re.compile(rf"auto|local|(ray://)?{_PORT}"), "auto, HOST:6379 or ray://HOST:10001"),
+}
+"""What addresses of schedulers look like, and how to say it."""
 
 
 class ConfigError(WattsliceError):
     """An option or setting with an impossible value."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options(Choices):
+class Options(Choices, frozen=True, kw_only=True):
     """The command line as typed; None or empty where an option was not given."""
 
     paths: tuple[Path, ...]
-    no_cache: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +93,7 @@ class Config:
     backend: Backend = Backend.LOKY
     scheduler: str | None = None
     cache: Path | None = None
-    cache_limit_bytes: int = DEFAULT_LIMIT_BYTES
+    cache_limit_bytes: int = DEFAULT_CACHE_BYTES
     notes: tuple[str, ...] = ()
     keep_sources: bool = False
     moved_sources: tuple[Path, Path] | None = None
@@ -119,42 +110,37 @@ def make_config(options: Options, settings: Settings | None = None) -> Config:
     if settings is None:
         settings = find_settings(options.paths)
     gpu = choose_gpu(options.gpu, settings.gpu, settings.file_of("gpu"))
-    profile = options.profile or settings.profile
-    include_directories = (*settings.include_directories, *options.include_directories)
-    folder = options.compile_commands_directory or settings.compile_commands_directory
-    _check_folders(include_directories, folder)
-    definitions = (*settings.definitions, *options.definitions)
-    _check_definitions(definitions)
-    standard = options.language_standard or settings.language_standard
+    said = merged(options, settings)
+    _check_folders(said.include_directories, said.compile_commands_directory)
+    _check_definitions(said.definitions)
     board = load_gpu(gpu.gpu_id)
-    core_mhz = _first(options.core_clock_mhz, settings.core_clock_mhz)
-    memory_mhz = _first(options.memory_clock_mhz, settings.memory_clock_mhz)
-    backend = _choice(Backend, "--backend", options.backend or settings.backend)
-    limit_bytes = _cache_limit_bytes(settings.cache_mib)
-    cache, cache_notes = _cache(options, settings, limit_bytes)
+    backend = _choice(Backend, "--backend", said.backend)
+    limit_bytes = _cache_limit_bytes(said.cache_mib)
+    cache, cache_notes = _cache(said.cache, options)
+    check_settings(settings)
     return Config(
         files=files,
         gpu_id=gpu.gpu_id,
         gpu_source=gpu.source,
-        model=_choice(ModelChoice, "--model", options.model or settings.model),
-        method=_choice(MethodChoice, "--method", options.method or settings.method),
-        branch_threshold=_threshold(_first(options.delta, settings.delta)),
-        dense_from=_share(_first(options.dense_from, settings.dense_from)),
-        overrides=_overrides(options, settings),
+        model=_choice(ModelChoice, "--model", said.model),
+        method=_choice(MethodChoice, "--method", said.method),
+        branch_threshold=_threshold(said.delta),
+        dense_from=_share(said.dense_from),
+        overrides=parse_overrides(said.launches, said.overrides),
         typed_overrides=parse_overrides(options.launches, options.overrides),
-        include_directories=include_directories,
-        definitions=definitions,
-        language_standard=_standard(standard, files),
-        compile_commands_directory=folder,
-        branch_profile=None if profile is None else read_branch_profile(profile),
-        core_clock_mhz=_clock("--core-mhz", core_mhz, core_clock_range_mhz(board), board),
-        memory_clock_mhz=_clock("--mem-mhz", memory_mhz, memory_clock_range_mhz(board), board),
+        include_directories=said.include_directories,
+        definitions=said.definitions,
+        language_standard=_standard(said.language_standard, files),
+        compile_commands_directory=said.compile_commands_directory,
+        branch_profile=None if said.profile is None else read_branch_profile(said.profile),
+        core_clock_mhz=_clock("--core-mhz", said.core_clock_mhz, core_clock_range_mhz(board), board),
+        memory_clock_mhz=_clock("--mem-mhz", said.memory_clock_mhz, memory_clock_range_mhz(board), board),
         jobs=_jobs(options.jobs if options.jobs is not None else _most_jobs(settings)),
         backend=backend,
         scheduler=_scheduler(options.scheduler, settings.scheduler, backend),
         cache=cache,
         cache_limit_bytes=limit_bytes,
-        notes=(*_notes(gpu, board, memory_mhz), *cache_notes),
+        notes=(*_notes(gpu, board, said.memory_clock_mhz), *cache_notes),
     )
 
 
@@ -170,10 +156,6 @@ def _choice(kind: type[Choice], option: str, value: str | None) -> Choice:
         remedy = f"did you mean {close[0]}?" if close else f"one of {', '.join(known)}"
         raise ConfigError(f"{option}: unknown value {value!r}", remedy=remedy)
     return kind(value)
-
-
-def _first(option: float | None, setting: float | None) -> float | None:
-    return setting if option is None else option
 
 
 def _threshold(value: float | None) -> float:
@@ -220,7 +202,7 @@ def _most_jobs(settings: Settings) -> int | None:
 
 def _scheduler(option: str | None, setting: str | None, backend: Backend) -> str | None:
     if backend is not Backend.LOKY:
-        check_address(backend, option or setting)
+        _check_address(backend, option or setting)
         return option or setting
     if option is not None:
         raise ConfigError(
@@ -230,27 +212,31 @@ def _scheduler(option: str | None, setting: str | None, backend: Backend) -> str
     return None
 
 
+def _check_address(backend: Backend, scheduler: str | None) -> None:
+    """Raises `WattsliceError` for what cannot be the address of a scheduler."""
+    pattern, example = _ADDRESSES.get(backend, (None, ""))
+    if scheduler is not None and pattern is not None and not pattern.fullmatch(scheduler):
+        message = f"--scheduler: {scheduler!r} is no address of a {backend.value} scheduler"
+        raise WattsliceError(message, remedy=f"such as {example}")
+
+
 def _cache_limit_bytes(mib: int | None) -> int:
     if mib is not None and mib < 1:
         raise ConfigError(f"cache-mib: {mib} is not a size", remedy="a whole number of MiB, 1 or more")
-    return DEFAULT_LIMIT_BYTES if mib is None else mib << 20
+    return DEFAULT_CACHE_BYTES if mib is None else mib << 20
 
 
-def _cache(options: Options, settings: Settings, limit_bytes: int) -> tuple[Path | None, tuple[str, ...]]:
-    """The folder of kept results, None for no such folder; and what to tell of one that cannot be used."""
+def _cache(said: Path | None, options: Options) -> tuple[Path | None, tuple[str, ...]]:
+    """The folder of kept results, None for no such folder; and why there is none by default."""
     if options.no_cache and options.cache is not None:
         raise ConfigError("--cache and --no-cache contradict each other", remedy="keep one of them")
-    try:
-        path = options.cache or settings.cache or default_cache()
-    except CacheError as error:
-        return None, (str(error),)
-    if options.no_cache or path is None:
+    if options.no_cache:
         return None, ()
     try:
-        CacheFolder(path, limit_bytes).close()
-    except CacheError as error:
+        path = said or default_cache()
+    except WattsliceError as error:
         return None, (str(error),)
-    return path.absolute(), ()
+    return None if path is None else path.absolute(), ()
 
 
 def _standard(value: str | None, files: tuple[Path, ...]) -> str | None:
@@ -279,15 +265,9 @@ def _check_folders(include_directories: tuple[Path, ...], compile_commands: Path
         raise ConfigError("no compile_commands.json in this folder", path=compile_commands, remedy=remedy)
 
 
-def _overrides(options: Options, settings: Settings) -> Overrides:
-    """An option replaces the setting of the same name; two options that disagree are the parser's matter."""
-    check_settings(settings)
-    launches = {_name(text) for text in options.launches}
-    names = {_name(text) for text in options.overrides}
-    return parse_overrides(
-        (*(text for text in settings.launches if _name(text) not in launches), *options.launches),
-        (*(text for text in settings.overrides if _name(text) not in names), *options.overrides),
-    )
+def merged(first: Choices, settings: Settings) -> Settings:
+    """What counts where an option, or an editor's setting, comes before the settings files."""
+    return replace(settings, **before(first, settings))
 
 
 def check_settings(settings: Settings) -> None:
@@ -313,10 +293,6 @@ def check_entries(choices: Choices, prefix: str, path: Path | None) -> None:
             message = message.removeprefix(f"--{key} ")
             remedy = error.remedy.replace(f"--{key} ", "")
             raise ConfigError(f"{prefix}{key}: {message}", path=path, remedy=remedy) from None
-
-
-def _name(override: str) -> str:
-    return override.partition("=")[0].strip()
 
 
 def _notes(choice: GpuChoice, board: Gpu, memory_mhz: float | None) -> tuple[str, ...]:

@@ -14,14 +14,16 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
+from msgspec.structs import replace
+
+from wattslice.config.budgets import parse_budgets
+from wattslice.config.options import Choices, Kind, Option, Place, is_silent, said_at
 from wattslice.documents import parse_toml
 from wattslice.errors import WattsliceError
 from wattslice.frontend.inputs import file_bytes
-from wattslice.gate.budgets import Budget, parse_budgets
 from wattslice.user_folders import config_folder
 
 
@@ -29,54 +31,14 @@ class SettingsError(WattsliceError):
     """A settings file with an unknown key or an impossible value; the message names the key."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
-    """What a command line and a settings file can both say, unchecked; None or empty where they are silent.
-
-    Units: clocks in MHz; `delta` is a probability, `dense_from` a share.
-    """
-
-    gpu: str | None = None
-    model: str | None = None
-    method: str | None = None
-    delta: float | None = None
-    dense_from: float | None = None
-    overrides: tuple[str, ...] = ()
-    launches: tuple[str, ...] = ()
-    include_directories: tuple[Path, ...] = ()
-    definitions: tuple[str, ...] = ()
-    language_standard: str | None = None
-    compile_commands_directory: Path | None = None
-    profile: Path | None = None
-    core_clock_mhz: float | None = None
-    memory_clock_mhz: float | None = None
-    jobs: int | None = None
-    backend: str | None = None
-    scheduler: str | None = None
-    cache: Path | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings(Choices):
+class Settings(Choices, frozen=True, kw_only=True):
     """What settings files say. `path` is the one beside the sources, None without one; `user_path` the user's
     own, where it says something, and `users` the fields that come from there.
-
-    `gate_max_power_w` in watts, `gate_max_energy_j` in joules; `gate_tolerance` and `gate_confidence` as
-    written: ``5%`` or 0.05. `cache_mib`: the bound of the cache.
     """
 
     path: Path | None = None
     user_path: Path | None = None
     users: frozenset[str] = frozenset()
-    cache_mib: int | None = None
-    gate_max_power_w: float | None = None
-    gate_max_energy_j: float | None = None
-    gate_unknown: str | None = None
-    gate_budgets: tuple[Budget, ...] = ()
-    gate_baseline: Path | None = None
-    gate_fail_on: tuple[str, ...] = ()
-    gate_tolerance: str | float | None = None
-    gate_confidence: str | float | None = None
 
     def file_of(self, field: str) -> Path | None:
         """The file that a field comes from."""
@@ -84,51 +46,7 @@ class Settings(Choices):
 
 
 NO_SETTINGS = Settings()
-
-
-@dataclass(frozen=True, slots=True)
-class _Key:
-    """One key of the file: the field it fills and what its value must be. `is_users`: the user's own settings
-    only may say it, because it connects to somebody or writes something.
-    """
-
-    key: str
-    field: str
-    expected: str
-    is_users: bool = False
-
-
-_KEYS = (
-    _Key("gpu", "gpu", "text"),
-    _Key("model", "model", "text"),
-    _Key("method", "method", "text"),
-    _Key("delta", "delta", "a number"),
-    _Key("dense-from", "dense_from", "a number"),
-    _Key("set", "overrides", "a list of texts"),
-    _Key("launch", "launches", "a list of texts"),
-    _Key("include", "include_directories", "a list of paths"),
-    _Key("define", "definitions", "a list of texts"),
-    _Key("std", "language_standard", "text"),
-    _Key("compile-commands", "compile_commands_directory", "a path"),
-    _Key("profile", "profile", "a path"),
-    _Key("core-mhz", "core_clock_mhz", "a number"),
-    _Key("mem-mhz", "memory_clock_mhz", "a number"),
-    _Key("jobs", "jobs", "a whole number"),
-    _Key("backend", "backend", "text", is_users=True),
-    _Key("scheduler", "scheduler", "text", is_users=True),
-    _Key("cache", "cache", "a path", is_users=True),
-    _Key("cache-mib", "cache_mib", "a whole number", is_users=True),
-    _Key("gate.max-power", "gate_max_power_w", "a number"),
-    _Key("gate.max-energy", "gate_max_energy_j", "a number"),
-    _Key("gate.unknown", "gate_unknown", "text"),
-    _Key("gate.budget", "gate_budgets", "a list of budgets"),
-    _Key("gate.baseline", "gate_baseline", "a path"),
-    _Key("gate.fail-on", "gate_fail_on", "a list of texts"),
-    _Key("gate.tolerance", "gate_tolerance", "a share"),
-    _Key("gate.confidence", "gate_confidence", "a share"),
-)
-_SAID = tuple(key.field for key in _KEYS)
-assert set(_SAID) == {field.name for field in fields(Settings)} - {"path", "user_path", "users"}
+_KEYS = said_at(Place.BESIDE | Place.USER)
 _MOST_BYTES = 1 << 20
 
 
@@ -149,8 +67,11 @@ def _with_users(settings: Settings) -> Settings:
     users = _read(path, is_users=True) if path.is_file() else None
     if users is None:
         return settings
-    silent = [name for name in _SAID if getattr(settings, name) in (None, ())]
-    said = {name: value for name in silent if (value := getattr(users, name)) not in (None, ())}
+    said = {
+        option.field: value
+        for option in _KEYS.values()
+        if is_silent(getattr(settings, option.field)) and not is_silent(value := getattr(users, option.field))
+    }
     return replace(settings, user_path=path, users=frozenset(said), **said)
 
 
@@ -204,19 +125,18 @@ def _read(path: Path, *, is_users: bool) -> Settings | None:
     return settings
 
 
-def _check_trust(path: Path, text: str, prefix: str, key: _Key, settings: Settings) -> None:
+def _check_trust(path: Path, text: str, prefix: str, key: Option, settings: Settings) -> None:
     """Raises `SettingsError` for what the settings beside sources may not choose."""
     reason = remedy = ""
-    if key.is_users:
+    if Place.BESIDE not in key.places:
         reason = "not for settings beside sources, which may be a stranger's: it connects or writes"
-        remedy = f"give --{key.key}, or say it in {_users_file()}"
-        if key.field == "cache_mib":
-            remedy = f"say it in {_users_file()}"
-    elif key.field == "gate_baseline":
-        folder, baseline = path.parent.resolve(), settings.gate_baseline
-        if baseline is not None and not Path(os.path.realpath(baseline)).is_relative_to(folder):
-            reason = f"{baseline} lies outside of the folder of these settings"
-            remedy = "give --baseline"
+        give = f"give {key.name}, or " if Place.COMMAND in key.places else ""
+        remedy = f"{give}say it in {_users_file()}"
+    elif key.stays:
+        folder, named = path.parent.resolve(), getattr(settings, key.field)
+        if not Path(os.path.realpath(named)).is_relative_to(folder):
+            reason = f"{named} lies outside of the folder of these settings"
+            remedy = f"give {key.name}"
     if reason:
         name = re.compile(rf"\s*(?:[\w.\"'-]+\.)?[\"']?{key.key.rpartition('.')[2]}[\"']?\s*=")
         lines = (number for number, line in enumerate(text.splitlines(), 1) if name.match(line))
@@ -235,19 +155,27 @@ def settings_prefix(path: Path | None) -> str:
     return "tool.wattslice." if path is not None and path.name == "pyproject.toml" else ""
 
 
-def _settings(path: Path, prefix: str, table: dict[str, object]) -> tuple[Settings, tuple[_Key, ...]]:
+def _settings(path: Path, prefix: str, table: dict[str, object]) -> tuple[Settings, tuple[Option, ...]]:
     """What a file says, and the keys it says it with."""
-    known = {key.key: key for key in _KEYS}
-    values: dict[str, object] = {}
+    values: dict[str, Any] = {}
+    keys: list[Option] = []
     for name, value in _flat(table).items():
-        key = known.get(name)
+        key = _KEYS.get(name)
         if key is None:
-            close = difflib.get_close_matches(name.lower().replace("_", "-"), known, n=1)
-            remedy = f"did you mean {prefix}{close[0]}?" if close else f"keys: {', '.join(known)}"
+            close = difflib.get_close_matches(name.lower().replace("_", "-"), _KEYS, n=1)
+            remedy = f"did you mean {prefix}{close[0]}?" if close else f"keys: {', '.join(_KEYS)}"
             raise SettingsError(f"{prefix}{name}: no such setting", path=path, remedy=remedy)
-        values[key.field] = _value(path, prefix + name, key.expected, value)
-    settings = Settings(path=path, **values)  # pyright: ignore[reportArgumentType]  (checked by _value)
-    return settings, tuple(key for key in _KEYS if key.field in values)
+        place = f"{prefix}{name}"
+        try:
+            values[key.field] = (
+                parse_budgets(SettingsError, path, place, value)
+                if key.kind is Kind.BUDGETS
+                else key.read(value, path.parent)
+            )
+        except ValueError as error:
+            raise SettingsError(f"{place}: {error}", path=path) from None
+        keys.append(key)
+    return Settings(path=path, **values), tuple(keys)
 
 
 def _flat(table: dict[str, object]) -> dict[str, object]:
@@ -259,22 +187,3 @@ def _flat(table: dict[str, object]) -> dict[str, object]:
         else:
             flat[name] = value
     return flat
-
-
-def _value(path: Path, place: str, expected: str, value: object) -> object:
-    if expected in ("text", "a path") and isinstance(value, str):
-        return path.parent / value if expected == "a path" else value
-    if expected == "a number" and isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    if expected == "a share" and isinstance(value, int | float | str) and not isinstance(value, bool):
-        return value
-    if expected == "a list of budgets":
-        return parse_budgets(SettingsError, path, place, value)
-    if expected == "a whole number" and type(value) is int:
-        return value
-    if expected in ("a list of texts", "a list of paths") and isinstance(value, list):
-        entries = cast("list[object]", value)
-        texts = tuple(entry for entry in entries if isinstance(entry, str))
-        if len(texts) == len(entries):
-            return tuple(path.parent / text for text in texts) if "paths" in expected else texts
-    raise SettingsError(f"{place}: expected {expected}, found {value!r}", path=path)

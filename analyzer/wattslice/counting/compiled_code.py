@@ -12,27 +12,6 @@ from collections import Counter
 from functools import lru_cache
 
 from wattslice import ir
-from wattslice.ir import (
-    Assign,
-    Binary,
-    BinaryOp,
-    Cast,
-    Constant,
-    Declare,
-    Expr,
-    ExprStmt,
-    Kernel,
-    Logical,
-    LogicalOp,
-    Read,
-    RegisterPlace,
-    TypeKind,
-    Unary,
-    UnaryOp,
-    Variable,
-    walk_expressions,
-    walk_statements,
-)
 from wattslice.ir.loops import LoopShape, shape_of
 from wattslice.launches.launch import trip_name
 
@@ -58,31 +37,31 @@ _INTEGERS = frozenset(
     }
 )
 _BELOW = {
-    BinaryOp.LT: True,
-    BinaryOp.LE: True,
-    BinaryOp.NE: True,
-    BinaryOp.GT: False,
-    BinaryOp.GE: False,
-    BinaryOp.EQ: False,
+    ir.BinaryOp.LT: True,
+    ir.BinaryOp.LE: True,
+    ir.BinaryOp.NE: True,
+    ir.BinaryOp.GT: False,
+    ir.BinaryOp.GE: False,
+    ir.BinaryOp.EQ: False,
 }
 
 
-def usual_outcome(kernel: Kernel, condition: Expr) -> bool | None:
+def usual_outcome(kernel: ir.Kernel, condition: ir.Expr) -> bool | None:
     """How the test for a slow path of a mathematical function ends for ordinary numbers; None: it is none."""
     match condition:
-        case Cast(operand=operand):
+        case ir.Cast(operand=operand):
             return usual_outcome(kernel, operand)
-        case Read(place=RegisterPlace(variable=variable, path=())):
+        case ir.Read(place=ir.RegisterPlace(variable=variable, path=())):
             known = _predicates(kernel).get(variable)
             return None if known is None else usual_outcome(kernel, known)
-        case Unary(op=UnaryOp.NOT, operand=operand):
+        case ir.Unary(op=ir.UnaryOp.NOT, operand=operand):
             usual = usual_outcome(kernel, operand)
             return None if usual is None else not usual
-        case Logical(op=op, left=left, right=right):
-            ends = op is LogicalOp.OR  # what either side decides
+        case ir.Logical(op=op, left=left, right=right):
+            ends = op is ir.LogicalOp.OR  # what either side decides
             sides = (usual_outcome(kernel, left), usual_outcome(kernel, right))
             return ends if ends in sides else None if None in sides else not ends
-        case Binary(op=op, right=Constant(value=value)) if op in _BELOW:
+        case ir.Binary(op=op, right=ir.Constant(value=value)) if op in _BELOW:
             limits = _FLOATS if condition.operand_type.is_float else _INTEGERS
             return _BELOW[op] if value in limits else None
         case _:
@@ -90,25 +69,27 @@ def usual_outcome(kernel: Kernel, condition: Expr) -> bool | None:
 
 
 @lru_cache(maxsize=4)
-def _predicates(kernel: Kernel) -> dict[Variable, Expr]:
+def _predicates(kernel: ir.Kernel) -> dict[ir.Variable, ir.Expr]:
     """The comparisons that are kept in a register, for several branches."""
-    written: Counter[Variable] = Counter()
-    found: dict[Variable, Expr] = {}
-    for stmt in walk_statements(kernel.body):
+    written: Counter[ir.Variable] = Counter()
+    found: dict[ir.Variable, ir.Expr] = {}
+    for stmt in ir.walk_statements(kernel.body):
         match stmt:
-            case Declare(variable=variable, value=value) if value is not None:
+            case ir.Declare(variable=variable, value=value) if value is not None:
                 written[variable] += 1
-                if variable.type.kind is TypeKind.BOOL and not _reads_a_predicate(value):
+                if variable.type.kind is ir.TypeKind.BOOL and not _reads_a_predicate(value):
                     found[variable] = value
-            case ExprStmt(expr=Assign(target=RegisterPlace(variable=variable))):
+            case ir.ExprStmt(expr=ir.Assign(target=ir.RegisterPlace(variable=variable))):
                 written[variable] += 1
             case _:
                 pass
     return {variable: value for variable, value in found.items() if written[variable] == 1}
 
 
-def _reads_a_predicate(expr: Expr) -> bool:
-    return any(isinstance(node, Read) and node.type.kind is TypeKind.BOOL for node in walk_expressions(expr))
+def _reads_a_predicate(expr: ir.Expr) -> bool:
+    return any(
+        isinstance(node, ir.Read) and node.type.kind is ir.TypeKind.BOOL for node in ir.walk_expressions(expr)
+    )
 
 
 _MOST = 63

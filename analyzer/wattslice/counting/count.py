@@ -38,21 +38,23 @@ def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> Executi
     """
     try:
         state = _evaluate(launch, profile, ALLOWANCE, DEFAULT_PARAMETER)
-        if state.has_assumed_a_parameter and not state.touched_memory:
+        if state.tallies.has_assumed_a_parameter and not state.tallies.touched_memory:
             # The assumed sizes let nothing happen (a halo wider than its tile, say): small ones may.
             small = _evaluate(launch, profile, ALLOWANCE, SMALL_PARAMETER)
-            state = small if small.touched_memory else state
+            state = small if small.tallies.touched_memory else state
     except BudgetExceededError:
         state = _evaluate(launch, profile, 0.0, DEFAULT_PARAMETER)
         message = "too many different iterations to evaluate: representative ones stand for all"
-        state.assume("PW015", launch.kernel.span, message, f"--set {launch.kernel.name}.trip_L<line>=VALUE")
+        state.tallies.assume(
+            "PW015", launch.kernel.span, message, f"--set {launch.kernel.name}.trip_L<line>=VALUE"
+        )
     return ExecutionProfile(
-        thread_counts=tuple(state.thread_counts),
-        warp_counts=tuple(state.warp_counts),
-        sites=state.site_statistics(),
+        thread_counts=tuple(state.tallies.thread_counts),
+        warp_counts=tuple(state.tallies.warp_counts),
+        sites=tuple(site.statistics() for site in state.tallies.sites),
         loops=tuple(_loops(state)),
         arms=tuple(_arms(state, profile)),
-        assumptions=tuple(state.assumptions.values()),
+        assumptions=tuple(state.tallies.assumptions.values()),
     )
 
 
@@ -77,14 +79,14 @@ def _tell_contradictions(executor: Executor) -> None:
     state = executor.state
     counted: dict[ir.Span, tuple[float, float]] = {}
     for stmt in ir.walk_statements(state.launch.kernel.body):
-        if isinstance(stmt, ir.If) and state.arm_sources.get(stmt.region) is ProbabilitySource.STATIC:
+        if isinstance(stmt, ir.If) and state.tallies.arm_sources.get(stmt.region) is ProbabilitySource.STATIC:
             visits, taken = counted.get(stmt.span, (0.0, 0.0))
-            visits += state.thread_counts[stmt.region]
-            counted[stmt.span] = visits, taken + state.thread_counts[stmt.then.region]
+            visits += state.tallies.thread_counts[stmt.region]
+            counted[stmt.span] = visits, taken + state.tallies.thread_counts[stmt.then.region]
     for span, (visits, taken) in counted.items():
         measured = executor.profiled(span)
         if measured is not None and visits and abs(taken / visits - measured) >= CONTRADICTION:
-            state.assume(
+            state.tallies.assume(
                 "PW019",
                 span,
                 f"{taken / visits:.0%} of visits take this branch in the launch analysed, by the profile "
@@ -94,19 +96,19 @@ def _tell_contradictions(executor: Executor) -> None:
 
 
 def _loops(state: State) -> Iterator[LoopTrips]:
-    for region, tally in sorted(state.loop_tallies.items()):
+    for region, tally in sorted(state.tallies.loops.items()):
         mean = tally.iterations / tally.entries if tally.entries else 0.0
-        file = state.other_file(tally.span)
+        file = state.tallies.other_file(tally.span)
         yield LoopTrips(tally.span.line, region, mean if tally.known else None, mean, file)
 
 
 def _arms(state: State, profile: BranchProfile | None) -> Iterator[BranchArm]:
-    counts = state.thread_counts
+    counts = state.tallies.thread_counts
     for stmt in ir.walk_statements(state.launch.kernel.body):
-        source = state.arm_sources.get(stmt.region)
+        source = state.tallies.arm_sources.get(stmt.region)
         if source is None or counts[stmt.region] == 0.0:
             continue
-        visits, file = counts[stmt.region], state.other_file(stmt.span)
+        visits, file = counts[stmt.region], state.tallies.other_file(stmt.span)
         arms: list[tuple[ir.Span, str, int]] = []
         if isinstance(stmt, ir.If):
             arms.append((stmt.span, "then", stmt.then.region))
@@ -116,7 +118,7 @@ def _arms(state: State, profile: BranchProfile | None) -> Iterator[BranchArm]:
             arms += ((case.body.span, arm_name(case), case.body.region) for case in stmt.cases)
         for span, name, region in arms:
             probability = min(1.0, counts[region] / visits)
-            is_open = stmt.region in state.never_left
+            is_open = stmt.region in state.tallies.never_left
             measured = (
                 profile.probability_range(state.launch.kernel, stmt.span, name)
                 if profile is not None and source is ProbabilitySource.PROFILE

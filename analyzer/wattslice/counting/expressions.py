@@ -85,13 +85,13 @@ class ExpressionEvaluator:
     def peek(self, expr: ir.Expr, mask: Mask) -> Value:
         """The value `expr` would have now, without counting it or leaving a trace of its side effects."""
         state = self.state
-        threads, warps = list(state.thread_counts), list(state.warp_counts)
-        environment, assumptions = dict(state.environment), dict(state.assumptions)
-        assumed = dict(state.assumed_parameters)
+        threads, warps = list(state.tallies.thread_counts), list(state.tallies.warp_counts)
+        environment, assumptions = dict(state.environment), dict(state.tallies.assumptions)
+        assumed = dict(state.inputs.assumed)
         value = self.evaluate(expr, mask)
-        state.thread_counts, state.warp_counts = threads, warps
-        state.environment, state.assumptions = environment, assumptions
-        state.assumed_parameters = assumed
+        state.tallies.thread_counts, state.tallies.warp_counts = threads, warps
+        state.environment, state.tallies.assumptions = environment, assumptions
+        state.inputs.assumed = assumed
         return value
 
     def _unmodelled(self, expr: ir.Expr, mask: Mask) -> Value:
@@ -121,9 +121,9 @@ class ExpressionEvaluator:
     def _read(self, expr: ir.Read, mask: Mask) -> Value:
         place = expr.place
         state = self.state
-        if place.variable in state.assumed_parameters:
+        if place.variable in state.inputs.assumed:
             self._note_assumed(place.variable, expr.span)
-        if place.variable in state.chosen_between:
+        if place.variable in state.inputs.chosen_between:
             return VARYING
         value = state.environment.get(ir.register_key(place))
         if value is not None:
@@ -138,14 +138,14 @@ class ExpressionEvaluator:
             return Record(members) if members else VARYING
         if place.type.kind in (ir.TypeKind.POINTER, ir.TypeKind.ARRAY):
             return Pointer(place.variable, 0)
-        setting = state.settings.get(place.variable.name)
+        setting = state.inputs.settings.get(place.variable.name)
         return VARYING if setting is None else setting
 
     def _note_assumed(self, variable: ir.Variable, span: ir.Span) -> None:
         state = self.state
-        value = state.assumed_parameters.pop(variable)
+        value = state.inputs.assumed.pop(variable)
         kernel = state.launch.kernel.name
-        state.assume(
+        state.tallies.assume(
             "PW010",
             span,
             f"value of parameter '{variable.name}' unknown: {variable.name} assumed {value}",
@@ -160,7 +160,8 @@ class ExpressionEvaluator:
     def address(self, place: ir.MemoryPlace, mask: Mask) -> Value:
         """Evaluates the address of a place and visits its site."""
         address = self.evaluate(place.address, mask)
-        self.state.access(place.site, place.type, place.space, address, mask)
+        tally = self.state.tallies.sites[place.site]
+        tally.visit(place.type.size_bytes, place.space, address, mask, self.state.threads)
         return address
 
     def _load(self, expr: ir.Load, mask: Mask) -> Value:
@@ -168,10 +169,10 @@ class ExpressionEvaluator:
         if expr.type.is_float:
             return VARYING
         root = expr.place.root
-        if root is not None and root.name in self.state.settings and root.type.is_integral:
-            return self.state.settings[root.name]
+        if root is not None and root.name in self.state.inputs.settings and root.type.is_integral:
+            return self.state.inputs.settings[root.name]
         if root is not None and isinstance(address, Pointer) and isinstance(address.offset, int):
-            known = self.state.constants.get((root, address.offset))
+            known = self.state.inputs.constants.get((root, address.offset))
             if known is not None:
                 return known
         if expr.type.kind is ir.TypeKind.POINTER:
@@ -199,7 +200,8 @@ class ExpressionEvaluator:
 
     def _texture(self, expr: ir.TextureFetch, mask: Mask) -> Value:
         coordinates = [self.evaluate(coordinate, mask) for coordinate in expr.coordinates]
-        self.state.fetch(expr.site, expr.type, coordinates, mask)
+        tally = self.state.tallies.sites[expr.site]
+        tally.visit_texels(expr.type.size_bytes, coordinates, mask, self.state.threads)
         return VARYING
 
     # ------------------------------------------------------------------ operators
@@ -246,7 +248,7 @@ class ExpressionEvaluator:
         known = self.profiled(span)
         if known is not None:
             return known, ProbabilitySource.PROFILE
-        self.state.assume_branch(span)
+        self.state.tallies.assume_branch(span)
         return condition.probability, ProbabilitySource.DEFAULT
 
     def overruled(
@@ -257,16 +259,16 @@ class ExpressionEvaluator:
         None: nothing was measured there, or it says the same, or what decides `expr` is known.
         """
         state = self.state
-        measured = self.profiled(span, arm) if state.guessed else None
+        measured = self.profiled(span, arm) if state.inputs.guessed else None
         if measured is None or not mask.thread_mean:
             return None
         taken = float(outcome) if isinstance(outcome, bool) else state.masks.where(mask, outcome).thread_mean
         counted = taken if isinstance(outcome, bool) else taken / mask.thread_mean
         kernel = state.launch.kernel
-        assumed = sorted(v.name for v in parameters_behind(kernel, expr) & state.guessed)
+        assumed = sorted(v.name for v in parameters_behind(kernel, expr) & state.inputs.guessed)
         if not assumed or abs(measured - counted) <= SAME_PROBABILITY:
             return None
-        state.assume(
+        state.tallies.assume(
             "PW019",
             span,
             f"assumed {', '.join(assumed)} would decide this otherwise than the profile: the profile is used",
@@ -289,14 +291,14 @@ class ExpressionEvaluator:
             if known is not None:
                 left = Chance(known if is_and else 1.0 - known, left.uniform)
             elif self.profiled(expr.span) is None:  # a profile by hand may know the whole condition only
-                self.state.assume_branch(expr.span)
+                self.state.tallies.assume_branch(expr.span)
             chance = left.probability if is_and else 1.0 - left.probability
             inner = self.state.masks.perhaps(mask, chance, together=left.uniform)
         else:
             inner = self.state.masks.where(mask, left if is_and else ~left)
         if inner.is_empty:
             return int(not is_and)
-        self.state.count(expr.right_region, inner)
+        self.state.tallies.count(expr.right_region, inner)
         right = truth(self.evaluate(expr.right, inner))
         return _combine(left, right, is_and)
 
@@ -309,7 +311,7 @@ class ExpressionEvaluator:
             region, arm = (
                 (expr.then_region, expr.then) if condition else (expr.otherwise_region, expr.otherwise)
             )
-            state.count(region, mask)
+            state.tallies.count(region, mask)
             return self.evaluate(arm, mask)
         if isinstance(condition, Chance):
             chance, _ = self.probability(expr.span, condition)
@@ -319,10 +321,10 @@ class ExpressionEvaluator:
             then_mask, else_mask = state.masks.where(mask, condition), state.masks.where(mask, ~condition)
         then = otherwise = None
         if not then_mask.is_empty:
-            state.count(expr.then_region, then_mask)
+            state.tallies.count(expr.then_region, then_mask)
             then = self.evaluate(expr.then, then_mask)
         if not else_mask.is_empty:
-            state.count(expr.otherwise_region, else_mask)
+            state.tallies.count(expr.otherwise_region, else_mask)
             otherwise = self.evaluate(expr.otherwise, else_mask)
         if then is None or otherwise is None:
             return (
@@ -354,14 +356,14 @@ class ExpressionEvaluator:
                 value = Pointer(old.root, scalar(binary(expr.op, old.offset, step, ir.INT64)))
             else:
                 value = convert(binary(expr.op, old, value, expr.operand_type), target.type)
-        if target.variable in self.state.assumed_parameters:
-            del self.state.assumed_parameters[target.variable]  # overwritten before it was read
+        if target.variable in self.state.inputs.assumed:
+            del self.state.inputs.assumed[target.variable]  # overwritten before it was read
         self.store_register(target, value, mask)
         return value
 
     def _register(self, place: ir.RegisterPlace) -> Value:
         """What a register holds before it is updated; a pointer nobody set yet points at its own object."""
-        if place.variable in self.state.chosen_between:
+        if place.variable in self.state.inputs.chosen_between:
             return VARYING
         unset = Pointer(place.variable, 0) if place.type.kind is ir.TypeKind.POINTER else VARYING
         return self.state.environment.get(ir.register_key(place), unset)
@@ -388,7 +390,7 @@ class ExpressionEvaluator:
             self.address(target, mask)
             return VARYING
         old = self._register(target)
-        if target.variable in self.state.assumed_parameters:
+        if target.variable in self.state.inputs.assumed:
             self._note_assumed(target.variable, expr.span)
         if isinstance(old, Pointer):
             step = expr.delta * (expr.step_bytes or 1)
@@ -430,7 +432,7 @@ class ExpressionEvaluator:
     def _intrinsic(self, expr: ir.Intrinsic, mask: Mask) -> Value:
         values = [self.evaluate(argument, mask) for argument in expr.arguments]
         bits = expr.arguments[0].type.bits if expr.arguments else 0
-        return convert(apply(expr.semantics, values, bits), expr.type)
+        return convert(apply(expr.semantics, values, bits, expr.name), expr.type)
 
 
 def _compares_with_null(expr: ir.Binary, left: Value, right: Value) -> bool:

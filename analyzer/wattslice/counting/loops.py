@@ -83,7 +83,7 @@ class Loops(ExpressionEvaluator):
     def run_loop(self, loop: ir.Loop, mask: Mask) -> Mask:
         """Runs `loop` under `mask` and returns the lanes that go on behind it."""
         state = self.state
-        state.count(loop.region, mask)
+        state.tallies.count(loop.region, mask)
         entering, hidden = mask, self._hide_old_counters(loop, mask)
         for stmt in loop.init:
             mask = self.execute(stmt, mask)
@@ -103,7 +103,7 @@ class Loops(ExpressionEvaluator):
             self._forget_the_end(shape, together=frame.data_leave == {True})
         for variable, old in hidden:
             state.environment[variable] = select(entering.active, state.environment.get(variable, old), old)
-        tally = state.tally(loop)
+        tally = state.tallies.of_loop(loop)
         tally.entries += mask.thread_mean
         tally.known = tally.known and exact
         is_left = call.returned is not returned_before or any(f.broken is not before for f, before in around)
@@ -139,7 +139,7 @@ class Loops(ExpressionEvaluator):
         """Counts one evaluation of the condition, for its operations and side effects; its value."""
         if mask.is_empty:
             return 1
-        self.state.count(loop.test_region, mask)
+        self.state.tallies.count(loop.test_region, mask)
         return 1 if loop.condition is None else self.evaluate(loop.condition, mask)
 
     def _run_body(self, loop: ir.Loop, mask: Mask) -> Mask:
@@ -149,7 +149,7 @@ class Loops(ExpressionEvaluator):
         frame.broken = frame.continued = state.masks.none
         through = state.masks.sum(self.execute(loop.body, mask), frame.continued)
         if loop.step is not None and not through.is_empty:
-            state.count(loop.step_region, through)
+            state.tallies.count(loop.step_region, through)
             self.evaluate(loop.step, through)
         return through
 
@@ -206,7 +206,7 @@ class Loops(ExpressionEvaluator):
     def _known_trips(self, shape: LoopShape, mask: Mask) -> tuple[_Trips | None, bool]:
         """Iterations of the loop, and whether they are known rather than set or only bounded."""
         state, loop = self.state, shape.loop
-        setting = state.settings.get(state.trip_name(loop))
+        setting = state.inputs.settings.get(state.trip_name(loop))
         if setting is not None:
             return self._of_the_source(shape, int(setting), mask), True
         found: _Trips | None = None
@@ -222,7 +222,7 @@ class Loops(ExpressionEvaluator):
                 return None, True  # run step by step: nothing of the condition depends on data
             if self._measured_trips(loop) is not None:
                 return None, True  # its bound is not what ends it
-            state.assume_trips(
+            state.tallies.assume_trips(
                 loop, "the loop may end early, which depends on data: assumed to run to its bound"
             )
             return _plain(found), False
@@ -243,12 +243,12 @@ class Loops(ExpressionEvaluator):
     def _tell_unused_profile(self, loop: ir.Loop) -> None:
         """Notes a measured loop whose iterations an assumed parameter decides instead."""
         state = self.state
-        if loop.condition is None or not state.guessed or self.profiled(loop.span, LOOP) is None:
+        if loop.condition is None or not state.inputs.guessed or self.profiled(loop.span, LOOP) is None:
             return
         kernel = state.launch.kernel
-        assumed = sorted(v.name for v in parameters_behind(kernel, loop.condition) & state.guessed)
+        assumed = sorted(v.name for v in parameters_behind(kernel, loop.condition) & state.inputs.guessed)
         if assumed:
-            state.assume(
+            state.tallies.assume(
                 "PW019",
                 loop.span,
                 f"assumed {', '.join(assumed)} decides the iterations: those of the profile are not used",
@@ -264,7 +264,7 @@ class Loops(ExpressionEvaluator):
         induction, loop = bound.induction, shape.loop
         variable, op = induction.variable, induction.op
         start = self.state.environment.get(variable, VARYING)
-        if variable in self.state.assumed_parameters:
+        if variable in self.state.inputs.assumed:
             place = ir.RegisterPlace(variable, (), variable.type)
             self.evaluate(ir.Read(place, variable.type, loop.span), mask)
         amount = self._amount_of(induction, mask)
@@ -418,7 +418,7 @@ class Loops(ExpressionEvaluator):
                 state.assign(induction.variable, _value_after(induction, start, amount, trips), survivors)
             if not is_do:
                 self._test_once(loop, survivors)
-        state.tally(loop).iterations += iterations
+        state.tallies.of_loop(loop).iterations += iterations
         return masks.sum(survivors, left)
 
     def _stratum_mask(
@@ -451,7 +451,7 @@ class Loops(ExpressionEvaluator):
         outer_allowance = self.allowance
         limit = int(min(MAX_STEPPED_ITERATIONS, max(64, outer_allowance // shape.size)))
         self.allowance = outer_allowance / 8
-        tally = state.tally(loop)
+        tally = state.tallies.of_loop(loop)
         measured = self._measured_trips(loop)
 
         def run_rest(already: float = 0.0) -> Mask:
@@ -461,7 +461,7 @@ class Loops(ExpressionEvaluator):
                 warps = measured * self._warps_per_thread(loop) * mask.warp_mean
                 of_warps = max(0.0, warps - ran_warps) / running.warp_mean
             elif measured is None and self.profiled(loop.span, LOOP) is None and retries_a_swap(loop):
-                state.assume_trips(
+                state.tallies.assume_trips(
                     loop,
                     "the loop repeats where another thread came between (compare-and-swap): "
                     "1 iteration assumed",
@@ -546,8 +546,10 @@ class Loops(ExpressionEvaluator):
         state.uncertain -= 1
         if not is_measured:
             number = f"{assumed:g} iteration{'s' * (assumed != 1.0)} assumed"
-            state.assume_trips(loop, f"trip count of the loop depends on data: {number}{_why(step, most)}")
-        tally = state.tally(loop)
+            state.tallies.assume_trips(
+                loop, f"trip count of the loop depends on data: {number}{_why(step, most)}"
+            )
+        tally = state.tallies.of_loop(loop)
         tally.known = tally.known and is_measured
         tally.iterations += mask.thread_mean * trips
         for key, value in self._registers(shape).items():

@@ -9,6 +9,7 @@ from functools import lru_cache
 from wattslice import ir
 from wattslice.counting.state import State
 from wattslice.counting.values import Pointer
+from wattslice.ir.accesses import register_assignments
 from wattslice.launches.launch import KernelLaunch
 from wattslice.launches.memory import offset_of
 
@@ -29,19 +30,19 @@ def bind_parameters(state: State, default: int) -> None:
         is_size = parameter.type.is_integral and parameter.type.lanes == 1
         if value is None and is_size and parameter.space is not ir.MemorySpace.TEXTURE:
             value = covered.get(parameter, default)
-            state.assumed_parameters[parameter] = value
+            state.inputs.assumed[parameter] = value
         if value is not None:
             state.environment[parameter] = value
         elif parameter.type.kind is ir.TypeKind.POINTER:
             state.environment[parameter] = Pointer(parameter, 0)
-    state.guessed = frozenset(state.assumed_parameters)
+    state.inputs.guessed = frozenset(state.inputs.assumed)
     written = _written(kernel) if launch.members else frozenset[ir.Variable]()
     for member in launch.members:
         parameter = kernel.parameters[member.parameter]
         if parameter.space is not ir.MemorySpace.LOCAL:
             state.environment[(parameter, member.path)] = member.value
         elif parameter not in written:  # a struct that holds an array lies in memory
-            state.constants[(parameter, offset_of(parameter.type, member.path))] = member.value
+            state.inputs.constants[(parameter, offset_of(parameter.type, member.path))] = member.value
 
 
 def _written(kernel: ir.Kernel) -> frozenset[ir.Variable]:
@@ -188,12 +189,12 @@ def parameters_behind(kernel: ir.Kernel, condition: ir.Expr) -> frozenset[ir.Var
 def _sources(kernel: ir.Kernel) -> dict[ir.Variable, set[ir.Variable]]:
     """What each register takes values from, or is assigned because of."""
     found: dict[ir.Variable, set[ir.Variable]] = {}
-    for variable, read in _assigned(kernel.body):
-        found.setdefault(variable, set()).update(read)
+    for variable, value in register_assignments(kernel.body):
+        found.setdefault(variable, set()).update(_read(value))
     for stmt in ir.walk_statements(kernel.body):
         if isinstance(stmt, ir.If | ir.Loop | ir.Switch):
             deciding = frozenset(_all_read(_deciding(stmt)))
-            for variable, _ in _assigned(stmt):
+            for variable, _ in register_assignments(stmt):
                 found.setdefault(variable, set()).update(deciding)
     return found
 
@@ -208,20 +209,6 @@ def _deciding(stmt: ir.Stmt) -> Iterator[ir.Expr]:
                 yield inner.condition
     else:
         yield from ir.statement_expressions(stmt)
-
-
-def _assigned(stmt: ir.Stmt) -> Iterator[tuple[ir.Variable, frozenset[ir.Variable]]]:
-    """Every register assigned below `stmt`, with what the assigned value reads."""
-    for inner in ir.walk_statements(stmt):
-        if isinstance(inner, ir.Declare) and inner.value is not None:
-            yield inner.variable, frozenset(_read(inner.value))
-        for expr in ir.statement_expressions(inner):
-            for node in ir.walk_expressions(expr):
-                if isinstance(node, ir.Assign) and isinstance(node.target, ir.RegisterPlace):
-                    yield node.target.variable, frozenset(_read(node.value))
-                elif isinstance(node, ir.InlinedCall):
-                    for parameter, argument in zip(node.parameters, node.arguments, strict=True):
-                        yield parameter, frozenset(_read(argument))
 
 
 def _all_read(exprs: Iterable[ir.Expr]) -> Iterator[ir.Variable]:

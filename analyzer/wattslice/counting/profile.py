@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
-from wattslice.ir import Kernel
+from wattslice import ir
 from wattslice.ir.operation_counts import OperationCounts, operations, weighted_counts
 from wattslice.launches.launch import Assumption
 
@@ -141,7 +141,7 @@ class ExecutionProfile:
     assumptions: tuple[Assumption, ...]
 
 
-def total_counts(kernel: Kernel, profile: ExecutionProfile) -> OperationCounts:
+def total_counts(kernel: ir.Kernel, profile: ExecutionProfile) -> OperationCounts:
     """Mean source operations per launched thread: `counts_per_thread` of the JSON contract.
 
     Raises `ValueError` when the profile is not one of this kernel.

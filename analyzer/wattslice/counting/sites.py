@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from wattslice import ir
 from wattslice.counting.profile import Reach, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE, Mask, SampledThreads
 from wattslice.counting.values import Pointer, Unknown, Value
-from wattslice.ir import MemorySpace
 
 SECTOR_BYTES = 32
 BANKS = 32
@@ -131,7 +131,7 @@ class SiteTally:
         self._base_known = True
 
     def visit(
-        self, size_bytes: int, space: MemorySpace, address: Value, mask: Mask, threads: SampledThreads
+        self, size_bytes: int, space: ir.MemorySpace, address: Value, mask: Mask, threads: SampledThreads
     ) -> None:
         """One visit by the lanes of `mask` at `address`; objects of `size_bytes` are accessed."""
         self._size_bytes = max(1, size_bytes)
@@ -163,13 +163,13 @@ class SiteTally:
         for axis in reversed(axes):
             texel = texel * TEXTURE_PITCH_TEXELS + axis
         offsets = texel * self._size_bytes
-        self._look(tuple(axes), offsets, MemorySpace.TEXTURE, mask, threads, self._size_bytes, 1)
+        self._look(tuple(axes), offsets, ir.MemorySpace.TEXTURE, mask, threads, self._size_bytes, 1)
 
     def _look(
         self,
         axes: tuple[_Axis, ...],
         offsets: _Axis,
-        space: MemorySpace,
+        space: ir.MemorySpace,
         mask: Mask,
         threads: SampledThreads,
         unit_bytes: int,
@@ -197,12 +197,12 @@ class SiteTally:
             self._passes += weight
             self._distinct += weight * 32 / (inner_block.stop - inner_block.start)
             return
-        if space is MemorySpace.SHARED:
+        if space is ir.MemorySpace.SHARED:
             self._passes += weight * bank_passes(offsets, active, self._size_bytes, threads.warp_population)
             self._sectors += weight
         else:
             asked = (offsets, active, self._size_bytes, threads.warp_population)
-            is_constant = space is MemorySpace.CONSTANT  # serves one word after the other
+            is_constant = space is ir.MemorySpace.CONSTANT  # serves one word after the other
             self._passes += weight * (sectors_per_request(*asked, sector_bytes=4) if is_constant else 1.0)
             self._sectors += weight * sectors_per_request(*asked)
         block_active = active[inner_block]

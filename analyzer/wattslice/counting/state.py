@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from wattslice import ir
-from wattslice.counting.profile import ProbabilitySource, SiteStatistics
+from wattslice.counting.profile import ProbabilitySource
 from wattslice.counting.sampling import Mask, Masks, SampledThreads
 from wattslice.counting.sites import SiteTally
 from wattslice.counting.values import Value, select
@@ -61,46 +61,27 @@ class CallFrame:
     loop_depth: int = 0
 
 
-class State:
-    """The mutable heart of one evaluation of one launch."""
+class Tallies:
+    """What one evaluation has found so far, and what it had to assume."""
 
-    def __init__(self, launch: KernelLaunch, threads: SampledThreads, max_steps: int) -> None:
-        kernel = launch.kernel
-        self.launch = launch
-        self.threads = threads
-        self.masks = Masks(threads)
-        self.environment: dict[ir.RegisterKey, Value] = {}
-        self.live = self.masks.all
-        self.uncertain = 0  # depth of arms taken only perhaps
-        self.loops: list[LoopFrame] = []
-        self.calls: list[CallFrame] = [CallFrame(self.masks.none)]
+    def __init__(self, kernel: ir.Kernel) -> None:
+        self._kernel = kernel
         self.thread_counts = [0.0] * kernel.region_count
         self.warp_counts = [0.0] * kernel.region_count
-        self.loop_tallies: dict[int, LoopTally] = {}
+        self.loops: dict[int, LoopTally] = {}
+        self.sites = [SiteTally() for _ in range(kernel.site_count)]
         self.arm_sources: dict[int, ProbabilitySource] = {}
         self.never_left: set[int] = set()  # branches that leave a loop by data, assumed never to
         self.assumptions: dict[tuple[str, str, int, str], Assumption] = {}
-        self.assumed_parameters: dict[ir.Variable, int] = {}
-        self.chosen_between = chosen_between(kernel)
-        self.guessed: frozenset[ir.Variable] = frozenset()  # those assumed, read or not
-        self.settings = {setting.name: setting.value for setting in launch.settings}
-        self.constants = {(c.variable, c.offset_bytes): c.value for c in launch.constants}
-        self.steps_left = max_steps
-        self._sites = [SiteTally() for _ in range(kernel.site_count)]
-        self._shapes: dict[ir.Loop, LoopShape] = {}
-
-    # ------------------------------------------------------------------ tallies
 
     def count(self, region: int, mask: Mask) -> None:
         """One run of `region` under `mask`."""
         self.thread_counts[region] += mask.thread_mean
         self.warp_counts[region] += mask.warp_mean
 
-    def spend(self, steps: int = 1) -> None:
-        """Uses up the step budget; raises BudgetExceededError when it is gone."""
-        self.steps_left -= steps
-        if self.steps_left < 0:
-            raise BudgetExceededError
+    def of_loop(self, loop: ir.Loop) -> LoopTally:
+        """The entries and iterations of a loop so far."""
+        return self.loops.setdefault(loop.region, LoopTally(loop.span))
 
     def assume(self, rule: str, span: ir.Span, message: str, fix: str) -> None:
         """Notes an assumption once."""
@@ -115,28 +96,12 @@ class State:
 
     def assume_trips(self, loop: ir.Loop, message: str) -> None:
         """Notes what was assumed of the iterations of a loop."""
-        self.assume(
-            "PW013", loop.span, message, f"--set {self.launch.kernel.name}.{self.trip_name(loop)}=VALUE"
-        )
-
-    def tally(self, loop: ir.Loop) -> LoopTally:
-        """The entries and iterations of a loop so far."""
-        return self.loop_tallies.setdefault(loop.region, LoopTally(loop.span))
-
-    def trip_name(self, loop: ir.Loop) -> str:
-        """How `--set` names the trip count of a loop."""
-        return trip_name(self.launch.kernel, loop)
+        fix = f"--set {self._kernel.name}.{trip_name(self._kernel, loop)}=VALUE"
+        self.assume("PW013", loop.span, message, fix)
 
     def other_file(self, span: ir.Span) -> str:
         """The file of `span`; empty when it is the kernel's own."""
-        return "" if span.file == self.launch.kernel.span.file else span.file
-
-    def shape(self, loop: ir.Loop) -> LoopShape:
-        """The static facts of `loop`, computed once."""
-        shape = self._shapes.get(loop)
-        if shape is None:
-            shape = self._shapes[loop] = shape_of(loop)
-        return shape
+        return "" if span.file == self._kernel.span.file else span.file
 
     @property
     def has_assumed_a_parameter(self) -> bool:
@@ -146,9 +111,57 @@ class State:
     @property
     def touched_memory(self) -> bool:
         """True when some access was visited, or there is none to visit."""
-        return not self._sites or any(site.was_visited for site in self._sites)
+        return not self.sites or any(site.was_visited for site in self.sites)
 
-    # ------------------------------------------------------------------ registers
+
+class Inputs:
+    """What a launch hands to its kernel besides the arguments that registers hold.
+
+    `assumed`: parameters whose values had to be assumed, and were not read yet; `guessed`: those assumed,
+    read or not. `chosen_between`: registers that a pointer to one of several may mean.
+    """
+
+    def __init__(self, launch: KernelLaunch) -> None:
+        self.settings = {setting.name: setting.value for setting in launch.settings}
+        self.constants = {(c.variable, c.offset_bytes): c.value for c in launch.constants}
+        self.assumed: dict[ir.Variable, int] = {}
+        self.guessed: frozenset[ir.Variable] = frozenset()
+        self.chosen_between = chosen_between(launch.kernel)
+
+
+class State:
+    """The mutable heart of one evaluation of one launch."""
+
+    def __init__(self, launch: KernelLaunch, threads: SampledThreads, max_steps: int) -> None:
+        self.launch = launch
+        self.threads = threads
+        self.masks = Masks(threads)
+        self.inputs = Inputs(launch)
+        self.tallies = Tallies(launch.kernel)
+        self.environment: dict[ir.RegisterKey, Value] = {}
+        self.live = self.masks.all
+        self.uncertain = 0  # depth of arms taken only perhaps
+        self.loops: list[LoopFrame] = []
+        self.calls: list[CallFrame] = [CallFrame(self.masks.none)]
+        self.steps_left = max_steps
+        self._shapes: dict[ir.Loop, LoopShape] = {}
+
+    def spend(self, steps: int = 1) -> None:
+        """Uses up the step budget; raises BudgetExceededError when it is gone."""
+        self.steps_left -= steps
+        if self.steps_left < 0:
+            raise BudgetExceededError
+
+    def trip_name(self, loop: ir.Loop) -> str:
+        """How `--set` names the trip count of a loop."""
+        return trip_name(self.launch.kernel, loop)
+
+    def shape(self, loop: ir.Loop) -> LoopShape:
+        """The static facts of `loop`, computed once."""
+        shape = self._shapes.get(loop)
+        if shape is None:
+            shape = self._shapes[loop] = shape_of(loop)
+        return shape
 
     def assign(self, key: ir.RegisterKey, value: Value, mask: Mask) -> None:
         """Sets a register in the lanes of `mask`; lanes that left the kernel do not matter any more."""
@@ -157,20 +170,6 @@ class State:
             if old is not None:
                 value = select(mask.active, value, old)
         self.environment[key] = value
-
-    # ------------------------------------------------------------------ memory sites
-
-    def access(self, site: int, type_: ir.Type, space: ir.MemorySpace, address: Value, mask: Mask) -> None:
-        """One visit of an access site."""
-        self._sites[site].visit(type_.size_bytes, space, address, mask, self.threads)
-
-    def fetch(self, site: int, type_: ir.Type, coordinates: list[Value], mask: Mask) -> None:
-        """One visit of a texture fetch."""
-        self._sites[site].visit_texels(type_.size_bytes, coordinates, mask, self.threads)
-
-    def site_statistics(self) -> tuple[SiteStatistics, ...]:
-        """The averages of every site, in site order."""
-        return tuple(site.statistics() for site in self._sites)
 
 
 @lru_cache(maxsize=4)

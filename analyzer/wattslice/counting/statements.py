@@ -31,7 +31,7 @@ class Executor(Loops):
         state = self.state
         state.spend()
         if not isinstance(stmt, ir.Loop):
-            state.count(stmt.region, mask)
+            state.tallies.count(stmt.region, mask)
         match stmt:
             case ir.ExprStmt(expr=expr):
                 self.evaluate(expr, mask)
@@ -115,7 +115,7 @@ class Executor(Loops):
             return None
         usual = usual_outcome(kernel, stmt.condition)
         if usual is not None:
-            self.state.assume(
+            self.state.tallies.assume(
                 "PW012",
                 stmt.span,
                 "slow path of a mathematical function (huge, infinite or no number): assumed never taken",
@@ -124,7 +124,7 @@ class Executor(Loops):
         return usual
 
     def _note_arms(self, stmt: ir.If, source: ProbabilitySource) -> None:
-        sources = self.state.arm_sources
+        sources = self.state.tallies.arm_sources
         if sources.get(stmt.region) in (None, ProbabilitySource.STATIC):
             sources[stmt.region] = source
 
@@ -167,10 +167,10 @@ class Executor(Loops):
             if frame is not None:
                 frame.left_by_chance = True
             leave = 0.0 if expected is None else 1.0 / expected
-            state.arm_sources[stmt.region] = ProbabilitySource.DEFAULT
+            state.tallies.arm_sources[stmt.region] = ProbabilitySource.DEFAULT
             if expected is None:
-                state.never_left.add(stmt.region)
-            state.assume(
+                state.tallies.never_left.add(stmt.region)
+            state.tallies.assume(
                 "PW012",
                 stmt.span,
                 "leaving the loop here depends on data: "
@@ -183,7 +183,7 @@ class Executor(Loops):
             )
             return leave if leaves_then else 1.0 - leave
         chance, source = self.probability(stmt.span, condition)
-        state.arm_sources[stmt.region] = source
+        state.tallies.arm_sources[stmt.region] = source
         return chance
 
     def _note_leaving(self, arm: ir.Stmt, together: bool) -> None:
@@ -227,7 +227,7 @@ class Executor(Loops):
         masks, state = self.state.masks, self.state
         labels = [label for case in stmt.cases for label in case.labels if label is not None]
         if isinstance(selector, int | float | np.ndarray):
-            state.arm_sources[stmt.region] = ProbabilitySource.STATIC
+            state.tallies.arm_sources[stmt.region] = ProbabilitySource.STATIC
             other = np.logical_not(np.isin(selector, labels))
             return [
                 masks.where(
@@ -248,13 +248,13 @@ class Executor(Loops):
             source = ProbabilitySource.PROFILE
             shares = [0.0 if share is None else share for share in known]
         if source is ProbabilitySource.DEFAULT:
-            state.assume(
+            state.tallies.assume(
                 "PW012",
                 stmt.span,
                 f"switch depends on data: its {count} ways assumed equally likely",
                 "--profile FILE",
             )
-        state.arm_sources[stmt.region] = source
+        state.tallies.arm_sources[stmt.region] = source
         together = is_warp_uniform(selector)
         return [masks.perhaps(mask, share, together=together) for share in shares]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from wattslice import ir
 from wattslice.counting.values import (
     Lanes,
     Number,
@@ -14,25 +15,25 @@ from wattslice.counting.values import (
     fits_int64,
     scalar,
 )
-from wattslice.ir import INT64, BinaryOp, Type, loops
 from wattslice.ir.c_arithmetic import COMPARE, wrapped
+from wattslice.ir.loops import constant_trips
 
 MAX_GEOMETRIC_TRIPS = 128
 """Halving or doubling a 64-bit counter ends after at most 64 steps; twice that is certainly stuck."""
 
 
 def value_at(
-    start: Scalar, op: BinaryOp, amount: Scalar, iteration: int | Lanes, type_: Type = INT64
+    start: Scalar, op: ir.BinaryOp, amount: Scalar, iteration: int | Lanes, type_: ir.Type = ir.INT64
 ) -> Scalar:
     """The counter of `type_` at the start of `iteration` (0-based) when each applies `op amount`."""
-    is_modular = op in (BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL)
+    is_modular = op in (ir.BinaryOp.ADD, ir.BinaryOp.SUB, ir.BinaryOp.MUL)
     is_carried = type_.is_float or (type_.is_integral and (is_modular or type_.bits == 64))
-    carrier = type_ if is_carried else INT64
-    if op in (BinaryOp.ADD, BinaryOp.SUB, BinaryOp.SHL, BinaryOp.SHR):
-        total = scalar(binary(BinaryOp.MUL, amount, iteration, carrier if type_.is_float else INT64))
+    carrier = type_ if is_carried else ir.INT64
+    if op in (ir.BinaryOp.ADD, ir.BinaryOp.SUB, ir.BinaryOp.SHL, ir.BinaryOp.SHR):
+        total = scalar(binary(ir.BinaryOp.MUL, amount, iteration, carrier if type_.is_float else ir.INT64))
     elif isinstance(iteration, int) and isinstance(amount, int) and 0 <= iteration <= MAX_GEOMETRIC_TRIPS:
         total = amount**iteration
-        if op is BinaryOp.DIV and wrapped(total, carrier) != total:
+        if op is ir.BinaryOp.DIV and wrapped(total, carrier) != total:
             return Unknown(uniform=False)
     else:
         return Unknown(uniform=False)
@@ -41,7 +42,7 @@ def value_at(
 
 
 def trip_count(
-    start: Scalar, op: BinaryOp, amount: Scalar, comparison: BinaryOp, limit: Scalar
+    start: Scalar, op: ir.BinaryOp, amount: Scalar, comparison: ir.BinaryOp, limit: Scalar
 ) -> int | Lanes | None:
     """Iterations of `for (v = start; v comparison limit; v = v op amount)`, per lane where lanes differ.
 
@@ -51,32 +52,35 @@ def trip_count(
         return None
     if not (fits_int64(start) and fits_int64(amount) and fits_int64(limit)):
         return None
-    if op is BinaryOp.SUB:
-        op, amount = BinaryOp.ADD, -amount
-    if op is BinaryOp.ADD:
+    if op is ir.BinaryOp.SUB:
+        op, amount = ir.BinaryOp.ADD, -amount
+    if op is ir.BinaryOp.ADD:
         return _arithmetic(start, amount, comparison, limit)
     return _stepwise(start, op, amount, comparison, limit)
 
 
 def _arithmetic(
-    start: int | float | Lanes, amount: int | float | Lanes, comparison: BinaryOp, limit: int | float | Lanes
+    start: int | float | Lanes,
+    amount: int | float | Lanes,
+    comparison: ir.BinaryOp,
+    limit: int | float | Lanes,
 ) -> int | Lanes | None:
     if isinstance(start, float) or isinstance(limit, float) or isinstance(amount, float):
-        return _stepwise(start, BinaryOp.ADD, amount, comparison, limit)
+        return _stepwise(start, ir.BinaryOp.ADD, amount, comparison, limit)
     if isinstance(start, int) and isinstance(limit, int):
         if isinstance(amount, int):
-            return loops.trip_count(start, amount, comparison, limit)
+            return constant_trips(start, amount, comparison, limit)
         if not COMPARE[comparison](start, limit):
             return 0
     distance = limit - start
-    if comparison in (BinaryOp.GT, BinaryOp.GE):
+    if comparison in (ir.BinaryOp.GT, ir.BinaryOp.GE):
         distance, amount = -distance, -amount
     match comparison:
-        case BinaryOp.LT | BinaryOp.GT:
+        case ir.BinaryOp.LT | ir.BinaryOp.GT:
             needed = distance
-        case BinaryOp.LE | BinaryOp.GE:
+        case ir.BinaryOp.LE | ir.BinaryOp.GE:
             needed = distance + 1
-        case BinaryOp.NE:
+        case ir.BinaryOp.NE:
             if not isinstance(amount, int) or amount == 0 or bool(np.any(distance % amount)):
                 return None
             trips = distance // amount
@@ -93,9 +97,9 @@ def _arithmetic(
 
 def _stepwise(
     start: int | float | Lanes,
-    op: BinaryOp,
+    op: ir.BinaryOp,
     amount: int | float | Lanes,
-    comparison: BinaryOp,
+    comparison: ir.BinaryOp,
     limit: int | float | Lanes,
 ) -> int | Lanes | None:
     """Runs the counter alone; None when it is still running after MAX_GEOMETRIC_TRIPS steps."""
@@ -107,9 +111,9 @@ def _stepwise(
         if not np.any(running):
             return int(trips) if isinstance(trips, int) else trips
         trips = _add(trips, running)
-        if op in (BinaryOp.MUL, BinaryOp.SHL) and _overflows(value, op, amount, np.asarray(running)):
+        if op in (ir.BinaryOp.MUL, ir.BinaryOp.SHL) and _overflows(value, op, amount, np.asarray(running)):
             return None
-        stepped = scalar(binary(op, value, amount, INT64))
+        stepped = scalar(binary(op, value, amount, ir.INT64))
         if isinstance(stepped, Unknown):
             return None
         value = stepped
@@ -125,8 +129,8 @@ def _add(trips: int | Lanes, running: object) -> int | Lanes:
     return trips + int(bool(running))
 
 
-def _overflows(value: Number | Lanes, op: BinaryOp, amount: Number | Lanes, running: bool | Lanes) -> bool:
+def _overflows(value: Number | Lanes, op: ir.BinaryOp, amount: Number | Lanes, running: bool | Lanes) -> bool:
     """True when the next step leaves 64 bits in a lane that runs: the counter's own width decides then."""
-    factor = amount if op is BinaryOp.MUL else np.exp2(amount)
+    factor = amount if op is ir.BinaryOp.MUL else np.exp2(amount)
     leaves = np.abs(np.multiply(value, factor, dtype=np.float64)) >= 2.0**63
     return bool(np.any(np.logical_and(running, leaves)))

@@ -13,7 +13,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from wattslice.ir import COMPARISONS, FLOAT64, INT64, BinaryOp, Semantics, Type, TypeKind, Variable
+from wattslice import ir
+from wattslice.ir.builtins import value_of
 from wattslice.ir.c_arithmetic import COMPARE, EXACT, converted, fold, wrapped
 
 Lanes = NDArray[Any]  # int64, float64 or bool; uint64 only where a lane holds 2**63 or more
@@ -35,7 +36,7 @@ class Unknown:
 class Pointer:
     """An address: `root` object (None when unknown) plus an offset in bytes."""
 
-    root: Variable | None
+    root: ir.Variable | None
     offset: Number | Lanes | Unknown
 
 
@@ -163,10 +164,10 @@ def _residue(value: Number | Lanes) -> Number | Lanes:
     """An integer modulo 2**64, as two's complement: numpy's int64 arithmetic is then exact modulo 2**64."""
     if fits_int64(value):
         return value
-    return wrapped(value, INT64) if isinstance(value, int) else cast(Lanes, value).view(np.int64)
+    return wrapped(value, ir.INT64) if isinstance(value, int) else cast(Lanes, value).view(np.int64)
 
 
-def wrap(value: Scalar, type_: Type) -> Scalar:
+def wrap(value: Scalar, type_: ir.Type) -> Scalar:
     """`value` reduced to the range of an integer type (two's complement)."""
     if not type_.is_integral or type_.bits not in (8, 16, 32, 64) or isinstance(value, (float, Unknown)):
         return value
@@ -185,25 +186,25 @@ def wrap(value: Scalar, type_: Type) -> Scalar:
     return value
 
 
-def _unknown_binary(op: BinaryOp, a: Scalar, b: Scalar) -> Scalar | Chance:
+def _unknown_binary(op: ir.BinaryOp, a: Scalar, b: Scalar) -> Scalar | Chance:
     """Arithmetic with at least one unknown operand: sums and known multiples keep the known part."""
     uniform_a = a.uniform if isinstance(a, Unknown) else is_warp_uniform(a)
     uniform_b = b.uniform if isinstance(b, Unknown) else is_warp_uniform(b)
-    if op in COMPARISONS:
+    if op in ir.COMPARISONS:
         return Chance(0.5, (uniform_a and uniform_b) or _alike(a, b))
     delta_a = a.delta if isinstance(a, Unknown) else _residue(a)
     delta_b = b.delta if isinstance(b, Unknown) else _residue(b)
-    if op in (BinaryOp.ADD, BinaryOp.SUB):
+    if op in (ir.BinaryOp.ADD, ir.BinaryOp.SUB):
         # A known operand only shifts the known part, so it need not be uniform itself.
         uniform = (not isinstance(a, Unknown) or uniform_a) and (not isinstance(b, Unknown) or uniform_b)
         if uniform:
-            return Unknown(True, _residue(delta_a + delta_b if op is BinaryOp.ADD else delta_a - delta_b))
+            return Unknown(True, _residue(delta_a + delta_b if op is ir.BinaryOp.ADD else delta_a - delta_b))
         return VARYING
-    if op is BinaryOp.MUL and isinstance(b, int) and uniform_a:
+    if op is ir.BinaryOp.MUL and isinstance(b, int) and uniform_a:
         return Unknown(True, _residue(delta_a * delta_b))
-    if op is BinaryOp.MUL and isinstance(a, int) and uniform_b:
+    if op is ir.BinaryOp.MUL and isinstance(a, int) and uniform_b:
         return Unknown(True, _residue(delta_a * delta_b))
-    if op is BinaryOp.SHL and isinstance(b, int) and 0 <= b < 63 and uniform_a:
+    if op is ir.BinaryOp.SHL and isinstance(b, int) and 0 <= b < 63 and uniform_a:
         return Unknown(True, _residue(delta_a * (1 << b)))
     both = uniform_a and uniform_b and is_warp_uniform(delta_a) and is_warp_uniform(delta_b)
     return UNIFORM if both else VARYING
@@ -215,28 +216,28 @@ def _alike(a: Scalar, b: Scalar) -> bool:
     return part_a is not None and part_b is not None and is_warp_uniform(_residue(part_a - part_b))
 
 
-def binary(op: BinaryOp, left: Value, right: Value, type_: Type) -> Value:
+def binary(op: ir.BinaryOp, left: Value, right: Value, type_: ir.Type) -> Value:
     """`left op right` carried out in `type_`."""
     a, b = scalar(left), scalar(right)
     if isinstance(a, Unknown) or isinstance(b, Unknown):
-        if op is BinaryOp.COMMA:
+        if op is ir.BinaryOp.COMMA:
             return right
-        if op is BinaryOp.AND:  # x & 0 and the masks of power-of-two wrapping
+        if op is ir.BinaryOp.AND:  # x & 0 and the masks of power-of-two wrapping
             return UNIFORM if is_warp_uniform(a) and is_warp_uniform(b) else VARYING
         return _unknown_binary(op, a, b)
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return _lanes(op, a, b, type_)
     if type_.is_integral and (isinstance(a, float) or isinstance(b, float)):
-        type_ = FLOAT64  # a counter that is stepped without its type
+        type_ = ir.FLOAT64  # a counter that is stepped without its type
     result = fold(op, a, b, type_)
     return VARYING if result is None else result
 
 
-def _lanes(op: BinaryOp, a: Number | Lanes, b: Number | Lanes, type_: Type) -> Scalar:
+def _lanes(op: ir.BinaryOp, a: Number | Lanes, b: Number | Lanes, type_: ir.Type) -> Scalar:
     """`a op b` where at least one of them is an array."""
-    if op is BinaryOp.COMMA:
+    if op is ir.BinaryOp.COMMA:
         return b
-    plain = type_.kind is TypeKind.INT and (type_.bits < 64 or (type_.signed and type_.bits == 64))
+    plain = type_.kind is ir.TypeKind.INT and (type_.bits < 64 or (type_.signed and type_.bits == 64))
     if not (plain and _is_int64(a) and _is_int64(b)):
         return _any_lanes(op, a, b, type_)
     compare, exact = COMPARE.get(op), EXACT.get(op)
@@ -244,7 +245,7 @@ def _lanes(op: BinaryOp, a: Number | Lanes, b: Number | Lanes, type_: Type) -> S
         return compare(a, b)
     if exact is None:
         return _divide_or_shift(op, a, b, type_)
-    return exact(a, b) if op in (BinaryOp.AND, BinaryOp.OR) else wrap(exact(a, b), type_)
+    return exact(a, b) if op in (ir.BinaryOp.AND, ir.BinaryOp.OR) else wrap(exact(a, b), type_)
 
 
 def _is_int64(value: Number | Lanes) -> bool:
@@ -255,18 +256,18 @@ def _is_int64(value: Number | Lanes) -> bool:
     )
 
 
-def _any_lanes(op: BinaryOp, a: Number | Lanes, b: Number | Lanes, type_: Type) -> Scalar:
+def _any_lanes(op: ir.BinaryOp, a: Number | Lanes, b: Number | Lanes, type_: ir.Type) -> Scalar:
     """`_lanes` of floating-point numbers, and of integers that are not all int64."""
-    if type_.bits > 64 and op not in COMPARISONS:
+    if type_.bits > 64 and op not in ir.COMPARISONS:
         return VARYING
     if type_.bits == 64 and type_.is_integral:
         a, b = _in64(a, type_), _in64(b, type_)
     else:
         a, b = _residue(a), _residue(b)
-    if op in COMPARISONS:  # exact between int64, uint64 and any Python integer
+    if op in ir.COMPARISONS:  # exact between int64, uint64 and any Python integer
         return COMPARE[op](a, b)
     if type_.is_float or _is_real(a) or _is_real(b):
-        if op not in (BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL):
+        if op not in (ir.BinaryOp.ADD, ir.BinaryOp.SUB, ir.BinaryOp.MUL):
             return VARYING
         with np.errstate(over="ignore", invalid="ignore"):
             result = EXACT[op](a, b)
@@ -276,7 +277,7 @@ def _any_lanes(op: BinaryOp, a: Number | Lanes, b: Number | Lanes, type_: Type) 
     return _divide_or_shift(op, a, b, type_)
 
 
-def _in64(value: Number | Lanes, type_: Type) -> Number | Lanes:
+def _in64(value: Number | Lanes, type_: ir.Type) -> Number | Lanes:
     return cast("Number | Lanes", wrap(value, type_))
 
 
@@ -284,25 +285,25 @@ def _is_real(value: Number | Lanes) -> bool:
     return isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype == np.float64)
 
 
-def _divide_or_shift(op: BinaryOp, a: Number | Lanes, b: Number | Lanes, type_: Type) -> Scalar:
-    if op in (BinaryOp.SHL, BinaryOp.SHR):
+def _divide_or_shift(op: ir.BinaryOp, a: Number | Lanes, b: Number | Lanes, type_: ir.Type) -> Scalar:
+    if op in (ir.BinaryOp.SHL, ir.BinaryOp.SHR):
         count = _shift_count(b, type_)
         if count is None:
             return VARYING
-        if op is BinaryOp.SHL:
+        if op is ir.BinaryOp.SHL:
             return wrap(cast("int | Lanes", _residue(a)) << count, type_)
         b = count
     elif isinstance(b, int) and b == 0:
         return VARYING
     dtype = np.int64 if fits_int64(a) and fits_int64(b) else np.uint64
     left, right = np.asarray(a).astype(dtype, copy=False), np.asarray(b).astype(dtype, copy=False)
-    if op is BinaryOp.SHR:
+    if op is ir.BinaryOp.SHR:
         return _signed_if_it_fits(left >> right)
     if not np.all(right):
         # A lane that divides by zero is a lane masked off by the program; its value does not matter.
         right = np.where(right == 0, right.dtype.type(1), right)
     remainder = np.fmod(left, right)  # truncates, as C does
-    if op is BinaryOp.MOD:
+    if op is ir.BinaryOp.MOD:
         return _signed_if_it_fits(remainder)
     with np.errstate(over="ignore"):  # the least integer divided by -1
         quotient = (left - remainder) // right
@@ -315,7 +316,7 @@ def _signed_if_it_fits(value: Lanes) -> Lanes:
     return value if value.dtype != np.uint64 or value.max() >= 1 << 63 else value.view(np.int64)
 
 
-def _shift_count(count: Number | Lanes, type_: Type) -> int | Lanes | None:
+def _shift_count(count: Number | Lanes, type_: ir.Type) -> int | Lanes | None:
     """How far to shift, inside the width; None when no lane's count is. Other lanes are masked off."""
     bits = type_.bits or 64
     if isinstance(count, np.ndarray):
@@ -336,7 +337,7 @@ def truth(value: Value) -> bool | NDArray[np.bool_] | Chance:
     return Chance(0.5, is_warp_uniform(value))
 
 
-def convert(value: Value, type_: Type) -> Value:
+def convert(value: Value, type_: ir.Type) -> Value:
     """`value` converted to `type_` as C does."""
     if isinstance(value, Pointer | Record | Unknown):
         return value
@@ -345,9 +346,9 @@ def convert(value: Value, type_: Type) -> Value:
     if isinstance(value, int | float):
         result = converted(value, type_) if type_.lanes == 1 else value
         return VARYING if result is None else result
-    if type_.kind is TypeKind.BOOL:
+    if type_.kind is ir.TypeKind.BOOL:
         return value != 0
-    if type_.kind is TypeKind.INT:
+    if type_.kind is ir.TypeKind.INT:
         if value.dtype == np.float64:
             if not bool((np.abs(value) < 2.0**63).all()):  # NaN and infinity too
                 return VARYING
@@ -358,35 +359,41 @@ def convert(value: Value, type_: Type) -> Value:
     return value
 
 
-_REAL: dict[Semantics, Callable[..., Any]] = {
-    Semantics.CEIL: np.ceil,
-    Semantics.FLOOR: np.floor,
-    Semantics.SQRT: np.sqrt,
-    Semantics.POW: np.power,
-    Semantics.LOG2: np.log2,
-    Semantics.LOG: np.log,
-    Semantics.EXP: np.exp,
+_REAL: dict[ir.Semantics, Callable[..., Any]] = {
+    ir.Semantics.CEIL: np.ceil,
+    ir.Semantics.FLOOR: np.floor,
+    ir.Semantics.SQRT: np.sqrt,
+    ir.Semantics.POW: np.power,
+    ir.Semantics.LOG2: np.log2,
+    ir.Semantics.LOG: np.log,
+    ir.Semantics.EXP: np.exp,
 }
 
 
-_BITS: dict[Semantics, Callable[[int, int], int]] = {
-    Semantics.POPC: lambda v, bits: v.bit_count(),
-    Semantics.CLZ: lambda v, bits: bits - v.bit_length(),
-    Semantics.FFS: lambda v, bits: (v & -v).bit_length(),
-    Semantics.BREV: lambda v, bits: int(f"{v:0{bits}b}"[::-1], 2),
+_BITS: dict[ir.Semantics, Callable[[int, int], int]] = {
+    ir.Semantics.POPC: lambda v, bits: v.bit_count(),
+    ir.Semantics.CLZ: lambda v, bits: bits - v.bit_length(),
+    ir.Semantics.FFS: lambda v, bits: (v & -v).bit_length(),
+    ir.Semantics.BREV: lambda v, bits: int(f"{v:0{bits}b}"[::-1], 2),
 }
 
 
-def apply(semantics: Semantics, arguments: Sequence[Value], bits: int) -> Value:
+def apply(semantics: ir.Semantics, arguments: Sequence[Value], bits: int, name: str = "") -> Value:
     """The value of an intrinsic; unknown where an argument is, or where we do not model it.
 
-    `bits`: the width of the first argument's type (`__clzll` and `__clz` differ in nothing else).
+    `bits`: the width of the first argument's type (`__clzll` and `__clz` differ in nothing else). `name`:
+    of a function that its row in the table of builtins computes.
     """
-    if not arguments or semantics in (Semantics.OPAQUE, Semantics.EFFECT, Semantics.NONE, Semantics.BARRIER):
+    if not arguments or semantics in (
+        ir.Semantics.OPAQUE,
+        ir.Semantics.EFFECT,
+        ir.Semantics.NONE,
+        ir.Semantics.BARRIER,
+    ):
         return VARYING
-    if semantics is Semantics.UNIFORM:
+    if semantics is ir.Semantics.UNIFORM:
         return UNIFORM
-    if semantics is Semantics.IDENTITY:
+    if semantics is ir.Semantics.IDENTITY:
         return arguments[0]
     numbers = [scalar(argument) for argument in arguments]
     known = [number for number in numbers if not isinstance(number, Unknown)]
@@ -394,42 +401,44 @@ def apply(semantics: Semantics, arguments: Sequence[Value], bits: int) -> Value:
         return UNIFORM if all(map(is_warp_uniform, numbers)) else VARYING
     if semantics in _REAL:
         return _real(_REAL[semantics], known)
+    if semantics is ir.Semantics.COMPUTED:
+        return _computed(value_of(name), known)
     if semantics in _BITS:
         return _bitwise(_BITS[semantics], known[0], bits or 32)
     return _arithmetic(semantics, known)
 
 
-_UINT64 = Type(TypeKind.INT, bits=64, signed=False)
+_UINT64 = ir.Type(ir.TypeKind.INT, bits=64, signed=False)
 _BINARY = {
-    Semantics.ADD: BinaryOp.ADD,
-    Semantics.MUL: BinaryOp.MUL,
-    Semantics.MUL24: BinaryOp.MUL,
-    Semantics.DIV: BinaryOp.DIV,
-    Semantics.MOD: BinaryOp.MOD,
+    ir.Semantics.ADD: ir.BinaryOp.ADD,
+    ir.Semantics.MUL: ir.BinaryOp.MUL,
+    ir.Semantics.MUL24: ir.BinaryOp.MUL,
+    ir.Semantics.DIV: ir.BinaryOp.DIV,
+    ir.Semantics.MOD: ir.BinaryOp.MOD,
 }
 
 
-def _arithmetic(semantics: Semantics, values: list[Number | Lanes]) -> Scalar:
+def _arithmetic(semantics: ir.Semantics, values: list[Number | Lanes]) -> Scalar:
     """Sums and the like, exact modulo 2**64; what is exact only below 2**63 is unknown above."""
-    type_ = INT64 if all(map(fits_int64, values)) else _UINT64
+    type_ = ir.INT64 if all(map(fits_int64, values)) else _UINT64
     a = values[0]
     b = values[1] if len(values) > 1 else 0
     op = _BINARY.get(semantics)
     if op is not None:
         return EXACT[op](a, b) if op in EXACT and type_.signed else scalar(binary(op, a, b, type_))
     match semantics:
-        case Semantics.FMA:
-            product = scalar(binary(BinaryOp.MUL, a, b, type_))
-            return scalar(binary(BinaryOp.ADD, product, values[2] if len(values) > 2 else 0, type_))
-        case Semantics.ABS:
+        case ir.Semantics.FMA:
+            product = scalar(binary(ir.BinaryOp.MUL, a, b, type_))
+            return scalar(binary(ir.BinaryOp.ADD, product, values[2] if len(values) > 2 else 0, type_))
+        case ir.Semantics.ABS:
             return abs(a)
-        case Semantics.MIN | Semantics.MAX if len(values) > 1:
+        case ir.Semantics.MIN | ir.Semantics.MAX if len(values) > 1:
             if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
                 if not type_.signed:
                     return VARYING
-                chosen = np.minimum(a, b) if semantics is Semantics.MIN else np.maximum(a, b)
+                chosen = np.minimum(a, b) if semantics is ir.Semantics.MIN else np.maximum(a, b)
                 return cast(NDArray[Any], chosen)
-            return min(a, b) if semantics is Semantics.MIN else max(a, b)
+            return min(a, b) if semantics is ir.Semantics.MIN else max(a, b)
         case _:
             return VARYING
 
@@ -442,8 +451,27 @@ def _real(function: Callable[..., Any], values: list[Number | Lanes]) -> Scalar:
     return float(result) if result.ndim == 0 else result
 
 
+def _computed(function: Callable[..., Number] | None, values: list[Number | Lanes]) -> Scalar:
+    """A function of plain numbers, for each lane; unknown where it has no value."""
+    if function is None:
+        return VARYING
+    lanes = np.broadcast(*values) if any(isinstance(value, np.ndarray) for value in values) else None
+    try:
+        found = function(*values) if lanes is None else [function(*(n.item() for n in row)) for row in lanes]
+    except (ValueError, OverflowError, ZeroDivisionError):
+        return VARYING
+    if not isinstance(found, list):
+        return found
+    is_whole = all(isinstance(number, int) for number in found)
+    return (
+        np.array([wrapped(int(n), ir.INT64) for n in found], np.int64)
+        if is_whole
+        else np.array(found, np.float64)
+    )
+
+
 def _bitwise(function: Callable[[int, int], int], value: Number | Lanes, bits: int) -> Scalar:
     mask = (1 << bits) - 1
     if isinstance(value, np.ndarray):
-        return np.array([wrapped(function(int(v) & mask, bits), INT64) for v in value], np.int64)
+        return np.array([wrapped(function(int(v) & mask, bits), ir.INT64) for v in value], np.int64)
     return function(int(value) & mask, bits)

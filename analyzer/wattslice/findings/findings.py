@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from wattslice.analysis import Advice, Analysis, KernelAnalysis, Suppression, also_in, lines_told
 from wattslice.findings.rules import RULES
@@ -18,6 +19,9 @@ _EXPLAINS = {rule.id: rule.explains_unknown for rule in RULES if rule.explains_u
 """Rules that can explain an unknown power, 1 for the likeliest."""
 
 
+_Said = TypeVar("_Said", bound=Advice | Assumption)
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing to tell, with its rule. `kernel` is empty for findings about a file; `fix` may be empty.
@@ -26,6 +30,7 @@ class Finding:
     `suppressed`: the reason that a comment in the source gives for not telling it; None: it is told.
     `launch_line`: of a finding about one launch of `kernel`, where the host code launches it.
     `also_lines`: further lines of `file` that it is told of; `silenced_lines`: those that comments take out.
+    `about`: the advice or assumption of a kernel that became this finding, its file told.
     """
 
     rule: str
@@ -41,6 +46,7 @@ class Finding:
     launch_line: int | None = None
     also_lines: tuple[int, ...] = ()
     silenced_lines: tuple[int, ...] = ()
+    about: Advice | Assumption | None = field(default=None, repr=False)
 
     @property
     def lines(self) -> frozenset[int]:
@@ -155,38 +161,26 @@ def _found(analysis: Analysis) -> tuple[Finding, ...]:
     ]
     told_of_limit = {(entry.file, entry.line) for entry in analysis.diagnostics if entry.rule == "PW021"}
     for kernel in analysis.kernels:
-        found += (
-            Finding(
-                assumption.rule,
-                Severity.NOTE,
-                assumption.file or kernel.file,
-                assumption.line,
-                kernel.name,
-                assumption.message,
-                assumption.fix,
+        for entry in (*kernel.assumptions, *kernel.advice):
+            stake = entry if isinstance(entry, Advice) else None
+            found.append(
+                Finding(
+                    entry.rule,
+                    stake.severity if stake else Severity.NOTE,
+                    entry.file or kernel.file,
+                    entry.line,
+                    kernel.name,
+                    entry.message,
+                    entry.fix,
+                    stake.power_w if stake else None,
+                    stake.energy_j if stake else None,
+                    also_lines=stake.also_lines if stake else (),
+                    about=_placed(entry, kernel),
+                )
             )
-            for assumption in kernel.assumptions
-        )
-        found += (_advised(kernel, advice) for advice in kernel.advice)
         if kernel.may_hit_power_limit and (kernel.file, kernel.line) not in told_of_limit:
             found.append(power_limit_warning(kernel))
     return tuple(dict.fromkeys(found))
-
-
-def _advised(kernel: KernelAnalysis, advice: Advice) -> Finding:
-    file = advice.file or kernel.file
-    stake = (advice.power_w, advice.energy_j)
-    return Finding(
-        advice.rule,
-        advice.severity,
-        file,
-        advice.line,
-        kernel.name,
-        advice.message,
-        advice.fix,
-        *stake,
-        also_lines=advice.also_lines,
-    )
 
 
 def _with_lines(finding: Finding) -> Finding:
@@ -201,20 +195,16 @@ def without_suppressed(analysis: Analysis) -> tuple[KernelAnalysis, ...]:
     """The kernels without the advice and assumptions that comments in the source suppress."""
     if not analysis.suppressions:
         return analysis.kernels
-    active = findings_of(analysis)
-    told = {(entry.rule, entry.kernel, entry.file, entry.line, entry.message) for entry in active}
+    active = {(finding.kernel, finding.about) for finding in findings_of(analysis)}
 
-    def stands(kernel: KernelAnalysis, entry: Assumption) -> bool:
-        place = (entry.file or kernel.file, entry.line, entry.message)
-        return (entry.rule, kernel.name, *place) in told
+    def standing(kernel: KernelAnalysis, entries: tuple[_Said, ...]) -> tuple[_Said, ...]:
+        return tuple(one for one in entries if (kernel.name, _placed(one, kernel)) in active)
 
     return tuple(
         replace(
             kernel,
-            advice=tuple(
-                entry for entry in kernel.advice if any(told_by(finding, kernel, entry) for finding in active)
-            ),
-            assumptions=tuple(entry for entry in kernel.assumptions if stands(kernel, entry)),
+            advice=standing(kernel, kernel.advice),
+            assumptions=standing(kernel, kernel.assumptions),
         )
         for kernel in analysis.kernels
     )
@@ -222,28 +212,27 @@ def without_suppressed(analysis: Analysis) -> tuple[KernelAnalysis, ...]:
 
 def told_by(finding: Finding, kernel: KernelAnalysis, advice: Advice) -> bool:
     """Whether `finding` is what became of `advice` of `kernel`: some of its lines may be suppressed."""
-    same = (finding.rule, finding.kernel, finding.file) == (
-        advice.rule,
-        kernel.name,
-        advice.file or kernel.file,
-    )
-    lines = {advice.line, *advice.also_lines}
-    return same and set(finding.lines) == lines and finding.message.startswith(advice.message)
+    return (finding.kernel, finding.about) == (kernel.name, _placed(advice, kernel))
+
+
+def _placed(entry: _Said, kernel: KernelAnalysis) -> _Said:
+    """The entry with its file told, which is empty for the kernel's own."""
+    return replace(entry, file=entry.file or kernel.file)
 
 
 def power_limit_warning(kernel: KernelAnalysis) -> Finding:
     """PW021 of a kernel that may or would hit the limit."""
-    hits = "would" if would_hit_power_limit(kernel) else "may"
-    message = f"{kernel.name} {hits} hit the power limit"
+    message = f"{kernel.name} {hits_limit(kernel)}"
     if kernel.power_limit_w is not None:
         message += f" of {kernel.power_limit_w:.0f} W"
     return Finding("PW021", Severity.WARNING, kernel.file, kernel.line, kernel.name, message)
 
 
-def would_hit_power_limit(kernel: KernelAnalysis) -> bool:
-    """Whether the whole interval lies at the limit, so that nothing but the limit itself is predicted."""
+def hits_limit(kernel: KernelAnalysis) -> str:
+    """Of a kernel that may; it "would" where its whole interval lies at the limit."""
     low_w, limit_w = kernel.power_low_w, kernel.power_limit_w
-    return low_w is not None and limit_w is not None and low_w >= limit_w
+    would = low_w is not None and limit_w is not None and low_w >= limit_w
+    return f"{'would' if would else 'may'} hit the power limit"
 
 
 def operations_power_w(kernel: KernelAnalysis) -> float:
@@ -274,6 +263,12 @@ def why_unknown(kernel: KernelAnalysis, analysis: Analysis) -> Diagnostic | None
 def plain_reason(kernel: KernelAnalysis, reason: Diagnostic) -> str:
     """The diagnostic's message for a place that names the kernel and calls its power unknown already."""
     return reason.message.removeprefix(f"{kernel.name}: ").removeprefix("power unknown: ")
+
+
+def cause_of_unknown(kernel: KernelAnalysis, analysis: Analysis) -> str:
+    """`plain_reason` of what explains an unknown power, with the rule."""
+    reason = why_unknown(kernel, analysis)
+    return f"{plain_reason(kernel, reason)} ({reason.rule})" if reason else "no diagnostic names the cause"
 
 
 def files_without_result(analysis: Analysis) -> tuple[str, ...]:

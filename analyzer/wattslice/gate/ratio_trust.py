@@ -8,13 +8,13 @@ for pairs of runs on one board at one clock, how the measured ratio lay around t
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 DATA = Path(__file__).with_name("ratio_trust.json")
 
@@ -73,19 +73,15 @@ class Curve:
         return math.expm1(min(found)) if found else None
 
 
+@dataclass(frozen=True, slots=True)
+class _Document:
+    curves: tuple[Curve, ...]
+
+
 @cache
 def curves() -> tuple[Curve, ...]:
     """All curves of the data file."""
-    document: dict[str, Any] = json.loads(DATA.read_text(encoding="utf-8"))
-    return tuple(
-        Curve(
-            entry["model"],
-            Kin(entry["kin"]),
-            Quantity(entry["quantity"]),
-            tuple(Knot(**knot) for knot in entry["knots"]),
-        )
-        for entry in document["curves"]
-    )
+    return msgspec.json.decode(DATA.read_bytes(), type=_Document).curves
 
 
 def curve(model: str, kin: Kin, quantity: Quantity) -> Curve | None:

@@ -14,15 +14,14 @@ from enum import Enum
 from pathlib import Path
 
 from wattslice.analysis import Analysis, KernelAnalysis
+from wattslice.config.budgets import Budget
 from wattslice.findings.findings import (
     Finding,
+    cause_of_unknown,
     in_order,
-    plain_reason,
     unused_suppressions,
-    why_unknown,
     with_suppressions,
 )
-from wattslice.gate.budgets import Budget
 from wattslice.ir import Diagnostic, Severity
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -270,11 +269,7 @@ def _unverifiable(
     if kernel.power_w is not None:
         message = f"{kernel.name}: {' and '.join(missing)} unknown"
     else:
-        reason = why_unknown(kernel, analysis)
-        because = (
-            f"{plain_reason(kernel, reason)} ({reason.rule})" if reason else "no diagnostic names the cause"
-        )
-        message = f"{kernel.name}: power unknown: {because}"
+        message = f"{kernel.name}: power unknown: {cause_of_unknown(kernel, analysis)}"
     return Finding(
         "PW022", severity, kernel.file, kernel.line, kernel.name, message, launch_line=kernel.launch_line
     )

@@ -120,7 +120,7 @@ def shape_of(loop: ir.Loop, *, memory_stays: bool = False) -> LoopShape:
     )
 
 
-def trip_count(start: int, step: int, comparison: ir.BinaryOp, limit: int) -> int | None:
+def constant_trips(start: int, step: int, comparison: ir.BinaryOp, limit: int) -> int | None:
     """Iterations of `for (v = start; v comparison limit; v += step)`; None when it does not end so."""
     if not COMPARE[comparison](start, limit):
         return 0

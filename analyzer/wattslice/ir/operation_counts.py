@@ -7,42 +7,16 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from wattslice.ir import (
-    Assign,
-    Atomic,
-    Binary,
-    BinaryOp,
-    Expr,
-    If,
-    Increment,
-    Intrinsic,
-    Kernel,
-    Load,
-    Logical,
-    Loop,
-    MemoryPlace,
-    MemorySpace,
-    OperationClass,
-    PointerOffset,
-    Select,
-    Span,
-    Stmt,
-    Switch,
-    TextureFetch,
-    Type,
-    TypeKind,
-    Unary,
-    UnaryOp,
-)
+from wattslice import ir
 from wattslice.ir.walking import decision_region, evaluations
 
-SPACE_OF: dict[OperationClass, MemorySpace] = {
-    OperationClass.GLOBAL_LOAD: MemorySpace.GLOBAL,
-    OperationClass.GLOBAL_STORE: MemorySpace.GLOBAL,
-    OperationClass.SHARED_LOAD: MemorySpace.SHARED,
-    OperationClass.SHARED_STORE: MemorySpace.SHARED,
-    OperationClass.CONSTANT_LOAD: MemorySpace.CONSTANT,
-    OperationClass.TEXTURE_LOAD: MemorySpace.TEXTURE,
+SPACE_OF: dict[ir.OperationClass, ir.MemorySpace] = {
+    ir.OperationClass.GLOBAL_LOAD: ir.MemorySpace.GLOBAL,
+    ir.OperationClass.GLOBAL_STORE: ir.MemorySpace.GLOBAL,
+    ir.OperationClass.SHARED_LOAD: ir.MemorySpace.SHARED,
+    ir.OperationClass.SHARED_STORE: ir.MemorySpace.SHARED,
+    ir.OperationClass.CONSTANT_LOAD: ir.MemorySpace.CONSTANT,
+    ir.OperationClass.TEXTURE_LOAD: ir.MemorySpace.TEXTURE,
 }
 """The memory space that a load or store of a class works on; atomics name theirs themselves."""
 
@@ -89,21 +63,21 @@ class OperationCounts:
 
 FIELD_NAMES: tuple[str, ...] = tuple(field.name for field in fields(OperationCounts))
 JSON_NAMES: tuple[str, ...] = tuple("int" if name == "integer" else name for name in FIELD_NAMES)
-CLASS_FIELD: dict[OperationClass, str] = {
-    cls: ("integer" if cls is OperationClass.INT else cls.value) for cls in OperationClass
+CLASS_FIELD: dict[ir.OperationClass, str] = {
+    cls: ("integer" if cls is ir.OperationClass.INT else cls.value) for cls in ir.OperationClass
 }
 
 
-LOAD_CLASS: dict[MemorySpace, OperationClass] = {
-    MemorySpace.GLOBAL: OperationClass.GLOBAL_LOAD,
-    MemorySpace.SHARED: OperationClass.SHARED_LOAD,
-    MemorySpace.CONSTANT: OperationClass.CONSTANT_LOAD,
-    MemorySpace.TEXTURE: OperationClass.TEXTURE_LOAD,
+LOAD_CLASS: dict[ir.MemorySpace, ir.OperationClass] = {
+    ir.MemorySpace.GLOBAL: ir.OperationClass.GLOBAL_LOAD,
+    ir.MemorySpace.SHARED: ir.OperationClass.SHARED_LOAD,
+    ir.MemorySpace.CONSTANT: ir.OperationClass.CONSTANT_LOAD,
+    ir.MemorySpace.TEXTURE: ir.OperationClass.TEXTURE_LOAD,
 }
-STORE_CLASS: dict[MemorySpace, OperationClass] = {
-    MemorySpace.GLOBAL: OperationClass.GLOBAL_STORE,
-    MemorySpace.SHARED: OperationClass.SHARED_STORE,
-    MemorySpace.TEXTURE: OperationClass.GLOBAL_STORE,  # surface writes
+STORE_CLASS: dict[ir.MemorySpace, ir.OperationClass] = {
+    ir.MemorySpace.GLOBAL: ir.OperationClass.GLOBAL_STORE,
+    ir.MemorySpace.SHARED: ir.OperationClass.SHARED_STORE,
+    ir.MemorySpace.TEXTURE: ir.OperationClass.GLOBAL_STORE,  # surface writes
 }
 
 
@@ -114,66 +88,66 @@ class Operation(NamedTuple):
     """
 
     region: int
-    span: Span
-    operation: OperationClass
+    span: ir.Span
+    operation: ir.OperationClass
     number: float
 
 
-Costs = tuple[tuple[OperationClass, float], ...]
+Costs = tuple[tuple[ir.OperationClass, float], ...]
 """Operations of one evaluation by class."""
 
 
-def arithmetic_class(type_: Type) -> OperationClass:
+def arithmetic_class(type_: ir.Type) -> ir.OperationClass:
     """The class in which an operator on `type_` counts: integers, pointers and unreadable types are `int`."""
-    if type_.kind is not TypeKind.FLOAT:
-        return OperationClass.INT
+    if type_.kind is not ir.TypeKind.FLOAT:
+        return ir.OperationClass.INT
     if type_.bits <= 16:
-        return OperationClass.FP16
-    return OperationClass.FP32 if type_.bits == 32 else OperationClass.FP64
+        return ir.OperationClass.FP16
+    return ir.OperationClass.FP32 if type_.bits == 32 else ir.OperationClass.FP64
 
 
-def own_operations(expr: Expr) -> Costs:
+def own_operations(expr: ir.Expr) -> Costs:
     """What one evaluation of `expr` costs without its sub-expressions, as (class, number) pairs."""
     costs = _OWN.get(type(expr))
     return () if costs is None else costs(expr)
 
 
-def _assignment(expr: Assign) -> Costs:
+def _assignment(expr: ir.Assign) -> Costs:
     return _update(expr.target, () if expr.op is None else (_arithmetic(expr.operand_type),))
 
 
-def _fetch(expr: TextureFetch) -> Costs:
-    return ((OperationClass.GLOBAL_STORE if expr.is_store else OperationClass.TEXTURE_LOAD, 1.0),)
+def _fetch(expr: ir.TextureFetch) -> Costs:
+    return ((ir.OperationClass.GLOBAL_STORE if expr.is_store else ir.OperationClass.TEXTURE_LOAD, 1.0),)
 
 
-_CONTROL: Costs = ((OperationClass.CONTROL, 1.0),)
-_INT: Costs = ((OperationClass.INT, 1.0),)
-_OWN: dict[type[Stmt | Expr], Callable[[Any], Costs]] = {  # by type: asked for every expression
-    Binary: lambda expr: () if expr.op is BinaryOp.COMMA else (_arithmetic(expr.operand_type),),
-    Unary: lambda expr: () if expr.op is UnaryOp.NOT else (_arithmetic(expr.type),),
-    Logical: lambda expr: _CONTROL,
-    Select: lambda expr: _CONTROL,
-    PointerOffset: lambda expr: _INT if expr.written else (),
-    Load: lambda expr: _access(LOAD_CLASS, expr.place),
-    Assign: _assignment,
-    Increment: lambda expr: _update(expr.target, (_arithmetic(expr.type),)),
-    Atomic: lambda expr: ((OperationClass.ATOMIC, 1.0),),
-    TextureFetch: _fetch,
-    Intrinsic: lambda expr: tuple((count.operation, count.number) for count in expr.operations),
+_CONTROL: Costs = ((ir.OperationClass.CONTROL, 1.0),)
+_INT: Costs = ((ir.OperationClass.INT, 1.0),)
+_OWN: dict[type[ir.Stmt | ir.Expr], Callable[[Any], Costs]] = {  # by type: asked for every expression
+    ir.Binary: lambda expr: () if expr.op is ir.BinaryOp.COMMA else (_arithmetic(expr.operand_type),),
+    ir.Unary: lambda expr: () if expr.op is ir.UnaryOp.NOT else (_arithmetic(expr.type),),
+    ir.Logical: lambda expr: _CONTROL,
+    ir.Select: lambda expr: _CONTROL,
+    ir.PointerOffset: lambda expr: _INT if expr.written else (),
+    ir.Load: lambda expr: _access(LOAD_CLASS, expr.place),
+    ir.Assign: _assignment,
+    ir.Increment: lambda expr: _update(expr.target, (_arithmetic(expr.type),)),
+    ir.Atomic: lambda expr: ((ir.OperationClass.ATOMIC, 1.0),),
+    ir.TextureFetch: _fetch,
+    ir.Intrinsic: lambda expr: tuple((count.operation, count.number) for count in expr.operations),
 }
 
 
-def decision(stmt: Stmt) -> Operation | None:
+def decision(stmt: ir.Stmt) -> Operation | None:
     """The control operation a statement makes by itself: `if`, loop test, `switch`."""
     region = decision_region(stmt)
     if region is None:
         return None
-    span = stmt.condition.span if isinstance(stmt, Loop) and stmt.condition is not None else stmt.span
-    return Operation(region, span, OperationClass.CONTROL, 1.0)
+    span = stmt.condition.span if isinstance(stmt, ir.Loop) and stmt.condition is not None else stmt.span
+    return Operation(region, span, ir.OperationClass.CONTROL, 1.0)
 
 
 @lru_cache(maxsize=4)
-def operations(kernel: Kernel) -> tuple[Operation, ...]:
+def operations(kernel: ir.Kernel) -> tuple[Operation, ...]:
     """Every source operation of a kernel, bodies of inlined calls included, in no particular order."""
     found: list[Operation] = []
     for node, region in evaluations(kernel):
@@ -181,12 +155,12 @@ def operations(kernel: Kernel) -> tuple[Operation, ...]:
         if costs is not None:
             for operation, number in costs(node):
                 found.append(Operation(region, node.span, operation, number))
-        elif isinstance(node, If | Switch | Loop) and (control := decision(node)) is not None:
+        elif isinstance(node, ir.If | ir.Switch | ir.Loop) and (control := decision(node)) is not None:
             found.append(control)
     return tuple(found)
 
 
-def region_operations(kernel: Kernel) -> tuple[OperationCounts, ...]:
+def region_operations(kernel: ir.Kernel) -> tuple[OperationCounts, ...]:
     """Source operations of one run of each region, indexed by region (`kernel.region_count` entries)."""
     table = [[0.0] * len(FIELD_NAMES) for _ in range(kernel.region_count)]
     for operation in operations(kernel):
@@ -202,29 +176,29 @@ def weighted_counts(parts: Iterable[Operation], counts: tuple[float, ...]) -> Op
     return OperationCounts(*total)
 
 
-COLUMN: dict[OperationClass, int] = {cls: FIELD_NAMES.index(name) for cls, name in CLASS_FIELD.items()}
+COLUMN: dict[ir.OperationClass, int] = {cls: FIELD_NAMES.index(name) for cls, name in CLASS_FIELD.items()}
 
 
-def _arithmetic(type_: Type) -> tuple[OperationClass, float]:
+def _arithmetic(type_: ir.Type) -> tuple[ir.OperationClass, float]:
     return arithmetic_class(type_), float(max(1, type_.lanes))
 
 
-def _access(classes: dict[MemorySpace, OperationClass], place: MemoryPlace) -> Costs:
+def _access(classes: dict[ir.MemorySpace, ir.OperationClass], place: ir.MemoryPlace) -> Costs:
     return ((classes[place.space], float(_members(place.type))),) if place.space in classes else ()
 
 
-def _members(type_: Type) -> int:
+def _members(type_: ir.Type) -> int:
     """Scalars and vectors that a copy of this type moves: a record is copied member by member."""
-    if type_.kind is TypeKind.RECORD and type_.fields:
+    if type_.kind is ir.TypeKind.RECORD and type_.fields:
         return sum(_members(field.type) for field in type_.fields)
-    if type_.kind is TypeKind.ARRAY and type_.element is not None:
+    if type_.kind is ir.TypeKind.ARRAY and type_.element is not None:
         return (type_.length or 1) * _members(type_.element)
     return 1
 
 
 def _update(target: object, arithmetic: Costs) -> Costs:
     """`target op= value`: the operator, and for memory the load (when there is an operator) and the store."""
-    if not isinstance(target, MemoryPlace):
+    if not isinstance(target, ir.MemoryPlace):
         return arithmetic
     load = _access(LOAD_CLASS, target) if arithmetic else ()
     return (*load, *arithmetic, *_access(STORE_CLASS, target))

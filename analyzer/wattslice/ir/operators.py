@@ -107,6 +107,7 @@ class Semantics(IdentityEnum):
     LOG2 = "log2"
     LOG = "log"
     EXP = "exp"
+    COMPUTED = "computed"  # by the function in its row of `builtins.py`
     IDENTITY = "identity"  # the first argument (static_cast-like helpers, __ldg's address, std::move)
     BARRIER = "barrier"
     NONE = "none"  # no value (printf, fences)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from wattslice import ir
-from wattslice.ir import Semantics, Type
+from wattslice.ir.builtins import value_of
 from wattslice.launches.launch import MAX_BLOCK, MAX_GRID
 from wattslice.launches.memory import Memory, Pointer, Storage, Unknown, Value, construct, member_of
 from wattslice_models.gpu import Gpu
@@ -80,16 +80,16 @@ _MATHEMATICS: dict[str, Callable[..., Number]] = {
 """Also found with the suffix f (single precision), l, ll and the prefix std::."""
 
 _BY_SEMANTICS = {
-    Semantics.CEIL: "ceil",
-    Semantics.FLOOR: "floor",
-    Semantics.SQRT: "sqrt",
-    Semantics.POW: "pow",
-    Semantics.LOG2: "log2",
-    Semantics.LOG: "log",
-    Semantics.EXP: "exp",
-    Semantics.MIN: "min",
-    Semantics.MAX: "max",
-    Semantics.ABS: "abs",
+    ir.Semantics.CEIL: "ceil",
+    ir.Semantics.FLOOR: "floor",
+    ir.Semantics.SQRT: "sqrt",
+    ir.Semantics.POW: "pow",
+    ir.Semantics.LOG2: "log2",
+    ir.Semantics.LOG: "log",
+    ir.Semantics.EXP: "exp",
+    ir.Semantics.MIN: "min",
+    ir.Semantics.MAX: "max",
+    ir.Semantics.ABS: "abs",
 }
 
 _NO_OPTION_GIVEN: dict[str, int] = {
@@ -153,7 +153,7 @@ KEEPS_ITS_ARGUMENTS = frozenset(
 
 def mathematics(name: str, arguments: tuple[Value, ...]) -> Value | None:
     """Value of a mathematical function; None when `name` is none, Unknown when an argument is."""
-    function = _MATHEMATICS.get(_plain(name))
+    function = _MATHEMATICS.get(_plain(name)) or value_of(name)
     if function is None:
         return None
     numbers: list[Number] = []
@@ -178,9 +178,9 @@ def _plain(name: str) -> str:
     return name
 
 
-def by_semantics(semantics: Semantics, arguments: tuple[Value, ...]) -> Value:
+def by_semantics(semantics: ir.Semantics, arguments: tuple[Value, ...]) -> Value:
     """Value of an intrinsic from what the frontend says about it."""
-    if semantics is Semantics.IDENTITY and arguments:
+    if semantics is ir.Semantics.IDENTITY and arguments:
         return arguments[0]
     name = _BY_SEMANTICS.get(semantics)
     value = None if name is None else mathematics(name, arguments)
@@ -267,7 +267,7 @@ def potential_block_size(gpu: Gpu) -> tuple[int, int]:
     return gpu.sm_count * (gpu.max_threads_per_sm // block), block
 
 
-def device_property_cells(gpu: Gpu, type_: Type) -> dict[int, Value]:
+def device_property_cells(gpu: Gpu, type_: ir.Type) -> dict[int, Value]:
     """A `cudaDeviceProp` of this GPU as scalars by byte offset."""
     cells: dict[int, Value] = {
         member_of(type_, name)[0]: value for name, value in device_properties(gpu).items()
@@ -301,6 +301,14 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
             found = effect(memory, gpu, node, arguments)
             if found is not None:
                 return found
+    for prefix, (least, answers) in _QUERIES.items():
+        if name.startswith(prefix) and len(arguments) >= least:
+            pairs = tuple(zip(arguments, answers(gpu, arguments), strict=False))
+            for pointer, value in pairs:
+                if isinstance(pointer, Pointer):
+                    memory.write(pointer.storage, pointer.offset, value, ir.INT32)
+            if any(isinstance(pointer, Pointer) for pointer, _ in pairs):
+                return 0
     is_option = _looks_at_options(name, node, arguments)
     if name not in KEEPS_ITS_ARGUMENTS:
         for argument in arguments:
@@ -328,14 +336,6 @@ def _looks_at_options(name: str, node: ir.Call, arguments: _Arguments) -> bool:
     return False
 
 
-def _store(memory: Memory, pointer: Value, value: Value) -> bool:
-    """Write an `int` where an output argument points; False when that is unknown."""
-    if not isinstance(pointer, Pointer):
-        return False
-    memory.write(pointer.storage, pointer.offset, value, ir.INT32)
-    return True
-
-
 def _properties(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
     first = arguments[0] if arguments else None
     if not isinstance(first, Pointer):
@@ -344,39 +344,6 @@ def _properties(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) 
     for offset, value in device_property_cells(gpu, element).items():
         memory.set_cell(first.storage, first.offset + offset, value)
     return 0
-
-
-def _attribute(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
-    del node
-    if len(arguments) < 2:
-        return None
-    return 0 if _store(memory, arguments[0], device_attribute(gpu, arguments[1])) else None
-
-
-def _device_count(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
-    del gpu, node
-    return 0 if arguments and _store(memory, arguments[0], 1) else None
-
-
-def _device(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
-    del gpu, node
-    return 0 if arguments and _store(memory, arguments[0], 0) else None
-
-
-def _active_blocks(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
-    del node
-    if len(arguments) < 3:
-        return None
-    return 0 if _store(memory, arguments[0], active_blocks(gpu, arguments[2])) else None
-
-
-def _potential_block_size(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
-    del node
-    stored = [
-        _store(memory, argument, value)
-        for argument, value in zip(arguments, potential_block_size(gpu), strict=False)
-    ]
-    return 0 if any(stored) else None
 
 
 def _copy(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -420,17 +387,22 @@ def _allocation_by_pointer(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _
     return 0
 
 
+_QUERIES: dict[str, tuple[int, Callable[[Gpu, _Arguments], tuple[Value, ...]]]] = {
+    "cudaDeviceGetAttribute": (2, lambda gpu, given: (device_attribute(gpu, given[1]),)),
+    "cuDeviceGetAttribute": (2, lambda gpu, given: (device_attribute(gpu, given[1]),)),
+    "cudaGetDeviceCount": (1, lambda gpu, given: (1,)),
+    "cudaGetDevice": (1, lambda gpu, given: (0,)),
+    "cudaOccupancyMaxActiveBlocks": (3, lambda gpu, given: (active_blocks(gpu, given[2]),)),
+    "cudaOccupancyMaxPotentialBlockSize": (1, lambda gpu, given: potential_block_size(gpu)),
+}
+"""What queries store where their first arguments point, by the start of the name: how many arguments they
+need, and the numbers. Longest name first where one begins another."""
+
 _EFFECTS: dict[str, Callable[[Memory, Gpu, ir.Call, _Arguments], Value | None]] = {
     "memcpy": _copy,
     "memmove": _copy,
     "cudaMemcpyToSymbol": _copy_to_symbol,
     "cudaGetDeviceProperties": _properties,
-    "cudaDeviceGetAttribute": _attribute,
-    "cuDeviceGetAttribute": _attribute,
-    "cudaGetDeviceCount": _device_count,
-    "cudaGetDevice": _device,
-    "cudaOccupancyMaxActiveBlocks": _active_blocks,
-    "cudaOccupancyMaxPotentialBlockSize": _potential_block_size,
     **dict.fromkeys(ALLOCATIONS_BY_POINTER, _allocation_by_pointer),
 }
 """Effects by the start of the name, longest first where one begins another."""

@@ -13,7 +13,7 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from wattslice import ir
-from wattslice.ir.loops import Bound, shape_of, trip_count
+from wattslice.ir.loops import Bound, constant_trips, shape_of
 from wattslice.launches import host_api
 from wattslice.launches.call_graph import CallGraph, HostDependence
 from wattslice.launches.evaluator import Evaluator
@@ -321,7 +321,7 @@ class Interpreter(Evaluator):
         self.memory.roll_back(mark)
         if start is None or second is None or not isinstance(limit, (int, float)):
             return None
-        return trip_count(start + bound.shift, second - start, bound.comparison, int(limit))
+        return constant_trips(start + bound.shift, second - start, bound.comparison, int(limit))
 
     def _int_of(self, variable: ir.Variable) -> int | None:
         value = self.memory.read(self.memory.storage(variable), 0, variable.type)

@@ -7,7 +7,7 @@ from enum import Enum
 from pathlib import PurePath
 from typing import NamedTuple
 
-from wattslice.ir import Kernel, Loop, Variable
+from wattslice import ir
 
 Dim3 = tuple[int, int, int]
 """Extent along x, y, z; each at least 1."""
@@ -65,7 +65,7 @@ class MemberValue(NamedTuple):
 class ConstantValue(NamedTuple):
     """The value of one scalar in constant memory: `variable`, bytes from its start."""
 
-    variable: Variable
+    variable: ir.Variable
     offset_bytes: int
     value: int | float
 
@@ -114,7 +114,7 @@ class KernelLaunch:
     in the host code, None without one; `file` its file where that is not the kernel's own, else empty.
     """
 
-    kernel: Kernel
+    kernel: ir.Kernel
     grid: Dim3
     block: Dim3
     dynamic_shared_bytes: int
@@ -142,7 +142,7 @@ class KernelLaunch:
         return x * y * z
 
 
-def trip_name(kernel: Kernel, loop: Loop) -> str:
+def trip_name(kernel: ir.Kernel, loop: ir.Loop) -> str:
     """How `--set` names the trip count of the loops on a line: `trip_L5`, elsewhere `trip_L5@that.h`."""
     name = f"trip_L{loop.span.line}"
     return name if loop.span.file == kernel.span.file else f"{name}@{PurePath(loop.span.file).name}"

@@ -247,22 +247,25 @@ def assumed_launch(kernel: ir.Kernel, gpu: Gpu, *, is_c: bool) -> KernelLaunch:
 
 
 def _assumed(kernel: ir.Kernel, grid: Dim3, block: Dim3, line: int, what: str, cause: Unknown) -> Assumption:
-    variable, reason = cause.variable, cause.reason
-    if variable is not None and f"'{variable}'" not in reason:
-        reason = f"'{variable}' unknown, {reason}" if reason.startswith("'") else f"'{variable}' is {reason}"
+    reason = _because(cause.variable, cause.reason)
     message = f"{what}: {reason}; assumed {_configuration(kernel, grid, block)}"
-    fix = _by_launch(kernel) if variable is None else f"--set {variable}=VALUE"
+    fix = _by_launch(kernel) if cause.variable is None else f"--set {cause.variable}=VALUE"
     return Assumption("PW011", line, message, fix)
 
 
 def _assumed_variable(
     kernel: ir.Kernel, grid: Dim3, block: Dim3, line: int, variable: AssumedVariable
 ) -> Assumption:
-    name, reason = variable.name, variable.reason
-    if f"'{name}'" not in reason:
-        reason = f"'{name}' unknown, {reason}" if reason.startswith("'") else f"'{name}' is {reason}"
+    name, reason = variable.name, _because(variable.name, variable.reason)
     message = f"{reason}; {name} assumed {variable.value}: {_configuration(kernel, grid, block)}"
     return Assumption("PW011", line, message, f"--set {name}=VALUE")
+
+
+def _because(variable: str | None, reason: str) -> str:
+    """Why something is unknown, with the name of the variable that would settle it."""
+    if variable is None or f"'{variable}'" in reason:
+        return reason
+    return f"'{variable}' unknown, {reason}" if reason.startswith("'") else f"'{variable}' is {reason}"
 
 
 def _configuration(kernel: ir.Kernel, grid: Dim3, block: Dim3) -> str:

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from wattslice.ir import COMPARISONS, BinaryOp, Construct, Type, TypeKind, Variable, VariableRole
+from wattslice import ir
 from wattslice.ir.c_arithmetic import converted, fold
 
 
@@ -61,12 +61,12 @@ Value = int | float | str | Pointer | Record | Unknown
 _AXES = {"x": 0, "y": 1, "z": 2, "w": 3}
 
 
-def is_dim3(type_: Type) -> bool:
+def is_dim3(type_: ir.Type) -> bool:
     """True for `dim3`, with or without qualifiers in its spelling."""
-    return type_.kind is TypeKind.RECORD and type_.name.split("::")[-1].split(" ")[-1] == "dim3"
+    return type_.kind is ir.TypeKind.RECORD and type_.name.split("::")[-1].split(" ")[-1] == "dim3"
 
 
-def member_of(type_: Type, name: str) -> tuple[int, Type | None]:
+def member_of(type_: ir.Type, name: str) -> tuple[int, ir.Type | None]:
     """Byte offset and type of a member; a made-up stable negative offset when the layout is unknown."""
     for member in type_.fields:
         if member.name == name:
@@ -78,22 +78,22 @@ def member_of(type_: Type, name: str) -> tuple[int, Type | None]:
     return -1 - zlib.crc32(name.encode()), None
 
 
-def offset_of(type_: Type, path: tuple[str, ...]) -> int:
+def offset_of(type_: ir.Type, path: tuple[str, ...]) -> int:
     """Byte offset of a member path inside an object of `type_`."""
     offset = 0
-    current: Type | None = type_
+    current: ir.Type | None = type_
     for name in path:
-        step, current = member_of(current or Type(TypeKind.UNKNOWN), name)
+        step, current = member_of(current or ir.Type(ir.TypeKind.UNKNOWN), name)
         offset += step
     return offset
 
 
-def is_aggregate(type_: Type) -> bool:
+def is_aggregate(type_: ir.Type) -> bool:
     """True when a value of this type is a `Record`."""
-    return type_.kind in (TypeKind.RECORD, TypeKind.ARRAY) or type_.lanes > 1
+    return type_.kind in (ir.TypeKind.RECORD, ir.TypeKind.ARRAY) or type_.lanes > 1
 
 
-def convert(value: Value, type_: Type) -> Value:
+def convert(value: Value, type_: ir.Type) -> Value:
     """`value` as C converts it to the scalar `type_`; what is no number passes through."""
     if not isinstance(value, (int, float)) or type_.lanes > 1:
         return value
@@ -103,7 +103,7 @@ def convert(value: Value, type_: Type) -> Value:
     return _round(number, type_) if isinstance(number, float) and type_.is_float else number
 
 
-def _round(value: float, type_: Type) -> Value:
+def _round(value: float, type_: ir.Type) -> Value:
     if type_.bits == 32:
         try:
             return struct.unpack("f", struct.pack("f", value))[0]
@@ -112,9 +112,9 @@ def _round(value: float, type_: Type) -> Value:
     return value
 
 
-def binary(op: BinaryOp, left: Value, right: Value, operand_type: Type) -> Value:
+def binary(op: ir.BinaryOp, left: Value, right: Value, operand_type: ir.Type) -> Value:
     """`left op right` carried out in `operand_type`, with C semantics."""
-    if op is BinaryOp.COMMA:
+    if op is ir.BinaryOp.COMMA:
         return right
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         return cause(left, right)
@@ -125,13 +125,13 @@ def binary(op: BinaryOp, left: Value, right: Value, operand_type: Type) -> Value
     result = fold(op, left, right, operand_type)
     if result is None:
         return Unknown(f"{left} {op.value} {right} in the host code has no value")
-    return result if op in COMPARISONS else convert(result, operand_type)
+    return result if op in ir.COMPARISONS else convert(result, operand_type)
 
 
-def _compare_pointers(op: BinaryOp, left: Value, right: Value) -> Value:
-    if op in (BinaryOp.EQ, BinaryOp.NE):
+def _compare_pointers(op: ir.BinaryOp, left: Value, right: Value) -> Value:
+    if op in (ir.BinaryOp.EQ, ir.BinaryOp.NE):
         same = left == right  # a pointer that is known points somewhere: never equal to 0
-        return int(same == (op is BinaryOp.EQ))
+        return int(same == (op is ir.BinaryOp.EQ))
     return Unknown("arithmetic on a pointer")
 
 
@@ -163,7 +163,7 @@ def same(left: Value, right: Value) -> bool:
 
 Cell = tuple[Storage, int]
 Delta = dict[Cell, Value]
-Frame = dict[Variable, Storage]
+Frame = dict[ir.Variable, Storage]
 
 _MISSING = Unknown("never assigned a value in the host code")
 _MAX_CELLS = 4096
@@ -179,31 +179,35 @@ class Memory:
     def __init__(self, pins: Mapping[str, int | float]) -> None:
         self.frames: list[Frame] = [{}]
         self._globals: Frame = {}
-        self._shared: dict[str, tuple[Variable, Storage]] = {}
+        self._shared: dict[str, tuple[ir.Variable, Storage]] = {}
         self._pins = pins
         self._log: list[tuple[Storage, int, Value | None]] = []
 
-    def storage(self, variable: Variable) -> Storage:
+    def storage(self, variable: ir.Variable) -> Storage:
         """Where a variable lives; created on first sight."""
         found = self.frames[-1].get(variable) or self._globals.get(variable)
         if found is not None:
             return found
-        frame = self._globals if variable.role is VariableRole.FILE_SCOPE else self.frames[-1]
+        frame = self._globals if variable.role is ir.VariableRole.FILE_SCOPE else self.frames[-1]
         return self.declare(variable, frame)
 
-    def declare(self, variable: Variable, frame: Frame | None = None) -> Storage:
+    def declare(self, variable: ir.Variable, frame: Frame | None = None) -> Storage:
         """Fresh storage for a variable of the current call."""
         kind = variable.type.kind
-        is_scalar = kind in (TypeKind.INT, TypeKind.FLOAT) and variable.type.lanes == 1
+        is_scalar = kind in (ir.TypeKind.INT, ir.TypeKind.FLOAT) and variable.type.lanes == 1
         storage = Storage(variable.name, is_scalar=is_scalar)
         pin = self._pins.get(variable.name)
-        if pin is not None and not is_aggregate(variable.type) and variable.type.kind is not TypeKind.POINTER:
+        if (
+            pin is not None
+            and not is_aggregate(variable.type)
+            and variable.type.kind is not ir.TypeKind.POINTER
+        ):
             value = convert(pin, variable.type)
             storage.pinned = value if isinstance(value, (int, float)) else None
         (self.frames[-1] if frame is None else frame)[variable] = storage
         return storage
 
-    def declare_global(self, variable: Variable) -> Storage:
+    def declare_global(self, variable: ir.Variable) -> Storage:
         """Storage for a file-scope variable; a declaration in one file shares that of its definition."""
         known = self._shared.get(variable.name)
         if known is not None and known[0].initializer is not None and variable.initializer is None:
@@ -213,11 +217,11 @@ class Memory:
         self._shared[variable.name] = (variable, storage)
         return storage
 
-    def alias(self, variable: Variable, storage: Storage) -> None:
+    def alias(self, variable: ir.Variable, storage: Storage) -> None:
         """Let a reference parameter of the current call name the caller's storage."""
         self.frames[-1][variable] = storage
 
-    def read(self, storage: Storage, offset: int, type_: Type) -> Value:
+    def read(self, storage: Storage, offset: int, type_: ir.Type) -> Value:
         """The value of an object of `type_`."""
         if is_aggregate(type_):
             size = type_.size_bytes or _MAX_CELLS * 64
@@ -235,7 +239,7 @@ class Memory:
             return Unknown(f"'{storage.name}' is {_MISSING.reason}", name)
         return found
 
-    def write(self, storage: Storage, offset: int, value: Value, type_: Type) -> None:
+    def write(self, storage: Storage, offset: int, value: Value, type_: ir.Type) -> None:
         """Store `value`, converted to `type_`; aggregates are copied member by member."""
         if isinstance(value, Record):
             for key, cell in value.cells.items():
@@ -353,7 +357,7 @@ def _is_lost(value: Value, other: Value) -> bool:
     return value in _SENTINELS and isinstance(other, (int, float)) and other not in (0, 1, -1)
 
 
-def construct(node: Construct, values: tuple[Value, ...]) -> Value:
+def construct(node: ir.Construct, values: tuple[Value, ...]) -> Value:
     """The record that `make_float4(...)`, `dim3(...)` or braces build."""
     type_ = node.type
     if not is_aggregate(type_):
@@ -374,10 +378,10 @@ def construct(node: Construct, values: tuple[Value, ...]) -> Value:
     return Record(cells)
 
 
-def _position(type_: Type, names: tuple[str, ...], index: int) -> tuple[int | None, Type | None]:
+def _position(type_: ir.Type, names: tuple[str, ...], index: int) -> tuple[int | None, ir.Type | None]:
     if is_dim3(type_):
-        return (4 * index, Type(TypeKind.INT, bits=32, signed=False)) if index < 3 else (None, None)
-    if type_.kind is TypeKind.ARRAY and type_.element is not None and type_.element.size_bytes:
+        return (4 * index, ir.Type(ir.TypeKind.INT, bits=32, signed=False)) if index < 3 else (None, None)
+    if type_.kind is ir.TypeKind.ARRAY and type_.element is not None and type_.element.size_bytes:
         return (index * type_.element.size_bytes, type_.element) if index < _MAX_CELLS else (None, None)
     if type_.lanes > 1:
         return index * type_.bits // 8, None

@@ -312,17 +312,10 @@ def _host_variables(
                 for instance in instances:
                     if not launches_kernel(instance.node, kernel) or index >= len(instance.arguments):
                         continue
-                    name = _variable_read(instance.node.arguments[index])
-                    if name is not None and isinstance(instance.arguments[index], Unknown):
-                        found[name] = setting.value
+                    variable = ir.read_variable(instance.node.arguments[index])
+                    if variable is not None and isinstance(instance.arguments[index], Unknown):
+                        found[variable.name] = setting.value
     return found
-
-
-def _variable_read(argument: ir.Expr) -> str | None:
-    """The host variable that an argument is, converted or not."""
-    while isinstance(argument, ir.Cast):
-        argument = argument.operand
-    return argument.place.variable.name if isinstance(argument, ir.Read) and not argument.place.path else None
 
 
 def _with_callers(program: ir.Program, read_callers: CallerReader) -> ir.Program | None:

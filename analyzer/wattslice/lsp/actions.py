@@ -20,7 +20,7 @@ from wattslice.findings.findings import Finding
 from wattslice.launches.overrides import parse_launch, parse_setting
 from wattslice.lsp.diagnostics import SOURCE
 from wattslice.lsp.documents import Document, Encoding, LineMap, split_lines, width
-from wattslice.lsp.settings_files import SettingsFile, add_entry, has_entry
+from wattslice.lsp.settings_files import SettingsFile, has_entry, with_entry
 from wattslice.lsp.views import View
 
 WRITE_SETTINGS = "wattslice.writeSettings"
@@ -145,10 +145,10 @@ def settings_edit(
     old = settings.text or ""
     new = old
     for entry in _missing(settings, entries):
-        insertion = add_entry(new, entry.key, entry.value, is_pyproject=settings.is_pyproject)
-        if insertion is None:
+        added = with_entry(new, entry.key, entry.value, is_pyproject=settings.is_pyproject)
+        if added is None:
             return None
-        new = insertion.applied_to(new)
+        new = added
     if new == old:
         return None
     edit = _difference(old, new, encoding)
@@ -193,7 +193,7 @@ def _workspace_edit(
 
 
 def _difference(old: str, new: str, encoding: Encoding) -> types.TextEdit:
-    """One edit that makes `new`, which holds all of `old`, of `old`."""
+    """One edit that makes `new` of `old`."""
     most = min(len(old), len(new))
     start = next((i for i in range(most) if old[i] != new[i]), most)
     end = next((i for i in range(most - start) if old[-1 - i] != new[-1 - i]), most - start)

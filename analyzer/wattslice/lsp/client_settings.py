@@ -7,14 +7,19 @@ the wrong kind is told and left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Annotated, cast
 
-from wattslice.config.config import Config, Options, check_entries, check_settings, make_config
-from wattslice.config.settings import Choices, Settings, find_settings
-from wattslice.gate.budgets import Budget
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from wattslice.config.budgets import Budget
+from wattslice.config.config import Config, Options, check_entries, check_settings, make_config, merged
+from wattslice.config.options import Choices, Option, Place, said_at, table_of
+from wattslice.config.settings import find_settings
 
 MIN_SHARE = 0.05
 """A line below this share of the kernel's power gets no hint."""
@@ -23,81 +28,48 @@ MIN_SHARE = 0.05
 _NO_CHOICES = Choices()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientSettings:
-    """`choices` come before those of the settings file. `pause_s` None: by how long analyses take.
-
-    `min_share` (0 to 1) of a line with a hint; `plain_c`: look at `.c` files without a settings file too.
-    """
+class ClientSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """`choices` come before those of the settings file."""
 
     choices: Choices = _NO_CHOICES
-    inlay_hints: bool = True
-    code_lenses: bool = True
-    diagnostics: bool = True
-    plain_c: bool = False
-    min_share: float = MIN_SHARE
-    pause_s: float | None = None
+    inlay_hints: Annotated[bool, Option("inlay-hints", "", "At hot lines, what they draw.", Place.EDITOR)] = (
+        True
+    )
+    code_lenses: Annotated[bool, Option("code-lens", "", "Above kernels, what they draw.", Place.EDITOR)] = (
+        True
+    )
+    diagnostics: Annotated[bool, Option("diagnostics", "", "Findings as problems.", Place.EDITOR)] = True
+    plain_c: Annotated[
+        bool, Option("plain-c", "", "Analyse `.c` files without a settings file, too.", Place.EDITOR)
+    ] = False
+    min_share: Annotated[
+        float,
+        Meta(ge=0, le=1),
+        Option(
+            "min-share", "", "Share of a line with a hint.", Place.EDITOR, expected="a number from 0 to 1"
+        ),
+    ] = MIN_SHARE
+    pause_ms: Annotated[
+        Annotated[float, Meta(ge=0, le=60_000)] | None,
+        Option(
+            "debounce-ms",
+            "",
+            "Pause of the typing; else by how long analyses take.",
+            Place.EDITOR,
+            expected="milliseconds up to 60000",
+        ),
+    ] = None
+
+    @property
+    def pause_s(self) -> float | None:
+        """None: by how long analyses take."""
+        return None if self.pause_ms is None else self.pause_ms / 1000
 
 
 NO_CLIENT_SETTINGS = ClientSettings()
-
-
-def _text(value: object) -> object:
-    return value if isinstance(value, str) and value else None
-
-
-def _number(value: object) -> object:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _switch(value: object) -> object:
-    return value if isinstance(value, bool) else None
-
-
-def _share(value: object) -> object:
-    number = _number(value)
-    return number if isinstance(number, float) and 0 <= number <= 1 else None
-
-
-def _pause(value: object) -> object:
-    number = _number(value)
-    return number / 1000 if isinstance(number, float) and 0 <= number <= 60_000 else None
-
-
-def _texts(value: object) -> object:
-    entries = cast("list[object]", value) if isinstance(value, list) else None
-    if entries is None or not all(isinstance(entry, str) for entry in entries):
-        return None
-    return tuple(str(entry) for entry in entries)
-
-
-_CHOICES: dict[str, tuple[str, Callable[[object], object], str]] = {
-    "gpu": ("gpu", _text, "a text"),
-    "model": ("model", _text, "a text"),
-    "method": ("method", _text, "a text"),
-    "delta": ("delta", _number, "a number"),
-    "dense-from": ("dense_from", _number, "a number"),
-    "set": ("overrides", _texts, "a list of texts"),
-    "launch": ("launches", _texts, "a list of texts"),
-    "include": ("include_directories", _texts, "a list of texts"),
-    "define": ("definitions", _texts, "a list of texts"),
-    "std": ("language_standard", _text, "a text"),
-    "compile-commands": ("compile_commands_directory", _text, "a text"),
-    "profile": ("profile", _text, "a text"),
-    "core-mhz": ("core_clock_mhz", _number, "a number"),
-    "mem-mhz": ("memory_clock_mhz", _number, "a number"),
-}
-_OWN: dict[str, tuple[str, Callable[[object], object], str]] = {
-    "inlay-hints": ("inlay_hints", _switch, "true or false"),
-    "code-lens": ("code_lenses", _switch, "true or false"),
-    "diagnostics": ("diagnostics", _switch, "true or false"),
-    "plain-c": ("plain_c", _switch, "true or false"),
-    "min-share": ("min_share", _share, "a number from 0 to 1"),
-    "debounce-ms": ("pause_s", _pause, "milliseconds up to 60000"),
-}
-KEYS = (*_CHOICES, *_OWN)
-"""As the settings file would spell them."""
-_PATHS = ("compile_commands_directory", "profile")
+_CHOICES = said_at(Place.EDITOR)
+_OWN = {option.key: option for option in table_of(ClientSettings)}
+KEYS = (*_CHOICES.values(), *_OWN.values())
 
 
 def read_client_settings(value: object, root: Path | None) -> tuple[ClientSettings, tuple[str, ...]]:
@@ -108,34 +80,19 @@ def read_client_settings(value: object, root: Path | None) -> tuple[ClientSettin
     """
     if not isinstance(value, Mapping):
         return NO_CLIENT_SETTINGS, ()
-    table = cast("Mapping[object, object]", value)
     choices: dict[str, object] = {}
     own: dict[str, object] = {}
     complaints: list[str] = []
-    for name, entry in table.items():
+    for name, entry in cast("Mapping[object, object]", value).items():
         key = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", str(name)).lower()
-        field, read, expected = _CHOICES.get(key) or _OWN.get(key) or ("", _text, "")
-        if not field or entry is None or entry == "":
+        option = _CHOICES.get(key) or _OWN.get(key)
+        if option is None or entry is None or entry == "":
             continue
-        found = read(entry)
-        if found is None:
-            complaints.append(f"wattslice.{name}: expected {expected}, found {entry!r}")
-            continue
-        (choices if key in _CHOICES else own)[field] = _located(field, found, root)
-    settings = ClientSettings(
-        choices=Choices(**choices),  # pyright: ignore[reportArgumentType]  (checked by the readers)
-        **own,  # pyright: ignore[reportArgumentType]
-    )
-    return settings, tuple(complaints)
-
-
-def _located(field: str, value: object, root: Path | None) -> object:
-    base = root or Path()
-    if field in _PATHS:
-        return base / str(value)
-    if field == "include_directories":
-        return tuple(base / folder for folder in cast("tuple[str, ...]", value))
-    return value
+        try:
+            (choices if key in _CHOICES else own)[option.field] = option.read(entry, root or Path())
+        except ValueError as error:
+            complaints.append(f"wattslice.{name}: {error}")
+    return replace(NO_CLIENT_SETTINGS, choices=replace(_NO_CHOICES, **choices), **own), tuple(complaints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,30 +111,6 @@ def setup_for(path: Path, client: ClientSettings) -> Setup:
     found = find_settings((path,))
     check_entries(client.choices, "the editor's settings: wattslice.", None)
     check_settings(found)
-    config = make_config(Options(paths=()), _merged(found, client.choices))
-    power_w, energy_j = found.gate_max_power_w, found.gate_max_energy_j
-    general = Budget(max_power_w=power_w, max_energy_j=energy_j)
+    config = make_config(Options(paths=()), merged(client.choices, found))
+    general = Budget(max_power_w=found.gate_max_power_w, max_energy_j=found.gate_max_energy_j)
     return Setup(config, (general, *found.gate_budgets))
-
-
-def _merged(found: Settings, choices: Choices) -> Settings:
-    """The client's lists come after the file's; of two values for one name the client's counts."""
-    named = {_name(text) for text in choices.overrides}
-    launched = {_name(text) for text in choices.launches}
-    single = {
-        field: value
-        for field, kind, _ in _CHOICES.values()
-        if kind is not _texts and (value := getattr(choices, field)) is not None
-    }
-    return replace(
-        found,
-        overrides=(*(text for text in found.overrides if _name(text) not in named), *choices.overrides),
-        launches=(*(text for text in found.launches if _name(text) not in launched), *choices.launches),
-        include_directories=(*found.include_directories, *choices.include_directories),
-        definitions=(*found.definitions, *choices.definitions),
-        **single,
-    )
-
-
-def _name(override: str) -> str:
-    return override.partition("=")[0].strip()

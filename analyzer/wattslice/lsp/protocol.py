@@ -1,7 +1,9 @@
 """JSON-RPC as the specification wants it, also towards clients that do not keep to it.
 
-pygls gives the types, the dispatch and the lifecycle. What it leaves open is decided here: every request gets
-an answer (a malformed one an error), nothing is served before `initialize` and after `shutdown`.
+pygls gives the types, the dispatch, the lifecycle and what is sent. Its reading loop bounds neither a header
+nor a message, knows one spelling of a header, and has no answer for what is no message or comes before
+`initialize` or after `shutdown`. So messages are read and checked here: every request gets an answer (a
+malformed one an error), and the process an exit status.
 """
 
 from __future__ import annotations

@@ -5,12 +5,14 @@ Only files within the folders that the editor has open are written.
 
 from __future__ import annotations
 
-import re
+from collections.abc import MutableMapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
+import tomlkit
 from pygls.uris import to_fs_path
+from tomlkit.exceptions import TOMLKitError
 
 from wattslice.config.settings import find_settings
 from wattslice.documents import parse_toml
@@ -18,7 +20,8 @@ from wattslice.errors import WattsliceError
 from wattslice.frontend.inputs import file_bytes
 
 _NEW = "wattslice.toml"
-_MOST_BYTES = 1 << 20
+_MOST_BYTES = 1 << 16
+"""Of a file that is edited: while it is read to keep every blank of it, nothing else is answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,7 @@ def settings_file(path: Path, folders: tuple[Path, ...]) -> SettingsFile | None:
         return None
 
 
+_Mapping = MutableMapping[str, object]
 _Stamp = tuple[int, int, int]
 
 
@@ -109,44 +113,35 @@ def _stamp(path: Path) -> _Stamp | None:
     return found.st_ino, found.st_mtime_ns, found.st_size
 
 
-_TABLE = ("tool", "wattslice")
+def with_entry(text: str, key: str, value: str, *, is_pyproject: bool) -> str | None:
+    """The text with `value` in the list `key`, which may be there or not, and all else as it was.
 
-
-@dataclass(frozen=True, slots=True)
-class Insertion:
-    """`text` to insert at `offset` (characters from the beginning) of a text."""
-
-    offset: int
-    text: str
-
-    def applied_to(self, text: str) -> str:
-        """The text with the insertion in it."""
-        return text[: self.offset] + self.text + text[self.offset :]
-
-
-def add_entry(text: str, key: str, value: str, *, is_pyproject: bool) -> Insertion | None:
-    """Where and what to insert so that the list `key` also holds `value`.
-
-    The list may be there or not; in a pyproject.toml it belongs into `[tool.wattslice]`. None: the value is
-    there already, or the text is written in a way that an insertion cannot keep (an inline table, say).
+    In a pyproject.toml the list belongs into `[tool.wattslice]`. None: the value is there already, there is
+    no such table, or the text is no TOML.
     """
     wanted = _read(text)
     table = None if wanted is None else _table(wanted, is_pyproject=is_pyproject)
-    if table is None:
-        return None
-    entries = table.setdefault(key, [])
+    entries = None if table is None else table.setdefault(key, [])
     if not isinstance(entries, list) or value in entries:
         return None
     cast("list[object]", entries).append(value)
-    insertion = _insertion(text, key, _quoted(value), is_pyproject=is_pyproject)
-    return insertion if insertion is not None and _read(insertion.applied_to(text)) == wanted else None
+    try:
+        document = tomlkit.parse(text)
+        table = _table(document, is_pyproject=is_pyproject)
+        assert table is not None  # it holds what `wanted` holds
+        table.setdefault(key, tomlkit.array())
+        cast("list[object]", table[key]).append(value)
+        new = tomlkit.dumps(document)  # pyright: ignore[reportUnknownMemberType]
+    except (TOMLKitError, RecursionError):
+        return None
+    if text.count("\n") == text.count("\r\n") > 0:
+        new = new.replace("\r\n", "\n").replace("\n", "\r\n")
+    return new if _read(new) == wanted else None
 
 
 def has_entry(text: str, key: str, value: str, *, is_pyproject: bool) -> bool:
     """Whether the list `key` has an entry for what `value` names (what stands before its ``=``)."""
-    document = _read(text)
-    table = None if document is None else _table(document, is_pyproject=is_pyproject)
-    entries = None if table is None else table.get(key)
+    entries = (_table(_read(text) or {}, is_pyproject=is_pyproject) or {}).get(key)
     if not isinstance(entries, list):
         return False
     names = (str(entry).partition("=")[0].strip() for entry in cast("list[object]", entries))
@@ -160,111 +155,12 @@ def _read(text: str) -> dict[str, object] | None:
         return None
 
 
-def _table(document: dict[str, object], *, is_pyproject: bool) -> dict[str, object] | None:
+def _table(document: _Mapping, *, is_pyproject: bool) -> _Mapping | None:
+    """The table of ours, None without it."""
     table = document
-    for name in _TABLE if is_pyproject else ():
+    for name in ("tool", "wattslice") if is_pyproject else ():
         inner = table.get(name)
-        if not isinstance(inner, dict):
+        if not isinstance(inner, MutableMapping):
             return None
-        table = cast("dict[str, object]", inner)
+        table = cast("_Mapping", inner)
     return table
-
-
-def _quoted(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
-_BLANK = re.compile(r"[ \t]*")
-_STATEMENT = re.compile(r"[ \t]*(?:(?P<table>\[[^\[\]\n]*\])|(?P<key>[^=\n#\[]+?)[ \t]*=[ \t]*)")
-_STRING = re.compile(
-    r'"""(?:[^\\]|\\.)*?"""|\'\'\'.*?\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*', re.DOTALL
-)
-
-
-def _insertion(text: str, key: str, value: str, *, is_pyproject: bool) -> Insertion | None:
-    """A guess that `add_entry` checks."""
-    end = "\r\n" if "\r\n" in text else "\n"
-    inside = not is_pyproject
-    last: int | None = 0 if inside else None  # where a new key may go
-    at = 0
-    while at < len(text):
-        found = _STATEMENT.match(text, at)
-        if found is None:  # blank, a comment, [[an array of tables]]
-            if inside and text[at:].lstrip(" \t").startswith("["):
-                break
-            at = _line_end(text, at)
-            continue
-        if found["table"]:
-            if inside:
-                break
-            inside = _names(found["table"].strip("[]")) == _TABLE
-            at = _line_end(text, at)
-            last = at if inside else last
-            continue
-        stop = _value_end(text, found.end())
-        if inside and _names(found["key"]) == (key,) and text[found.end() : found.end() + 1] == "[":
-            return _append(text, found.end(), stop, value, end)
-        at = _line_end(text, stop)
-        last = at if inside else last
-    if last is None:  # of `[tool.wattslice]` only parts stand there, such as `[tool.wattslice.gate]`
-        gap = "" if not text else end if text.endswith("\n") else 2 * end
-        return Insertion(len(text), f"{gap}[{'.'.join(_TABLE)}]{end}{key} = [{value}]{end}")
-    before = end if last and not text[:last].endswith("\n") else ""
-    return Insertion(last, f"{before}{key} = [{value}]{end}")
-
-
-def _append(text: str, start: int, stop: int, value: str, end: str) -> Insertion:
-    """Into the array from `start` to `stop` (its brackets included), after its last entry."""
-    array = text[start:stop]
-    inside = _STRING.sub(lambda m: ("x" if m[0][0] != "#" else " ") * len(m[0]), array[1:-1])
-    content = inside.rstrip()
-    offset = start + 1 + len(content)
-    has_comma = content.endswith(",")
-    comma = "" if has_comma or not content.strip() else ","
-    line = content.rpartition("\n")
-    if content.strip() and line[1]:  # one entry per line: the new one gets its own, indented like the last
-        indent = _BLANK.match(line[2])
-        blank = indent[0] if indent else ""
-        tail = "," if has_comma else ""
-        # What stands after the last entry is its comment, and stays with it.
-        rest = array[1 + len(content) :]
-        comment = re.match(r"[ \t]*#[^\r\n]*", rest)
-        if comment is None:
-            return Insertion(offset, f"{comma}{end}{blank}{value}{tail}")
-        if comma:
-            return Insertion(offset, f"{comma} {value}")
-        return Insertion(offset + comment.end(), f"{end}{blank}{value}{tail}")
-    space = " " if content.strip() else ""
-    return Insertion(offset, f"{comma}{space}{value}")
-
-
-def _names(dotted: str) -> tuple[str, ...]:
-    return tuple(part.strip().strip("\"'") for part in dotted.split("."))
-
-
-def _line_end(text: str, at: int) -> int:
-    found = text.find("\n", at)
-    return len(text) if found < 0 else found + 1
-
-
-def _value_end(text: str, at: int) -> int:
-    """Just behind the value that begins here."""
-    depth = 0
-    while at < len(text):
-        if (string := _STRING.match(text, at)) is not None:
-            if depth == 0 and string[0][0] == "#":
-                return at
-            at = string.end()
-            continue
-        sign = text[at]
-        if sign in "[{":
-            depth += 1
-        elif sign in "]}":
-            depth -= 1
-            if depth == 0:
-                return at + 1
-        elif sign == "\n" and depth == 0:
-            return at
-        at += 1
-    return len(text)

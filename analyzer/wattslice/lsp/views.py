@@ -11,8 +11,8 @@ from pathlib import Path, PurePath
 from lsprotocol import types
 
 from wattslice.analysis import Analysis, KernelAnalysis, LineHeat
+from wattslice.config.budgets import Budget
 from wattslice.findings.findings import Finding, findings_of
-from wattslice.gate.budgets import Budget
 from wattslice.gate.verdict import UnknownPolicy, judge
 from wattslice.lsp.documents import Document, Encoding, LineMap, definition_line, live_text, width
 from wattslice.units import UNKNOWN, energy, percent, power, printable, three_digits, time

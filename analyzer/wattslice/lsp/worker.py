@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wattslice.analysis import Analysis
+from wattslice.config.budgets import Budget
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
-from wattslice.gate.budgets import Budget
 from wattslice.lsp.client_settings import Setup
 
 if TYPE_CHECKING:

@@ -12,22 +12,20 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import re
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
+from wattslice.config.options import Backend
 from wattslice.errors import WattsliceError
 
 CONNECT_TIMEOUT_S = 5
-_PORT = r"[^\s/]+:\d{1,5}"
 _WATCH_S = 0.5
 
 
@@ -45,31 +43,10 @@ Parallel = Callable[[Callable[[int, Path], tuple[int, Any]], Calls], Outcomes]
 """Runs a function, which gives back its number, once per call. A process that dies may raise anything."""
 
 
-class Backend(Enum):
-    """Who runs the workers."""
-
-    LOKY = "loky"  # processes of this machine
-    DASK = "dask"
-    RAY = "ray"
-
-
-_ADDRESSES = {
-    Backend.DASK: (re.compile(rf"((tcp|tls|ucx|wss?)://)?{_PORT}|inproc://.+"), "tcp://HOST:8786"),
-    Backend.RAY: (re.compile(rf"auto|local|(ray://)?{_PORT}"), "auto, HOST:6379 or ray://HOST:10001"),
-}
-"""What addresses of schedulers look like, and how to say it."""
 _PACKAGES = {
     Backend.DASK: ("distributed", "pip install 'wattslice[cluster]'"),
     Backend.RAY: ("ray", "pip install ray"),
 }
-
-
-def check_address(backend: Backend, scheduler: str | None) -> None:
-    """Raises `WattsliceError` for what cannot be the address of a scheduler."""
-    pattern, example = _ADDRESSES.get(backend, (None, ""))
-    if scheduler is not None and pattern is not None and not pattern.fullmatch(scheduler):
-        message = f"--scheduler: {scheduler!r} is no address of a {backend.value} scheduler"
-        raise WattsliceError(message, remedy=f"such as {example}")
 
 
 def check_package(backend: Backend) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from wattslice.analysis import Analysis, SourceText
 from wattslice.branch_profile.binding import about_profile, bind
 from wattslice.config.config import Config
+from wattslice.config.options import Backend
 from wattslice.config.sources import is_ptx
 from wattslice.errors import WattsliceError
 from wattslice.findings.findings import files_spoken_of
@@ -24,7 +25,7 @@ from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
 from wattslice.launches.overrides import KnownNames, check_overrides, known_names, unmatched_settings
 from wattslice.launches.resolver import CallerReader, LauncherReader, resolve_launches
 from wattslice.pipeline.cache.keeper import CurrentInputs, Keeper, keeper
-from wattslice.pipeline.clusters import Backend, check_package
+from wattslice.pipeline.clusters import check_package
 from wattslice.pipeline.joining import FileAnalysis, joined
 from wattslice.pipeline.launch import LaunchResult, analyze_launch, bare_facts
 from wattslice.pipeline.workers import Workers, on_workers

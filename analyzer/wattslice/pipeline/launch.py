@@ -15,7 +15,8 @@ from wattslice.analysis import (
 )
 from wattslice.branch_profile.binding import branches_known
 from wattslice.branch_profile.profile import BranchProfile
-from wattslice.config.config import Config, MethodChoice
+from wattslice.config.config import Config
+from wattslice.config.options import MethodChoice
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.findings.advice.facts import LaunchFacts, advise

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar, cast
 
+from wattslice.config.options import Backend
 from wattslice.errors import WattsliceError
 from wattslice.pipeline.cache.keeper import program_digest
-from wattslice.pipeline.clusters import Backend, Lost, cause, first_line, workers_of
+from wattslice.pipeline.clusters import Lost, cause, first_line, workers_of
 
 Result = TypeVar("Result")
 _alone = threading.Lock()

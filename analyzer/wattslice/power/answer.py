@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from wattslice.config.config import ModelChoice
+from wattslice.config.options import ModelChoice
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.power.slices import (
     ProgramWatts,

@@ -9,8 +9,8 @@ All three are eq. (12), power weighted by slice length, over different counts:
 What thread indices decide is known, and counts as it runs in all three. Time is always the expected one.
 
 By default a kernel some of whose branches data decide is predicted by expectation: over the measured programs
-BDPM is no nearer than BSPM or the expectation (docs/branches.md), and the expectation is what models were
-trained on. Where data decide nothing it goes by the branch class, as the paper has it.
+BDPM is no nearer than BSPM or the expectation (docs/appendix/branches.md), and the expectation is what models
+were trained on. Where data decide nothing it goes by the branch class, as the paper has it.
 
 The paper names the two classes, branch-sparse and branch-dense, and gives no measure. Here: the share of
 executed logical statements that lie in a *dividing* arm, one that some visits take and some do not (also:

@@ -15,12 +15,12 @@ from wattslice_corpora.published import (
 )
 from wattslice_models.cpu_roofline import CpuRates, Loop, LoopCoefficients
 from wattslice_models.escape_time import GpuCharacteristics, KernelCharacteristics, kernels_time_s
-from wattslice_models.gpu import Architecture, load_gpu
+from wattslice_models.gpu import load_gpu
 
 _ARCHITECTURES = {
-    "GeForce 970": Architecture.MAXWELL,
-    "Tesla K20m": Architecture.KEPLER,
-    "Tesla 2070-q": Architecture.FERMI,
+    "GeForce 970": "maxwell",
+    "Tesla K20m": "kepler",
+    "Tesla 2070-q": "fermi",
 }
 
 

@@ -89,7 +89,7 @@ def _relatives(gpu: Gpu) -> str:
     tabled = [load_gpu(gpu_id) for gpu_id in published_gpus()]
     for kind, found in (
         ("chip", [other for other in tabled if other.chip == gpu.chip]),
-        ("generation", [other for other in tabled if other.architecture is gpu.architecture]),
+        ("generation", [other for other in tabled if other.architecture.name == gpu.architecture.name]),
     ):
         if found:
             return f"{found[0].id} has the same {kind}; "

@@ -21,16 +21,15 @@ from rich.text import Text
 from wattslice.analysis import Analysis, KernelAnalysis, LineHeat
 from wattslice.findings.findings import (
     Finding,
+    cause_of_unknown,
     findings_of,
+    hits_limit,
     operations_power_w,
-    plain_reason,
-    why_unknown,
-    would_hit_power_limit,
 )
 from wattslice.ir import MemorySpace, Severity
 from wattslice.report.source_text import SPACE_STYLES, Piece, TextKind, pieces
 from wattslice.report.terminal import HOT, MAX_COLUMNS, WARM, make_console, section_title, share_bar
-from wattslice.report.text import finding_table, header, launch_text, power_line
+from wattslice.report.text import finding_table, header, launch_text, power_line, runs
 from wattslice.units import energy, percent, power, printable, tail, time
 
 LEAST_FOLDED = 4
@@ -457,16 +456,9 @@ class _View:
         yield section_title(printable(first.qualified_name), count, self._report_width, "bold cyan")
         yield power_line(first, self._report_width)
         if first.power_w is None:
-            reason = why_unknown(first, self._analysis)
-            why = "no diagnostic names the cause"
-            if reason is not None:
-                why = f"{printable(plain_reason(first, reason))} ({reason.rule})"
-            yield from self._wrapped(why, WARM)
+            yield from self._wrapped(printable(cause_of_unknown(first, self._analysis)), WARM)
         if first.may_hit_power_limit:
-            hits = "would" if would_hit_power_limit(first) else "may"
-            yield from self._wrapped(
-                f"{hits} hit the power limit: the GPU would lower its clocks (PW021)", HOT
-            )
+            yield from self._wrapped(f"{hits_limit(first)}: the GPU would lower its clocks (PW021)", HOT)
         yield self._cut(Text("  ").append_text(launch_text(first)))
         yield from self._wrapped(runs(first), "")
         yield from self._wrapped(basis(first), "dim")
@@ -529,14 +521,6 @@ def stake(finding: Finding) -> str:
         if value
     ]
     return f" (without it {', '.join(known)})" if known else ""
-
-
-def runs(kernel: KernelAnalysis) -> str:
-    """How long a launch takes, what it spends and what limits it."""
-    words = f"{time(kernel.time_s)} · {energy(kernel.energy_j)}"
-    if kernel.time_s is None and kernel.energy_j is None:
-        words = "time and energy unknown"
-    return words if kernel.limited_by is None else f"{words} · limited by {kernel.limited_by}"
 
 
 def basis(kernel: KernelAnalysis) -> str:

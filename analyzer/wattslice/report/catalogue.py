@@ -2,52 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TextIO
 
 from rich.table import Table
 from rich.text import Text
 
+from wattslice.report.json import Json, as_text, fields
 from wattslice.report.terminal import COOL, make_console, print_stripped
 from wattslice_models.energy import EnergyModel
 from wattslice_models.gpu import Gpu, gpus
 from wattslice_models.regression import published_regressions
 from wattslice_models.store import energy_model, trained_names
-
-
-@dataclass(frozen=True, slots=True)
-class CatalogueEntry:
-    """One GPU as the catalogue shows it; None is unknown. `models` names the power models it has."""
-
-    id: str
-    name: str
-    architecture: str
-    compute_capability: str
-    sm_count: int
-    boost_clock_mhz: float
-    memory_bandwidth_bytes_per_s: float
-    power_limit_w: float | None
-    idle_power_w: float | None
-    models: tuple[str, ...]
-
-
-def catalogue_entries() -> tuple[CatalogueEntry, ...]:
-    """All GPUs, oldest compute capability first."""
-    return tuple(
-        CatalogueEntry(
-            id=gpu.id,
-            name=gpu.name,
-            architecture=gpu.architecture.value,
-            compute_capability=".".join(str(part) for part in gpu.compute_capability),
-            sm_count=gpu.sm_count,
-            boost_clock_mhz=gpu.boost_clock_mhz,
-            memory_bandwidth_bytes_per_s=gpu.memory_bandwidth_bytes_per_s,
-            power_limit_w=gpu.power_limit_w,
-            idle_power_w=gpu.idle_power_w,
-            models=_models(gpu),
-        )
-        for gpu in gpus()
-    )
 
 
 def _models(gpu: Gpu) -> tuple[str, ...]:
@@ -62,8 +27,8 @@ def _models(gpu: Gpu) -> tuple[str, ...]:
     return tuple(names)
 
 
-def write_catalogue(entries: tuple[CatalogueEntry, ...], file: TextIO) -> None:
-    """Print the table."""
+def write_catalogue(file: TextIO) -> None:
+    """Print all GPUs, oldest compute capability first."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("id", style="bold cyan", no_wrap=True)
     table.add_column("name", no_wrap=True, overflow="ellipsis", max_width=24)
@@ -71,22 +36,43 @@ def write_catalogue(entries: tuple[CatalogueEntry, ...], file: TextIO) -> None:
     for heading in ("SMs", "MHz", "GB/s", "limit W"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("models", no_wrap=True)
-    for entry in entries:
+    for gpu in gpus():
+        models = _models(gpu)
         table.add_row(
-            entry.id,
-            entry.name,
-            f"{entry.architecture} {entry.compute_capability}",
-            str(entry.sm_count),
-            f"{entry.boost_clock_mhz:.0f}",
-            f"{entry.memory_bandwidth_bytes_per_s / 1e9:.0f}",
-            "–" if entry.power_limit_w is None else f"{entry.power_limit_w:g}",
-            Text(_models_in_short(entry.models), style=COOL if entry.models else "dim"),
+            gpu.id,
+            gpu.name,
+            f"{gpu.architecture.name} {_capability(gpu)}",
+            str(gpu.sm_count),
+            f"{gpu.boost_clock_mhz:.0f}",
+            f"{gpu.memory_bandwidth_bytes_per_s / 1e9:.0f}",
+            "–" if gpu.power_limit_w is None else f"{gpu.power_limit_w:g}",
+            Text(_models_in_short(models), style=COOL if models else "dim"),
         )
     note = Text(
         "* carried over from another board, with wider intervals; +2: two more models (--format json)",
         style="dim",
     )
     print_stripped(make_console(file), table, Text(), note)
+
+
+def catalogue_json() -> str:
+    """The same as JSON; null is unknown. `models` names the power models that answer for the GPU."""
+    entries: list[Json] = [
+        {
+            **fields(gpu, "id", "name"),
+            "architecture": gpu.architecture.name,
+            "compute_capability": _capability(gpu),
+            **fields(gpu, "sm_count", "boost_clock_mhz", "memory_bandwidth_bytes_per_s"),
+            **fields(gpu, "power_limit_w", "idle_power_w"),
+            "models": list(_models(gpu)),
+        }
+        for gpu in gpus()
+    ]
+    return as_text({"schema_version": 1, "gpus": entries})
+
+
+def _capability(gpu: Gpu) -> str:
+    return ".".join(str(part) for part in gpu.compute_capability)
 
 
 def _models_in_short(models: tuple[str, ...]) -> str:

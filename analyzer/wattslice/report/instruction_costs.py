@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -10,7 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from wattslice.ptx_energy.costs import CostedFile, KernelCost
-from wattslice.report.terminal import make_console, print_stripped
+from wattslice.report.json import Json, as_text, fields
+from wattslice.report.terminal import make_console, plain_table, print_stripped
 from wattslice.units import energy, percent, printable, three_digits
 from wattslice_models.gpu import load_gpu
 from wattslice_models.instruction_energy import (
@@ -42,7 +42,7 @@ def write_energies(table: TableOfGpus, file: TextIO) -> None:
     """Every row of a table: joules on its GPU, and what the other GPUs need relative to it."""
     own = table.own
     notes = tuple(dict.fromkeys(row.note for row in own.rows if row.note))
-    grid = _grid(("instruction", "energy"), tuple(f"{other.gpu_id} ×" for other in table.others), ("",))
+    grid = plain_table(("instruction",), ("energy", *(f"{other.gpu_id} ×" for other in table.others)), ("",))
     category = ""
     for row in own.rows:
         if row.category != category:
@@ -87,16 +87,6 @@ def _heading(energies: InstructionEnergies) -> Text:
 
 def _caveat(energies: InstructionEnergies) -> str:
     return _ALONE if energies.variant is Variant.LATENCY else _FULL
-
-
-def _grid(left: tuple[str, ...], numbers: tuple[str, ...], last: tuple[str, ...]) -> Table:
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    grid.add_column(left[0], no_wrap=True)
-    for heading in (*left[1:], *numbers):
-        grid.add_column(heading, justify="right", no_wrap=True)
-    for heading in last:
-        grid.add_column(heading)
-    return grid
 
 
 def write_costs(costed: CostedFile, energies: InstructionEnergies, file: TextIO) -> None:
@@ -159,7 +149,7 @@ def _doubt(entry: PricedInstruction) -> str:
 
 def _priced_table(thread: ThreadEnergy, priced: tuple[PricedInstruction, ...]) -> tuple[Table | Text, ...]:
     doubts = tuple(dict.fromkeys(_doubt(entry) for entry in priced if _doubt(entry)))
-    grid = _grid(("  instruction", "executions", "energy each"), ("in all", "share"), ("row",))
+    grid = plain_table(("  instruction",), ("executions", "energy each", "in all", "share"), ("row",))
     for entry in priced:
         mark = f" [{doubts.index(_doubt(entry)) + 1}]" if _doubt(entry) else ""
         grid.add_row(
@@ -183,7 +173,7 @@ def _short(row: str) -> str:
 
 
 def _bare_table(bare: tuple[PricedInstruction, ...]) -> Table:
-    grid = _grid(("  without energy", "executions"), (), ("why",))
+    grid = plain_table(("  without energy",), ("executions",), ("why",))
     for entry in bare:
         grid.add_row(f"  {entry.opcode}", three_digits(entry.executions), printable(entry.price.reason))
     return grid
@@ -191,82 +181,55 @@ def _bare_table(bare: tuple[PricedInstruction, ...]) -> Table:
 
 def energies_json(table: TableOfGpus) -> str:
     """The table as JSON; joules, null where unknown."""
-    return _json({**_about(table.own), "rows": [_row(row, table.others) for row in table.own.rows]})
+    return as_text({**_about(table.own), "rows": [_row(row, table.others) for row in table.own.rows]})
 
 
-def _about(energies: InstructionEnergies) -> dict[str, object]:
+def _about(energies: InstructionEnergies) -> dict[str, Json]:
     return {
         "schema_version": 1,
         "gpu": energies.gpu_id,
-        "optimized": energies.optimized,
-        "method": energies.method,
-        "variant": energies.variant.value,
-        "source": energies.source,
+        **fields(energies, "optimized", "method", "variant", "source"),
         "caveat": _caveat(energies),
     }
 
 
-def _row(row: InstructionEnergy, others: tuple[InstructionEnergies, ...]) -> dict[str, object]:
+def _row(row: InstructionEnergy, others: tuple[InstructionEnergies, ...]) -> dict[str, Json]:
     return {
-        "category": row.category,
-        "instruction": row.instruction,
-        "opcodes": row.opcodes,
-        "energy_j": row.energy_j,
-        "note": row.note,
+        **fields(row, "category", "instruction", "opcodes", "energy_j", "note"),
         "others": [{"gpu": other.gpu_id, "energy_j": _elsewhere_j(other, row)} for other in others],
     }
 
 
 def costs_json(costed: CostedFile, energies: InstructionEnergies) -> str:
     """The kernels as JSON; per thread, null where unknown."""
-    return _json({**_about(energies), "kernels": [_kernel_json(kernel) for kernel in costed.kernels]})
+    return as_text({**_about(energies), "kernels": [_kernel_json(kernel) for kernel in costed.kernels]})
 
 
-def _kernel_json(kernel: KernelCost) -> dict[str, object]:
-    thread = kernel.thread
+def _kernel_json(kernel: KernelCost) -> dict[str, Json]:
+    thread, launch = kernel.thread, kernel.launch
     return {
-        "name": kernel.name,
-        "qualified_name": kernel.qualified_name,
-        "file": kernel.file,
-        "line": kernel.line,
-        "grid": kernel.grid,
-        "block": kernel.block,
-        "launch_source": kernel.launch_source.value,
-        "body_is_complete": kernel.body_is_complete,
-        "executions": None if thread is None else thread.executions,
+        **fields(kernel, "name", "qualified_name", "file", "line", "grid", "block", "launch_source"),
+        **fields(kernel, "body_is_complete"),
+        **fields(thread, "executions"),
         "coverage": None if thread is None else thread.coverage(Basis.NAMED),
         "stand_in_coverage": None if thread is None else thread.coverage(Basis.STAND_IN),
         "thread_energy_j": None if thread is None else thread.energy_j,
-        "launch_energy_j": None if kernel.launch is None else kernel.launch.most_j,
-        "launch_above_idle_j": None if kernel.launch is None else kernel.launch.above_idle_j,
+        "launch_energy_j": None if launch is None else launch.most_j,
+        "launch_above_idle_j": None if launch is None else launch.above_idle_j,
         "reason": kernel.reason,
-        "instructions": []
-        if thread is None
-        else [
+        "instructions": [
             {
-                "opcode": entry.opcode,
-                "executions": entry.executions,
+                **fields(entry, "opcode", "executions"),
                 "energy_each_j": entry.price.energy_j,
                 "energy_j": entry.energy_j,
                 "share": thread.share(entry),
-                "basis": entry.price.basis.value,
-                "row": entry.price.row,
-                "reason": entry.price.reason,
+                **fields(entry.price, "basis", "row", "reason"),
             }
             for entry in thread.instructions
-        ],
+        ]
+        if thread is not None
+        else [],
         "assumptions": [
-            {
-                "rule": entry.rule,
-                "file": entry.file,
-                "line": entry.line,
-                "message": entry.message,
-                "fix": entry.fix,
-            }
-            for entry in kernel.assumptions
+            fields(entry, "rule", "file", "line", "message", "fix") for entry in kernel.assumptions
         ],
     }
-
-
-def _json(document: dict[str, object]) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
+from enum import Enum
+from typing import TypeVar, cast
 
-from wattslice.analysis import Analysis, KernelAnalysis, SliceAnalysis
+from wattslice.analysis import Advice, Analysis, ArmAnalysis, KernelAnalysis, SliceAnalysis
+from wattslice.counting.profile import LoopTrips
 from wattslice.findings.findings import Finding
 from wattslice.ir.operation_counts import JSON_NAMES
+from wattslice.launches.launch import Assumption
 from wattslice.version import __version__
 
 SCHEMA_VERSION = 1
@@ -23,151 +28,118 @@ Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
 def render_json(analysis: Analysis, _findings: tuple[Finding, ...] = (), _status: int | None = None) -> str:
     """One object as in the contract, indented, with a newline at its end."""
     document: dict[str, Json] = {
-        "schema_version": SCHEMA_VERSION,
-        "tool": "wattslice",
-        "tool_version": __version__,
-        "gpu": analysis.gpu_id,
-        "gpu_name": analysis.gpu_name,
-        "gpu_source": analysis.gpu_source,
+        **about_run(analysis.gpu_id, analysis.gpu_name, analysis.gpu_source),
         "files": list(analysis.files),
         "kernels": [_kernel(kernel) for kernel in analysis.kernels],
         "diagnostics": [
-            {
-                "rule": entry.rule,
-                "severity": entry.severity.value,
-                "file": entry.file,
-                "line": entry.line,
-                "message": entry.message,
-            }
-            for entry in analysis.diagnostics
+            fields(entry, "rule", "severity", "file", "line", "message") for entry in analysis.diagnostics
         ],
     }
+    return as_text(document)
+
+
+def about_run(gpu_id: str, gpu_name: str, gpu_source: str) -> dict[str, Json]:
+    """What every document begins with."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tool": "wattslice",
+        "tool_version": __version__,
+        "gpu": gpu_id,
+        "gpu_name": gpu_name,
+        "gpu_source": gpu_source,
+    }
+
+
+def as_text(document: dict[str, Json]) -> str:
+    """A document, indented, with a newline at its end."""
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def fields(record: object, *names: str) -> dict[str, Json]:
+    """Fields of a record under their own names; all unknown where there is no record."""
+    return {name: None if record is None else plain(getattr(record, name)) for name in names}
+
+
+def times(record: object, *names: str) -> dict[str, Json]:
+    """The same of fields that tell how often something happens."""
+    return {name: _times(getattr(record, name)) for name in names}
+
+
+def plain(value: object) -> Json:
+    """A name, figure, enum or tuple of these: an enum as its value, what is not finite as unknown."""
+    if isinstance(value, Enum):
+        return plain(value.value)
+    if isinstance(value, tuple):
+        return [plain(one) for one in cast("tuple[object, ...]", value)]
+    return finite(value) if isinstance(value, float) else cast("Json", value)
+
+
 def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
+    def here(entry: _Placed) -> _Placed:
+        """With its file told, which is empty for the kernel's own."""
+        return replace(entry, file=entry.file or kernel.file)
+
+    counts, methods = kernel.counts_per_thread, kernel.methods
     return {
-        "name": kernel.name,
-        "qualified_name": kernel.qualified_name,
-        "mangled_name": kernel.mangled_name,
-        "file": kernel.file,
-        "line": kernel.line,
-        "end_line": kernel.end_line,
+        **fields(kernel, "name", "qualified_name", "mangled_name", "file", "line", "end_line"),
         "ptx_file": kernel.ptx_file or None,
-        "grid": list(kernel.grid),
-        "block": list(kernel.block),
-        "launch_source": kernel.launch_source.value,
-        "launch_line": kernel.launch_line,
+        **fields(kernel, "grid", "block", "launch_source", "launch_line"),
         "launch_file": None if kernel.launch_line is None else kernel.launch_file or kernel.file,
-        "shared_bytes_per_block": kernel.shared_bytes_per_block,
-        "registers_per_thread": kernel.registers_per_thread,
-        "sm_saturation": finite(kernel.sm_saturation),
-        "occupancy": finite(kernel.occupancy),
-        "branch_class": None if kernel.branch_class is None else kernel.branch_class.value,
-        "method": kernel.method,
+        **fields(kernel, "shared_bytes_per_block", "registers_per_thread", "sm_saturation", "occupancy"),
+        **fields(kernel, "branch_class", "method"),
         "methods": {
-            "bspm": finite(kernel.methods.bspm_w),
-            "bdpm": finite(kernel.methods.bdpm_w),
-            "expected": finite(kernel.methods.expected_w),
+            "bspm": finite(methods.bspm_w),
+            "bdpm": finite(methods.bdpm_w),
+            "expected": finite(methods.expected_w),
         },
-        "model": kernel.model,
-        "power_w": finite(kernel.power_w),
-        "power_low_w": finite(kernel.power_low_w),
-        "power_high_w": finite(kernel.power_high_w),
-        "power_limit_w": finite(kernel.power_limit_w),
-        "may_hit_power_limit": kernel.may_hit_power_limit,
-        "time_s": finite(kernel.time_s),
-        "energy_j": finite(kernel.energy_j),
-        "limited_by": kernel.limited_by,
-        "bytes_per_thread": _times(kernel.bytes_per_thread),
+        **fields(kernel, "model", "power_w", "power_low_w", "power_high_w", "power_limit_w"),
+        **fields(kernel, "may_hit_power_limit", "time_s", "energy_j", "limited_by"),
+        **times(kernel, "bytes_per_thread"),
         "counts_per_thread": None
-        if kernel.counts_per_thread is None
-        else {
-            name: _times(value)
-            for name, value in zip(JSON_NAMES, kernel.counts_per_thread.values(), strict=True)
-        },
+        if counts is None
+        else {name: _times(value) for name, value in zip(JSON_NAMES, counts.values(), strict=True)},
         "instructions_per_thread": {
             entry.name: _times(entry.number) for entry in kernel.instructions_per_thread
         },
         "slices": [_slice(part) for part in kernel.slices],
-        "hot_lines": [
-            {
-                "file": heat.file,
-                "line": heat.line,
-                "power_w": finite(heat.power_w),
-                "share": finite(heat.share),
-                "text": heat.text,
-            }
-            for heat in kernel.hot_lines
-        ],
+        "hot_lines": [fields(heat, "file", "line", "power_w", "share", "text") for heat in kernel.hot_lines],
         "loops": [
-            {
-                "file": loop.file or kernel.file,
-                "line": loop.line,
-                "trip_count": _times(loop.trip_count),
-                "assumed": _times(loop.assumed),
-            }
+            {**fields(here(loop), "file", "line"), **times(loop, "trip_count", "assumed")}
             for loop in kernel.loops
         ],
-        "arms": [
-            {
-                "file": arm.file or kernel.file,
-                "line": arm.line,
-                "arm": arm.arm,
-                "probability": finite(arm.probability),
-                "probability_low": finite(arm.probability_low),
-                "probability_high": finite(arm.probability_high),
-                "source": arm.source.value,
-                "power_w": finite(arm.power_w),
-                "share_of_power": finite(arm.share_of_power),
-                "kernel_low_w": finite(arm.kernel_low_w),
-                "kernel_high_w": finite(arm.kernel_high_w),
-            }
-            for arm in kernel.arms
-        ],
+        "arms": [fields(here(arm), *_ARM) for arm in kernel.arms],
         "assumptions": [
-            {
-                "rule": assumption.rule,
-                "file": assumption.file or kernel.file,
-                "line": assumption.line,
-                "message": assumption.message,
-                "fix": assumption.fix,
-            }
-            for assumption in kernel.assumptions
+            fields(here(entry), "rule", "file", "line", "message", "fix") for entry in kernel.assumptions
         ],
         "advice": [
             {
-                "rule": advice.rule,
-                "file": advice.file or kernel.file,
-                "line": advice.line,
-                "also_lines": list(advice.also_lines),
-                "severity": advice.severity.value,
-                "message": advice.told,
-                "fix": advice.fix,
-                "power_w": finite(advice.power_w),
-                "energy_j": finite(advice.energy_j),
+                **fields(here(entry), "rule", "file", "line", "also_lines", "severity"),
+                "message": entry.told,
+                **fields(entry, "fix", "power_w", "energy_j"),
             }
-            for advice in kernel.advice
+            for entry in kernel.advice
         ],
     }
 
 
+_Placed = TypeVar("_Placed", LoopTrips, ArmAnalysis, Assumption, Advice)
+_ARM = (
+    *("file", "line", "arm", "probability", "probability_low", "probability_high", "source"),
+    *("power_w", "share_of_power", "kernel_low_w", "kernel_high_w"),
+)
+
+
 def _slice(part: SliceAnalysis) -> dict[str, Json]:
     return {
-        "memory_space": part.memory_space.value,
-        "variables": list(part.variables),
-        "lines": list(part.lines),
-        "length": _times(part.length),
-        "arithmetic_density": finite(part.arithmetic_density),
-        "compute_ops": _times(part.compute_ops),
-        "memory_ops_weighted": _times(part.memory_ops_weighted),
-        "probability": finite(part.probability),
-        "power_w": finite(part.power_w),
-        "share_of_power": finite(part.share_of_power),
+        **fields(part, "memory_space", "variables", "lines"),
+        **times(part, "length"),
+        **fields(part, "arithmetic_density"),
+        **times(part, "compute_ops", "memory_ops_weighted"),
+        **fields(part, "probability", "power_w", "share_of_power"),
         "sub_slices": [
             {
-                "probability": finite(one.probability),
-                "length": _times(one.length),
+                **fields(one, "probability"),
+                **times(one, "length"),
                 "compute_ops": _times(one.arithmetic_operations),
                 "memory_ops_weighted": _times(one.normalised_accesses),
             }

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wattslice import units
-from wattslice.report.terminal import make_console, print_stripped
+from wattslice.report.terminal import make_console, plain_table, print_stripped
 from wattslice.units import printable
 from wattslice_corpora.measuring.journal import Entry
 from wattslice_corpora.measuring.power import Method
@@ -33,7 +33,7 @@ def write_measured(board: Board, entries: tuple[Entry, ...], file: TextIO) -> No
 
 
 def _launches(entries: tuple[Entry, ...]) -> Table:
-    table = _table(("kernel", "launch"), ("time", "energy", "power", "idle", "clock"))
+    table = plain_table(("kernel", "launch"), ("time", "energy", "power", "idle", "clock"), gap=1)
     for entry in entries:
         row = entry.row
         table.add_row(
@@ -49,19 +49,10 @@ def _launches(entries: tuple[Entry, ...]) -> Table:
 
 
 def _methods(entries: tuple[Entry, ...]) -> Table:
-    table = _table(("power by method",), tuple(method.value for method in Method))
+    table = plain_table(("power by method",), tuple(method.value for method in Method), gap=1)
     for entry in entries:
         watts = (None if entry.powers is None else entry.powers.by(method) for method in Method)
         table.add_row(_name(entry), *(units.power(power_w) for power_w in watts))
-    return table
-
-
-def _table(left: tuple[str, ...], right: tuple[str, ...]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for heading in left:
-        table.add_column(heading, no_wrap=True)
-    for heading in right:
-        table.add_column(heading, justify="right", no_wrap=True)
     return table
 
 
@@ -110,11 +101,8 @@ def _differences(spread: Spread | None) -> str:
 def write_instruction_energies(rows: tuple[MeasuredInstruction, ...], file: TextIO) -> None:
     """A line for every instruction, variant and level: energy by every method, and time."""
     console = make_console(file)
-    table = Table(box=None, pad_edge=False)
-    for heading in ("instruction", "variant", "level"):
-        table.add_column(heading, no_wrap=True)
-    for heading in (*(method.value for method in Method), "time"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    methods = tuple(method.value for method in Method)
+    table = plain_table(("instruction", "variant", "level"), (*methods, "time"), gap=1)
     for same in _grouped(rows):
         first = same[0]
         table.add_row(

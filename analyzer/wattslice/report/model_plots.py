@@ -1,4 +1,6 @@
-"""Pictures of models: measured against predicted watts, residuals, learning curves. Needs matplotlib."""
+"""What `train` and `evaluate` show of models: a line a predictor; as pictures (matplotlib) measured against
+predicted watts, residuals, learning curves.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wattslice.report.pictures import COLOURS, Axes, Figure, check, plain, save_picture
+from wattslice.report.pictures import COLOURS, DASHED, MANY_POINTS, Axes, Figure, check, plain, save_picture
+from wattslice.training.evaluation import GpuEvaluation, Score
 from wattslice_models.cross_validation import HeldOut
+from wattslice_models.learners import MEANS
 
 Coordinate = Callable[[HeldOut], float]
 
@@ -15,8 +19,6 @@ _PANEL_INCHES = 2.8
 _COLUMNS = 3
 _LEAST_WIDTH_INCHES = 6.5
 _RATIOS = (0.25, 0.33, 0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0)
-MANY_POINTS = 400
-"""More of them are pixels in an SVG, else it grows to megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ def plot_measured_against_predicted(panels: Sequence[Panel], title: str, *paths:
         for axis, panel in zip(axes, panels, strict=True):
             axis.axline((0, 0), slope=1, color="#555555", linewidth=1)
             for slope in (0.8, 1.2):
-                axis.axline((0, 0), slope=slope, color="#999999", linewidth=0.8, linestyle=(0, (4, 3)))
+                axis.axline((0, 0), slope=slope, color="#999999", linewidth=0.8, linestyle=DASHED)
             _scatter(axis, panel.predicted, groups, _measured_w, _predicted_w)
             axis.set_title(panel.title)
             axis.set_xlim(0, top_w)
@@ -56,9 +58,8 @@ def plot_measured_against_predicted(panels: Sequence[Panel], title: str, *paths:
         figure.supxlabel("measured, W", fontsize=9)
         figure.supylabel("predicted, W", fontsize=9)
         _legend(figure, axes[-1], groups)
-        figure.suptitle(title, x=0.01, ha="left", fontsize=11)
 
-    save_picture(draw, _inches(panels), paths)
+    save_picture(draw, _inches(panels), paths, title)
 
 
 def plot_residuals(panels: Sequence[Panel], title: str, *paths: Path) -> None:
@@ -79,9 +80,8 @@ def plot_residuals(panels: Sequence[Panel], title: str, *paths: Path) -> None:
         figure.supxlabel("predicted, W", fontsize=9)
         figure.supylabel("measured / predicted", fontsize=9)
         _legend(figure, axes[-1], groups)
-        figure.suptitle(title, x=0.01, ha="left", fontsize=11)
 
-    save_picture(draw, _inches(panels), paths)
+    save_picture(draw, _inches(panels), paths, title)
 
 
 def plot_learning_curves(curves: Sequence[Curve], title: str, *paths: Path) -> None:
@@ -105,9 +105,8 @@ def plot_learning_curves(curves: Sequence[Curve], title: str, *paths: Path) -> N
         axis.set_xlabel("kernels learnt from")
         axis.set_ylabel("mean error of held-out runs, %")
         figure.legend(loc="outside right center")
-        figure.suptitle(title, x=0.01, ha="left", fontsize=11)
 
-    save_picture(draw, (7.2, 3.6), paths)
+    save_picture(draw, (7.2, 3.6), paths, title)
 
 
 def _axes(figure: Figure, number: int, *, sharex: bool) -> list[Axes]:
@@ -173,3 +172,51 @@ def _legend(figure: Figure, axis: Axes, groups: tuple[str, ...]) -> None:
             for number, group in enumerate(groups)
         ]
         figure.legend(handles=handles, loc="outside right upper")
+
+
+def rank(score: Score) -> tuple[bool, bool, float]:
+    """The mean first, then what needs the source only, best first, then what needs a run."""
+    error = score.judgement.errors
+    return score.name not in MEANS, not score.source_only, error.mean if error else float("inf")
+
+
+def summary_lines(evaluations: Sequence[GpuEvaluation]) -> list[str]:
+    """One line for every predictor of every protocol, for a terminal: title, error, rank correlation."""
+    lines: list[str] = []
+    for found in evaluations:
+        for protocol in found.protocols:
+            lines.append(f"{found.gpu.name} · {protocol.title}")
+            if not protocol.is_test:
+                lines.append(f"  {protocol.explanation}")
+            for score in sorted(protocol.scores, key=rank):
+                error = score.judgement.errors
+                if error is None:
+                    lines.append(f"  {score.title:42} nothing predicted")
+                    continue
+                spearman = "    –" if error.spearman is None else f"{error.spearman:5.2f}"
+                coverage = "    –" if score.judgement.coverage is None else f"{score.judgement.coverage:5.0%}"
+                told = f"  loses to the {' and the '.join(score.loses_to)}" if score.loses_to else ""
+                lines.append(
+                    f"  {score.title:42} {error.mean:6.1%} {error.median:6.1%} {error.worst:7.1%} {spearman} "
+                    f"{coverage}{told}"
+                )
+            lines += [f"  {reason}" for reason in protocol.absent]
+            lines.append("")
+    return lines
+
+
+def plot_evaluations(found: Sequence[GpuEvaluation], folder: Path) -> dict[str, Path]:
+    """Draw measured against predicted watts of every GPU, by its first protocol: picture by GPU id.
+
+    Raises `NoPlotsError` without matplotlib, and ``OSError``.
+    """
+    pictures: dict[str, Path] = {}
+    check()
+    folder.mkdir(parents=True, exist_ok=True)
+    for entry in found:
+        first = entry.protocols[0]
+        panels = [Panel(score.title, score.predicted) for score in first.scores if score.judgement.errors]
+        path = folder / f"{entry.gpu.id}.svg"
+        plot_measured_against_predicted(panels, f"{entry.gpu.name}: {first.title}", path)
+        pictures[entry.gpu.id] = path
+    return pictures

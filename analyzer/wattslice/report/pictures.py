@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from wattslice.errors import WattsliceError
+
 Figure = Any
 Axes = Any
 """matplotlib's, whose types are many and partly unknown."""
@@ -34,9 +36,12 @@ _SETTINGS: Any = {
 }
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#222222")
 """Paul Tol's bright scheme: told apart by colour-blind people as well."""
+DASHED, DOTTED = (0, (4, 3)), (0, (1, 2))
+MANY_POINTS = 400
+"""More of them are pixels in an SVG, else it grows to megabytes."""
 
 
-class NoPlotsError(ImportError):
+class NoPlotsError(WattsliceError):
     """matplotlib is not installed; the message says how to install it."""
 
 
@@ -58,8 +63,40 @@ def fraction(value: float, _position: object = None) -> str:
     return plain(value) if value >= 1.0 else f"1/{1.0 / value:g}"
 
 
-def save_picture(draw: Callable[[Figure], None], inches: tuple[float, float], paths: Sequence[Path]) -> None:
-    """Draw one figure and write it to every path, in the format of its suffix.
+def upright(
+    axis: Axes,
+    x: float,
+    words: str,
+    colour: str,
+    *,
+    right: bool,
+    bottom: float = 0.03,
+    above: float = 0.0,
+) -> None:
+    """A dotted line over the whole height, with words beside it from the share `bottom` of the height on.
+
+    `above`: so many points more. The words may be mathematics.
+    """
+    axis.axvline(x, color=colour, linewidth=0.9, linestyle=DOTTED)
+    axis.annotate(
+        words,
+        (x, bottom),
+        parse_math=True,
+        xycoords=axis.get_xaxis_transform(),
+        xytext=(2.5 if right else -2.5, above),
+        textcoords="offset points",
+        rotation=90,
+        fontsize=7,
+        color=colour,
+        ha="left" if right else "right",
+        va="bottom",
+    )
+
+
+def save_picture(
+    draw: Callable[[Figure], None], inches: tuple[float, float], paths: Sequence[Path], title: str = ""
+) -> None:
+    """Draw one figure under its title and write it to every path, in the format of its suffix.
 
     Raises `NoPlotsError`, and ``OSError`` where it cannot be written.
     """
@@ -70,8 +107,10 @@ def save_picture(draw: Callable[[Figure], None], inches: tuple[float, float], pa
     with mpl.rc_context():  # pyright: ignore[reportUnknownMemberType]
         mpl.rcdefaults()  # matplotlib has read the current folder's matplotlibrc, which may call LaTeX
         mpl.rcParams.update(_SETTINGS)
-        figure = figures.Figure(figsize=inches, layout="constrained")
+        figure: Figure = figures.Figure(figsize=inches, layout="constrained")
         draw(figure)
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", fontsize=11)
         for path in paths:
             told = {"Date": None} if path.suffix.lower() == ".svg" else {"Software": None}
-            figure.savefig(path, dpi=150, metadata=told)  # pyright: ignore[reportUnknownMemberType, reportArgumentType]
+            figure.savefig(path, dpi=150, metadata=told)

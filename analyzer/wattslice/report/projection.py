@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wattslice.projection.projection import Configuration, Part, Projection
-from wattslice.report.terminal import make_console, print_stripped
+from wattslice.report.terminal import make_console, plain_table, print_stripped
 from wattslice.units import UNKNOWN, energy, prefixed, printable, three_digits, time
 from wattslice.version import __version__
 from wattslice_models.pareto import Objective
@@ -112,11 +112,8 @@ def _scaling_table(projection: Projection) -> Table | None:
     shown = [entry for entry in projection.scaling if (entry.component, entry.setting) in wanted]
     if not shown:
         return None
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("  component", no_wrap=True)
-    table.add_column("on", no_wrap=True)
-    for heading in ("fastest with", "speed-up", "energy", "communication ≥ computation"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    figures = ("fastest with", "speed-up", "energy", "communication ≥ computation")
+    table = plain_table(("  component", "on"), figures)
     for entry in shown:
         ratio, start = entry.energy_ratio, entry.communication_from
         table.add_row(

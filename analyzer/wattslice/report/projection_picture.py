@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice.projection.projection import ProjectedComponent, Projection
-from wattslice.report.pictures import COLOURS, Axes, Figure, save_picture
+from wattslice.report.pictures import COLOURS, MANY_POINTS, Axes, Figure, save_picture
 from wattslice.units import energy, time
 
-_MANY_POINTS = 400
-"""More of them are pixels in an SVG, else it grows to megabytes."""
 _MARKERS = "os^DvPX*"
 _Inside = Literal["cores", "gpus"]
 _INSIDE: tuple[tuple[_Inside, str], ...] = (("cores", "cores"), ("gpus", "GPUs"))
@@ -55,9 +53,8 @@ def plot_projection(projection: Projection, *paths: Path) -> None:
         axis.set_title(
             f"numbers: nodes of {names or 'each component: 1'}{left_out}", fontsize=8, fontweight="normal"
         )
-        figure.suptitle(projection.workflow.name, x=0.01, ha="left", fontsize=11)
 
-    save_picture(draw, (8.4, 4.8), paths)
+    save_picture(draw, (8.4, 4.8), paths, projection.workflow.name)
 
 
 def _groups(projection: Projection) -> NDArray[np.int64]:
@@ -85,12 +82,12 @@ def _points(axis: Axes, projection: Projection, drawn: NDArray[np.int64], groups
             axis.scatter(
                 outcomes.time_s[here[chosen]],
                 outcomes.energy_j[here[chosen]],
-                s=22 if drawn.size <= _MANY_POINTS else 8,
+                s=22 if drawn.size <= MANY_POINTS else 8,
                 marker=marker,
                 linewidths=0,
                 alpha=alpha,
                 color=colour,
-                rasterized=drawn.size > _MANY_POINTS,
+                rasterized=drawn.size > MANY_POINTS,
             )
         label = " + ".join(dict.fromkeys(kinds[int(kind)] for kind in group))
         label = label if not label.startswith("_") else f" {label}"  # a legend leaves those out
@@ -155,7 +152,7 @@ def _labels(axis: Axes, projection: Projection, drawn: NDArray[np.int64]) -> Non
         return
     outcomes, best = projection.outcomes, projection.chosen
     first = [best] if best is not None and best in drawn else []
-    rest: list[int] = drawn.tolist() if drawn.size <= _MANY_POINTS else []
+    rest: list[int] = drawn.tolist() if drawn.size <= MANY_POINTS else []
     to_axes = axis.transData + axis.transAxes.inverted()
     placed: list[tuple[float, float, int]] = []
     for index in dict.fromkeys((*first, *projection.front, *rest)):

@@ -12,15 +12,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wattslice.report.pictures import COLOURS, Axes, Figure, fraction, plain, save_picture
+from wattslice.report.pictures import (
+    COLOURS,
+    DASHED,
+    DOTTED,
+    Axes,
+    Figure,
+    fraction,
+    plain,
+    save_picture,
+    upright,
+)
 from wattslice.roofline.kernels import PlacedKernel, Rooflines
 from wattslice.roofline.machines import Machine
 from wattslice.units import printable, tail, three_digits
 from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline
 
 GREY = "#777777"
-DASHED = (0, (4, 3))
-_DOTTED = (0, (1, 2))
 _SAMPLES = 400
 _FARTHEST = 500.0
 """A kernel whose intensity is so many times off every balance stands at the edge, as an arrowhead."""
@@ -176,21 +184,9 @@ def _draw_balances(axis: Axes, panel: Panel, rooflines: Rooflines, known: list[M
     """Where arithmetic and memory take alike; told left of the lowest balance, right of the others."""
     marks = sorted((panel.balance(machine), rooflines.machines.index(machine)) for machine in known)
     for place, (mark, index) in enumerate(marks):
-        colour = COLOURS[index]
-        axis.axvline(mark, color=colour, linewidth=0.9, linestyle=_DOTTED)
-        axis.annotate(
-            f"{panel.balance_name} {three_digits(mark)}",
-            (mark, 0.02 if place < 2 else 0.02 + 0.25 * (place - 1)),
-            parse_math=True,
-            xycoords=axis.get_xaxis_transform(),
-            xytext=(2.5 if place else -2.5, 2.0),
-            textcoords="offset points",
-            rotation=90,
-            fontsize=7,
-            color=colour,
-            ha="left" if place else "right",
-            va="bottom",
-        )
+        words = f"{panel.balance_name} {three_digits(mark)}"
+        bottom = 0.02 if place < 2 else 0.02 + 0.25 * (place - 1)
+        upright(axis, mark, words, COLOURS[index], right=bool(place), bottom=bottom, above=2.0)
 
 
 def _draw_limits(axis: Axes, rooflines: Rooflines, places: list[float]) -> None:
@@ -203,7 +199,7 @@ def _draw_limits(axis: Axes, rooflines: Rooflines, places: list[float]) -> None:
     for place, watts in enumerate(sorted(constant)):  # one label for all, which may lie near each other
         shown = dict.fromkeys(three_digits(one) for one in sorted(constant))
         words = "" if place else f"constant power {' and '.join(shown)} W"
-        _draw_level(axis, places[-1], watts, words, GREY, _DOTTED, above=False)
+        _draw_level(axis, places[-1], watts, words, GREY, DOTTED, above=False)
 
 
 def _draw_level(

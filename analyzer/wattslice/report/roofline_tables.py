@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import PurePath
@@ -12,16 +11,21 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from wattslice.report.json import Json, finite
-from wattslice.report.terminal import Column, fitting_table, make_console, print_stripped, section_title
+from wattslice.report.json import Json, about_run, as_text, fields, finite
+from wattslice.report.terminal import (
+    Column,
+    fitting_table,
+    make_console,
+    plain_table,
+    print_stripped,
+    section_title,
+)
 from wattslice.report.text import GPU_SOURCES
 from wattslice.roofline.kernels import Bound, PlacedKernel, PowerSource, Rooflines
 from wattslice.roofline.machines import Machine
 from wattslice.units import line_ranges, percent, prefixed, printable, tail, three_digits
-from wattslice.version import __version__
 from wattslice_models.energy_roofline import EnergyRoofline
 
-SCHEMA_VERSION = 1
 _NOTHING = "–"
 
 
@@ -51,10 +55,7 @@ def _remark(words: str, width: int) -> Text:
 
 
 def _machine_table(machines: tuple[Machine, ...]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
-    table.add_column("  roofs", no_wrap=True)
-    for machine in machines:
-        table.add_column(machine.precision.value, justify="right", no_wrap=True)
+    table = plain_table(("  roofs",), tuple(machine.precision.value for machine in machines), gap=3)
     for name, cell in _MACHINE_ROWS:
         cells = [cell(machine) for machine in machines]
         table.add_row(f"  {name}", *(Text(text, style="dim" if text == _NOTHING else "") for text in cells))
@@ -176,18 +177,14 @@ def _remarks(kernels: tuple[PlacedKernel, ...]) -> Iterator[str]:
 
 def render_json(rooflines: Rooflines) -> str:
     """One object, indented, with a newline at its end; unknown is null."""
-    first = rooflines.machines[0]
-    document: dict[str, Json] = {
-        "schema_version": SCHEMA_VERSION,
-        "tool": "wattslice",
-        "tool_version": __version__,
-        "gpu": first.gpu_id,
-        "gpu_name": first.name,
-        "gpu_source": rooflines.gpu_source,
-        "rooflines": [_machine_json(machine) for machine in rooflines.machines],
-        "kernels": None if rooflines.kernels is None else [_kernel_json(one) for one in rooflines.kernels],
-    }
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    first, kernels = rooflines.machines[0], rooflines.kernels
+    return as_text(
+        {
+            **about_run(first.gpu_id, first.name, rooflines.gpu_source),
+            "rooflines": [_machine_json(machine) for machine in rooflines.machines],
+            "kernels": None if kernels is None else [_kernel_json(one) for one in kernels],
+        }
+    )
 
 
 def _machine_json(machine: Machine) -> dict[str, Json]:
@@ -195,24 +192,17 @@ def _machine_json(machine: Machine) -> dict[str, Json]:
     limited = None if energies is None or energies.power_limit_w is None else energies
     return {
         "precision": machine.precision.name.lower(),
-        "coefficients": machine.coefficients.value,
-        "source": machine.source,
-        "peak_flops_per_s": roof.peak_flops_per_s,
-        "bandwidth_bytes_per_s": roof.bandwidth_bytes_per_s,
-        "flop_energy_j": None if energies is None else energies.flop_energy_j,
-        "byte_energy_j": None if energies is None else energies.byte_energy_j,
-        "constant_power_w": None if energies is None else energies.constant_power_w,
+        **fields(machine, "coefficients", "source"),
+        **fields(roof, "peak_flops_per_s", "bandwidth_bytes_per_s"),
+        **fields(energies, "flop_energy_j", "byte_energy_j", "constant_power_w"),
         "power_limit_w": machine.power_limit_w,
         "time_balance_flops_per_byte": roof.time_balance,
         "energy_balance_flops_per_byte": None if energies is None else energies.energy_balance,
         "effective_balance_flops_per_byte": None if energies is None else energies.effective_balance_point,
-        "flop_efficiency": None if energies is None else energies.flop_efficiency,
-        "peak_flops_per_j": None if energies is None else energies.peak_flops_per_j,
-        "peak_power_w": None if energies is None else energies.peak_power_w,
+        **fields(energies, "flop_efficiency", "peak_flops_per_j", "peak_power_w"),
         "throttled": None if limited is None else limited.is_capped,
-        "limited_flops_per_s": None if limited is None else limited.limited_flops_per_s,
-        "limited_flops_per_j": None if limited is None else limited.limited_flops_per_j,
-        "race_to_halt": None if energies is None else energies.race_to_halt,
+        **fields(limited, "limited_flops_per_s", "limited_flops_per_j"),
+        **fields(energies, "race_to_halt"),
         "energies_unknown_because": machine.no_energies or None,
         "doubts": list(machine.doubts),
     }
@@ -220,21 +210,12 @@ def _machine_json(machine: Machine) -> dict[str, Json]:
 
 def _kernel_json(kernel: PlacedKernel) -> dict[str, Json]:
     return {
-        "name": kernel.name,
-        "file": kernel.file,
-        "line": kernel.line,
+        **fields(kernel, "name", "file", "line"),
         "precision": None if kernel.precision is None else kernel.precision.name.lower(),
-        "flops": finite(kernel.flops),
-        "dram_bytes": finite(kernel.dram_bytes),
-        "time_s": finite(kernel.time_s),
-        "throttled_time_s": finite(kernel.throttled_time_s),
+        **fields(kernel, "flops", "dram_bytes", "time_s", "throttled_time_s"),
         "intensity_flops_per_byte": finite(kernel.intensity),
-        "flops_per_s": finite(kernel.flops_per_s),
-        "share_of_roof": finite(kernel.share_of_roof),
-        "power_w": finite(kernel.power_w),
+        **fields(kernel, "flops_per_s", "share_of_roof", "power_w"),
         "power_from": None if kernel.power_source is None else kernel.power_source.name.lower(),
-        "flops_per_j": finite(kernel.flops_per_j),
-        "time_bound": None if kernel.time_bound is None else kernel.time_bound.value,
-        "energy_bound": None if kernel.energy_bound is None else kernel.energy_bound.value,
+        **fields(kernel, "flops_per_j", "time_bound", "energy_bound"),
         "no_place_because": kernel.why or None,
     }

@@ -94,6 +94,7 @@ def _kind(group: str | None, text: str) -> TextKind:
 class SpaceStyle:
     """How a memory space is shown: its letter, and colours as #rrggbb for terminals and both pages."""
 
+    name: str
     letter: str
     label: str
     terminal: str
@@ -102,10 +103,13 @@ class SpaceStyle:
 
 
 SPACE_STYLES: dict[MemorySpace, SpaceStyle] = {
-    MemorySpace.GLOBAL: SpaceStyle("G", "global memory", "#cc4b00", "#a43f04", "#ff833c"),
-    MemorySpace.SHARED: SpaceStyle("S", "shared memory", "#1273e3", "#135eb5", "#69a9f3"),
-    MemorySpace.CONSTANT: SpaceStyle("C", "constant memory", "#00856e", "#036c5b", "#00bc9c"),
-    MemorySpace.TEXTURE: SpaceStyle("T", "texture memory", "#c043a1", "#9c3783", "#d98dc6"),
-    MemorySpace.REGISTER: SpaceStyle("R", "registers only", "#71757f", "#5c5f67", "#a2a6ad"),
+    space: SpaceStyle(space.value, *look)
+    for space, look in (
+        (MemorySpace.GLOBAL, ("G", "global memory", "#cc4b00", "#a43f04", "#ff833c")),
+        (MemorySpace.SHARED, ("S", "shared memory", "#1273e3", "#135eb5", "#69a9f3")),
+        (MemorySpace.CONSTANT, ("C", "constant memory", "#00856e", "#036c5b", "#00bc9c")),
+        (MemorySpace.TEXTURE, ("T", "texture memory", "#c043a1", "#9c3783", "#d98dc6")),
+        (MemorySpace.REGISTER, ("R", "registers only", "#71757f", "#5c5f67", "#a2a6ad")),
+    )
 }
 """The spaces that slices are made of (docs/slicing.md)."""

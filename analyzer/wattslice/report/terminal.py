@@ -94,6 +94,20 @@ def fitting_table(columns: Sequence[Column], width: int) -> Table:
     return table
 
 
+def plain_table(
+    left: Sequence[str], right: Sequence[str], last: Sequence[str] = (), *, gap: int = 2
+) -> Table:
+    """An empty table: names and then figures, which stand as they are, and what wraps."""
+    table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="dim")
+    for heading in left:
+        table.add_column(heading, no_wrap=True)
+    for heading in right:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for heading in last:
+        table.add_column(heading)
+    return table
+
+
 def _kept(columns: Sequence[Column], width: int) -> list[Column]:
     kept = list(columns)
     for column in sorted(columns, key=lambda column: -column.give_up):

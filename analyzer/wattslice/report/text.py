@@ -21,15 +21,14 @@ from wattslice.analysis import Advice, Analysis, ArmAnalysis, KernelAnalysis, Li
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.findings.findings import (
     Finding,
+    cause_of_unknown,
     findings_of,
+    hits_limit,
     operations_power_w,
-    plain_reason,
-    why_unknown,
     without_suppressed,
-    would_hit_power_limit,
 )
 from wattslice.gate.verdict import Verdict
-from wattslice.ir import Diagnostic, Severity
+from wattslice.ir import Severity
 from wattslice.launches.launch import Assumption, LaunchSource
 from wattslice.report.terminal import (
     COOL,
@@ -406,7 +405,7 @@ def _kernel_parts(kernel: KernelAnalysis, analysis: Analysis, width: int) -> Ite
     place = tail(f"{printable(kernel.file)}:{kernel.line}", room)
     yield section_title(name, place, width, "bold cyan")
     yield power_line(kernel, width)
-    yield _facts(kernel, why_unknown(kernel, analysis))
+    yield _facts(kernel, analysis)
     if kernel.slices:
         yield from ("", slice_table(kernel.slices, width))
     if kernel.hot_lines:
@@ -434,39 +433,42 @@ def power_line(kernel: KernelAnalysis, width: int) -> Text:
             power_bar(kernel.power_w, kernel.power_low_w, kernel.power_high_w, limit_w, bar_width)
         )
         line.append("  " if width >= _NARROW else "\n  ")
-    words: list[str] = []
-    if kernel.power_low_w is not None and kernel.power_high_w is not None:
-        words.append(f"{three_digits(kernel.power_low_w)}–{three_digits(kernel.power_high_w)} W")
-    if limit_w:
-        words.append(f"{percent(kernel.power_w / limit_w)} of the {limit_w:g} W limit")
-    line.append(" · ".join(words), style="dim")
+    line.append(interval(kernel), style="dim")
     return line
 
 
-def _facts(kernel: KernelAnalysis, reason: Diagnostic | None) -> Table:
+def interval(kernel: KernelAnalysis) -> str:
+    """The interval of the watts, and what part of the limit they are."""
+    words: list[str] = []
+    if kernel.power_low_w is not None and kernel.power_high_w is not None:
+        words.append(f"{three_digits(kernel.power_low_w)}–{three_digits(kernel.power_high_w)} W")
+    if kernel.power_w is not None and kernel.power_limit_w:
+        share = percent(kernel.power_w / kernel.power_limit_w)
+        words.append(f"{share} of the {kernel.power_limit_w:g} W limit")
+    return " · ".join(words)
+
+
+def runs(kernel: KernelAnalysis) -> str:
+    """How long a launch takes, what it spends and what limits it."""
+    words = f"{time(kernel.time_s)} · {energy(kernel.energy_j)}"
+    if kernel.time_s is None and kernel.energy_j is None:
+        words = "time and energy unknown"
+    return words if kernel.limited_by is None else f"{words} · limited by {kernel.limited_by}"
+
+
+def _facts(kernel: KernelAnalysis, analysis: Analysis) -> Table:
     facts = Table.grid(padding=(0, 2, 0, 0))
     facts.add_column(style="dim", no_wrap=True, min_width=7)
     facts.add_column()
     if kernel.power_w is None:
-        why = (
-            f"{printable(plain_reason(kernel, reason))} ({reason.rule})"
-            if reason
-            else "no diagnostic names the cause"
-        )
-        facts.add_row("  why", Text(why, style=WARM))
+        facts.add_row("  why", Text(printable(cause_of_unknown(kernel, analysis)), style=WARM))
     if kernel.may_hit_power_limit:
-        hits = "would" if would_hit_power_limit(kernel) else "may"
-        warning = f"{hits} hit the power limit: the GPU would lower its clocks and run longer (PW021)"
+        warning = f"{hits_limit(kernel)}: the GPU would lower its clocks and run longer (PW021)"
         facts.add_row("  limit", Text(warning, style=f"bold {HOT}"))
     if kernel.ptx_file and kernel.ptx_file != kernel.file:
         facts.add_row("  read", Text(f"from {printable(PurePath(kernel.ptx_file).name)}"))
     facts.add_row("  launch", launch_text(kernel))
-    runs = f"{time(kernel.time_s)} · {energy(kernel.energy_j)}"
-    if kernel.limited_by is not None:
-        runs += f" · limited by {kernel.limited_by}"
-    if kernel.time_s is None and kernel.energy_j is None:
-        runs = f"time and energy {UNKNOWN}"
-    facts.add_row("  runs", runs)
+    facts.add_row("  runs", runs(kernel))
     fills = "unknown"
     if kernel.sm_saturation is not None and kernel.occupancy is not None:
         fills = f"SM saturation {kernel.sm_saturation:.2f} · occupancy {percent(kernel.occupancy)}"

@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from wattslice import ir
 from wattslice.counting.profile import BranchArm, ExecutionProfile
-from wattslice.ir import MemorySpace, OperationClass
 from wattslice.ir.operation_counts import SPACE_OF, OperationCounts, weighted_counts
 from wattslice.slicing.slices import Slice
 from wattslice.slicing.statements import Arm, LogicalStatement, StatementKind
@@ -30,7 +30,7 @@ class SliceFeatures:
     thread reaches the slice's most probable access. `sub_slices`: by chain of branch arms, for BDPM.
     """
 
-    memory_space: MemorySpace
+    memory_space: ir.MemorySpace
     variables: tuple[str, ...]
     lines: tuple[int, ...]
     length: float
@@ -142,19 +142,19 @@ def executed_length(statements: Iterable[LogicalStatement], thread_counts: tuple
 
 def access_counts(statements: Iterable[LogicalStatement], thread_counts: tuple[float, ...]) -> AccessCounts:
     """n_i of eq. (1): executed accesses by memory space; an atomic counts in the space it works on."""
-    totals = dict.fromkeys(MemorySpace, 0.0)
+    totals = dict.fromkeys(ir.MemorySpace, 0.0)
     for statement in statements:
         for region, _, operation, number in statement.operations:
             space = SPACE_OF.get(operation)
-            if operation is OperationClass.ATOMIC:
+            if operation is ir.OperationClass.ATOMIC:
                 space = statement.space
             if space is not None:
                 totals[space] += number * thread_counts[region]
     return AccessCounts(
-        global_memory=totals[MemorySpace.GLOBAL],
-        shared_memory=totals[MemorySpace.SHARED],
-        constant_memory=totals[MemorySpace.CONSTANT],
-        texture_memory=totals[MemorySpace.TEXTURE],
+        global_memory=totals[ir.MemorySpace.GLOBAL],
+        shared_memory=totals[ir.MemorySpace.SHARED],
+        constant_memory=totals[ir.MemorySpace.CONSTANT],
+        texture_memory=totals[ir.MemorySpace.TEXTURE],
     )
 
 

@@ -7,47 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from wattslice.ir import (
-    AddressOf,
-    Assign,
-    Atomic,
-    Binary,
-    Block,
-    Break,
-    Builtin,
-    Cast,
-    Constant,
-    Continue,
-    Declare,
-    Expr,
-    ExprStmt,
-    If,
-    Increment,
-    InlinedCall,
-    Intrinsic,
-    Kernel,
-    Load,
-    Logical,
-    Loop,
-    LoopKind,
-    MemoryPlace,
-    MemorySpace,
-    OperationClass,
-    PointerOffset,
-    Read,
-    RegisterPlace,
-    Return,
-    Select,
-    Span,
-    Stmt,
-    Switch,
-    TextureFetch,
-    TypeKind,
-    Variable,
-    VariableRole,
-    children,
-    never_falls_through,
-)
+from wattslice import ir
 from wattslice.ir.operation_counts import SPACE_OF, Operation, decision, own_operations
 from wattslice.ir.walking import child_regions, evaluations
 from wattslice.slicing.statements import (
@@ -67,14 +27,14 @@ from wattslice.slicing.statements import (
 class Aliases:
     """Classes of root variables that may point into the same object, per kernel."""
 
-    def __init__(self, kernel: Kernel) -> None:
-        self._parent: dict[Variable, Variable] = {}
-        self._rootless: set[MemorySpace] = set()
-        self._keys: dict[tuple[MemorySpace, Variable | None], MemoryKey] = {}
+    def __init__(self, kernel: ir.Kernel) -> None:
+        self._parent: dict[ir.Variable, ir.Variable] = {}
+        self._rootless: set[ir.MemorySpace] = set()
+        self._keys: dict[tuple[ir.MemorySpace, ir.Variable | None], MemoryKey] = {}
         for node, _ in evaluations(kernel):
             self._visit(node)
 
-    def key(self, place: MemoryPlace) -> MemoryKey:
+    def key(self, place: ir.MemoryPlace) -> MemoryKey:
         """The memory that an access to `place` may touch; one key for a space once a root is not evident."""
         root = None if place.root is None or place.space in self._rootless else self._find(place.root)
         name = (place.space, root)
@@ -82,35 +42,35 @@ class Aliases:
             key = self._keys[name] = MemoryKey(place.space, root)
         return key
 
-    def _visit(self, node: Stmt | Expr) -> None:
+    def _visit(self, node: ir.Stmt | ir.Expr) -> None:
         match node:
-            case Binary() | PointerOffset():
+            case ir.Binary() | ir.PointerOffset():
                 pass  # most of all, and no copies
-            case Declare(variable=variable, value=value) if value is not None:
+            case ir.Declare(variable=variable, value=value) if value is not None:
                 self._copy(variable, value)
-            case Load(place=place) | Atomic(place=place):
+            case ir.Load(place=place) | ir.Atomic(place=place):
                 self._note(place)
-            case Assign(target=RegisterPlace(variable=variable), value=value):
+            case ir.Assign(target=ir.RegisterPlace(variable=variable), value=value):
                 self._copy(variable, value)
-            case Assign(target=MemoryPlace() as place) | Increment(target=MemoryPlace() as place):
+            case ir.Assign(target=ir.MemoryPlace() as place) | ir.Increment(target=ir.MemoryPlace() as place):
                 self._note(place)
-            case InlinedCall(parameters=parameters, arguments=arguments):
+            case ir.InlinedCall(parameters=parameters, arguments=arguments):
                 for parameter, argument in zip(parameters, arguments, strict=True):
                     self._copy(parameter, argument)
             case _:
                 pass
 
-    def _note(self, place: MemoryPlace) -> None:
+    def _note(self, place: ir.MemoryPlace) -> None:
         if place.root is None:
             self._rootless.add(place.space)
 
-    def _copy(self, target: Variable, value: Expr) -> None:
-        if value.type.kind is not TypeKind.POINTER:
+    def _copy(self, target: ir.Variable, value: ir.Expr) -> None:
+        if value.type.kind is not ir.TypeKind.POINTER:
             return
         for base in pointer_bases(value):
             self._parent[self._find(base)] = self._find(target)
 
-    def _find(self, variable: Variable) -> Variable:
+    def _find(self, variable: ir.Variable) -> ir.Variable:
         while (parent := self._parent.get(variable, variable)) is not variable:
             grandparent = self._parent.get(parent, parent)
             self._parent[variable] = grandparent  # path halving
@@ -118,21 +78,21 @@ class Aliases:
         return variable
 
 
-def pointer_bases(pointer: Expr) -> tuple[Variable, ...]:
+def pointer_bases(pointer: ir.Expr) -> tuple[ir.Variable, ...]:
     """The variables a pointer value may be derived from."""
-    found: list[Variable] = []
+    found: list[ir.Variable] = []
     stack = [pointer]
     while stack:
         match stack.pop():
-            case PointerOffset(pointer=inner):
+            case ir.PointerOffset(pointer=inner):
                 stack.append(inner)
-            case Cast(operand=inner):
+            case ir.Cast(operand=inner):
                 stack.append(inner)
-            case Select(then=then, otherwise=otherwise):
+            case ir.Select(then=then, otherwise=otherwise):
                 stack.extend((then, otherwise))
-            case Read(place=place):
+            case ir.Read(place=place):
                 found.append(place.variable)
-            case AddressOf(variable=variable):
+            case ir.AddressOf(variable=variable):
                 found.append(variable)
             case _:
                 pass
@@ -145,10 +105,10 @@ class Draft:
 
     index: int
     kind: StatementKind
-    span: Span
+    span: ir.Span
     region: int
-    space: MemorySpace | None = None
-    variable: Variable | None = None
+    space: ir.MemorySpace | None = None
+    variable: ir.Variable | None = None
     access_bytes: int = 0
     operations: list[Operation] = field(default_factory=list[Operation])
     uses: list[Key] = field(default_factory=list[Key])
@@ -164,7 +124,7 @@ class Frame:
     """A loop, call or kernel that a jump may leave: the last jump seen and the result of a call."""
 
     is_call: bool
-    result: Variable | None
+    result: ir.Variable | None
     guard: int | None = None
 
 
@@ -176,7 +136,7 @@ class Context:
     arms: tuple[Arm, ...]
 
 
-Visit = tuple[Expr, int, Draft, Context]
+Visit = tuple[ir.Expr, int, Draft, Context]
 """An expression to read: it, its region, the statement that takes its value, what governs it."""
 Action = Visit | Event | Callable[[], None]
 """Something to do: read an expression, note an event, or whatever the function does."""
@@ -185,7 +145,7 @@ Action = Visit | Event | Callable[[], None]
 class Drafting(ABC):
     """The drafts of a kernel, what is still to be read, and the frames that jumps may leave."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: ir.Kernel) -> None:
         self.aliases = Aliases(kernel)
         self.drafts: list[Draft] = []
         self.events: list[Event] = []
@@ -207,14 +167,14 @@ class Drafting(ABC):
         return FlatKernel(tuple([_finished(draft) for draft in self.drafts]), tuple(events))
 
     @abstractmethod
-    def visit(self, expr: Expr, region: int, owner: Draft, context: Context) -> None:
+    def visit(self, expr: ir.Expr, region: int, owner: Draft, context: Context) -> None:
         """Read one expression."""
 
     def then(self, *actions: Action) -> None:
         """Do `actions` next, in this order."""
         self.pending.extend(reversed(actions))
 
-    def draft(self, kind: StatementKind, span: Span, region: int, context: Context) -> Draft:
+    def draft(self, kind: StatementKind, span: ir.Span, region: int, context: Context) -> Draft:
         """A new logical statement, the next in number."""
         predicate, guard = context.predicate, self.frames[-1].guard
         controls = () if predicate is None else (predicate,)
@@ -224,13 +184,15 @@ class Drafting(ABC):
         self.drafts.append(draft)
         return draft
 
-    def split(self, kind: StatementKind, expr: Expr, region: int, owner: Draft, context: Context) -> Draft:
+    def split(self, kind: StatementKind, expr: ir.Expr, region: int, owner: Draft, context: Context) -> Draft:
         """A new logical statement whose value `owner` takes."""
         draft = self.draft(kind, expr.span, region, context)
         owner.sources.append(draft.index)
         return draft
 
-    def access(self, place: MemoryPlace, expr: Expr, region: int, owner: Draft, context: Context) -> Draft:
+    def access(
+        self, place: ir.MemoryPlace, expr: ir.Expr, region: int, owner: Draft, context: Context
+    ) -> Draft:
         """The statement that reads `place`: one of its own in the four spaces, else `owner` itself."""
         if place.space not in SLICED_SPACES:
             return owner
@@ -245,7 +207,7 @@ class Drafting(ABC):
         self.pending.extend(reversed(actions))
 
 
-def access_place(draft: Draft, place: MemoryPlace) -> None:
+def access_place(draft: Draft, place: ir.MemoryPlace) -> None:
     """Make `draft` an access to `place`; a plain statement when that is local memory or the host's."""
     if place.space in SLICED_SPACES:
         draft.space, draft.variable = place.space, place.root
@@ -254,7 +216,7 @@ def access_place(draft: Draft, place: MemoryPlace) -> None:
         draft.kind = StatementKind.COMPUTE
 
 
-def operations_of(expr: Expr, region: int) -> list[Operation]:
+def operations_of(expr: ir.Expr, region: int) -> list[Operation]:
     """What one evaluation of `expr` costs by itself."""
     costs = own_operations(expr)
     return [Operation(region, expr.span, cls, number) for cls, number in costs] if costs else []
@@ -285,53 +247,53 @@ def _finished(draft: Draft) -> LogicalStatement:
 
 _LOADS = frozenset(
     {
-        OperationClass.GLOBAL_LOAD,
-        OperationClass.SHARED_LOAD,
-        OperationClass.CONSTANT_LOAD,
-        OperationClass.TEXTURE_LOAD,
+        ir.OperationClass.GLOBAL_LOAD,
+        ir.OperationClass.SHARED_LOAD,
+        ir.OperationClass.CONSTANT_LOAD,
+        ir.OperationClass.TEXTURE_LOAD,
     }
 )
-_STORES = frozenset({OperationClass.GLOBAL_STORE, OperationClass.SHARED_STORE})
+_STORES = frozenset({ir.OperationClass.GLOBAL_STORE, ir.OperationClass.SHARED_STORE})
 
 
 class FlattenExpressions(Drafting):
     """Reads expressions into drafts."""
 
     @abstractmethod
-    def statement(self, stmt: Stmt, context: Context) -> None:
+    def statement(self, stmt: ir.Stmt, context: Context) -> None:
         """Read a statement: the subclass's business."""
 
-    def root(self, expr: Expr, region: int, context: Context) -> None:
+    def root(self, expr: ir.Expr, region: int, context: Context) -> None:
         """An expression run for its effect; what is left when assignments and accesses are split off."""
         rest = self.draft(StatementKind.COMPUTE, expr.span, region, context)
         rest.is_binding = True
         self.then((expr, region, rest, context), rest.index)
 
-    def visit(self, expr: Expr, region: int, owner: Draft, context: Context) -> None:
+    def visit(self, expr: ir.Expr, region: int, owner: Draft, context: Context) -> None:
         """Read `expr` into `owner`, splitting off accesses, assignments and inlined calls."""
         reader = _READERS.get(type(expr))
         if reader is not None:
             reader(self, expr, region, owner, context)
             return
         owner.operations += operations_of(expr, region)
-        if isinstance(expr, Read):
+        if isinstance(expr, ir.Read):
             owner.uses.append(expr.place.variable)
-        elif isinstance(expr, AddressOf):
+        elif isinstance(expr, ir.AddressOf):
             owner.uses.append(expr.variable)
-        elif isinstance(expr, Logical | Select):
+        elif isinstance(expr, ir.Logical | ir.Select):
             self.pending.extend(reversed(self.parts(expr, region, owner, context)))
         else:
-            for child in reversed(children(expr)):
-                if isinstance(child, Read):  # leaves at once: half of all expressions
+            for child in reversed(ir.children(expr)):
+                if isinstance(child, ir.Read):  # leaves at once: half of all expressions
                     owner.uses.append(child.place.variable)
-                elif not isinstance(child, Constant | Builtin):
+                elif not isinstance(child, ir.Constant | ir.Builtin):
                     self.pending.append((child, region, owner, context))
 
-    def parts(self, expr: Expr, region: int, owner: Draft, context: Context) -> list[Visit]:
+    def parts(self, expr: ir.Expr, region: int, owner: Draft, context: Context) -> list[Visit]:
         """The sub-expressions of `expr`, to be read into `owner`."""
         return [(child, inner, owner, context) for child, inner in child_regions(expr, region)]
 
-    def load(self, expr: Load, region: int, owner: Draft, context: Context) -> None:
+    def load(self, expr: ir.Load, region: int, owner: Draft, context: Context) -> None:
         """A read from memory: a statement of its own in the four spaces."""
         place = expr.place
         target = self.access(place, expr, region, owner, context)
@@ -339,15 +301,15 @@ class FlattenExpressions(Drafting):
         target.operations += operations_of(expr, region)
         self.finish(target, owner, (place.address, region, target, context))
 
-    def fetch(self, expr: TextureFetch, region: int, owner: Draft, context: Context) -> None:
+    def fetch(self, expr: ir.TextureFetch, region: int, owner: Draft, context: Context) -> None:
         """A texture fetch or surface write."""
         draft = self.split(StatementKind.ACCESS, expr, region, owner, context)
-        draft.space, draft.variable = MemorySpace.TEXTURE, expr.texture
+        draft.space, draft.variable = ir.MemorySpace.TEXTURE, expr.texture
         draft.access_bytes = expr.type.size_bytes
         draft.operations += operations_of(expr, region)
         self.finish(draft, owner, *self.parts(expr, region, draft, context))
 
-    def atomic(self, expr: Atomic, region: int, owner: Draft, context: Context) -> None:
+    def atomic(self, expr: ir.Atomic, region: int, owner: Draft, context: Context) -> None:
         """An atomic: its operands, then the access, which reads and writes."""
         draft = self.split(StatementKind.ACCESS, expr, region, owner, context)
         access_place(draft, expr.place)
@@ -365,11 +327,11 @@ class FlattenExpressions(Drafting):
             (expr.place.address, region, draft, context),
         )
 
-    def update(self, expr: Assign | Increment, region: int, owner: Draft, context: Context) -> None:
+    def update(self, expr: ir.Assign | ir.Increment, region: int, owner: Draft, context: Context) -> None:
         """`target op= value`: [load,] arithmetic, store; one statement when the target is a register."""
-        value = expr.value if isinstance(expr, Assign) else None
-        reads_target = isinstance(expr, Increment) or expr.op is not None
-        if isinstance(expr.target, RegisterPlace):
+        value = expr.value if isinstance(expr, ir.Assign) else None
+        reads_target = isinstance(expr, ir.Increment) or expr.op is not None
+        if isinstance(expr.target, ir.RegisterPlace):
             draft = self.split(StatementKind.COMPUTE, expr, region, owner, context)
             variable = expr.target.variable
             if reads_target:
@@ -409,10 +371,10 @@ class FlattenExpressions(Drafting):
             compute.index,
         )
 
-    def call(self, expr: InlinedCall, region: int, owner: Draft, context: Context) -> None:
+    def call(self, expr: ir.InlinedCall, region: int, owner: Draft, context: Context) -> None:
         """An inlined call: its arguments bound to the parameters, its body, what it returns."""
-        result = Variable(
-            f"result of {expr.name}", expr.type, MemorySpace.REGISTER, VariableRole.TEMPORARY, expr.span
+        result = ir.Variable(
+            f"result of {expr.name}", expr.type, ir.MemorySpace.REGISTER, ir.VariableRole.TEMPORARY, expr.span
         )
         frame = Frame(is_call=True, result=result)
         actions: list[Action] = []
@@ -432,7 +394,7 @@ class FlattenExpressions(Drafting):
             self.leave_frame,
         )
 
-    def intrinsic(self, expr: Intrinsic, region: int, owner: Draft, context: Context) -> None:
+    def intrinsic(self, expr: ir.Intrinsic, region: int, owner: Draft, context: Context) -> None:
         """A call that is not followed; one that loads or stores (wmma, cp.async) is an access of its own."""
         spaces = tuple(SPACE_OF[c.operation] for c in expr.operations if c.operation in SPACE_OF)
         draft = self.split(StatementKind.ACCESS, expr, region, owner, context) if spaces else owner
@@ -440,11 +402,11 @@ class FlattenExpressions(Drafting):
             draft.space = spaces[0]
             pointers = tuple(base for argument in expr.arguments for base in pointer_bases(argument))
             draft.variable = pointers[0] if pointers else None
-        elif any(count.operation is OperationClass.BARRIER for count in expr.operations):
+        elif any(count.operation is ir.OperationClass.BARRIER for count in expr.operations):
             draft.kind = StatementKind.BARRIER
         draft.operations.extend(operations_of(expr, region))
         for argument in expr.arguments:
-            if isinstance(argument, AddressOf):  # sincosf(x, &s, &c): written through the pointer
+            if isinstance(argument, ir.AddressOf):  # sincosf(x, &s, &c): written through the pointer
                 draft.definitions.append(Definition(argument.variable, kills=False))
         self.finish(draft, owner, *self.parts(expr, region, draft, context))
 
@@ -453,18 +415,18 @@ class FlattenExpressions(Drafting):
         self.frames.pop()
 
 
-_READERS: dict[type[Expr], Callable[[FlattenExpressions, Any, int, Draft, Context], None]] = {
-    Load: FlattenExpressions.load,
-    TextureFetch: FlattenExpressions.fetch,
-    Atomic: FlattenExpressions.atomic,
-    Assign: FlattenExpressions.update,
-    Increment: FlattenExpressions.update,
-    InlinedCall: FlattenExpressions.call,
-    Intrinsic: FlattenExpressions.intrinsic,
+_READERS: dict[type[ir.Expr], Callable[[FlattenExpressions, Any, int, Draft, Context], None]] = {
+    ir.Load: FlattenExpressions.load,
+    ir.TextureFetch: FlattenExpressions.fetch,
+    ir.Atomic: FlattenExpressions.atomic,
+    ir.Assign: FlattenExpressions.update,
+    ir.Increment: FlattenExpressions.update,
+    ir.InlinedCall: FlattenExpressions.call,
+    ir.Intrinsic: FlattenExpressions.intrinsic,
 }
 
 
-def flatten(kernel: Kernel) -> FlatKernel:
+def flatten(kernel: ir.Kernel) -> FlatKernel:
     """The logical statements of `kernel` with the bodies of inlined calls in place."""
     flattener = _Flattener(kernel)
     flattener.statement(kernel.body, Context(None, ()))
@@ -472,9 +434,9 @@ def flatten(kernel: Kernel) -> FlatKernel:
 
 
 class _Flattener(FlattenExpressions):
-    def statement(self, stmt: Stmt, context: Context) -> None:
+    def statement(self, stmt: ir.Stmt, context: Context) -> None:
         match stmt:
-            case Block(is_breakable=True):
+            case ir.Block(is_breakable=True):
                 frame = Frame(is_call=False, result=None)
                 self.then(
                     Mark.CALL,
@@ -483,34 +445,40 @@ class _Flattener(FlattenExpressions):
                     Mark.CALL_END,
                     self.leave_block,
                 )
-            case Block(statements=statements):
+            case ir.Block(statements=statements):
                 actions: list[Action] = []
                 for inner in statements:
                     actions.append(lambda inner=inner, here=context: self.statement(inner, here))
-                    if isinstance(inner, If) and inner.otherwise is None and never_falls_through(inner.then):
+                    if (
+                        isinstance(inner, ir.If)
+                        and inner.otherwise is None
+                        and ir.never_falls_through(inner.then)
+                    ):
                         arm = Arm(inner.then.region, inner.region, negated=True)
                         context = replace(context, arms=(*context.arms, arm))
                 self.then(*actions)
-            case ExprStmt(expr=expr):
+            case ir.ExprStmt(expr=expr):
                 self.root(expr, stmt.region, context)
-            case Declare(variable=variable, value=value) if value is not None:
+            case ir.Declare(variable=variable, value=value) if value is not None:
                 draft = self.draft(StatementKind.COMPUTE, stmt.span, stmt.region, context)
                 draft.definitions.append(Definition(variable, kills=True))
                 self.then((value, stmt.region, draft, context), draft.index)
-            case Declare():
+            case ir.Declare():
                 pass
-            case If():
+            case ir.If():
                 self.branch(stmt, stmt.condition, context, tuple(b for b in (stmt.then, stmt.otherwise) if b))
-            case Switch():
+            case ir.Switch():
                 self.branch(stmt, stmt.selector, context, tuple(case.body for case in stmt.cases))
-            case Loop():
+            case ir.Loop():
                 self.loop(stmt, context)
-            case Return(value=value):
+            case ir.Return(value=value):
                 self.jump(stmt, value, context)
-            case Break() | Continue():
+            case ir.Break() | ir.Continue():
                 self.jump(stmt, None, context)
 
-    def branch(self, stmt: If | Switch, condition: Expr, context: Context, arms: tuple[Block, ...]) -> None:
+    def branch(
+        self, stmt: ir.If | ir.Switch, condition: ir.Expr, context: Context, arms: tuple[ir.Block, ...]
+    ) -> None:
         predicate = self.predicate(stmt, condition.span, stmt.region, context)
         actions: list[Action] = [
             (condition, stmt.region, predicate, context),
@@ -523,7 +491,7 @@ class _Flattener(FlattenExpressions):
             actions.append(Mark.NEXT_ARM)
         self.then(*actions, Mark.BRANCH_END)
 
-    def loop(self, loop: Loop, context: Context) -> None:
+    def loop(self, loop: ir.Loop, context: Context) -> None:
         frame = Frame(is_call=False, result=None)
         condition = loop.condition
         test = None
@@ -546,7 +514,7 @@ class _Flattener(FlattenExpressions):
             self.frames.pop()
 
         body: list[Action] = [lambda: self.statement(loop.body, inside), run_step]
-        order = [*body, run_test] if loop.kind is LoopKind.DO else [run_test, *body]
+        order = [*body, run_test] if loop.kind is ir.LoopKind.DO else [run_test, *body]
         init: list[Action] = [lambda stmt=stmt: self.statement(stmt, context) for stmt in loop.init]
         self.then(
             *init,
@@ -557,18 +525,18 @@ class _Flattener(FlattenExpressions):
             close,
         )
 
-    def jump(self, stmt: Return | Break | Continue, value: Expr | None, context: Context) -> None:
+    def jump(self, stmt: ir.Return | ir.Break | ir.Continue, value: ir.Expr | None, context: Context) -> None:
         draft = self.draft(StatementKind.JUMP, stmt.span, stmt.region, context)
-        if isinstance(stmt, Return):
+        if isinstance(stmt, ir.Return):
             call = next(frame for frame in reversed(self.frames) if frame.is_call)
             if call.result is not None and value is not None:
                 draft.definitions.append(Definition(call.result, kills=False))
 
         def leave() -> None:
-            levels = stmt.levels if isinstance(stmt, Break) else 1
+            levels = stmt.levels if isinstance(stmt, ir.Break) else 1
             for level, frame in enumerate(reversed(self.frames), 1):
                 frame.guard = draft.index
-                if (level == levels and not isinstance(stmt, Return)) or frame.is_call:
+                if (level == levels and not isinstance(stmt, ir.Return)) or frame.is_call:
                     break
             self.events.append(Mark.JUMP)
 
@@ -581,7 +549,7 @@ class _Flattener(FlattenExpressions):
         """Behind a breakable block all meet again who left no more than it: it guards nothing further."""
         self.frames.pop()
 
-    def predicate(self, stmt: Stmt, span: Span, region: int, context: Context) -> Draft:
+    def predicate(self, stmt: ir.Stmt, span: ir.Span, region: int, context: Context) -> Draft:
         draft = self.draft(StatementKind.PREDICATE, span, region, context)
         if (control := decision(stmt)) is not None:
             draft.operations.append(control)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from wattslice.ir import Kernel, MemorySpace
+from wattslice import ir
 from wattslice.slicing.flatten import flatten
 from wattslice.slicing.statements import (
     SLICED_SPACES,
@@ -33,7 +33,7 @@ class DependenceGraph:
     control: tuple[tuple[int, ...], ...]
 
 
-def dependence_graph(kernel: Kernel) -> DependenceGraph:
+def dependence_graph(kernel: ir.Kernel) -> DependenceGraph:
     """The dependence graph of `kernel`, inlined calls included; time about linear in its size."""
     flat = flatten(kernel)
     data = _ReachingDefinitions(flat).run()
@@ -205,13 +205,13 @@ class Slice:
     the one slice of a kernel that accesses none of the four spaces.
     """
 
-    memory_space: MemorySpace
+    memory_space: ir.MemorySpace
     variables: tuple[str, ...]
     statements: tuple[LogicalStatement, ...]
     lines: tuple[int, ...]
 
 
-def slice_kernel(kernel: Kernel) -> tuple[Slice, ...]:
+def slice_kernel(kernel: ir.Kernel) -> tuple[Slice, ...]:
     """The slices of `kernel`: disjoint, together all its logical statements, dearest space first.
 
     A function of the source alone: neither the launch nor the GPU changes which slice a statement is in.
@@ -224,7 +224,7 @@ def slice_kernel(kernel: Kernel) -> tuple[Slice, ...]:
             space,
             tuple(s for s, owner in zip(graph.statements, owners, strict=True) if owner is space),
         )
-        for space in (*SLICED_SPACES, MemorySpace.REGISTER)
+        for space in (*SLICED_SPACES, ir.MemorySpace.REGISTER)
         if space in owners
     )
 
@@ -242,16 +242,16 @@ def backward_slice(graph: DependenceGraph, criterion: Iterable[int]) -> frozense
     return frozenset(found)
 
 
-def space_criterion(graph: DependenceGraph, space: MemorySpace) -> tuple[int, ...]:
+def space_criterion(graph: DependenceGraph, space: ir.MemorySpace) -> tuple[int, ...]:
     """The slicing criterion of a memory space: all accesses to it, as statement indices."""
     return tuple(s.index for s in graph.statements if s.space is space)
 
 
-def partition(graph: DependenceGraph) -> tuple[MemorySpace, ...]:
+def partition(graph: DependenceGraph) -> tuple[ir.MemorySpace, ...]:
     """The memory space whose slice each logical statement belongs to, by statement index."""
     present = tuple(space for space in SLICED_SPACES if any(s.space is space for s in graph.statements))
     if not present:
-        return (MemorySpace.REGISTER,) * len(graph.statements)
+        return (ir.MemorySpace.REGISTER,) * len(graph.statements)
     feeding, deciding = _reversed(graph.data), _reversed(graph.control)
     distances: list[list[_Distance]] = []  # of the shortest directed path to or from an access
     for space in present:
@@ -278,19 +278,19 @@ _FAR: _Distance = _CONTROL << 30
 
 def _owner(
     statement: LogicalStatement,
-    present: tuple[MemorySpace, ...],
+    present: tuple[ir.MemorySpace, ...],
     distances: tuple[_Distance, ...],
-    home: MemorySpace,
-) -> MemorySpace:
+    home: ir.MemorySpace,
+) -> ir.MemorySpace:
     if statement.space is not None:
         return statement.space
-    if statement.kind is StatementKind.BARRIER and MemorySpace.SHARED in present:
-        return MemorySpace.SHARED  # what a barrier orders
+    if statement.kind is StatementKind.BARRIER and ir.MemorySpace.SHARED in present:
+        return ir.MemorySpace.SHARED  # what a barrier orders
     nearest = min(distances)
     return home if nearest == _FAR else present[distances.index(nearest)]
 
 
-def _home(graph: DependenceGraph, present: tuple[MemorySpace, ...]) -> MemorySpace:
+def _home(graph: DependenceGraph, present: tuple[ir.MemorySpace, ...]) -> ir.MemorySpace:
     """Where statements unrelated to any access go: the space with most accesses in the text."""
     return max(present, key=lambda space: sum(s.space is space for s in graph.statements))
 
@@ -339,14 +339,14 @@ def _reversed(edges: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]
     return tuple(tuple(targets) for targets in turned)
 
 
-def _slice(kernel: Kernel, space: MemorySpace, statements: tuple[LogicalStatement, ...]) -> Slice:
+def _slice(kernel: ir.Kernel, space: ir.MemorySpace, statements: tuple[LogicalStatement, ...]) -> Slice:
     lines = sorted(set(_lines(kernel, statements)))
     accesses = (s.variable for s in statements if s.space is space)
     names = dict.fromkeys("?" if variable is None else variable.name for variable in accesses)
     return Slice(space, tuple(names), statements, tuple(lines))
 
 
-def _lines(kernel: Kernel, statements: tuple[LogicalStatement, ...]) -> Iterator[int]:
+def _lines(kernel: ir.Kernel, statements: tuple[LogicalStatement, ...]) -> Iterator[int]:
     file = kernel.span.file
     for statement in statements:
         if statement.span.file == file:

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from wattslice.ir import MemorySpace, Span, Variable
+from wattslice import ir
 from wattslice.ir.operation_counts import Operation
 
-SLICED_SPACES: tuple[MemorySpace, ...] = (
-    MemorySpace.GLOBAL,
-    MemorySpace.TEXTURE,
-    MemorySpace.CONSTANT,
-    MemorySpace.SHARED,
+SLICED_SPACES: tuple[ir.MemorySpace, ...] = (
+    ir.MemorySpace.GLOBAL,
+    ir.MemorySpace.TEXTURE,
+    ir.MemorySpace.CONSTANT,
+    ir.MemorySpace.SHARED,
 )
 """The four memory spaces of the paper, dearest access first: the order in which ties are broken."""
 
@@ -40,11 +40,11 @@ class MemoryKey:
     Identity is equality: `Aliases` makes one of each.
     """
 
-    space: MemorySpace
-    alias_class: Variable | None
+    space: ir.MemorySpace
+    alias_class: ir.Variable | None
 
 
-Key = Variable | MemoryKey
+Key = ir.Variable | MemoryKey
 
 
 class Definition(NamedTuple):
@@ -79,10 +79,10 @@ class LogicalStatement:
 
     index: int
     kind: StatementKind
-    space: MemorySpace | None
-    variable: Variable | None
+    space: ir.MemorySpace | None
+    variable: ir.Variable | None
     access_bytes: int
-    span: Span
+    span: ir.Span
     region: int
     operations: tuple[Operation, ...]
     uses: tuple[Key, ...]

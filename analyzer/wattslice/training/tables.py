@@ -112,7 +112,7 @@ def measured_tables(gpu_id: str) -> MeasuredTables:
 
 
 def tables_of_file(path: Path, gpu: Gpu) -> MeasuredTables:
-    """The user's measured runs, in the schema of docs/datasets.md.
+    """The user's measured runs, in the schema of docs/appendix/datasets.md.
 
     Features stand in ``NAME_workloads.csv`` and ``NAME_slices.csv`` beside ``NAME.csv``, or the table lies in
     the folder of a campaign with its sources, whose features are computed now. The card is ``NAME.toml`` or
@@ -132,7 +132,8 @@ def tables_of_file(path: Path, gpu: Gpu) -> MeasuredTables:
             f"a table without features: neither {workloads.name} and {slices.name} nor a folder of sources "
             "lies beside it",
             path=path,
-            remedy="make them with `wattslice features` and `wattslice features --slices`",
+            remedy="make them with `python -m wattslice_tools.public_sets.features_command` "
+            "with and without --slices",
         )
     found = campaign_features(path.parent, measured, gpu)
     return MeasuredTables(measured, found.workloads, found.slices, card, found.reasons, (path,))

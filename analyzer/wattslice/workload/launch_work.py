@@ -44,11 +44,6 @@ class LaunchWork:
     workload: Workload | None
 
 
-_NO_LOADS_IN_L1 = frozenset({(3, 0), (3, 5), (3, 7), (5, 0), (5, 2), (5, 3), (6, 1), (6, 2)})
-"""Compute capabilities whose L1 keeps no global loads unless asked to (-dlcm=ca): CUDA C++ Programming Guide,
-sections on compute capability 3.x to 6.x; Pascal Tuning Guide."""
-
-
 def residency(launch: KernelLaunch, gpu: Gpu) -> Residency:
     """Registers, shared memory, occupancy and SM saturation of `launch` on `gpu`."""
     registers = estimate_registers(launch.kernel, gpu)
@@ -59,8 +54,8 @@ def residency(launch: KernelLaunch, gpu: Gpu) -> Residency:
         shared,
         held,
         sm_saturation(gpu, launch.grid, held.blocks_per_sm).peak,
-        isa_of(gpu.compute_capability),
-        gpu.compute_capability not in _NO_LOADS_IN_L1,
+        isa_of(gpu.architecture),
+        gpu.architecture.l1_keeps_global_loads,
         gpu.l2_bytes,
         gpu.sm_count * held.blocks_per_sm,
     )

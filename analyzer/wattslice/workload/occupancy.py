@@ -101,7 +101,7 @@ def _failure(gpu: Gpu, threads: int, registers: int, shared_bytes: int) -> str:
 def _blocks_by_registers(gpu: Gpu, warps: int, registers: int) -> int:
     registers = max(1, registers)
     granularity = max(1, gpu.warp_allocation_granularity)
-    if gpu.compute_capability[0] == 1:
+    if gpu.architecture.allocates_registers_per_block:
         per_block = _round_up(
             _round_up(warps, granularity) * gpu.warp_size * registers, gpu.register_allocation_unit
         )

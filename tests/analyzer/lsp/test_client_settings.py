@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.config.config import ModelChoice
+from wattslice.config.options import ModelChoice
 from wattslice.errors import WattsliceError
 from wattslice.lsp.client_settings import (
     KEYS,
@@ -75,7 +75,7 @@ def test_every_key_is_documented():
     page = (Path(__file__).parents[3] / "docs" / "language-server.md").read_text(encoding="utf-8")
     table = page.partition("| key | |")[2].partition("\n\n")[0]
     documented = set(re.findall(r"`([a-z]+(?:[A-Z][a-z]*)*)`(?=[,\s]*(?:`|\|))", table))
-    assert documented == {re.sub(r"-([a-z])", lambda found: found[1].upper(), key) for key in KEYS}
+    assert documented == {option.camel for option in KEYS}
 
 
 def test_an_unknown_gpu_is_told():

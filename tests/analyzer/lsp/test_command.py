@@ -6,7 +6,7 @@ from wattslice.cli import main
 from wattslice.commands import about
 
 
-@pytest.mark.parametrize("missing", ["pygls", "lsprotocol"])
+@pytest.mark.parametrize("missing", ["pygls", "lsprotocol", "tomlkit"])
 def test_without_its_packages_it_says_how_to_get_them(missing, monkeypatch, capsys):
     def find(name: str) -> object:
         return None if name == missing else name
@@ -14,4 +14,7 @@ def test_without_its_packages_it_says_how_to_get_them(missing, monkeypatch, caps
     monkeypatch.setattr(about, "find_spec", find)
     assert main(["lsp"]) == 2
     out, err = capsys.readouterr()
-    assert (out, err) == ("", "wattslice: the language server needs pygls (pip install 'wattslice[lsp]')\n")
+    assert (out, err) == (
+        "",
+        "wattslice: the language server needs pygls and tomlkit (pip install 'wattslice[lsp]')\n",
+    )

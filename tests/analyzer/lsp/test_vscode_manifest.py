@@ -1,11 +1,11 @@
 import json
-import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from wattslice.config.options import Kind
 from wattslice.lsp.client_settings import KEYS, read_client_settings
 from wattslice.version import __version__
 
@@ -21,8 +21,25 @@ def _declared() -> dict[str, dict[str, object]]:
 
 
 def test_every_setting_of_the_server_can_be_set_in_vs_code_and_no_other() -> None:
-    names = {re.sub(r"-(\w)", lambda found: found[1].upper(), key) for key in KEYS}
-    assert set(_declared()) - _THE_EDITORS_OWN == names
+    assert set(_declared()) - _THE_EDITORS_OWN == {option.camel for option in KEYS}
+
+
+_TYPES: dict[Kind, object] = {
+    Kind.TEXT: "string",
+    Kind.PATH: "string",
+    Kind.NUMBER: ["number", "null"],
+    Kind.SWITCH: "boolean",
+    Kind.TEXTS: "array",
+    Kind.PATHS: "array",
+}
+
+
+def test_vs_code_knows_what_values_a_setting_has() -> None:
+    for option in KEYS:
+        entry = _declared()[option.camel]
+        assert entry["type"] == _TYPES[option.kind]
+        values = None if option.values is None else ["", *(member.value for member in option.values)]
+        assert entry.get("enum") == values
 
 
 def test_the_defaults_of_vs_code_say_nothing_that_the_server_would_not_assume() -> None:

@@ -7,13 +7,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from wattslice.report.pictures import NoPlotsError
 from wattslice_tools.papers.page import COMMAND, papers_markdown
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write or check the file; 0 when written or up to date, 1 when `--check` finds it out of date."""
-    parser = argparse.ArgumentParser(prog=COMMAND, description="write docs/papers.md from data and models")
-    parser.add_argument("path", nargs="?", type=Path, default=Path("docs/papers.md"))
+    parser = argparse.ArgumentParser(prog=COMMAND, description="write the page from data and models")
+    parser.add_argument("path", nargs="?", type=Path, default=Path("docs/appendix/papers.md"))
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when out of date")
     parser.add_argument("--plots", type=Path, metavar="DIR", help="draw the pictures of the page there, too")
     options = parser.parse_args(arguments)
@@ -31,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             options.plots.mkdir(parents=True, exist_ok=True)
             plot_choi2013(options.plots)
-    except ImportError as error:  # without matplotlib
+    except NoPlotsError as error:
         print(error, file=sys.stderr)
         return 2
     except OSError as error:

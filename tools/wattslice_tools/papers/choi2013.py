@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from wattslice.report.pictures import fraction
@@ -52,8 +52,7 @@ def choi2013() -> tuple[str, ...]:
         *_parameters(),
         *_labels(),
         *_claims(),
-        *_figure_2(),
-        *_figures_4_and_5(),
+        *_figures(),
         *_not_checked(),
     )
 
@@ -238,60 +237,22 @@ def _single_claim() -> str:
     )
 
 
-def _figure_2() -> tuple[str, ...]:
-    machine = published_roofline(choi2013_fermi())
-    places = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
-    rows = [
-        (
-            fraction(place),
-            f"{machine.relative_speed(place):.3f}",
-            f"{machine.relative_efficiency(place):.3f}",
-            f"{_relative_power(machine, place):.2f}",
-        )
-        for place in places
-    ]
+def _figures() -> tuple[str, ...]:
     return (
-        "### Figure 2: the machine of Table II",
-        "Speed and energy efficiency over their best, power over that of the flops.",
-        table(("I", "roofline", "arch line", "power"), rows),
+        "### Figures 2, 4 and 5",
+        "Figure 2: speed and energy efficiency of the machine of Table II over their best, power over that "
+        "of the flops.",
         "![Figure 2](plots/choi_fig2.svg)",
-    )
-
-
-def _figures_4_and_5() -> tuple[str, ...]:
-    rows_of_speed: list[Sequence[str]] = []
-    rows_of_power: list[Sequence[str]] = []
-    for row in choi2013_machines():
-        machine, name = published_roofline(row), _name(row)
-        free = machine.without_limit()
-        rows_of_speed.append((name, "speed", *(f"{free.relative_speed(one):.3f}" for one in INTENSITIES)))
-        rows_of_speed.append(
-            (name, "efficiency", *(f"{free.relative_efficiency(one):.3f}" for one in INTENSITIES))
-        )
-        rows_of_power.append((name, *(_watts(machine, one) for one in INTENSITIES)))
-    places = tuple(map(fraction, INTENSITIES))
-    return (
-        "### Figure 4: rooflines and arch lines of both machines",
-        "Over their best, by eqs. (3) and (5); the power limit left out, as in the paper. The arch "
-        "line is 1/2 "
-        "at the effective balance.",
-        table(("machine", "I =", *places), rows_of_speed),
+        "Figure 4: rooflines and arch lines of both machines over their best, by eqs. (3) and (5), the power "
+        "limit left out, as in the paper.",
         "![Figure 4](plots/choi_fig4.svg)",
-        "### Figure 5: power lines of both machines, in watts",
-        "Eq. (7); in brackets what the machine asks for where its limit caps it.",
-        table(("machine", *(f"I = {place}" for place in places)), rows_of_power),
+        "Figure 5: power lines of both machines in watts, by eq. (7).",
         "![Figure 5](plots/choi_fig5.svg)",
         "Where the limit caps the watts, this project lets the run last longer too, `T = (W ε_flop + "
-        "Q ε_mem) / "
-        "(limit − π0)`, so that energy over time is the limit (`EnergyRoofline.time_s`); the paper "
-        "of 2013 caps "
-        "the line alone. `python -m wattslice_tools.papers --plots docs/plots` draws the pictures.",
+        "Q ε_mem) / (limit − π0)`, so that energy over time is the limit (`EnergyRoofline.time_s`); the "
+        "paper of 2013 caps the line alone. `python -m wattslice_tools.papers --plots docs/appendix/plots` "
+        "draws the pictures.",
     )
-
-
-def _watts(machine: EnergyRoofline, intensity: float) -> str:
-    drawn_w, asked_w = machine.power_w(intensity), machine.demanded_power_w(intensity)
-    return f"{drawn_w:.0f}" if drawn_w == asked_w else f"{drawn_w:.0f} ({asked_w:.0f})"
 
 
 def _not_checked() -> tuple[str, ...]:

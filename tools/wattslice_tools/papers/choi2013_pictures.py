@@ -7,26 +7,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from wattslice.report.pictures import COLOURS, Axes, Figure, fraction, save_picture
+from wattslice.report.pictures import COLOURS, DASHED, DOTTED, Axes, Figure, fraction, save_picture, upright
 from wattslice.roofline.machines import published_roofline
 from wattslice_corpora.published import MachineRow, choi2013_fermi, choi2013_machines
 from wattslice_models.energy_roofline import EnergyRoofline
 
 _TIME, _ENERGY, _FREE = COLOURS[0], COLOURS[1], "#777777"
-_DASHED, _DOTTED = (0, (4, 3)), (0, (1, 2))
 _SAMPLES = 300
+_TITLE_5 = "Figure 5: power lines in watts, dashed what is asked for above the limit"
 
 
 def plot_choi2013(folder: Path) -> tuple[Path, ...]:
     """Write the three pictures into `folder`. Raises ``NoPlotsError`` and ``OSError``."""
     pictures = (
-        (folder / "choi_fig2.svg", (7.6, 3.1), _figure_2),
-        (folder / "choi_fig4.svg", (7.6, 5.6), _figure_4),
-        (folder / "choi_fig5.svg", (7.6, 5.6), _figure_5),
+        (folder / "choi_fig2.svg", 3.1, _figure_2, "Figure 2: Table II, no constant power"),
+        (folder / "choi_fig4.svg", 5.6, _figure_4, "Figure 4: speed and energy efficiency over their best"),
+        (folder / "choi_fig5.svg", 5.6, _figure_5, _TITLE_5),
     )
-    for path, inches, draw in pictures:
-        save_picture(draw, inches, (path,))
-    return tuple(path for path, _, _ in pictures)
+    for path, height, draw, title in pictures:
+        save_picture(draw, (7.6, height), (path,), title)
+    return tuple(path for path, *_ in pictures)
 
 
 def _figure_2(figure: Figure) -> None:
@@ -41,18 +41,16 @@ def _figure_2(figure: Figure) -> None:
     )
     power.set_title("(b) power over that of the flops")
     power.set_ylim(0.0, 5.6)
-    _upright(power, machine.time_balance, f"$B_\\tau$ {machine.time_balance:.1f}", _TIME)
-    _upright(
-        power, machine.energy_balance, f"$B_\\epsilon$ {machine.energy_balance:.1f}", _ENERGY, is_right=True
-    )
-    _finish(figure, (lines, power), places, "Figure 2: Table II, no constant power")
+    upright(power, machine.time_balance, f"$B_\\tau$ {machine.time_balance:.1f}", _TIME, right=False)
+    upright(power, machine.energy_balance, f"$B_\\epsilon$ {machine.energy_balance:.1f}", _ENERGY, right=True)
+    _finish(figure, (lines, power), places)
 
 
 def _figure_4(figure: Figure) -> None:
     def draw(axis: Axes, machine: EnergyRoofline, places: Sequence[float]) -> None:
         _relative_lines(axis, machine.without_limit(), places)
 
-    _four(figure, draw, "Figure 4: speed and energy efficiency over their best")
+    _four(figure, draw)
 
 
 def _figure_5(figure: Figure) -> None:
@@ -61,15 +59,15 @@ def _figure_5(figure: Figure) -> None:
             places,
             [machine.demanded_power_w(one) for one in places],
             color=_ENERGY,
-            linestyle=_DASHED,
+            linestyle=DASHED,
             linewidth=1,
         )
         axis.plot(places, [machine.power_w(one) for one in places], color=_ENERGY, linewidth=1.8)
-        _upright(axis, machine.time_balance, f"$B_\\tau$ {machine.time_balance:.1f}", _TIME)
+        upright(axis, machine.time_balance, f"$B_\\tau$ {machine.time_balance:.1f}", _TIME, right=False)
         levels = [(machine.constant_power_w, "constant power"), (machine.power_limit_w, "limit")]
         for watts, words in levels:
             if watts is not None:
-                axis.axhline(watts, color=_FREE, linewidth=0.9, linestyle=_DOTTED)
+                axis.axhline(watts, color=_FREE, linewidth=0.9, linestyle=DOTTED)
                 axis.annotate(
                     f"{words} {watts:g} W",
                     (places[-1], watts),
@@ -81,10 +79,10 @@ def _figure_5(figure: Figure) -> None:
                 )
         axis.set_ylim(0.0, 1.1 * machine.peak_power_w)
 
-    _four(figure, draw, "Figure 5: power lines in watts, dashed what is asked for above the limit")
+    _four(figure, draw)
 
 
-def _four(figure: Figure, draw: Callable[[Axes, EnergyRoofline, Sequence[float]], None], title: str) -> None:
+def _four(figure: Figure, draw: Callable[[Axes, EnergyRoofline, Sequence[float]], None]) -> None:
     """Double precision above, single below; the GPU left, the processor right."""
     grid = figure.subplots(2, 2)
     rows = {(row.precision, row.machine): row for row in choi2013_machines()}
@@ -101,7 +99,7 @@ def _four(figure: Figure, draw: Callable[[Axes, EnergyRoofline, Sequence[float]]
             axes.append(axis)
     if axes[0].get_legend_handles_labels()[0]:
         axes[0].legend(loc="lower right")
-    _finish(figure, axes, places, title)
+    _finish(figure, axes, places)
 
 
 def _relative_lines(axis: Axes, machine: EnergyRoofline, places: Sequence[float]) -> None:
@@ -119,8 +117,8 @@ def _relative_lines(axis: Axes, machine: EnergyRoofline, places: Sequence[float]
     axis.yaxis.set_major_formatter(fraction)
     point = machine.effective_balance_point
     words = f"$B_\\tau$ {machine.time_balance:.1f}"
-    _upright(axis, machine.time_balance, words, _TIME, is_right=point <= machine.time_balance)
-    _upright(axis, point, f"half {point:.2g}", _ENERGY, is_right=point > machine.time_balance)
+    upright(axis, machine.time_balance, words, _TIME, right=point <= machine.time_balance)
+    upright(axis, point, f"half {point:.2g}", _ENERGY, right=point > machine.time_balance)
     axis.plot([point], [0.5], marker="o", markersize=5, color=_ENERGY)
     if machine.constant_power_w:
         free = replace(machine, constant_power_w=0.0).effective_balance_point
@@ -136,31 +134,13 @@ def _relative_lines(axis: Axes, machine: EnergyRoofline, places: Sequence[float]
         )
 
 
-def _upright(axis: Axes, intensity: float, words: str, colour: str, *, is_right: bool = False) -> None:
-    axis.axvline(intensity, color=colour, linewidth=0.9, linestyle=_DOTTED)
-    axis.annotate(
-        words,
-        (intensity, 0.03),
-        parse_math=True,
-        xycoords=axis.get_xaxis_transform(),
-        xytext=(2.5 if is_right else -2.5, 0),
-        textcoords="offset points",
-        rotation=90,
-        fontsize=7,
-        color=colour,
-        ha="left" if is_right else "right",
-        va="bottom",
-    )
-
-
-def _finish(figure: Figure, axes: Sequence[Axes], places: Sequence[float], title: str) -> None:
+def _finish(figure: Figure, axes: Sequence[Axes], places: Sequence[float]) -> None:
     for axis in axes:
         axis.set_xscale("log", base=2)
         axis.xaxis.set_major_formatter(fraction)
         axis.minorticks_off()
         axis.set_xlim(places[0], places[-1])
     figure.supxlabel("intensity, flop per byte", fontsize=9)
-    figure.suptitle(title, x=0.01, ha="left", fontsize=11)
 
 
 def _places(machine: EnergyRoofline, low: float, high: float) -> list[float]:

@@ -1,4 +1,4 @@
-"""The text of ``docs/papers.md``."""
+"""The text of ``docs/appendix/papers.md``."""
 
 from __future__ import annotations
 

@@ -2,9 +2,10 @@
 
     python -m wattslice_tools.wild.answers CHECKOUT... -o answers/now [--against answers/before] [--gpu v100]
 
-For each checkout, one `wattslice analyze --format json` of all its `.cu` files, in its folder: NAME.json below
-`-o`, and its SHA-256 on stdout. With `--against`, every kernel and diagnostic that differs is counted, three
-of each are printed, and the exit status is 1. To compare versions, run each from its own environment.
+For each checkout, one `wattslice analyze --format json` of all its `.cu` files, in its folder: NAME.json
+below `-o`, and its SHA-256 on stdout. With `--against`, every kernel and diagnostic that differs is
+counted, three of each are printed, and the exit status is 1. To compare versions, run each from its own
+environment.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How branchy are public kernels? The distribution of what makes a kernel branch-dense, as Markdown.
 
-    python -m wattslice_tools.wild.branch_classes CHECKOUT... [-o docs/branches.md]
+    python -m wattslice_tools.wild.branch_classes CHECKOUT... [-o docs/appendix/branches.md]
 
 Every launch of every `.cu` file (each content once), each kernel definition once: its branchiest launch. The
 measure is that of `branches.py`: the share of executed statements in arms that some visits take, some not.

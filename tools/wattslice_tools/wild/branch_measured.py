@@ -2,7 +2,7 @@
 
 A way to count is a method (BSPM, BDPM, expectation) and what is known of the data: nothing, the trip counts
 of a profile, or all of it. It changes the features alone; models, recipes of launches and measurements are
-those of `docs/accuracy.md`.
+those of `docs/appendix/accuracy.md`.
 """
 
 from __future__ import annotations

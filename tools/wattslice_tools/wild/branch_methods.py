@@ -1,10 +1,9 @@
 """Does BDPM beat BSPM on branch-dense kernels? Both, and the expectation, beside measured watts, as Markdown.
 
-    python -m wattslice_tools.wild.branch_methods NV-DVFS-CHECKOUT [--also FILE_OR_FOLDER]... [-o
-        docs/branches.md]
+    python -m wattslice_tools.wild.branch_methods NV-DVFS-CHECKOUT [-o docs/appendix/branches.md]
 
 Measured: every program of the committed tables with a launch some of whose branches or loops data decide,
-at every clock it was run at (`branch_measured.py`). Unmeasured: the branch-dense kernels of `--also`.
+at every clock it was run at (`branch_measured.py`).
 Profiles are made on the spot, from the committed data specs (`branch_profiles.py`).
 """
 
@@ -16,13 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from wattslice.analysis import BranchClass, KernelAnalysis
-from wattslice.config.config import Config
-from wattslice.config.sources import source_files
-from wattslice.counting.profile import ProbabilitySource
-from wattslice.errors import WattsliceError
-from wattslice.pipeline.files import analyze_file
-from wattslice.power.methods import Method
+from wattslice.analysis import BranchClass
 from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_tools.public_sets.checkout import find_recipes, gpus_of
 from wattslice_tools.wild.branch_measured import (
@@ -32,11 +25,9 @@ from wattslice_tools.wild.branch_measured import (
     PLAIN,
     VARIANTS,
     Compared,
-    Known,
     Variant,
     compared,
 )
-from wattslice_tools.wild.branch_profiles import profile_of
 from wattslice_tools.wild.checkouts import revision
 from wattslice_tools.wild.document import publish
 
@@ -45,7 +36,6 @@ SAME_W = 0.05
 """Watts by which two predictions may differ and still count as the same."""
 BSPM, BDPM, EXPECTED = PLAIN
 BSPM_TRIPS, BDPM_PROFILE, EXPECTED_PROFILE = INFORMED
-EXPECTED_TRIPS = Variant(Method.EXPECTED, Known.TRIPS)
 Runs = list[Compared]
 
 
@@ -143,22 +133,16 @@ def error_lines(found: list[tuple[Gpu, Runs]]) -> list[str]:
 
 
 def program_lines(found: list[tuple[Gpu, Runs]]) -> list[str]:
-    """Every program: watts at the highest clocks, and mean errors over all clocks, by the energy model."""
+    """Every program: watts at the highest clocks by the energy model."""
     watts: list[str] = []
-    errors: list[str] = []
     for gpu, program, runs in _programs(found):
         top = max(runs, key=_clocks)
         answers = (_watts(top.answer("energy", variant).power_w) for variant in VARIANTS)
         watts.append(_row(gpu.name, program, _class_name(top), _watts(top.example.power_w), *answers))
-        own = (_watts_error(runs, "energy", variant) for variant in VARIANTS)
-        errors.append(_row(gpu.name, program, len(runs), *own))
     return [
         "By program, energy model, watts at the highest clocks (class: without → with profile):",
         "",
         *_table(("GPU", "program", "class", "measured", *_titles(VARIANTS)), watts),
-        "The same, mean error over all clocks:",
-        "",
-        *_table(("GPU", "program", "clocks", *_titles(VARIANTS)), errors),
     ]
 
 
@@ -182,27 +166,13 @@ def time_lines(found: list[tuple[Gpu, Runs]]) -> list[str]:
 
 
 def loop_lines(found: list[tuple[Gpu, Runs]]) -> list[str]:
-    """Loops whose trips the profile tells, and what these alone do to watts and time."""
+    """Loops whose trips the profile has."""
     facts = dict.fromkeys(fact for _, runs in found for run in runs for fact in run.loops)
     loops = [
         _row(f.program, f"{f.file}:{f.line}", *(f"{n:.3g}" for n in (f.assumed, f.profiled, f.of_warps)))
         for f in facts
     ]
-    rows: list[str] = []
-    shown = (EXPECTED, EXPECTED_TRIPS, EXPECTED_PROFILE)
-    for gpu, program, runs in _programs(found):
-        if not any(run.loops for run in runs):
-            continue
-        top = max(runs, key=_clocks)
-        answers = [top.answer("energy", variant) for variant in shown]
-        watts = [_watts(top.example.power_w), *(_watts(answer.power_w) for answer in answers)]
-        times = [_milliseconds(top.example.time_s), *(_milliseconds(answer.time_s) for answer in answers)]
-        rows.append(_row(gpu.name, program, *watts, *times))
-    names = ("measured", *_titles(shown))
-    return [
-        *_table(("program", "loop", "iterations assumed", "profiled", "of warps"), loops),
-        *_table(("GPU", "program", *(f"{n}, W" for n in names), *(f"{n}, ms" for n in names)), rows),
-    ]
+    return _table(("program", "loop", "iterations assumed", "profiled", "of warps"), loops)
 
 
 def verdict_lines(runs: Runs) -> list[str]:
@@ -224,57 +194,10 @@ def verdict_lines(runs: Runs) -> list[str]:
     return _table(("is nearer to the measured watts", "model", "programs", "nearer", "even", "farther"), rows)
 
 
-def unmeasured_lines(paths: list[Path], gpu: str) -> list[str]:
-    """The branch-dense kernels of files whose power nobody measured; the largest difference first."""
-    rows: dict[tuple[str, int], tuple[float, str]] = {}
-    for path in source_files(tuple(paths)):
-        try:
-            plain = analyze_file(path, Config((path,), gpu)).kernels
-            profile = profile_of(path)
-        except WattsliceError:
-            continue
-        known: tuple[KernelAnalysis, ...] = ()
-        if profile is not None:
-            known = analyze_file(path, Config((path,), gpu, branch_profile=profile)).kernels
-        for kernel, profiled in zip(plain, known or (None,) * len(plain), strict=True):
-            watts = kernel.methods
-            by_data = any(arm.source is not ProbabilitySource.STATIC for arm in kernel.arms)
-            if kernel.branch_class is not BranchClass.DENSE or watts.expected_w is None or not by_data:
-                continue
-            apart = abs((watts.bspm_w or 0.0) - watts.expected_w)
-            key = (Path(kernel.file).name, kernel.line)  # files include each other, templates have instances
-            if key not in rows:
-                rows[key] = (apart, _unmeasured(path, kernel, profiled))
-    ordered = (row for _, row in sorted(rows.values(), key=lambda row: -row[0]))
-    heads = ("file", "kernel", "class", *_titles(PLAIN), "interval", *_titles(INFORMED[1:]), "interval")
-    return _table(heads, ordered)
-
-
-def _unmeasured(path: Path, kernel: KernelAnalysis, profiled: KernelAnalysis | None) -> str:
-    if profiled is not None and not any(arm.source is ProbabilitySource.PROFILE for arm in profiled.arms):
-        profiled = None
-    plain = kernel.methods
-    classes = [one.branch_class for one in (kernel, profiled) if one is not None]
-    cells = [" → ".join(dict.fromkeys(one.value for one in classes if one is not None))]
-    cells += [*map(_watts, (plain.bspm_w, plain.bdpm_w, plain.expected_w)), _interval(kernel)]
-    if profiled is None:
-        cells += [NO_VALUE] * 3
-    else:
-        told = profiled.methods
-        cells += [_watts(told.bdpm_w), _watts(told.expected_w), _interval(profiled)]
-    return _row(f"{path.parent.name}/{path.name}", kernel.name, *cells)
-
-
-def _interval(kernel: KernelAnalysis) -> str:
-    return f"{kernel.power_low_w:.0f}–{kernel.power_high_w:.0f}"
-
-
 def main() -> None:
     """Runs the comparison and prints it, or puts it in the document."""
     parser = argparse.ArgumentParser(description="Compares BSPM, BDPM and expectation.")
     parser.add_argument("checkout", type=Path)
-    parser.add_argument("--also", type=Path, action="append", default=[])
-    parser.add_argument("--gpu", default="v100", help="for kernels without measurement")
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args()
     recipes = find_recipes(options.checkout, None)
@@ -290,16 +213,13 @@ def main() -> None:
         *error_lines(found),
         *verdict_lines([run for _, runs in found for run in runs]),
         *program_lines(found),
-        "Loops that data end, and what their trip counts alone change (at the highest clocks):",
+        "Trip counts of data-dependent loops:",
         "",
         *loop_lines(found),
         "Time of one iteration at the highest clocks, and its mean error over all:",
         "",
         *time_lines(found),
     ]
-    if options.also:
-        lines += [f"Branch-dense kernels that nobody measured, watts on {options.gpu}:", ""]
-        lines += unmeasured_lines(options.also, options.gpu)
     publish(options.output, "branch_methods", lines)
 
 

@@ -1,6 +1,6 @@
 """How long the profiles of the corpus take, and which branches their data leave out, as Markdown.
 
-    python -m wattslice_tools.wild.corpus_profiles [PROGRAM...] [-o docs/profiles.md]
+    python -m wattslice_tools.wild.corpus_profiles [PROGRAM...] [-o docs/appendix/speed.md]
 
 Of every program with a data spec: all kernels on all data sets, as `wattslice profile` runs them. Times are
 those of one run in this process, reading the source included.

@@ -1,6 +1,7 @@
 """How long after an edit the analysis of an open file is there, beside libclang's bare parse of that file.
 
-    python -m wattslice_tools.wild.edit_latency FILE... [--edits 9] [--gpu v100] [-o docs/wild.md]
+    python -m wattslice_tools.wild.edit_latency FILE... [--edits 9] [--gpu v100]
+        [-o docs/appendix/public-code.md]
 
 Each file is opened as an editor would, then edited again and again: one character of a number in the body of
 a kernel, one in host code, and a new line above the first kernel (after which all that follows has moved).

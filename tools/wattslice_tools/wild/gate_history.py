@@ -2,7 +2,7 @@
 
     python -m wattslice_tools.wild.gate_history run CHECKOUT... --table history.json
     python -m wattslice_tools.wild.gate_history show --table history.json                 # alarms to look at
-    python -m wattslice_tools.wild.gate_history document --table history.json -o docs/ci.md
+    python -m wattslice_tools.wild.gate_history document --table history.json -o docs/appendix/gate.md
 
 Every commit on the first-parent line that touches CUDA sources, the newest ones first and none left out, is
 compared with its parent as CI would do it: `wattslice gate --against PARENT .`. With `--undone` the parent is

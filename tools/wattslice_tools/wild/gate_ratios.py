@@ -1,6 +1,7 @@
 """How far predicted ratios can be trusted: what `wattslice gate` knows of it, and its page of the docs.
 
-    python -m wattslice_tools.wild.gate_ratios --data analyzer/wattslice/gate/ratio_trust.json -o docs/ci.md
+    python -m wattslice_tools.wild.gate_ratios --data analyzer/wattslice/gate/ratio_trust.json
+        -o docs/appendix/gate.md
 
 For pairs of measured runs on one board at one clock: the predicted ratio of watts, joules and seconds against
 the measured one. Two populations: variants of one microbenchmark, by models that were fitted without that

@@ -1,6 +1,6 @@
 """Which machine code the chains of `wattslice measure --instructions` become; checked, and as a table.
 
-    python -m wattslice_tools.wild.instruction_sass [-o DOCUMENT --section NAME]
+    python -m wattslice_tools.wild.instruction_sass [-o docs/appendix/machine-code.md]
 
 Every instruction is assembled with and without its instances, for several architectures, with -O3 and -O0;
 what the loops differ by is divided by the number of instances. Ends with status 1 when an instance was

@@ -1,6 +1,6 @@
 """How fast the interpreter is, as Markdown.
 
-    python -m wattslice_tools.wild.interpreter_speed [--repeats 3] [-o docs/interpreter.md]
+    python -m wattslice_tools.wild.interpreter_speed [--repeats 3] [-o docs/appendix/speed.md]
 
 Thread-instructions are operations of our tree (operators, accesses, conversions, assignments, calls) times
 the threads that executed them. Meaningful on an otherwise idle machine only.

@@ -1,6 +1,7 @@
 """From an edit to new hints in a real language server, beside libclang's bare parse of the file, as Markdown.
 
     python -m wattslice_tools.wild.lsp_latency CHECKOUT... [--lines 100 500 1500] [--files 3] [--edits 20]
+        [-o docs/appendix/editors.md]
 
 Of each checkout's files those are taken whose number of lines is nearest to the wanted ones and that have
 kernels with watts. The server is a process of its own, spoken to over its pipes. Every edit changes the

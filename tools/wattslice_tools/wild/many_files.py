@@ -1,6 +1,7 @@
 """A whole repository: wall time and memory by jobs, cache and cluster, and whether all of them say the same.
 
-    python -m wattslice_tools.wild.many_files CHECKOUT [--every 1] [--gpu v100] [-o docs/many-files.md]
+    python -m wattslice_tools.wild.many_files CHECKOUT [--every 1] [--gpu v100]
+        [-o docs/appendix/public-code.md]
 
 Every run is a process of its own, `wattslice analyze` with all `.cu` files of the checkout (`--every N`: each
 N-th, sorted). Memory is that of all its processes together, sampled; a dask cluster counts its workers.

@@ -1,7 +1,7 @@
 """A real client at work: Neovim, headless, set up as docs/editors.md says, on public files; as Markdown.
 
-    python -m wattslice_tools.wild.neovim FILE.cu... [--neovim nvim] [--clangd clangd] [--edits 20] [-o
-        docs/editors.md]
+    python -m wattslice_tools.wild.neovim FILE.cu... [--neovim nvim] [--clangd clangd] [--edits 20]
+        [-o docs/appendix/editors.md]
 
 Of the first file the whole visit is told: hints, lenses, diagnostics, hover, an action applied. Of all of
 them the latency: from the change of the buffer until Neovim holds the hints of the new text, beside
@@ -177,7 +177,7 @@ def main() -> None:
     parser.add_argument("--clangd", help="try it beside wattslice on the first file")
     parser.add_argument("--edits", type=int, default=20, help="per file")
     parser.add_argument(
-        "--document", type=Path, default=_HERE.parents[1] / "docs" / "editors.md", help="has the set-up"
+        "--document", type=Path, default=_HERE.parents[2] / "docs" / "editors.md", help="has the set-up"
     )
     parser.add_argument("-o", "--output", type=Path, help="replace this script's section of a Markdown file")
     options = parser.parse_args()

@@ -1,6 +1,7 @@
 """Which public programs the stand-in for CUDA builds and runs, with counters in them, as Markdown.
 
-    python -m wattslice_tools.wild.probe_programs CHECKOUT... [--why] [--jobs 2] [-o docs/probes.md]
+    python -m wattslice_tools.wild.probe_programs CHECKOUT... [--why] [--jobs 2]
+        [-o docs/appendix/public-code.md]
 
 A program is a `.cu` file that has `main`, and of whose kernels the analyzer reads at least one, in the file
 or in those that it includes. Each is built alone, as `wattslice profile FILE --build cpu` does, with the

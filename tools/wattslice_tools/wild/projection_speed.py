@@ -1,6 +1,6 @@
 """How long a projection takes by its number of configurations, as Markdown.
 
-    python -m wattslice_tools.wild.projection_speed [--repeats 3] [-o docs/project.md]
+    python -m wattslice_tools.wild.projection_speed [--repeats 3] [-o docs/appendix/speed.md]
 
 Two measured components, each on one of two node kinds with up to so many nodes. The time is that of all that
 follows reading the file: every configuration, the Pareto front, the best by each objective. Beside it the

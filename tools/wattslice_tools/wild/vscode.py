@@ -2,7 +2,7 @@
 
     python -m wattslice_tools.wild.vscode --code-server node_modules/code-server/out/node/entry.js \\
         --playwright node_modules/playwright-core/index.mjs [--chromium chromium] [--picture hints.png] \\
-        [-o docs/editors.md]
+        [-o docs/appendix/editors.md]
 
 Both come from npm, into any folder. The extension is packaged (`npm run package`), installed into an empty
 profile and tried on a kernel of ours: hints, code lens, hover, status bar; then edits, each until VS Code
@@ -31,7 +31,7 @@ from typing import Any
 from wattslice_tools.wild.document import publish
 
 _HERE = Path(__file__).parent
-_ROOT = _HERE.parents[1]
+_ROOT = _HERE.parents[2]
 _KERNELS = _ROOT / "corpora" / "wattslice_corpora" / "kernels"
 _FILE, _KERNEL = "wang2013/transpose.cu", "transpose"
 _SETTINGS = {

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from wattslice import ir
 from wattslice.analysis import Advice, LineHeat
-from wattslice.config.config import ModelChoice
+from wattslice.config.options import ModelChoice
 from wattslice.counting.profile import ExecutionProfile, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.findings.quoting import Quoter

@@ -24,7 +24,7 @@ not. Nothing is at stake in numbers: the time model does not know contention.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from wattslice import ir
@@ -32,7 +32,7 @@ from wattslice.analysis import Advice
 from wattslice.counting.profile import SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.counting.sites import BANK_BYTES, BANKS, SECTOR_BYTES
-from wattslice.findings.advice.facts import LaunchFacts, lanes_of, name_of, variables_behind
+from wattslice.findings.advice.facts import LaunchFacts, Stake, lanes_of, name_of, variables_behind
 from wattslice.ir.accesses import MemoryAccess, memory_accesses, value_parts
 from wattslice.ir.walking import evaluations
 from wattslice.workload.instructions import InstructionKind
@@ -44,33 +44,41 @@ LEAST_TIMES = 2.0
 LEAST_LANES = 2.0
 """Lanes per request below which there is nothing to coalesce."""
 
-_Found = tuple[MemoryAccess, RequestCount, float]
+
+def _by_array(
+    facts: LaunchFacts,
+    cost: Callable[[LaunchFacts, MemoryAccess, RequestCount], float],
+    cheaper: Callable[[LaunchFacts, MemoryAccess], SiteStatistics],
+) -> Iterator[tuple[MemoryAccess, RequestCount, Stake, list[ir.Span]]]:
+    """For each array with enough at stake: the access that costs most, what is at stake, and where else.
+
+    `cost`: what a launch pays for an access above what it needs, in any unit, 0 for what is not told.
+    `cheaper`: the access without that cost.
+    """
+    arrays: dict[object, list[tuple[float, MemoryAccess, RequestCount]]] = {}
+    if not facts.knows_lanes:
+        return
+    for access, made in made_accesses(facts.launch, facts.profile, facts.work.instructions.requests):
+        if costs := cost(facts, access, made):
+            key = access.root if access.root is not None else access.site
+            arrays.setdefault(key, []).append((costs, access, made))
+    for found in arrays.values():
+        stake = facts.stake(facts.with_sites({one.site: cheaper(facts, one) for _, one, _ in found}))
+        if stake.is_worth_telling:
+            _, access, made = max(found, key=lambda one: one[0])
+            yield access, made, stake, [one.span for _, one, _ in found]
 
 
 def uncoalesced(facts: LaunchFacts) -> Iterator[Advice]:
     """One finding for each array, at the access that moves most."""
-    arrays: dict[object, list[_Found]] = {}
-    if not facts.knows_lanes:
-        return
-    for access, made in made_accesses(facts.launch, facts.profile, facts.work.instructions.requests):
-        times = _times(facts, access, made)
-        if times >= LEAST_TIMES:
-            key = access.root if access.root is not None else access.site
-            arrays.setdefault(key, []).append((access, made, times))
-    for found in arrays.values():
-        changed = {access.site: _coalesced(facts, access) for access, _, _ in found}
-        stake = facts.stake(facts.with_sites(changed))
-        if stake.is_worth_telling:
-            worst = max(found, key=lambda one: one[1].per_warp * one[2])
-            access, made, times = worst
-            yield facts.advice(
-                "PW041",
-                access.span,
-                _message(facts, worst),
-                "let neighbouring threads access neighbouring elements, or stage a tile in shared memory",
-                stake,
-                also=[one[0].span for one in found],
-            )
+    fix = "let neighbouring threads access neighbouring elements, or stage a tile in shared memory"
+    for access, made, stake, also in _by_array(facts, _moved, _coalesced):
+        message = _message(facts, access, made)
+        yield facts.advice("PW041", access.span, message, fix, stake, also=also)
+
+
+def _moved(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> float:
+    return made.per_warp * _times(facts, access, made)
 
 
 def _times(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> float:
@@ -119,8 +127,7 @@ def _is_vector_member(access: MemoryAccess, access_bytes: int) -> bool:
     return element is not None and element.lanes in (2, 4) and access_bytes < element.size_bytes
 
 
-def _message(facts: LaunchFacts, found: _Found) -> str:
-    access, made, times = found
+def _message(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> str:
     statistics = facts.profile.sites[access.site]
     sectors = statistics.sectors_per_request or 0.0
     needed = _needed(facts, statistics.access_bytes)
@@ -129,7 +136,7 @@ def _message(facts: LaunchFacts, found: _Found) -> str:
     return (
         f"a warp's {verb} {name_of(access)} touches {sectors:.3g} sectors where {needed:.0f} would do: "
         f"{_bytes(moved * sectors)} move in place of {_bytes(moved * needed)}, "
-        f"{times:.1f} times as much"
+        f"{_times(facts, access, made):.1f} times as much"
     )
 
 
@@ -148,27 +155,22 @@ _SERIALISED = {ir.MemorySpace.SHARED: "PW042", ir.MemorySpace.CONSTANT: "PW055"}
 
 def serialised(facts: LaunchFacts) -> Iterator[Advice]:
     """One finding for each array, at the access with most passes to spare."""
-    if not facts.knows_lanes:
-        return
-    arrays: dict[object, list[tuple[MemoryAccess, float]]] = {}
-    for access, made in made_accesses(facts.launch, facts.profile, facts.work.instructions.requests):
-        ways = facts.profile.sites[access.site].bank_passes
-        if access.space not in _SERIALISED or access.is_atomic or ways is None or ways < LEAST_WAYS:
-            continue
-        if not (
-            facts.is_bulk(access) or facts.rests_on_guess(access.addresses) or _is_merged(facts, access, made)
-        ):
-            key = access.root if access.root is not None else access.site
-            arrays.setdefault(key, []).append((access, made.per_warp * (ways - 1.0)))
-    for found in arrays.values():
-        changed = {one.site: replace(facts.profile.sites[one.site], bank_passes=1.0) for one, _ in found}
-        stake = facts.stake(facts.with_sites(changed))
-        if stake.is_worth_telling:
-            access, _ = max(found, key=lambda one: one[1])
-            message, also = _conflict_message(facts, access), [one.span for one, _ in found]
-            yield facts.advice(
-                _SERIALISED[access.space], access.span, message, _conflict_fix(access), stake, also=also
-            )
+    for access, _, stake, also in _by_array(facts, _spare_passes, _in_one_pass):
+        message, fix = _conflict_message(facts, access), _conflict_fix(access)
+        yield facts.advice(_SERIALISED[access.space], access.span, message, fix, stake, also=also)
+
+
+def _spare_passes(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> float:
+    ways = facts.profile.sites[access.site].bank_passes
+    if access.space not in _SERIALISED or access.is_atomic or ways is None or ways < LEAST_WAYS:
+        return 0.0
+    if facts.is_bulk(access) or facts.rests_on_guess(access.addresses) or _is_merged(facts, access, made):
+        return 0.0
+    return made.per_warp * (ways - 1.0)
+
+
+def _in_one_pass(facts: LaunchFacts, access: MemoryAccess) -> SiteStatistics:
+    return replace(facts.profile.sites[access.site], bank_passes=1.0)
 
 
 def _is_merged(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> bool:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pycparser import c_ast
 
@@ -32,20 +32,8 @@ from wattslice.frontend.c.types import (
     pointer_to,
     promoted,
 )
-from wattslice.ir import (
-    BOOL,
-    INT32,
-    UNKNOWN_TYPE,
-    VOID,
-    BinaryOp,
-    MemorySpace,
-    OperationClass,
-    Semantics,
-    Span,
-    Type,
-    TypeKind,
-    UnaryOp,
-)
+from wattslice.ir import BOOL, INT32, UNKNOWN_TYPE, BinaryOp, MemorySpace, Span, Type, TypeKind, UnaryOp
+from wattslice.ir.builtins import Builtin, Cost, builtin, operations_of
 from wattslice.ir.c_arithmetic import converted
 
 _BINARY = {op.value: op for op in BinaryOp}
@@ -335,14 +323,15 @@ class Expressions(Scope):
             return Value(self._inline(definition, arguments, result, span))
         known = library_function(name)
         if known is not None:
-            function, is_single = known
-            type_ = (ir.FLOAT32 if is_single else ir.FLOAT64) if function.is_float else INT32
-            operations = (ir.OperationCount(operation_class(function, is_single), function.operations),)
+            function, type_ = known
+            operations = operations_of(function, type_, ())
             cast = tuple(cast_to(argument, type_, span) for argument in arguments)
             return Value(ir.Intrinsic(name, cast, operations, function.semantics, False, type_, span))
         if self.is_host:
             pointer = name in ("malloc", "calloc", "realloc")
-            return Value(ir.Call(name, name, tuple(arguments), pointer_to(VOID) if pointer else INT32, span))
+            return Value(
+                ir.Call(name, name, tuple(arguments), pointer_to(ir.VOID) if pointer else INT32, span)
+            )
         if name in COSTLESS:
             return Value(ir.Intrinsic(name, tuple(arguments), (), ir.Semantics.NONE, False, INT32, span))
         self.unit.report(
@@ -368,86 +357,28 @@ class Expressions(Scope):
 
 
 MAX_INLINE_DEPTH = 24
-
-
-# ---------------------------------------------------------------------------
-# What C library functions cost and mean, for the functions a kernel calls.
-
-
-@dataclass(frozen=True, slots=True)
-class LibraryFunction:
-    """`is_special`: counted as one special operation, else as `operations` of the argument's class."""
-
-    semantics: Semantics
-    is_special: bool = True
-    operations: int = 1
-    is_float: bool = True  # result: double, or float with the suffix f; else int
-
-
-_SPECIAL = LibraryFunction(Semantics.OPAQUE)
-_PLAIN = LibraryFunction(Semantics.OPAQUE, is_special=False)
-_BY_NAME = {
-    "sqrt": LibraryFunction(Semantics.SQRT),
-    "pow": LibraryFunction(Semantics.POW),
-    "exp": LibraryFunction(Semantics.EXP),
-    "log": LibraryFunction(Semantics.LOG),
-    "log2": LibraryFunction(Semantics.LOG2),
-    "ceil": LibraryFunction(Semantics.CEIL, is_special=False),
-    "floor": LibraryFunction(Semantics.FLOOR, is_special=False),
-    "fabs": LibraryFunction(Semantics.ABS, is_special=False),
-    "fmin": LibraryFunction(Semantics.MIN, is_special=False),
-    "fmax": LibraryFunction(Semantics.MAX, is_special=False),
-    "fma": LibraryFunction(Semantics.FMA, is_special=False, operations=2),
-    "abs": LibraryFunction(Semantics.ABS, is_special=False, is_float=False),
-    "labs": LibraryFunction(Semantics.ABS, is_special=False, is_float=False),
-}
-for _name in [
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "atan2",
-    "sinh",
-    "cosh",
-    "tanh",
-    "exp2",
-    "expm1",
-    "log10",
-    "log1p",
-    "cbrt",
-    "hypot",
-    "erf",
-    "erfc",
-    "tgamma",
-    "lgamma",
-]:
-    _BY_NAME[_name] = _SPECIAL
-for _name in ("round", "rint", "trunc", "nearbyint", "copysign", "fmod"):
-    _BY_NAME[_name] = _PLAIN
-
-
+_REAL_WORDS = """
+    sqrt pow exp log log2 ceil floor fabs fmin fmax fma sin cos tan asin acos atan atan2 sinh cosh tanh exp2
+    expm1 log10 log1p cbrt hypot erf erfc tgamma lgamma round rint trunc nearbyint copysign fmod
+"""
+_REAL = frozenset(_REAL_WORDS.split())
+"""The functions of <math.h> in double precision; with the suffix f in single precision."""
+_WHOLE = frozenset({"abs", "labs"})
+_FMOD = Builtin("fmod", Cost.OF_TYPE)  # a few operations on a CPU
 COSTLESS = frozenset(
     {"printf", "fprintf", "puts", "putchar", "fputs", "fflush", "free", "assert", "exit", "abort"}
 )
 """Functions whose cost does not belong to the kernel's arithmetic."""
 
 
-def library_function(name: str) -> tuple[LibraryFunction, bool] | None:
-    """The function and whether it is the single-precision form; None when unknown."""
-    if name in _BY_NAME:
-        return _BY_NAME[name], False
-    stem = name.removesuffix("f")
-    if stem != name and stem in _BY_NAME and _BY_NAME[stem].is_float:
-        return _BY_NAME[stem], True
-    return None
-
-
-def operation_class(function: LibraryFunction, is_single: bool) -> OperationClass:
-    """Under which class one execution is counted."""
-    if function.is_special:
-        return OperationClass.SPECIAL
-    if not function.is_float:
-        return OperationClass.INT
-    return OperationClass.FP32 if is_single else OperationClass.FP64
+def library_function(name: str) -> tuple[Builtin, Type] | None:
+    """What a function of the C library costs and means, and the type that it works in; None when unknown."""
+    stem, type_ = name, ir.FLOAT64
+    if name in _WHOLE:
+        type_ = INT32
+    elif name not in _REAL:
+        stem, type_ = name.removesuffix("f"), ir.FLOAT32
+        if stem == name or stem not in _REAL:
+            return None
+    row = _FMOD if stem == "fmod" else builtin(stem)
+    return None if row is None else (row, type_)

@@ -13,19 +13,7 @@ from typing import Any, TypeAlias
 from pycparser import c_ast
 
 from wattslice import ir
-from wattslice.ir import (
-    BOOL,
-    COMPARISONS,
-    FLOAT32,
-    FLOAT64,
-    INT32,
-    UNKNOWN_TYPE,
-    VOID,
-    BinaryOp,
-    Field,
-    Type,
-    TypeKind,
-)
+from wattslice.ir import BOOL, FLOAT32, FLOAT64, INT32, UNKNOWN_TYPE, VOID, BinaryOp, Field, Type, TypeKind
 from wattslice.ir.c_arithmetic import converted, fold, wrapped
 
 UNSIGNED_LONG = Type(TypeKind.INT, bits=64, signed=False)
@@ -290,4 +278,4 @@ def _unary(op: str, operand: Number | None) -> Number | None:
 
 def _binary(op: BinaryOp, left: Number, right: Number) -> Number | None:
     type_ = promoted(left.type) if op in _SHIFTS else common(left.type, right.type)
-    return _number(fold(op, left.value, right.value, type_), INT32 if op in COMPARISONS else type_)
+    return _number(fold(op, left.value, right.value, type_), INT32 if op in ir.COMPARISONS else type_)

@@ -50,7 +50,7 @@ _MEMORY = {
 }
 _PAIRS = frozenset({"f16x2", "bf16x2", "f32x2", "s16x2", "u16x2"})
 _LANES = {"v2": 2, "v4": 4, "v8": 8}
-_ATOMICS = {op.value: op for op in AtomicOp} | {"exch": AtomicOp.EXCHANGE}
+ATOMICS = {op.value: op for op in AtomicOp} | {"exch": AtomicOp.EXCHANGE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def access_kind_of(mnemonic: str) -> AccessKind | None:
     space = next((_MEMORY[part] for part in rest if part in _MEMORY), None)
     if name not in ("atom", "red"):
         return AccessKind(name == "st", None, space, type_)
-    atomic = next((_ATOMICS[part] for part in rest if part in _ATOMICS), None)
+    atomic = next((ATOMICS[part] for part in rest if part in ATOMICS), None)
     return None if atomic is None or lanes > 1 else AccessKind(False, atomic, space, type_)
 
 

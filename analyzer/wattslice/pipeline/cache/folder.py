@@ -12,13 +12,13 @@ import re
 import secrets
 import stat
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from wattslice.config.config import DEFAULT_CACHE_BYTES, Config
 from wattslice.errors import WattsliceError
-from wattslice.user_folders import cache_folder
+from wattslice.user_folders import OTHER_CACHE
 
-DEFAULT_LIMIT_BYTES = 256 << 20
 NAME = "results"
 _ENTRY = re.compile(r"[0-9a-f]{64}")
 _SCRATCH = re.compile(r"\.[0-9a-f]{64}\.[0-9a-f]{16}\.tmp")
@@ -32,20 +32,6 @@ _TRIMS = "0"
 
 class CacheError(WattsliceError):
     """A folder that cannot be the cache: somebody else could write to it, or nobody can."""
-
-
-def default_cache() -> Path | None:
-    """The folder that `$WATTSLICE_CACHE` names, by default the user's; None where the variable says `off`.
-
-    Raises `CacheError` when the user has no home.
-    """
-    configured = os.environ.get("WATTSLICE_CACHE", "")
-    if configured == "off":
-        return None
-    try:
-        return Path(configured) if configured else cache_folder()
-    except RuntimeError:
-        raise _unusable(Path("~/.cache"), "there is no home folder") from None
 
 
 def is_used(path: Path) -> bool:
@@ -64,10 +50,21 @@ class Usage:
     size_bytes: int
 
 
+def with_usable_cache(config: Config) -> Config:
+    """The configuration; without its cache, and with a note that says why, where that cannot be used."""
+    if config.cache is None:
+        return config
+    try:
+        CacheFolder(config.cache, config.cache_limit_bytes).close()
+    except CacheError as error:
+        return replace(config, cache=None, notes=(*config.notes, str(error)))
+    return config
+
+
 class CacheFolder:
     """An open cache folder `path`/results, made if it is not there. Raises `CacheError`."""
 
-    def __init__(self, path: Path, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> None:
+    def __init__(self, path: Path, limit_bytes: int = DEFAULT_CACHE_BYTES) -> None:
         self.path = path
         self.limit_bytes = limit_bytes
         self._descriptor = _open_own(path)
@@ -191,6 +188,4 @@ def _check_own(path: Path, status: os.stat_result) -> None:
 
 
 def _unusable(path: Path, reason: str) -> CacheError:
-    return CacheError(
-        f"not used as cache: {reason}", path=path, remedy="--cache DIR names another folder, --no-cache none"
-    )
+    return CacheError(f"not used as cache: {reason}", path=path, remedy=OTHER_CACHE)

@@ -91,7 +91,7 @@ class Keeper(Generic[Result]):
 
 @functools.lru_cache(maxsize=4)
 def _opened(path: Path, limit_bytes: int) -> CacheFolder | None:
-    """Once per process; None where the folder cannot be used, which `make_config` has told."""
+    """Once per process; None where the folder cannot be used, which `with_usable_cache` has told."""
     try:
         return CacheFolder(path, limit_bytes)
     except CacheError:

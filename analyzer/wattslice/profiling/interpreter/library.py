@@ -9,6 +9,8 @@ from collections.abc import Callable
 import numpy as np
 
 from wattslice import ir
+from wattslice.ir.builtins import value_of
+from wattslice.ir.c_arithmetic import converted
 from wattslice.profiling.interpreter import warp
 from wattslice.profiling.interpreter.arithmetic import converter, fused, quotient, remainder, truth
 from wattslice.profiling.interpreter.compiler import Compiler, compiles, convert, fails
@@ -183,7 +185,7 @@ def _real(compiler: Compiler, expr: ir.Intrinsic, name: str) -> Evaluate | None:
             return None
         a, b, c = (compiler.number(argument, working) for argument in expr.arguments)
         return convert(lambda mask: fused(a(mask), b(mask), c(mask)), working, result)
-    function = real_function(name, working, result)
+    function = real_function(name, working, result) or _of_row(expr, name)
     if function is None:
         return None
     values = [
@@ -196,13 +198,21 @@ def _real(compiler: Compiler, expr: ir.Intrinsic, name: str) -> Evaluate | None:
     return _as_result(lambda mask: function(*(value(mask) for value in values)), result)
 
 
+def _of_row(expr: ir.Intrinsic, name: str) -> Callable[..., Value] | None:
+    """The function in the row of the table of builtins, for each lane."""
+    function = value_of(name)
+    if function is None:
+        return None
+    return np.vectorize(lambda *a: converted(function(*a), expr.type), otypes=[dtype_of(expr.type)])
+
+
 def _as_result(evaluate: Evaluate, result: np.dtype[np.generic]) -> Evaluate:
-    def converted(mask: Mask) -> Value:
+    def as_result(mask: Mask) -> Value:
         value = evaluate(mask)
         change = converter(value.dtype, result)
         return value if change is None else change(value)
 
-    return converted
+    return as_result
 
 
 def _multiply_add(a: Value, b: Value, c: Value) -> Value:
@@ -219,7 +229,7 @@ _ARITHMETIC: dict[ir.Semantics, Callable[..., Value]] = {
 def _whole(compiler: Compiler, expr: ir.Intrinsic, name: str) -> Evaluate | None:
     """Functions of whole numbers: in the type of the result where it is theirs, else as each is given."""
     result = dtype_of(expr.type)
-    function = WHOLE.get(name)
+    function = WHOLE.get(name) or _of_row(expr, name)
     if function is None:
         return _rank(compiler, expr)
     common = name in ("min", "max", "abs") or name.endswith(("min", "max"))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from wattslice.analysis import Analysis
 from wattslice.findings.findings import Finding
-from wattslice.report.html.view import PageView, page_view
+from wattslice.report.html.view import FILTERS, IN_TEMPLATE, PageView, page_view
 from wattslice.report.source_text import SPACE_STYLES, Piece
 from wattslice.version import __version__
 
@@ -44,8 +44,9 @@ def render_html(analysis: Analysis, _findings: tuple[Finding, ...] = (), _status
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
     )
+    environment.filters.update(FILTERS)
     environment.filters["code"] = code
-    environment.filters["picture"] = markupsafe.Markup  # drawn by `html_charts`, which escapes
+    environment.filters["picture"] = markupsafe.Markup  # drawn by `charts`, which escapes
     template = environment.from_string((_PAGE / "page.html.jinja").read_text(encoding="utf-8"))
     policy = f"default-src 'none'; style-src {_hash(css)}; script-src {_hash(script)}; base-uri 'none'"
     text = template.render(
@@ -56,6 +57,7 @@ def render_html(analysis: Analysis, _findings: tuple[Finding, ...] = (), _status
         basis=_BASIS,
         hint=_HINT,
         version=__version__,
+        **IN_TEMPLATE,
     )
     return text.encode(errors="replace").decode()
 
@@ -74,9 +76,8 @@ def _hash(text: str) -> str:
 
 
 def _style_sheet(view: PageView) -> str:
-    spaces = SPACE_STYLES.items()
-    light = [(space.value, style.light) for space, style in spaces]
-    dark = [(space.value, style.dark) for space, style in spaces]
+    light = [(style.name, style.light) for style in SPACE_STYLES.values()]
+    dark = [(style.name, style.dark) for style in SPACE_STYLES.values()]
     rules = [
         f":root{{{_colours(LIGHT)}}}",
         f":root{{--hot-tint:{HOT_TINT}%;--chosen-tint:{CHOSEN_TINT}%;--lit-tint:{LIT_TINT}%}}",

@@ -1,4 +1,4 @@
-"""What the HTML page shows, as texts: the template only places them.
+"""What the HTML page shows: texts and ids that the template places, and what it asks of a kernel.
 
 Everything that comes from a source or a file name goes through `printable`: control and bidirectional
 characters become a replacement sign. The template escapes.
@@ -6,20 +6,19 @@ characters become a replacement sign. The template escapes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, pairwise
 from pathlib import PurePath
 
 from wattslice.analysis import Analysis, KernelAnalysis, SliceAnalysis
 from wattslice.findings.findings import (
     Finding,
+    cause_of_unknown,
     findings_of,
-    plain_reason,
+    hits_limit,
     told_by,
     why_unknown,
-    would_hit_power_limit,
 )
-from wattslice.ir import MemorySpace
 from wattslice.ir.operation_counts import JSON_NAMES
 from wattslice.launches.launch import LaunchSource
 from wattslice.report.annotated import (
@@ -35,31 +34,14 @@ from wattslice.report.annotated import (
     line_watts,
     other_findings,
     owner_words,
-    runs,
     stake,
     stretches,
 )
 from wattslice.report.html.charts import power_bar_svg, power_line_svg, time_roofline_svg
-from wattslice.report.source_text import SPACE_STYLES, Piece, pieces
-from wattslice.report.text import GPU_SOURCES, launch_text
+from wattslice.report.source_text import SPACE_STYLES, Piece, SpaceStyle, pieces
+from wattslice.report.terminal import COOL, HOT, WARM, load_style
+from wattslice.report.text import GPU_SOURCES, interval, launch_text, runs
 from wattslice.units import energy, percent, power, prefixed, printable, three_digits, time
-
-
-@dataclass(frozen=True, slots=True)
-class Letter:
-    """A memory space: its class name, letter and label."""
-
-    name: str
-    letter: str
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A name and a value."""
-
-    name: str
-    value: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +67,7 @@ class SliceView:
     """A row of the table of slices; `id` is what lines refer to."""
 
     id: str
-    space: str
-    letter: str
-    label: str
+    style: SpaceStyle
     variables: str
     density: str
     power: str
@@ -97,25 +77,11 @@ class SliceView:
 
 @dataclass(frozen=True, slots=True)
 class LaunchView:
-    """One launch of a kernel."""
+    """One launch of a kernel. `why`: the cause of an unknown power, else empty."""
 
     id: str
-    name: str
-    place: str
-    geometry: str
-    source: str
-    source_style: str
-    brief: str
-    power: str
-    time: str
-    energy: str
-    load: str
-    interval: str
-    bar: str
+    kernel: KernelAnalysis
     why: str
-    limit: str
-    facts: tuple[Fact, ...]
-    counts: tuple[Fact, ...]
     slices: tuple[SliceView, ...]
     advice: tuple[Said, ...]
     assumptions: tuple[Said, ...]
@@ -134,7 +100,7 @@ class LineView:
     watts: str = ""
     share: str = ""
     width: int = 0
-    letters: tuple[Letter, ...] = ()
+    letters: tuple[SpaceStyle, ...] = ()
     slices: str = ""
     others: str = ""
     detail: str = ""
@@ -177,7 +143,7 @@ class PageView:
     title: str
     gpu: str
     summary: str
-    legend: tuple[Letter, ...]
+    legend: tuple[SpaceStyle, ...]
     index: tuple[LaunchView, ...]
     files: tuple[FileView, ...]
     findings: tuple[Said, ...]
@@ -224,7 +190,7 @@ class _Page:
             gpu=printable(analysis.gpu_name),
             summary=f"{analysis.gpu_id}, {GPU_SOURCES.get(analysis.gpu_source, analysis.gpu_source)} · "
             f"{number} file{'s' * (number != 1)}, {launches} launch{'es' * (launches != 1)}",
-            legend=tuple(_letter(space) for space in SPACE_STYLES if space in spaces),
+            legend=tuple(style for space, style in SPACE_STYLES.items() if space in spaces),
             index=self._launches if launches > 1 else (),
             files=files,
             findings=tuple(self._said(finding, finding.file) for finding in rest),
@@ -272,7 +238,7 @@ class _Page:
             watts=line_watts(mark.power_w),
             share=percent(mark.share),
             width=max(1, min(100, round(100 * mark.share))),
-            letters=tuple(map(_letter, spaces)),
+            letters=tuple(SPACE_STYLES[space] for space in spaces),
             slices=_slice_ids(mark),
             others=" ".join(ids for other in others if (ids := _slice_ids(other))),
             detail=self._detail(line.marks),
@@ -293,7 +259,7 @@ class _Page:
                 figures += f", {energy(mark.energy_j)}"
             spaces = ", ".join(self._slice(mark, index).memory_space.value for index in mark.slices)
             figures += f" · {spaces} slice" if spaces else ""
-            words.append(f"{printable(kernel.qualified_name)} {_geometry(kernel)}: {figures}")
+            words.append(f"{printable(kernel.qualified_name)} {geometry(kernel)}: {figures}")
         left = len(marks) - _MOST_MARKS
         return "\n".join(words) + (f"\nand {left} more launches" if left > 0 else "")
 
@@ -310,25 +276,10 @@ class _Page:
                 if roofline.no_power_line
                 else f"Energies of the power line: {roofline.source}.",
             )
-        source = launch_text(kernel).plain.split(">>>", 1)[1].strip()
         return LaunchView(
             id=f"k{index}",
-            name=printable(kernel.qualified_name),
-            place=f"{printable(kernel.file)}:{kernel.line}",
-            geometry=_geometry(kernel),
-            source=source,
-            source_style="assumed" if kernel.launch_source is LaunchSource.ASSUMED else "muted",
-            brief=f"{power(kernel.power_w)} · {time(kernel.time_s)} · {energy(kernel.energy_j)}",
-            power=power(kernel.power_w),
-            time=time(kernel.time_s),
-            energy=energy(kernel.energy_j),
-            load=_load(kernel),
-            interval=_interval(kernel),
-            bar=power_bar_svg(kernel),
+            kernel=kernel,
             why=self._why(kernel),
-            limit=_limit(kernel),
-            facts=_facts(kernel),
-            counts=_counts(kernel),
             slices=tuple(
                 _slice_view(part, f"k{index}s{number}", kernel) for number, part in enumerate(kernel.slices)
             ),
@@ -360,10 +311,8 @@ class _Page:
     def _why(self, kernel: KernelAnalysis) -> str:
         if kernel.power_w is not None:
             return ""
-        reason = why_unknown(kernel, self._analysis)
-        if reason is None:
-            return "No diagnostic names the cause."
-        return f"{printable(plain_reason(kernel, reason))} ({reason.rule})"
+        why = printable(cause_of_unknown(kernel, self._analysis))
+        return "No diagnostic names the cause." if why_unknown(kernel, self._analysis) is None else why
 
     def _said(self, finding: Finding, home: str) -> Said:
         said = Said(
@@ -378,20 +327,7 @@ class _Page:
     def _said_at(self, file: str, line: int, home: str, said: Said) -> Said:
         name = "" if file == home else printable(PurePath(file).name)
         place = f"{name}:{line}" if name and line else f"line {line}" if line else name
-        return Said(
-            said.rule,
-            said.severity,
-            said.message,
-            said.fix,
-            said.stake,
-            place,
-            self._there.get((file, line), ""),
-        )
-
-
-def _letter(space: MemorySpace) -> Letter:
-    style = SPACE_STYLES[space]
-    return Letter(space.value, style.letter, style.label)
+        return replace(said, place=place, href=self._there.get((file, line), ""))
 
 
 def _slice_ids(mark: LineMark) -> str:
@@ -403,43 +339,40 @@ def _shortened(text: str) -> str:
     return text if more <= 0 else f"{text[:MOST_COLUMNS]} … ({more} more characters)"
 
 
-def _geometry(kernel: KernelAnalysis) -> str:
+def geometry(kernel: KernelAnalysis) -> str:
+    """`<<<(64, 64), 256>>>`"""
     return launch_text(kernel).plain.split(">>>", 1)[0] + ">>>"
 
 
-def _load(kernel: KernelAnalysis) -> str:
+def launch_source(kernel: KernelAnalysis) -> tuple[str, str]:
+    """Where the launch comes from, and the class of these words."""
+    style = "assumed" if kernel.launch_source is LaunchSource.ASSUMED else "muted"
+    return launch_text(kernel).plain.split(">>>", 1)[1].strip(), style
+
+
+_LOADS = {HOT: "hot", WARM: "warm", COOL: "cool"}
+
+
+def load(kernel: KernelAnalysis) -> str:
     """The class of the colour of a power against the limit, from the same steps as in the terminal."""
     if kernel.power_w is None:
         return "warm"
-    if not kernel.power_limit_w:
-        return ""
-    fraction = kernel.power_w / kernel.power_limit_w
-    return "hot" if fraction >= 0.90 else "warm" if fraction >= 0.70 else "cool"
+    return _LOADS[load_style(kernel.power_w / kernel.power_limit_w)] if kernel.power_limit_w else ""
 
 
-def _interval(kernel: KernelAnalysis) -> str:
-    words: list[str] = []
-    if kernel.power_low_w is not None and kernel.power_high_w is not None:
-        words.append(f"{three_digits(kernel.power_low_w)}–{three_digits(kernel.power_high_w)} W")
-    if kernel.power_w is not None and kernel.power_limit_w:
-        words.append(
-            f"{percent(kernel.power_w / kernel.power_limit_w)} of the {kernel.power_limit_w:g} W limit"
-        )
-    return " · ".join(words)
-
-
-def _limit(kernel: KernelAnalysis) -> str:
+def limit_words(kernel: KernelAnalysis) -> str:
+    """That it may hit the power limit, where it may."""
     if not kernel.may_hit_power_limit:
         return ""
-    hits = "Would" if would_hit_power_limit(kernel) else "May"
-    return f"{hits} hit the power limit: the GPU would lower its clocks and run longer (PW021)."
+    return f"{hits_limit(kernel).capitalize()}: the GPU would lower its clocks and run longer (PW021)."
 
 
-def _facts(kernel: KernelAnalysis) -> tuple[Fact, ...]:
-    facts = [Fact("runs", runs(kernel))]
+def facts(kernel: KernelAnalysis) -> tuple[tuple[str, str], ...]:
+    """What is known of the launch besides its watts, by name."""
+    found = [("runs", runs(kernel))]
     if kernel.sm_saturation is not None and kernel.occupancy is not None:
         fills = f"SM saturation {kernel.sm_saturation:.2f} · occupancy {percent(kernel.occupancy)}"
-        facts.append(Fact("fills", fills))
+        found.append(("fills", fills))
     holds = [
         f"{value} {unit}"
         for value, unit in (
@@ -449,39 +382,52 @@ def _facts(kernel: KernelAnalysis) -> tuple[Fact, ...]:
         if value
     ]
     if holds:
-        facts.append(Fact("holds", " · ".join(holds)))
-    facts.append(Fact("model", f"{kernel.model} · {kernel.method}"))
+        found.append(("holds", " · ".join(holds)))
+    found.append(("model", f"{kernel.model} · {kernel.method}"))
     if words := basis(kernel):
-        facts.append(Fact("lines", words.removeprefix("the lines ")))
+        found.append(("lines", words.removeprefix("the lines ")))
     if (moved := kernel.roofline) is not None:
-        facts.append(
-            Fact("work", f"{prefixed(moved.flops, 'flop')} · {prefixed(moved.dram_bytes, 'B')} of DRAM")
-        )
-    return tuple(facts)
+        work = f"{prefixed(moved.flops, 'flop')} · {prefixed(moved.dram_bytes, 'B')} of DRAM"
+        found.append(("work", work))
+    return tuple(found)
 
 
-def _counts(kernel: KernelAnalysis) -> tuple[Fact, ...]:
+def counts(kernel: KernelAnalysis) -> tuple[tuple[str, str], ...]:
+    """Operations per thread, by class."""
     if kernel.counts_per_thread is None:
         return ()
     pairs = zip(JSON_NAMES, kernel.counts_per_thread.values(), strict=True)
-    return tuple(Fact(name.replace("_", " "), three_digits(value)) for name, value in pairs if value)
+    return tuple((name.replace("_", " "), three_digits(value)) for name, value in pairs if value)
 
 
 def _slice_view(part: SliceAnalysis, own: str, kernel: KernelAnalysis) -> SliceView:
-    letter = _letter(part.memory_space)
+    style = SPACE_STYLES[part.memory_space]
     variables = printable(", ".join(part.variables))
     density = _NOTHING if part.arithmetic_density is None else three_digits(part.arithmetic_density)
-    detail = f"{printable(kernel.qualified_name)}, {letter.label}: {variables or _NOTHING}; "
+    detail = f"{printable(kernel.qualified_name)}, {style.label}: {variables or _NOTHING}; "
     detail += f"{power(part.power_w)} while it runs, {percent(part.share_of_power)} of the power; "
     detail += f"density {density}, {three_digits(part.length)} statements per thread"
     return SliceView(
         own,
-        letter.name,
-        letter.letter,
-        part.memory_space.value,
+        style,
         variables or _NOTHING,
         density,
         _NOTHING if part.power_w is None else power(part.power_w),
         percent(part.share_of_power),
         detail,
     )
+
+
+IN_TEMPLATE = {
+    "geometry": geometry,
+    "launch_source": launch_source,
+    "load": load,
+    "limit_words": limit_words,
+    "facts": facts,
+    "counts": counts,
+    "interval": interval,
+    "bar": power_bar_svg,
+}
+"""What the template asks of a kernel."""
+FILTERS = {"power": power, "time": time, "energy": energy, "printable": printable}
+"""How it writes names and figures."""

@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 
 from wattslice.ir import OperationClass, OperationCount, Type, TypeKind
+from wattslice.ir.builtins import BUILTINS
+from wattslice_models.gpu import Architecture
 
 
 class InstructionKind(StrEnum):
@@ -140,9 +142,9 @@ class Isa(Enum):
         return (1,) if self is Isa.XMAD else (1, 4, 8, 16)
 
 
-def isa_of(compute_capability: tuple[int, int]) -> Isa:
-    """The instruction set of a GPU; Kepler and older are treated like the newest ones."""
-    return Isa.XMAD if compute_capability[0] in (5, 6) else Isa.IMAD
+def isa_of(architecture: Architecture) -> Isa:
+    """The instruction set of a GPU."""
+    return Isa.XMAD if architecture.multiplies_16_bits else Isa.IMAD
 
 
 _TABLE = Path(__file__).with_name("expansions.txt")
@@ -171,8 +173,6 @@ _EXP2: Cost = ((InstructionKind.FMUL, 1.0), (InstructionKind.FSETP, 1.0), (Instr
 
 
 _ONE: dict[str, InstructionKind] = {
-    "__funnelshift_l": InstructionKind.SHF,
-    "__funnelshift_r": InstructionKind.SHF,
     "lop3": InstructionKind.LOP,
     "ptx prmt.b32": InstructionKind.MOV,
 }
@@ -212,6 +212,9 @@ def call_cost(
         return ((InstructionKind.SHFL, 1.0),)
     if plain in _ONE:
         return ((_ONE[plain], 1.0),)
+    known = BUILTINS.get(plain)
+    if known is not None and known.instruction:
+        return ((InstructionKind(known.instruction), 1.0),)
     keys = (plain + "f", plain) if working.kind is TypeKind.FLOAT and working.bits == 32 else (plain,)
     lanes = max(1, working.lanes)
     for key in keys:

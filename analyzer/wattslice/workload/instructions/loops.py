@@ -70,11 +70,11 @@ _SCALINGS = (BinaryOp.MUL, BinaryOp.DIV)
 
 _Steps = dict[Variable, Induction]
 
-LoopTrips = tuple[tuple[int, float], ...]
+TripCounts = tuple[tuple[int, float], ...]
 """Loops (their regions) with their mean iterations per entry; those that are never entered are not there."""
 
 
-def loop_trips(kernel: Kernel, profile: ExecutionProfile) -> LoopTrips:
+def loop_trips(kernel: Kernel, profile: ExecutionProfile) -> TripCounts:
     """The trip counts that are known, else those that the counts of `profile` come to, to nine digits.
 
     The latter only as far as lowering asks: no loop is unrolled further for more iterations than its copies,
@@ -98,7 +98,7 @@ def loop_trips(kernel: Kernel, profile: ExecutionProfile) -> LoopTrips:
 class Loops(Expressions):
     """Lowers loops."""
 
-    def __init__(self, kernel: Kernel, trips: LoopTrips) -> None:
+    def __init__(self, kernel: Kernel, trips: TripCounts) -> None:
         super().__init__()
         self.facts = kernel_facts(kernel)
         self.trips = dict(trips)

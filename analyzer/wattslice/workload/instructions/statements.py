@@ -27,7 +27,7 @@ from wattslice.ir import (
 from wattslice.workload.instructions.charging import Charge, Request, charges
 from wattslice.workload.instructions.expressions import Step, Steps, drive
 from wattslice.workload.instructions.kinds import InstructionCount, InstructionKind, Isa
-from wattslice.workload.instructions.loops import Loops, LoopTrips, loop_trips
+from wattslice.workload.instructions.loops import Loops, TripCounts, loop_trips
 from wattslice.workload.instructions.value_graph import EnvironmentKey, Shape, Value
 
 
@@ -45,7 +45,7 @@ class Lowered(NamedTuple):
 
 
 @lru_cache(maxsize=16)
-def lower(kernel: Kernel, trips: LoopTrips, isa: Isa) -> Lowered:
+def lower(kernel: Kernel, trips: TripCounts, isa: Isa) -> Lowered:
     """The instructions of `kernel` by kind and region, and its accesses to memory.
 
     Kept for the last few kernels: counts that differ in probabilities alone are asked for one after another.
@@ -67,7 +67,7 @@ def _merged(found: list[Charge]) -> list[Charge]:
 class _Lowering(Loops):
     """Lowers statements; `returns` collects what a call being inlined may yield."""
 
-    def __init__(self, kernel: Kernel, trips: LoopTrips) -> None:
+    def __init__(self, kernel: Kernel, trips: TripCounts) -> None:
         super().__init__(kernel, trips)
         self.kernel = kernel
         self.last = kernel.body.statements[-1] if kernel.body.statements else None

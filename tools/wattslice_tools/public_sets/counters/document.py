@@ -1,4 +1,4 @@
-"""The generated part of docs/accuracy.md: our counts beside the counters, kernel by kernel."""
+"""The generated part of docs/appendix/counters.md: our counts beside the counters."""
 
 from __future__ import annotations
 
@@ -68,9 +68,8 @@ def section(comparison: Comparison) -> str:
         "",
         *_summary(comparison),
         *_geometry(comparison.geometries),
+        *_misses(comparison),
     ]
-    for quantity in QUANTITIES:
-        lines += _quantity(comparison, quantity)
     if comparison.stale:
         lines += ["#### Causes of what is no miss (any more)", ""]
         lines += [f"- {cause.benchmark}, {cause.quantity}: {cause.text}" for cause in comparison.stale]
@@ -137,18 +136,17 @@ def _geometry(geometries: tuple[ReadGeometry, ...]) -> Iterable[str]:
         "line or input."
     )
     yield ""
-    yield "| Program | kernel | grid, block as read | as counted? | given | not read because |"
-    yield "|---|---|---|---|---|---|"
-    for entry in geometries:
+    yield "| Program | kernel | grid, block as read | given | not read because |"
+    yield "|---|---|---|---|---|"
+    for entry in (one for one in geometries if not one.is_right):
         read = (
             "–"
             if entry.grid is None or entry.block is None
             else f"{_extent(entry.grid)}, {_extent(entry.block)}"
         )
-        verdict = "yes" if entry.is_right else "no"
         sizes = ", ".join(entry.sizes) or "–"
         place = f"{entry.benchmark} | `{entry.kernel}`"
-        yield f"| {place} | {read} | {verdict} | {sizes} | {_cell(entry.reason)} |"
+        yield f"| {place} | {read} | {sizes} | {_cell(entry.reason)} |"
     yield ""
 
 
@@ -156,19 +154,24 @@ def _extent(extent: Dim3) -> str:
     return " × ".join(str(number) for number in extent)
 
 
-def _quantity(comparison: Comparison, quantity: Quantity) -> Iterable[str]:
-    found = _of(comparison, quantity)
-    if not found:
+def _misses(comparison: Comparison) -> Iterable[str]:
+    """One row for each cause of a kernel, with every quantity that it makes miss."""
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for quantity in QUANTITIES:
+        for entry in _of(comparison, quantity):
+            if entry.is_miss:
+                cause = _cell(comparison.notes.cause(entry)) or NO_CAUSE
+                ratio = "–" if entry.ratio is None else f"{entry.ratio:.2f}"
+                place = entry.benchmark, entry.kernel, cause
+                rows.setdefault(place, []).append(f"{quantity.title}: {ratio}")
+    if not rows:
         return
-    yield f"#### {quantity.title[0].upper()}{quantity.title[1:]}"
+    yield "#### Misses"
     yield ""
-    yield f"| Program | kernel | ours | counted | ratio | cause if over {quantity.target.value:.0%} off |"
-    yield "|---|---|---|---|---|---|"
-    for entry in found:
-        ratio = "–" if entry.ratio is None else f"{entry.ratio:.2f}"
-        cause = (_cell(comparison.notes.cause(entry)) or NO_CAUSE) if entry.is_miss else ""
-        place = f"{entry.benchmark} | `{entry.kernel}`"
-        yield f"| {place} | {entry.ours:.4g} | {entry.measured:.4g} | {ratio} | {cause} |"
+    yield "| Program | kernel | ours / counted | cause |"
+    yield "|---|---|---|---|"
+    for (benchmark, kernel, cause), ratios in rows.items():
+        yield f"| {benchmark} | `{kernel}` | {'; '.join(ratios)} | {cause} |"
     yield ""
 
 

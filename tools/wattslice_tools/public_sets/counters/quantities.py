@@ -1,6 +1,6 @@
 """Which of our figures stands against which counter, and how near it has to come.
 
-What the counters of Pascal count was found out from kernels whose truth is evident: docs/accuracy.md.
+What the counters of Pascal count was found from kernels whose truth is evident: docs/appendix/counters.md.
 """
 
 from __future__ import annotations

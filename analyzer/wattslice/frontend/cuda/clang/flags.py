@@ -17,6 +17,7 @@ from wattslice.frontend.inputs import file_bytes, note_text
 STUBS = Path(__file__).with_name("stubs")
 FALLBACK_STUBS = STUBS / "fallback"
 PRELUDE = STUBS / "prelude.cuh"
+BUILTINS = STUBS / "wattslice_builtins.cuh"  # made of the table of builtins, not on the disk
 
 # CXTranslationUnit_Flags
 INCOMPLETE, FOR_SERIALIZATION, KEEP_GOING = 0x02, 0x10, 0x200

@@ -18,8 +18,16 @@ import time
 from collections.abc import Callable, Generator
 from pathlib import Path
 
-from wattslice.frontend.cuda.clang.flags import FOR_SERIALIZATION, INCOMPLETE, PRELUDE, STUBS, language_flags
+from wattslice.frontend.cuda.clang.flags import (
+    BUILTINS,
+    FOR_SERIALIZATION,
+    INCOMPLETE,
+    PRELUDE,
+    STUBS,
+    language_flags,
+)
 from wattslice.frontend.cuda.clang.libclang import CXUnsavedFile, UnitHandle, library, version
+from wattslice.ir.builtins import declarations
 from wattslice.user_folders import cache_folder
 
 _INCLUDE_VARIABLES = (
@@ -110,6 +118,7 @@ def _parse(
     path: Path, flags: tuple[str, ...], options: int, unsaved: tuple[tuple[Path, bytes], ...]
 ) -> UnitHandle | None:
     lib = library()
+    unsaved = (*unsaved, (BUILTINS, declarations().encode()))
     arguments = (ct.c_char_p * len(flags))(*(os.fsencode(flag) for flag in flags))
     files = (CXUnsavedFile * len(unsaved))(
         *(CXUnsavedFile(os.fsencode(name), content, len(content)) for name, content in unsaved)
@@ -135,7 +144,7 @@ def _parse(
 
 @functools.cache
 def _stubs_digest() -> str:
-    digest = hashlib.sha256(version().encode())
+    digest = hashlib.sha256(version().encode() + declarations().encode())
     for path in [*sorted(STUBS.glob("wattslice_*")), PRELUDE]:
         digest.update(f"{path}\0{path.stat().st_mtime_ns}\0".encode())
         digest.update(path.read_bytes())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.context import (
@@ -40,21 +41,7 @@ from wattslice.frontend.cuda.lowering.library import (
 from wattslice.frontend.cuda.lowering.memory import chooses_result, dereference, gives_value, read
 from wattslice.frontend.cuda.lowering.statements import default_initialisers
 from wattslice.frontend.cuda.lowering.unit import DEVICE_LAUNCH, FunctionInfo
-from wattslice.ir import (
-    UINT32,
-    BinaryOp,
-    Call,
-    Constant,
-    Construct,
-    Expr,
-    ExprStmt,
-    Intrinsic,
-    Semantics,
-    Severity,
-    Span,
-    TypeKind,
-    UnaryOp,
-)
+from wattslice.ir import BinaryOp, Call, Constant, Construct, Expr, Intrinsic, Semantics, Span, TypeKind
 from wattslice.ir.c_arithmetic import converted
 
 
@@ -111,7 +98,7 @@ def call(body: Body, node: Node) -> Expr:
 
 
 def _device_launch(body: Body, node: Node, name: str, span: Span) -> Expr:
-    body.unit.report("PW006", Severity.NOTE, span, DEVICE_LAUNCH)
+    body.unit.report("PW006", ir.Severity.NOTE, span, DEVICE_LAUNCH)
     return Intrinsic(name, (), (), Semantics.NONE, True, body.type(node), span)
 
 
@@ -131,7 +118,7 @@ def _(body: Body, node: Node) -> Location | None:
     arguments = list(node.arguments)
     span = body.span(node)
     if is_plain_copy(info) and len(arguments) == 2:
-        body.before.append(ExprStmt(assign_record(body, arguments, span), body.region(), span))
+        body.before.append(ir.ExprStmt(assign_record(body, arguments, span), body.region(), span))
         return body.location(arguments[0])
     if not info.returns_reference or not may_inline(body, info):
         return None
@@ -143,7 +130,7 @@ def _(body: Body, node: Node) -> Location | None:
         return None
     if isinstance(where, Cell):
         return where
-    body.before.append(ExprStmt(value, body.region(), span))
+    body.before.append(ir.ExprStmt(value, body.region(), span))
     return where
 
 
@@ -340,7 +327,7 @@ def inline_constructor(body: Body, node: Node, info: FunctionInfo, arguments: li
 
 
 def _filled(body: Body, parts: tuple[Expr, ...], span: Span) -> tuple[Expr, ...]:
-    return (*parts, *(Constant(1, UINT32, span) for _ in range(3 - len(parts))))
+    return (*parts, *(Constant(1, ir.UINT32, span) for _ in range(3 - len(parts))))
 
 
 # ---------------------------------------------------------------------------
@@ -376,7 +363,7 @@ def builtin_operator(body: Body, name: str, arguments: list[Node], node: Node, s
     if len(arguments) == 1:
         operand = body.expr(arguments[0])
         if op is BinaryOp.SUB:
-            return unary(UnaryOp.NEGATE, operand, type_, span)
+            return unary(ir.UnaryOp.NEGATE, operand, type_, span)
         return operand
     if len(arguments) != 2:
         return None

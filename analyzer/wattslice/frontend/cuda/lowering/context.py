@@ -6,29 +6,14 @@ import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
+from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.types import is_wide_record, promoted
 from wattslice.frontend.cuda.lowering.unit import DEVICE_LAUNCH, FILE_BUDGET_NODES, FunctionInfo, Unit
-from wattslice.ir import (
-    INT32,
-    BuiltinKind,
-    Constant,
-    Diagnostic,
-    Expr,
-    Intrinsic,
-    MemorySpace,
-    RegisterPlace,
-    Semantics,
-    Severity,
-    Span,
-    Stmt,
-    Type,
-    TypeKind,
-    Variable,
-    VariableRole,
-)
+from wattslice.ir import BuiltinKind, Expr, MemorySpace, RegisterPlace, Span, Stmt, Type, TypeKind, Variable
 from wattslice.ir.c_arithmetic import converted
 
 INLINING_BUDGET_NODES = 20_000
@@ -69,7 +54,7 @@ class PointsTo:
 
 
 # What a declared name means: a variable, another name for a place, a pointer to a register, or a known value.
-Binding = Variable | RegisterPlace | Cell | PointsTo | Constant
+Binding = Variable | RegisterPlace | Cell | PointsTo | ir.Constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,34 +86,26 @@ LOCATIONS: dict[int, LocationHandler] = {}
 STATEMENTS: dict[int, StatementHandler] = {}
 
 
-def expression(*kinds: int) -> Callable[[ExpressionHandler], ExpressionHandler]:
-    """Register the lowering of expression kinds."""
-
-    def register(handler: ExpressionHandler) -> ExpressionHandler:
-        EXPRESSIONS.update(dict.fromkeys(map(int, kinds), handler))
-        return handler
-
-    return register
+Handler = TypeVar("Handler", bound=Callable[..., object])
 
 
-def location(*kinds: int) -> Callable[[LocationHandler], LocationHandler]:
-    """Register how expression kinds name an object (None: this one names no object)."""
+def _registering(table: dict[int, Handler]) -> Callable[..., Callable[[Handler], Handler]]:
+    def of_kinds(*kinds: int) -> Callable[[Handler], Handler]:
+        def register(handler: Handler) -> Handler:
+            table.update(dict.fromkeys(map(int, kinds), handler))
+            return handler
 
-    def register(handler: LocationHandler) -> LocationHandler:
-        LOCATIONS.update(dict.fromkeys(map(int, kinds), handler))
-        return handler
+        return register
 
-    return register
+    return of_kinds
 
 
-def statement(*kinds: int) -> Callable[[StatementHandler], StatementHandler]:
-    """Register the lowering of statement kinds."""
-
-    def register(handler: StatementHandler) -> StatementHandler:
-        STATEMENTS.update(dict.fromkeys(map(int, kinds), handler))
-        return handler
-
-    return register
+expression = _registering(EXPRESSIONS)
+"""Register the lowering of expression kinds."""
+location = _registering(LOCATIONS)
+"""Register how expression kinds name an object (None: this one names no object)."""
+statement = _registering(STATEMENTS)
+"""Register the lowering of statement kinds."""
 
 
 class Body:
@@ -145,7 +122,7 @@ class Body:
         # The inlining budget: nodes that finished calls added, and the count when the running one began.
         self.inlined_nodes = 0
         self.nodes_at_call = 0
-        self.holes: list[Diagnostic] = []
+        self.holes: list[ir.Diagnostic] = []
         self.names: dict[int, Binding] = {}
         # Names of structured bindings; libclang does not list their declarations.
         self.bindings: dict[str, Location] = {}
@@ -237,7 +214,7 @@ class Body:
     def temporary(self, name: str, type_: Type, span: Span) -> Variable:
         """A fresh register variable that the source does not have."""
         space = MemorySpace.HOST if self.is_host else MemorySpace.REGISTER
-        return Variable(name, type_, space, VariableRole.TEMPORARY, span)
+        return Variable(name, type_, space, ir.VariableRole.TEMPORARY, span)
 
     @property
     def frame(self) -> Frame:
@@ -248,7 +225,7 @@ class Body:
 
     def hole(self, rule: str, span: Span, message: str) -> None:
         """Something in the body that could not be read."""
-        self.holes.append(self.unit.report(rule, Severity.WARNING, span, message))
+        self.holes.append(self.unit.report(rule, ir.Severity.WARNING, span, message))
 
     def report_errors_in(self, node: Node) -> None:
         """Errors that clang reported inside a kernel or a followed function: code may be missing there."""
@@ -260,7 +237,7 @@ class Body:
             if span.line <= error.line <= span.end_line and str(error.path) == span.file:
                 where = Span(span.file, error.line, error.column, error.line)
                 if unit.is_device_launch(error):
-                    unit.report("PW006", Severity.NOTE, where, DEVICE_LAUNCH)
+                    unit.report("PW006", ir.Severity.NOTE, where, DEVICE_LAUNCH)
                     continue
                 self.hole("PW001", where, f"not understood: {error.message}")
 
@@ -333,13 +310,13 @@ def binding_of(body: Body, node: Node) -> Binding:
         body.names[key] = unknown
         return unknown
     if kind == C.ENUM_CONSTANT_DECL:
-        value = Constant(declaration.enum_value, _enum_type(body, declaration), span)
+        value = ir.Constant(declaration.enum_value, _enum_type(body, declaration), span)
         body.names[key] = value
         return value
     if kind == C.PARM_DECL:
         parameter = Variable(
             declaration.spelling, body.type(declaration), body.home(body.type(declaration)),
-            VariableRole.PARAMETER, span
+            ir.VariableRole.PARAMETER, span
         )  # fmt: skip
         body.names[key] = parameter
         return parameter
@@ -357,7 +334,7 @@ def binding_of(body: Body, node: Node) -> Binding:
         return variable
     if kind == C.TEMPLATE_NON_TYPE_PARAMETER:
         variable = Variable(
-            node.spelling, body.type(node), MemorySpace.REGISTER, VariableRole.PARAMETER, span
+            node.spelling, body.type(node), MemorySpace.REGISTER, ir.VariableRole.PARAMETER, span
         )
         body.names[key] = variable
         return variable
@@ -366,10 +343,10 @@ def binding_of(body: Body, node: Node) -> Binding:
 
 def _enum_type(body: Body, declaration: Node) -> Type:
     type_ = body.type(declaration)
-    return promoted(type_) if type_.is_integral else INT32
+    return promoted(type_) if type_.is_integral else ir.INT32
 
 
-def constant_of_global(body: Body, declaration: Node, key: int, span: Span) -> Constant | None:
+def constant_of_global(body: Body, declaration: Node, key: int, span: Span) -> ir.Constant | None:
     """The value of a const or constexpr scalar at file scope (or a static const local)."""
     unit = body.unit
     if key in unit.global_values:
@@ -384,7 +361,7 @@ def constant_of_global(body: Body, declaration: Node, key: int, span: Span) -> C
             value = definition.evaluate()
             number = None if value is None else converted(value, type_)
             if number is not None and not unit.parsed.is_made_up(declaration):
-                unit.global_values[key] = Constant(number, type_, span)
+                unit.global_values[key] = ir.Constant(number, type_, span)
     return unit.global_values[key]
 
 
@@ -414,7 +391,7 @@ def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
     if unit.parsed.is_made_up(declaration):
         space = MemorySpace.HOST if body.is_host else MemorySpace.REGISTER
         message = f"'{declaration.spelling}' is declared nowhere: its value is unknown"
-        unit.report("PW001", Severity.WARNING, _first_mention(body, declaration.spelling), message)
+        unit.report("PW001", ir.Severity.WARNING, _first_mention(body, declaration.spelling), message)
     elif space is MemorySpace.HOST and not body.is_host and _is_local(declaration):
         # What a lambda captured where it was written on the host comes to the kernel as a parameter.
         space = MemorySpace.REGISTER
@@ -425,7 +402,7 @@ def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
         declaration.spelling,
         type_,
         space,
-        VariableRole.FILE_SCOPE,
+        ir.VariableRole.FILE_SCOPE,
         unit.spans.span(declaration),
         dynamic=space is MemorySpace.SHARED and type_.kind is TypeKind.ARRAY and type_.length is None,
         is_constant=clang.is_const,
@@ -462,7 +439,7 @@ def _initializer(body: Body, declaration: Node, span: Span) -> Expr | None:
     except LoweringError:
         if body.is_host:
             return None
-        return Intrinsic("initial value", (), (), Semantics.OPAQUE, False, body.type(declaration), span)
+        return ir.Intrinsic("initial value", (), (), ir.Semantics.OPAQUE, False, body.type(declaration), span)
     finally:
         open_ones.remove(key)
 

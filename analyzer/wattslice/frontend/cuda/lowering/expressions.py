@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
@@ -34,38 +35,7 @@ from wattslice.frontend.cuda.lowering.types import (
     pointer_to,
     promoted,
 )
-from wattslice.ir import (
-    BOOL,
-    INT32,
-    UINT32,
-    Assign,
-    Binary,
-    BinaryOp,
-    Builtin,
-    BuiltinKind,
-    Cast,
-    Constant,
-    Construct,
-    Expr,
-    Extract,
-    Increment,
-    Intrinsic,
-    Load,
-    Logical,
-    LogicalOp,
-    PointerOffset,
-    Read,
-    RegisterPlace,
-    Select,
-    Semantics,
-    Span,
-    Text,
-    Type,
-    TypeKind,
-    Unary,
-    UnaryOp,
-    Variable,
-)
+from wattslice.ir import BOOL, BinaryOp, Constant, Construct, Expr, Read, Span, Type, TypeKind, UnaryOp
 from wattslice.ir.c_arithmetic import converted, fold
 
 # --------------------------------------------------------------------------- leaves
@@ -91,7 +61,7 @@ def _(body: Body, node: Node) -> Expr:
     text = node.spelling
     if len(text) >= 2 and text[0] == text[-1] == '"':
         text = text[1:-1]
-    return Text(text, body.type(node), body.span(node))
+    return ir.Text(text, body.type(node), body.span(node))
 
 
 @expression(C.CXX_UNARY_EXPR, C.SIZE_OF_PACK_EXPR, C.CONCEPT_SPECIALIZATION_EXPR, C.REQUIRES_EXPR)
@@ -105,7 +75,7 @@ def _(body: Body, node: Node) -> Expr:
 
 def unknown(body: Body, node: Node, name: str) -> Expr:
     """A value that costs nothing and is not known."""
-    return Intrinsic(name, (), (), Semantics.OPAQUE, False, body.type(node), body.span(node))
+    return ir.Intrinsic(name, (), (), ir.Semantics.OPAQUE, False, body.type(node), body.span(node))
 
 
 @expression(C.DECL_REF_EXPR)
@@ -116,20 +86,20 @@ def _(body: Body, node: Node) -> Expr:
         if node.children and not node.spelling:  # a template parameter that an instance replaced by its value
             return body.expr(node.children[0])
         kind = builtin_vector(body, node)
-        if kind is BuiltinKind.WARP_SIZE:
-            return Builtin(kind, 0, INT32, span)
+        if kind is ir.BuiltinKind.WARP_SIZE:
+            return ir.Builtin(kind, 0, ir.INT32, span)
         if kind is not None:
-            parts = tuple(Builtin(kind, axis, UINT32, span) for axis in range(3))
+            parts = tuple(ir.Builtin(kind, axis, ir.UINT32, span) for axis in range(3))
             return Construct(parts, DIM3_AXES, body.type(node), span)
         type_ = body.type(node)
         if type_.kind is TypeKind.UNKNOWN and type_.name == "function":
-            return Text(node.spelling, type_, span)
+            return ir.Text(node.spelling, type_, span)
         binding = binding_of(body, node)
     if isinstance(binding, Constant):
         return Constant(binding.value, binding.type, span)
     if isinstance(binding, PointsTo):
         return address_of(body, binding.place, span)
-    if isinstance(binding, Variable):
+    if isinstance(binding, ir.Variable):
         binding = location_of_variable(body, binding, span)
     return read(body, body.named(node, binding) or binding, span)
 
@@ -143,20 +113,22 @@ def _(body: Body, node: Node) -> Expr:
             base = base.children[0]
         kind = builtin_vector(body, base)
         if kind is not None:
-            return Builtin(kind, DIM3_AXES.index(node.spelling), UINT32, body.span(node))
+            return ir.Builtin(kind, DIM3_AXES.index(node.spelling), ir.UINT32, body.span(node))
     field = node.referenced
     if field is not None and field.kind == C.VAR_DECL:
         binding = binding_of(body, node)
         if isinstance(binding, Constant):
             return Constant(binding.value, binding.type, body.span(node))
     elif field is not None and field.kind == C.ENUM_CONSTANT_DECL:
-        return Constant(field.enum_value, INT32, body.span(node))
+        return Constant(field.enum_value, ir.INT32, body.span(node))
     where = None if children and _is_chosen_value(body, children[0]) else body.location(node)
     if where is not None:
         value = read(body, where, body.span(node))
         if field is not None and not body.is_host and body.unit.types.is_bit_field(field.raw):
             # The tree has whole members only: who computes values must not take this for one.
-            return Intrinsic("bit-field", (value,), (), Semantics.IDENTITY, False, value.type, value.span)
+            return ir.Intrinsic(
+                "bit-field", (value,), (), ir.Semantics.IDENTITY, False, value.type, value.span
+            )
         return value
     if not children:
         raise LoweringError(f"member '{node.spelling}' of an unknown object", node)
@@ -174,12 +146,12 @@ def extract(value: Expr, name: str, type_: Type, span: Span) -> Expr:
     if isinstance(value, Construct) and name in value.field_names:
         at = value.field_names.index(name)
         if at < len(value.arguments) and all(
-            isinstance(part, Constant | Builtin | Read) for part in value.arguments
+            isinstance(part, Constant | ir.Builtin | Read) for part in value.arguments
         ):
             return value.arguments[at]
     if isinstance(value, Read):
-        return Read(RegisterPlace(value.place.variable, (*value.place.path, name), type_), type_, span)
-    return Extract(value, name, type_, span)
+        return Read(ir.RegisterPlace(value.place.variable, (*value.place.path, name), type_), type_, span)
+    return ir.Extract(value, name, type_, span)
 
 
 @expression(C.ARRAY_SUBSCRIPT_EXPR)
@@ -245,7 +217,7 @@ def binary(op: BinaryOp, left: Expr, right: Expr, operand_type: Type, type_: Typ
         result = None if value is None else converted(value, type_)
         if result is not None:
             return Constant(result, type_, span)
-    return Binary(op, left, right, operand_type, type_, span)
+    return ir.Binary(op, left, right, operand_type, type_, span)
 
 
 def unary(op: UnaryOp, operand: Expr, type_: Type, span: Span) -> Expr:
@@ -254,7 +226,7 @@ def unary(op: UnaryOp, operand: Expr, type_: Type, span: Span) -> Expr:
         value = folded_unary(op, operand.value, type_)
         if value is not None:
             return Constant(value, type_, span)
-    return Unary(op, operand, type_, span)
+    return ir.Unary(op, operand, type_, span)
 
 
 def folded_unary(op: UnaryOp, value: int | float, type_: Type) -> int | float | None:
@@ -278,7 +250,7 @@ def cast(operand: Expr, type_: Type, span: Span) -> Expr:
         value = converted(operand.value, type_)
         if value is not None:
             return Constant(value, type_, span)
-    return Cast(operand, type_, span)
+    return ir.Cast(operand, type_, span)
 
 
 # ---------------------------------------------------------------------------
@@ -292,20 +264,20 @@ def known_value(body: Body, expr: Expr) -> int | float | None:
             return value
         case Read(place=place):
             return None if place.path else body.known.get(place.variable)
-        case Cast(operand=operand, type=type_):
+        case ir.Cast(operand=operand, type=type_):
             value = known_value(body, operand)
             return None if value is None or type_.lanes > 1 else converted(value, type_)
-        case Unary(op=op, operand=operand, type=type_):
+        case ir.Unary(op=op, operand=operand, type=type_):
             value = known_value(body, operand)
             return None if value is None else folded_unary(op, value, type_)
-        case Binary(op=op, left=left, right=right, operand_type=type_):
+        case ir.Binary(op=op, left=left, right=right, operand_type=type_):
             a, b = known_value(body, left), known_value(body, right)
             return None if a is None or b is None else fold(op, a, b, type_)
-        case Logical(op=op, left=left, right=right):
+        case ir.Logical(op=op, left=left, right=right):
             a, b = known_value(body, left), known_value(body, right)
             if a is None or b is None:
                 return None
-            return int(bool(a) and bool(b)) if op is LogicalOp.AND else int(bool(a) or bool(b))
+            return int(bool(a) and bool(b)) if op is ir.LogicalOp.AND else int(bool(a) or bool(b))
         case _:
             return None
 
@@ -315,34 +287,12 @@ def known_value(body: Body, expr: Expr) -> int | float | None:
 
 
 _ARITHMETIC: dict[int, BinaryOp] = {
-    B.MUL: BinaryOp.MUL,
-    B.DIV: BinaryOp.DIV,
-    B.REM: BinaryOp.MOD,
-    B.ADD: BinaryOp.ADD,
-    B.SUB: BinaryOp.SUB,
-    B.SHL: BinaryOp.SHL,
-    B.SHR: BinaryOp.SHR,
-    B.LT: BinaryOp.LT,
-    B.GT: BinaryOp.GT,
-    B.LE: BinaryOp.LE,
-    B.GE: BinaryOp.GE,
-    B.EQ: BinaryOp.EQ,
-    B.NE: BinaryOp.NE,
-    B.AND: BinaryOp.AND,
-    B.XOR: BinaryOp.XOR,
-    B.OR: BinaryOp.OR,
+    B["REM" if op is BinaryOp.MOD else op.name]: op for op in BinaryOp if op is not BinaryOp.COMMA
 }
 _COMPOUND: dict[int, BinaryOp] = {
-    B.MUL_ASSIGN: BinaryOp.MUL,
-    B.DIV_ASSIGN: BinaryOp.DIV,
-    B.REM_ASSIGN: BinaryOp.MOD,
-    B.ADD_ASSIGN: BinaryOp.ADD,
-    B.SUB_ASSIGN: BinaryOp.SUB,
-    B.SHL_ASSIGN: BinaryOp.SHL,
-    B.SHR_ASSIGN: BinaryOp.SHR,
-    B.AND_ASSIGN: BinaryOp.AND,
-    B.XOR_ASSIGN: BinaryOp.XOR,
-    B.OR_ASSIGN: BinaryOp.OR,
+    B[f"{kind.name}_ASSIGN"]: op
+    for kind, op in ((B(k), op) for k, op in _ARITHMETIC.items())
+    if f"{kind.name}_ASSIGN" in B.__members__
 }
 _UNARY: dict[int, UnaryOp] = {U.MINUS: UnaryOp.NEGATE, U.NOT: UnaryOp.INVERT, U.LNOT: UnaryOp.NOT}
 OPERATOR_NAMES: dict[str, BinaryOp] = {f"operator{op.value}": op for op in BinaryOp} | {
@@ -364,9 +314,9 @@ def _(body: Body, node: Node) -> Expr:
     left = body.expr(children[0])
     right = body.expr(children[1])
     if kind == B.COMMA:
-        if isinstance(left, Load):  # named, but its value is not asked for
+        if isinstance(left, ir.Load):  # named, but its value is not asked for
             left = left.place.address
-        return Binary(BinaryOp.COMMA, left, right, right.type, right.type, span)
+        return ir.Binary(BinaryOp.COMMA, left, right, right.type, right.type, span)
     op = _ARITHMETIC.get(kind)
     if op is None:
         raise LoweringError("pointer to member or three-way comparison", node)
@@ -395,8 +345,8 @@ def offset(body: Body, pointer: Expr, index: Expr, subtract: bool, span: Span) -
     """`pointer + index`, written as such."""
     element = pointer.type.element
     scale = element.size_bytes if element is not None else 1
-    result_type = pointer.type if pointer.type.kind is TypeKind.POINTER else pointer_to(element or INT32)
-    return PointerOffset(pointer, index, max(1, scale), 0, True, subtract, result_type, span)
+    result_type = pointer.type if pointer.type.kind is TypeKind.POINTER else pointer_to(element or ir.INT32)
+    return ir.PointerOffset(pointer, index, max(1, scale), 0, True, subtract, result_type, span)
 
 
 def _logical(body: Body, node: Node, kind: int, span: Span) -> Expr:
@@ -408,8 +358,8 @@ def _logical(body: Body, node: Node, kind: int, span: Span) -> Expr:
     region = body.region()
     mark = len(body.before)
     right = with_effects(body, mark, body.expr(node.children[1]))
-    op = LogicalOp.AND if kind == B.LAND else LogicalOp.OR
-    return Logical(op, left, right, region, BOOL, body.unit.spans.span(node.children[1]))
+    op = ir.LogicalOp.AND if kind == B.LAND else ir.LogicalOp.OR
+    return ir.Logical(op, left, right, region, BOOL, body.unit.spans.span(node.children[1]))
 
 
 @expression(C.COMPOUND_ASSIGNMENT_OPERATOR)
@@ -431,16 +381,16 @@ def assign(body: Body, target: Node, op: BinaryOp | None, value: Node, node: Nod
 
 def assign_value(body: Body, where: object, op: BinaryOp | None, value: Expr, span: Span) -> Expr:
     """Store a value that has been built already."""
-    assert isinstance(where, RegisterPlace | Cell)
+    assert isinstance(where, ir.RegisterPlace | Cell)
     if op is None:
         operand_type = where.type
-        if isinstance(where, RegisterPlace):
+        if isinstance(where, ir.RegisterPlace):
             note_pointer(body, where.variable, where.path, value)
     elif op in (BinaryOp.SHL, BinaryOp.SHR):
         operand_type = promoted(where.type)
     else:
         operand_type = common_type(where.type, value.type)
-    return Assign(place_for_access(body, where), op, value, operand_type, where.type, span)
+    return ir.Assign(place_for_access(body, where), op, value, operand_type, where.type, span)
 
 
 @expression(C.UNARY_OPERATOR)
@@ -457,7 +407,7 @@ def _(body: Body, node: Node) -> Expr:
         step = 1
         if where.type.kind is TypeKind.POINTER and where.type.element is not None:
             step = max(1, where.type.element.size_bytes)
-        return Increment(
+        return ir.Increment(
             place_for_access(body, where),
             1 if kind in (U.POST_INC, U.PRE_INC) else -1,
             kind in (U.PRE_INC, U.PRE_DEC),
@@ -513,7 +463,7 @@ def _(body: Body, node: Node) -> Expr:
     if type_.kind is TypeKind.UNKNOWN or type_.name == "dependent":
         type_ = common_type(then.type, otherwise.type)
     span = body.unit.spans.span(node)  # its own, which tells several in one statement apart
-    return Select(condition, then, otherwise, then_region, otherwise_region, type_, span)
+    return ir.Select(condition, then, otherwise, then_region, otherwise_region, type_, span)
 
 
 # ---------------------------------------------------------------------------
@@ -540,13 +490,13 @@ def convert(body: Body, value: Expr, type_: Type, span: Span) -> Expr:
         return _pointer_cast(body, value, type_, span)
     if old.kind is TypeKind.RECORD or type_.kind is TypeKind.RECORD:
         return value  # base-class views; constructors and conversion functions are calls of their own
-    if isinstance(value, Text) or (old.kind is TypeKind.UNKNOWN and type_.kind is TypeKind.POINTER):
+    if isinstance(value, ir.Text) or (old.kind is TypeKind.UNKNOWN and type_.kind is TypeKind.POINTER):
         return value
     return cast(value, type_, span)
 
 
 def _pointer_cast(body: Body, value: Expr, type_: Type, span: Span) -> Expr:
-    result = Cast(value, type_, span)
+    result = ir.Cast(value, type_, span)
     known = body.register_addresses.get(id(value))
     if known is not None:
         body.register_addresses[id(result)] = (result, known[1])

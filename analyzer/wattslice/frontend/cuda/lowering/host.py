@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
+from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.context import (
@@ -19,21 +20,7 @@ from wattslice.frontend.cuda.lowering.host_calls import has_object, member_initi
 from wattslice.frontend.cuda.lowering.reuse import Reuse, reused_or_lowered
 from wattslice.frontend.cuda.lowering.statements import as_block
 from wattslice.frontend.cuda.lowering.unit import Unit
-from wattslice.ir import (
-    Call,
-    Expr,
-    Function,
-    MemorySpace,
-    Severity,
-    Stmt,
-    Type,
-    TypeKind,
-    Variable,
-    VariableRole,
-    statement_expressions,
-    walk_expressions,
-    walk_statements,
-)
+from wattslice.ir import Call, Expr, Function, Severity, Stmt, Type, TypeKind, Variable, walk_statements
 
 _LAUNCH = re.compile(rb"<<<|cudaLaunch\w*Kernel|cudaLaunchKernel")
 _NAME = re.compile(rb"[A-Za-z_]\w*")
@@ -134,8 +121,8 @@ def _callees(function: Function) -> set[str]:
     return {
         expr.name
         for stmt in walk_statements(function.body)
-        for top in statement_expressions(stmt)
-        for expr in walk_expressions(top)
+        for top in ir.statement_expressions(stmt)
+        for expr in ir.walk_expressions(top)
         if isinstance(expr, Call)
     }
 
@@ -187,8 +174,8 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
                 variable = Variable(
                     child.spelling,
                     body.type(child),
-                    MemorySpace.HOST,
-                    VariableRole.PARAMETER,
+                    ir.MemorySpace.HOST,
+                    ir.VariableRole.PARAMETER,
                     unit.spans.span(child),
                 )
                 body.names[child.raw.data0] = variable

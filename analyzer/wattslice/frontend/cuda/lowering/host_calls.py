@@ -4,31 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import BinaryOperator, UnaryOperator
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.context import Body, Location, LoweringError, function_named
 from wattslice.frontend.cuda.lowering.memory import address_of, dereference, member, place_for_access, read
 from wattslice.frontend.cuda.lowering.types import pointer_to
-from wattslice.ir import (
-    AddressOf,
-    Assign,
-    Call,
-    Construct,
-    Declare,
-    Expr,
-    ExprStmt,
-    LaunchCall,
-    MemorySpace,
-    Read,
-    RegisterPlace,
-    Span,
-    Stmt,
-    Type,
-    TypeKind,
-    Variable,
-    VariableRole,
-)
+from wattslice.ir import Call, Expr, ExprStmt, LaunchCall, Read, RegisterPlace, Span, Stmt, Type, Variable
 
 _CONFIGURE = "cudaConfigureCall"
 _CONFIGURED_LAUNCHERS = ("cudaLaunchKernelEx", "cudaLaunchKernelExC")
@@ -89,7 +72,7 @@ def _configured_launch(body: Body, node: Node, packs_arguments: bool) -> LaunchC
     grid, block, shared = (
         Read(RegisterPlace(where.variable, (*where.path, name), types[name]), types[name], span)
         if name in types
-        else Construct((), (), where.type, span)
+        else ir.Construct((), (), where.type, span)
         for name in ("gridDim", "blockDim", "dynamicSmemBytes")
     )
     rest = _packed(arguments[2:3]) if packs_arguments else arguments[2:]
@@ -122,7 +105,7 @@ def _value(body: Body, node: Node) -> Expr:
     try:
         return body.expr(node)
     except LoweringError:
-        return Construct((), (), body.type(node), body.span(node))
+        return ir.Construct((), (), body.type(node), body.span(node))
 
 
 def _packed(arguments: list[Node]) -> list[Node]:
@@ -165,7 +148,7 @@ def object_parameter(body: Body, method: Node, span: Span) -> tuple[Variable, Lo
     assert parent is not None
     type_ = body.unit.types.of(parent.raw)
     pointer = pointer_to(type_)
-    this = Variable("this", pointer, MemorySpace.HOST, VariableRole.PARAMETER, span)
+    this = Variable("this", pointer, ir.MemorySpace.HOST, ir.VariableRole.PARAMETER, span)
     return this, dereference(body, Read(RegisterPlace(this, (), pointer), pointer, span), type_)
 
 
@@ -188,7 +171,7 @@ def member_initialisers(body: Body, constructor: Node, this: Location, span: Spa
             type_ = body.unit.types.of(declaration.raw)
             offset = body.unit.types.field_offset_bytes(declaration.raw)
             target = place_for_access(body, member(body, this, name, offset, type_, span))
-            result.append(ExprStmt(Assign(target, None, value, type_, type_, span), body.region(), span))
+            result.append(ExprStmt(ir.Assign(target, None, value, type_, type_, span), body.region(), span))
     return result
 
 
@@ -207,7 +190,7 @@ def object_argument(body: Body, node: Node, span: Span, operand: Node | None = N
             return None if this is None else address_of(body, this, span)
         operand = inner[0]
     try:
-        if body.type(operand).kind is TypeKind.POINTER:
+        if body.type(operand).kind is ir.TypeKind.POINTER:
             return body.expr(operand)
         where = body.location(operand)
     except LoweringError:
@@ -219,9 +202,9 @@ def constructed(
     body: Body, constructor: str, name: str, arguments: tuple[Expr, ...], type_: Type, span: Span
 ) -> Expr:
     """A temporary that the constructor has run on, before the statement at hand."""
-    variable = Variable(name, type_, MemorySpace.HOST, VariableRole.TEMPORARY, span)
-    body.before.append(Declare(variable, None, body.region(), span))
-    address = AddressOf(variable, pointer_to(type_), span)
+    variable = Variable(name, type_, ir.MemorySpace.HOST, ir.VariableRole.TEMPORARY, span)
+    body.before.append(ir.Declare(variable, None, body.region(), span))
+    address = ir.AddressOf(variable, pointer_to(type_), span)
     call = Call(constructor, name, (address, *arguments), type_, span)
     body.before.append(ExprStmt(call, body.region(), span))
     return read(body, RegisterPlace(variable, (), type_), span)
@@ -233,5 +216,5 @@ def allocated(body: Body, node: Node, type_: Type, span: Span) -> Expr:
         if child.kind == C.CALL_EXPR and type_.element is not None and type_.element.fields:
             value = body.expr(child)
             if isinstance(value, Read) and not value.place.path:
-                return AddressOf(value.place.variable, type_, span)
+                return ir.AddressOf(value.place.variable, type_, span)
     return Call("operator new", "operator new", (), type_, span)

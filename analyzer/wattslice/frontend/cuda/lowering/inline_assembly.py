@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.context import Body, Location, statement
@@ -14,33 +15,7 @@ from wattslice.frontend.cuda.lowering.expressions import convert
 from wattslice.frontend.cuda.lowering.memory import note_pointer, place_for_access, pointee_of
 from wattslice.frontend.cuda.lowering.types import lane_of, pointer_to
 from wattslice.frontend.ptx.operations import access_kind_of, operation_of, parts_of
-from wattslice.ir import (
-    VOID,
-    AddressOf,
-    Assign,
-    Atomic,
-    AtomicOp,
-    Cast,
-    Constant,
-    Construct,
-    Declare,
-    Expr,
-    ExprStmt,
-    Intrinsic,
-    Load,
-    MemoryPlace,
-    MemorySpace,
-    OperationClass,
-    OperationCount,
-    PointerOffset,
-    Read,
-    RegisterPlace,
-    Semantics,
-    Span,
-    Stmt,
-    Type,
-    TypeKind,
-)
+from wattslice.ir import Expr, ExprStmt, Intrinsic, MemoryPlace, Read, Semantics, Span, Stmt, Type, TypeKind
 
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.S)
 _NAMED = re.compile(r"^\s*(?:\[\s*(\w+)\s*\])?\s*\"([^\"]*)")
@@ -129,11 +104,11 @@ class _Operands:
         if at < len(self.outputs):
             return self.body.expr(self.outputs[at])
         value = self.body.expr(self.inputs[at - len(self.outputs)])
-        if not isinstance(value, Constant | Read | AddressOf):
+        if not isinstance(value, ir.Constant | Read | ir.AddressOf):
             kept = self.body.temporary("operand", value.type, self.span)
             note_pointer(self.body, kept, (), value)
-            self.before.append(Declare(kept, value, self.body.region(), self.span))
-            value = Read(RegisterPlace(kept, (), value.type), value.type, self.span)
+            self.before.append(ir.Declare(kept, value, self.body.region(), self.span))
+            value = Read(ir.RegisterPlace(kept, (), value.type), value.type, self.span)
         self._values[at] = value
         return value
 
@@ -141,7 +116,7 @@ class _Operands:
         """The value stored from an operand or PTX register, as `type_`."""
         at = self.index(written)
         if at is None and type_.kind is TypeKind.INT and re.fullmatch(r"-?\d+", written):
-            return Constant(int(written), type_, self.span)
+            return ir.Constant(int(written), type_, self.span)
         if at is None:
             return Intrinsic("asm register", (), (), Semantics.OPAQUE, False, type_, self.span)
         value = self.value(at)
@@ -195,7 +170,7 @@ def _(body: Body, node: Node) -> list[Stmt]:
 
 
 def _others(
-    body: Body, operands: _Operands, written: set[int], name: str, operations: tuple[OperationCount, ...]
+    body: Body, operands: _Operands, written: set[int], name: str, operations: tuple[ir.OperationCount, ...]
 ) -> list[Stmt]:
     """What is no plain access: the outputs get unknown values, the first of them with all the operations."""
     span = operands.span
@@ -210,7 +185,7 @@ def _others(
         result.append(_assigned(body, where, value, span))
         left = ()
     if not result and (operations or not written):
-        result.append(ExprStmt(_unknown(operands, name, inputs, operations, VOID), body.region(), span))
+        result.append(ExprStmt(_unknown(operands, name, inputs, operations, ir.VOID), body.region(), span))
     return result
 
 
@@ -218,18 +193,20 @@ def _unknown(
     operands: _Operands,
     name: str,
     inputs: tuple[Expr, ...],
-    operations: tuple[OperationCount, ...],
+    operations: tuple[ir.OperationCount, ...],
     type_: Type,
 ) -> Expr:
     semantics = Semantics.EFFECT if operands.is_volatile else Semantics.OPAQUE
-    if any(o.operation is OperationClass.BARRIER for o in operations):
+    if any(o.operation is ir.OperationClass.BARRIER for o in operations):
         semantics = Semantics.BARRIER
     return Intrinsic(name, inputs, operations, semantics, False, type_, operands.span)
 
 
 def _assigned(body: Body, where: Location, value: Expr, span: Span) -> Stmt:
     return ExprStmt(
-        Assign(place_for_access(body, where), None, value, where.type, where.type, span), body.region(), span
+        ir.Assign(place_for_access(body, where), None, value, where.type, where.type, span),
+        body.region(),
+        span,
     )
 
 
@@ -238,10 +215,10 @@ def _place(operands: _Operands, access: PtxAccess, base: Expr) -> MemoryPlace:
     body, span = operands.body, operands.span
     pointer_type = pointer_to(access.type)
     found = pointee_of(body, base)
-    address = base if base.type.kind is TypeKind.POINTER else Cast(base, pointer_type, span)
+    address = base if base.type.kind is TypeKind.POINTER else ir.Cast(base, pointer_type, span)
     if access.offset_bytes:
-        address = PointerOffset(address, None, 1, access.offset_bytes, False, False, pointer_type, span)
-    generic = MemorySpace.GLOBAL if found is None else found.space
+        address = ir.PointerOffset(address, None, 1, access.offset_bytes, False, False, pointer_type, span)
+    generic = ir.MemorySpace.GLOBAL if found is None else found.space
     root = None if found is None or base.type.kind is not TypeKind.POINTER else found.root
     return MemoryPlace(address, access.space or generic, access.type, root, body.site(), operands.is_volatile)
 
@@ -249,10 +226,10 @@ def _place(operands: _Operands, access: PtxAccess, base: Expr) -> MemoryPlace:
 def _load(body: Body, access: PtxAccess, place: MemoryPlace, operands: _Operands) -> list[Stmt]:
     """The access, and what it yields put into the outputs (a register of the PTX text gets nothing)."""
     span = operands.span
-    value: Expr = Load(place, access.type, span)
+    value: Expr = ir.Load(place, access.type, span)
     if access.atomic is not None:
         arguments = tuple(operands.read(written, access.type) for written in access.values[1:])
-        value = Atomic(access.atomic, place, arguments, access.type, span)
+        value = ir.Atomic(access.atomic, place, arguments, access.type, span)
     targets = [operands.output(written) for written in access.values[: access.type.lanes]]
     if len(targets) == 1 and targets[0] is not None:
         return [_assigned(body, targets[0], _fitted(body, value, targets[0].type, span), span)]
@@ -261,14 +238,14 @@ def _load(body: Body, access: PtxAccess, place: MemoryPlace, operands: _Operands
         if access.atomic is not None or access.values[0] != "_":
             return [load]
         # Of cp.async the store is not in the tree: who computes values must not take the load for all of it.
-        store = Intrinsic("asm cp.async", (), (), Semantics.NONE, False, VOID, span)
+        store = Intrinsic("asm cp.async", (), (), Semantics.NONE, False, ir.VOID, span)
         return [load, ExprStmt(store, body.region(), span)]
     kept = body.temporary("loaded", access.type, span)
-    result: list[Stmt] = [Declare(kept, value, body.region(), span)]
+    result: list[Stmt] = [ir.Declare(kept, value, body.region(), span)]
     lane = lane_of(access.type)
     for name, target in zip(_LANE_NAMES, targets, strict=False):
         if target is not None:
-            part = Read(RegisterPlace(kept, (name,), lane), lane, span)
+            part = Read(ir.RegisterPlace(kept, (name,), lane), lane, span)
             result.append(_assigned(body, target, _fitted(body, part, target.type, span), span))
     return result
 
@@ -292,8 +269,8 @@ def _store(body: Body, access: PtxAccess, place: MemoryPlace, operands: _Operand
     parts = tuple(operands.read(written, lane) for written in access.values)
     value = parts[0]
     if len(parts) > 1:
-        value = Construct(parts, tuple(_LANE_NAMES[: len(parts)]), access.type, operands.span)
-    stored = Assign(place, None, value, access.type, access.type, operands.span)
+        value = ir.Construct(parts, tuple(_LANE_NAMES[: len(parts)]), access.type, operands.span)
+    stored = ir.Assign(place, None, value, access.type, access.type, operands.span)
     return ExprStmt(stored, body.region(), operands.span)
 
 
@@ -363,8 +340,8 @@ class PtxAccess:
     """
 
     is_store: bool
-    atomic: AtomicOp | None
-    space: MemorySpace | None
+    atomic: ir.AtomicOp | None
+    space: ir.MemorySpace | None
     type: Type
     base: str
     offset_bytes: int
@@ -396,14 +373,14 @@ def _operands(text: str) -> tuple[str, ...]:
     return tuple(" ".join(part.split()) for part in parts)
 
 
-def operations_of_instructions(instructions: tuple[Instruction, ...]) -> tuple[OperationCount, ...]:
+def operations_of_instructions(instructions: tuple[Instruction, ...]) -> tuple[ir.OperationCount, ...]:
     """The source operations of instructions, one entry for each class."""
-    counts: dict[OperationClass, float] = {}
+    counts: dict[ir.OperationClass, float] = {}
     for instruction in instructions:
         found = operation_of(instruction.mnemonic)
         if found is not None:
             counts[found[0]] = counts.get(found[0], 0) + found[1]
-    return tuple(OperationCount(cls, number) for cls, number in counts.items())
+    return tuple(ir.OperationCount(cls, number) for cls, number in counts.items())
 
 
 def access_of(instruction: Instruction) -> PtxAccess | None:
@@ -442,7 +419,7 @@ def _copy(operands: list[str]) -> PtxAccess | None:
     lanes = int(operands[2]) // 4
     type_ = Type(TypeKind.INT, bits=32, signed=False, lanes=lanes)
     return PtxAccess(
-        False, None, MemorySpace.GLOBAL, type_, address["base"], _offset(address), ("_",) * lanes
+        False, None, ir.MemorySpace.GLOBAL, type_, address["base"], _offset(address), ("_",) * lanes
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
@@ -34,25 +35,7 @@ from wattslice.frontend.cuda.lowering.memory import (
 from wattslice.frontend.cuda.lowering.statements import default_initialisers, lower
 from wattslice.frontend.cuda.lowering.types import is_wide_record, pointer_to
 from wattslice.frontend.cuda.lowering.unit import FunctionInfo
-from wattslice.ir import (
-    AddressOf,
-    Assign,
-    Block,
-    Declare,
-    Expr,
-    ExprStmt,
-    InlinedCall,
-    MemorySpace,
-    Read,
-    RegisterPlace,
-    Return,
-    Span,
-    Stmt,
-    Type,
-    TypeKind,
-    Variable,
-    VariableRole,
-)
+from wattslice.ir import Block, Expr, MemorySpace, Read, RegisterPlace, Span, Stmt, Type, TypeKind, Variable
 
 _UNDECIDED_RECURSION = 8
 
@@ -74,8 +57,8 @@ def temporary_object(body: Body, type_: Type, span: Span) -> Location:
     """A fresh unnamed object."""
     name = type_.name or "temporary"
     if is_wide_record(type_):
-        variable = Variable(name, type_, MemorySpace.LOCAL, VariableRole.TEMPORARY, span)
-        return Cell(AddressOf(variable, pointer_to(type_), span), MemorySpace.LOCAL, type_, variable)
+        variable = Variable(name, type_, MemorySpace.LOCAL, ir.VariableRole.TEMPORARY, span)
+        return Cell(ir.AddressOf(variable, pointer_to(type_), span), MemorySpace.LOCAL, type_, variable)
     return RegisterPlace(body.temporary(name, type_, span), (), type_)
 
 
@@ -87,7 +70,7 @@ def materialise(body: Body, value: Expr, span: Span) -> Location:
     variable = where.variable if isinstance(where, RegisterPlace) else where.root
     assert variable is not None
     note_pointer(body, variable, (), value)
-    body.before.append(Declare(variable, value, body.region(), span))
+    body.before.append(ir.Declare(variable, value, body.region(), span))
     return where
 
 
@@ -157,7 +140,7 @@ def inline(
             parameter.name,
             type_,
             MemorySpace.LOCAL if is_wide_record(type_) else MemorySpace.REGISTER,
-            VariableRole.PARAMETER,
+            ir.VariableRole.PARAMETER,
             span,
         )
         note_pointer(body, variable, (), value)
@@ -199,13 +182,13 @@ def inline(
     result: Location | None = None
     type_ = body.type(node)
     if is_constructor and this is not None:
-        statements.append(Return(_whole(body, this, span), body.region(), span))
+        statements.append(ir.Return(_whole(body, this, span), body.region(), span))
     elif info.returns_reference and frame.result_locations:
         result = frame.result_locations[-1]
         if isinstance(result, Cell):
             type_ = pointer_to(result.type)
     body_block = Block(tuple(statements), region, body.unit.spans.span(info.body))
-    call = InlinedCall(info.name, tuple(parameters), tuple(values), body_block, type_, span)
+    call = ir.InlinedCall(info.name, tuple(parameters), tuple(values), body_block, type_, span)
     if isinstance(result, Cell):
         found = one_of([where for where in frame.result_locations if isinstance(where, Cell)])
         body.expression_pointees[id(call)] = (call, found)
@@ -216,7 +199,7 @@ def inline(
 
 
 def _parameter(name: str, type_: Type, span: Span) -> Variable:
-    return Variable(name, type_, MemorySpace.REGISTER, VariableRole.PARAMETER, span)
+    return Variable(name, type_, MemorySpace.REGISTER, ir.VariableRole.PARAMETER, span)
 
 
 def _whole(body: Body, where: Location, span: Span) -> Expr:
@@ -236,7 +219,7 @@ def _bind_this(
     body: Body, this: Location | None, parameters: list[Variable], values: list[Expr], span: Span
 ) -> Location | None:
     """An object in memory: its address is computed once, when the call is made."""
-    if not isinstance(this, Cell) or isinstance(this.address, AddressOf | Read):
+    if not isinstance(this, Cell) or isinstance(this.address, ir.AddressOf | Read):
         return this
     pointer = _parameter("this", pointer_to(this.type), span)
     note_pointer(body, pointer, (), this.address)
@@ -268,8 +251,8 @@ def _member_initialisers(body: Body, info: FunctionInfo, span: Span) -> list[Stm
             target = member(body, this, field.spelling, offset, type_, span)
             if isinstance(target, RegisterPlace):
                 note_pointer(body, target.variable, target.path, value)
-            stored = Assign(place_for_access(body, target), None, value, type_, type_, span)
-            result.append(ExprStmt(stored, body.region(), span))
+            stored = ir.Assign(place_for_access(body, target), None, value, type_, type_, span)
+            result.append(ir.ExprStmt(stored, body.region(), span))
             field = None
     return result
 

@@ -5,55 +5,35 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.context import Body, Cell, Location, LoweringError
 from wattslice.frontend.cuda.lowering.expressions import aggregate, convert, extract
-from wattslice.frontend.cuda.lowering.intrinsics import (
-    ATOMIC,
-    ATOMIC_OPS,
-    CACHED_LOAD,
-    CACHED_STORE,
-    SURFACE,
-    TEXTURE,
-    operations_of,
-    rule_for,
-)
 from wattslice.frontend.cuda.lowering.memory import dereference, place_for_access, pointee_of, read
 from wattslice.frontend.cuda.lowering.types import DIM3_AXES, lane_of, pointer_to, vector_of
 from wattslice.frontend.matrix_tiles import Tile, address_of_share, tile_of
-from wattslice.ir import (
-    FLOAT32,
-    UINT32,
-    VOID,
-    AddressOf,
-    Assign,
-    Atomic,
-    Binary,
-    BinaryOp,
-    Builtin,
-    BuiltinKind,
-    Cast,
-    Constant,
-    Construct,
-    Expr,
-    Extract,
-    Intrinsic,
-    MemoryPlace,
-    MemorySpace,
-    OperationClass,
-    OperationCount,
-    Read,
-    RegisterPlace,
-    Semantics,
-    Severity,
-    Span,
-    TextureFetch,
-    Type,
-    TypeKind,
-    Variable,
-)
+from wattslice.ir import UINT32, Assign, AtomicOp, BuiltinKind, Expr, Intrinsic, Semantics, Span, TypeKind
+from wattslice.ir.builtins import builtin, operations_of
 
+_ATOMIC = re.compile(r"^atomic(Add|Sub|Min|Max|And|Or|Xor|Exch|CAS|Inc|Dec)(_block|_system)?$")
+_ATOMIC_OPS: dict[str, AtomicOp] = {
+    "Add": AtomicOp.ADD,
+    "Sub": AtomicOp.SUB,
+    "Min": AtomicOp.MIN,
+    "Max": AtomicOp.MAX,
+    "And": AtomicOp.AND,
+    "Or": AtomicOp.OR,
+    "Xor": AtomicOp.XOR,
+    "Exch": AtomicOp.EXCHANGE,
+    "CAS": AtomicOp.CAS,
+    "Inc": AtomicOp.INC,
+    "Dec": AtomicOp.DEC,
+}
+_CACHED_LOAD = re.compile(r"^__ld(g|cg|ca|cs|lu|cv)$")
+_CACHED_STORE = re.compile(r"^__st(wb|cg|cs|wt)$")
+_TEXTURE = re.compile(r"^tex(1D|2D|3D|Cubemap|1Dfetch)\w*$")
+_SURFACE = re.compile(r"^surf(1D|2D|3D|Cubemap)\w*(read|write)$")
 _WORD_OF_DOUBLE = re.compile(r"__double2(hi|lo)int$")
 _HALF_OF_PAIR = re.compile(r"__(low|high)s?2(half|float|bfloat16)")
 _PAIR = re.compile(r"__(halves|floats)2\w+2(_rn)?$|__hiloint2double$")
@@ -67,19 +47,19 @@ _DEVICE_RUNTIME = re.compile(r"cuda[A-Z]\w+$")
 def library_call(body: Body, node: Node, name: str, arguments: list[Node], span: Span) -> Expr | None:
     """A call of a function the analyzer knows by name; None when it does not."""
     plain = name.removeprefix("__builtin_")
-    atomic = ATOMIC.match(name)
+    atomic = _ATOMIC.match(name)
     if atomic is not None and arguments:
         return _atomic(body, node, atomic[1], arguments, span)
-    if CACHED_LOAD.match(name) and arguments:
+    if _CACHED_LOAD.match(name) and arguments:
         pointer = body.expr(arguments[0])
         element = pointer.type.element or body.type(node)
         return read(body, _global(dereference(body, pointer, element)), span)
-    if CACHED_STORE.match(name) and len(arguments) == 2:
+    if _CACHED_STORE.match(name) and len(arguments) == 2:
         pointer = body.expr(arguments[0])
         where = _global(dereference(body, pointer, pointer.type.element or body.type(arguments[1])))
         value = body.expr(arguments[1])
         return Assign(place_for_access(body, where), None, value, where.type, where.type, span)
-    if (TEXTURE.match(name) or SURFACE.match(name)) and arguments:
+    if (_TEXTURE.match(name) or _SURFACE.match(name)) and arguments:
         return _texture(body, node, name, arguments, span)
     if name in ("load_matrix_sync", "store_matrix_sync") and len(arguments) >= 2:
         return matrix_access(body, name, arguments, span)
@@ -93,7 +73,7 @@ def library_call(body: Body, node: Node, name: str, arguments: list[Node], span:
         type_ = body.type(node)
         if type_.lanes > 1 or type_.kind is TypeKind.RECORD:
             return aggregate(body, tuple(body.expr(a) for a in arguments), type_, span)
-    rule = rule_for(name)
+    rule = builtin(name)
     if rule is None:
         return None
     values = tuple(body.expr(argument) for argument in arguments)
@@ -115,24 +95,24 @@ def library_call(body: Body, node: Node, name: str, arguments: list[Node], span:
 
 
 def _global(where: Location) -> Location:
-    if isinstance(where, Cell) and where.space is not MemorySpace.GLOBAL:
-        return Cell(where.address, MemorySpace.GLOBAL, where.type, where.root)
+    if isinstance(where, Cell) and where.space is not ir.MemorySpace.GLOBAL:
+        return Cell(where.address, ir.MemorySpace.GLOBAL, where.type, where.root)
     return where
 
 
-def _free_conversion(body: Body, value: Expr, type_: Type, span: Span) -> Expr:
+def _free_conversion(body: Body, value: Expr, type_: ir.Type, span: Span) -> Expr:
     if type_.kind is TypeKind.VOID or type_ == value.type:
         return value
     if type_.lanes > 1 or value.type.lanes > 1:
-        return Construct((value,), (), type_, span)
+        return ir.Construct((value,), (), type_, span)
     return convert(body, value, type_, span)
 
 
-def _packed(body: Body, name: str, values: tuple[Expr, ...], type_: Type, span: Span) -> Expr | None:
+def _packed(body: Body, name: str, values: tuple[Expr, ...], type_: ir.Type, span: Span) -> Expr | None:
     """Functions that take packed values apart or put them together, which costs nothing; None for others."""
     word = _WORD_OF_DOUBLE.match(name)
     if word is not None and len(values) == 1:
-        return Extract(values[0], word[1], type_, span)
+        return ir.Extract(values[0], word[1], type_, span)
     if name == "__lowhigh2highlow" and values and values[0].type.lanes == 2:
         lane = lane_of(values[0].type)
         return aggregate(body, tuple(extract(values[0], field, lane, span) for field in "yx"), type_, span)
@@ -140,11 +120,11 @@ def _packed(body: Body, name: str, values: tuple[Expr, ...], type_: Type, span: 
     if half is not None and values:
         field = "x" if half[1] == "low" else "y"
         if any(value.type.lanes != 2 for value in values):  # a type whose header is not there
-            return Extract(values[0], field, type_, span) if len(values) == 1 else None
+            return ir.Extract(values[0], field, type_, span) if len(values) == 1 else None
         parts = tuple(extract(value, field, lane_of(value.type), span) for value in values)
         if type_.lanes == 1:
             return convert(body, parts[0], type_, span)
-        return aggregate(body, parts, type_, span) if len(parts) > 1 else Construct(parts, (), type_, span)
+        return aggregate(body, parts, type_, span) if len(parts) > 1 else ir.Construct(parts, (), type_, span)
     if len(values) > 1 and _PAIR.match(name):
         return aggregate(body, values, type_, span)
     return None
@@ -156,18 +136,18 @@ def _store_outputs(body: Body, call: Intrinsic, pointers: Sequence[Expr]) -> Exp
         return call
     span = call.span
     is_void = call.type.kind is TypeKind.VOID
-    type_ = pointers[0].type.element or VOID if is_void else call.type
-    place = RegisterPlace(body.temporary(f"results of {call.name}", type_, span), (), type_)
+    type_ = pointers[0].type.element or ir.VOID if is_void else call.type
+    place = ir.RegisterPlace(body.temporary(f"results of {call.name}", type_, span), (), type_)
     done: Expr = Assign(place, None, call, type_, type_, span)
     for number, pointer in enumerate(pointers):
-        element = pointer.type.element or VOID
+        element = pointer.type.element or ir.VOID
         where = place_for_access(body, dereference(body, pointer, element))
-        value = Extract(Read(place, type_, span), f"result {number}", element, span)
+        value = ir.Extract(ir.Read(place, type_, span), f"result {number}", element, span)
         stored = Assign(where, None, value, element, element, span)
-        done = Binary(BinaryOp.COMMA, done, stored, element, element, span)
+        done = ir.Binary(ir.BinaryOp.COMMA, done, stored, element, element, span)
     if is_void:
         return done
-    return Binary(BinaryOp.COMMA, done, Read(place, type_, span), type_, type_, span)
+    return ir.Binary(ir.BinaryOp.COMMA, done, ir.Read(place, type_, span), type_, type_, span)
 
 
 # --------------------------------------------------------------------------- memory
@@ -178,11 +158,11 @@ def _atomic(body: Body, node: Node, operation: str, arguments: list[Node], span:
     operands = tuple(body.expr(argument) for argument in arguments[1:])
     element = pointer.type.element or body.type(node)
     where = dereference(body, pointer, element)
-    if isinstance(where, RegisterPlace):
-        where = Cell(pointer, MemorySpace.LOCAL, element, where.variable)
+    if isinstance(where, ir.RegisterPlace):
+        where = Cell(pointer, ir.MemorySpace.LOCAL, element, where.variable)
     place = place_for_access(body, where)
-    assert isinstance(place, MemoryPlace)
-    return Atomic(ATOMIC_OPS[operation], place, operands, element, span)
+    assert isinstance(place, ir.MemoryPlace)
+    return ir.Atomic(_ATOMIC_OPS[operation], place, operands, element, span)
 
 
 def _texture(body: Body, node: Node, name: str, arguments: list[Node], span: Span) -> Expr:
@@ -201,24 +181,24 @@ def _texture(body: Body, node: Node, name: str, arguments: list[Node], span: Spa
     coordinates = tuple(body.expr(argument) for argument in rest)
     if value is not None:
         coordinates = (value, *coordinates)
-    fetch = TextureFetch(texture, coordinates, is_store, body.site(), type_, span, name)
+    fetch = ir.TextureFetch(texture, coordinates, is_store, body.site(), type_, span, name)
     if output is None:
         return fetch
     where = dereference(body, output, type_)
     return Assign(place_for_access(body, where), None, fetch, type_, type_, span)
 
 
-def _texture_variable(body: Body, node: Node) -> Variable | None:
+def _texture_variable(body: Body, node: Node) -> ir.Variable | None:
     try:
         where = body.location(node)
         if where is None:
             value = body.expr(node)
-            while isinstance(value, Cast):
+            while isinstance(value, ir.Cast):
                 value = value.operand
-            return value.place.variable if isinstance(value, Read) else None
+            return value.place.variable if isinstance(value, ir.Read) else None
     except LoweringError:
         return None
-    return where.variable if isinstance(where, RegisterPlace) else where.root
+    return where.variable if isinstance(where, ir.RegisterPlace) else where.root
 
 
 def _swap(body: Body, arguments: list[Node], span: Span) -> Expr:
@@ -226,15 +206,15 @@ def _swap(body: Body, arguments: list[Node], span: Span) -> Expr:
     if left is None or right is None:
         raise LoweringError("swap of something that is no object known here", arguments[0])
     kept = body.temporary("swapped", left.type, span)
-    place = RegisterPlace(kept, (), left.type)
+    place = ir.RegisterPlace(kept, (), left.type)
     type_ = left.type
     parts = (
         Assign(place, None, read(body, left, span), type_, type_, span),
         Assign(place_for_access(body, left), None, read(body, right, span), type_, type_, span),
-        Assign(place_for_access(body, right), None, Read(place, type_, span), type_, type_, span),
+        Assign(place_for_access(body, right), None, ir.Read(place, type_, span), type_, type_, span),
     )
-    first = Binary(BinaryOp.COMMA, parts[0], parts[1], type_, type_, span)
-    return Binary(BinaryOp.COMMA, first, parts[2], type_, type_, span)
+    first = ir.Binary(ir.BinaryOp.COMMA, parts[0], parts[1], type_, type_, span)
+    return ir.Binary(ir.BinaryOp.COMMA, first, parts[2], type_, type_, span)
 
 
 # --------------------------------------------------------------------------- unknown functions
@@ -247,7 +227,7 @@ def readable_values(body: Body, arguments: list[Node], span: Span) -> list[Expr]
         try:
             values.append(body.expr(argument))
         except LoweringError:
-            values.append(Construct((), (), body.type(argument), span))
+            values.append(ir.Construct((), (), body.type(argument), span))
     return values
 
 
@@ -263,12 +243,12 @@ def opaque(
     values = readable_values(body, arguments, span)
     type_ = body.type(node)
     if _DEVICE_RUNTIME.match(name):
-        body.unit.report("PW005", Severity.NOTE, span, f"cost of '{name}' in device code is not counted")
+        body.unit.report("PW005", ir.Severity.NOTE, span, f"cost of '{name}' in device code is not counted")
         return Intrinsic(name, tuple(values), (), Semantics.OPAQUE, False, type_, span)
     body.hole("PW005", span, f"call of '{name}': {reason}")
     result = Intrinsic(name, tuple(values), (), Semantics.OPAQUE, True, type_, span)
     return _store_outputs(
-        body, result, [v for v in values if id(v) in body.register_addresses and isinstance(v, AddressOf)]
+        body, result, [v for v in values if id(v) in body.register_addresses and isinstance(v, ir.AddressOf)]
     )
 
 
@@ -277,8 +257,8 @@ def opaque(
 
 
 _STORES = {
-    MemorySpace.SHARED: (OperationClass.SHARED_LOAD, OperationClass.SHARED_STORE),
-    MemorySpace.CONSTANT: (OperationClass.CONSTANT_LOAD, OperationClass.GLOBAL_STORE),
+    ir.MemorySpace.SHARED: (ir.OperationClass.SHARED_LOAD, ir.OperationClass.SHARED_STORE),
+    ir.MemorySpace.CONSTANT: (ir.OperationClass.CONSTANT_LOAD, ir.OperationClass.GLOBAL_STORE),
 }
 _WORD_BYTES = 4
 _FRAGMENT = re.compile(r"fragment<(?:\w+::)*(?P<use>\w+), (?P<m>\d+), (?P<n>\d+), (?P<k>\d+)[,>]")
@@ -300,7 +280,7 @@ def matrix_access(body: Body, name: str, arguments: list[Node], span: Span) -> E
     fragment, pointer_node = (arguments[0], arguments[1]) if loads else (arguments[1], arguments[0])
     pointer = body.expr(pointer_node)
     rest = [body.expr(argument) for argument in arguments[2:]]
-    element = pointer.type.element or VOID
+    element = pointer.type.element or ir.VOID
     where = dereference(body, pointer, element)
     if isinstance(where, Cell) and rest:
         layout = body.unit.spans.text(arguments[3]) if len(arguments) > 3 else ""
@@ -308,16 +288,16 @@ def matrix_access(body: Body, name: str, arguments: list[Node], span: Span) -> E
         if tile is not None:
             where = _share(where, tile, rest[0], element, span)
     elif not isinstance(where, Cell):
-        where = Cell(pointer, MemorySpace.LOCAL, element, where.variable)
+        where = Cell(pointer, ir.MemorySpace.LOCAL, element, where.variable)
     if loads:
         value = read(body, where, span)
-        return Intrinsic(name, (value, *rest), (), Semantics.NONE, False, VOID, span)
+        return Intrinsic(name, (value, *rest), (), Semantics.NONE, False, ir.VOID, span)
     place = place_for_access(body, where)
     step = Intrinsic(name, tuple(rest), (), Semantics.OPAQUE, False, where.type, span)
     return Assign(place, None, step, where.type, where.type, span)
 
 
-def _share(where: Cell, tile: Tile, stride: Expr, element: Type, span: Span) -> Cell:
+def _share(where: Cell, tile: Tile, stride: Expr, element: ir.Type, span: Span) -> Cell:
     """What one lane moves."""
     elements = tile.share
     if elements is None or element.kind not in (TypeKind.INT, TypeKind.FLOAT):
@@ -333,10 +313,10 @@ def copy_element(body: Body, node: Node, name: str, arguments: list[Node], span:
     if len(pointers) < 2:
         return None
     target, source = body.expr(pointers[0]), body.expr(pointers[1])
-    element = _element(source) or _element(target) or FLOAT32
+    element = _element(source) or _element(target) or ir.FLOAT32
     if body.type(arguments[0]).kind is TypeKind.RECORD:
         message = f"'{name}' of a group: read as one element for each thread"
-        body.unit.report("PW006", Severity.NOTE, span, message)
+        body.unit.report("PW006", ir.Severity.NOTE, span, message)
     elif len(arguments) > 2:
         element = _of_bytes(body.expr(arguments[2]), element)
     to, origin = dereference(body, target, element), dereference(body, source, element)
@@ -346,17 +326,17 @@ def copy_element(body: Body, node: Node, name: str, arguments: list[Node], span:
     return Assign(place_for_access(body, to), None, value, element, element, span)
 
 
-def _of_bytes(size: Expr, element: Type) -> Type:
+def _of_bytes(size: Expr, element: ir.Type) -> ir.Type:
     """A type of so many bytes: 4, 8 and 16 are what one instruction can copy."""
-    number = size.value if isinstance(size, Constant) else None
+    number = size.value if isinstance(size, ir.Constant) else None
     if number == element.size_bytes or number not in (4, 8, 16):
         return element
     return vector_of(UINT32, int(number) // _WORD_BYTES) if number > _WORD_BYTES else UINT32
 
 
-def _element(pointer: Expr) -> Type | None:
+def _element(pointer: Expr) -> ir.Type | None:
     """What a pointer points at before it was cast to void*."""
-    while isinstance(pointer, Cast) and (
+    while isinstance(pointer, ir.Cast) and (
         pointer.type.element is None or pointer.type.element.kind is TypeKind.VOID
     ):
         pointer = pointer.operand
@@ -369,18 +349,18 @@ def copy_bytes(body: Body, node: Node, name: str, arguments: list[Node], span: S
     values = tuple(body.expr(argument) for argument in arguments)
     size = values[2]
     type_ = body.type(node)
-    if not isinstance(size, Constant):
+    if not isinstance(size, ir.Constant):
         body.hole("PW005", span, f"cost of '{name}' unknown: its size is no constant")
         return Intrinsic(name, values, (), Semantics.OPAQUE, True, type_, span)
     words = max(1.0, int(size.value) / _WORD_BYTES)
-    operations: list[OperationCount] = []
+    operations: list[ir.OperationCount] = []
     for at, position in ((0, 1), (1, 0)) if name != "memset" else ((0, 1),):
         pointee = pointee_of(body, values[at])
-        space = MemorySpace.GLOBAL if pointee is None else pointee.space
-        if space is MemorySpace.LOCAL:
+        space = ir.MemorySpace.GLOBAL if pointee is None else pointee.space
+        if space is ir.MemorySpace.LOCAL:
             continue
-        classes = _STORES.get(space, (OperationClass.GLOBAL_LOAD, OperationClass.GLOBAL_STORE))
-        operations.append(OperationCount(classes[position], words))
+        classes = _STORES.get(space, (ir.OperationClass.GLOBAL_LOAD, ir.OperationClass.GLOBAL_STORE))
+        operations.append(ir.OperationCount(classes[position], words))
     return Intrinsic(name, values, tuple(operations), Semantics.OPAQUE, False, type_, span)
 
 
@@ -390,35 +370,15 @@ def copy_bytes(body: Body, node: Node, name: str, arguments: list[Node], span: S
 
 _NAMESPACE = "cooperative_groups::"
 _TILE = re.compile(r"thread_block_tile<(\d+)")
-_MAKERS = frozenset(
-    [
-        "this_thread_block",
-        "this_thread",
-        "this_grid",
-        "this_multi_grid",
-        "this_cluster",
-        "coalesced_threads",
-        "tiled_partition",
-        "binary_partition",
-        "labeled_partition",
-    ]
-)
-_ONE_INT = frozenset(
-    [
-        "shfl",
-        "shfl_up",
-        "shfl_down",
-        "shfl_xor",
-        "any",
-        "all",
-        "ballot",
-        "match_any",
-        "match_all",
-        "reduce",
-        "inclusive_scan",
-        "exclusive_scan",
-    ]
-)
+_MAKER_WORDS = """
+    this_thread_block this_thread this_grid this_multi_grid this_cluster coalesced_threads tiled_partition
+    binary_partition labeled_partition
+"""
+_MAKERS = frozenset(_MAKER_WORDS.split())
+_EXCHANGE_WORDS = """
+    shfl shfl_up shfl_down shfl_xor any all ballot match_any match_all reduce inclusive_scan exclusive_scan
+"""
+_ONE_INT = frozenset(_EXCHANGE_WORDS.split())
 _VECTORS = {
     "group_index": BuiltinKind.BLOCK_IDX,
     "block_index": BuiltinKind.BLOCK_IDX,
@@ -429,20 +389,20 @@ _VECTORS = {
 }
 
 
-def _free(name: str, semantics: Semantics, type_: Type, span: Span, *arguments: Expr) -> Expr:
+def _free(name: str, semantics: Semantics, type_: ir.Type, span: Span, *arguments: Expr) -> Expr:
     return Intrinsic(name, arguments, (), semantics, False, type_, span)
 
 
 def _linear(index: BuiltinKind, extent: BuiltinKind, span: Span) -> Expr:
     """`(z * extent.y + y) * extent.x + x`, at no cost: nobody wrote it."""
-    i = [Builtin(index, axis, UINT32, span) for axis in range(3)]
-    n = [Builtin(extent, axis, UINT32, span) for axis in range(3)]
+    i = [ir.Builtin(index, axis, UINT32, span) for axis in range(3)]
+    n = [ir.Builtin(extent, axis, UINT32, span) for axis in range(3)]
     rows = _free("rank", Semantics.FMA, UINT32, span, i[2], n[1], i[1])
     return _free("rank", Semantics.FMA, UINT32, span, rows, n[0], i[0])
 
 
 def _volume(extent: BuiltinKind, span: Span) -> Expr:
-    n = [Builtin(extent, axis, UINT32, span) for axis in range(3)]
+    n = [ir.Builtin(extent, axis, UINT32, span) for axis in range(3)]
     plane = _free("size", Semantics.MUL, UINT32, span, n[0], n[1])
     return _free("size", Semantics.MUL, UINT32, span, plane, n[2])
 
@@ -467,31 +427,28 @@ def group_call(body: Body, node: Node, name: str, arguments: list[Node], span: S
     """A function or member of cooperative groups; None when the call is none of those."""
     type_ = body.type(node)
     if name in _MAKERS and (type_.name.startswith(_NAMESPACE) or "group" in type_.name):
-        return Construct((), (), type_, span)
+        return ir.Construct((), (), type_, span)
     group = _group_name(body, node, arguments)
     if not group.startswith(_NAMESPACE):
         return None
     if name in ("sync", "barrier_wait", "barrier_arrive"):
-        counted = () if name == "barrier_arrive" else (OperationCount(OperationClass.BARRIER, 1),)
+        counted = () if name == "barrier_arrive" else (ir.OperationCount(ir.OperationClass.BARRIER, 1),)
         detail = group.removeprefix(_NAMESPACE)
-        return Intrinsic(f"group.{name}", (), counted, Semantics.BARRIER, False, VOID, span, detail)
+        return Intrinsic(f"group.{name}", (), counted, Semantics.BARRIER, False, ir.VOID, span, detail)
     if name in _ONE_INT:
         values = tuple(body.expr(a) for a in arguments if not body.type(a).name.startswith(_NAMESPACE))
-        counted = (OperationCount(OperationClass.INT, 1),)
+        counted = (ir.OperationCount(ir.OperationClass.INT, 1),)
         functions = [n for n in (body.type(a).name for a in arguments) if n.startswith(_NAMESPACE)]
         detail = " ".join(dict.fromkeys((group, *functions))).replace(_NAMESPACE, "")
         return Intrinsic(name, values, counted, Semantics.OPAQUE, False, type_, span, detail)
     kind = _VECTORS.get(name)
     if kind is not None:
-        parts = tuple(Builtin(kind, axis, UINT32, span) for axis in range(3))
-        return Construct(parts, DIM3_AXES, type_, span)
-    number = _number(group.removeprefix(_NAMESPACE), name, type_, span)
-    if number is not None:
-        return number
-    return None
+        parts = tuple(ir.Builtin(kind, axis, UINT32, span) for axis in range(3))
+        return ir.Construct(parts, DIM3_AXES, type_, span)
+    return _number(group.removeprefix(_NAMESPACE), name, type_, span)
 
 
-def _number(group: str, name: str, type_: Type, span: Span) -> Expr | None:
+def _number(group: str, name: str, type_: ir.Type, span: Span) -> Expr | None:
     """A rank or size as a value of the builtin variables; opaque where the group is not static."""
     tile = _TILE.match(group)
     size = int(tile[1]) if tile is not None else None
@@ -513,9 +470,9 @@ def _number(group: str, name: str, type_: Type, span: Span) -> Expr | None:
         if name == "num_blocks":
             return blocks
     if size is not None:
-        lanes = Constant(size, UINT32, span)
+        lanes = ir.Constant(size, UINT32, span)
         if name in ("size", "num_threads"):
-            return Constant(size, type_, span)
+            return ir.Constant(size, type_, span)
         if name == "thread_rank":
             return _free(name, Semantics.MOD, type_, span, _thread_rank(span), lanes)
         if name == "meta_group_rank":

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
@@ -19,28 +20,7 @@ from wattslice.frontend.cuda.lowering.context import (
 from wattslice.frontend.cuda.lowering.memory import note_pointer, read, with_effects
 from wattslice.frontend.cuda.lowering.statements import as_block, guarded, lower, split_condition
 from wattslice.frontend.cuda.lowering.types import pointer_to
-from wattslice.ir import (
-    BOOL,
-    INT64,
-    Binary,
-    BinaryOp,
-    Block,
-    Constant,
-    Declare,
-    Expr,
-    Increment,
-    Loop,
-    LoopKind,
-    PointerOffset,
-    Read,
-    RegisterPlace,
-    Severity,
-    Span,
-    Stmt,
-    TypeKind,
-    Variable,
-    VariableRole,
-)
+from wattslice.ir import INT64, Binary, Constant, Declare, Expr, Loop, LoopKind, Read, RegisterPlace, Stmt
 
 
 def repeated(body: Body, node: Node, declared: Sequence[Stmt] = ()) -> Expr:
@@ -59,11 +39,7 @@ def repeated(body: Body, node: Node, declared: Sequence[Stmt] = ()) -> Expr:
 
 
 @statement(C.FOR_STMT)
-def _(body: Body, node: Node) -> list[Stmt]:
-    return _for(body, node, None)
-
-
-def _for(body: Body, node: Node, unroll: int | None) -> list[Stmt]:
+def _for(body: Body, node: Node, unroll: int | None = None) -> list[Stmt]:
     span = body.unit.spans.span(node)
     parts = for_parts(body, node)
     region = body.region()
@@ -82,11 +58,7 @@ def _for(body: Body, node: Node, unroll: int | None) -> list[Stmt]:
 
 
 @statement(C.WHILE_STMT)
-def _(body: Body, node: Node) -> list[Stmt]:
-    return _while(body, node, None)
-
-
-def _while(body: Body, node: Node, unroll: int | None) -> list[Stmt]:
+def _while(body: Body, node: Node, unroll: int | None = None) -> list[Stmt]:
     span = body.unit.spans.span(node)
     before, parts = split_condition(body, node, 1)
     if len(parts) != 2:
@@ -100,11 +72,7 @@ def _while(body: Body, node: Node, unroll: int | None) -> list[Stmt]:
 
 
 @statement(C.DO_STMT)
-def _(body: Body, node: Node) -> list[Stmt]:
-    return _do(body, node, None)
-
-
-def _do(body: Body, node: Node, unroll: int | None) -> list[Stmt]:
+def _do(body: Body, node: Node, unroll: int | None = None) -> list[Stmt]:
     span = body.unit.spans.span(node)
     children = node.children
     if len(children) != 2:
@@ -133,7 +101,7 @@ def _(body: Body, node: Node) -> list[Stmt]:
         elements = range_type.fields[0]
         range_type = elements.type
         where = Cell(where.address, where.space, range_type, where.root)
-    if range_type.kind is not TypeKind.ARRAY or range_type.length is None or not isinstance(where, Cell):
+    if range_type.kind is not ir.TypeKind.ARRAY or range_type.length is None or not isinstance(where, Cell):
         raise LoweringError("range-based for over something that is no array", node)
     element = range_type.element
     assert element is not None
@@ -143,9 +111,14 @@ def _(body: Body, node: Node) -> list[Stmt]:
     init: tuple[Stmt, ...] = (Declare(counter, Constant(0, INT64, span), body.region(), span),)
     test_region = body.region()
     condition: Expr = Binary(
-        BinaryOp.LT, Read(place, INT64, span), Constant(range_type.length, INT64, span), INT64, BOOL, span
+        ir.BinaryOp.LT,
+        Read(place, INT64, span),
+        Constant(range_type.length, INT64, span),
+        INT64,
+        ir.BOOL,
+        span,
     )
-    address = PointerOffset(
+    address = ir.PointerOffset(
         where.address,
         Read(place, INT64, span),
         element.size_bytes,
@@ -158,13 +131,13 @@ def _(body: Body, node: Node) -> list[Stmt]:
     cell = Cell(address, where.space, element, where.root)
     declared = _declare_element(body, variables[0], cell, span)
     inner = as_block(body, rest[1])
-    inner = Block((*declared, *inner.statements), inner.region, inner.span)
+    inner = ir.Block((*declared, *inner.statements), inner.region, inner.span)
     step_region = body.region()
-    step = Increment(place, 1, True, 1, INT64, span)
+    step = ir.Increment(place, 1, True, 1, INT64, span)
     return [Loop(LoopKind.FOR, init, condition, step, inner, None, region, test_region, step_region, span)]
 
 
-def _declare_element(body: Body, node: Node, cell: Cell, span: Span) -> list[Stmt]:
+def _declare_element(body: Body, node: Node, cell: Cell, span: ir.Span) -> list[Stmt]:
     type_ = body.type(node)
     if body.unit.types.is_reference(node.raw):
         pointer = body.temporary(node.spelling, pointer_to(cell.type), span)
@@ -176,7 +149,7 @@ def _declare_element(body: Body, node: Node, cell: Cell, span: Span) -> list[Stm
             cell.root,
         )
         return [Declare(pointer, cell.address, body.region(), span)]
-    variable = Variable(node.spelling, type_, body.home(type_), VariableRole.LOCAL, span)
+    variable = ir.Variable(node.spelling, type_, body.home(type_), ir.VariableRole.LOCAL, span)
     body.names[node.raw.data0] = variable
     return [Declare(variable, read(body, cell, span), body.region(), span)]
 
@@ -331,7 +304,7 @@ def unroll_of(body: Body, around: Node, loop: Node) -> int | None:
     if known is None:
         span = body.unit.spans.span(around)
         body.unit.report(
-            "PW006", Severity.NOTE, span, f"unroll count '{argument}' is not a number known here"
+            "PW006", ir.Severity.NOTE, span, f"unroll count '{argument}' is not a number known here"
         )
         return 0
     return known

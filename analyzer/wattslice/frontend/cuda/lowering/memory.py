@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.cursors import Type as ClangType
 from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
@@ -22,36 +23,7 @@ from wattslice.frontend.cuda.lowering.context import (
 )
 from wattslice.frontend.cuda.lowering.types import is_wide_record, lane_of, pointer_to
 from wattslice.frontend.cuda.lowering.unit import FunctionInfo
-from wattslice.ir import (
-    AddressOf,
-    Assign,
-    Binary,
-    BinaryOp,
-    Cast,
-    Constant,
-    Construct,
-    Declare,
-    Expr,
-    ExprStmt,
-    Extract,
-    Increment,
-    InlinedCall,
-    Intrinsic,
-    Load,
-    MemoryPlace,
-    MemorySpace,
-    Place,
-    PointerOffset,
-    Read,
-    RegisterPlace,
-    Select,
-    Semantics,
-    Span,
-    Stmt,
-    Type,
-    TypeKind,
-    Variable,
-)
+from wattslice.ir import AddressOf, Expr, MemorySpace, Read, RegisterPlace, Span, Type, TypeKind, Variable
 
 
 def in_registers(body: Body, variable: Variable) -> bool:
@@ -73,7 +45,7 @@ def pointee_of(body: Body, pointer: Expr) -> Pointee | None:
         case AddressOf(variable=variable):
             space = MemorySpace.LOCAL if variable.space is MemorySpace.REGISTER else variable.space
             return Pointee(space, variable)
-        case PointerOffset(pointer=inner) | Cast(operand=inner):
+        case ir.PointerOffset(pointer=inner) | ir.Cast(operand=inner):
             return pointee_of(body, inner)
         case Read(place=place):
             found = body.pointees.get((place.variable, place.path))
@@ -81,25 +53,25 @@ def pointee_of(body: Body, pointer: Expr) -> Pointee | None:
                 return found
             outside = MemorySpace.HOST if body.is_host else MemorySpace.GLOBAL
             return Pointee(outside, place.variable)
-        case Load(place=place):
+        case ir.Load(place=place):
             return Pointee(MemorySpace.HOST if body.is_host else MemorySpace.GLOBAL, place.root)
-        case Select(then=then, otherwise=otherwise):
+        case ir.Select(then=then, otherwise=otherwise):
             return _join(pointee_of(body, then), pointee_of(body, otherwise))
-        case Assign(value=value):
+        case ir.Assign(value=value):
             return pointee_of(body, value)
-        case Increment(target=target):
+        case ir.Increment(target=target):
             if isinstance(target, RegisterPlace):
                 return body.pointees.get((target.variable, target.path)) or Pointee(
                     MemorySpace.GLOBAL, target.variable
                 )
             return Pointee(MemorySpace.GLOBAL, target.root)
-        case Binary(op=BinaryOp.COMMA, right=right):
+        case ir.Binary(op=ir.BinaryOp.COMMA, right=right):
             return pointee_of(body, right)
-        case Intrinsic(semantics=Semantics.IDENTITY, arguments=arguments) if arguments:
+        case ir.Intrinsic(semantics=ir.Semantics.IDENTITY, arguments=arguments) if arguments:
             return pointee_of(body, arguments[0])
-        case Constant() | Construct():
+        case ir.Constant() | ir.Construct():
             return None
-        case InlinedCall() | Extract():
+        case ir.InlinedCall() | ir.Extract():
             return Pointee(MemorySpace.GLOBAL, None)
         case _:
             return Pointee(MemorySpace.HOST if body.is_host else MemorySpace.GLOBAL, None)
@@ -125,7 +97,7 @@ def note_pointer(body: Body, variable: Variable, path: tuple[str, ...], value: E
     The first address that is not null decides; a second one of another space makes the pointer generic,
     which counts as global.
     """
-    if isinstance(value, Construct):
+    if isinstance(value, ir.Construct):
         for name, part in zip(value.field_names, value.arguments, strict=False):
             note_pointer(body, variable, (*path, name), part)
         return
@@ -183,19 +155,19 @@ def with_effects(body: Body, mark: int, value: Expr) -> Expr:
         return value
     del body.before[mark:]
     for effect in reversed([place for place in places if place is not None]):
-        value = Binary(BinaryOp.COMMA, effect, value, value.type, value.type, value.span)
+        value = ir.Binary(ir.BinaryOp.COMMA, effect, value, value.type, value.type, value.span)
     return value
 
 
-def _assigned_by(effect: Stmt) -> Expr | None:
+def _assigned_by(effect: ir.Stmt) -> Expr | None:
     match effect:
-        case ExprStmt(expr=expr):
+        case ir.ExprStmt(expr=expr):
             return expr
-        case Declare(variable=variable, value=value) if (
+        case ir.Declare(variable=variable, value=value) if (
             value is not None and variable.space is MemorySpace.REGISTER
         ):
             place = RegisterPlace(variable, (), variable.type)
-            return Assign(place, None, value, variable.type, variable.type, effect.span)
+            return ir.Assign(place, None, value, variable.type, variable.type, effect.span)
         case _:
             return None
 
@@ -213,7 +185,7 @@ def _address_in_variable(body: Body, where: RegisterPlace, type_: Type, span: Sp
     if not offset:
         return AddressOf(where.variable, type_, span)
     start = AddressOf(where.variable, pointer_to(where.variable.type), span)
-    return PointerOffset(start, None, 1, offset, False, False, type_, span)
+    return ir.PointerOffset(start, None, 1, offset, False, False, type_, span)
 
 
 def _path_offset(where: RegisterPlace) -> int:
@@ -235,15 +207,15 @@ def member(body: Body, base: Location, name: str, offset_bytes: int, type_: Type
     """The member `name` of an object."""
     if isinstance(base, RegisterPlace):
         return RegisterPlace(base.variable, (*base.path, name), type_)
-    address = PointerOffset(base.address, None, 1, offset_bytes, False, False, pointer_to(type_), span)
+    address = ir.PointerOffset(base.address, None, 1, offset_bytes, False, False, pointer_to(type_), span)
     return Cell(address, base.space, type_, base.root)
 
 
-def place_for_access(body: Body, where: Location) -> Place:
+def place_for_access(body: Body, where: Location) -> ir.Place:
     """The place of one textual access: memory gets its site number here."""
     if isinstance(where, RegisterPlace):
         return where
-    return MemoryPlace(where.address, where.space, where.type, where.root, body.site(), where.is_volatile)
+    return ir.MemoryPlace(where.address, where.space, where.type, where.root, body.site(), where.is_volatile)
 
 
 def read(body: Body, where: Location, span: Span) -> Expr:
@@ -257,13 +229,13 @@ def read(body: Body, where: Location, span: Span) -> Expr:
         address = where.address
         if isinstance(address, AddressOf):
             return AddressOf(address.variable, pointer_to(element), span)
-        if isinstance(address, PointerOffset):
+        if isinstance(address, ir.PointerOffset):
             return replace(address, type=pointer_to(element))
         return address
     if isinstance(where, RegisterPlace):
         return Read(where, where.type, span)
-    place = MemoryPlace(where.address, where.space, where.type, where.root, body.site(), where.is_volatile)
-    return Load(place, where.type, span)
+    place = ir.MemoryPlace(where.address, where.space, where.type, where.root, body.site(), where.is_volatile)
+    return ir.Load(place, where.type, span)
 
 
 def location_of_variable(body: Body, variable: Variable, span: Span) -> Location:
@@ -342,15 +314,15 @@ def _(body: Body, node: Node) -> Location | None:
     if element.kind is TypeKind.UNKNOWN:
         element = pointer.type.element or element
     known = body.register_addresses.get(id(pointer))
-    if known is not None and isinstance(subscript, Constant):
+    if known is not None and isinstance(subscript, ir.Constant):
         lane = _lane_at(known[1], int(subscript.value), element)
         if lane is not None:
             return lane
     if pointer.type.kind is not TypeKind.POINTER and pointer.type.lanes == 1:
         inner = pointer.type.element
         if inner is None:  # a recovered expression: nothing is known about what is subscripted
-            pointer = Cast(pointer, pointer_to(element), body.span(node))
-    offset = PointerOffset(
+            pointer = ir.Cast(pointer, pointer_to(element), body.span(node))
+    offset = ir.PointerOffset(
         pointer, subscript, element.size_bytes, 0, False, False, pointer_to(element), body.span(node)
     )
     return dereference(body, offset, element)
@@ -400,7 +372,7 @@ def _after_effect(body: Body, node: Node, target: Node) -> Location | None:
 
 
 def _run_before(body: Body, effect: Expr, span: Span) -> None:
-    body.before.append(ExprStmt(effect, body.region(), span))
+    body.before.append(ir.ExprStmt(effect, body.region(), span))
 
 
 @location(C.PAREN_EXPR, C.UNEXPOSED_EXPR, C.CXX_CONST_CAST_EXPR)
@@ -452,7 +424,7 @@ def _(body: Body, node: Node) -> Location | None:
         return None
     before = list(body.before)
     chosen = body.expr(condition)
-    if isinstance(chosen, Constant):
+    if isinstance(chosen, ir.Constant):
         return body.location(arms[0] if chosen.value else arms[1])
     span = body.unit.spans.span(node)  # its own, which tells several in one statement apart
     then_region, otherwise_region = body.region(), body.region()
@@ -468,7 +440,7 @@ def _(body: Body, node: Node) -> Location | None:
         addresses.append(with_effects(body, mark, cells[-1].address))
     type_ = cells[0].type
     then, otherwise = addresses
-    pointer = Select(chosen, then, otherwise, then_region, otherwise_region, pointer_to(type_), span)
+    pointer = ir.Select(chosen, then, otherwise, then_region, otherwise_region, pointer_to(type_), span)
     pointee = one_of(cells)
     return Cell(pointer, pointee.space, type_, pointee.root, any(cell.is_volatile for cell in cells))
 

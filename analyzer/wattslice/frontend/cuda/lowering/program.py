@@ -7,6 +7,7 @@ import re
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from wattslice import ir
 from wattslice.frontend import MOST_KERNELS
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.flags import STUBS
@@ -20,18 +21,7 @@ from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions, Reuse, reus
 from wattslice.frontend.cuda.lowering.statements import as_block
 from wattslice.frontend.cuda.lowering.types import UINT64, is_wide_record
 from wattslice.frontend.cuda.lowering.unit import Unit, qualified_name
-from wattslice.ir import (
-    Block,
-    Kernel,
-    MemorySpace,
-    Program,
-    Severity,
-    Span,
-    TypeKind,
-    Variable,
-    VariableRole,
-    numbered_lines,
-)
+from wattslice.ir import Block, Kernel, MemorySpace, Program, Severity, Span, Variable, numbered_lines
 from wattslice.ir.walking import deep_recursion
 
 _FUNCTIONS = (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD, C.CONSTRUCTOR)
@@ -216,9 +206,9 @@ def _parameters(body: Body, function: Node) -> tuple[Variable, ...]:
                 child.spelling,
                 type_,
                 space,
-                VariableRole.PARAMETER,
+                ir.VariableRole.PARAMETER,
                 body.unit.spans.span(child),
-                is_restrict=type_.kind is TypeKind.POINTER and child.type.is_restrict,
+                is_restrict=type_.kind is ir.TypeKind.POINTER and child.type.is_restrict,
             )
             body.names[child.raw.data0] = variable
             found.append(variable)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from wattslice import ir
 from wattslice.frontend import MOST_NESTED_BLOCKS
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
@@ -30,33 +31,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     pointee_of,
 )
 from wattslice.frontend.cuda.lowering.types import lane_of, pointer_to
-from wattslice.ir import (
-    INT32,
-    AddressOf,
-    Block,
-    Break,
-    Case,
-    Constant,
-    Construct,
-    Continue,
-    Declare,
-    Expr,
-    ExprStmt,
-    If,
-    Load,
-    MemorySpace,
-    PointerOffset,
-    Read,
-    RegisterPlace,
-    Return,
-    Span,
-    Stmt,
-    Switch,
-    Type,
-    TypeKind,
-    Variable,
-    VariableRole,
-)
+from wattslice.ir import Block, Constant, Read, RegisterPlace, Span, Stmt, TypeKind, Variable, VariableRole
 
 
 def lower(body: Body, node: Node) -> list[Stmt]:
@@ -97,11 +72,11 @@ def _expression_statement(body: Body, node: Node) -> list[Stmt]:
     if body.is_host and _is_beside_the_point(node):
         return []
     expr = body.expr(node)
-    if isinstance(expr, Load) and not expr.place.is_volatile:  # named, but its value is not asked for
+    if isinstance(expr, ir.Load) and not expr.place.is_volatile:  # named, but its value is not asked for
         expr = expr.place.address
-    if isinstance(expr, Constant | Construct) and not getattr(expr, "arguments", ()):
+    if isinstance(expr, Constant | ir.Construct) and not getattr(expr, "arguments", ()):
         return []
-    return [ExprStmt(expr, body.region(), body.span(node))]
+    return [ir.ExprStmt(expr, body.region(), body.span(node))]
 
 
 _NO_GEOMETRY = re.compile(
@@ -184,10 +159,10 @@ def _(body: Body, node: Node) -> list[Stmt]:
         empty = Block((), body.region(), span)
         taken_block = as_block(body, parts[taken_index]) if len(parts) > taken_index else empty
         other: Block | None = empty if known else taken_block
-        return [*before, If(condition, taken_block if known else empty, other, region, span)]
+        return [*before, ir.If(condition, taken_block if known else empty, other, region, span)]
     then = as_block(body, parts[1])
     otherwise = as_block(body, parts[2]) if len(parts) > 2 else None
-    return [*before, If(condition, then, otherwise, region, span)]
+    return [*before, ir.If(condition, then, otherwise, region, span)]
 
 
 @statement(C.SWITCH_STMT)
@@ -224,10 +199,10 @@ def _(body: Body, node: Node) -> list[Stmt]:
         else:
             before.extend(lower(body, child))
     cases = tuple(
-        Case(tuple(labels), block(body, nodes, body.unit.spans.span(nodes[0]) if nodes else span))
+        ir.Case(tuple(labels), block(body, nodes, body.unit.spans.span(nodes[0]) if nodes else span))
         for labels, nodes in groups
     )
-    return [*before, Switch(selector, cases, region, span)]
+    return [*before, ir.Switch(selector, cases, region, span)]
 
 
 # --------------------------------------------------------------------------- jumps
@@ -238,7 +213,7 @@ def _(body: Body, node: Node) -> list[Stmt]:
     span = body.span(node)
     children = [c for c in node.children if c.kind >= 100]
     if not children:
-        return [Return(None, body.region(), span)]
+        return [ir.Return(None, body.region(), span)]
     frame = body.frame
     if frame.info is not None and frame.info.returns_reference and not frame.results_as_values:
         where = body.location(children[0])
@@ -249,24 +224,24 @@ def _(body: Body, node: Node) -> list[Stmt]:
                 where = in_memory(body, where, span)
             frame.result_locations.append(where)
             if isinstance(where, Cell):
-                return [Return(where.address, body.region(), span)]
-            return [Return(Read(where, where.type, span), body.region(), span)]
+                return [ir.Return(where.address, body.region(), span)]
+            return [ir.Return(Read(where, where.type, span), body.region(), span)]
     value = body.expr(children[0])
     if value.type.kind is TypeKind.POINTER:
         found = pointee_of(body, value)
         if found is not None:
             frame.result_pointees.append(found)
-    return [Return(value, body.region(), span)]
+    return [ir.Return(value, body.region(), span)]
 
 
 @statement(C.BREAK_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
-    return [Break(body.region(), body.span(node))]
+    return [ir.Break(body.region(), body.span(node))]
 
 
 @statement(C.CONTINUE_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
-    return [Continue(body.region(), body.span(node))]
+    return [ir.Continue(body.region(), body.span(node))]
 
 
 @statement(C.LABEL_STMT)
@@ -344,10 +319,10 @@ def declare(body: Body, node: Node) -> list[Stmt]:
     attribute = memory_attribute(node) if any(c.kind >= 400 for c in children) else None
     if attribute is not None and not body.is_host:
         length_unknown = type_.kind is TypeKind.ARRAY and type_.length is None
-        dynamic = attribute is MemorySpace.SHARED and length_unknown
+        dynamic = attribute is ir.MemorySpace.SHARED and length_unknown
         variable = Variable(node.spelling, type_, attribute, VariableRole.LOCAL, span, dynamic=dynamic)
         body.names[key] = variable
-        if attribute is MemorySpace.SHARED:
+        if attribute is ir.MemorySpace.SHARED:
             known = next((v for v in body.shared if dynamic and v.dynamic and v.name == variable.name), None)
             if known is None:
                 body.shared.append(variable)
@@ -357,7 +332,7 @@ def declare(body: Body, node: Node) -> list[Stmt]:
         if target is not None:
             body.functions[key] = target
     value = None if initializer is None else body.expr(initializer)
-    if isinstance(value, Construct) and not value.arguments and type_.kind is not TypeKind.ARRAY:
+    if isinstance(value, ir.Construct) and not value.arguments and type_.kind is not TypeKind.ARRAY:
         value = value if type_.name == "dim3" else None
     if value is not None and type_.kind is TypeKind.ARRAY and type_.length is None and value.type.length:
         type_ = value.type
@@ -380,7 +355,7 @@ def declare(body: Body, node: Node) -> list[Stmt]:
         if address is not None and type_.kind is TypeKind.POINTER and not body.is_host:
             body.names[key] = PointsTo(address[1])
         note_pointer(body, variable, (), value)
-    return [Declare(variable, value, body.region(), span)]
+    return [ir.Declare(variable, value, body.region(), span)]
 
 
 def _declare_reference(body: Body, node: Node, initializer: Node, span: Span) -> list[Stmt]:
@@ -398,14 +373,14 @@ def _declare_reference(body: Body, node: Node, initializer: Node, span: Span) ->
         variable = Variable(node.spelling, type_, body.home(type_), VariableRole.LOCAL, span)
         body.names[key] = variable
         note_pointer(body, variable, (), value)
-        return [Declare(variable, value, body.region(), span)]
+        return [ir.Declare(variable, value, body.region(), span)]
     pointer = Variable(
         node.spelling, pointer_to(where.type), body.home(pointer_to(where.type)), VariableRole.LOCAL, span
     )
     note_pointer(body, pointer, (), where.address)
     handle = Read(RegisterPlace(pointer, (), pointer.type), pointer.type, span)
     body.names[key] = Cell(handle, where.space, where.type, where.root)
-    return [Declare(pointer, where.address, body.region(), span)]
+    return [ir.Declare(pointer, where.address, body.region(), span)]
 
 
 # ---------------------------------------------------------------------------
@@ -450,20 +425,20 @@ def structured_binding(body: Body, statement: Node, declaration: Node, span: Spa
     before: list[Stmt] = []
     if where is None:
         value = body.expr(source)
-        where = _kept(body, value, value.type if value.type.kind is not TypeKind.UNKNOWN else INT32, span)
+        where = _kept(body, value, value.type if value.type.kind is not TypeKind.UNKNOWN else ir.INT32, span)
         variable = where.variable if isinstance(where, RegisterPlace) else where.root
         assert variable is not None
         note_pointer(body, variable, (), value)
-        before.append(Declare(variable, value, body.region(), span))
+        before.append(ir.Declare(variable, value, body.region(), span))
     for position, name in enumerate(names):
         body.bindings[name] = _part(body, where, position, declaration, span)
     return before
 
 
-def _kept(body: Body, value: Expr, type_: Type, span: Span) -> Location:
+def _kept(body: Body, value: ir.Expr, type_: ir.Type, span: Span) -> Location:
     variable = Variable("binding", type_, body.home(type_), VariableRole.TEMPORARY, span)
-    if variable.space is MemorySpace.LOCAL:
-        return Cell(AddressOf(variable, pointer_to(type_), span), variable.space, type_, variable)
+    if variable.space is ir.MemorySpace.LOCAL:
+        return Cell(ir.AddressOf(variable, pointer_to(type_), span), variable.space, type_, variable)
     return RegisterPlace(variable, (), type_)
 
 
@@ -476,9 +451,9 @@ def _part(body: Body, where: Location, position: int, node: Node, span: Span) ->
         lane = lane_of(type_)
         return member(body, where, "xyzw"[position], position * lane.size_bytes, lane, span)
     if type_.kind is TypeKind.ARRAY and type_.element is not None and isinstance(where, Cell):
-        index = Constant(position, INT32, span)
+        index = Constant(position, ir.INT32, span)
         element = type_.element
-        address = PointerOffset(
+        address = ir.PointerOffset(
             where.address, index, element.size_bytes, 0, False, False, pointer_to(element), span
         )
         return Cell(address, where.space, element, where.root)

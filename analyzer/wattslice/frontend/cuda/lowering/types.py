@@ -5,23 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Type as ClangType
 from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.clang.libclang import CXCursor, CXType, UnitHandle, library, text
-from wattslice.ir import (
-    BOOL,
-    DIM3,
-    FLOAT32,
-    FLOAT64,
-    INT32,
-    INT64,
-    UINT32,
-    UNKNOWN_TYPE,
-    VOID,
-    Field,
-    Type,
-    TypeKind,
-)
+from wattslice.ir import BOOL, DIM3, FLOAT32, FLOAT64, INT32, INT64, UINT32, VOID, Field, Type, TypeKind
 
 UINT64 = Type(TypeKind.INT, bits=64, signed=False)
 FLOAT16 = Type(TypeKind.FLOAT, bits=16)
@@ -218,7 +206,7 @@ class TypeTable:
             return Type(TypeKind.UNKNOWN, name="function")
         if kind == K.UNEXPOSED:
             return PLACEHOLDER
-        return UNKNOWN_TYPE
+        return ir.UNKNOWN_TYPE
 
     def _record(self, clang: ClangType) -> Type:
         declaration = clang.declaration

@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from wattslice import ir
 from wattslice.frontend.matrix_tiles import address_of_share, tile_of
 from wattslice.frontend.ptx.lowering.body import FunctionBody, parameter_place
 from wattslice.frontend.ptx.operations import (
+    ATOMICS,
     LANE_NAMES,
     POINTER,
     SPACES,
@@ -27,49 +29,7 @@ from wattslice.frontend.ptx.syntax.syntax import (
     Symbol,
     Vector,
 )
-from wattslice.ir import (
-    BOOL,
-    INT32,
-    VOID,
-    AddressOf,
-    Assign,
-    Atomic,
-    AtomicOp,
-    Cast,
-    Constant,
-    Construct,
-    Declare,
-    Expr,
-    Intrinsic,
-    Load,
-    MemoryPlace,
-    MemorySpace,
-    OperationClass,
-    OperationCount,
-    PointerOffset,
-    Read,
-    RegisterPlace,
-    Semantics,
-    Span,
-    TextureFetch,
-    Type,
-    TypeKind,
-    Variable,
-    VariableRole,
-)
-
-_ATOMICS = {
-    "add": AtomicOp.ADD,
-    "min": AtomicOp.MIN,
-    "max": AtomicOp.MAX,
-    "and": AtomicOp.AND,
-    "or": AtomicOp.OR,
-    "xor": AtomicOp.XOR,
-    "exch": AtomicOp.EXCHANGE,
-    "cas": AtomicOp.CAS,
-    "inc": AtomicOp.INC,
-    "dec": AtomicOp.DEC,
-}
+from wattslice.ir import Expr, Intrinsic, MemorySpace, Read, Semantics, Span, Type, TypeKind, Variable
 
 
 def access_type(instruction: Instruction) -> Type:
@@ -77,9 +37,10 @@ def access_type(instruction: Instruction) -> Type:
     return type_of(scalar_types(instruction.modifiers)[-1], lanes_of(instruction.modifiers))
 
 
-def place_of(body: FunctionBody, instruction: Instruction, address: Address, type_: Type) -> MemoryPlace:
+def place_of(
+    body: FunctionBody, instruction: Instruction, span: Span, address: Address, type_: Type
+) -> ir.MemoryPlace:
     """The object that an address operand names."""
-    span = body.unit.span(instruction)
     base = address.base
     root: Variable | None = None
     if isinstance(base, Symbol):
@@ -89,20 +50,20 @@ def place_of(body: FunctionBody, instruction: Instruction, address: Address, typ
         root = body.registers.pointers.root(base.name)
         pointer = body.value(base, POINTER, span)
         if pointer.type.kind is not TypeKind.POINTER:
-            pointer = Cast(pointer, POINTER, span)
+            pointer = ir.Cast(pointer, POINTER, span)
     else:
-        pointer = Cast(Constant(base.value, INT32, span), POINTER, span)
+        pointer = ir.Cast(ir.Constant(base.value, ir.INT32, span), POINTER, span)
     offset = address.offset
     if isinstance(address.subscript, Immediate):
         offset += int(address.subscript.value) * type_.size_bytes
     if offset:
-        pointer = PointerOffset(pointer, None, 1, offset, False, False, POINTER, span)
+        pointer = ir.PointerOffset(pointer, None, 1, offset, False, False, POINTER, span)
     root = None if root is None else body.parts.roots.get(root, root)
     space = SPACES.get(space_of(instruction.modifiers) or "")
     if space is None:
         space = _space_of_root(root)
     is_volatile = bool({"volatile", "relaxed", "acquire", "release", "mmio"} & set(instruction.modifiers))
-    return MemoryPlace(pointer, space, type_, root, body.parts.site(), is_volatile)
+    return ir.MemoryPlace(pointer, space, type_, root, body.parts.site(), is_volatile)
 
 
 def _space_of_root(root: Variable | None) -> MemorySpace:
@@ -116,28 +77,27 @@ def _address(instruction: Instruction) -> Address | None:
     return next((operand for operand in instruction.operands if isinstance(operand, Address)), None)
 
 
-def _load(body: FunctionBody, instruction: Instruction) -> bool:
+def _load(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     address = _address(instruction)
     if address is None:
         return False
     type_ = access_type(instruction)
-    span = body.unit.span(instruction)
     targets = _elements(instruction.operands[0])
     if space_of(instruction.modifiers) == "param":
         _load_parameter(body, instruction, type_, targets, span)
         return True
-    place = place_of(body, instruction, address, type_)
+    place = place_of(body, instruction, span, address, type_)
     if len(targets) == 1:
         target = targets[0]
         is_pointer = isinstance(target, Register) and target.name in body.registers.pointers.registers
-        value: Expr = Load(place, POINTER if is_pointer else type_, span)
+        value: Expr = ir.Load(place, POINTER if is_pointer else type_, span)
         body.set(target, _held(body, target, value, span), span)
         return True
-    kept = Variable("loaded", type_, MemorySpace.REGISTER, VariableRole.TEMPORARY, span)
-    body.statements.append(Declare(kept, Load(place, type_, span), body.parts.region(), span))
+    kept = Variable("loaded", type_, MemorySpace.REGISTER, ir.VariableRole.TEMPORARY, span)
+    body.statements.append(ir.Declare(kept, ir.Load(place, type_, span), body.parts.region(), span))
     lane = type_of(scalar_types(instruction.modifiers)[-1])
     for name, target in zip(LANE_NAMES, targets, strict=False):
-        part: Expr = Read(RegisterPlace(kept, (name,), lane), lane, span)
+        part: Expr = Read(ir.RegisterPlace(kept, (name,), lane), lane, span)
         if isinstance(target, Register) and not body.registers.is_unused(target.name):
             body.set(target, _copied(body, target, part, span), span)
     return True
@@ -145,7 +105,7 @@ def _load(body: FunctionBody, instruction: Instruction) -> bool:
 
 def _copied(body: FunctionBody, target: Register, part: Expr, span: Span) -> Expr:
     if target.name in body.registers.pointers.registers:
-        return Cast(part, POINTER, span)
+        return ir.Cast(part, POINTER, span)
     return _held(body, target, part, span)
 
 
@@ -157,7 +117,7 @@ def _held(body: FunctionBody, target: Operand, value: Expr, span: Span) -> Expr:
     if declared.is_float and value.type.kind is TypeKind.INT:
         return Intrinsic("bit_cast", (value,), (), Semantics.OPAQUE, False, declared, span)
     if declared.kind is TypeKind.INT and value.type.kind is TypeKind.INT and declared.bits > value.type.bits:
-        return Cast(value, declared, span)
+        return ir.Cast(value, declared, span)
     return value
 
 
@@ -182,26 +142,25 @@ def _load_parameter(
         if variable is None:
             value: Expr = Intrinsic("parameter", (), (), Semantics.UNIFORM, False, wanted, span)
         else:
-            value = Read(RegisterPlace(variable, (), variable.type), variable.type, span)
+            value = Read(ir.RegisterPlace(variable, (), variable.type), variable.type, span)
         body.set(target, value, span)
 
 
-def _store(body: FunctionBody, instruction: Instruction) -> bool:
+def _store(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     address = _address(instruction)
     if address is None:
         return False
     type_ = access_type(instruction)
-    span = body.unit.span(instruction)
     scalar = type_of(scalar_types(instruction.modifiers)[-1])
     values = tuple(body.value(part, scalar, span) for part in _elements(instruction.operands[-1]))
     if space_of(instruction.modifiers) == "param":
         _store_parameter(body, instruction, scalar, values, span)
         return True
-    place = place_of(body, instruction, address, type_)
+    place = place_of(body, instruction, span, address, type_)
     value = values[0]
     if len(values) > 1:
-        value = Construct(values, LANE_NAMES[: len(values)], type_, span)
-    body.emit(Assign(place, None, value, type_, type_, span), span)
+        value = ir.Construct(values, LANE_NAMES[: len(values)], type_, span)
+    body.emit(ir.Assign(place, None, value, type_, type_, span), span)
     return True
 
 
@@ -219,34 +178,33 @@ def _store_parameter(
         root = _root_of(value)
         if root is not None:
             body.parts.roots[variable] = body.parts.roots.get(root, root)
-        target = RegisterPlace(variable, (), variable.type)
-        body.emit(Assign(target, None, value, variable.type, variable.type, span), span)
+        target = ir.RegisterPlace(variable, (), variable.type)
+        body.emit(ir.Assign(target, None, value, variable.type, variable.type, span), span)
 
 
 def _root_of(value: Expr) -> Variable | None:
     """The object that a pointer passed to a function points into, where that is plain to see."""
-    while isinstance(value, PointerOffset):
+    while isinstance(value, ir.PointerOffset):
         value = value.pointer
     match value:
         case Read(place=place) if value.type.kind is TypeKind.POINTER:
             return place.variable
-        case AddressOf(variable=variable):
+        case ir.AddressOf(variable=variable):
             return variable
         case _:
             return None
 
 
-def _atomic(body: FunctionBody, instruction: Instruction) -> bool:
+def _atomic(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     address = _address(instruction)
-    op = next((_ATOMICS[word] for word in instruction.modifiers if word in _ATOMICS), None)
+    op = next((ATOMICS[word] for word in instruction.modifiers if word in ATOMICS), None)
     type_ = access_type(instruction)
     if address is None or op is None or type_.lanes > 2:
         return False
-    span = body.unit.span(instruction)
     at = instruction.operands.index(address)
     arguments = tuple(body.value(operand, type_, span) for operand in instruction.operands[at + 1 :])
-    place = place_of(body, instruction, address, type_)
-    value = Atomic(op, place, arguments, type_, span)
+    place = place_of(body, instruction, span, address, type_)
+    value = ir.Atomic(op, place, arguments, type_, span)
     if instruction.opcode == "red":
         body.emit(value, span)
     else:
@@ -257,7 +215,7 @@ def _atomic(body: FunctionBody, instruction: Instruction) -> bool:
 _COPY_BYTES = frozenset({4, 8, 16})
 
 
-def _copy(body: FunctionBody, instruction: Instruction) -> bool:
+def _copy(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     """`cp.async`: a load from global memory and a store into shared memory, as in CUDA."""
     operands = instruction.operands
     if len(operands) < 3 or "global" not in instruction.modifiers:
@@ -267,18 +225,17 @@ def _copy(body: FunctionBody, instruction: Instruction) -> bool:
         return False
     if not isinstance(size, Immediate) or size.value not in _COPY_BYTES:
         return False
-    span = body.unit.span(instruction)
     type_ = Type(TypeKind.INT, bits=32, signed=False, lanes=int(size.value) // 4)
-    origin = place_of(body, replace(instruction, modifiers=("global",)), source, type_)
-    place = place_of(body, replace(instruction, modifiers=("shared",)), target, type_)
-    body.emit(Assign(place, None, Load(origin, type_, span), type_, type_, span), span)
+    origin = place_of(body, replace(instruction, modifiers=("global",)), span, source, type_)
+    place = place_of(body, replace(instruction, modifiers=("shared",)), span, target, type_)
+    body.emit(ir.Assign(place, None, ir.Load(origin, type_, span), type_, type_, span), span)
     return True
 
 
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 
 
-def _matrix(body: FunctionBody, instruction: Instruction) -> bool:
+def _matrix(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     """`wmma.load`, `wmma.store`: one access by each thread, for its share of the tile (docs/counting.md)."""
     modifiers = instruction.modifiers
     is_load = "load" in modifiers
@@ -293,24 +250,23 @@ def _matrix(body: FunctionBody, instruction: Instruction) -> bool:
     elements = tile.share
     if elements is None:
         return False
-    span = body.unit.span(instruction)
-    place = place_of(body, instruction, address, type_of(names[-1]))
+    place = place_of(body, instruction, span, address, type_of(names[-1]))
     element = place.type
     part = type_of(names[-1], elements)
     at = instruction.operands.index(address)
     rest = instruction.operands[at + 1 if is_load else at + 2 :]
-    stride = body.value(rest[0], INT32, span) if rest else Constant(tile.columns, INT32, span)
+    stride = body.value(rest[0], ir.INT32, span) if rest else ir.Constant(tile.columns, ir.INT32, span)
     where = address_of_share(place.address, tile, stride, element, part, POINTER, span)
     place = replace(place, address=where, type=part)
     name = "ptx " + instruction.mnemonic
     if not is_load:
         values = tuple(body.value(o, element, span) for o in _elements(instruction.operands[at + 1]))
         value = Intrinsic(name, values, (), Semantics.OPAQUE, False, part, span)
-        body.emit(Assign(place, None, value, part, part, span), span)
+        body.emit(ir.Assign(place, None, value, part, part, span), span)
         return True
-    kept = Variable("tile", part, MemorySpace.REGISTER, VariableRole.TEMPORARY, span)
-    body.statements.append(Declare(kept, Load(place, part, span), body.parts.region(), span))
-    whole = Read(RegisterPlace(kept, (), part), part, span)
+    kept = Variable("tile", part, MemorySpace.REGISTER, ir.VariableRole.TEMPORARY, span)
+    body.statements.append(ir.Declare(kept, ir.Load(place, part, span), body.parts.region(), span))
+    whole = Read(ir.RegisterPlace(kept, (), part), part, span)
     for target in _elements(instruction.operands[0]):
         if isinstance(target, Register):
             type_ = body.registers.declared_type(target.name)
@@ -322,25 +278,23 @@ def _matrix(body: FunctionBody, instruction: Instruction) -> bool:
 # Barriers, exchanges between lanes, textures: what no operator says.
 
 
-def _barrier(body: FunctionBody, instruction: Instruction) -> bool:
+def _barrier(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     if "red" in instruction.modifiers:
         return False
-    span = body.unit.span(instruction)
     if "warp" in instruction.modifiers:  # __syncwarp
-        body.emit(Intrinsic("__syncwarp", (), (), Semantics.NONE, False, VOID, span), span)
+        body.emit(Intrinsic("__syncwarp", (), (), Semantics.NONE, False, ir.VOID, span), span)
         return True
-    operations = (OperationCount(OperationClass.BARRIER, 1.0),)
-    body.emit(Intrinsic("__syncthreads", (), operations, Semantics.BARRIER, False, VOID, span), span)
+    operations = (ir.OperationCount(ir.OperationClass.BARRIER, 1.0),)
+    body.emit(Intrinsic("__syncthreads", (), operations, Semantics.BARRIER, False, ir.VOID, span), span)
     return True
 
 
-def _fence(body: FunctionBody, instruction: Instruction) -> bool:
-    span = body.unit.span(instruction)
-    body.emit(Intrinsic("__threadfence", (), (), Semantics.NONE, False, VOID, span), span)
+def _fence(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
+    body.emit(Intrinsic("__threadfence", (), (), Semantics.NONE, False, ir.VOID, span), span)
     return True
 
 
-def _nothing(body: FunctionBody, instruction: Instruction) -> bool:
+def _nothing(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     """Hints and waits: they move nothing that is counted."""
     return True
 
@@ -354,13 +308,12 @@ _EXCHANGES = {
 }
 
 
-def _exchange(body: FunctionBody, instruction: Instruction) -> bool:
-    span = body.unit.span(instruction)
+def _exchange(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     name, semantics = _EXCHANGES[instruction.opcode]
     target = instruction.operands[0]
     first = target.first if isinstance(target, Pair) else target
     types = scalar_types(instruction.modifiers)
-    type_ = BOOL if types and types[-1] == "pred" else INT32
+    type_ = ir.BOOL if types and types[-1] == "pred" else ir.INT32
     values = [
         body.registers.read(operand.name, operand.component, span)
         for operand in instruction.operands[1:]
@@ -371,17 +324,16 @@ def _exchange(body: FunctionBody, instruction: Instruction) -> bool:
         type_ = values[0].type if instruction.opcode == "shfl" and values else declared
         if type_.kind is TypeKind.POINTER:
             type_ = declared
-    operations = (OperationCount(OperationClass.INT, 1.0),)
+    operations = (ir.OperationCount(ir.OperationClass.INT, 1.0),)
     found = Intrinsic(name, tuple(values), operations, semantics, False, type_, span)
     body.set(first, found, span)
     if isinstance(target, Pair):
-        body.set(target.second, Intrinsic(name, (), (), Semantics.OPAQUE, False, BOOL, span), span)
+        body.set(target.second, Intrinsic(name, (), (), Semantics.OPAQUE, False, ir.BOOL, span), span)
     return True
 
 
-def _texture(body: FunctionBody, instruction: Instruction) -> bool:
+def _texture(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     """`tex`, `tld4`, `suld`: a fetch; `sust`: a write."""
-    span = body.unit.span(instruction)
     is_store = instruction.opcode == "sust"
     address = next((o for o in instruction.operands if isinstance(o, Address)), None)
     if address is None:
@@ -399,30 +351,30 @@ def _texture(body: FunctionBody, instruction: Instruction) -> bool:
                 value = body.registers.read(part.name, part.component, span)
                 coordinates.append(value)
             elif not isinstance(part, Register | Symbol):
-                coordinates.append(body.value(part, INT32, span))
+                coordinates.append(body.value(part, ir.INT32, span))
     types = scalar_types(instruction.modifiers)
     element = type_of(types[0] if types else "b32")
     lanes = lanes_of(instruction.modifiers) if is_store else _lanes_used(body, instruction)
     type_ = Type(element.kind, element.bits, element.signed, lanes)
     name = instruction.mnemonic
     if is_store:
-        stored = _values(body, instruction.operands[-1], element, instruction)
-        fetch = TextureFetch(
-            texture, (*stored, *coordinates), True, body.parts.site(), VOID, span, function=name
+        stored = _values(body, instruction.operands[-1], element, span)
+        fetch = ir.TextureFetch(
+            texture, (*stored, *coordinates), True, body.parts.site(), ir.VOID, span, function=name
         )
         body.emit(fetch, span)
         return True
-    fetch = TextureFetch(texture, tuple(coordinates), False, body.parts.site(), type_, span, function=name)
+    fetch = ir.TextureFetch(texture, tuple(coordinates), False, body.parts.site(), type_, span, function=name)
     target = instruction.operands[0]
     target = target.first if isinstance(target, Pair) else target
     if not isinstance(target, Vector):
         body.set(target, fetch, span)
         return True
-    kept = Variable("fetched", type_, MemorySpace.REGISTER, VariableRole.TEMPORARY, span)
-    body.statements.append(Declare(kept, fetch, body.parts.region(), span))
+    kept = Variable("fetched", type_, MemorySpace.REGISTER, ir.VariableRole.TEMPORARY, span)
+    body.statements.append(ir.Declare(kept, fetch, body.parts.region(), span))
     for lane, part in zip(LANE_NAMES, target.elements, strict=False):
         if isinstance(part, Register) and not body.registers.is_unused(part.name):
-            body.set(part, Read(RegisterPlace(kept, (lane,), element), element, span), span)
+            body.set(part, Read(ir.RegisterPlace(kept, (lane,), element), element, span), span)
     return True
 
 
@@ -440,34 +392,22 @@ def _lanes_used(body: FunctionBody, instruction: Instruction) -> int:
     return max(used, default=1)
 
 
-def _values(body: FunctionBody, operand: Operand, type_: Type, instruction: Instruction) -> tuple[Expr, ...]:
+def _values(body: FunctionBody, operand: Operand, type_: Type, span: Span) -> tuple[Expr, ...]:
     parts = operand.elements if isinstance(operand, Vector) else (operand,)
-    return tuple(body.value(part, type_, body.unit.span(instruction)) for part in parts)
+    return tuple(body.value(part, type_, span) for part in parts)
 
 
-LOWERINGS: dict[str, Callable[[FunctionBody, Instruction], bool]] = {
-    "ld": _load,
-    "ldu": _load,
-    "st": _store,
-    "atom": _atomic,
-    "red": _atomic,
-    "cp": _copy,
-    "wmma": _matrix,
-    "bar": _barrier,
-    "barrier": _barrier,
-    "membar": _fence,
-    "fence": _fence,
-    "shfl": _exchange,
-    "vote": _exchange,
-    "activemask": _exchange,
-    "match": _exchange,
-    "redux": _exchange,
-    "tex": _texture,
-    "tld4": _texture,
-    "suld": _texture,
-    "sust": _texture,
-    **dict.fromkeys(
-        ("prefetch", "prefetchu", "nanosleep", "pmevent", "brkpt", "discard", "applypriority"), _nothing
-    ),
-    **dict.fromkeys(("griddepcontrol", "setmaxnreg"), _nothing),
-}
+_LOWERINGS: tuple[tuple[str, Callable[[FunctionBody, Instruction, Span], bool]], ...] = (
+    ("ld ldu", _load),
+    ("st", _store),
+    ("atom red", _atomic),
+    ("cp", _copy),
+    ("wmma", _matrix),
+    ("bar barrier", _barrier),
+    ("membar fence", _fence),
+    ("shfl vote activemask match redux", _exchange),
+    ("tex tld4 suld sust", _texture),
+    ("prefetch prefetchu nanosleep pmevent brkpt discard applypriority griddepcontrol setmaxnreg", _nothing),
+)
+LOWERINGS = {name: lower for names, lower in _LOWERINGS for name in names.split()}
+"""How an opcode is lowered; False: of a form that is not known here."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from wattslice import ir
 from wattslice.frontend.ptx.lowering.blocks import NotUnderstoodError, Pointers, basic_blocks, find_pointers
 from wattslice.frontend.ptx.lowering.context import KernelParts, passed_addresses, variable_of
 from wattslice.frontend.ptx.lowering.registers import (
@@ -19,24 +20,7 @@ from wattslice.frontend.ptx.lowering.registers import (
 from wattslice.frontend.ptx.operations import POINTER
 from wattslice.frontend.ptx.syntax import syntax
 from wattslice.frontend.ptx.syntax.syntax import flat_body
-from wattslice.ir import (
-    INT64,
-    AddressOf,
-    Assign,
-    Declare,
-    Expr,
-    ExprStmt,
-    Intrinsic,
-    MemorySpace,
-    PointerOffset,
-    RegisterPlace,
-    Semantics,
-    Span,
-    Stmt,
-    Type,
-    Variable,
-    walk_expressions,
-)
+from wattslice.ir import Declare, Expr, Intrinsic, Semantics, Span, Stmt, Type, Variable, walk_expressions
 from wattslice.ir.operation_counts import own_operations
 
 ParameterKey = tuple[str, int]
@@ -110,7 +94,7 @@ class FunctionBody:
         place = parameter_place(instruction)
         if place is None or "param" not in instruction.modifiers:
             return None
-        return self.parameter(*place, POINTER if place[0] in self._call_spaces else INT64)
+        return self.parameter(*place, POINTER if place[0] in self._call_spaces else ir.INT64)
 
     def lower(self, instruction: syntax.Instruction) -> None:
         """Adds an instruction, whose operands and types may be any that can be written."""
@@ -124,7 +108,7 @@ class FunctionBody:
 
     def emit(self, expr: Expr, span: Span) -> None:
         """A statement of its own."""
-        self.statements.append(ExprStmt(expr, self.parts.region(), span))
+        self.statements.append(ir.ExprStmt(expr, self.parts.region(), span))
 
     def flush(self) -> None:
         """Writes out all that waits for a reader."""
@@ -162,8 +146,8 @@ class FunctionBody:
         for waiting in registers.overwritten_by(variable):
             self._write_out(waiting)
         value = fitted(value, variable.type, span)
-        place = RegisterPlace(variable, (), variable.type)
-        self.emit(Assign(place, None, value, variable.type, variable.type, span), span)
+        place = ir.RegisterPlace(variable, (), variable.type)
+        self.emit(ir.Assign(place, None, value, variable.type, variable.type, span), span)
 
     # ------------------------------------------------------------------ values
 
@@ -189,12 +173,12 @@ class FunctionBody:
         if variable is None:
             return Intrinsic(name, (), (), Semantics.UNIFORM, False, POINTER, span)
         self.note_shared(variable)
-        found: Expr = AddressOf(variable, POINTER, span)
-        return PointerOffset(found, None, 1, offset, False, False, POINTER, span) if offset else found
+        found: Expr = ir.AddressOf(variable, POINTER, span)
+        return ir.PointerOffset(found, None, 1, offset, False, False, POINTER, span) if offset else found
 
     def note_shared(self, variable: Variable) -> None:
         """Notes a `.shared` variable that the kernel uses."""
-        if variable.space is MemorySpace.SHARED:
+        if variable.space is ir.MemorySpace.SHARED:
             self.parts.shared[variable] = None
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path, PurePath
 
+from wattslice import ir
 from wattslice.frontend.cuda.clang.source_files import repository_root
 from wattslice.frontend.inputs import note_file
 from wattslice.frontend.ptx.lowering.blocks import Pointers, find_pointers
@@ -26,20 +27,7 @@ from wattslice.frontend.ptx.syntax.syntax import (
     call_of,
     flat_body,
 )
-from wattslice.ir import (
-    INT64,
-    ArgumentPart,
-    Diagnostic,
-    Kernel,
-    MachineInstruction,
-    MemorySpace,
-    Severity,
-    Span,
-    Type,
-    TypeKind,
-    Variable,
-    VariableRole,
-)
+from wattslice.ir import Diagnostic, MemorySpace, Severity, Span, Type, TypeKind, Variable, VariableRole
 
 MAX_INSTRUCTIONS = 60_000
 """Instructions of a kernel with all that it inlines, up to which it is followed."""
@@ -64,7 +52,7 @@ class Unit:
     functions: dict[str, syntax.Function] = field(default_factory=dict[str, syntax.Function])
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
     files: dict[int, str] = field(default_factory=dict[int, str])
-    originals: dict[str, Kernel] = field(default_factory=dict[str, Kernel])
+    originals: dict[str, ir.Kernel] = field(default_factory=dict[str, ir.Kernel])
     foreign: frozenset[int] = frozenset()
     moved: tuple[Path, Path] | None = None
     pointer_parameters: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
@@ -156,7 +144,7 @@ class KernelParts:
     taken: frozenset[str] = frozenset()
     regions: int = 0
     sites: int = 0
-    machine: list[MachineInstruction] = field(default_factory=list[MachineInstruction])
+    machine: list[ir.MachineInstruction] = field(default_factory=list[ir.MachineInstruction])
     shared: dict[Variable, None] = field(default_factory=dict[Variable, None])
     holes: list[Diagnostic] = field(default_factory=list[Diagnostic])
     roots: dict[Variable, Variable] = field(default_factory=dict[Variable, Variable])
@@ -326,10 +314,10 @@ class KernelParameters:
         return tuple(self._found[place] for place in self._places())
 
     @property
-    def parts(self) -> tuple[ArgumentPart, ...]:
+    def parts(self) -> tuple[ir.ArgumentPart, ...]:
         """Which part of which argument each of `variables` is."""
         return tuple(
-            ArgumentPart(self._numbers[name], offset, self._number_name(self._declared[name], offset))
+            ir.ArgumentPart(self._numbers[name], offset, self._number_name(self._declared[name], offset))
             for name, offset in self._places()
         )
 
@@ -359,7 +347,7 @@ def _scalar(parameter: syntax.Parameter) -> Type:
     """A 64-bit parameter may be a pointer: it is one until its uses say otherwise."""
     type_ = type_of(parameter.type)
     if type_.kind is TypeKind.INT and type_.bits == 64:
-        return POINTER if parameter.pointer_space is not None else INT64
+        return POINTER if parameter.pointer_space is not None else ir.INT64
     return replace(type_, signed=True) if type_.kind is TypeKind.INT else type_
 
 
@@ -393,7 +381,7 @@ def pointer_parameters(unit: Unit, name: str) -> frozenset[str]:
     variables = {
         parameter.name: Variable(
             parameter.name,
-            INT64,
+            ir.INT64,
             MemorySpace.REGISTER,
             VariableRole.PARAMETER,
             Span(str(unit.path), parameter.line, 1, parameter.line),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
+from wattslice import ir
 from wattslice.frontend.ptx.lowering import accesses, arithmetic
 from wattslice.frontend.ptx.lowering.blocks import NotUnderstoodError, has_result, results_of
 from wattslice.frontend.ptx.lowering.body import FunctionBody
@@ -15,7 +16,6 @@ from wattslice.frontend.ptx.syntax.syntax import (
     Address,
     Call,
     Function,
-    Immediate,
     Instruction,
     Operand,
     Pair,
@@ -28,26 +28,9 @@ from wattslice.frontend.ptx.syntax.syntax import (
     Vector,
     call_of,
 )
-from wattslice.ir import (
-    INT32,
-    VOID,
-    Expr,
-    InlinedCall,
-    Intrinsic,
-    OperationCount,
-    Read,
-    RegisterPlace,
-    Semantics,
-    Severity,
-    Span,
-    Type,
-    Variable,
-)
+from wattslice.ir import INT32, VOID, Expr, Intrinsic, Read, Semantics, Severity, Span, Type, Variable
 
-Lowering = Callable[[FunctionBody, Instruction], bool]
-"""Lowers an instruction of its opcode; False: of a form that it does not know."""
-
-_LOWERINGS: dict[str, Lowering] = arithmetic.LOWERINGS | accesses.LOWERINGS
+_LOWERINGS = arithmetic.LOWERINGS | accesses.LOWERINGS
 
 
 def lower_instruction(body: FunctionBody, instruction: Instruction) -> None:
@@ -55,22 +38,25 @@ def lower_instruction(body: FunctionBody, instruction: Instruction) -> None:
     if instruction.opcode == "call":
         lower_call(body, instruction, lower_instruction)
         return
-    lowering = _LOWERINGS.get(instruction.opcode)
-    if lowering is None or not lowering(body, instruction):
-        _opaque(body, instruction)
-
-
-def _opaque(body: FunctionBody, instruction: Instruction) -> None:
-    """Operations by the mnemonic; the first result carries them, all are unknown."""
     span = body.unit.span(instruction)
+    valued, lowering = arithmetic.VALUES.get(instruction.opcode), _LOWERINGS.get(instruction.opcode)
+    value = None if valued is None else valued(body, instruction, span)
+    if value is not None:
+        body.set(instruction.operands[0], value, span)
+    elif lowering is None or not lowering(body, instruction, span):
+        _opaque(body, instruction, span)
+
+
+def _opaque(body: FunctionBody, instruction: Instruction, span: Span) -> None:
+    """Operations by the mnemonic; the first result carries them, all are unknown."""
     if instruction.opcode not in OPCODES:
         message = f"'{instruction.opcode}' is no instruction that is known: counted by the type that it names"
         body.parts.holes.append(body.unit.report_at("PW006", Severity.NOTE, span, message))
     found = operation_of(instruction.mnemonic)
-    operations = () if found is None else (OperationCount(*found),)
+    operations = () if found is None else (ir.OperationCount(*found),)
     results = results_of(instruction)
     operands = instruction.operands[1:] if has_result(instruction) else instruction.operands
-    arguments = tuple(arg for operand in operands for arg in _arguments(body, operand, instruction))
+    arguments = tuple(arg for operand in operands for arg in _arguments(body, operand, span))
     types = scalar_types(instruction.modifiers)
     type_ = type_of(types[0]) if types and results else INT32 if results else VOID
     semantics = Semantics.OPAQUE if results else Semantics.NONE
@@ -90,16 +76,15 @@ def _typed(value: Intrinsic, type_: Type) -> Expr:
     return Intrinsic(value.name, value.arguments, value.operations, value.semantics, False, type_, value.span)
 
 
-def _arguments(body: FunctionBody, operand: Operand, instruction: Instruction) -> list[Expr]:
-    span = body.unit.span(instruction)
+def _arguments(body: FunctionBody, operand: Operand, span: Span) -> list[Expr]:
     match operand:
         case Register(name=name, component=component):
             return [body.registers.read(name, component, span)]
         case Address(base=base, arguments=arguments):
-            found = [] if not isinstance(base, Register) else _arguments(body, base, instruction)
-            return found + [value for part in arguments for value in _arguments(body, part, instruction)]
+            found = [] if not isinstance(base, Register) else _arguments(body, base, span)
+            return found + [value for part in arguments for value in _arguments(body, part, span)]
         case Vector(elements=elements):
-            return [value for part in elements for value in _arguments(body, part, instruction)]
+            return [value for part in elements for value in _arguments(body, part, span)]
         case _:
             return []
 
@@ -112,8 +97,6 @@ def _parts(operand: Operand) -> tuple[Operand, ...]:
             return (first, second)
         case Sink() | Register():
             return (operand,)
-        case Immediate():
-            return ()
         case _:
             return ()
 
@@ -185,7 +168,7 @@ def lower_call(
         return
     finally:
         parts.inlining.pop()
-    body.emit(InlinedCall(name, (), (), block, VOID, span), span)
+    body.emit(ir.InlinedCall(name, (), (), block, VOID, span), span)
 
 
 def _name_of(operand: Operand) -> str:
@@ -211,7 +194,7 @@ def _passed(body: FunctionBody, call: Call, span: Span) -> Iterator[Expr]:
         elif isinstance(argument, Symbol):
             for (name, _), variable in body.call_parameters.items():
                 if name == argument.name:
-                    yield Read(RegisterPlace(variable, (), variable.type), variable.type, span)
+                    yield Read(ir.RegisterPlace(variable, (), variable.type), variable.type, span)
 
 
 def _forget(body: FunctionBody, results: tuple[Operand, ...], name: str, instruction: Instruction) -> None:

@@ -12,46 +12,20 @@ import struct
 from collections import Counter
 from dataclasses import dataclass, replace
 
+from wattslice import ir
 from wattslice.frontend.ptx.lowering.blocks import BasicBlock, Pointers, results_of, sources_of
 from wattslice.frontend.ptx.operations import POINTER, type_of
 from wattslice.frontend.ptx.syntax.syntax import RegisterDeclaration, Statement
-from wattslice.ir import (
-    BOOL,
-    COMPARISONS,
-    INT32,
-    UINT32,
-    AddressOf,
-    Binary,
-    BinaryOp,
-    Builtin,
-    BuiltinKind,
-    Cast,
-    Constant,
-    Expr,
-    Intrinsic,
-    MemorySpace,
-    PointerOffset,
-    Read,
-    RegisterPlace,
-    Semantics,
-    Span,
-    Type,
-    TypeKind,
-    Unary,
-    UnaryOp,
-    Variable,
-    VariableRole,
-    walk_expressions,
-)
+from wattslice.ir import BinaryOp, Builtin, Cast, Constant, Expr, Semantics, Span, Type, TypeKind, Variable
 
 MAX_SIZE = 40
 """Nodes of an expression above which it is kept in a variable."""
 
 _BUILTINS = {
-    "%tid": BuiltinKind.THREAD_IDX,
-    "%ctaid": BuiltinKind.BLOCK_IDX,
-    "%ntid": BuiltinKind.BLOCK_DIM,
-    "%nctaid": BuiltinKind.GRID_DIM,
+    "%tid": ir.BuiltinKind.THREAD_IDX,
+    "%ctaid": ir.BuiltinKind.BLOCK_IDX,
+    "%ntid": ir.BuiltinKind.BLOCK_DIM,
+    "%nctaid": ir.BuiltinKind.GRID_DIM,
 }
 _AXES = {"x": 0, "y": 1, "z": 2}
 _UNIFORM_WORDS = """
@@ -66,7 +40,7 @@ def is_leaf(expr: Expr) -> bool:
     """Whether an expression costs nothing and is the same wherever it stands."""
     if isinstance(expr, Cast):
         return is_leaf(expr.operand) and not expr.operand.type.is_float and expr.type.is_integral
-    return isinstance(expr, Constant | Builtin | AddressOf | Read)
+    return isinstance(expr, Constant | Builtin | ir.AddressOf | ir.Read)
 
 
 @dataclass(slots=True)
@@ -135,7 +109,7 @@ class Registers:
     def declared_type(self, name: str) -> Type:
         """The type that a `.reg` gives."""
         found = self._declared.get(name)
-        return found or self._ranges.get(name.rstrip("0123456789"), INT32)
+        return found or self._ranges.get(name.rstrip("0123456789"), ir.INT32)
 
     def variable(self, name: str, type_: Type | None = None) -> Variable:
         """The variable of a register; `type_`: of what it is given first."""
@@ -151,8 +125,8 @@ class Registers:
             known = Variable(
                 f"%{shown}" if shown in self._taken else shown,
                 chosen,
-                MemorySpace.REGISTER,
-                VariableRole.LOCAL,
+                ir.MemorySpace.REGISTER,
+                ir.VariableRole.LOCAL,
                 self._span,
             )
             self._variables[name] = known
@@ -177,15 +151,15 @@ class Registers:
         """The registers in an expression that may be written again."""
         return frozenset(
             node.place.variable
-            for node in walk_expressions(expr)
-            if isinstance(node, Read)
+            for node in ir.walk_expressions(expr)
+            if isinstance(node, ir.Read)
             and node.place.variable not in self._constant
-            and node.place.variable.role is not VariableRole.PARAMETER
+            and node.place.variable.role is not ir.VariableRole.PARAMETER
         )
 
     def wait(self, name: str, expr: Expr) -> bool:
         """Keeps an expression for its one reader; False when it is too large."""
-        size = sum(1 for _ in walk_expressions(expr))
+        size = sum(1 for _ in ir.walk_expressions(expr))
         if size > MAX_SIZE:
             return False
         self.pending[name] = Pending(expr, self.changing(expr), size)
@@ -206,7 +180,7 @@ class Registers:
         if name.startswith("%") and name not in self._written:
             return _special(name, component, span)
         variable = self.variable(name)
-        return Read(RegisterPlace(variable, (), variable.type), variable.type, span)
+        return ir.Read(ir.RegisterPlace(variable, (), variable.type), variable.type, span)
 
 
 def _at(expr: Expr, span: Span) -> Expr:
@@ -218,26 +192,26 @@ def _at(expr: Expr, span: Span) -> Expr:
 
 def _special(name: str, component: str, span: Span) -> Expr:
     if name in _BUILTINS:
-        return Builtin(_BUILTINS[name], _AXES.get(component, 0), UINT32, span)
+        return Builtin(_BUILTINS[name], _AXES.get(component, 0), ir.UINT32, span)
     if name == "WARP_SZ":
-        return Builtin(BuiltinKind.WARP_SIZE, 0, INT32, span)
+        return Builtin(ir.BuiltinKind.WARP_SIZE, 0, ir.INT32, span)
     if name == "%laneid":
         return _lane(span)
     semantics = Semantics.UNIFORM if name in _UNIFORM else Semantics.OPAQUE
-    return Intrinsic(name.lstrip("%"), (), (), semantics, False, UINT32, span)
+    return ir.Intrinsic(name.lstrip("%"), (), (), semantics, False, ir.UINT32, span)
 
 
 def _lane(span: Span) -> Expr:
     """`((tid.z * ntid.y + tid.y) * ntid.x + tid.x) % 32`, which the hardware knows for nothing."""
 
     def known(semantics: Semantics, a: Expr, b: Expr) -> Expr:
-        return Intrinsic("laneid", (a, b), (), semantics, False, INT32, span)
+        return ir.Intrinsic("laneid", (a, b), (), semantics, False, ir.INT32, span)
 
-    thread = [Builtin(BuiltinKind.THREAD_IDX, axis, UINT32, span) for axis in range(3)]
-    extent = [Builtin(BuiltinKind.BLOCK_DIM, axis, UINT32, span) for axis in range(3)]
+    thread = [Builtin(ir.BuiltinKind.THREAD_IDX, axis, ir.UINT32, span) for axis in range(3)]
+    extent = [Builtin(ir.BuiltinKind.BLOCK_DIM, axis, ir.UINT32, span) for axis in range(3)]
     row = known(Semantics.ADD, known(Semantics.MUL, thread[2], extent[1]), thread[1])
     linear = known(Semantics.ADD, known(Semantics.MUL, row, extent[0]), thread[0])
-    return known(Semantics.MOD, linear, Constant(32, INT32, span))
+    return known(Semantics.MOD, linear, Constant(32, ir.INT32, span))
 
 
 def float_bits(value: int | float, bits: int) -> float:
@@ -269,11 +243,19 @@ _OPPOSITE = {
 
 def is_pure(expr: Expr) -> bool:
     """Whether an expression may be computed later: it neither reads memory nor does anything."""
-    for node in walk_expressions(expr):
+    for node in ir.walk_expressions(expr):
         match node:
-            case Constant() | Read() | AddressOf() | Cast() | Unary() | Binary() | PointerOffset():
+            case (
+                Constant()
+                | ir.Read()
+                | ir.AddressOf()
+                | Cast()
+                | ir.Unary()
+                | ir.Binary()
+                | ir.PointerOffset()
+            ):
                 pass
-            case Intrinsic(semantics=semantics, is_opaque_call=False) if semantics not in (
+            case ir.Intrinsic(semantics=semantics, is_opaque_call=False) if semantics not in (
                 Semantics.EFFECT,
                 Semantics.BARRIER,
                 Semantics.NONE,
@@ -319,7 +301,7 @@ def as_type(value: Expr, type_: Type, span: Span) -> Expr:
     if not is_same_kind(own, type_):
         if type_.kind is TypeKind.POINTER:
             return value
-        return Intrinsic("bit_cast", (value,), (), Semantics.OPAQUE, False, type_, span)
+        return ir.Intrinsic("bit_cast", (value,), (), Semantics.OPAQUE, False, type_, span)
     if own.is_float:
         return value
     if own.bits == type_.bits and own.signed == type_.signed:
@@ -336,12 +318,12 @@ def fitted(value: Expr, type_: Type, span: Span) -> Expr:
 
 def negated(condition: Expr) -> Expr:
     """`!condition`; integers are compared the other way round."""
-    if isinstance(condition, Unary) and condition.op is UnaryOp.NOT:
+    if isinstance(condition, ir.Unary) and condition.op is ir.UnaryOp.NOT:
         return condition.operand
     if (
-        isinstance(condition, Binary)
-        and condition.op in COMPARISONS
+        isinstance(condition, ir.Binary)
+        and condition.op in ir.COMPARISONS
         and (not condition.operand_type.is_float or condition.op in (BinaryOp.EQ, BinaryOp.NE))
     ):
         return replace(condition, op=_OPPOSITE[condition.op])
-    return Unary(UnaryOp.NOT, condition, BOOL, condition.span)
+    return ir.Unary(ir.UnaryOp.NOT, condition, ir.BOOL, condition.span)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
+from wattslice import ir
 from wattslice.frontend import MOST_NESTED_BLOCKS
 from wattslice.frontend.ptx.lowering.blocks import BasicBlock, NotUnderstoodError
 from wattslice.frontend.ptx.lowering.body import FunctionBody
@@ -27,34 +28,7 @@ from wattslice.frontend.ptx.lowering.structure import (
 )
 from wattslice.frontend.ptx.operations import type_of
 from wattslice.frontend.ptx.syntax import syntax
-from wattslice.ir import (
-    Assign,
-    Binary,
-    BinaryOp,
-    Block,
-    Break,
-    Case,
-    Constant,
-    Declare,
-    Expr,
-    ExprStmt,
-    If,
-    Increment,
-    InlinedCall,
-    Loop,
-    LoopKind,
-    MachineInstruction,
-    Read,
-    RegisterPlace,
-    Return,
-    Span,
-    Stmt,
-    Switch,
-    Variable,
-    expressions_below,
-    walk_expressions,
-    walk_statements,
-)
+from wattslice.ir import Assign, Block, Expr, ExprStmt, If, Loop, Read, RegisterPlace, Span, Stmt, Variable
 from wattslice.ir.operation_counts import own_operations
 
 
@@ -100,9 +74,9 @@ class _Statements:
                     found.append(self._switching(part))
                 case Jump(frame=frame):
                     levels = len(self._frames) - self._frames.index(frame)
-                    found.append(Break(self.body.parts.region(), self._last_span(found), levels))
+                    found.append(ir.Break(self.body.parts.region(), self._last_span(found), levels))
                 case Quit():
-                    found.append(Return(None, self.body.parts.region(), self._last_span(found)))
+                    found.append(ir.Return(None, self.body.parts.region(), self._last_span(found)))
         return found
 
     def _code(self, node: int) -> list[Stmt]:
@@ -122,7 +96,7 @@ class _Statements:
             span = self.body.unit.span(instruction)
             spans.append(span)
             if instruction.guard is None or is_ending or self._decides(block, instruction):
-                self.body.parts.machine.append(MachineInstruction(instruction.mnemonic, region, span))
+                self.body.parts.machine.append(ir.MachineInstruction(instruction.mnemonic, region, span))
                 if not is_ending and not self._decides(block, instruction):
                     self.body.lower(instruction)
             else:
@@ -147,7 +121,7 @@ class _Statements:
         self.body.flush()
         region, inside = self.body.parts.region(), self.body.parts.region()
         outer, self.body.statements = self.body.statements, []
-        self.body.parts.machine.append(MachineInstruction(instruction.mnemonic, inside, span))
+        self.body.parts.machine.append(ir.MachineInstruction(instruction.mnemonic, inside, span))
         self.body.lower(replace(instruction, guard=None))
         self.body.flush()
         then = Block(tuple(self.body.statements), inside, span)
@@ -180,7 +154,7 @@ class _Statements:
         return [If(condition, block, other, region, span)]
 
     def _kept(self, condition: Expr, span: Span, region: int) -> list[Stmt]:
-        costs = any(own_operations(node) for node in walk_expressions(condition))
+        costs = any(own_operations(node) for node in ir.walk_expressions(condition))
         return [ExprStmt(condition, region, span)] if costs else []
 
     def _repeat(self, repeat: Repeat) -> Loop:
@@ -199,7 +173,7 @@ class _Statements:
         span = self.body.unit.span(instructions[0]) if instructions else self._span_of(statements)
         end = max([span.line, *(s.span.line for s in statements if s.span.file == span.file)])
         return Loop(
-            LoopKind.WHILE if condition is None else LoopKind.DO,
+            ir.LoopKind.WHILE if condition is None else ir.LoopKind.DO,
             (),
             condition,
             step,
@@ -211,18 +185,18 @@ class _Statements:
             replace(span, end_line=max(end, span.end_line)),
         )
 
-    def _switching(self, switching: Switching) -> Switch:
+    def _switching(self, switching: Switching) -> ir.Switch:
         selector = self._conditions.pop(switching.node)
         region = self.body.parts.region()
         self._frames.append(switching.frame)
-        cases: list[Case] = []
+        cases: list[ir.Case] = []
         for labels, tree in switching.cases:
             inside = self.body.parts.region()
             statements = self._tree(tree)
-            cases.append(Case(labels, Block(tuple(statements), inside, self._span_of(statements))))
+            cases.append(ir.Case(labels, Block(tuple(statements), inside, self._span_of(statements))))
         self._frames.pop()
         span = self.body.unit.span(self.body.blocks[switching.node].instructions[-1])
-        return Switch(selector, tuple(cases), region, span)
+        return ir.Switch(selector, tuple(cases), region, span)
 
     def _span_of(self, statements: list[Stmt], otherwise: Span | None = None) -> Span:
         return statements[0].span if statements else otherwise or self.body.span
@@ -266,7 +240,7 @@ def steps_apart(body: list[Stmt]) -> tuple[list[Stmt], Expr | None]:
         return body, None
     step = steps[0]
     for other in steps[1:]:
-        step = Binary(BinaryOp.COMMA, step, other, other.type, other.type, other.span)
+        step = ir.Binary(ir.BinaryOp.COMMA, step, other, other.type, other.type, other.span)
     return [*body[:-1], replace(last, statements=tuple(kept))], step
 
 
@@ -277,8 +251,10 @@ def _stepped(stmt: Stmt) -> Variable | None:
             expr=Assign(
                 target=RegisterPlace(variable=variable, path=()),
                 op=None,
-                value=Binary(
-                    op=BinaryOp.ADD, left=Read(place=RegisterPlace(variable=read, path=())), right=Constant()
+                value=ir.Binary(
+                    op=ir.BinaryOp.ADD,
+                    left=Read(place=RegisterPlace(variable=read, path=())),
+                    right=ir.Constant(),
                 ),
             )
         ) if read is variable and variable.type.is_integral:
@@ -290,7 +266,7 @@ def _stepped(stmt: Stmt) -> Variable | None:
 def _registers(stmt: Stmt) -> set[Variable]:
     """The registers that a statement reads or writes."""
     found: set[Variable] = set()
-    for expr in expressions_below(stmt):
+    for expr in ir.expressions_below(stmt):
         if isinstance(expr, Read):
             found.add(expr.place.variable)
         elif isinstance(expr, Assign) and isinstance(expr.target, RegisterPlace):
@@ -344,7 +320,7 @@ def _arms(stmt: Stmt) -> list[tuple[Stmt, ...]]:
             return [then.statements] if otherwise is None else [then.statements, otherwise.statements]
         case Loop(body=body):
             return [body.statements]
-        case Switch(cases=cases):
+        case ir.Switch(cases=cases):
             return [case.body.statements for case in cases]
         case Block(statements=statements):
             return [statements]
@@ -355,17 +331,17 @@ def _arms(stmt: Stmt) -> list[tuple[Stmt, ...]]:
 def _uses(stmt: Stmt) -> Counter[Variable]:
     """How often each register is mentioned in a statement and all that it holds."""
     found: Counter[Variable] = Counter(
-        inner.variable for inner in walk_statements(stmt) if isinstance(inner, Declare)
+        inner.variable for inner in ir.walk_statements(stmt) if isinstance(inner, ir.Declare)
     )
-    for expr in expressions_below(stmt):
+    for expr in ir.expressions_below(stmt):
         match expr:
             case Read(place=RegisterPlace(variable=variable)):
                 found[variable] += 1
             case Assign(target=RegisterPlace(variable=variable)):
                 found[variable] += 1
-            case Increment(target=RegisterPlace(variable=variable)):
+            case ir.Increment(target=RegisterPlace(variable=variable)):
                 found[variable] += 1
-            case InlinedCall(parameters=parameters):
+            case ir.InlinedCall(parameters=parameters):
                 found.update(parameters)
             case _:
                 pass
@@ -389,7 +365,7 @@ def _with_declarations(stmt: Stmt, declared: frozenset[Stmt]) -> Stmt:
     """A statement with the assignments in `declared` as declarations."""
     match stmt:
         case ExprStmt(expr=Assign(target=RegisterPlace(variable=variable), value=value)) if stmt in declared:
-            return Declare(variable, value, stmt.region, stmt.span)
+            return ir.Declare(variable, value, stmt.region, stmt.span)
         case Block():
             return _rewritten(stmt, declared)
         case If(then=then, otherwise=otherwise):
@@ -397,7 +373,7 @@ def _with_declarations(stmt: Stmt, declared: frozenset[Stmt]) -> Stmt:
             return replace(stmt, then=_rewritten(then, declared), otherwise=other)
         case Loop(body=body):
             return replace(stmt, body=_rewritten(body, declared))
-        case Switch(cases=cases):
+        case ir.Switch(cases=cases):
             return replace(stmt, cases=tuple(replace(c, body=_rewritten(c.body, declared)) for c in cases))
         case _:
             return stmt

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "builtins.h"
 #include "launch.h"
 
 // ---- barriers and fences ----

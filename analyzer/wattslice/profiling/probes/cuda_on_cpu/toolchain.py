@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wattslice.errors import WattsliceError
+from wattslice.ir.builtins import definitions_on_cpu
 from wattslice.profiling.probes.cuda_on_cpu.rewriting import rewritten
 
 HERE = Path(__file__).parent
@@ -46,6 +47,7 @@ class Toolchain:
         """Compiles the runtime, and the header if `precompiled`, into `directory`. Raises `BuildError`."""
         for header in HERE.glob("*.h"):
             (directory / header.name).write_bytes(header.read_bytes())
+        (directory / "builtins.h").write_text(definitions_on_cpu(), encoding="utf-8")
         for name in _SAME_AS_RUNTIME:
             (directory / f"{name}.h").write_text('#include "cuda_runtime.h"\n', encoding="utf-8")
         (directory / "cooperative_groups").mkdir(exist_ok=True)

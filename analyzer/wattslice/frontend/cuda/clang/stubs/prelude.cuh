@@ -53,6 +53,7 @@
 #include "wattslice_std_base.h"
 #include "wattslice_cuda_vectors.cuh"
 #include "wattslice_cuda_math.cuh"
+#include "wattslice_builtins.cuh"
 #include "wattslice_cuda_device.cuh"
 #include "wattslice_cuda_texture.cuh"
 #include "wattslice_cuda_runtime.cuh"

@@ -1,4 +1,5 @@
-// Mathematical functions and intrinsics (CUDA Math API), declared only: the analyzer knows them by name.
+// Mathematical functions and intrinsics (CUDA Math API), declared only: the analyzer knows them by name. Plain
+// ones are rows of analyzer/wattslice/ir/builtins.py, from which `wattslice_builtins.cuh` is made for each parse.
 #pragma once
 
 // one / two / three arguments of type T under the name F
@@ -21,21 +22,6 @@
                        WS_HD double F(float, I); WS_HD double F(I, float);
 #define WS_OVERLOAD_3(F) WS_3(float, F)
 
-WS_BOTH_1(sqrt) WS_BOTH_1(cbrt) WS_BOTH_1(sin) WS_BOTH_1(cos) WS_BOTH_1(tan) WS_BOTH_1(asin)
-WS_BOTH_1(acos) WS_BOTH_1(atan) WS_BOTH_1(sinh) WS_BOTH_1(cosh) WS_BOTH_1(tanh) WS_BOTH_1(asinh)
-WS_BOTH_1(acosh) WS_BOTH_1(atanh) WS_BOTH_1(exp) WS_BOTH_1(exp2) WS_BOTH_1(expm1) WS_BOTH_1(log)
-WS_BOTH_1(log2) WS_BOTH_1(log10) WS_BOTH_1(log1p) WS_BOTH_1(logb) WS_BOTH_1(floor) WS_BOTH_1(ceil)
-WS_BOTH_1(round) WS_BOTH_1(trunc) WS_BOTH_1(rint) WS_BOTH_1(nearbyint) WS_BOTH_1(fabs) WS_BOTH_1(erf)
-WS_BOTH_1(erfc) WS_BOTH_1(tgamma) WS_BOTH_1(lgamma)
-WS_BOTH_1(rsqrt) WS_BOTH_1(rcbrt) WS_BOTH_1(exp10) WS_BOTH_1(sinpi) WS_BOTH_1(cospi) WS_BOTH_1(erfinv)
-WS_BOTH_1(erfcinv) WS_BOTH_1(erfcx) WS_BOTH_1(normcdf) WS_BOTH_1(normcdfinv) WS_BOTH_1(cyl_bessel_i0)
-WS_BOTH_1(cyl_bessel_i1)
-WS_C WS_1(double, j0) WS_C WS_1(float, j0f) WS_C WS_1(double, j1) WS_C WS_1(float, j1f)
-WS_C WS_1(double, y0) WS_C WS_1(float, y0f) WS_C WS_1(double, y1) WS_C WS_1(float, y1f)
-WS_BOTH_2(pow) WS_BOTH_2(atan2) WS_BOTH_2(fmod) WS_BOTH_2(fmin) WS_BOTH_2(fmax) WS_BOTH_2(fdim)
-WS_BOTH_2(hypot) WS_BOTH_2(rhypot) WS_BOTH_2(copysign) WS_BOTH_2(remainder) WS_BOTH_2(nextafter)
-WS_BOTH_3(fma) WS_BOTH_3(norm3d) WS_BOTH_3(rnorm3d)
-WS_C WS_HD float fdividef(float, float);
 WS_C WS_HD double norm4d(double, double, double, double); WS_C WS_HD double rnorm4d(double, double, double, double);
 WS_C WS_HD float norm4df(float, float, float, float); WS_C WS_HD float rnorm4df(float, float, float, float);
 
@@ -55,8 +41,6 @@ WS_C WS_HD int abs(int); WS_C WS_HD long labs(long); WS_C WS_HD long long llabs(
 WS_HD long abs(long); WS_HD long long abs(long long); WS_HD float abs(float); WS_HD double abs(double);
 
 #define WS_CLASSIFY(F) WS_HD bool F(float); WS_HD bool F(double); WS_HD bool F(int);
-WS_CLASSIFY(isnan) WS_CLASSIFY(isinf) WS_CLASSIFY(isfinite) WS_CLASSIFY(signbit) WS_CLASSIFY(isnormal)
-WS_C WS_HD int __isnanf(float); WS_C WS_HD int __isinff(float); WS_C WS_HD int __finitef(float);
 
 #define WS_MINMAX(T) WS_HD T min(T, T); WS_HD T max(T, T);
 WS_MINMAX(int) WS_MINMAX(unsigned) WS_MINMAX(long) WS_MINMAX(unsigned long) WS_MINMAX(long long)
@@ -69,14 +53,9 @@ WS_HD long long llmin(long long, long long); WS_HD long long llmax(long long, lo
 WS_HD unsigned long long ullmin(unsigned long long, unsigned long long);
 WS_HD unsigned long long ullmax(unsigned long long, unsigned long long);
 
-// fast approximations
 #define WS_D1(T, F) WS_D T F(T);
 #define WS_D2(T, F) WS_D T F(T, T);
 #define WS_D3(T, F) WS_D T F(T, T, T);
-WS_D1(float, __expf) WS_D1(float, __exp10f) WS_D1(float, __logf) WS_D1(float, __log2f) WS_D1(float, __log10f)
-WS_D1(float, __sinf) WS_D1(float, __cosf) WS_D1(float, __tanf) WS_D1(float, __saturatef) WS_D1(float, __tanhf)
-WS_D1(float, __frsqrt_rn) WS_D1(float, __exp2f)
-WS_D2(float, __powf) WS_D2(float, __fdividef) WS_D void __sincosf(float, float*, float*);
 
 // explicit rounding
 #define WS_ROUNDED(T, P, R)                                                                                  \
@@ -95,26 +74,7 @@ WS_D2(float, __powf) WS_D2(float, __fdividef) WS_D void __sincosf(float, float*,
   WS_D double __uint2double_##R(unsigned);
 WS_ROUND_ALL(rn) WS_ROUND_ALL(rz) WS_ROUND_ALL(ru) WS_ROUND_ALL(rd)
 
-// bit casts and integer intrinsics
-WS_D int __float_as_int(float); WS_D float __int_as_float(int); WS_D unsigned __float_as_uint(float);
-WS_D float __uint_as_float(unsigned); WS_D long long __double_as_longlong(double);
-WS_D double __longlong_as_double(long long); WS_D int __double2hiint(double); WS_D int __double2loint(double);
-WS_D double __hiloint2double(int, int);
-WS_D int __mul24(int, int); WS_D unsigned __umul24(unsigned, unsigned); WS_D int __mulhi(int, int);
-WS_D unsigned __umulhi(unsigned, unsigned); WS_D long long __mul64hi(long long, long long);
-WS_D unsigned long long __umul64hi(unsigned long long, unsigned long long);
-WS_D unsigned __sad(int, int, unsigned); WS_D unsigned __usad(unsigned, unsigned, unsigned);
-WS_D int __hadd(int, int); WS_D int __rhadd(int, int); WS_D unsigned __uhadd(unsigned, unsigned);
-WS_D int __clz(int); WS_D int __clzll(long long); WS_D int __ffs(int); WS_D int __ffsll(long long);
-WS_D int __popc(unsigned); WS_D int __popcll(unsigned long long); WS_D unsigned __brev(unsigned);
-WS_D unsigned long long __brevll(unsigned long long); WS_D unsigned __byte_perm(unsigned, unsigned, unsigned);
-WS_D unsigned __funnelshift_l(unsigned, unsigned, unsigned);
-WS_D unsigned __funnelshift_r(unsigned, unsigned, unsigned);
-WS_D unsigned __funnelshift_lc(unsigned, unsigned, unsigned);
-WS_D unsigned __funnelshift_rc(unsigned, unsigned, unsigned);
-WS_D int __dp4a(int, int, int); WS_D unsigned __dp4a(unsigned, unsigned, unsigned);
-WS_D int __dp2a_lo(int, int, int); WS_D int __dp2a_hi(int, int, int);
-WS_D unsigned __fns(unsigned, unsigned, int);
+WS_D int __hadd(int, int);
 
 // packed 8 and 16 bit arithmetic
 #define WS_PACKED(F) WS_D unsigned F##2(unsigned, unsigned); WS_D unsigned F##4(unsigned, unsigned);
